@@ -1,15 +1,16 @@
 """Sparse support vector machines by `sparse-bb`, each with a checked proof log.
 
-    python benchmarks/sparse.py [--limit SECONDS] [--price C ...] [--wide]
+    python benchmarks/sparse.py [--limit SECONDS] [--price C ...] [--seed N ...] [--wide | --small] [--others SOLVER ...]
 
 Rows are drawn from N(0, Σ), Σ_ij = .5^|i-j|; labels are the sign of the sum of k features, spread evenly. 5% of the labels are
-flipped (n = 500, p = 200, k = 5), or with ``--wide`` none (n = 1,000, p = 1,000, k = 10). Times are processor seconds, the limit
-is of wall time.
+flipped (n = 500, p = 200, k = 5; with ``--small`` n = 100, p = 30, k = 3), or with ``--wide`` none (n = p = 1,000, k = 10).
+Times are processor seconds, the limit is of wall time. ``--others`` names solvers of the model's mixed-integer quadratic form.
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import tempfile
 import time
 import warnings
@@ -34,20 +35,22 @@ def rows(n: int, p: int, k: int, flipped: float, seed: int = 0) -> tuple[np.ndar
     return X, y
 
 
-def measure(X: np.ndarray, y: np.ndarray, k: int, loss: str, C: float, limit: float) -> str:
-    """Return a row of the table."""
+def measure(X: np.ndarray, y: np.ndarray, k: int, loss: str, C: float, limit: float, other: str = "") -> str:
+    """Return a row of the table: of `sparse-bb` with a checked log, or of another solver."""
     model = mo.Margin(X, y, loss, "half-l2", sample_weight=C, subject_to=[mo.at_most(k).nonzero])
     with tempfile.TemporaryDirectory() as folder:
         log = str(Path(folder) / "sparse.log")
         begin = time.process_time()
-        result = mo.solve(model, "sparse-bb", tol=TOLERANCE, time_limit=limit, proof=log)
+        if other:
+            result = mo.solve(model, other, tol=TOLERANCE, time_limit=limit)
+        else:
+            result = mo.solve(model, "sparse-bb", tol=TOLERANCE, time_limit=limit, proof=log)
         solved = time.process_time()
-        valid = mo.check_proof(log, model).valid
+        valid = "none" if other else "valid" if mo.check_proof(log, model).valid else "refused"
         checked = time.process_time()
-    left = (result.objective - result.bound) / result.objective
     cells = (
-        f"{X.shape[0]}×{X.shape[1]}", k, loss, f"{C:g}", f"{result.objective:.4f}", f"{100 * left:.3f}%", result.nodes,
-        f"{solved - begin:.1f}", f"{checked - solved:.1f}", "valid" if valid else "refused",
+        f"{X.shape[0]}×{X.shape[1]}", k, loss, f"{C:g}", result.solver, f"{result.objective:.4f}", f"{100 * result.gap:.3f}%",
+        result.nodes, f"{solved - begin:.1f}", f"{checked - solved:.1f}", valid,
     )  # fmt: skip
     return "| " + " | ".join(map(str, cells)) + " |"
 
@@ -57,17 +60,26 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--limit", type=float, default=60.0)
     parser.add_argument("--price", type=float, nargs="*", default=[0.1, 1.0, 10.0])
+    parser.add_argument("--seed", type=int, nargs="*", default=[0])
     parser.add_argument("--wide", action="store_true")
+    parser.add_argument("--small", action="store_true")
+    parser.add_argument("--others", nargs="*", default=[])
     options = parser.parse_args()
-    n, p, k, flipped = (1000, 1000, 10, 0.0) if options.wide else (500, 200, 5, 0.05)
-    X, y = rows(n, p, k, flipped)
-    print("| n×p | k | loss | C | value | left | nodes | s | check s | log |\n|---|---|---|---|---|---|---|---|---|---|")
+    n, p, k, flipped = 500, 200, 5, 0.05
+    if options.wide:
+        n, p, k, flipped = 1000, 1000, 10, 0.0
+    elif options.small:
+        n, p, k = 100, 30, 3
+    print("| n×p | k | loss | C | solver | value | left | nodes | s | check s | log |")
+    print("|---" * 11 + "|")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        measure(X[:50, :10], y[:50], 2, "hinge", 1.0, 60.0)  # compiled loops are loaded
-        for loss in ("hinge", "squared-hinge"):
-            for C in options.price:
-                print(measure(X, y, k, loss, C, options.limit), flush=True)
+        X, y = rows(50, 10, 2, 0.0)
+        measure(X, y, 2, "hinge", 1.0, 60.0)  # compiled loops are loaded
+        for seed, loss, C in itertools.product(options.seed, ("hinge", "squared-hinge"), options.price):
+            X, y = rows(n, p, k, flipped, seed)
+            for other in ("", *options.others):
+                print(measure(X, y, k, loss, C, options.limit, other), flush=True)
 
 
 if __name__ == "__main__":

@@ -20,6 +20,7 @@ WEIGHTED = [
     mo.estimators.HingeSVC(),
     mo.estimators.ZeroOneSVC(),
     mo.estimators.RampSVC(node_limit=50),
+    mo.estimators.SparseSVC(k=2),
 ]
 EVERY = [*WEIGHTED, mo.estimators.MaxMinSVC(), mo.estimators.ConicSVC()]
 

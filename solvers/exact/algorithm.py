@@ -72,6 +72,10 @@ class ExactSearch(Algorithm[V, SearchState]):
         """Return the problem of the rule: the view itself, unless it is reduced before."""
         return view
 
+    def known_bound(self, view: V) -> float:
+        """Return a lower bound that is proved before the search."""
+        return -math.inf
+
     def load(self, view: V) -> None:
         """Import and compile what the rule needs."""
         self.rule().load()
@@ -79,6 +83,7 @@ class ExactSearch(Algorithm[V, SearchState]):
     def init(self, view: V, options: Options, rng: np.random.Generator) -> SearchState:
         """Take the root and the start, or continue from the checkpoint."""
         rule, limits = self.rule()(self.problem(view)), Limits.of(options, self.info.tolerance or 0.0)
+        rule.lowest = max(rule.lowest, self.known_bound(view))
         keeper = None if self.checkpoint is None else SearchCheckpoint(self.checkpoint, self.info.name, rule, limits.tol)
         stopped = None if keeper is None else keeper.read(self.proof)
         search = TreeSearch.resumed(rule, limits.tol, stopped)

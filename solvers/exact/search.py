@@ -116,7 +116,7 @@ class BoundingRule(ABC, Generic[P]):
     format: ClassVar[str]
     version: ClassVar[int]
     #: A lower bound of the objective of every point.
-    lowest: ClassVar[float] = -math.inf
+    lowest: float = -math.inf
 
     def __init__(self, problem: P) -> None:
         self.problem = problem

@@ -2,18 +2,42 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import ClassVar
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any, ClassVar
 
 import numpy as np
 
 from ...models.formulations.margin.problems import SparseProblem
+from ...models.model import Model
+from ..certification.result import Kind, Result
 from ..exact.algorithm import ExactSearch
 from ..exact.search import BoundingRule
 from ..interface.solver import Gives, Purpose, SolverInfo
 from .check import SparseChecker
 
-__all__ = ["SparseBB"]
+__all__ = ["KnownBound", "SparseBB"]
+
+
+@dataclass(frozen=True, eq=False)
+class KnownBound:
+    """A proved lower bound of a problem, which is one of the same problem with fewer coefficients too.
+
+    Parameters
+    ----------
+    problem : SparseProblem
+    bound : float
+    """
+
+    problem: SparseProblem
+    bound: float
+
+    def implied(self, other: SparseProblem) -> float:
+        """Return the bound of another problem; -∞ where none follows."""
+        names = [field.name for field in fields(SparseProblem) if field.name != "most"]
+        same = all(np.array_equal(getattr(self.problem, name), getattr(other, name)) for name in names)
+        return self.bound if same and other.most <= self.problem.most else -math.inf
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,8 +49,15 @@ class SparseBB(ExactSearch[SparseProblem]):
     more than the incumbent. Where its bound is far below, other dual points exclude features from having the largest coefficient,
     and a node without such a feature is closed. Incumbents come from rounding, exact refits and swaps.
 
-    Parameters as in `ExactSearch`: ``proof``, ``checkpoint``, ``cluster``.
+    Parameters as in `ExactSearch`, ``proof``, ``checkpoint``, ``cluster``, and:
+
+    Parameters
+    ----------
+    earlier : sequence of KnownBound
+        Bounds of problems that differ in k alone; `path` states them. Without ``proof``, whose log has none.
     """
+
+    earlier: Sequence[KnownBound] = ()
 
     checker: ClassVar[SparseChecker] = SparseChecker()
     compiling: ClassVar[float] = 6.0
@@ -50,3 +81,19 @@ class SparseBB(ExactSearch[SparseProblem]):
         """Return the problem without points of cost 0."""
         keep = view.costs > 0.0
         return replace(view, A=np.ascontiguousarray(view.A[keep]), costs=view.costs[keep])
+
+    def known_bound(self, view: SparseProblem) -> float:
+        """Return the best bound of earlier problems with at least as many coefficients."""
+        earlier = () if self.proof is not None else self.earlier
+        return max((known.implied(view) for known in earlier), default=-math.inf)
+
+    def path_order(self, parameter: str, values: Sequence[Any]) -> Sequence[int]:
+        """Return the order in which to solve a path of k: the largest first, whose bound holds for all others."""
+        whole = all(isinstance(value, (int, np.integer)) for value in values)
+        return sorted(range(len(values)), key=lambda i: -int(values[i])) if parameter == "k" and whole else range(len(values))
+
+    def carried_over(self, solved: Sequence[tuple[Model, Result]]) -> Mapping[str, Any]:
+        """Return the proved bounds of solved problems as the option ``earlier``."""
+        views = [(model.view(SparseProblem), result) for model, result in solved if result.bound_kind == Kind.PROVED]
+        known = [KnownBound(view, float(result.bound)) for view, result in views if view is not None and result.bound is not None]
+        return {"earlier": tuple(known)} if known and self.proof is None else {}

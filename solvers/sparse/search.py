@@ -39,14 +39,14 @@ _BESIDE, _ADDED, _ROUNDS = 12, 12, 12
 _SHARE, _EXACT, _STEPS = 0.1, 1e-11, 100
 #: Share of the distance to the cutoff within which an open node's bound is known well enough.
 _NEAR = 0.1
-#: Number of features up to which a relaxation takes all of them at once.
-_WHOLE = 256
+#: Number of features up to which a side's relaxation takes all of them at once.
+_WHOLE = 64
 #: Features that a swap tries to bring in for each that it takes out.
 _CANDIDATES = 8
 #: Sides that are tried at a time; steps after which a node is split instead if few succeed; sizes t that are tried for a side.
 _SIDES, _PATIENCE, _SIZES = 8, 2, 8
-#: Share of the cutoff that a relaxation must fall short of before sides are tried; accuracy of their relaxations.
-_WEAK, _BEYOND = 0.4, 0.02
+#: Share of the cutoff that a relaxation must fall short of before sides are tried; accuracy of their first relaxations.
+_WEAK, _COARSE = 0.4, 0.01
 
 
 #: A node that is not split: closed, or open with more features decided.
@@ -119,6 +119,7 @@ class SparseRule(BoundingRule[SparseProblem]):
         self._workspaces: dict[int, Workspace] = {}
         self._slopes = np.zeros(problem.price.size)
         self._likely = np.zeros(0, dtype=np.int64)  # features that mattered for the last side
+        self._size = 0.0  # size at which the last side was excluded; 0 before
         counted = problem.counted
         self._q = float(problem.curvature[counted].min(initial=math.inf)) if counted.any() and problem.most else 0.0
         self._sides = np.column_stack([counted & (problem.upper > 0.0), counted & (problem.lower < 0.0)]).ravel()
@@ -162,11 +163,14 @@ class SparseRule(BoundingRule[SparseProblem]):
         return self._branch(node, relaxed)
 
     def improve(self, w: FloatArray, incumbent: Incumbent) -> None:
-        """Take the support of a point, with the best coefficients on it."""
+        """Take the support of a point, or its largest coefficients that may be used, with the best values for them, and swaps."""
         self._incumbent = incumbent
-        support = (w != 0.0) & self.problem.counted
-        if int(support.sum()) <= self.problem.most and not (support & self._never).any():
-            self._refit(support)
+        size = np.where(self.problem.counted & ~self._never, np.abs(w) * self._columns, 0.0)
+        support = np.zeros(size.size, dtype=np.bool_)
+        support[np.argsort(-size, kind="stable")[: self.problem.most]] = True
+        support &= size > 0.0
+        if self._refit(support) and support.any():
+            self._swap(support)
 
     def _workspace(self, d: int) -> Workspace:
         size = 1 << max(d - 1, 7).bit_length()
@@ -216,8 +220,9 @@ class SparseRule(BoundingRule[SparseProblem]):
             last = np.sort(g[chosen])[-min(count, chosen.size)] if chosen.size and count else math.inf
             g[chosen] = -math.inf
             larger = np.flatnonzero(g > max(last, 0.0))
-            if best.bounds.node >= target or (not larger.size and (chosen.size or cut == math.inf)):
-                break
+            weak = self._q > 0.0 and not node.arrays["tried"].any() and workspace.value[0] < _WEAK * target
+            if best.bounds.node >= target or weak or (not larger.size and (chosen.size or cut == math.inf)):
+                break  # where it is weak, sides are tried next: more features would lower its value
             if not larger.size:  # a node without a choice: rounding and balance may cost what keeps it from the cutoff
                 tol, cut = _EXACT, math.inf
                 continue
@@ -355,6 +360,12 @@ class SparseRule(BoundingRule[SparseProblem]):
         short = part["size"] > 0.0 or bound < _WEAK * self._incumbent.cut
         return bool(self._q > 0.0 and short and not part["tried"].any() and self._untried(part).size)
 
+    @property
+    def _beyond(self) -> float:
+        """The cost that sides are excluded at: above the cutoff, so that the gap is within the tolerance after rounding."""
+        incumbent = self._incumbent
+        return incumbent.cut + _SHARE * incumbent.tol * abs(incumbent.value) if incumbent.value < math.inf else math.inf
+
     def _exclude(self, part: NodeArrays, bound: float, record: _Record, closed: float) -> Branching:
         """Try to prove of some sides that they are not the largest coefficient of a better point; the node comes again."""
         sides, tried, untried = part["sides"].copy(), part["tried"].copy(), self._untried(part)
@@ -366,7 +377,7 @@ class SparseRule(BoundingRule[SparseProblem]):
         for code in codes.tolist():
             tried[code], sides[code] = True, not self._exclude_side(part, code, record)
         if record.largest:
-            closed = min(closed, self._incumbent.cut)
+            closed = min(closed, self._beyond)
         part = {**part, "sides": sides, "tried": tried}
         if self._exhausted(part):
             return Branching(math.inf, record=record.values, closed=closed)
@@ -378,16 +389,17 @@ class SparseRule(BoundingRule[SparseProblem]):
 
     def _exclude_side(self, part: NodeArrays, code: int, record: _Record) -> bool:
         """Search for dual points that leave no size of a side as the largest coefficient; True if they are found."""
-        low, high, t = 0.0, math.inf, float(part["size"])
-        for _ in range(_SIZES):
-            point, gains, feasible = self._relax_side(part, code, t)
-            start, end = largest_interval(self.problem, gains, part["state"], code, self._incumbent.cut)
+        low, high, t = 0.0, math.inf, self._size or float(part["size"])
+        finest = _SHARE * self._incumbent.tol
+        for attempt in range(_SIZES):
+            point, (start, end), feasible = self._relax_side(part, code, t, max(_COARSE * 0.2**attempt, finest))
             if start == end or start > low or end < high:
                 record.largest.append((len(record.points), code, start, end))
                 record.points.append(point)
             before = high - low
             low, high = max(low, start), min(high, end)
             if start == end or low >= high:
+                self._size = t
                 return True
             if feasible or high - low > 0.9 * before or high == math.inf:
                 return False
@@ -395,10 +407,10 @@ class SparseRule(BoundingRule[SparseProblem]):
             t = math.sqrt(nearest * min(high, 6.0 * nearest))
         return False
 
-    def _relax_side(self, part: NodeArrays, code: int, t: float) -> tuple[DualPoint, Gains, bool]:
+    def _relax_side(self, part: NodeArrays, code: int, t: float, tol: float) -> tuple[DualPoint, tuple[float, float], bool]:
         """Solve the relaxation where a side's coefficient is at least t, all others at most.
 
-        The last value is True where the relaxation stays below the cutoff.
+        Returns the dual point, the interval of sizes that it leaves, and True where the relaxation stays below the cutoff.
         """
         problem, state, order, j = self.problem, part["state"], part["order"], code // 2
         low = np.where(problem.counted, -t, problem.lower)
@@ -414,23 +426,23 @@ class SparseRule(BoundingRule[SparseProblem]):
         if ordered.size > _WHOLE:
             likely = self._likely[free[self._likely]]
             chosen = likely if likely.size > count else ordered[: 4 * count + _WHOLE // 4]
-        target, tol = self._incumbent.cut, _SHARE * self._incumbent.tol
-        cut = target + _BEYOND * abs(target)
+        target = self._beyond
         while True:
             active = np.concatenate([always, chosen])
             fixed = np.arange(active.size) < always.size
-            workspace = self._solve(active, fixed, max(min(count, chosen.size + 1), 1), cut, tol, math.inf, (low, high))
+            workspace = self._solve(active, fixed, max(min(count, chosen.size + 1), 1), math.inf, tol, 0.0, (low, high))
             point = dual_point(problem, workspace.best)
             gains = gains_of(problem, self._columns, point)
+            left = largest_interval(problem, gains, state, code, target)
             feasible = bool(workspace.value[0] < target)
             size = np.where(free, np.maximum(gains.high, -gains.low), -math.inf)
             last = float(np.sort(size[chosen])[-min(count, chosen.size)]) if chosen.size else math.inf
             likely = chosen[size[chosen] > 0.8 * last]
             size[chosen] = -math.inf
             larger = np.flatnonzero(size > last)
-            if feasible or not larger.size:
+            if left[0] == left[1] or feasible or not larger.size:
                 self._likely = likely
-                return point, gains, feasible
+                return point, left, feasible
             chosen = np.concatenate([chosen, larger[np.argsort(-size[larger], kind="stable")][: max(_ADDED, chosen.size // 2)]])
 
 

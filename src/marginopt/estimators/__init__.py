@@ -26,6 +26,7 @@ if TYPE_CHECKING:  # for type checkers; an estimator that has no line here works
     from .npsvc import KernelNPSVC as KernelNPSVC
     from .nu_svc import NuSVC as NuSVC
     from .regression import EpsilonSVR as EpsilonSVR, MarginRegressor as MarginRegressor
+    from .sparse import SparseSVC as SparseSVC
 
 __all__ = ["EstimatorInfo", "EstimatorTable", "all_estimators"]
 

@@ -57,7 +57,7 @@ def refuse(estimator: object, given: Mapping[str, object]) -> None:
     if "sample_weight" in given:
         raise TypeError(
             f"{name} takes no sample_weight: its model prices all points alike. Repeat points that count more, or take one "
-            "that has weights: L2SVC, NCHSVC, HingeSVC, ZeroOneSVC or RampSVC"
+            "that has weights: L2SVC, NCHSVC, HingeSVC, ZeroOneSVC, RampSVC or SparseSVC"
         )
     raise TypeError(f"{name}.fit takes X and y; it was given {', '.join(given)}")
 

@@ -1,5 +1,6 @@
 """`sparse-bb` against the enumeration of all supports, each refitted by SciPy or another solver."""
 
+import dataclasses
 import itertools
 
 import numpy as np
@@ -12,6 +13,7 @@ from marginopt.models.formulations.margin.problems import SparseProblem
 from marginopt.models.views import LinearLoss
 from marginopt.solvers.exact.search import Incumbent, TreeSearch
 from marginopt.solvers.sparse import search as sparse_search
+from marginopt.solvers.sparse.algorithm import KnownBound
 from marginopt.solvers.sparse.search import SparseRule
 
 pytestmark = pytest.mark.filterwarnings("ignore::marginopt.errors.MarginoptWarning")
@@ -236,3 +238,36 @@ def test_a_path_over_the_number_of_coefficients(tmp_path):
         mo.path(mo.Margin(X, y), "k", [1])
     with pytest.raises(mo.errors.InputError):
         mo.path(model, "k", [-1])
+
+
+def test_a_path_carries_bounds_to_fewer_coefficients():
+    """Searches that a limit ends: each bound holds for every smaller k, and none exceeds the optimum of its own."""
+    rng = np.random.default_rng(7)
+    X, y = rng.standard_normal((40, 9)), np.where(rng.random(40) < 0.5, 1.0, -1.0)
+    parts = {"loss": "hinge", "regulariser": "half-l2", "sample_weight": 3.0}
+    model = mo.Margin(X, y, **parts, subject_to=[mo.at_most(1).nonzero])
+    curve = mo.path(model, "k", [1, 2, 3, 4], solver="sparse-bb", node_limit=1)
+    bounds = [result.bound for result in curve]
+    assert bounds == sorted(bounds, reverse=True)
+    for k, bound in enumerate(bounds, 1):
+        _, optimum = _enumerated(X, y, np.full(40, 3.0), LinearLoss.HINGE, k)
+        assert bound <= optimum * (1.0 + 1e-9)
+    view = model.view(SparseProblem)
+    known = KnownBound(view, 5.0)
+    assert known.implied(view) == 5.0
+    assert (
+        known.implied(dataclasses.replace(view, most=2))
+        == -np.inf
+        == known.implied(dataclasses.replace(view, costs=2.0 * view.costs))
+    )
+
+
+def test_a_start_with_too_many_coefficients_keeps_the_largest():
+    """The incumbent of a start is one of its largest coefficients, or better."""
+    X, y, _, _, _ = _data(3, 7)
+    model = mo.Margin(X, y, "hinge", "half-l2", sample_weight=0.5, subject_to=[mo.at_most(1).nonzero])
+    w = np.zeros(X.shape[1])
+    w[:2] = 1.0, 1e-6
+    result = mo.solve(model, "sparse-bb", start={"w": w}, node_limit=1)
+    alone = mo.solve(mo.Margin(X[:, :1], y, "hinge", "half-l2", sample_weight=0.5))
+    assert result.objective <= alone.objective * (1.0 + 1e-6)
