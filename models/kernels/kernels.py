@@ -606,5 +606,6 @@ def as_kernel(kernel: object, X: Points) -> Kernel:
     if callable(kernel):
         return CallableKernel(kernel)
     raise InputError(
-        f"kernel must be a kernel such as RBF(gamma), Precomputed() or a function of two arrays; it is a {type(kernel).__name__}"
+        f"kernel must be a kernel such as RBF(gamma), Precomputed() or a function of two arrays; it is a {type(kernel).__name__}",
+        name="kernel",
     )

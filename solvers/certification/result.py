@@ -610,7 +610,7 @@ class Result(Displayed):
 
     def display(self) -> Display:
         """Return the notebook view."""
-        facts = [("status", f"{self.status} ({self.message})")]
+        facts = [("status", self.message if self.status is Status.OPTIMAL else f"{self.status} ({self.message})")]
         facts += [("not verified", self.unverified)] if self.unverified else []
         if self.certificate is not None:
             facts += [("objective", f"{self.objective:.10g}")]

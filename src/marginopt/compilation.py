@@ -13,6 +13,7 @@ from .models.formulations import all_formulations
 from .models.formulations.margin.margin_losses import Hinge
 from .models.formulations.margin.model import Margin
 from .models.formulations.margin.naming import at_most
+from .models.formulations.margin.scoring_system import ScoringSystem
 from .models.model import Model
 from .solvers.interface.algorithm import Algorithm
 from .solvers.registry import all_solvers, get_solver
@@ -71,7 +72,7 @@ def _warm(solver: Algorithm[Any, Any]) -> float:
 def examples(solver: Algorithm[Any, Any]) -> list[Model]:
     """A small model for each structural view that the solver reads, where a formulation, or a composition, has one."""
     models: dict[type, Model] = {}
-    for state in (*(info.example for info in all_formulations().values()), _few_features):
+    for state in (*(info.example for info in all_formulations().values()), _few_features, _risk_score):
         if len(models) == len(solver.info.views):
             break
         model = state(np.random.default_rng(0))
@@ -85,3 +86,9 @@ def _few_features(rng: np.random.Generator) -> Model:
     """A composition that no formulation with a name stands for: at most two coefficients."""
     X = np.column_stack([np.ones(12), rng.normal(size=(12, 4))])
     return Margin(X, np.where(X[:, 1] + X[:, 2] > 0.0, 1.0, -1.0), Hinge(), subject_to=(at_most(2).nonzero,))
+
+
+def _risk_score(rng: np.random.Generator) -> Model:
+    """Whole coefficients under the logistic loss."""
+    X = np.column_stack([np.ones(12), rng.integers(0, 2, (12, 3)).astype(np.float64)])
+    return ScoringSystem(X, np.where(X[:, 1] + rng.normal(size=12) > 0.5, 1.0, -1.0), (-1, 1), loss="logistic")

@@ -51,7 +51,7 @@ def test_everything_is_shown_by_one_renderer(shown: dict[str, Any]) -> None:
         page = thing._repr_html_()
         assert page == thing.display().html() and page.startswith('<div class="marginopt">')
         assert not re.search(r"https?:[^<]*src=|<script|\\son\\w+=", page), name
-    assert "certificate" in shown["result"]._repr_html_() and "optimal" in shown["result"]._repr_html_()
+    assert "residuals" in shown["result"]._repr_html_() and "optimal" in shown["result"]._repr_html_()
     assert shown["model"]._repr_latex_().startswith("\\[")
 
 

@@ -294,6 +294,7 @@ def _every() -> list[mo.Model]:
         mo.models.HingeQuadratic(HingeFactor(np.eye(3), _X), np.zeros(3), np.ones(_N), np.ones(_N), np.zeros(_N)),
         mo.models.BoxProgram(_X, -np.ones(_N), 0.0, 1.0, 0.1),
         *(info.example(np.random.default_rng(8)) for info in all_formulations().values()),
+        mo.NonparallelSVM(_X, _Y, 1.0, loss="capped"),
     ]
 
 
