@@ -10,8 +10,9 @@ from .certification.result import Claim, Result, Verification
 from .checks.conflict import conflict
 from .checks.feasibility import certify
 from .compare import Comparison, compare
-from .interface.algorithm import Algorithm, Measure, Outcome
+from .interface.algorithm import Algorithm, Outcome
 from .interface.backend import Backend
+from .interface.recorder import Measure
 from .interface.solver import Gives, Licence, LicenceState, Solver, SolverInfo
 from .path import SolutionPath, path
 from .records import Answer, Options, Status, Trace, TraceRow, relative_gap

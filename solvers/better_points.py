@@ -24,8 +24,6 @@ from .backends.clarabel import Clarabel
 from .certification.certificate import Certificate, certify
 from .records import Answer, Options, Status
 
-__all__ = ["Polished", "Refutation", "fix_integers", "polish", "polished", "refuted", "unresolved"]
-
 # Mixed-integer points re-solved with the integers fixed, so that incumbents of different solvers compare to 1e-9.
 
 #: Rows and bounds with less slack than this, relative to 1 + their constant, count as active when their equations are solved.

@@ -22,8 +22,6 @@ from .registry import SolverLike, SolverSpec, resolve_all
 from .result_file import load_results, save_results
 from .solve import solve_problem
 
-__all__ = ["Comparison", "ComparisonRow", "Comparisons", "compare"]
-
 _COLUMNS = ("solver", "status", "objective", "bound", "kind", "gap", "iterations", "nodes", "build s", "solve s", "ratio")
 
 

@@ -46,8 +46,6 @@ from .interface.recorder import time_limit_remark
 from .interface.solver import NONCONVEX, Licence, Solver, version_of
 from .records import Answer, Options, Status
 
-__all__ = ["STAGES", "Judgement", "form_that_fits", "judge", "validate_answer"]
-
 #: Integers within this of a whole number are rounded before the rest is re-solved.
 _INTEGRALITY = 1e-4
 #: Frames between a warning of a stage and who called ``solve``.

@@ -28,8 +28,6 @@ from .solve import solve_problem
 if TYPE_CHECKING:
     from .whole_path import WholePath
 
-__all__ = ["SolutionPath", "path"]
-
 # A solution path: the results of one model at several values of a parameter, which print, tabulate and are saved as one.
 
 #: The parameter that fixes variables.

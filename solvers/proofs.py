@@ -13,10 +13,8 @@ from typing import Any
 
 from ..models.model import Model
 from .exact.check.checker import ProofChecker, ProofReport
-from .exact.check.sealed import lines, stated_bound
+from .exact.check.sealed import lines
 from .parallel import Cluster, choose_executor
-
-__all__ = ["Question", "check_proof", "stated_bound"]
 
 
 def checker_of(path: Path) -> ProofChecker[Any] | None:

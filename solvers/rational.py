@@ -33,8 +33,6 @@ from ..models.program.entries import Entries
 from ..models.program.exponential_cones import TranscendentalCone
 from ..models.program.form import Constraint, StandardForm
 
-__all__ = ["MAX_NONZEROS", "RationalForm", "farkas_exists", "lagrangian", "null_vector", "ray_exists", "solve_linear"]
-
 #: Coefficients of a form, P included, above which rational arithmetic is refused (about a minute).
 MAX_NONZEROS = 200_000
 #: Unknowns of a linear system solved in rational arithmetic, at most.

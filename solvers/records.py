@@ -17,8 +17,6 @@ from ..files import check_target
 from ..models.arrays import FloatArray
 from ..models.model import Model
 
-__all__ = ["COMMON", "Answer", "Callback", "Options", "Status", "Trace", "TraceRow", "Update", "UpdateKind"]
-
 
 class Status(enum.Enum):
     """The end of a solve, as judged after the certificate was recomputed."""

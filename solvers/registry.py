@@ -33,26 +33,6 @@ from ..models.model import Model, identity
 from .interface.solver import Licence, LicenceState, Purpose, Solver, installed_version, loaded
 from .records import Options
 
-__all__ = [
-    "EXTENSIONS",
-    "SolverLike",
-    "SolverSpec",
-    "SolverTable",
-    "all_solvers",
-    "as_list",
-    "choose",
-    "get_solver",
-    "installed",
-    "ours",
-    "ranked",
-    "readers",
-    "require",
-    "resolve",
-    "resolve_all",
-    "solvers",
-    "state_of",
-]
-
 
 @functools.cache
 def _static() -> dict[str, Solver]:

@@ -26,8 +26,6 @@ from .interface.solver import OPEN
 from .judgement import judge
 from .records import Answer, Options, Status, Trace, TraceRow, Update
 
-__all__ = ["load_result", "load_results", "read_solution", "save_result", "save_results"]
-
 #: Version of the stored layout.
 RESULT_VERSION = 2
 #: Mappings of label to array, of the result and of its answer.

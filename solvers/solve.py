@@ -20,8 +20,6 @@ from .judgement import form_that_fits, judge
 from .records import Answer, Options, Status
 from .registry import SolverLike, SolverSpec, choose, get_solver, readers, require, resolve
 
-__all__ = ["solve", "solve_problem", "solve_raw"]
-
 #: Violation of a constraint between constants, relative, that counts as rounding.
 _EXACT = 1e-9
 #: The largest numbers of a form that a solver is given.

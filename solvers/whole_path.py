@@ -37,8 +37,6 @@ from .proofs import check_proof
 from .records import Options
 from .solve import solve_problem
 
-__all__ = ["Breakpoint", "Corner", "PathPoint", "PathReport", "WholePath", "whole_path"]
-
 #: Largest λ in units of 1/(median squared norm of the rows) unless another is given.
 _FAR = 1e7
 #: Least relative decrease below two meeting lines that counts as a new corner, in units of the tolerance.

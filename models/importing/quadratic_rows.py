@@ -17,8 +17,6 @@ from ..arrays import FloatArray, IntArray
 from ..program.cones import Bilinear, Cone, RotatedSecondOrder, SecondOrder
 from ..program.form import Constraint, StandardForm
 
-__all__ = ["QuadraticRow", "bilinear_stack", "plain_products", "quadratic_cone", "quadratic_rows", "slack_of", "two_sided"]
-
 #: Eigenvalues of a quadratic row below this share of the largest count as zero.
 _ZERO = 1e-12
 

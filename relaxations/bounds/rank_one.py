@@ -33,8 +33,6 @@ from ...models.statement import Line
 from ..composed.hull_reductions import AllHulls, LiftedHulls, Pieces, conflicting_pairs
 from ..reduction import Relaxation
 
-__all__ = ["RankOne", "RankOneHulls"]
-
 
 @dataclass(frozen=True, eq=False)
 class RankOneHulls(LiftedHulls):

@@ -20,8 +20,6 @@ from ..interface.recorder import Recorder, forked_with, interrupt_flag, run_with
 from ..interface.solver import ALL_PARTS, Gives, Kept, Purpose, SolverInfo, check_native
 from ..records import Answer, Options, Status
 
-__all__ = ["SOLVERS", "Clarabel"]
-
 _STATUS = {
     "Solved": Status.OPTIMAL,
     "AlmostSolved": Status.OPTIMAL,

@@ -26,8 +26,6 @@ from ..interface.backend import Backend, not_taken
 from ..interface.solver import Gives, SolverInfo, check_native, installed_version, near_misses, version_of
 from ..records import Answer, Options, Status
 
-__all__ = ["ABSENT", "DISCOVER", "CvxpySolver", "discover", "of_name"]
-
 # Names of the common options in CVXPY's interfaces; CVXPY has no names of its own.
 
 #: Names as paths of keys.

@@ -24,9 +24,6 @@ from ..interface.recorder import Recorder
 from ..interface.solver import NONCONVEX, Gives, Kept, Licence, LicenceState, Purpose, SolverInfo, check_native
 from ..records import Answer, Options, Status
 
-__all__ = ["SOLVERS", "Gurobi"]
-
-
 # Gurobi's licence: its kind, its size limit and its end.
 
 #: Variables and rows, and variables of quadratic models, that the licence inside the pip package allows.

@@ -21,8 +21,6 @@ from ..interface.recorder import LEFT, CallTimeout, Recorder, beyond_fork, ended
 from ..interface.solver import ALL_PARTS, Gives, Kept, Purpose, SolverInfo, check_native
 from ..records import Answer, Options, Status
 
-__all__ = ["SOLVERS", "Highs"]
-
 # HiGHS's active-set method for convex quadratic programs: its interruption, and proximal steps if its end point is not optimal.
 #
 # The method has no callback and checks no time limit during its setup. It runs in a thread, and Python checks time limit and

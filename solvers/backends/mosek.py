@@ -20,8 +20,6 @@ from ..interface.recorder import Recorder
 from ..interface.solver import ALL_PARTS, Gives, Kept, Licence, LicenceState, Purpose, SolverInfo, check_native
 from ..records import Answer, Options, Status
 
-__all__ = ["SOLVERS", "Mosek", "read_multipliers"]
-
 #: Feasibility and integrality tolerance of the mixed-integer optimiser; a big M multiplies a looser one.
 _TIGHT = 1e-9
 

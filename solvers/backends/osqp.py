@@ -15,8 +15,6 @@ from ..interface.recorder import run_with_timeout
 from ..interface.solver import Gives, Kept, Purpose, SolverInfo, check_native
 from ..records import Answer, Options, Status
 
-__all__ = ["SOLVERS", "Osqp"]
-
 #: The inaccurate statuses count as an iteration limit.
 _STATUS = {
     "OSQP_SOLVED": Status.OPTIMAL,

@@ -17,8 +17,6 @@ from ..interface.backend import Backend, LinearRows, not_taken, set_natives
 from ..interface.solver import Gives, Kept, Purpose, SolverInfo, check_native
 from ..records import Answer, Options, Status
 
-__all__ = ["SOLVERS", "Piqp"]
-
 _STATUS = {
     "PIQP_SOLVED": Status.OPTIMAL,
     "PIQP_MAX_ITER_REACHED": Status.ITERATION_LIMIT,

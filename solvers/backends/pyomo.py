@@ -22,8 +22,6 @@ from ..interface.backend import Backend, not_taken
 from ..interface.solver import NONCONVEX, Gives, SolverInfo, check_native, installed_version, version_of
 from ..records import Answer, Options, Status
 
-__all__ = ["DISCOVER", "Executable", "PyomoSolver", "discover", "of_executable"]
-
 _CONIC = frozenset({Feature.QUADRATIC, Feature.SECOND_ORDER, Feature.ROTATED})
 _INTEGER = frozenset({Feature.INTEGER})
 

@@ -31,8 +31,6 @@ from ..interface.backend import Backend, LinearRows, not_taken, start_point
 from ..interface.solver import Gives, SolverInfo, check_native, near_misses
 from ..records import Answer, Options, Status
 
-__all__ = ["ABSENT", "DISCOVER", "QPSolver", "discover"]
-
 # Options and abilities of qpsolvers' interfaces, read from their documentation and found by trial.
 
 #: Names of the common options in the interfaces.

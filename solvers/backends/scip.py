@@ -29,8 +29,6 @@ from ..records import Answer, Options, Status
 from ..zero_one.incumbent import penalised_rows
 from ..zero_one.reduced import ReducedZeroOneProblem, reduce_problem
 
-__all__ = ["SOLVERS", "ConflictCuts", "Scip"]
-
 # Conflict cuts of the 0-1 loss for SCIP's branch and bound: sets of points that no better classifier keeps.
 #
 # A cut is separated at the relaxation of a node, by the kernels of the exact 0-1 solver.

@@ -19,8 +19,6 @@ from ..interface.recorder import run_with_timeout
 from ..interface.solver import Gives, Kept, Purpose, SolverInfo, check_native
 from ..records import Answer, Options, Status
 
-__all__ = ["SOLVERS", "Scs", "psd_order"]
-
 #: SCS's exit flags, documented with its API. The inaccurate ones count as a limit.
 _STATUS = {
     1: Status.OPTIMAL,

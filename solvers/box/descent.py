@@ -12,13 +12,12 @@ import scipy.linalg
 from ...errors import InputError
 from ...models.arrays import FloatArray
 from ...models.views import BoxQP
-from ..interface.algorithm import Algorithm, Measure, Outcome
+from ..interface.algorithm import Algorithm, Outcome
+from ..interface.recorder import Measure
 from ..records import Answer, Options
 from . import records
 from .newton import FinishRun, active_set_steps, newton_steps
 from .state import BoxState, load_descent, make_state
-
-__all__ = ["BoxDescent", "BoxState", "box_minimum"]
 
 # Primal-dual interior-point steps on a box QP in factor form, for ill-conditioned problems on which descent is slow.
 #

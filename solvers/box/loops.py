@@ -14,8 +14,6 @@ import numpy as np
 
 from ..interface.numba_flags import entry, inlined, inner
 
-__all__ = ["descend"]
-
 
 @inlined
 def _shuffle(order: Any, active: int, now: Any) -> None:

@@ -19,8 +19,6 @@ from scipy.linalg.lapack import dpotrs
 from ...models.arrays import BoolArray, FloatArray
 from ...models.views import BoxQP
 
-__all__ = ["FinishRun", "active_set_steps", "newton_steps", "restricted_solver"]
-
 #: Multiple of the mean diagonal added to Q on the free variables, which may be singular there.
 _SHIFT = 1e-12
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from ...models.views import BoxQP
 from ..interface.solver import Gives, Purpose, SolverInfo
 
-__all__ = ["BOXQP", "RECORDS"]
-
 BOXQP = SolverInfo(
     name="boxqp",
     implementation="marginopt.solvers.box.descent:BoxDescent",

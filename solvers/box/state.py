@@ -17,8 +17,6 @@ from ..interface.numba_flags import by_reference
 from ..records import relative_gap
 from .loops import descend
 
-__all__ = ["BoxState", "Coordinates", "load_descent", "make_state"]
-
 #: Numbers of the loop: active variables (the first ones in ``order``), epochs, scalar operations, changes of a variable, the
 #: random generator's state; the largest and the smallest projected gradient of the last epoch.
 _SCALARS = integers_and_floats("active epochs work updates stream", "high low")

@@ -25,8 +25,6 @@ from ...models.program.lagrangian import lagrangian
 from ...models.rounding import gamma
 from ..records import Answer, relative_gap
 
-__all__ = ["Certificate", "Certifier", "certify", "certify_by_model", "nonnegative"]
-
 # The unit of an optimum of zero: the size of the objective's terms over one natural unit of each variable.
 #
 # Multiply the data, and the units go along. Units come from the numbers that a problem states: boxes and constants of rows; the

@@ -22,8 +22,6 @@ from ...models.program.cones import Nonnegative, Zero
 from ...models.program.form import StandardForm
 from .rays import farkas_proves, ray_is_exact
 
-__all__ = ["ByLabel", "ConeRows", "Rows", "ScaledRows", "cone_least_squares", "fit", "interior", "stacked"]
-
 #: Multipliers of a form's own rows.
 ByLabel: TypeAlias = Mapping[str, FloatArray]
 _LEAST = 1e-300

@@ -29,8 +29,6 @@ from ...models.rounding import two_product
 from ..rational import farkas_exists, ray_exists
 from ..records import Status
 
-__all__ = ["Ray", "Separability", "farkas_proves", "farkas_residual", "ray_is_exact", "ray_residual", "separability"]
-
 #: Largest residual of a ray that supports a claim: Farkas multipliers then exclude every point with ||x||_1 < 1e5.
 _SUPPORTED = 1e-5
 #: Depth inside a cone, relative to the size of what is in it, that no rounding of it takes away.

@@ -24,20 +24,6 @@ from ..records import Answer, Status, Trace, Update, relative_gap
 from .certificate import Certificate
 from .verdict import gap_closed
 
-__all__ = [
-    "CHECK_DUALS",
-    "SAVE",
-    "VERIFY",
-    "Check",
-    "Claim",
-    "DualCheck",
-    "DualRow",
-    "Kind",
-    "PoolPoint",
-    "Result",
-    "Verification",
-]
-
 
 @dataclass(frozen=True)
 class Check:

@@ -28,18 +28,6 @@ from .evidence import ByLabel, ConeRows, Rows, ScaledRows, interior
 from .rays import Ray
 from .verdict import conditions_met, proves_optimum
 
-__all__ = [
-    "NEWTON_NOTE",
-    "NOTE",
-    "certify_zero_objective",
-    "complete_claim",
-    "newton_polish",
-    "prove_zero_is_least",
-    "refine_by_newton",
-    "unbounded_integer_ray",
-    "with_multipliers",
-]
-
 #: A point that violates its rows by no more than this is feasible.
 _FEASIBLE = 1e-9
 #: A ray of the solver's whose residual is larger is none.

@@ -33,19 +33,6 @@ from ...models.program.form import StandardForm
 from ..records import Answer, Status
 from .certificate import Certificate, certify
 
-__all__ = [
-    "ZERO",
-    "Verdict",
-    "below_solver_tolerance",
-    "big_m_exceeds_tolerance",
-    "compare_with_sources",
-    "conditions_met",
-    "exceeds_cutoff",
-    "gap_closed",
-    "proves_optimum",
-    "verdict",
-]
-
 #: How the remark begins where the optimum is zero as far as float64 can tell.
 ZERO = "the optimum is zero within rounding"
 

@@ -27,8 +27,6 @@ from ..records import Options, Status
 from ..registry import SolverLike, SolverSpec, resolve
 from ..solve import solve_problem
 
-__all__ = ["conflict"]
-
 #: One element: (label, index of the row, or of the cone of a stack), or ("lower" | "upper", index of the variable).
 Element: TypeAlias = tuple[str, int]
 

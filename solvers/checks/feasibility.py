@@ -22,8 +22,6 @@ from ...models.program.form import Constraint, StandardForm
 from ...models.rounding import gamma
 from ..certification.certificate import Certificate, certify as certify_form, certify_by_model
 
-__all__ = ["Miss", "PointCheck", "certify", "check_point"]
-
 #: Miss up to which a point counts as feasible, unless another tolerance is given; solvers meet rows to 1e-6.
 TOLERANCE = 1e-6
 _SHOWN = 5

@@ -18,8 +18,6 @@ from ..records import Answer, Options
 from ..registry import SolverLike, get_solver
 from ..solve import solve_problem
 
-__all__ = ["NamedSolver", "certified_anew", "check_duals", "verify"]
-
 #: Relative difference of two evaluations of one number in double precision that is no contradiction.
 _ROUNDING = 1e-9
 

@@ -24,12 +24,11 @@ from ...models.arrays import FloatArray
 from ...models.conic_bound import ConicBound, ConicPoint, conic_multipliers, conic_reduced
 from ...models.kernels.threads import blas_threads
 from ...models.views import ConicProblem
-from ..interface.algorithm import Algorithm, Measure, Outcome
+from ..interface.algorithm import Algorithm, Outcome
+from ..interface.recorder import Measure
 from ..interface.solver import Gives, SolverInfo
 from ..records import Answer, Options
 from .iterate import ConicData, Prepared
-
-__all__ = ["ConicFactored", "FactoredState"]
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,13 +13,12 @@ from ...models.arrays import FloatArray
 from ...models.conic_bound import ConicBound, ConicPoint, conic_multipliers, conic_reduced
 from ...models.kernels.threads import blas_threads
 from ...models.views import ConicProblem
-from ..interface.algorithm import Algorithm, Measure, Outcome
+from ..interface.algorithm import Algorithm, Outcome
+from ..interface.recorder import Measure
 from ..interface.solver import Gives, Purpose, SolverInfo
 from ..records import Answer, Options
 from .iterate import ConicData, Iterate, PointScaling, Prepared, Step, Sym2, max_step
 from .newton import Compliance, NewtonSystem, PointSystem, best_system
-
-__all__ = ["ConicIPM", "ConicPathPoint", "ConicState", "conic_path"]
 
 # A predictor-corrector step: the scaled equations at an iterate, their direction, and the step lengths.
 

@@ -30,8 +30,6 @@ from ...models.arrays import BoolArray, FloatArray
 from ...models.conic_bound import ConicBound, ConicPoint, Coordinates, certified_bound, coordinates, primal_point
 from ...models.views import ConicProblem
 
-__all__ = ["ConicData", "Iterate", "PointScaling", "Prepared", "Step", "Sym2", "max_step"]
-
 
 class Sym2(NamedTuple):
     """A stack of symmetric 2 × 2 matrices [a c; c b]."""

@@ -19,8 +19,6 @@ import scipy.linalg as sl
 from ...models.arrays import FloatArray
 from ...models.program.cones import svec_indices, svec_rank_one, svec_size
 
-__all__ = ["Compliance", "GramSystem", "NewtonSystem", "PointSystem", "best_system"]
-
 #: Bytes of a chunk of rows in the Gram product, so that the scaled copy fits into the cache.
 _CHUNK_BYTES = 1 << 22
 #: Largest size of the stored rows svec(a_i a_i'); larger ones are recomputed in chunks.

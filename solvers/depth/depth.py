@@ -16,8 +16,6 @@ from ...errors import InputError, TooLargeError
 from ...models.arrays import FloatArray, IntArray, as_array
 from ..rational import Vector, solve_linear
 
-__all__ = ["HalfspaceDepth", "Least", "halfspace_depth", "least_count", "whole_numbers"]
-
 #: Largest number of bits before reduction; largest integer after it.
 _MAX_BITS, _LARGEST = 60, 2**26
 

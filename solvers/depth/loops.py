@@ -28,8 +28,6 @@ import numpy as np
 from ...models.arrays import FloatArray, IntArray
 from ..interface.numba_flags import Loops, by_reference
 
-__all__ = ["CROWDED", "DONE", "LARGE", "Flats", "Notes", "next_flat", "sweep"]
-
 _loops = Loops(set(), Path(__file__).parent)
 entry, inner = _loops.entry, _loops.inner
 

@@ -11,7 +11,8 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 
 from ...errors import InputError, WriteError
-from ..interface.algorithm import Algorithm, Measure, Outcome
+from ..interface.algorithm import Algorithm, Outcome
+from ..interface.recorder import Measure
 from ..parallel import Cluster
 from ..parallel.choose_executor import cluster_executor
 from ..parallel.executor import AsynchronousExecutor
@@ -20,8 +21,6 @@ from .checkpoint import log_file
 from .dispatcher import bound_caveat
 from .limits import Limits, check_path
 from .search import BoundingRule, SearchCheckpoint, TreeLog, TreeSearch
-
-__all__ = ["ExactSearch", "SearchState"]
 
 V = TypeVar("V")
 

@@ -17,8 +17,6 @@ from ...errors import DataError, InputError, WriteError
 from ...files import READ_ERRORS, read_arrays, read_error, write_arrays
 from .log_file import LogFile, LogWriter, Mark
 
-__all__ = ["Checkpoint", "Saved", "log_file"]
-
 #: Version of the file layout; other versions are rejected.
 LAYOUT = 1
 #: Seconds between two checkpoints.

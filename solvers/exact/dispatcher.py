@@ -19,18 +19,6 @@ from ...errors import MarginoptError, SolverError
 from ...files import read_error
 from ..parallel.executor import AsynchronousExecutor, Job, TaskResult
 
-__all__ = [
-    "NODES",
-    "Dispatcher",
-    "bound_caveat",
-    "check_counts",
-    "check_numbers",
-    "check_point",
-    "check_state",
-    "check_work",
-    "lines_of",
-]
-
 #: Largest number of nodes of a subproblem; its node numbers in the proof log begin at a multiple of this.
 NODES = 1 << 26
 

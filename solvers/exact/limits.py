@@ -11,8 +11,6 @@ from ...errors import InputError
 from ...files import check_target
 from ..records import Options
 
-__all__ = ["Limits", "NodeRate", "check_count", "check_path"]
-
 #: Seconds by which a node may exceed the deadline; share of the remaining time that is planned at once.
 _GRACE, _PLANNED_SHARE = 0.1, 0.25
 #: Cautious estimate of the seconds of a first node, per point and coordinate.

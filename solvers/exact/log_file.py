@@ -21,9 +21,6 @@ from ...errors import DataError, WriteError
 from ...files import READ_ERRORS, read_error, whole_file
 from ...models.arrays import FloatArray, IntArray
 
-__all__ = ["DualPoint", "LogFile", "LogWriter", "Mark"]
-
-
 #: Characters that are held back before they are written.
 _HELD = 1 << 20
 #: The highest levels take five times as long as the search and save a tenth.

@@ -6,8 +6,6 @@ import numpy as np
 
 from ...models.arrays import BoolArray, FloatArray
 
-__all__ = ["constant_column", "errors", "rotation", "turned"]
-
 _EPS = 2.0**-53
 #: Number of coordinates up to which coordinates are rotated, since boxes are not searched in more.
 FEW = 10

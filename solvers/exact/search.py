@@ -31,8 +31,6 @@ from .checkpoint import Checkpoint, Saved
 from .dispatcher import NODES, Dispatcher, check_numbers, check_point, check_work, lines_of
 from .log_file import LogWriter, Mark
 
-__all__ = ["BoundingRule", "Branching", "Incumbent", "Node", "NodeArrays", "SearchCheckpoint", "TreeLog", "TreeSearch"]
-
 P = TypeVar("P")
 #: Data of a node: arrays by name, of the same shapes and types in all nodes of a problem.
 NodeArrays: TypeAlias = Mapping[str, Any]

@@ -29,8 +29,6 @@ from .solver import Kept, Solver, SolverInfo, replace_parameters
 if TYPE_CHECKING:
     from .compile_times import CompileClock
 
-__all__ = ["Algorithm", "Measure", "Outcome", "clear", "integers_and_floats", "named_scalars"]
-
 #: Seconds that one call of ``advance`` is asked to work: short enough for Ctrl-C, long enough to cost nothing.
 BUDGET = 0.05
 #: Seconds of the shortest call: about an iteration.

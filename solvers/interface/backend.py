@@ -30,9 +30,6 @@ from ..records import Answer, Options, Update, UpdateKind
 from .recorder import LEFT, CallTimeout, allowed, forked_with, run_in_subprocess
 from .solver import BUILT, Kept, Solver, SolverInfo, version_of
 
-__all__ = ["Backend", "LinearRows", "native_log", "not_taken", "set_by_block", "set_natives", "start_point", "unused_start"]
-
-
 # Logs of off-the-shelf solvers: in a file, or on the standard output that Python code sees.
 #
 # Compiled code writes to the process's own standard output, whatever `sys.stdout` is: in a notebook the terminal of the server,

@@ -20,8 +20,6 @@ from numba.core import event
 from ...code_cache import CodeCache
 from ...display import StatusLine
 
-__all__ = ["CompileClock", "compile_clock"]
-
 #: Seconds of compiling after which it is said.
 PATIENCE = 1.0
 #: Steps of the loop that `pace` times, and their seconds on the processor that solvers' `compiling` was measured on.

@@ -33,8 +33,6 @@ from numba.core.lowering import Lower
 from numba.core.targetconfig import ConfigStack
 from numba.core.typed_passes import NativeLowering, NopythonTypeInference
 
-__all__ = ["CALLED", "KNOWN", "LINKED", "LeanCompiler", "LeanLower"]
-
 #: Where an array's, a range's and its iterator's parts are.
 _SIZE, _DATA, _SHAPE = 2, 4, 5
 _WORD = llvm.IntType(64)

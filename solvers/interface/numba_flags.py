@@ -29,8 +29,6 @@ from numba.extending import NativeValue, infer_getattr, models, register_model, 
 from ...code_cache import CodeCache
 from .lean_compiler import CALLED, LINKED
 
-__all__ = ["FAST", "Loops", "by_reference", "entry", "inlined", "inner"]
-
 #: What the compiler may do to arithmetic where infinities and numbers that are none do not occur.
 FAST = frozenset({"reassoc", "contract", "nsz", "nnan", "arcp"})
 

@@ -25,23 +25,6 @@ import numpy as np
 from ...display import StatusLine
 from ..records import Answer, Options, Status, Trace, TraceRow
 
-__all__ = [
-    "LEFT",
-    "CallTimeout",
-    "Measure",
-    "Recorder",
-    "allowed",
-    "beyond_fork",
-    "ended",
-    "forked_with",
-    "interrupt_flag",
-    "polling",
-    "run_in_subprocess",
-    "run_with_timeout",
-    "time_limit_remark",
-    "timeout_at",
-]
-
 #: Seconds between two rows of a backend's callback where no new incumbent was found.
 _EVERY = 0.05
 #: Seconds between two progress lines.

@@ -26,30 +26,6 @@ from ...models.program.form import StandardForm
 from ..certification.result import Result
 from ..records import COMMON, Answer, Options, Update, UpdateKind
 
-__all__ = [
-    "ALL_PARTS",
-    "BUILT",
-    "NONCONVEX",
-    "OPEN",
-    "Deferred",
-    "Gives",
-    "Kept",
-    "Licence",
-    "LicenceState",
-    "Purpose",
-    "Solver",
-    "SolverInfo",
-    "check_native",
-    "deferred",
-    "implementations",
-    "installed_version",
-    "kept_parts",
-    "loaded",
-    "near_misses",
-    "replace_parameters",
-    "version_of",
-]
-
 # Versions of installed packages, each read from the disk once a process: a small model takes less time than that.
 
 

@@ -15,8 +15,6 @@ from ...models.views import LinearLoss, LinearProblem
 from ...rows import MemoryRows
 from .loops import descend
 
-__all__ = ["CoordinateDescent"]
-
 #: Epochs after which Newton steps take over, and growth of the epochs from one look at the gap to the next.
 _EPOCHS, _GROWTH = 300, 1.25
 

@@ -12,8 +12,6 @@ from typing import Any
 
 from ..interface.numba_flags import entry
 
-__all__ = ["add_squares", "descend", "slope", "weigh"]
-
 
 @entry
 def weigh(u: Any, a: Any, c: Any, step: int, sigma: float, kind: int, alpha: Any, sums: Any) -> None:

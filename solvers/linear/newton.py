@@ -26,13 +26,12 @@ from ...errors import InputError, TooLargeError
 from ...models.arrays import FloatArray, most_held
 from ...models.views import LinearLoss, LinearProblem
 from ...rows import BLOCK_BYTES, LOOK_BYTES, Block, sampled
-from ..interface.algorithm import Algorithm, Measure, Outcome
+from ..interface.algorithm import Algorithm, Outcome
+from ..interface.recorder import Measure
 from ..records import Answer, Options, relative_gap
 from . import records
 from .coordinate import CoordinateDescent
 from .loops import add_squares, slope, weigh
-
-__all__ = ["LinearNewton"]
 
 # State of a run of Newton steps on a linear classifier.
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from ...models.views import LinearLoss, LinearProblem
 from ..interface.solver import Gives, Purpose, SolverInfo
 
-__all__ = ["LINEAR_NEWTON", "RECORDS"]
-
 #: Seconds of an interior point method from which Newton steps on the rows are faster; of sparse rows, coordinate descent.
 _LONG, _LONG_SPARSE = 0.1, 0.01
 #: Share of entries below which rows are sparse.

@@ -18,8 +18,8 @@ from ..exact.checkpoint import Saved, log_file
 from ..exact.limits import Limits, check_count, check_path
 from ..exact.log_file import Mark
 from ..exact.rotation import rotation, turned
-from ..interface.algorithm import Algorithm, Measure, Outcome
-from ..interface.recorder import beyond_fork
+from ..interface.algorithm import Algorithm, Outcome
+from ..interface.recorder import Measure, beyond_fork
 from ..interface.solver import Gives, Purpose, SolverInfo
 from ..records import Answer, Options
 from .check.checker import MarginChecker
@@ -27,8 +27,6 @@ from .proof import MarginCheckpoint, ProofLog, StoppedMarginSearch
 
 if TYPE_CHECKING:
     from . import loops
-
-__all__ = ["MarginBB"]
 
 # Starting points of a search, an upper bound of the optimum, and descents into boxes.
 

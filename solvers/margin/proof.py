@@ -28,9 +28,6 @@ from .check.statement import FORMAT, LoggedMarginProblem
 if TYPE_CHECKING:
     from . import loops
 
-__all__ = ["MarginCheckpoint", "ProofLog", "StoppedMarginSearch"]
-
-
 #: Reserve for the checker's rounding: this share of the claimed bound, and this many last places of all costs, and of the terms
 #: of margins times their slopes, for each term of a sum.
 _SLACK, _PLACES = 1e-8, 4.0 * 2.0**-52

@@ -13,12 +13,11 @@ from ...models.arrays import FloatArray
 from ...models.formulations.max_min import MaxMinProblem
 from ...models.kernels.threads import pooled
 from ...models.views import SimplexQP
-from ..interface.algorithm import Algorithm, Measure, Outcome
+from ..interface.algorithm import Algorithm, Outcome
+from ..interface.recorder import Measure
 from ..interface.solver import Gives, Purpose, SolverInfo
 from ..records import Answer, Options
 from ..registry import SolverLike, SolverSpec, resolve
-
-__all__ = ["MaxMin", "MaxMinState", "Step"]
 
 #: Rules for η: the secant of f', or η = |last move| as printed.
 Rate: TypeAlias = Literal["secant", "printed"]

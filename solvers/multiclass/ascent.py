@@ -22,12 +22,11 @@ import numpy as np
 
 from ...models.arrays import FloatArray, IntArray
 from ...models.views import MulticlassProblem
-from ..interface.algorithm import Algorithm, Measure, Outcome, integers_and_floats, named_scalars
+from ..interface.algorithm import Algorithm, Outcome, integers_and_floats, named_scalars
 from ..interface.numba_flags import by_reference
+from ..interface.recorder import Measure
 from ..records import Answer, Options, relative_gap
 from . import loops, records
-
-__all__ = ["BlockAscent"]
 
 #: Numbers of the loops: rows are dense; Σ_k α_ik ≤ c_i is one condition (else one for each k); the gap of a sweep, the gap of a
 #: unit of cost below which a block stays; of conjugate gradients, the scaled square of the residual, the one that is enough, and

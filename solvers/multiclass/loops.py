@@ -14,8 +14,6 @@ from typing import Any
 
 from ..interface.numba_flags import entry, inner
 
-__all__ = ["begin_face", "end_face", "face_products", "sweep"]
-
 #: Most Newton steps for a root; each drops at least one piece.
 _STEPS = 200
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from ...models.views import MulticlassProblem
 from ..interface.solver import Gives, Purpose, SolverInfo
 
-__all__ = ["MULTICLASS_ASCENT", "RECORDS"]
-
 #: Seconds of an interior point method from which block steps are faster, their loading included.
 _LONG = 0.05
 

@@ -17,7 +17,8 @@ from ...models.formulations.stiefel import polar
 from ...models.views import StiefelProblem
 from ..box.descent import box_minimum
 from ..box.state import load_descent
-from ..interface.algorithm import Algorithm, Measure, Outcome
+from ..interface.algorithm import Algorithm, Outcome
+from ..interface.recorder import Measure
 from ..records import Answer, Options, relative_gap
 from ..registry import SolverLike
 from ..simplex.smo.simplex import SMO
@@ -25,8 +26,6 @@ from ..simplex.start import load_loops
 from ..solve import solve_raw
 from ..stiefel.ascent import orthonormal_start
 from . import records
-
-__all__ = ["Alternating", "KernelNPSVCpp", "NPSVCState", "NPSVCStep"]
 
 # State of the training of K-NPSVC++ and the record of each outer iteration.
 

@@ -13,11 +13,10 @@ from ...models.formulations.nonparallel.hinge_quadratic import HingeQuadratic
 from ...models.formulations.nonparallel.npsvc import NonparallelSVM
 from ..box.descent import box_minimum
 from ..box.state import load_descent
-from ..interface.algorithm import Algorithm, Measure, Outcome
+from ..interface.algorithm import Algorithm, Outcome
+from ..interface.recorder import Measure
 from ..records import Answer, Options, relative_gap
 from . import records
-
-__all__ = ["Majorisation", "MajorisationState"]
 
 
 @dataclass(eq=False)

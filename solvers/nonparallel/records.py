@@ -8,8 +8,6 @@ from ...models.formulations.nonparallel.chebyshev import ChebyshevNPSVC
 from ...models.formulations.nonparallel.npsvc import NonparallelSVM
 from ..interface.solver import Gives, Purpose, SolverInfo
 
-__all__ = ["ALTERNATING", "KERNEL_NPSVCPP", "NPSVC_MM", "RECORDS"]
-
 KERNEL_NPSVCPP = SolverInfo(
     name="kernel-npsvcpp",
     implementation="marginopt.solvers.nonparallel.alternating:KernelNPSVCpp",

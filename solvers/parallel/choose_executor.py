@@ -10,8 +10,6 @@ import numpy as np
 from ...errors import InputError, MissingPackageError
 from .executor import AsynchronousExecutor, Executor, SerialExecutor
 
-__all__ = ["Cluster", "choose_executor", "cluster_executor"]
-
 #: A ``distributed.Client``, the address of a Dask scheduler ("tcp://host:8786"), or "ray" for the Ray cluster of this session.
 Cluster: TypeAlias = Any
 

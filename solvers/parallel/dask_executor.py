@@ -11,8 +11,6 @@ from uuid import uuid4
 
 from .executor import AsynchronousExecutor, Job, Packer, Payload, TaskResult, cached, unpack, worker_lost
 
-__all__ = ["DaskExecutor"]
-
 # Choice of the worker for a task: the one with the fewest tasks, and among equals one that has the task's data.
 
 

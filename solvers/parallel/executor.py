@@ -25,20 +25,6 @@ import numpy as np
 
 from ...errors import SolverError
 
-__all__ = [
-    "LARGE_ARRAY_BYTES",
-    "AsynchronousExecutor",
-    "Executor",
-    "Job",
-    "Packer",
-    "Payload",
-    "SerialExecutor",
-    "TaskArrays",
-    "TaskResult",
-    "cached",
-    "unpack",
-]
-
 #: A worker's function of a task and of its share of the machine's threads (None: no other task runs there).
 Job: TypeAlias = Callable[[Any, "int | None"], Any]
 

@@ -12,8 +12,6 @@ import numpy as np
 
 from .executor import Executor, Job, Packer, Payload, cached, share_of_cores, unpack
 
-__all__ = ["JoblibExecutor"]
-
 
 class JoblibExecutor(Executor):
     """Executor on the backend of an enclosing ``joblib.parallel_config``, or on loky's processes.

@@ -8,8 +8,6 @@ from typing import Any
 
 from .executor import AsynchronousExecutor, Job, Packer, Payload, TaskResult, cached, unpack, worker_lost
 
-__all__ = ["RayExecutor"]
-
 
 class RayExecutor(AsynchronousExecutor):
     """Executor of tasks of one processor on Ray's workers; arrays lie once in the object store of every node.

@@ -16,15 +16,14 @@ from ...errors import InputError
 from ...models.formulations.margin.problems import ScoringProblem
 from ...models.rounding import below
 from ..exact.limits import Limits, check_count, check_path
-from ..interface.algorithm import Algorithm, Measure, Outcome
+from ..interface.algorithm import Algorithm, Outcome
+from ..interface.recorder import Measure
 from ..interface.solver import Gives, Purpose, SolverInfo
 from ..records import Answer, Options
 from .check import ScoringChecker
 
 if TYPE_CHECKING:
     from .search import ProofLog, Search
-
-__all__ = ["SupportsBB", "SupportsState"]
 
 #: Nodes for each further descent, once the first ones are done.
 _NODES_A_DESCENT = 4_000

@@ -21,8 +21,6 @@ import numpy as np
 from ..interface.numba_flags import Loops, by_reference
 from .reduced import ReducedScoringProblem
 
-__all__ = ["ALL", "Rows", "Scratch", "bound", "entry", "inner", "rows_of", "scratch_for"]
-
 _loops = Loops(set(), Path(__file__).parent)
 entry, inner = _loops.entry, _loops.inner
 

@@ -27,8 +27,6 @@ from ...models.arrays import BoolArray, FloatArray, IntArray
 from ..interface.recorder import beyond_fork
 from .reduced import ReducedScoringProblem
 
-__all__ = ["Box", "BoxProgram", "Multipliers", "NodeBound", "Relaxed", "Scores", "middle"]
-
 
 @dataclass(frozen=True, eq=False)
 class Box:

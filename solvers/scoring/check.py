@@ -43,8 +43,6 @@ from ..exact.check.checker import Claim, ProofChecker, first_difference
 from ..exact.check.sealed import SealedLog
 from ..exact.check.trees import VerifierPool
 
-__all__ = ["FORMAT", "CheckedNode", "LoggedMultipliers", "LoggedScoringProblem", "ScoringChecker", "Whole", "stated_problem"]
-
 #: Kinds of splits in the log.
 _BEGIN, _SUPPORT, _SIGN, _HALVES = 1, 2, 3, 4
 

@@ -10,8 +10,6 @@ from ..interface.numba_flags import by_reference
 from .bounds import ALL, entry, inner
 from .reduced import ReducedScoringProblem
 
-__all__ = ["best_intercept", "descend", "workspace_for"]
-
 #: Intercepts that are counted; a longer range is sorted.
 _SHORT = 1 << 14
 

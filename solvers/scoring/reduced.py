@@ -12,8 +12,6 @@ import numpy as np
 from ...models.arrays import FloatArray, IntArray
 from ...models.formulations.margin.problems import ScoringProblem, as_fraction
 
-__all__ = ["ReducedScoringProblem", "reduce_problem"]
-
 #: Largest sum of all costs in units; the search adds in 64-bit integers.
 _MOST_UNITS = 2**60
 

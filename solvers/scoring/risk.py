@@ -25,8 +25,6 @@ from ..interface.solver import Gives, Purpose, SolverInfo
 from ..records import Options
 from .risk_check import FORMAT, VERSION, RiskChecker
 
-__all__ = ["RiskBB", "RiskRule"]
-
 #: Whole numbers that doubles hold exactly.
 _LARGEST = 2.0**53
 #: Distance from a whole number, or from a coefficient's own price, up to which nothing is left to branch on.

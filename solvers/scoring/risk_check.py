@@ -32,8 +32,6 @@ from ..exact.check.arithmetic import InvalidProofError, RationalPoint, round_dow
 from ..exact.check.checker import TreeChecker, data_digest, first_difference
 from ..exact.check.trees import NodeRules
 
-__all__ = ["FORMAT", "VERSION", "LoggedRiskProblem", "RiskChecker", "RiskRules"]
-
 FORMAT, VERSION = "marginopt-risk-proof", 1
 _VECTORS = ("X", "y", "weights", "lower", "upper")
 _NUMBERS = ("intercept", "price", "size_price", "most")

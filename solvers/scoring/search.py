@@ -21,9 +21,6 @@ from .descent import best_intercept, descend, workspace_for
 from .reduced import ReducedScoringProblem
 from .tree import CLOSED, HALVES, Stack, below, split, stack_for
 
-__all__ = ["ProofLog", "Search"]
-
-
 # Bounds of boxes by linear programs over pairs of opposite points (`BoxProgram`).
 
 # Pairs of opposite points whose rows a solution of the pairs' program violates.

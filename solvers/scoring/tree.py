@@ -21,8 +21,6 @@ from ..interface.numba_flags import by_reference
 from .bounds import ALL, Scratch, bound, entry, inner, scratch_for
 from .reduced import ReducedScoringProblem
 
-__all__ = ["BEGIN", "CLOSED", "HALVES", "SIGN", "SUPPORT", "Stack", "below", "split", "stack_for"]
-
 #: Events: what happened to a node.
 CLOSED, BEGIN, SUPPORT, SIGN, HALVES = 0, 1, 2, 3, 4
 #: `Stack.now`: nodes on it, nodes bounded so far, the next free number, events and single systems noted so far.

@@ -12,13 +12,11 @@ import numpy as np
 from ...errors import InputError
 from ...models.arrays import BoolArray, FloatArray, IntArray, check_bytes
 from ...models.views import SimplexQP
-from ..interface.algorithm import Algorithm, Measure, Outcome
+from ..interface.algorithm import Algorithm, Outcome
+from ..interface.recorder import Measure
 from ..records import Answer, Options
 from . import records
 from .start import StartRule, iterations_allowed, relative, simplex_answer, starting_point
-
-__all__ = ["DenseState", "ProjectedGradient", "Start"]
-
 
 Start: TypeAlias = Literal["uniform", "sparse"]
 _RULES: dict[Start, StartRule] = {"uniform": "uniform", "sparse": "vertex"}

@@ -5,11 +5,6 @@ from __future__ import annotations
 from ...models.views import BoxEqualityQP, SimplexQP
 from ..interface.solver import Gives, Purpose, SolverInfo
 
-__all__ = [
-    "AUTO_SIMPLEX", "BLENDED_PAIRWISE_FW", "CVM", "FW", "MFW", "PAIRWISE_FW", "PGA", "RECORDS", "SMO",
-    "SMO_BOX",
-]  # fmt: skip
-
 _GIVES = frozenset({Gives.DUALS, Gives.BOUND, Gives.TRACE, Gives.WARM_START, Gives.INTERRUPT})
 _SOURCE = "Frandi, Nanculef, Gasparo, Lodi, Sartori: Training SVMs using Frank-Wolfe optimization methods"
 

@@ -18,21 +18,6 @@ from ..interface.algorithm import Algorithm, Outcome
 from ..interface.numba_flags import entry
 from ..records import Answer, Options
 
-__all__ = [
-    "CACHE_BYTES",
-    "ColumnCache",
-    "StartRule",
-    "cache_bytes",
-    "check_parameters",
-    "iterations_allowed",
-    "load_loops",
-    "one_simplex",
-    "relative",
-    "simplex_answer",
-    "solve_dense",
-    "starting_point",
-]
-
 
 @entry
 def solve_dense(Q: Any, c: Any, a: Any, h: Any, tol: float, iterations: int) -> int:

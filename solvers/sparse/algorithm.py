@@ -17,8 +17,6 @@ from ..exact.search import BoundingRule
 from ..interface.solver import Gives, Purpose, SolverInfo
 from .check import SparseChecker
 
-__all__ = ["KnownBound", "SparseBB"]
-
 
 @dataclass(frozen=True, eq=False)
 class KnownBound:

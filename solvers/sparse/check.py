@@ -46,8 +46,6 @@ from ..exact.check.arithmetic import InvalidProofError, RationalPoint, round_dow
 from ..exact.check.checker import TreeChecker, data_digest, first_difference
 from ..exact.check.trees import NodeRules
 
-__all__ = ["FORMAT", "VERSION", "LoggedSparseProblem", "NodeBounds", "SparseChecker"]
-
 FORMAT, VERSION = "marginopt-sparse-proof", 3
 _ARRAYS = ("A", "costs", "curvature", "price", "lower", "upper", "counted")
 #: States of a feature, and what a record does with its node besides a split.

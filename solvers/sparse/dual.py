@@ -32,11 +32,6 @@ from ...models.formulations.margin.problems import SparseProblem
 from ...models.rounding import gamma
 from ..exact.log_file import DualPoint
 
-__all__ = [
-    "FREE", "IN", "OUT", "ChildBounds", "Gains", "State", "child_bounds", "column_sizes", "dual_point",
-    "features_of", "gains_of", "largest_interval",
-]  # fmt: skip
-
 #: A feature's state in a node, and all of them.
 FREE, IN, OUT = 0, 1, 2
 State = npt.NDArray[np.int8]

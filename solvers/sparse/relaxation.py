@@ -18,8 +18,6 @@ import numpy as np
 from ..exact.loops.compiled import loops_of
 from ..interface.numba_flags import by_reference
 
-__all__ = ["Workspace", "relax", "workspace_for"]
-
 _loops = loops_of(Path(__file__).parent)
 entry, inner = _loops.entry, _loops.inner
 

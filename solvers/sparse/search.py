@@ -31,8 +31,6 @@ from .dual import (
 )
 from .relaxation import Workspace, relax, workspace_for
 
-__all__ = ["SparseRule"]
-
 #: Features beside the count that a relaxation begins with, and that a round may add; rounds of a node.
 _BESIDE, _ADDED, _ROUNDS = 12, 12, 12
 #: Relative accuracy of relaxations as a share of the tolerance; of refits; steps of the interior point method, at most.

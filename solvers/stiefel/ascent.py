@@ -14,11 +14,10 @@ from ...errors import InputError
 from ...models.arrays import FloatArray
 from ...models.formulations.stiefel import polar, stiefel_gradient
 from ...models.views import StiefelProblem
-from ..interface.algorithm import Algorithm, Measure, Outcome
+from ..interface.algorithm import Algorithm, Outcome
+from ..interface.recorder import Measure
 from ..interface.solver import Gives, Purpose, SolverInfo
 from ..records import Answer, Options
-
-__all__ = ["GPI", "BarzilaiBorwein", "MomentumGPI", "StiefelState", "orthonormal_start"]
 
 _GIVES = frozenset({Gives.TRACE, Gives.WARM_START, Gives.INTERRUPT})
 

@@ -17,8 +17,6 @@ from ..interface.solver import Gives, Kept, Solver, SolverInfo, replace_paramete
 from ..records import Answer, Options, Status
 from .ascent import orthonormal_start
 
-__all__ = ["Pymanopt"]
-
 _CLASSES = {"trust-regions": "TrustRegions", "conjugate-gradient": "ConjugateGradient", "steepest-descent": "SteepestDescent"}
 
 

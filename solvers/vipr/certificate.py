@@ -16,8 +16,6 @@ from ...models.model import Model, as_model
 from ...models.program.form import StandardForm
 from .tree import Branch, LinearProgram, ProofNode, RationalSum, Tree, branch_and_bound
 
-__all__ = ["ViprCertificate", "write_vipr"]
-
 # Writer of VIPR files: sections of the program, its points, and one derivation for each node and branch (version 1.1).
 
 

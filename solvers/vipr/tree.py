@@ -24,9 +24,6 @@ from ...models.program.form import StandardForm
 from ..interface.recorder import beyond_fork
 from ..rational import RationalForm, Vector, solve_linear
 
-__all__ = ["Branch", "LinearProgram", "ProofNode", "RationalSum", "Tree", "branch_and_bound"]
-
-
 #: Bounds of variables; None for no bound.
 Bounds = list[Fraction | None]
 

@@ -20,7 +20,8 @@ from ..exact.checkpoint import Saved, log_file
 from ..exact.dispatcher import bound_caveat
 from ..exact.limits import Limits, check_count, check_path
 from ..exact.log_file import LogFile, Mark
-from ..interface.algorithm import Algorithm, Measure, Outcome
+from ..interface.algorithm import Algorithm, Outcome
+from ..interface.recorder import Measure
 from ..interface.solver import Gives, Kept, Purpose, SolverInfo, replace_parameters
 from ..parallel import Cluster
 from ..parallel.choose_executor import cluster_executor
@@ -40,8 +41,6 @@ if TYPE_CHECKING:
     from ..certification.result import Result
     from .engines.boxes import BoxEngine
     from .engines.distributed_boxes import StoppedSearch, SubtreeEngine, ZeroOneCheckpoint
-
-__all__ = ["ZeroOneBB", "ZeroOneState"]
 
 # The state of a run of the exact 0-1 solver.
 

@@ -21,8 +21,6 @@ from ..exact.log_file import LogFile, LogWriter, Mark
 from .reduced import ReducedZeroOneProblem
 from .reuse import Transfer
 
-__all__ = ["BoxRecords", "ProofWriter", "write_citing_log"]
-
 #: Share of the claimed bound that is left to the checker's own rounding.
 SLACK = 1e-9
 _NO_PAIRS: FloatArray = np.zeros((0, 3))

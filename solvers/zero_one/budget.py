@@ -21,7 +21,8 @@ from ...errors import InputError
 from ...models.arrays import FloatArray
 from ...models.formulations.zero_one.binary_margins import ZeroOneBudget
 from ...models.views import ZeroOneProblem
-from ..interface.algorithm import Algorithm, Measure, Outcome, clear
+from ..interface.algorithm import Algorithm, Outcome, clear
+from ..interface.recorder import Measure
 from ..interface.solver import Gives, SolverInfo
 from ..records import Answer, Options
 from .conflict_log import ConflictFinder, ConflictRecorder, copied, empty_book
@@ -30,8 +31,6 @@ from .reduced import ReducedZeroOneProblem, evaluate, reduce_problem
 
 if TYPE_CHECKING:
     from .algorithm import ZeroOneBB, ZeroOneState
-
-__all__ = ["BudgetBB", "BudgetState"]
 
 # The state of a run on the budget form: its points, bound and limits.
 

@@ -33,8 +33,6 @@ from ..parallel.executor import AsynchronousExecutor
 from .incumbent import penalised_rows, stretched_rows
 from .reduced import ReducedZeroOneProblem
 
-__all__ = ["ConflictFinder", "ConflictRecorder", "ProofParts", "copied", "empty_book"]
-
 
 class ConflictFinder:
     """The reduced points as the compiled kernels read them, with room for their work.

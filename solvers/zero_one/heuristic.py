@@ -32,9 +32,6 @@ from .reduced import evaluate, reduce_problem
 if TYPE_CHECKING:
     from .engines.conflicts import LargeNeighbourhood
 
-__all__ = ["BATCH", "Heuristic", "LeastNorm", "LocalSearch", "good_classifier", "line_minima"]
-
-
 NEAR = 1e-9
 #: Directions of a batch; least relative improvement that counts. Smaller ones only reduce the norm, and one quadratic program
 #: finds the least norm that keeps the same points (`incumbent.Polish`).

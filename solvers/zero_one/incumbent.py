@@ -12,8 +12,6 @@ import numpy as np
 from ...models.arrays import BoolArray, FloatArray
 from .reduced import ReducedZeroOneProblem, evaluate
 
-__all__ = ["Incumbent", "Polish", "hinge_path", "penalised_rows", "stretched_rows", "trivial_incumbent"]
-
 #: Distances below 1 within which a margin is raised to 1: rounding of an accurate solve, of a poor one, of an iterative method.
 _NEAR = (1e-12, 1e-9, 1e-7)
 

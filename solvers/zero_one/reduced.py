@@ -24,8 +24,6 @@ from ...models.arrays import BoolArray, FloatArray, IntArray
 from ...models.views import ZeroOneProblem
 from ..exact.rotation import constant_column, errors, rotation, turned
 
-__all__ = ["ReducedZeroOneProblem", "evaluate", "for_boxes", "reduce_problem", "smallest_problem"]
-
 _EPS = 2.0**-53
 #: Largest divisor of the least weight that is tried as the common step of all weights.
 _MAX_DIVISOR = 6

@@ -25,8 +25,6 @@ from ...models.views import ZeroOneProblem
 from ..certification.result import Result
 from ..exact.check.sealed import stated_bound
 
-__all__ = ["SolvedProblem", "Transfer", "as_solved_problem", "ends_first", "transferred_bound"]
-
 _EPS = 2.0**-53
 
 

@@ -33,8 +33,6 @@ from .incumbent import Polish
 from .loops import boxes as k
 from .reduced import ReducedZeroOneProblem, evaluate, for_boxes, reduce_problem
 
-__all__ = ["TargetBounds", "TargetSearch"]
-
 #: Nodes between two looks at the limits.
 _CHUNK = 2000
 #: Nodes between two candidates: a better classifier shortens the searches of all later targets.

@@ -15,8 +15,6 @@ from ...arrays import BoolArray, FloatArray
 from ...program.cones import Nonnegative
 from ...program.form import Block, Constraint, Quadratic, StandardForm
 
-__all__ = ["CappedProgram"]
-
 
 @dataclass(frozen=True, eq=False)
 class CappedProgram:

@@ -15,11 +15,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-__all__ = [
-    "Array", "InvalidProofError", "RationalPoint", "least_curvature", "rotate", "round_down", "round_up", "rounded_up",
-    "stored_multipliers", "sum_down", "sum_up",
-]  # fmt: skip
-
 Array = npt.NDArray[np.float64]
 
 

@@ -25,8 +25,6 @@ from .arithmetic import InvalidProofError, rounded_up
 from .sealed import SealedLog
 from .trees import ROOT, NodeRules, SpotChecked, VerifierPool, tree_of, verify_in_order, verify_tree
 
-__all__ = ["Claim", "LoggedProblem", "ProofChecker", "ProofReport", "TreeChecker", "data_digest", "first_difference"]
-
 
 @dataclass(frozen=True)
 class ProofReport:

@@ -15,8 +15,6 @@ from typing import Any
 
 from .arithmetic import InvalidProofError
 
-__all__ = ["SealedLog", "lines", "stated_bound"]
-
 #: What a packed log may unpack to in the memory: so many characters and JSON values (at most 72 bytes each), whatever its size,
 #: and for each byte of its file. Logs have two characters for each byte, and matrices of zeros and ones twenty.
 _CHARACTERS, _VALUES = (2**22, 64), (10**6, 8)

@@ -11,8 +11,6 @@ import numpy as np
 
 from .arithmetic import InvalidProofError
 
-__all__ = ["ROOT", "NodeRules", "SpotChecked", "VerifierPool", "tree_of", "verify_in_order", "verify_tree"]
-
 #: Parent and side of the root in logs whose nodes are numbered from 1.
 ROOT = (0, 0)
 

@@ -10,8 +10,6 @@ from pathlib import Path
 
 from ...interface.numba_flags import Loops
 
-__all__ = ["EPS", "SINGLE", "entry", "inner", "loops_of"]
-
 #: Half a unit in the last place of 1, in double and in single precision.
 EPS, SINGLE = 2.0**-53, 2.0**-24
 

@@ -11,8 +11,6 @@ import numpy as np
 
 from .compiled import inner
 
-__all__ = ["pop", "push"]
-
 
 @inner
 def push(heap: Any, size: int, key: Any, code: int) -> None:

@@ -15,8 +15,6 @@ from ...exact.check.arithmetic import Array, round_down, round_up
 from .coordinates import RotatedProblem
 from .statement import SHARE_SLACK
 
-__all__ = ["CheckedBox", "margins", "propagate", "root", "sum_error"]
-
 _EPS, _TINY = 2.0**-52, 2.0**-1000
 #: Most passes over rows and points, and the share of a coordinate's width that is worth another one.
 _PASSES, _WORTH = 60, 1e-10

@@ -32,9 +32,6 @@ from .boxes import CheckedBox, margins, propagate, root, sum_error
 from .coordinates import LinearPieces, RotatedProblem, in_coordinates
 from .statement import FORMAT, VERSION, LoggedMarginProblem
 
-__all__ = ["BoxLosses", "MarginChecker", "apply_relaxation", "box_losses", "least_costs", "pair_bound", "pay_pairs", "search_box"]
-
-
 _EPS = 2.0**-52
 _BELOW, _ABOVE = 1.0 - 2.0**-48, 1.0 + 2.0**-48
 

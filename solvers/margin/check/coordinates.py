@@ -16,8 +16,6 @@ from ....models.views import Corners
 from ...exact.check.arithmetic import Array, InvalidProofError, least_curvature, rotate, round_down, round_up
 from .statement import LoggedMarginProblem
 
-__all__ = ["LinearPieces", "RotatedProblem", "in_coordinates"]
-
 _EPS, _TINY = 2.0**-52, 2.0**-1000
 
 

@@ -17,8 +17,6 @@ from ....models.model import Model
 from ....models.views import Budget, Corners, EqualRates, MarginProblem
 from ...exact.check.arithmetic import Array, InvalidProofError, RationalPoint, rounded_up
 
-__all__ = ["FORMAT", "SHARE_SLACK", "VERSION", "LoggedMarginProblem", "exact_value", "fields_of"]
-
 #: Share of its own target by which a margin, a row or an end may be short.
 _SHORT = Fraction(1, 10**9)
 #: By how much the difference of two shares may exceed its limit.

@@ -12,8 +12,6 @@ from .propagation import choose_signs, propagate, reset_demands
 from .records import LoopNode, LoopProblem
 from .relaxation import relax
 
-__all__ = ["descend", "round_and_improve"]
-
 #: Iterations of the procedure, solutions of each iteration's problem while p moves, and the share of the objective that squares
 #: may cost there.
 _TURNS, _SOLUTIONS, _SPEND = 50, 8, 1e-9

@@ -15,8 +15,6 @@ from .exploration import DESCEND, EVALUATE, EXPLORE, run_task
 from .pairing import LEVELS
 from .records import LoopNode, LoopProblem, Tree
 
-__all__ = ["descend", "explore", "loop_problem", "new_node", "new_tree", "objective"]
-
 #: The whole height, up to rounding.
 _ALL = 1.0 - 1e-12
 

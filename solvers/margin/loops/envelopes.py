@@ -16,13 +16,12 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from ...exact.loops.compiled import EPS
 from ...exact.loops.newton import margins
-from .compiled import EPS, inner
+from .compiled import inner
 from .norm import steepest
 from .propagation import rates_met
 from .records import LoopNode, LoopProblem
-
-__all__ = ["bounded_part", "classify", "loss", "objective", "pair_bound", "store_hull"]
 
 #: A margin or a row counts as met if its violation, relative to its terms, is at most this.
 _SHORT = 1e-9

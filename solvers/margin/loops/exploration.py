@@ -5,16 +5,15 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from ...exact.loops.compiled import EPS
 from ...exact.loops.heap import pop, push
-from .compiled import EPS, entry, inner
+from .compiled import entry, inner
 from .descent import descend, round_and_improve
 from .envelopes import classify, objective
 from .pairing import pair_up
 from .propagation import branching_sign, propagate, reset_demands
 from .records import LoopNode, LoopProblem, Tree, note_cut, note_node, note_round, note_sign, note_split, note_support
 from .relaxation import relax, tighten_box
-
-__all__ = ["DESCEND", "DONE", "EVALUATE", "EXPLORE", "FULL", "PAUSED", "RESERVE", "ROUNDS", "run_task"]
 
 #: Tasks of `work`.
 EXPLORE, DESCEND, EVALUATE = 0, 1, 2

@@ -10,10 +10,9 @@ import math
 from typing import Any
 
 from ....models.arrays import FloatArray
-from .compiled import EPS, inner
+from ...exact.loops.compiled import EPS
+from .compiled import inner
 from .records import LoopNode, LoopProblem
-
-__all__ = ["scale_into_polar", "steepest", "vertex_of_box"]
 
 #: Most exchanges of one call, a multiplier and a pivot that count as 0.
 _EXCHANGES, _ZERO, _LEAST = 200, 1e-13, 1e-9

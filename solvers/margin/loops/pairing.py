@@ -11,13 +11,12 @@ from typing import Any
 
 import numpy as np
 
+from ...exact.loops.compiled import EPS, SINGLE
 from ...exact.loops.matching import WIDEST, match
 from ...exact.loops.newton import margins
-from .compiled import EPS, SINGLE, inner
+from .compiled import inner
 from .envelopes import pair_bound
 from .records import LoopNode, LoopProblem
-
-__all__ = ["LEVELS", "pair_up"]
 
 #: Shares of the height that pairs of one matching pay at least. Reduction of the estimate of a pair's payment: if both envelopes
 #: are exact a pair gains nothing, and its distance is of single precision.

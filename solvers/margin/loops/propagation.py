@@ -8,11 +8,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from ...exact.loops.compiled import EPS
 from ...exact.loops.newton import margins
-from .compiled import EPS, inner
+from .compiled import inner
 from .records import LoopNode, LoopProblem
-
-__all__ = ["branching_sign", "choose_signs", "demand_signs", "propagate", "rates_met", "reset_demands"]
 
 #: Slack of a difference of shares in propagation, and of a feasible point. The checker allows the second one everywhere.
 _SLACK, _MET = 2e-9, 1e-9

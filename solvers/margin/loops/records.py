@@ -20,19 +20,6 @@ from typing import Any, NamedTuple
 from ...interface.numba_flags import by_reference
 from .compiled import inner
 
-__all__ = [
-    "LoopNode",
-    "LoopProblem",
-    "Tree",
-    "max_numbers_of_node",
-    "note_cut",
-    "note_node",
-    "note_round",
-    "note_sign",
-    "note_split",
-    "note_support",
-]
-
 
 @by_reference
 class LoopProblem(NamedTuple):

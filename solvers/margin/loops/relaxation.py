@@ -21,12 +21,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from ...exact.loops.compiled import EPS
 from ...exact.loops.newton import newton, reduced_cost_tightening, rounding
-from .compiled import EPS, inner
+from .compiled import inner
 from .norm import scale_into_polar, steepest, vertex_of_box
 from .records import LoopNode, LoopProblem
-
-__all__ = ["fill_hinges", "relax", "tighten_box"]
 
 #: A firm hinge that is violated by this share of its row's range costs as much as the cutoff.
 _FIRM = 1e-2

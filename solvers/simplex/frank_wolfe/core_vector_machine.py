@@ -12,7 +12,8 @@ from ....errors import InputError
 from ....models.arrays import FloatArray
 from ....models.model import Model
 from ....models.views import SimplexQP
-from ...interface.algorithm import Algorithm, Measure, Outcome
+from ...interface.algorithm import Algorithm, Outcome
+from ...interface.recorder import Measure
 from ...records import Answer, Options
 from .. import records
 from ..start import (
@@ -30,8 +31,6 @@ from ..start import (
     starting_point,
 )
 from .methods import StopRule
-
-__all__ = ["CoreState", "CoreVectorMachine"]
 
 _INNER_STEPS = 200_000
 

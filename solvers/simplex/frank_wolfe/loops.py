@@ -8,8 +8,6 @@ import numpy as np
 
 from ...interface.numba_flags import entry, inner
 
-__all__ = ["BLENDED", "COLUMN", "FW", "MFW", "PAIRWISE", "RULE", "STUCK", "fold", "run", "run_sampled", "scan"]
-
 _BLOCK = 512
 
 

@@ -17,8 +17,9 @@ from ....errors import InputError
 from ....models.arrays import FloatArray, IntArray
 from ....models.model import Model
 from ....models.views import SimplexQP
-from ...interface.algorithm import Algorithm, Measure, Outcome, integers_and_floats, named_scalars
+from ...interface.algorithm import Algorithm, Outcome, integers_and_floats, named_scalars
 from ...interface.numba_flags import by_reference
+from ...interface.recorder import Measure
 from ...records import Answer, Options
 from .. import records
 from ..start import (
@@ -35,8 +36,6 @@ from ..start import (
     starting_point,
 )
 from . import loops
-
-__all__ = ["BlendedPairwiseFW", "FrankWolfe", "ModifiedFrankWolfe", "PairwiseFW", "StopRule"]
 
 #: Kinds of step, by the numbers of `loops`.
 STEPS = ("", "toward", "away", "drop", "pair")

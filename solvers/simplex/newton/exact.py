@@ -22,8 +22,6 @@ import scipy.linalg
 from ....models.arrays import FloatArray, IntArray
 from ....models.views import SimplexQP
 
-__all__ = ["Finish", "finish", "finisher_bytes", "first_guess"]
-
 #: Guesses of the support in one run of the finisher.
 _GUESSES = 12
 #: A guess so many times the support, and larger than this, is none: far from the optimum all points may violate.

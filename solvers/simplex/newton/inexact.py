@@ -26,8 +26,6 @@ from . import loops as loops
 from .exact import Finish
 from .krylov import CG_STEPS, Inverse, Steps, conjugate_gradients, shifted_cholesky, weighted_squares
 
-__all__ = ["inexact_bytes", "inexact_finish", "inexact_seconds"]
-
 _STEPS, _PATIENCE = 40, 12
 #: Rows of the matrix computed, gathered or multiplied between two yields.
 _PANEL = 1024

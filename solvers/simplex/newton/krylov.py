@@ -16,8 +16,6 @@ from ....models.kernels.threads import cuts, share, workers
 from ....models.kernels.tiles import Panel, Tile
 from .loops import TRIANGLE_WIDTH as WIDTH, gather_rows, symmetric_counts, symmetric_rows
 
-__all__ = ["COLUMNS", "Inverse", "Steps", "Triangle", "conjugate_gradients", "shifted_cholesky", "weighted_squares"]
-
 CG_STEPS = 300
 #: Columns of B that are copied at once: the allocator keeps what they need, where a copy of all is new memory each time.
 COLUMNS = 2048

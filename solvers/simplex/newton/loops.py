@@ -10,10 +10,6 @@ import numpy as np
 from ....models.kernels.tiles import ROUNDED
 from ...interface.numba_flags import entry
 
-__all__ = [
-    "PASSES_FROM", "TRIANGLE_WIDTH", "WIDTH", "add_rows", "gather_rows", "load_passes", "symmetric_counts", "symmetric_rows",
-]  # fmt: skip
-
 #: Rows summed in the columns' own precision before they are added to the float64 result.
 _FLUSH = 64
 #: Entries of a row at once: the sums stay in the first-level cache.

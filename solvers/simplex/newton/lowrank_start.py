@@ -31,8 +31,6 @@ from ....models.views import SimplexQP
 from .exact import Finish
 from .krylov import COLUMNS, Inverse, Steps, Triangle, conjugate_gradients, shifted_cholesky, weighted_squares
 
-__all__ = ["LOW_RANK_FROM", "START_BYTES", "lowrank_applies", "lowrank_start"]
-
 # A simplex QP with Q replaced by B'B + D (`expansion`), solved to the end in a few Newton steps of its dual.
 #
 # The dual of min ½x'(B'B + D)x + c'x over E'x = 1, x ≥ 0 (E has a column for each simplex) has one variable u = Bx for each

@@ -15,15 +15,14 @@ from ....models.arrays import FloatArray, IntArray
 from ....models.kernels.float32 import SingleArray
 from ....models.kernels.gram import GramOperator
 from ....models.views import BoxEqualityQP
-from ...interface.algorithm import Algorithm, Measure, Outcome, integers_and_floats, named_scalars
+from ...interface.algorithm import Algorithm, Outcome, integers_and_floats, named_scalars
 from ...interface.numba_flags import by_reference
+from ...interface.recorder import Measure
 from ...records import Answer, Options
 from .. import records
 from ..start import CACHE_BYTES, ColumnCache, cache_bytes, check_parameters, iterations_allowed, load_loops, relative
 from . import box_loops as loops
 from .box_loops import BLOCK
-
-__all__ = ["BoxSMO", "BoxState"]
 
 # The state of SMO on a box between calls of its compiled loop, and the work on it there.
 

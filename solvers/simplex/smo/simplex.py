@@ -13,8 +13,9 @@ import numpy as np
 
 from ....models.arrays import FloatArray
 from ....models.views import SimplexQP
-from ...interface.algorithm import Algorithm, Measure, Outcome, integers_and_floats, named_scalars
+from ...interface.algorithm import Algorithm, Outcome, integers_and_floats, named_scalars
 from ...interface.numba_flags import by_reference
+from ...interface.recorder import Measure
 from ...records import Answer, Options
 from .. import records
 from ..newton.exact import Finish, finish, finisher_bytes, first_guess
@@ -33,8 +34,6 @@ from ..start import (
     starting_point,
 )
 from . import simplex_loops as loops
-
-__all__ = ["SMO", "AutoSimplex", "choose"]
 
 #: Relative gap from which the finisher is considered, decade by decade: before, the support is not known well enough.
 FINISH_FROM = 1.0

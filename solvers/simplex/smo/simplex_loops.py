@@ -13,8 +13,6 @@ import numpy as np
 
 from ...interface.numba_flags import entry, inlined, inner
 
-__all__ = ["BLOCK", "BUDGET", "COLUMN", "RULE", "STUCK", "restore", "run", "vertices"]
-
 # Why `run` returned.
 BUDGET, COLUMN, RULE, STUCK = 0, 1, 2, 3
 

@@ -18,8 +18,6 @@ import numpy.typing as npt
 from ...exact.check.arithmetic import Array, InvalidProofError, least_curvature, rotate, round_down, round_up, sum_down, sum_up
 from ...exact.check.trees import NodeRules, VerifierPool, tree_of, verify_tree
 
-__all__ = ["BoxProblem", "CheckedBox", "check_box_tree", "pack"]
-
 FREE, KEPT, VIOLATED = -1, 0, 1
 
 

@@ -33,9 +33,6 @@ from ...exact.check.trees import VerifierPool
 from .boxes import check_box_tree
 from .conflicts import check_conflict_tree, norm_within_budget
 
-__all__ = ["LoggedZeroOneProblem", "ZeroOneChecker"]
-
-
 _KINDS = ("boxes", "conflicts", "budget", "cited")
 
 

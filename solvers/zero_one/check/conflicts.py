@@ -40,8 +40,6 @@ import numpy.typing as npt
 from ...exact.check.arithmetic import Array, InvalidProofError, RationalPoint, rounded_up
 from ...exact.check.trees import NodeRules, VerifierPool, tree_of, verify_tree
 
-__all__ = ["check_conflict_tree", "norm_within_budget"]
-
 States = npt.NDArray[np.int8]
 
 FREE, KEPT, DELETED = -1, 0, 1

@@ -19,8 +19,6 @@ from ..reduced import ReducedZeroOneProblem
 from .engine import Engine, SharedState
 from .open_nodes import OpenNodes, empty_pool, grown, plant_root
 
-__all__ = ["COUNTS", "BoxEngine", "BoxLog", "ResumedBoxes", "SearchData"]
-
 
 @dataclass(frozen=True, eq=False)
 class SearchData:

@@ -17,8 +17,6 @@ from ..incumbent import penalised_rows, stretched_rows
 from ..loops import conflicts as k
 from .engine import Engine, SharedState
 
-__all__ = ["ConflictEngine", "Dive", "LargeNeighbourhood", "Passes", "offer_kept"]
-
 #: Points in the conflict lists of all levels, at most. A conflict that is not stored is searched for again.
 LISTED = 4_000_000
 

@@ -41,9 +41,6 @@ from .boxes import COUNTS, MEMORY, BoxEngine, ResumedBoxes, SearchData
 from .engine import Engine, SharedState
 from .open_nodes import OpenNodes
 
-__all__ = ["StoppedSearch", "SubtreeEngine", "ZeroOneCheckpoint"]
-
-
 #: Tolerance of the problem that loads the compiled kernels.
 _LOAD_TOL = 1e-6
 #: Bytes of a worker's open nodes beyond which it searches nearly depth-first, since it sends them all back.

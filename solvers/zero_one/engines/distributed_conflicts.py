@@ -24,8 +24,6 @@ from ..reduced import ReducedZeroOneProblem
 from .conflicts import Dive, Passes, offer_kept
 from .engine import Engine, SharedState
 
-__all__ = ["ConflictTeamEngine"]
-
 # Subproblems of the conflict search: open nodes of a pass, searched for a limited time in any process, and the result.
 
 #: An open node: lower bound, proved cost of further deletions, states of the points.

@@ -13,8 +13,6 @@ from ...interface.algorithm import Outcome
 from ..incumbent import Incumbent, Polish
 from ..reduced import ReducedZeroOneProblem
 
-__all__ = ["STRETCH", "Engine", "Portfolio", "SharedState"]
-
 # Extrapolation of an engine's lower bound: the effort that closes the gap.
 
 #: Recorded efforts grow by at least this factor. The rate spans the last growth of effort by `_SPAN` or more.

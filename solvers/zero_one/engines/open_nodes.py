@@ -14,8 +14,6 @@ from ....models.arrays import BoolArray, FloatArray, IntArray
 from ...interface.algorithm import named_scalars
 from ..loops import boxes as k
 
-__all__ = ["OpenNodes", "empty_pool", "grown", "plant_root"]
-
 
 def empty_pool(n: int, p: int, log: int, records: int = 0, pages: int = 0) -> k.BoxPool:
     """Return a pool without open nodes.

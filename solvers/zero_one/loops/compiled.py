@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ...exact.loops.compiled import EPS, loops_of
-
-__all__ = ["EPS", "entry", "inner"]
+from ...exact.loops.compiled import loops_of
 
 _loops = loops_of(Path(__file__).parent)
 entry, inner = _loops.entry, _loops.inner

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
     from matplotlib.axes import Axes
 
-__all__ = ["SparseSVC"]
-
 
 class SparseSVC(SearchedClassifier):
     """Linear classifier of at most k features, `marginopt.Margin`: min ½||w||² + C Σ s_i ℓ(y_i f(x_i)), ||w||_0 ≤ k.

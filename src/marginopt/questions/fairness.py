@@ -28,7 +28,7 @@ from ..labelled import labelled_arrays
 from ..models.arrays import BoolArray, FloatArray, IntArray, as_points, as_positive, as_vector, as_weights, to_dense
 from ..models.model import Model
 from ..solvers.certification.result import Result
-from ..solvers.proofs import stated_bound
+from ..solvers.exact.check.sealed import stated_bound
 from ..solvers.solve import solve
 from .answer import Answer, BoundedQuestion, Evidence, ProofLog
 from .half_spaces import BestHalfSpace, HalfSpace, coded_columns, rounded_up

@@ -24,7 +24,7 @@ from ..models.arrays import FloatArray, as_positive
 from ..models.formulations.margin.model import Margin
 from ..models.formulations.margin.part import Box, Increasing, Integers
 from ..models.model import Model
-from ..solvers.proofs import stated_bound
+from ..solvers.exact.check.sealed import stated_bound
 from ..solvers.solve import solve
 from .answer import Answer, BoundedQuestion, Evidence, ProofLog, Sense
 

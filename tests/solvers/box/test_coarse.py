@@ -11,8 +11,9 @@ import pytest
 from marginopt.models.formulations.nonparallel.factors import HingeFactor
 from marginopt.models.formulations.nonparallel.hinge_quadratic import BoxProgram, HingeQuadratic
 from marginopt.models.views import BoxQP
-from marginopt.solvers.box.descent import BoxDescent, BoxState, box_minimum, make_state
+from marginopt.solvers.box.descent import BoxDescent, box_minimum, make_state
 from marginopt.solvers.box.newton import newton_steps
+from marginopt.solvers.box.state import BoxState
 from marginopt.solvers.interface.algorithm import Outcome
 
 

@@ -16,7 +16,8 @@ from facts import about
 from marginopt.errors import InputError, UnsupportedModelError
 from marginopt.models import HingeSVM, L2SVMDual, SimplexQP
 from marginopt.models.model import Model
-from marginopt.solvers.interface.algorithm import Algorithm, Measure, Outcome
+from marginopt.solvers.interface.algorithm import Algorithm, Outcome
+from marginopt.solvers.interface.recorder import Measure
 from marginopt.solvers.interface.solver import SolverInfo
 from marginopt.solvers.records import Answer, Options, Status, Trace, TraceRow, relative_gap
 from marginopt.solvers.solve import solve_problem

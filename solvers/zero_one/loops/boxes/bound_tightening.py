@@ -18,9 +18,10 @@ from typing import Any
 
 import numpy as np
 
+from ....exact.loops.compiled import EPS
 from ....exact.loops.matching import Pairs
 from ....exact.loops.newton import Relaxation, margins, newton, ranges, reduced_cost_tightening, rounding
-from ..compiled import EPS, inner
+from ..compiled import inner
 from .pairing import pair_up
 from .records import FREE, KEPT, ROUNDS, VIOLATED, BoxData, BoxNode, Log, log_multipliers, log_pairs, log_scale
 

@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from ....exact.loops.compiled import EPS
 from ....exact.loops.heap import pop, push
 from ....exact.loops.matching import Pairs
 from ....exact.loops.newton import Relaxation, ranges
-from ..compiled import EPS, entry, inner
+from ..compiled import entry, inner
 from .bound_tightening import tighten
 from .pairing import by_falling
 from .records import (

@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from ....exact.loops.compiled import EPS
 from ....exact.loops.matching import WIDEST, Pairs, match
 from ....exact.loops.newton import Relaxation, margins
-from ..compiled import EPS, inner
+from ..compiled import inner
 from .records import FREE, KEPT, VIOLATED, BoxData, BoxNode
 
 SINGLE_ZERO = np.float32(0.0)  # a double-precision zero would widen the comparison

@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from ..compiled import EPS, entry, inner
+from ....exact.loops.compiled import EPS
+from ..compiled import entry, inner
 from .records import CONFLICT, KEEN_AWAY, LANES, OPTIMUM, TROUBLE, VIOLATE, Active, Rows, Scratch, Violations, dot
 
 #: Share of a constraint's norm below which it is orthogonalised a second time.

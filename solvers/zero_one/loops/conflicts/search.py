@@ -6,9 +6,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ....exact.loops.compiled import EPS
 from ....interface.algorithm import integers_and_floats
 from ....interface.numba_flags import by_reference
-from ..compiled import EPS, entry, inner
+from ..compiled import entry, inner
 from .active_set import active_set, certified
 from .records import CONFLICT, DELETED, FREE, KEEN, KEEN_AWAY, KEPT, OPTIMUM, Active, ConflictWorkspace, Rows, copy_active, dot
 
