@@ -29,7 +29,7 @@ from .unpacked_arrays import (
 )
 
 if TYPE_CHECKING:
-    from ...rows.blocks import StoredBlock
+    from ...rows.sparse import StoredBlock
 
 # Rows that stay in files: dense ones, and CSR in three arrays; a column of ones may be put before them.
 
@@ -333,8 +333,8 @@ class SparseReader:
         data = _either(self._part(0, first, last), np.float32, np.float64)
         indices = _either(self._part(1, first, last), np.int32, np.int64)
         # compiled: not everybody who reads a data set needs it
-        from ...rows.blocks import StoredBlock
         from ...rows.loops import NO_COLUMN, NO_ENDS, UNSORTED, check
+        from ...rows.sparse import StoredBlock
 
         found, row = check(indices, ends, columns)
         if found == NO_ENDS:

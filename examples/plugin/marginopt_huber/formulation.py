@@ -165,7 +165,7 @@ class HuberSVM(Model):
     def explain_points(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> PointExplanation:
         """Scores, margins and multipliers of the points."""
         weights = priced(multipliers, "margin", self.y.size)
-        return two_classes(self.X, self.y, lambda X: np.asarray(X @ values["w"]), weights, unit=True)
+        return two_classes(self.X, self.y, lambda X: np.asarray(X @ values["w"]), weights)
 
     @property
     def statement(self) -> Statement:

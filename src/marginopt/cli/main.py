@@ -107,10 +107,6 @@ def parser(only: str = "", words: Sequence[str] = ()) -> argparse.ArgumentParser
     return top
 
 
-if __name__ == "__main__":
-    sys.exit(main())
-
-
 # Nothing but our own words on the screen: solvers write past Python to the process's own streams.
 
 
@@ -150,3 +146,7 @@ def _moved(stream: TextIO, at: int, saved: list[tuple[int, int]]) -> TextIO:
     os.close(nowhere)
     saved.append((at, copy))
     return open(copy, "w", encoding=stream.encoding, errors=stream.errors, buffering=1, closefd=False)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
