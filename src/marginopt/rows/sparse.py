@@ -1,0 +1,77 @@
+"""Blocks of sparse rows in the types in which files store them: compiled products, without conversions or copies."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+import numpy.typing as npt
+
+from . import loops
+from .blocks import CSR, FloatArray, SparseBlock
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class StoredBlock(SparseBlock):
+    """CSR arrays of any of the types that loops are compiled for, and a column of ones before them.
+
+    Attributes
+    ----------
+    data : ndarray, float32 or float64
+    indices : ndarray, int32 or int64
+    ends : ndarray of int64, rows + 1
+        Where rows begin and end; the first one may begin anywhere.
+    columns : int
+        Stored ones.
+    ones : int
+        1 where a column of ones comes first, which is not stored, else 0.
+    """
+
+    data: npt.NDArray[Any]
+    indices: npt.NDArray[Any]
+    ends: npt.NDArray[np.int64]
+    columns: int
+    ones: int
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns."""
+        return self.ends.size - 1, self.columns + self.ones
+
+    def __matmul__(self, w: FloatArray) -> FloatArray:
+        """Xw."""
+        product = np.empty(self.ends.size - 1)
+        loops.times(self.data, self.indices, self.ends, w[self.ones :], product)
+        return product + w[0] if self.ones else product
+
+    def pulled(self, v: FloatArray) -> FloatArray:
+        """X'v."""
+        product = np.zeros(self.columns + self.ones)
+        loops.pulled(self.data, self.indices, self.ends, v, product[self.ones :])
+        if self.ones:
+            product[0] = v.sum()
+        return product
+
+    def row_squares(self) -> FloatArray:
+        """||x_i||²."""
+        squares = np.empty(self.ends.size - 1)
+        loops.row_squares(self.data, self.ends, squares)
+        return squares + 1.0 if self.ones else squares
+
+    def column_squares(self, d: FloatArray) -> FloatArray:
+        """Σ d_i x_ij²."""
+        squares = np.zeros(self.columns + self.ones)
+        loops.column_squares(self.data, self.indices, self.ends, d, squares[self.ones :])
+        if self.ones:
+            squares[0] = d.sum()
+        return squares
+
+    def arrays(self) -> CSR:
+        """Copies, the ones among them."""
+        height = self.ends.size - 1
+        size = self.data.size + height * self.ones
+        data, indices = np.empty(size), np.empty(size, dtype=np.int32)
+        loops.expand(self.data, self.indices, self.ends, self.ones, data, indices)
+        return data, indices, (self.ends - self.ends[0]) + self.ones * np.arange(height + 1)
