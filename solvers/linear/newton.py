@@ -23,15 +23,65 @@ import scipy.linalg
 from scipy.special import expit
 
 from ...errors import InputError, TooLargeError
-from ...models.arrays import FloatArray, most_held
+from ...models.arrays import FloatArray, IntArray, most_held, row_norms_squared
 from ...models.views import LinearLoss, LinearProblem
-from ...rows import BLOCK_BYTES, LOOK_BYTES, Block, sampled
+from ...rows import BLOCK_BYTES, LOOK_BYTES, Block, MemoryRows, sampled
 from ..interface.algorithm import Algorithm, Outcome
 from ..interface.recorder import Measure
 from ..records import Answer, Options, relative_gap
 from . import records
-from .coordinate import CoordinateDescent
-from .loops import add_squares, slope, weigh
+from .loops import add_squares, descend, slope, weigh
+
+#: Epochs after which Newton steps take over, and growth of the epochs from one look at the gap to the next.
+_EPOCHS, _GROWTH = 300, 1.25
+
+
+@dataclass(eq=False)
+class CoordinateDescent:
+    """α and w of coordinate descent on a hinge or its square; ``order[:active]`` are the points that take part."""
+
+    problem: LinearProblem
+    rows: tuple[FloatArray, IntArray, IntArray]  #: CSR
+    squares: FloatArray
+    alpha: FloatArray
+    w: FloatArray
+    order: IntArray
+    rng: np.random.Generator
+    numbers: FloatArray  #: active points; largest and smallest projected gradient of the last epoch
+    epochs: int = 0
+    next_look: int = 2
+
+    @classmethod
+    def of(cls, problem: LinearProblem, rng: np.random.Generator) -> CoordinateDescent | None:
+        """Return descent from α = 0; None for dense rows, rows on disk, and the logistic loss."""
+        rows, smooth = problem.rows, problem.loss is LinearLoss.LOGISTIC
+        if smooth or problem.free or not isinstance(rows, MemoryRows) or isinstance(rows.X, np.ndarray):
+            return None
+        n, p = rows.shape
+        X, numbers = (rows.X.data, rows.X.indices, rows.X.indptr), np.array([n, np.inf, -np.inf])
+        return cls(problem, X, row_norms_squared(rows.X), np.zeros(n), np.zeros(p), np.arange(n), rng, numbers)
+
+    def epoch(self) -> bool:
+        """Take a step on each active coordinate; return whether it is time to look at the gap."""
+        view = self.problem
+        active = int(self.numbers[0])
+        self.order[:active] = self.rng.permutation(self.order[:active])
+        costs = view.least_costs
+        parameters = np.array([0.5 / view.mu, float(view.loss is LinearLoss.SQUARED_HINGE)])
+        X, points = self.rows, (view.y, costs, self.squares)
+        descend(X, points, self.alpha, self.w, self.order, self.numbers, parameters)
+        self.epochs += 1
+        if self.epochs < self.next_look and self.numbers[0] > 0:
+            return False
+        self.next_look = self.epochs + max(1, int((_GROWTH - 1.0) * self.epochs))
+        self.numbers[:] = self.alpha.size, np.inf, -np.inf
+        return True
+
+    @property
+    def over(self) -> bool:
+        """Return whether Newton steps are to take over."""
+        return self.epochs >= _EPOCHS
+
 
 # State of a run of Newton steps on a linear classifier.
 

@@ -13,8 +13,7 @@ import pytest
 
 from marginopt.display import legible
 from marginopt.relaxations import ExactCell, GapReport, InstanceCell, KappaCell, RelaxationCell
-from marginopt.relaxations.report.formats import markdown_escaped
-from marginopt.relaxations.report.latex import escaped as latex_escaped
+from marginopt.relaxations.report.formats import escaped as latex_escaped, markdown_escaped
 
 HOSTILE = [
     "<script>alert(1)</script>",

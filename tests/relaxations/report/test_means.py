@@ -28,7 +28,7 @@ from marginopt.relaxations import (
 from marginopt.relaxations.report import pictures as pictures_sweeps
 from marginopt.relaxations.report.columns import KAPPA_COLUMNS, shown
 from marginopt.relaxations.report.data import family, label, titled, trait, without
-from marginopt.relaxations.report.latex import escaped
+from marginopt.relaxations.report.formats import escaped
 from marginopt.relaxations.report.means import VIRTUAL, exact_means, exact_ratios, primal_dual_integral, relaxation_means
 from marginopt.relaxations.report.pictures import against, against_kappa, against_m, convergence, integrals, profiles, seeds
 
