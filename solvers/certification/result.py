@@ -513,8 +513,9 @@ class Result(Displayed):
     @property
     def message(self) -> str:
         """The sentence that explains the status; of an optimum also what it stands on."""
-        if self.status.stopped and self.certificate is None:
-            return self.status.message.partition(";")[0] + "; no point was found"
+        if self.status.stopped:
+            left = "no point was found" if self.certificate is None else "the point and the bound are the best found"
+            return f"{self.status.message}; {left}"
         if self.status is not Status.OPTIMAL:
             return self.status.message
         return f"{self.status.message}; {self._stands_on}"
