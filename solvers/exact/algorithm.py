@@ -92,12 +92,13 @@ class ExactSearch(Algorithm[V, SearchState]):
             if w.shape != (p,) or not np.isfinite(w).all():
                 raise InputError(f"start['w'] must hold {p} finite numbers; it has shape {w.shape}")
             rule.improve(w, search.incumbent)
+        if self.cluster is not None:
+            state.team = cluster_executor(self.cluster)
         if self.proof is not None:
             file = log_file(str(self.proof), keeper, None if stopped is None else stopped.log)
             search.log = TreeLog(file, {"format": rule.format, "version": rule.version, **rule.header()})
             search.listener = search.log.append
-        if self.cluster is not None:
-            state.team = cluster_executor(self.cluster)
+        if state.team is not None:
             search.distribute(state.team)
         return state
 
@@ -127,6 +128,11 @@ class ExactSearch(Algorithm[V, SearchState]):
         incumbent = search.incumbent
         reached = search.bound >= incumbent.cut - incumbent.tol * abs(incumbent.value)
         return Outcome.CONVERGED if reached else Outcome.STALLED
+
+    def abandon(self, state: SearchState) -> None:
+        """End the log: nothing takes its path's place."""
+        if state.search.log is not None:
+            state.search.log.drop()
 
     def _save(self, state: SearchState) -> WriteError | None:
         search = state.search

@@ -9,6 +9,7 @@ says where it stands. Stopping, time, trace, callback, progress, interruption an
 from __future__ import annotations
 
 import enum
+import threading
 import time
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
@@ -116,6 +117,9 @@ class Algorithm(Solver, Generic[V, S]):
         a point.
         """
 
+    def abandon(self, state: S) -> None:
+        """Release the files of a run that an error ended, the callback's or a cluster's. Nothing by default."""
+
     def accept(self, native: Mapping[str, Any]) -> Algorithm[V, S]:
         """The same algorithm with parameters replaced by the user's native options; unknown names are an error."""
         return replace_parameters(self, native)
@@ -164,18 +168,11 @@ class Algorithm(Solver, Generic[V, S]):
         recorder = Recorder(self.info.name, options)
         with interrupt_flag() as interrupted:
             state = self.init(view, options, np.random.default_rng(options.seed))
-            outcome = Outcome.RUNNING
-            shortest = options.trace_every is not None and not self._rows_by(1)
-            status = Status.INTERRUPTED if recorder.measured(self.measure(state)) else None
-            while status is None:
-                outcome = self.advance(state, _budget(options, start, shortest))
-                stop = recorder.measured(self.measure(state))
-                if outcome is not Outcome.RUNNING:
-                    status = STATUS[outcome]
-                elif interrupted.is_set() or stop:
-                    status = Status.INTERRUPTED
-                elif options.time_limit is not None and time.perf_counter() - start >= options.time_limit:
-                    status = Status.TIME_LIMIT
+            try:
+                status, outcome = self._advance_until_stopped(state, options, recorder, interrupted, start)
+            except BaseException:
+                self.abandon(state)
+                raise
         trace, last = recorder.trace(), recorder.last
         return replace(
             self.answer(state),
@@ -188,6 +185,24 @@ class Algorithm(Solver, Generic[V, S]):
             compile_seconds=0.0 if clock is None else clock.seconds,
             solve_seconds=time.perf_counter() - start,
         )
+
+    def _advance_until_stopped(
+        self, state: S, options: Options, recorder: Recorder, interrupted: threading.Event, start: float
+    ) -> tuple[Status, Outcome]:
+        """Advance until the algorithm's rule, a limit, the callback or Ctrl-C ends the run."""
+        outcome = Outcome.RUNNING
+        shortest = options.trace_every is not None and not self._rows_by(1)
+        status = Status.INTERRUPTED if recorder.measured(self.measure(state)) else None
+        while status is None:
+            outcome = self.advance(state, _budget(options, start, shortest))
+            stop = recorder.measured(self.measure(state))
+            if outcome is not Outcome.RUNNING:
+                status = STATUS[outcome]
+            elif interrupted.is_set() or stop:
+                status = Status.INTERRUPTED
+            elif options.time_limit is not None and time.perf_counter() - start >= options.time_limit:
+                status = Status.TIME_LIMIT
+        return status, outcome
 
 
 def _budget(options: Options, start: float, shortest: bool) -> float:

@@ -584,6 +584,11 @@ class MarginBB(Algorithm[MarginProblem, MarginState]):
         state.tree = tree._replace(boxes=boxes, keys=keys, origin=origin, heap=heap, signs=signs)
         return True
 
+    def abandon(self, state: MarginState) -> None:
+        """End the log: nothing takes its path's place."""
+        if state.log is not None:
+            state.log.drop()
+
     def measure(self, state: MarginState) -> Measure:
         """Return incumbent, proved bound, nodes and open nodes."""
         bound = max(state.rotated.original_bound(self._global_bound(state)), 0.0)

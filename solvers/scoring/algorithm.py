@@ -144,6 +144,11 @@ class SupportsBB(Algorithm[ScoringProblem, SupportsState]):
             return Outcome.MEMORY_LIMIT
         return Outcome.CONVERGED if search.done else Outcome.RUNNING
 
+    def abandon(self, state: SupportsState) -> None:
+        """End the log: nothing takes its path's place."""
+        if state.log is not None:
+            state.log.drop()
+
     def measure(self, state: SupportsState) -> Measure:
         """Incumbent, proved bound, nodes and open nodes."""
         search = state.search

@@ -465,6 +465,12 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
                 state.team.close()
             raise
 
+    def abandon(self, state: ZeroOneState) -> None:
+        """End the logs: nothing takes their path's place."""
+        for log in (state.writer, state.recorder):
+            if log is not None:
+                log.drop()
+
     def _advance(self, state: ZeroOneState, seconds: float) -> Outcome:
         end = time.perf_counter() + seconds
         if state.carried > 0.0 and state.shared.closed:
