@@ -34,11 +34,11 @@ def _set(app: Any, doctree: nodes.document) -> None:
 
 
 def _ancestors(node: nodes.Node) -> list[nodes.Node]:
-    found = []
+    ancestors = []
     while node.parent is not None:
         node = node.parent
-        found.append(node)
-    return found
+        ancestors.append(node)
+    return ancestors
 
 
 def setup(app: Any) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Work of ``marginopt reproduce``, whose options are in ``marginopt.cli.reproduce``."""
+"""Work of ``marginopt reproduce``, whose options are in ``marginopt.cli.runs``."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ import marginopt as mo
 mo.solve, mo.gap_report, mo.HingeSVM, mo.estimators.HingeSVC, mo.solvers, mo.relaxations, mo.instances
 answers = os.fdopen(os.dup(1), "w")
 for line in sys.stdin:
-    script, folder, said = json.loads(line)
+    script, folder, errors = json.loads(line)
     child = os.fork()
     if child == 0:
         break
@@ -30,7 +30,7 @@ for line in sys.stdin:
     answers.flush()
 else:
     sys.exit()
-file = os.open(said, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+file = os.open(errors, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
 null = os.open(os.devnull, os.O_RDWR)
 for target, source in ((0, null), (1, null), (2, file)):
     os.dup2(source, target)
@@ -55,10 +55,10 @@ def script_runner() -> Iterator[Callable[[Path, Path], str]]:
 
 def _forked(server: subprocess.Popen[str], script: Path, folder: Path) -> str:
     assert server.stdin is not None and server.stdout is not None
-    said = folder / "stderr"
-    server.stdin.write(json.dumps([str(script), str(folder), str(said)]) + "\n")
+    errors = folder / "stderr"
+    server.stdin.write(json.dumps([str(script), str(folder), str(errors)]) + "\n")
     server.stdin.flush()
-    return _fault(int(server.stdout.readline()), said.read_text(encoding="utf-8"))
+    return _fault(int(server.stdout.readline()), errors.read_text(encoding="utf-8"))
 
 
 def _alone(environment: dict[str, str], script: Path, folder: Path) -> str:
@@ -68,5 +68,5 @@ def _alone(environment: dict[str, str], script: Path, folder: Path) -> str:
     return _fault(done.returncode, done.stderr)
 
 
-def _fault(code: int, said: str) -> str:
-    return "" if code == 0 else f"exit code {code}: {said[-2000:]}"
+def _fault(code: int, errors: str) -> str:
+    return "" if code == 0 else f"exit code {code}: {errors[-2000:]}"

@@ -314,8 +314,8 @@ class FlatProgram:
         if sorted(columns) != sorted(self.columns) or sorted(rows) != sorted(names):
             return None
         place = {name: i for i, name in enumerate(names)}
-        own, order = self.kinds, [place[name] for name in rows]
-        if [own[i] for i in order] != list(kinds):
+        present, order = self.kinds, [place[name] for name in rows]
+        if [present[i] for i in order] != list(kinds):
             return None
         m, last = self.b.size, self.b.size + len(self.indicators)
         index = {name: j for j, name in enumerate(self.columns)}

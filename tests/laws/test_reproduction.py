@@ -11,7 +11,7 @@ from pathlib import Path
 
 from sources import PARTS, ROOT, imports_of, module_files, reproduction_files
 
-from marginopt.cli.reproduce import EFFORTS
+from marginopt.cli.runs import EFFORTS
 from marginopt.reproduction import protocol_size
 
 #: Groups of public names; what the reproduction takes from one is in its ``__all__``.
@@ -55,7 +55,7 @@ def test_nothing_but_the_command_imports_it() -> None:
         for found in imports_of(path)
         if "reproduction" in found.absolute(name.split(".")[:-1])
     }
-    assert importing == {("src/marginopt/cli/reproduce.py", False)}
+    assert importing == {("src/marginopt/cli/runs.py", False)}
 
 
 def test_the_command_knows_the_efforts() -> None:

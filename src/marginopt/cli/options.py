@@ -7,7 +7,6 @@ from . import (
     commands as proofs,
     data_options,
     report as reporting,
-    reproduce as reproducing,
     runs,
     tables,
 )
@@ -117,8 +116,8 @@ def report(command: Command) -> None:
 
 def reproduce(command: Command) -> None:
     """The papers' tables."""
-    reproducing.add_options(command)
-    command.set_defaults(run=reproducing.reproduce)
+    runs.add_reproduce_options(command)
+    command.set_defaults(run=runs.reproduce)
 
 
 def certify(command: Command) -> None:

@@ -64,10 +64,10 @@ def stated(case: Case) -> Verdict:
     if case.form is None:
         return not_applicable("there is no standard form")
     labels = {line.label.split("[")[0] for line in case.model.statement.constraints} - {""}  # sum[0] is a row of sum
-    found = {c.label for c in case.form.constraints}
+    stated_rows = {c.label for c in case.form.constraints}
     # exempt (text): labels, of which stem_0, stem_1, ... are one for each class l
-    families = {re.sub(r"_\d+$", "_l", label) for label in found}
-    unknown = labels - found - families
+    families = {re.sub(r"_\d+$", "_l", label) for label in stated_rows}
+    unknown = labels - stated_rows - families
     if unknown:
         return violated(f"lines are labelled {', '.join(sorted(unknown))}, which the form does not have")
     return holds(f"{len(labels)} labelled lines")

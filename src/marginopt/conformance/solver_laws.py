@@ -269,11 +269,18 @@ def _same(what: str, found: float, wanted: float, tol: float) -> Verdict:
     )
 
 
-def _overlap(what: str, found: Result, low: float, high: float, tol: float) -> Verdict:
-    """Return whether the interval that a stopped search leaves meets another; both in the sense of a minimisation."""
-    top = np.inf if found.certificate is None else found.certificate.objective
-    apart = max(found.best_bound[0] - high, low - top, 0.0) / max(abs(low), abs(high), 1.0)
-    return at_most(f"{found.status}; {what} outside the interval by", apart, tol)
+def _interval(result: Result) -> tuple[float, float]:
+    """Bound and objective in the sense of a minimisation; infinite where a stopped search left none."""
+    return result.best_bound[0], np.inf if result.certificate is None else result.certificate.objective
+
+
+def _overlap(what: str, one: tuple[float, float], other: tuple[float, float], tol: float) -> Verdict:
+    """Return whether two intervals meet; no verdict where one of them says nothing."""
+    if any(np.isneginf(low) and np.isposinf(high) for low, high in (one, other)):
+        return not_applicable("the clock stopped the search before it had a bound or a point")
+    ends = [abs(end) for end in (*one, *other) if np.isfinite(end)]
+    apart = max(one[0] - other[1], other[0] - one[1], 0.0) / max(*ends, 1.0)
+    return at_most(f"{what} outside the interval of a stopped search by", apart, tol)
 
 
 def _solved(t: Trial, r: Result) -> bool:
@@ -298,7 +305,7 @@ def optimum(t: Trial) -> Verdict:
     """The status is optimal, or stationary where the problem is not convex, and the objective is the known optimum's."""
     r = t.result
     if t.stopped(r) and t.case.optimum is not None:
-        return _overlap("the optimum is", r, r.sign * t.case.optimum, r.sign * t.case.optimum, t.tol)
+        return _overlap("the optimum is", _interval(r), (r.sign * t.case.optimum,) * 2, t.tol)
     if not _solved(t, r) and not t.stopped(r):
         return violated(f"{r.status}: {r.claim.native_status}")
     if t.case.optimum is None:
@@ -366,15 +373,15 @@ def _invariant(t: Trial, other: Case) -> Verdict:
 
 def _equal(t: Trial, r: Result, factor: float) -> Verdict:
     """The objective of the case's result times the factor, or an interval that meets its own where the clock stopped a search."""
-    own = t.result
-    if t.stopped(own) or t.stopped(r):
-        high = np.inf if own.certificate is None else factor * own.certificate.objective
-        return _overlap("the first interval is", r, factor * own.best_bound[0], high, 2 * t.tol)
+    first = t.result
+    if t.stopped(first) or t.stopped(r):
+        low, high = _interval(first)
+        return _overlap("the first interval is", _interval(r), (factor * low, factor * high), 2 * t.tol)
     if not _solved(t, r):
         return violated(f"{r.status}: {r.claim.native_status}")
     if r.status is Status.STATIONARY:
         return holds("another stationary point, of the same problem")
-    return _same("objective", r.objective, factor * own.objective, 2 * t.tol)
+    return _same("objective", r.objective, factor * first.objective, 2 * t.tol)
 
 
 @SOLVER_LAWS.law("order of the points")

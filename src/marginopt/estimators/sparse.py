@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from dataclasses import KW_ONLY, dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
+@dataclass(eq=False, repr=False)
 class SparseSVC(SearchedClassifier):
     """Linear classifier of at most k features, `marginopt.Margin`: min ½||w||² + C Σ s_i ℓ(y_i f(x_i)), ||w||_0 ≤ k.
 
@@ -80,38 +82,13 @@ class SparseSVC(SearchedClassifier):
     >>> model.support_, model.gap_  # doctest: +SKIP
     """
 
-    def __init__(
-        self,
-        k: int = 5,
-        *,
-        C: float = 1.0,
-        loss: str = "hinge",
-        curve: bool = False,
-        solver: Any = "auto",
-        tol: float | None = 1e-4,
-        node_limit: int | None = None,
-        time_limit: float | None = 60.0,
-        verbose: bool = False,
-        random_state: int = 0,
-        multi_class: str = "ovo",
-        n_jobs: int | None = None,
-        class_weight: Any = None,
-        standardise: bool = True,
-    ) -> None:
-        self.k = k
-        self.C = C
-        self.loss = loss
-        self.curve = curve
-        self.solver = solver
-        self.tol = tol
-        self.node_limit = node_limit
-        self.time_limit = time_limit
-        self.verbose = verbose
-        self.random_state = random_state
-        self.multi_class = multi_class
-        self.n_jobs = n_jobs
-        self.class_weight = class_weight
-        self.standardise = standardise
+    k: int = 5
+    _: KW_ONLY
+    C: float = 1.0
+    loss: str = "hinge"
+    curve: bool = False
+    tol: float | None = 1e-4
+    time_limit: float | None = 60.0
 
     def _problem(self, X: Points, y: FloatArray, cost: FloatArray, space: Space) -> Model:
         return self._problem_of(self._count, X, y, cost)

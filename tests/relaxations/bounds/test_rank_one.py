@@ -28,19 +28,17 @@ def points(seed: int, n: int, p: int = 2) -> tuple[np.ndarray, np.ndarray]:
     return X, y
 
 
-def test_the_rows_hold_at_every_point_of_the_problem() -> None:
-    """s_+²/v_+ + s_-²/v_- ≤ s² at drawn w with z = 1{u < t}, for drawn combinations; equality where c is one point's."""
-    rng = np.random.default_rng(0)
-    for _ in range(500):
-        n, t = int(rng.integers(2, 7)), float(rng.choice([0.0, 1.0]))
-        r = t - rng.normal(size=n) * 10.0 ** rng.uniform(-2, 2)
-        z = (r > 0.0).astype(float)
-        c = rng.normal(size=n) * (rng.random(n) < 0.7)
-        s = float(c @ r)
-        zeta = np.where(c > 0.0, z, 1.0 - z)[c != 0.0]
-        over, under = min(1.0, zeta.sum()), min(1.0, (1.0 - zeta).sum())
-        side = over if s > 0.0 else under
-        assert s == 0.0 or side == 1.0
+@pytest.mark.parametrize("seed", range(6))
+def test_the_rows_hold_at_every_point_of_the_problem(seed: int) -> None:
+    """With drawn coefficients fixed, the relaxation bounds their cost from below: no row cuts a point off."""
+    rng = np.random.default_rng(seed)
+    X, y = points(seed, 7)
+    w = rng.normal(size=X.shape[1]) * 10.0 ** rng.uniform(-1, 1)
+    model = mo.Margin(X, y, "zero-one", sample_weight=rng.uniform(0.2, 2.0, 7))
+    cost = float(w @ w + model.sample_weight @ (y * (X @ w) < 1.0))
+    fixed = mo.Margin(X, y, "zero-one", sample_weight=model.sample_weight, subject_to=mo.fixed(dict(enumerate(w))))
+    relaxed = relax(fixed, RankOne(pairs=21), "clarabel")
+    assert relaxed.result.solved and float(w @ w) * (1.0 - 1e-6) <= relaxed.bound <= cost * (1.0 + 1e-6)
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -75,8 +73,9 @@ def test_they_close_most_of_the_gap_of_the_sdp() -> None:
         model = mo.ZeroOneSVM(X, y, lam=2.0)
         optimum = mo.solve(model, "zero-one-bb").objective
         sdp, rank_one = (relax(model, reduction, "clarabel").bound for reduction in (Conic(), RankOne(pairs=45)))
-        closed.append((rank_one - sdp) / max(optimum - sdp, 1e-9) if optimum - sdp > 1e-6 else 1.0)
-    assert np.mean(closed) >= 0.5
+        if optimum - sdp > 1e-3 * optimum:
+            closed.append((rank_one - sdp) / (optimum - sdp))
+    assert len(closed) >= 2 and np.mean(closed) >= 0.5
 
 
 def test_costs_thresholds_and_restrictions_of_a_composition() -> None:

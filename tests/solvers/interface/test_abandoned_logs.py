@@ -21,7 +21,7 @@ _WIDE = np.column_stack([np.ones(_N), _RNG.normal(size=(_N, 8))])
 
 
 class CallbackError(Exception):
-    """What the user's callback raises."""
+    """The error that the user's callback raises."""
 
 
 @pytest.mark.parametrize("calls", [1, 2])
