@@ -1,7 +1,7 @@
 """scikit-learn's own checks, none of them expected to fail.
 
-Its two checks of sparse containers solve the same problems ten times each, to see that no container breaks `fit`: they run at full
-effort. By default a smaller law holds the containers' predictions against those of dense rows.
+Its two checks of sparse containers solve the same problems ten times each, to see that no container breaks `fit`: they run at
+full effort. By default a smaller law holds the containers' predictions against those of dense rows.
 """
 
 from __future__ import annotations
