@@ -99,7 +99,7 @@ def any_multipliers(case: Case) -> Verdict:
     for scale in (1e-3, 1.0, 1e3):
         for _ in range(5):
             x = form.join({b.label: scale * rng.normal(size=b.shape) for b in form.blocks})
-            z = {c.label: scale * rng.normal(size=c.rows) for c in r.relaxed.form.constraints}
+            z = {c.label: scale * rng.normal(size=c.rows) for c in form.constraints}
             worst = max(worst, case.model.bound(x, z).value)
     return at_most("above the optimum by", (worst - best) / max(abs(best), 1.0), 1e-6)
 
