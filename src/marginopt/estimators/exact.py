@@ -345,6 +345,6 @@ class ScoringSystemClassifier(SearchedClassifier):
 
 ESTIMATORS = (
     EstimatorInfo(ZeroOneSVC, ZeroOneSVM, "linear classifier with the 0-1 loss, within a budget of nodes", {"node_limit": 2000}),
-    EstimatorInfo(RampSVC, RampSVM, "linear classifier with the ramp loss, within a budget of nodes", {"node_limit": 5}),
-    EstimatorInfo(ScoringSystemClassifier, ScoringSystem, "points to add up, few features, fewest errors", {"node_limit": 15}),
+    EstimatorInfo(RampSVC, RampSVM, "linear classifier with the ramp loss, within a budget of nodes", {"node_limit": 20}),
+    EstimatorInfo(ScoringSystemClassifier, ScoringSystem, "points to add up, few features, fewest errors", {"node_limit": 60}),
 )

@@ -169,4 +169,4 @@ class SparseSVC(SearchedClassifier):
         return ax
 
 
-ESTIMATORS = (EstimatorInfo(SparseSVC, Margin, "at most k features, with a proved bound", {"k": 2, "node_limit": 5}),)
+ESTIMATORS = (EstimatorInfo(SparseSVC, Margin, "at most k features, with a proved bound", {"k": 2, "node_limit": 20}),)
