@@ -18,7 +18,7 @@ cvxpy = pytest.importorskip("cvxpy", reason="CVXPY is not installed")
 pytestmark = pytest.mark.filterwarnings("ignore::marginopt.errors.MarginoptWarning")
 
 
-def data(n: int = 14) -> tuple[np.ndarray, np.ndarray]:
+def data(n: int = 10) -> tuple[np.ndarray, np.ndarray]:
     rng = np.random.default_rng(0)
     y = np.where(np.arange(n) % 2 == 0, 1.0, -1.0)
     return np.column_stack([np.ones(n), (rng.random((n, 2)) < 0.5) + 0.3 * y[:, None], 1e2 + rng.normal(size=n)]), y

@@ -47,10 +47,25 @@ def points(seed: int, n: int = 6) -> tuple[np.ndarray, np.ndarray]:
     return clouds(seed, n, 2, 0.4, order="halves", first=-1.0)
 
 
+def least_of(branch: Any) -> float:
+    """The least value of the branch: at an end of its interval, or where two of its lines cross."""
+    crossed = [(d - b) / (a - c) for (a, b), (c, d) in itertools.combinations(branch.lines, 2) if a != c]
+    ends = (branch.low, branch.high, min(max(0.0, branch.low), branch.high))  # the last one where it is constant
+    at = [m for m in (*ends, *crossed) if np.isfinite(m) and branch.low <= m <= branch.high]
+    return float(min(max(s * m + t for s, t in branch.lines) for m in at))
+
+
 def enumerated(X: np.ndarray, y: np.ndarray, loss: Any, regulariser: Any, cost: float) -> float:
-    """The least over all choices of a branch for each point, a convex problem each, written in CVXPY."""
+    """The least over all choices of a branch for each point, a convex problem each, written in CVXPY.
+
+    Choices whose branches alone cost as much as the best one come last, and are not solved.
+    """
     best, u = np.inf, y[:, None] * X
-    for choice in itertools.product(loss.convex_pieces(), repeat=y.size):
+    least = {branch: cost * least_of(branch) for branch in loss.convex_pieces()}
+    choices = list(itertools.product(least, repeat=y.size))
+    for choice in sorted(choices, key=lambda choice: sum(map(least.get, choice))):
+        if sum(map(least.get, choice)) >= best:
+            break
         w = cp.Variable(X.shape[1])
         total: Any = regulariser.mu * (cp.norm1(w) if regulariser == margin.L1() else cp.sum_squares(w))
         rows = []
