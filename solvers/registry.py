@@ -68,7 +68,13 @@ def _own() -> dict[str, Solver]:
 
 def ours(solver: Solver) -> bool:
     """Return whether this very object is one of marginopt's: not one from outside, nor one that somebody made."""
-    return solver.info.name in _own() and loaded(_own()[solver.info.name]) is loaded(solver)
+    found = _of_name(solver.info.name)
+    return found is not None and loaded(found) is loaded(solver)
+
+
+def _of_name(name: str) -> Solver | None:
+    """Return our solver of this name; CVXPY and Pyomo are imported, to find theirs, only where it is none of the others."""
+    return next((table()[name] for table in (_static, _discovered) if name in table()), None)
 
 
 def _accept(thing: object) -> Solver | None:
@@ -103,9 +109,9 @@ def get_solver(name: str) -> Solver:
     if not isinstance(name, str):
         raise InputError(f"a solver is named by a string (or is a Solver object); got {name!r}", name="solver")
     key = name.lower()
-    for table in (_static, _discovered):
-        if key in table():
-            return loaded(table()[key])
+    found = _of_name(key)
+    if found is not None:
+        return loaded(found)
     outside = EXTENSIONS.get(key)
     if outside is not None:
         return outside

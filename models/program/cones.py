@@ -247,13 +247,15 @@ class SecondOrder(Cone):
         """Nearest point of every cone of the stack."""
         rows = self.stacked(v)
         t, c = rows[:, 0], rows[:, 1:]
-        norm = np.linalg.norm(c, axis=1)
-        half = np.maximum(0.5 * (t + norm), 0.0)
-        inside, polar = norm <= t, norm <= -t
-        scale = np.divide(half, norm, out=np.zeros_like(norm), where=norm > 0)
-        projected = np.column_stack([half, scale[:, None] * c])
-        projected[inside] = rows[inside]
-        projected[polar] = 0.0
+        norm = np.sqrt(np.einsum("ij,ij->i", c, c))
+        outside = norm > t
+        projected = rows.copy()
+        if outside.any():
+            half = np.maximum(0.5 * (t + norm), 0.0)
+            scale = np.divide(half, norm, out=np.zeros_like(norm), where=norm > 0)
+            projected[:, 0] = np.where(outside, half, t)
+            projected[:, 1:] *= np.where(outside, scale, 1.0)[:, None]
+            projected[norm <= -t] = 0.0
         return projected.ravel()
 
     def depth(self, v: FloatArray) -> FloatArray:
@@ -286,10 +288,9 @@ class RotatedSecondOrder(Cone):
 
     def rotate(self, v: FloatArray) -> FloatArray:
         """Map (a, b, c) ↦ ((a + b)/√2, (a - b)/√2, c): orthogonal, its own inverse, onto the second-order cone."""
-        rows = self.stacked(v)
-        turned = rows.copy()
-        turned[:, 0] = (rows[:, 0] + rows[:, 1]) / np.sqrt(2.0)
-        turned[:, 1] = (rows[:, 0] - rows[:, 1]) / np.sqrt(2.0)
+        turned = self.stacked(v).copy()
+        a, b = turned[:, 0].copy(), turned[:, 1].copy()
+        turned[:, 0], turned[:, 1] = (a + b) / _SQRT2, (a - b) / _SQRT2
         return turned.ravel()
 
     def project(self, v: FloatArray) -> FloatArray:
@@ -297,7 +298,9 @@ class RotatedSecondOrder(Cone):
         inside = self.stacked(v)
         a, b, c = inside[:, 0], inside[:, 1], inside[:, 2:]
         feasible = (a >= 0) & (b >= 0) & (2 * a * b >= np.einsum("ij,ij->i", c, c))
-        projected = self.stacked(self.rotate(SecondOrder(self.dim, self.count).project(self.rotate(v)))).copy()
+        if feasible.all():
+            return v.copy()
+        projected = self.stacked(self.rotate(SecondOrder(self.dim, self.count).project(self.rotate(v))))
         projected[feasible] = inside[feasible]  # points of the cone are not moved by rounding
         return projected.ravel()
 

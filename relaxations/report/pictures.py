@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from .means import SECONDS, VIRTUAL, exact_ratios, fraction_within, primal_dual_
 _GAMMAS = (0.1, 0.3, 1.0)
 
 
+@cache
 def loss_functions() -> str:
     """The functions of `relaxations.reduction` at λ = 1, as in Figure 1 of Cepeda, Gómez and Han."""
     u = np.linspace(-2.0, 2.0, 801)

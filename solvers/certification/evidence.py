@@ -11,14 +11,15 @@ from __future__ import annotations
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import ClassVar, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
 
-from ...models.arrays import BoolArray, FloatArray
-from ...models.program.cones import Nonnegative, Zero
+from ...models.arrays import BoolArray, FloatArray, IntArray
+from ...models.program.cones import Cone, Nonnegative, Zero
 from ...models.program.form import StandardForm
 from .rays import farkas_proves, ray_is_exact
 
@@ -483,18 +484,28 @@ class ConeRows(ScaledRows):
                 return self.by_label((z + depth * inward) * size / self.scale)
         return None
 
+    @cached_property
+    def _stacks(self) -> list[tuple[Cone, IntArray]]:
+        """The equal cones of all constraints as one stack, with its rows: each kind of cone is projected on by one call."""
+        places: dict[Cone, list[IntArray]] = {}
+        start = 0
+        for c in self.form.constraints:
+            one = replace(c.cone, dim=c.cone.block, count=1)
+            places.setdefault(one, []).append(np.arange(start, start + c.rows))
+            start += c.rows
+        found = [(one, np.concatenate(rows)) for one, rows in places.items()]
+        return [(replace(one, count=rows.size // one.dim), rows) for one, rows in found]
+
     def _dual(self, z: FloatArray) -> FloatArray:
         """The nearest multipliers."""
-        pieces, start = [], 0
-        for c in self.form.constraints:
-            pieces.append(c.cone.project_dual(z[start : start + c.rows]))
-            start += c.rows
-        return np.concatenate([*pieces, np.maximum(z[start:], 0.0)])
+        nearest = np.maximum(z, 0.0)
+        for cone, rows in self._stacks:
+            nearest[rows] = cone.project_dual(z[rows])
+        return nearest
 
     def _primal(self, s: FloatArray) -> FloatArray:
         """The nearest values of the rows."""
-        pieces, start = [], 0
-        for c in self.form.constraints:
-            pieces.append(c.cone.project(s[start : start + c.rows]))
-            start += c.rows
-        return np.concatenate(pieces) if pieces else s
+        nearest = s.copy()
+        for cone, rows in self._stacks:
+            nearest[rows] = cone.project(s[rows])
+        return nearest

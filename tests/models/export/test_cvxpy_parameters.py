@@ -18,7 +18,7 @@ cvxpy = pytest.importorskip("cvxpy", reason="CVXPY is not installed")
 pytestmark = pytest.mark.filterwarnings("ignore::marginopt.errors.MarginoptWarning")
 
 
-def data(n: int = 14) -> tuple[np.ndarray, np.ndarray]:
+def data(n: int = 10) -> tuple[np.ndarray, np.ndarray]:
     rng = np.random.default_rng(0)
     y = np.where(np.arange(n) % 2 == 0, 1.0, -1.0)
     return np.column_stack([np.ones(n), (rng.random((n, 2)) < 0.5) + 0.3 * y[:, None], 1e2 + rng.normal(size=n)]), y
@@ -108,7 +108,7 @@ def test_indicators_without_bounds_are_refused() -> None:
 
 
 def test_the_ramp_loss_with_indicators_has_its_own_optimum_in_cvxpy() -> None:
-    model = mo.RampSVM(X, Y, lam=1.0, encoding="indicator")
+    model = mo.RampSVM(X[:8], Y[:8], lam=1.0, encoding="indicator")
     problem = model.to_cvxpy()
     problem.solve(solver=cvxpy.SCIP)
     assert problem.value == pytest.approx(mo.solve(model, "scip").objective, rel=1e-4)

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
 import subprocess
 import sys
-import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -44,7 +41,7 @@ DIMENSIONS = {
 
 @pytest.fixture(scope="module")
 def report() -> GapReport:
-    return gap_report([points(12), points(16)], progress=False, **DIMENSIONS)
+    return gap_report([points(12), points(10)], progress=False, **DIMENSIONS)
 
 
 def test_every_combination_is_a_cell(report: GapReport) -> None:
@@ -57,7 +54,7 @@ def test_every_combination_is_a_cell(report: GapReport) -> None:
         assert len(found) == len(set(found)) and set(found) == expected
         names = [c.relaxation for c in report.relaxations_of(instance.key)]
         assert names == ["big-M, M from w=0", "conic SDP", "big-M, 10x M from w=0", "big-M, M=1.2"]
-    assert [(c.instance, c.kappa) for c in report.kappas] == [(f"points[n={n}]", k) for n in (12, 16) for k in (0.1, 0.2)]
+    assert [(c.instance, c.kappa) for c in report.kappas] == [(f"points[n={n}]", k) for n in (12, 10) for k in (0.1, 0.2)]
 
 
 def test_all_encodings_have_the_optimum_and_every_bound_is_below_it(report: GapReport) -> None:
@@ -97,7 +94,7 @@ def test_kappa_cells_bound_the_problem_with_a_budget(report: GapReport) -> None:
         assert cell.proven and cell.exact_solver == "zero-one-bb" and cell.exact_kind == "proved"
         assert cell.exact_objective is not None and cell.bound <= cell.exact_objective * (1 + 1e-6)
         assert cell.exact_objective <= cell.recovered * (1 + 1e-6)
-    of = [c for c in report.kappas if c.instance == "points[n=16]"]
+    of = [c for c in report.kappas if c.instance == "points[n=10]"]
     assert of[0].bound is not None and of[1].bound is not None and of[0].bound > of[1].bound  # a larger budget costs less
 
 
@@ -138,7 +135,7 @@ def test_each_dimension_is_part_of_the_key(tmp_path: Path) -> None:
 def test_parallel_cells_are_those_of_one_after_the_other(report: GapReport) -> None:
     few = {**DIMENSIONS, "encodings": "bigm", "M": None, "seeds": [3], "exact": "scip"}
     with joblib.parallel_config(backend="threading", n_jobs=2):  # an enclosing configuration is used
-        found = gap_report([points(12), points(16)], progress=False, threads=1, **few)
+        found = gap_report([points(12), points(10)], progress=False, threads=1, **few)
     assert [c.key for c in found.instances] == [c.key for c in report.instances]
     assert [c.relaxation for c in found.relaxations] == ["big-M, M from w=0", "conic SDP"] * 2
     same = {(c.key, c.relaxation): c.bound for c in report.relaxations}
@@ -157,47 +154,70 @@ class AllAtOnce(ThreadingBackend):
 def test_a_backend_without_results_one_by_one(report: GapReport, capsys: pytest.CaptureFixture[str]) -> None:
     joblib.register_parallel_backend("all at once", AllAtOnce)
     with joblib.parallel_config(backend="all at once"):
-        found = gap_report([points(12), points(16)], [Conic()], None, lam=2.0, time_limit=120.0, threads=1, jobs=2)
+        found = gap_report([points(12), points(10)], [Conic()], None, lam=2.0, time_limit=120.0, threads=1, jobs=2)
     same = {(c.key, c.relaxation): c.bound for c in report.relaxations}
     assert [c.bound for c in found.relaxations] == pytest.approx([same[c.key, c.relaxation] for c in found.relaxations], rel=1e-9)
     lines = capsys.readouterr().err.splitlines()
     assert lines[0].startswith("[0/4") and lines[-1].startswith("[4/4")  # between them, one a second at most
 
 
+#: Starts reports that it forks: what they import is imported once.
 SCRIPT = """
-import json, sys
+import json, os, signal, sys, time
+from contextlib import suppress
 import marginopt as mo
-from marginopt.relaxations import BigM, Conic, gap_report
+from marginopt.relaxations import BigM, CellStore, Conic, gap_report
+
+def report(store, out):
+    data = [mo.instances.gaussian_clusters(n, 2, 0.5, seed=0) for n in (10, 12)]
+    found = gap_report(data, [BigM("zero"), Conic()], exact="scip", encodings=["bigm", "indicator"], lam=[0.5, 2.0],
+                       kappa=[0.2], time_limit=600.0, threads=1, store=store, jobs=2)
+    cells = [c.record() for c in (*found.instances, *found.relaxations, *found.exacts, *found.kappas)]
+    with open(out, "w") as file:
+        json.dump(cells, file)
+
+def start(store, out):
+    child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            os.setsid()
+            os.dup2(os.open(out + ".told", os.O_WRONLY | os.O_CREAT), 2)
+            report(store, out)
+            code = 0
+        finally:
+            sys.stderr.flush()
+            os._exit(code)
+    return child
+
+def ended(child):
+    code = os.waitpid(child, 0)[1]
+    with suppress(ProcessLookupError):
+        os.killpg(child, signal.SIGKILL)  # its workers, which would end after five idle minutes
+    return code
 
 if __name__ == "__main__":
-    data = [mo.instances.gaussian_clusters(n, 2, 0.5, seed=0) for n in (12, 16)]
-    found = gap_report(data, [BigM("zero"), Conic()], exact="scip", encodings=["bigm", "indicator"], lam=[0.5, 2.0],
-                       kappa=[0.2], time_limit=600.0, threads=1, store=sys.argv[1], jobs=2)
-    cells = [c.record() for c in (*found.instances, *found.relaxations, *found.exacts, *found.kappas)]
-    with open(sys.argv[2], "w") as file:
-        json.dump(cells, file)
+    store, folder = CellStore(sys.argv[1]), sys.argv[2]
+    killed = start(store.path, os.path.join(folder, "never.json"))
+    while sum(store.counts().values()) < 5:
+        time.sleep(0.02)
+    os.killpg(killed, signal.SIGKILL)
+    status, kept = ended(killed), sum(store.counts().values())
+    codes = [ended(child) for child in [start(store.path, os.path.join(folder, f"{k}.json")) for k in range(2)]]
+    print(json.dumps({"killed": os.WIFSIGNALED(status), "kept": kept, "codes": codes}))
 """
 
 
 def test_a_parallel_report_is_killed_and_two_go_on_at_once(tmp_path: Path) -> None:
     script = tmp_path / "script.py"
     script.write_text(SCRIPT)
-    store = CellStore(tmp_path / "cells.db").path
-
-    def start(name: str) -> subprocess.Popen[str]:
-        words = [sys.executable, script, store, tmp_path / name]
-        return subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, start_new_session=True)
-
-    killed = start("never.json")
-    while killed.poll() is None and sum(CellStore(store).counts().values()) < 5:
-        time.sleep(0.02)
-    os.killpg(killed.pid, signal.SIGKILL)  # its workers too: left alone they would end after five idle minutes
-    killed.communicate(timeout=60)
+    store = tmp_path / "cells.db"
+    words = [sys.executable, script, store, tmp_path]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=300, check=True)
+    found, told = json.loads(done.stdout.splitlines()[-1]), [(tmp_path / f"{k}.json.told").read_text() for k in range(2)]
+    assert found["killed"] and found["codes"] == [0, 0], told
     assert not (tmp_path / "never.json").exists()
-    assert 5 <= sum(CellStore(store).counts().values()) < 22
-    runs = [start(f"{k}.json") for k in range(2)]
-    told = [run.communicate(timeout=300)[1] for run in runs]
-    assert [run.returncode for run in runs] == [0, 0], told
+    assert 5 <= found["kept"] < 22
     assert all("2 at a time" in text and "s left]" in text for text in told)
     assert (tmp_path / "0.json").read_text() == (tmp_path / "1.json").read_text()
     assert CellStore(store).counts() == {"instance": 4, "relaxation": 8, "exact": 8, "kappa": 2}

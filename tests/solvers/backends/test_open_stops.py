@@ -81,12 +81,13 @@ rows = (Constraint("rows", sp.csr_array(rng.normal(size=(n, n))), np.ones(n), No
 P = Quadratic(matrix=np.eye(n))
 form = StandardForm("long", (Block("x", (n,)),), rng.normal(size=n), rows, -np.ones(n), np.ones(n), np.zeros(n, bool), P)
 whole = solve_problem(form, SOLVER, Options())  # loaded
-threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
 never = {"scs": {"eps_abs": 0.0, "eps_rel": 0.0, "max_iters": 2_000_000_000},
          "osqp": {"eps_abs": 1e-300, "eps_rel": 0.0, "max_iter": 2_000_000_000}}[SOLVER]
-result = solve_problem(form, SOLVER, Options(time_limit=LIMIT, native=never))
-near = bool(result.values) and abs(result.objective - whole.objective) <= 1e-3 * abs(whole.objective)
-print("result:", result.claim.status.name, near, result.solve_seconds < 50)
+for limit in None, 60.0:
+    threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
+    result = solve_problem(form, SOLVER, Options(time_limit=limit, native=never))
+    near = bool(result.values) and abs(result.objective - whole.objective) <= 1e-3 * abs(whole.objective)
+    print("result:", result.claim.status.name, near, result.solve_seconds < 50)
 """
 
 _MAX_MIN = """
@@ -101,7 +102,7 @@ X = rng.normal(size=(300, 5))
 y = np.where(X[:, 0] + 0.8 * rng.normal(size=300) > 0.0, 1.0, -1.0)
 seen = []
 def note(row):
-    if not seen:
+    if not seen and np.isfinite(row.objective):
         seen.append(row)
         os.kill(os.getpid(), signal.SIGINT)
 result = solve_problem(MaxMinSVM(X, y), "maxmin", Options(time_limit=60, tol=1e-14, callback=note))
@@ -123,12 +124,12 @@ def box(n):
     P = Quadratic(matrix=A @ A.T / n + 1e-3 * np.eye(n))
     return StandardForm("box", (Block("x", (n,)),), A[0], (), np.zeros(n), np.ones(n), np.zeros(n, bool), P)
 
-large, small = box(2000), box(5)
+large, small = box(1200), box(5)
 solve_problem(small, "highs", Options())  # loaded
-if INTERRUPT:  # a second after the solver has begun, however long a busy machine builds its program
+if INTERRUPT:  # half a second after the solver has begun, however long a busy machine builds its program
     begin = highspy.Highs.run
     def run(self):
-        threading.Timer(1.0, os.kill, (os.getpid(), signal.SIGINT)).start()
+        threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
         return begin(self)
     highspy.Highs.run = run
 result = solve_problem(large, "highs", Options(time_limit=TIME))
@@ -141,8 +142,8 @@ print(result.status.name, bool(result.values), result.details.get("abandoned", "
 
 @pytest.mark.parametrize("interrupt", [True, False])
 def test_the_quadratic_solver_of_highs_is_left_where_it_hears_nothing(interrupt):
-    """Of 2,000 variables it prepares for 15 s before it looks at its clock or writes a line of its log."""
-    code = _PREPARING.replace("INTERRUPT", str(interrupt)).replace("TIME", "None" if interrupt else "2.0")
+    """Of 1,200 variables it prepares for 3 s before it looks at its clock or writes a line of its log."""
+    code = _PREPARING.replace("INTERRUPT", str(interrupt)).replace("TIME", "None" if interrupt else "1.0")
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=True)
     status = "INTERRUPTED" if interrupt else "TIME_LIMIT"
     note = "HiGHS's quadratic solver did not return at the limit: it gives no point before it ends"
@@ -150,18 +151,19 @@ def test_the_quadratic_solver_of_highs_is_left_where_it_hears_nothing(interrupt)
 
 
 @pytest.mark.parametrize(("solver", "has_point"), [("scs", False), ("osqp", True)])
-@pytest.mark.parametrize("limit", [None, 60.0])
-def test_ctrl_c_ends_first_order_methods(solver, has_point, limit):
-    """OSQP's iterate is its answer, near the optimum here, which the certificate may prove; SCS returns none."""
-    code = _LONG.replace("SOLVER", repr(solver)).replace("LIMIT", repr(limit))
-    assert _said(code) == f"INTERRUPTED {has_point} True"
+def test_ctrl_c_ends_first_order_methods(solver, has_point):
+    """Without a limit and with one. OSQP's iterate is its answer, near the optimum here, which the certificate may prove.
+
+    SCS returns none.
+    """
+    assert _said(_LONG.replace("SOLVER", repr(solver))) == [f"INTERRUPTED {has_point} True"] * 2
 
 
 def test_ctrl_c_keeps_the_point_of_the_ascent_in_the_kernel_parameter():
-    assert _said(_MAX_MIN) == "INTERRUPTED True True"
+    assert _said(_MAX_MIN) == ["INTERRUPTED True True"]
 
 
-def _said(code: str) -> str:
+def _said(code: str) -> list[str]:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=False)
-    (line,) = [line for line in done.stdout.splitlines() if line.startswith("result: ")] or [done.stderr]
-    return line.removeprefix("result: ")
+    lines = [line for line in done.stdout.splitlines() if line.startswith("result: ")] or [done.stderr]
+    return [line.removeprefix("result: ") for line in lines]

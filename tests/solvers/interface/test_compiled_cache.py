@@ -3,6 +3,8 @@
 import os
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -35,30 +37,59 @@ def package(tmp_path: Path) -> Path:
     return folder
 
 
-def started(package: Path, say: str = SAY, **more: str) -> subprocess.Popen[str]:
-    """A process that runs the function; it says the result and how many variants it found on disk."""
+#: Imports Numba once; every line that it reads is run by some processes at the same time, each of which begins from there.
+FORKS = """
+import os, sys
+import marginopt.solvers.interface.numba_flags
+sys.dont_write_bytecode = True  # an edit within a second of the last one is seen
+for line in sys.stdin:
+    count, say = line.split(" ", 1)
+    children = []
+    for _ in range(int(count)):
+        children.append(os.fork())
+        if not children[-1]:
+            exec(say)
+            sys.stdout.flush()
+            os._exit(0)
+    codes = [os.waitpid(child, 0)[1] for child in children]
+    print("ended", *codes, flush=True)
+"""
+
+
+@contextmanager
+def processes(package: Path, **more: str) -> Iterator[Callable[..., list[tuple[float, int]]]]:
+    """Run a line in so many new processes; each says the result of the function and how many variants it found on disk."""
     here = package.parent
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("NUMBA_", "XDG_"))}
     environment = {**kept, "PYTHONPATH": str(here), "HOME": str(here / "home"), **more}
-    return subprocess.Popen(
-        [sys.executable, "-c", say], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=here, env=environment
-    )
+    with subprocess.Popen(
+        [sys.executable, "-c", FORKS], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        cwd=here, env=environment,
+    ) as parent:  # fmt: skip
+        assert parent.stdin is not None and parent.stdout is not None and parent.stderr is not None
 
+        def run(say: str = SAY, count: int = 1) -> list[tuple[float, int]]:
+            parent.stdin.write(f"{count} {say}\n")
+            parent.stdin.flush()
+            lines: list[list[str]] = []
+            while not lines or lines[-1][0] != "ended":
+                line = parent.stdout.readline()
+                assert line, parent.stderr.read()
+                lines.append(line.split())
+            assert lines.pop() == ["ended", *["0"] * count]
+            return [(float(value), int(hits)) for value, hits in lines]
 
-def said(process: subprocess.Popen[str]) -> tuple[float, int]:
-    out, err = process.communicate(timeout=120)
-    assert process.returncode == 0, err
-    assert err == ""
-    value, hits = out.split()
-    return float(value), int(hits)
+        yield run
+        parent.stdin.close()
+        assert parent.stderr.read() == ""
 
 
 def test_an_edit_in_a_callee_is_seen_by_its_callers(package: Path) -> None:
-    cache = str(package.parent / "cache")
-    assert said(started(package, NUMBA_CACHE_DIR=cache)) == (3.0, 0)
-    assert said(started(package, NUMBA_CACHE_DIR=cache)) == (3.0, 1)
-    (package / "callee.py").write_text(CALLEE.format(factor="3.0"))
-    assert said(started(package, NUMBA_CACHE_DIR=cache)) == (4.0, 0)
+    with processes(package, NUMBA_CACHE_DIR=str(package.parent / "cache")) as run:
+        assert run() == [(3.0, 0)]
+        assert run() == [(3.0, 1)]
+        (package / "callee.py").write_text(CALLEE.format(factor="3.0"))
+        assert run() == [(4.0, 0)]
 
 
 STATE = "from typing import NamedTuple\n\n\nclass {name}(NamedTuple):\n    x: float\n"
@@ -69,12 +100,12 @@ def test_code_that_was_kept_for_a_class_that_is_gone_is_not_read(package: Path) 
     (package / "caller.py").write_text(
         "from .compiled import loops\n\n\n@loops.entry\ndef run(state):\n    return state.x + 1.0\n"
     )
-    cache = str(package.parent / "cache")
-    for name in ("Old", "New"):
-        (package / "callee.py").write_text(STATE.format(name=name))
-        say = f"from kernels.callee import {name}; " + SAY.replace("run(1.0)", f"run({name}(1.0))")
-        for hits in (0, 1):
-            assert said(started(package, say, NUMBA_CACHE_DIR=cache)) == (2.0, hits)
+    with processes(package, NUMBA_CACHE_DIR=str(package.parent / "cache")) as run:
+        for name in ("Old", "New"):
+            (package / "callee.py").write_text(STATE.format(name=name))
+            say = f"from kernels.callee import {name}; " + SAY.replace("run(1.0)", f"run({name}(1.0))")
+            for hits in (0, 1):
+                assert run(say) == [(2.0, hits)]
 
 
 def test_code_that_was_kept_for_a_module_that_is_gone_is_not_read(package: Path) -> None:
@@ -83,17 +114,18 @@ def test_code_that_was_kept_for_a_module_that_is_gone_is_not_read(package: Path)
         "from pathlib import Path\nfrom marginopt.solvers.interface.numba_flags import FAST, Loops\nloops = Loops(FAST)\n"
     )
     (package / "caller.py").write_text("from .alone import loops\n\n\n@loops.entry\ndef run(state):\n    return state.x + 1.0\n")
-    cache = str(package.parent / "cache")
-    for module in ("before", "after"):
-        (package / f"{module}.py").write_text(STATE.format(name="State"))
-        say = f"from kernels.{module} import State; " + SAY.replace("run(1.0)", "run(State(1.0))")
-        for hits in (0, 1):
-            assert said(started(package, say, NUMBA_CACHE_DIR=cache)) == (2.0, hits)
-        (package / f"{module}.py").unlink()
+    with processes(package, NUMBA_CACHE_DIR=str(package.parent / "cache")) as run:
+        for module in ("before", "after"):
+            (package / f"{module}.py").write_text(STATE.format(name="State"))
+            say = f"from kernels.{module} import State; " + SAY.replace("run(1.0)", "run(State(1.0))")
+            for hits in (0, 1):
+                assert run(say) == [(2.0, hits)]
+            (package / f"{module}.py").unlink()
 
 
 def test_what_only_compiled_code_calls_is_not_kept(package: Path) -> None:
-    said(started(package))
+    with processes(package) as run:
+        run()
     assert [path.name.split("-")[0] for path in package.rglob("*.nbi")] == ["caller.run"]
 
 
@@ -101,16 +133,17 @@ def test_what_only_compiled_code_calls_is_not_kept(package: Path) -> None:
 def test_where_the_package_s_folder_cannot_be_written_the_user_s_cache_is_used(package: Path) -> None:
     """A file in the place of ``__pycache__`` keeps even root from writing there."""
     (package / "__pycache__").write_text("")
-    assert said(started(package)) == (3.0, 0)
-    assert said(started(package)) == (3.0, 1)
+    with processes(package) as run:
+        assert run() == [(3.0, 0)]
+        assert run() == [(3.0, 1)]
     assert list((package.parent / "home").rglob("caller.run*.nbc"))
     assert not list(package.rglob("*.nbc"))
 
 
 def test_first_runs_at_the_same_time_are_safe(package: Path) -> None:
-    together = [started(package) for _ in range(3)]
-    assert [said(process)[0] for process in together] == [3.0, 3.0, 3.0]
-    assert said(started(package)) == (3.0, 1)
+    with processes(package) as run:
+        assert [value for value, _ in run(count=3)] == [3.0, 3.0, 3.0]
+        assert run() == [(3.0, 1)]
 
 
 def test_where_no_folder_can_be_written_every_process_compiles(package: Path) -> None:

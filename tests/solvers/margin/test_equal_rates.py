@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from effort import trials
 
 import marginopt as mo
 from marginopt import Status, margin
@@ -57,7 +58,7 @@ def test_nearest_counts_are_those_of_an_enumeration(seed: int) -> None:
 def test_scip_has_the_same_optimum_and_the_log_is_checked(
     loss: str, seed: int, groups: int, epsilon: float, tmp_path: Path
 ) -> None:
-    X, y, member = drawn(seed, 11, groups)
+    X, y, member = drawn(seed, trials(9, 11), groups)
     rules = [mo.parity(member, epsilon, by="counts"), *([mo.error_budget(-1, 0.5)] if seed % 2 else [])]
     model = mo.Margin(X, y, loss, "half-l2", sample_weight=2.0, subject_to=rules)
     log = tmp_path / "log.jsonl"

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from data import clouds
+from effort import trials
 
 from marginopt.instances import gaussian_clusters
 from marginopt.models.formulations.zero_one.binary_margins import ZeroOneBudget
@@ -34,7 +35,7 @@ def record(algorithm, view, slices, threads, **options):
     return outcome, rows, answer.nodes, answer.bound, answer.values["w"].tolist(), answer.details
 
 
-SLICES = ([0.05], [1e-4], [0.3, 1e-3, 0.01])
+SLICES = ([1e-4], [0.3, 1e-3, 0.01], [0.05])[: trials(2, 3)]
 
 
 @pytest.mark.parametrize(("case", "threads"), [((100, 5, 10.0, 1.2), 2), ((150, 7, 1.0, 1.1), 1)])

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from data import clouds
+from effort import trials
 from facts import about
 from oracles import enumerated
 
@@ -43,7 +44,7 @@ def encoded(model: ZeroOneSVM, encoding: str, gamma: np.ndarray) -> ZeroOneSVM:
 
 @pytest.mark.parametrize("solver", ["scip", "gurobi", "zero-one-bb"])
 @pytest.mark.parametrize("encoding", ENCODINGS)
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", (0, 2, 1)[: trials(2, 3)])
 def test_every_encoding_has_the_enumerated_optimum(seed: int, encoding: str, solver: str) -> None:
     X, y = points(seed, n=9 + seed)
     lam = np.linspace(0.2, 1.5, y.size) if seed == 2 else (0.3, 2.0)[seed]
