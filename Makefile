@@ -66,8 +66,11 @@ release: env-test
 attack: env-test
 	$(BIN)/python tests/attack/run.py
 
-# The site into docs/_build/html, warnings as errors; its pages on formulations and algorithms are made from the objects, which are solved.
+SPELLED := README.md CONTRIBUTING.md CHANGELOG.md SECURITY.md docs examples benchmarks/results $(FOLDERS) src reproduction
+
+# Spelling of pages, docstrings and messages; then the site into docs/_build/html, warnings as errors; its pages on formulations and algorithms are made from the objects, which are solved.
 docs: $(VENV)/.docs
+	$(BIN)/python -m codespell_lib $(SPELLED)
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
 	@echo "docs/_build/html/index.html"
 

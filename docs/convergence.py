@@ -34,6 +34,8 @@ def _examples() -> list[Model]:
     box = BoxProgram(Z, -np.ones(300), np.zeros(300), np.full(300, 5.0), np.full(300, 0.01))
     tight, side = rng.normal(size=(400, 300)), np.ones(400)
     outliers = mo.instances.gaussian_clusters(60, 2, sigma=0.5, outliers="clustered", seed=1)
+    many = np.column_stack([np.ones(100), rng.normal(size=(100, 30))])
+    label = np.where(many[:, 1:6].sum(axis=1) + 2.0 * rng.normal(size=100) > 0.0, 1.0, -1.0)
     large: list[Model] = [
         mo.L2SVMDual(X, y, C=10.0, kernel=rbf),
         mo.L1SVMDual(X, y, C=1.0, kernel=rbf),
@@ -45,6 +47,8 @@ def _examples() -> list[Model]:
         box,
         BoxProgram(tight, rng.normal(size=400), -side, side, 0.001 * side),
         mo.Margin(outliers.X, outliers.y, loss="ramp"),
+        mo.Margin(many, label, regulariser="half-l2", intercept="free", sample_weight=0.1, subject_to=mo.at_most(5).nonzero),
+        mo.ScoringSystem(many[:, :13].round(), label, (-5, 5), C0=0.01, loss="logistic"),
     ]
     return [*large, *(info.example(np.random.default_rng(0)) for info in all_formulations().values())]
 
