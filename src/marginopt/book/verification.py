@@ -1,4 +1,4 @@
-"""The check of an entry: data, point and value in rational arithmetic, and the evidence of the bound; the page of all entries."""
+"""The models of the book; the check of an entry: data, point and value in rational arithmetic, the bound's evidence; the page."""
 
 from __future__ import annotations
 
@@ -10,17 +10,28 @@ from fractions import Fraction
 from html import escape
 from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
+
+import numpy as np
+from scipy.optimize import linprog
 
 from ..errors import DataError, InputError
+from ..margin import KernelWeightsL1, Ramp
+from ..models import Model
 from ..models.arrays import FloatArray
+from ..models.formulations import get_formulation
+from ..models.formulations.margin.model import Margin
+from ..models.formulations.margin.scoring_system import ScoringSystem
+from ..models.formulations.zero_one.model import ZeroOneSVM
 from ..solvers.proofs import check_proof
-from .data import build_data, data_digest, describe_data, stated_model
+from .data import build_data, data_digest, describe_data
 from .entries import EVIDENCE, Entry
 
 # Values of points and of multipliers in rational arithmetic, one function for each model of the book.
 
 Rows = list[list[Fraction]]
+Parameters: TypeAlias = Mapping[str, Any]
+Point: TypeAlias = Mapping[str, Any]
 
 #: Sums of many quotients are rounded up to whole multiples of this, which keeps their digits few.
 _GRAIN = Fraction(1, 2**90)
@@ -66,19 +77,169 @@ def _conic(rows: Rows, point: Mapping[str, Any], lam: Fraction, free: bool) -> F
     return total
 
 
-#: The value of a point by model, and the model in one line.
-MODELS: dict[str, tuple[Callable[[Rows, Mapping[str, Any], Fraction, bool], Fraction], str]] = {
-    "zero-one": (_zero_one, "min ||w||² + λ Σ 1{y_i x_i'w < 1}"),
-    "hinge": (_hinge, "min ||w||² + λ Σ (1 - y_i x_i'w)_+"),
-    "ramp": (_ramp, "min ||w||² + λ Σ min((1 - y_i x_i'w)_+, 2)"),
-    "conic": (_conic, "min Tr W + λ Σz, x_i'W x_i - 2u_i + 1 ≥ (1 - u_i)_+²/z_i + (1 - u_i)_-²/(1 - z_i), W ⪰ ww'"),
-}
+def _priced(value: Callable[[Rows, Point, Fraction, bool], Fraction]) -> Callable[..., Fraction]:
+    """Return the value of a point from data and parameters, for models of one λ."""
+
+    def of_data(X: FloatArray, y: FloatArray, parameters: Parameters, point: Point) -> Fraction:
+        return value(_signed(X, y), point, Fraction(float(parameters["lam"])), parameters.get("intercept") == "free")
+
+    return of_data
 
 
-def statement(model: str, parameters: Mapping[str, Any]) -> str:
-    """Return the model of an entry in one line."""
-    free = ", w_0 outside the norm" if _is_free(parameters) else ""
-    return f"{MODELS[model][1]}, λ = {parameters['lam']:g}{free}"
+def _balanced(X: FloatArray, y: FloatArray, parameters: Parameters, point: Point) -> Fraction:
+    """||w||² + Σ C_i 1{u_i < 1}, w_0 outside the norm."""
+    w = _vector(point, "w", X.shape[1])
+    costs = map(Fraction, _class_costs(y, parameters).tolist())
+    wrong = (cost for margin, cost in zip(_margins(_signed(X, y), w), costs, strict=True) if margin < 1)
+    return _norm(w, True) + sum(wrong, Fraction(0))
+
+
+def _scoring(X: FloatArray, y: FloatArray, parameters: Parameters, point: Point) -> Fraction:
+    """Σ 1{y_i x_i'ρ < t} + N C0 ||ρ||_0 + N C1 ||ρ||_1, the intercept free of charge."""
+    model = _scoring_system(X, y, parameters)
+    rho = _vector(point, "w", X.shape[1])
+    (first, last), (lower, upper) = model.offsets, model.coefficients
+    ranges = zip(rho, (first, *lower), (last, *upper), strict=True)
+    used = sum(r != 0 for r in rho[1:])
+    if any(r.denominator != 1 or not low <= r <= high for r, low, high in ranges):
+        raise InputError("the point is not feasible: its coefficients are not whole numbers within their bounds")
+    if model.max_features is not None and used > model.max_features:
+        raise InputError(f"the point is not feasible: it uses {used} features, {model.max_features} are allowed")
+    threshold, (price, tie) = Fraction(model.threshold), model.prices
+    wrong = sum(margin < threshold for margin in _margins(_signed(X, y), rho))
+    return wrong + price * used + tie * sum(map(abs, rho[1:]), Fraction(0))
+
+
+def _kernel_ramp(X: FloatArray, y: FloatArray, parameters: Parameters, point: Point) -> Fraction:
+    """||u||_1 + Σ C_i min((1 - m_i)_+, 2 + (-99 - m_i)_+), m_i = y_i (x_i'Σ_j u_j x_j + b)."""
+    u, (b,) = _vector(point, "u", len(y)), _vector(point, "b", 1)
+    rows = [[Fraction(x) for x in row] for row in X[:, 1:].tolist()]
+    used = [(weight, row) for weight, row in zip(u, rows, strict=True) if weight]
+    w = [sum((weight * row[j] for weight, row in used), Fraction(0)) for j in range(X.shape[1] - 1)]
+    total = sum(map(abs, u), Fraction(0))
+    costs = map(Fraction, _class_costs(y, parameters).tolist())
+    for margin, cost in zip(_margins(_signed(X, y), [b, *w]), costs, strict=True):
+        total += cost * min(max(1 - margin, Fraction(0)), 2 + max(-99 - margin, Fraction(0)))
+    return total
+
+
+# The models as marginopt states them, and the points of the book from results.
+
+
+def _by_name(name: str) -> Callable[..., Model]:
+    def state(X: FloatArray, y: FloatArray, parameters: Parameters) -> Model:
+        formulation: Callable[..., Model] = get_formulation(name).model
+        return formulation(X, y, **parameters)
+
+    return state
+
+
+def _scoring_system(X: FloatArray, y: FloatArray, parameters: Parameters) -> ScoringSystem:
+    limits = {key: value for key, value in parameters.items() if key != "C0"}
+    return ScoringSystem(X, y, C0=Fraction(parameters["C0"]), **limits)
+
+
+def _class_costs(y: FloatArray, parameters: Parameters) -> FloatArray:
+    """C over the size of the point's class (n,)."""
+    C = float(parameters["C"])
+    return np.where(y > 0, C / (y > 0).sum(), C / (y < 0).sum())
+
+
+def _balanced_model(X: FloatArray, y: FloatArray, parameters: Parameters) -> ZeroOneSVM:
+    return ZeroOneSVM(X, y, _class_costs(y, parameters), intercept="free")
+
+
+def _kernel_ramp_model(X: FloatArray, y: FloatArray, parameters: Parameters) -> Margin:
+    weights = KernelWeightsL1(X[:, 1:])
+    return Margin(X, y, Ramp(2.0, 2.0, beyond=100.0), weights, intercept="free", sample_weight=_class_costs(y, parameters))
+
+
+def _w(values: Point, X: FloatArray) -> dict[str, Any]:
+    return {"w": np.asarray(values["w"], dtype=np.float64).tolist()}
+
+
+def _w_and_W(values: Point, X: FloatArray) -> dict[str, Any]:
+    """Return w and the lower triangle of W, which is moved into the cone."""
+    w, W = (np.asarray(values[name], dtype=np.float64) for name in ("w", "W"))
+    W = 0.5 * (W + W.T)
+    p, scale = len(w), max(float(np.abs(W).max()), 1e-300)
+    least = float(np.linalg.eigvalsh(W - np.outer(w, w)).min())
+    W = W + (max(-least, 0.0) + 1e-13 * scale) * np.eye(p)
+    return {"w": w.tolist(), "W": [float(W[i, j]) for i in range(p) for j in range(i + 1)]}
+
+
+def _kernel_weights(values: Point, X: FloatArray) -> dict[str, Any]:
+    """Return b and the kernel weights of least L1 norm that give w."""
+    b, *w = np.asarray(values["w"], dtype=np.float64).tolist()
+    found = linprog(np.ones(2 * len(X)), A_eq=np.hstack([X[:, 1:].T, -X[:, 1:].T]), b_eq=w, method="highs")
+    if found.status != 0:
+        raise InputError(f"no kernel weights give the coefficients of the result: {found.message}")
+    return {"u": (found.x[: len(X)] - found.x[len(X) :]).tolist(), "b": [b]}
+
+
+@dataclass(frozen=True)
+class BookModel:
+    """A model of the book.
+
+    Parameters
+    ----------
+    line : str
+        The problem in one line.
+    value : callable
+        Exact objective of a point, from X, y, parameters and point.
+    state : callable
+        The model, from X, y and parameters.
+    solver : str
+        The solver whose bounds the book states.
+    logged : bool
+        Whether that solver writes a proof log.
+    price : str
+        The parameter that the page shows.
+    point : callable
+        The parts of a result's values that determine the others, from values and X.
+    """
+
+    line: str
+    value: Callable[[FloatArray, FloatArray, Parameters, Point], Fraction]
+    state: Callable[[FloatArray, FloatArray, Parameters], Model]
+    solver: str
+    logged: bool = True
+    price: str = "lam"
+    point: Callable[[Point, FloatArray], dict[str, Any]] = _w
+
+
+MODELS: dict[str, BookModel] = {
+    "zero-one": BookModel("min ||w||² + λ Σ 1{y_i x_i'w < 1}", _priced(_zero_one), _by_name("zero-one"), "zero-one-bb"),
+    "balanced": BookModel(
+        "min ||w||² + Σ C_i 1{u_i < 1}, w_0 outside the norm, C_i = C / size of i's class",
+        _balanced, _balanced_model, "zero-one-bb", price="C",
+    ),
+    "hinge": BookModel("min ||w||² + λ Σ (1 - y_i x_i'w)_+", _priced(_hinge), _by_name("hinge"), "auto", logged=False),
+    "ramp": BookModel("min ||w||² + λ Σ min((1 - y_i x_i'w)_+, 2)", _priced(_ramp), _by_name("ramp"), "margin-bb"),
+    "conic": BookModel(
+        "min Tr W + λ Σz, x_i'W x_i - 2u_i + 1 ≥ (1 - u_i)_+²/z_i + (1 - u_i)_-²/(1 - z_i), W ⪰ ww'",
+        _priced(_conic), _by_name("conic"), "conic-ipm", logged=False, point=_w_and_W,
+    ),
+    "scoring": BookModel(
+        "min Σ 1{y_i x_i'ρ < t} + N C0 ||ρ||_0 + N C1 ||ρ||_1, ρ whole numbers, C1 so small that it breaks ties",
+        _scoring, _scoring_system, "supports-bb", price="C0",
+    ),
+    "kernel-ramp": BookModel(
+        "min ||α||_1 + Σ C_i min((1 - u_i)_+, 2 + (-99 - u_i)_+), w = (b, Σ α_j x_j), C_i = C / size of i's class",
+        _kernel_ramp, _kernel_ramp_model, "margin-bb", price="C", point=_kernel_weights,
+    ),
+}  # fmt: skip
+
+
+def stated_model(name: str, parameters: Parameters, X: FloatArray, y: FloatArray) -> Model:
+    """Return the model of an entry."""
+    return _model_of(name).state(X, y, parameters)
+
+
+def _model_of(name: str) -> BookModel:
+    if name not in MODELS:
+        raise InputError(f"the book knows no model {name!r}; known: {', '.join(MODELS)}")
+    return MODELS[name]
 
 
 def exact_value(model: str, parameters: Mapping[str, Any], X: FloatArray, y: FloatArray, point: Mapping[str, Any]) -> Fraction:
@@ -89,10 +250,7 @@ def exact_value(model: str, parameters: Mapping[str, Any], X: FloatArray, y: Flo
     InputError
         An unknown model, a point of another size or with numbers that are not finite, or one that is not feasible.
     """
-    if model not in MODELS:
-        raise InputError(f"the book knows no model {model!r}; known: {', '.join(MODELS)}")
-    rows = _signed(X, y)
-    return MODELS[model][0](rows, point, Fraction(float(parameters["lam"])), _is_free(parameters))
+    return _model_of(model).value(X, y, parameters, point)
 
 
 def exact_bound(parameters: Mapping[str, Any], X: FloatArray, y: FloatArray, multipliers: Sequence[float]) -> Fraction:
@@ -118,10 +276,6 @@ def rounded_up(value: Fraction) -> float:
     return number if Fraction(number) >= value else math.nextafter(number, math.inf)
 
 
-def _is_free(parameters: Mapping[str, Any]) -> bool:
-    return parameters.get("intercept") == "free"
-
-
 def _signed(X: FloatArray, y: FloatArray) -> Rows:
     return [[Fraction(x) * int(label) for x in row] for row, label in zip(X.tolist(), y.tolist(), strict=True)]
 
@@ -141,7 +295,8 @@ def _norm(w: list[Fraction], free: bool) -> Fraction:
 
 
 def _margins(rows: Rows, w: list[Fraction]) -> list[Fraction]:
-    return [sum((a * x for a, x in zip(row, w, strict=True)), Fraction(0)) for row in rows]
+    used = [(j, x) for j, x in enumerate(w) if x]
+    return [sum((row[j] * x for j, x in used), Fraction(0)) for row in rows]
 
 
 def _is_positive_semidefinite(S: Rows) -> bool:
@@ -264,7 +419,7 @@ def _support(entry: Entry, bound: Fraction | None) -> str:
 
 # The page of the book: a table of all entries that sorts and filters, written from the entries.
 
-_COLUMNS = ("instance", "model", "data", "λ", "value", "bound", "gap", "status", "evidence", "solver", "seconds", "date")
+_COLUMNS = ("instance", "model", "data", "λ, C or C0", "value", "bound", "gap", "status", "evidence", "solver", "seconds", "date")
 
 
 def book_page(entries: Sequence[Entry]) -> str:
@@ -273,7 +428,7 @@ def book_page(entries: Sequence[Entry]) -> str:
     counts = ", ".join(f"{count} {model}" for model, count in sorted(models.items()))
     parts = {
         "counts": f"**{len(entries)} entries**: {counts}. {statuses['proved']} are proved to 1e-6, {statuses['open']} are open.",
-        "models": "\n".join(f"| {model} | `{line.replace('||', '‖')}` |" for model, (_, line) in MODELS.items()),
+        "models": "\n".join(f"| {name} | `{model.line.replace('||', '‖')}` |" for name, model in MODELS.items()),
         "heads": "".join(f'<th><button type="button">{name}</button></th>' for name in _COLUMNS),
         "rows": "\n".join(map(_row, entries)),
     }
@@ -284,8 +439,9 @@ def book_page(entries: Sequence[Entry]) -> str:
 
 
 def _row(e: Entry) -> str:
+    price = float(Fraction(e.parameters[MODELS[e.model].price]))
     cells: list[tuple[str, float | None]] = [
-        (e.name, None), (e.model, None), (describe_data(e.data), None), (f"{e.parameters['lam']:g}", e.parameters["lam"]),
+        (e.name, None), (e.model, None), (describe_data(e.data), None), (f"{price:.4g}", price),
         (f"{e.value:.10g}", e.value), (f"{e.bound:.10g}", e.bound), (f"{max(e.gap, 0.0):.1e}", e.gap), (e.status, None),
         (f"{e.evidence} {e.log[:8]}".strip(), None), (e.solver, None), (f"{e.seconds:.3g}", e.seconds), (e.date, None),
     ]  # fmt: skip

@@ -12,10 +12,10 @@ from chromium import PROGRAM, browser
 import marginopt as mo
 from marginopt import book
 from marginopt.book import data as book_data
-from marginopt.book.data import build_data, data_digest, planned_instances, stated_model
+from marginopt.book.data import build_data, data_digest
 from marginopt.book.entries import find_entry, load_entries, save_entries
 from marginopt.book.solving import run_entry, solved_entry, submit_result
-from marginopt.book.verification import book_page, exact_bound, exact_value, rounded_up
+from marginopt.book.verification import MODELS, book_page, exact_bound, exact_value, rounded_up, stated_model
 from marginopt.cli.main import main
 from marginopt.errors import DataError, InputError
 
@@ -28,20 +28,15 @@ PAGE = Path(__file__).parents[3] / "docs" / "book.md"
 
 def test_the_book_has_four_hundred_entries_below_a_megabyte():
     assert len(ENTRIES) >= 400
-    assert {"zero-one", "hinge", "ramp", "conic"} == {e.model for e in ENTRIES}
+    assert {"zero-one", "hinge", "ramp", "conic", "scoring"} <= {e.model for e in ENTRIES} <= set(MODELS)
     assert Path(book.__file__).with_name("entries.jsonl").stat().st_size < 2**20
-    planned = {p.name: p for p in planned_instances()}
-    for entry in ENTRIES:
-        assert dict(entry.data) == dict(planned[entry.name].data) and dict(entry.parameters) == dict(
-            planned[entry.name].parameters
-        )
 
 
 def test_every_entry_stands():
     """All whose data are here: none is refused, and the generated ones are all checked."""
     verdicts = {entry.name: book.verify_entry(entry) for entry in ENTRIES}
     assert [str(v) for v in verdicts.values() if v.stands is False] == []
-    generated = [e.name for e in ENTRIES if e.data["kind"] in ("flipped", "clusters", "rings")]
+    generated = [e.name for e in ENTRIES if e.data["kind"] in ("flipped", "clusters", "rings", "half-space")]
     assert all(verdicts[name].stands for name in generated)
 
 
@@ -146,6 +141,66 @@ def test_results_are_submitted_where_they_are_better(tmp_path):
         submit_result(tmp_path / "result.npz", [SMALL[1]], who="a reader")
     with pytest.raises(InputError):
         submit_result(tmp_path / "result.npz", [worse], proof=tmp_path / "no-log", who="a reader")
+
+
+@pytest.fixture
+def small_table(tmp_path, monkeypatch):
+    """A table with an outcome and two whole-numbered columns in the data directory."""
+    rng = np.random.default_rng(4)
+    X = rng.integers(-2, 3, (14, 2))
+    y = (X[:, 0] + rng.normal(size=14) > 0).astype(int)
+    lines = ["outcome,a,b", *(f"{label},{a},{b}" for label, (a, b) in zip(y.tolist(), X.tolist(), strict=True))]
+    (tmp_path / "t.csv").write_text("\n".join(lines) + "\n")
+    monkeypatch.setenv("MARGINOPT_DATA", str(tmp_path))
+    return {"kind": "table", "path": "t.csv", "label": 0, "header": 1}
+
+
+@pytest.mark.parametrize(
+    ("model", "parameters", "infeasible"),
+    [
+        (
+            "scoring",
+            {"C0": "1/50", "max_features": 1, "intercept_range": [-9, 9]},
+            ([0.5, 0, 0], [0, 1, 1], [0, 11, 0], [10, 0, 0]),
+        ),
+        ("kernel-ramp", {"C": 3.0}, ()),
+        ("balanced", {"C": 3.0}, ()),
+    ],
+)
+def test_instances_of_tables_become_entries(small_table, model, parameters, infeasible):
+    """The exact value is the solver's objective, the bound below it; lower values, higher bounds and bad points are refused."""
+    entry = solved_entry("new", small_table, model, parameters, time_limit=20.0, who="a test")
+    assert entry is not None and entry.status == "proved" and book.verify_entry(entry).stands
+    X, y = build_data(small_table)
+    solved = mo.solve(stated_model(model, parameters, X, y), MODELS[model].solver)
+    assert solved.objective == pytest.approx(entry.value, rel=2e-6)
+    for claim in (replace(entry, value=entry.value * (1 - 1e-9)), replace(entry, bound=entry.value * (1 + 1e-9))):
+        assert book.verify_entry(claim).stands is False
+    for w in infeasible:
+        with pytest.raises(InputError):
+            exact_value(model, parameters, X, y, {"w": w})
+    with pytest.raises(InputError):
+        exact_value(model, parameters, X, y, {"w": [0.0], "u": [0.0], "b": [0.0]})
+
+
+def test_kernel_weights_pay_for_their_norm_and_their_losses():
+    """At u = 0 every margin is ±b; a point far beyond the ramp pays 2 and its margin beyond -99."""
+    X, y = np.array([[1.0, 1.0], [1.0, -3.0]]), np.array([1.0, -1.0])
+    value = lambda u, b: exact_value("kernel-ramp", {"C": 2.0}, X, y, {"u": u, "b": [b]})  # noqa: E731
+    assert value([0.0, 0.0], 0.0) == 2 * 1 + 2 * 1
+    assert value([1.0, 0.0], 0.0) == 1 + 0 + 0
+    assert value([-200.0, 0.0], 0.0) == 200 + 2 * (2 + 101) + 2 * (2 + 501)
+
+
+def test_audits_are_read_from_predictions(tmp_path, monkeypatch):
+    """The persons whose target is low, with the protected columns; bit k is the prediction for the k-th of them."""
+    monkeypatch.setenv("MARGINOPT_DATA", str(tmp_path))
+    (tmp_path / "people.csv").write_text("late,age,fee\n0,3,7\n1,4,8\n0,5,9\n")
+    source = {"kind": "audit", "path": "people.csv", "target": "late", "protected": ["fee"], "predicted": "2"}
+    X, y = build_data(source)
+    assert X.tolist() == [[1.0, 7.0], [1.0, 9.0]] and y.tolist() == [-1.0, 1.0]
+    with pytest.raises(DataError):
+        build_data(source | {"protected": ["height"]})
 
 
 def test_a_new_instance_becomes_an_entry():
