@@ -189,7 +189,7 @@ class KernelNPSVC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, HyperplaneC
     pareto_ : float
         ||Σ τ_l grad_l|| / max ||G_l|| at the answer, for the best τ.
     history_ : list of dict
-        J_l, their largest, τ, stationarity of every outer iteration (`marginopt.solvers.nonparallel.NPSVCStep`).
+        J_l, their largest, τ, stationarity of every outer iteration (`marginopt.solvers.nonparallel.alternating.NPSVCStep`).
     """
 
     kernel: Any = "rbf"
