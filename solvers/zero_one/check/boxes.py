@@ -58,7 +58,7 @@ class Packing:
     paid: float
 
 
-def reduced_problem(
+def reduced_box_problem(
     header: dict[str, Any], A: Array, weights: Array, penalised: npt.NDArray[np.bool_], bound: float
 ) -> BoxProblem | None:
     """The problem in the log's coordinates; None where the zero rows alone prove the bound."""

@@ -30,7 +30,8 @@ from ...exact.check.arithmetic import Array, InvalidProofError, RationalPoint, r
 from ...exact.check.checker import Claim, ProofChecker, data_digest
 from ...exact.check.sealed import SealedLog
 from ...exact.check.trees import VerifierPool
-from . import boxes, conflicts
+from .boxes import check_box_tree, reduced_box_problem
+from .conflicts import check_conflict_tree, norm_within_budget, reduced_conflict_problem
 
 _KINDS = ("boxes", "conflicts", "budget", "cited")
 
@@ -148,7 +149,7 @@ class ZeroOneChecker(ProofChecker[LoggedZeroOneProblem]):
         """Return the claimed bound, and the incumbent's objective or, within a budget, its squared norm."""
         w = log.claim["w"]
         if log.header["kind"] == "budget":
-            value = conflicts.norm_within_budget(log.header, problem.A, problem.penalised, w)
+            value = norm_within_budget(log.header, problem.A, problem.penalised, w)
         else:
             value = _incumbent_value(problem, w)
         return Claim(float(log.claim["bound"]), value)
@@ -162,10 +163,10 @@ class ZeroOneChecker(ProofChecker[LoggedZeroOneProblem]):
             return self._prove_by_citation(problem, log, bound, crew)
         data, records = (log.header, problem.A, problem.weights, problem.penalised, bound), list(log.records())
         if log.header["kind"] in ("conflicts", "budget"):
-            groups = conflicts.reduced_problem(*data)
-            return bound, 0 if groups is None else conflicts.check_conflict_tree(groups, records, crew)
-        rotated = boxes.reduced_problem(*data)
-        return bound, 0 if rotated is None else boxes.check_box_tree(rotated, records, crew)
+            groups = reduced_conflict_problem(*data)
+            return bound, 0 if groups is None else check_conflict_tree(groups, records, crew)
+        rotated = reduced_box_problem(*data)
+        return bound, 0 if rotated is None else check_box_tree(rotated, records, crew)
 
     def _prove_by_citation(
         self, problem: LoggedZeroOneProblem, log: SealedLog, bound: float, crew: VerifierPool | None

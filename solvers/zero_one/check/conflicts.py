@@ -130,7 +130,7 @@ def _whole_budget(header: dict[str, Any]) -> int:
     return budget
 
 
-def reduced_problem(
+def reduced_conflict_problem(
     header: dict[str, Any], A: Array, weights: Array, penalised: npt.NDArray[np.bool_], bound: float
 ) -> ConflictProblem | None:
     """Groups of equal points; None where the points that every w violates prove the bound."""
