@@ -42,7 +42,7 @@ def measure(case: dict[str, Any], X: Any, y: Any, gamma: float) -> dict[str, Any
     from marginopt.models import RBF, ConvexHullsDual
     from marginopt.solvers.records import Options
     from marginopt.solvers.registry import get_solver
-    from marginopt.solvers.simplex import ProjectedGradient
+    from marginopt.solvers.simplex.projected_gradient import ProjectedGradient
 
     model = ConvexHullsDual(X, y, case["C"], RBF(gamma))
     peer = case["peer"]

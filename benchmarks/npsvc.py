@@ -94,7 +94,7 @@ def box_case(kind: str, m: int, c: float, tol: float, repeats: int) -> dict[str,
     """Seconds and true relative gaps (of the primal problem) of ours and every peer."""
     from marginopt.models.formulations.nonparallel.factors import HingeFactor
     from marginopt.models.formulations.nonparallel.hinge_quadratic import HingeQuadratic
-    from marginopt.solvers.box import box_minimum
+    from marginopt.solvers.box.descent import box_minimum
 
     H, G = class_problem(kind, m, c)
     m = len(G)

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from marginopt.estimators import KernelNPSVC, NonparallelSVC
 from marginopt.models import RBF, FloatArray, JointHyperplanesSVM, gamma_by_rule
-from marginopt.solvers.box import box_minimum
+from marginopt.solvers.box.descent import box_minimum
 
 from ..inputs import data_set, dense
 from ..protocol_size import ProtocolSize

@@ -1,15 +1,23 @@
 """Convex quadratics over a box in factor form: coordinate descent with shrinking, finished by Newton or interior-point steps."""
 
-from typing import TYPE_CHECKING
+from __future__ import annotations
 
-from ..interface.solver import Solver, deferred, implementations
-from .records import RECORDS
+from ...models.views import BoxQP
+from ..interface.solver import Gives, Purpose, Solver, SolverInfo, deferred, records_by_name
 
-if TYPE_CHECKING:  # for type checkers; each is imported with its compiled loops on first use
-    from .descent import BoxDescent, box_minimum
-
-__all__ = ["SOLVERS", "BoxDescent", "box_minimum"]
+#: Records by name, in the order of the table: `auto` reads them without the compiled loops, and the classes hold them.
+RECORDS = records_by_name(
+    SolverInfo(
+        name="boxqp",
+        implementation="marginopt.solvers.box.descent:BoxDescent",
+        rank={Purpose.STRUCTURE: 9},
+        summary="coordinate descent with shrinking on the factor of a box QP, Newton and interior-point finishers",
+        views=(BoxQP,),
+        gives=frozenset({Gives.DUALS, Gives.BOUND, Gives.TRACE, Gives.WARM_START, Gives.INTERRUPT}),
+        tolerance=1e-8,
+        reference="Hsieh et al. (2008); Hintermüller, Ito, Kunisch (2002); Bertsekas (1982); Ferris, Munson (2003)",
+    ),
+)
 
 #: Read by the registry.
-SOLVERS: tuple[Solver, ...] = tuple(map(deferred, RECORDS))
-__getattr__ = implementations(__name__, RECORDS, "marginopt.solvers.box.descent:box_minimum")
+SOLVERS: tuple[Solver, ...] = deferred(RECORDS)

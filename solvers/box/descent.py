@@ -15,7 +15,7 @@ from ...models.views import BoxQP
 from ..interface.algorithm import Algorithm, Outcome
 from ..interface.recorder import Measure
 from ..records import Answer, Options
-from . import records
+from . import RECORDS
 from .newton import FinishRun, active_set_steps, newton_steps
 from .state import BoxState, load_descent, make_state
 
@@ -159,7 +159,7 @@ class BoxDescent(Algorithm[BoxQP, BoxState]):
 
     finish: bool = True
 
-    info = records.BOXQP
+    info = RECORDS["boxqp"]
 
     def load(self, view: BoxQP) -> None:
         """Load the compiled loop before the clock starts."""

@@ -483,30 +483,22 @@ class Deferred(Solver):
         return self.solver.carried_over(solved)
 
 
-def deferred(info: SolverInfo) -> Solver:
-    """The solver of a record that names its implementation, ``"package.module:Class"``."""
-    kind = type("Deferred", (Deferred,), {"info": info, "__module__": __name__})
-    solver: Solver = kind()
-    return solver
+def records_by_name(*records: SolverInfo) -> dict[str, SolverInfo]:
+    """Return the records of a package's solvers, in the order of the table; each names its implementation."""
+    return {record.name: record for record in records}
+
+
+def deferred(records: Mapping[str, SolverInfo]) -> tuple[Solver, ...]:
+    """Return the solvers of records that name their implementations, ``"package.module:Class"``."""
+    kinds: list[type[Solver]] = [
+        type("Deferred", (Deferred,), {"info": info, "__module__": __name__}) for info in records.values()
+    ]
+    return tuple(kind() for kind in kinds)
 
 
 def loaded(solver: Solver) -> Solver:
     """The solver itself where it stands for one."""
     return solver.solver if isinstance(solver, Deferred) else solver
-
-
-def implementations(package: str, records: Iterable[SolverInfo], *others: str) -> Callable[[str], Any]:
-    """``__getattr__`` of a package whose classes stand in its records, and of other names by their paths."""
-    paths = [*(info.implementation for info in records), *others]
-    # exempt (text): a path to a class, as entry points write it
-    homes = {path.rpartition(":")[2]: path for path in paths}
-
-    def get(name: str) -> Any:
-        if name not in homes:
-            raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        return pkgutil.resolve_name(homes[name])
-
-    return get
 
 
 @functools.cache

@@ -1,15 +1,37 @@
 """Linear classifiers on any number of rows, read in blocks: Newton steps on a smoothed dual, certified by the duality gap."""
 
-from typing import TYPE_CHECKING
+from __future__ import annotations
 
-from ..interface.solver import Solver, deferred, implementations
-from .records import RECORDS
+from ...models.views import LinearLoss, LinearProblem
+from ..interface.solver import Gives, Purpose, Solver, SolverInfo, deferred, records_by_name
 
-if TYPE_CHECKING:  # for type checkers; each is imported with its compiled loops on first use
-    from .newton import LinearNewton
+#: Seconds of an interior point method from which Newton steps on the rows are faster; of sparse rows, coordinate descent.
+_LONG, _LONG_SPARSE = 0.1, 0.01
+#: Share of entries below which rows are sparse.
+_SPARSE = 0.1
 
-__all__ = ["SOLVERS", "LinearNewton"]
+
+def _is_long(view: LinearProblem) -> bool:
+    n, p = view.rows.shape
+    limit = _LONG_SPARSE if view.rows.entries < _SPARSE * n * p else _LONG
+    return view.loss is LinearLoss.LOGISTIC or view.interior_point_seconds > limit
+
+
+#: Records by name, in the order of the table: `auto` reads them without the compiled loops, and the classes hold them.
+RECORDS = records_by_name(
+    SolverInfo(
+        name="linear-newton",
+        implementation="marginopt.solvers.linear.newton:LinearNewton",
+        rank={Purpose.NO_FORM: 1},
+        takes_over=_is_long,
+        summary="Newton steps and the method of multipliers on linear classifiers, rows read in blocks, from disk too",
+        views=(LinearProblem,),
+        gives=frozenset({Gives.DUALS, Gives.BOUND, Gives.TRACE, Gives.WARM_START, Gives.INTERRUPT}),
+        time_limit_caveat="one Newton step: two passes over the rows",
+        reference="Mangasarian (2002), Keerthi, DeCoste (2005), Lin, Weng, Keerthi (2008): Newton steps; Rockafellar (1976), "
+        "Niu et al. (2019): multipliers",
+    ),
+)
 
 #: Read by the registry.
-SOLVERS: tuple[Solver, ...] = tuple(map(deferred, RECORDS))
-__getattr__ = implementations(__name__, RECORDS)
+SOLVERS: tuple[Solver, ...] = deferred(RECORDS)

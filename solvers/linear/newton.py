@@ -30,7 +30,7 @@ from ...rows.blocks import stacked
 from ..interface.algorithm import Algorithm, Outcome
 from ..interface.recorder import Measure
 from ..records import Answer, Options, relative_gap
-from . import records
+from . import RECORDS
 from .loops import add_squares, descend, slope, weigh
 
 #: Epochs after which Newton steps take over, and growth of the epochs from one look at the gap to the next.
@@ -468,7 +468,7 @@ class LinearNewton(Algorithm[LinearProblem, LinearState]):
 
     sample: bool = True
 
-    info = records.LINEAR_NEWTON
+    info = RECORDS["linear-newton"]
 
     def load(self, view: LinearProblem) -> None:
         """Import the compiled loops, which are compiled at their first call."""

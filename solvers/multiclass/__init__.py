@@ -1,15 +1,33 @@
 """Several classes in one program: block coordinate ascent on the dual, with conjugate gradients on its faces."""
 
-from typing import TYPE_CHECKING
+from __future__ import annotations
 
-from ..interface.solver import Solver, deferred, implementations
-from .records import RECORDS
+from ...models.views import MulticlassProblem
+from ..interface.solver import Gives, Purpose, Solver, SolverInfo, deferred, records_by_name
 
-if TYPE_CHECKING:  # for type checkers; each is imported with its compiled loops on first use
-    from .ascent import BlockAscent
+#: Seconds of an interior point method from which block steps are faster, their loading included.
+_LONG = 0.05
 
-__all__ = ["SOLVERS", "BlockAscent"]
+
+def _is_long(view: MulticlassProblem) -> bool:
+    return view.interior_point_seconds > _LONG
+
+
+#: Records by name, in the order of the table: `auto` reads them without the compiled loops, and the classes hold them.
+RECORDS = records_by_name(
+    SolverInfo(
+        name="multiclass-ascent",
+        implementation="marginopt.solvers.multiclass.ascent:BlockAscent",
+        rank={Purpose.NO_FORM: 2},
+        takes_over=_is_long,
+        summary="block coordinate ascent on the dual of several classes, exact blocks, conjugate gradients on faces",
+        views=(MulticlassProblem,),
+        gives=frozenset({Gives.DUALS, Gives.BOUND, Gives.TRACE, Gives.INTERRUPT}),
+        time_limit_caveat="one pass over the rows",
+        reference="Keerthi et al. (2008), Wang, Scott (2021): blocks; Lacoste-Julien et al. (2013): block-coordinate "
+        "Frank-Wolfe; Moré, Toraldo (1991): conjugate gradients on faces",
+    ),
+)
 
 #: Read by the registry.
-SOLVERS: tuple[Solver, ...] = tuple(map(deferred, RECORDS))
-__getattr__ = implementations(__name__, RECORDS)
+SOLVERS: tuple[Solver, ...] = deferred(RECORDS)

@@ -26,7 +26,7 @@ from ..interface.algorithm import Algorithm, Outcome, integers_and_floats, named
 from ..interface.numba_flags import by_reference
 from ..interface.recorder import Measure
 from ..records import Answer, Options, relative_gap
-from . import loops, records
+from . import RECORDS, loops
 
 #: Numbers of the loops: rows are dense; Σ_k α_ik ≤ c_i is one condition (else one for each k); the gap of a sweep, the gap of a
 #: unit of cost below which a block stays; of conjugate gradients, the scaled square of the residual, the one that is enough, and
@@ -177,7 +177,7 @@ class BlockAscent(Algorithm[MulticlassProblem, AscentState]):
 
     faces: bool = True
 
-    info = records.MULTICLASS_ASCENT
+    info = RECORDS["multiclass-ascent"]
 
     def load(self, view: MulticlassProblem) -> None:
         """Import the compiled loops, which are compiled at their first call."""

@@ -1,16 +1,45 @@
 """Nonparallel classifiers, NPSVC++: majorisation, and the alternating kernel algorithm."""
 
-from typing import TYPE_CHECKING
+from __future__ import annotations
 
-from ..interface.solver import Solver, deferred, implementations
-from .records import RECORDS
+from ...models.formulations.nonparallel.chebyshev import ChebyshevNPSVC
+from ...models.formulations.nonparallel.npsvc import NonparallelSVM
+from ..interface.solver import Gives, Purpose, Solver, SolverInfo, deferred, records_by_name
 
-if TYPE_CHECKING:  # for type checkers; each is imported with its compiled loops on first use
-    from .alternating import Alternating, KernelNPSVCpp
-    from .majorise import Majorisation
-
-__all__ = ["SOLVERS", "Alternating", "KernelNPSVCpp", "Majorisation"]
+#: Records by name, in the order of the table: `auto` reads them without the compiled loops, and the classes hold them.
+RECORDS = records_by_name(
+    SolverInfo(
+        name="kernel-npsvcpp",
+        implementation="marginopt.solvers.nonparallel.alternating:KernelNPSVCpp",
+        rank={Purpose.STRUCTURE: 12},
+        summary="K-NPSVC++: alternating steps in U, V, P and tau",
+        views=(ChebyshevNPSVC,),
+        gives=frozenset({Gives.DUALS, Gives.TRACE, Gives.WARM_START, Gives.INTERRUPT}),
+        tolerance=1e-3,
+        first_order=True,
+        reference="Zhang, Lai, Zhou, Liang: NPSVC++, Algorithm 1",
+    ),
+    SolverInfo(
+        name="alternating",
+        implementation="marginopt.solvers.nonparallel.alternating:Alternating",
+        summary="K-NPSVC++ by off-the-shelf solvers: qp=, stiefel=, simplex= name them",
+        views=(ChebyshevNPSVC,),
+        gives=frozenset({Gives.DUALS, Gives.TRACE, Gives.WARM_START, Gives.INTERRUPT}),
+        tolerance=1e-3,
+        first_order=True,
+        reference="Zhang, Lai, Zhou, Liang: NPSVC++, Algorithm 1",
+    ),
+    SolverInfo(
+        name="npsvc-mm",
+        implementation="marginopt.solvers.nonparallel.majorise:Majorisation",
+        rank={Purpose.STRUCTURE: 10},
+        summary="majorisation-minimisation for nonparallel classifiers with non-convex losses",
+        views=(NonparallelSVM,),
+        gives=frozenset({Gives.DUALS, Gives.TRACE, Gives.WARM_START, Gives.INTERRUPT}),
+        tolerance=1e-8,
+        reference="Hunter, Lange: A tutorial on MM algorithms (2004); losses of NPSVC++, Table 1",
+    ),
+)
 
 #: Read by the registry.
-SOLVERS: tuple[Solver, ...] = tuple(map(deferred, RECORDS))
-__getattr__ = implementations(__name__, RECORDS)
+SOLVERS: tuple[Solver, ...] = deferred(RECORDS)

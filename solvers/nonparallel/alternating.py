@@ -25,7 +25,7 @@ from ..simplex.smo.simplex import SMO
 from ..simplex.start import load_loops
 from ..solve import solve_raw
 from ..stiefel.ascent import orthonormal_start
-from . import records
+from . import RECORDS
 
 # State of the training of K-NPSVC++ and the record of each outer iteration.
 
@@ -157,7 +157,7 @@ class KernelNPSVCpp(Algorithm[ChebyshevNPSVC, NPSVCState]):
     sweeps: int = 25
     dual_values: bool = False
 
-    info = records.KERNEL_NPSVCPP
+    info = RECORDS["kernel-npsvcpp"]
 
     def __post_init__(self) -> None:
         for name, low in (("gamma", 0.0), ("eta", 0.0)):
@@ -375,4 +375,4 @@ class Alternating(KernelNPSVCpp):
     stiefel: SolverLike = "pymanopt"
     simplex: SolverLike = "clarabel"
 
-    info = records.ALTERNATING
+    info = RECORDS["alternating"]

@@ -16,7 +16,7 @@ from ..box.state import load_descent
 from ..interface.algorithm import Algorithm, Outcome
 from ..interface.recorder import Measure
 from ..records import Answer, Options, relative_gap
-from . import records
+from . import RECORDS
 
 
 @dataclass(eq=False)
@@ -76,7 +76,7 @@ class Majorisation(Algorithm[NonparallelSVM, MajorisationState]):
     initial: str = "npsvm"
     starts: int = 8
 
-    info = records.NPSVC_MM
+    info = RECORDS["npsvc-mm"]
 
     def __post_init__(self) -> None:
         if self.initial not in ("npsvm", "zero"):

@@ -1,30 +1,99 @@
 """Algorithms on the `SimplexQP` and `BoxEqualityQP` views: Frank-Wolfe, core vector machine, SMO, projected gradients."""
 
-from typing import TYPE_CHECKING
+from __future__ import annotations
 
-from ..interface.solver import Solver, deferred, implementations
-from .records import RECORDS
+from ...models.views import BoxEqualityQP, SimplexQP
+from ..interface.solver import Gives, Purpose, Solver, SolverInfo, deferred, records_by_name
 
-if TYPE_CHECKING:  # for type checkers; each comes with its compiled loops when it is asked for
-    from .frank_wolfe.core_vector_machine import CoreVectorMachine
-    from .frank_wolfe.methods import BlendedPairwiseFW, FrankWolfe, ModifiedFrankWolfe, PairwiseFW
-    from .projected_gradient import ProjectedGradient
-    from .smo.box import BoxSMO
-    from .smo.simplex import SMO, AutoSimplex
+_GIVES = frozenset({Gives.DUALS, Gives.BOUND, Gives.TRACE, Gives.WARM_START, Gives.INTERRUPT})
+_SOURCE = "Frandi, Nanculef, Gasparo, Lodi, Sartori: Training SVMs using Frank-Wolfe optimization methods"
 
-__all__ = [
-    "SMO",
-    "SOLVERS",
-    "AutoSimplex",
-    "BlendedPairwiseFW",
-    "BoxSMO",
-    "CoreVectorMachine",
-    "FrankWolfe",
-    "ModifiedFrankWolfe",
-    "PairwiseFW",
-    "ProjectedGradient",
-]
+#: Records by name, in the order of the table: `auto` reads them without the compiled loops, and the classes hold them.
+RECORDS = records_by_name(
+    SolverInfo(
+        name="auto-simplex",
+        implementation="marginopt.solvers.simplex.smo.simplex:AutoSimplex",
+        rank={Purpose.STRUCTURE: 4},
+        summary="smo, its precision, cache and start chosen by size, gap and memory",
+        views=(SimplexQP,),
+        gives=_GIVES,
+        reference="docs/explanation/simplex.md",
+    ),
+    SolverInfo(
+        name="smo",
+        implementation="marginopt.solvers.simplex.smo.simplex:SMO",
+        rank={Purpose.STRUCTURE: 5},
+        summary="sequential minimal optimisation, second-order pairs, on one or several simplices",
+        views=(SimplexQP,),
+        gives=_GIVES,
+        reference="Fan, Chen, Lin: Working set selection using second order information for training SVMs (2005)",
+    ),
+    SolverInfo(
+        name="smo-box",
+        implementation="marginopt.solvers.simplex.smo.box:BoxSMO",
+        rank={Purpose.STRUCTURE: 7},
+        summary="sequential minimal optimisation, second-order pairs, on a box with one equality",
+        views=(BoxEqualityQP,),
+        gives=_GIVES,
+        reference="Fan, Chen, Lin: Working set selection using second order information for training SVMs (2005)",
+    ),
+    SolverInfo(
+        name="fw",
+        implementation="marginopt.solvers.simplex.frank_wolfe.methods:FrankWolfe",
+        summary="Frank-Wolfe on the unit simplex, exact line search",
+        views=(SimplexQP,),
+        gives=_GIVES,
+        first_order=True,
+        reaches=1e-3,  # sublinear
+        reference=f"{_SOURCE}, Algorithm 2",
+    ),
+    SolverInfo(
+        name="mfw",
+        implementation="marginopt.solvers.simplex.frank_wolfe.methods:ModifiedFrankWolfe",
+        rank={Purpose.STRUCTURE: 6},
+        summary="modified Frank-Wolfe with away steps on the unit simplex",
+        views=(SimplexQP,),
+        gives=_GIVES,
+        first_order=True,
+        reference=f"{_SOURCE}, Algorithm 3",
+    ),
+    SolverInfo(
+        name="pairwise-fw",
+        implementation="marginopt.solvers.simplex.frank_wolfe.methods:PairwiseFW",
+        summary="pairwise Frank-Wolfe on the unit simplex",
+        views=(SimplexQP,),
+        gives=_GIVES,
+        first_order=True,
+        reference="Lacoste-Julien, Jaggi: Global linear convergence of Frank-Wolfe optimization variants (2015), Algorithm 2",
+    ),
+    SolverInfo(
+        name="blended-pairwise-fw",
+        implementation="marginopt.solvers.simplex.frank_wolfe.methods:BlendedPairwiseFW",
+        summary="blended pairwise Frank-Wolfe on the unit simplex",
+        views=(SimplexQP,),
+        gives=_GIVES,
+        first_order=True,
+        reference="Tsuji, Tanaka, Pokutta: Pairwise conditional gradients without swap steps (2022), Algorithm 1",
+    ),
+    SolverInfo(
+        name="cvm",
+        implementation="marginopt.solvers.simplex.frank_wolfe.core_vector_machine:CoreVectorMachine",
+        summary="core vector machine: growing core set with an inner QP",
+        views=(SimplexQP,),
+        gives=_GIVES,
+        first_order=True,
+        reference="Frandi, Nanculef, Gasparo, Lodi, Sartori: Training SVMs using Frank-Wolfe optimization methods, Algorithm 1",
+    ),
+    SolverInfo(
+        name="pga",
+        implementation="marginopt.solvers.simplex.projected_gradient:ProjectedGradient",
+        summary="projected gradient on faces, exact line search to the first bound",
+        views=(SimplexQP,),
+        gives=_GIVES,
+        first_order=True,
+        reference="Luo et al.: MaxMin-L2-SVC-NCH, Algorithm 1 (errata mended)",
+    ),
+)
 
 #: Read by the registry.
-SOLVERS: tuple[Solver, ...] = tuple(map(deferred, RECORDS))
-__getattr__ = implementations(__name__, RECORDS)
+SOLVERS: tuple[Solver, ...] = deferred(RECORDS)

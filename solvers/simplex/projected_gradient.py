@@ -15,7 +15,7 @@ from ...models.views import SimplexQP
 from ..interface.algorithm import Algorithm, Outcome
 from ..interface.recorder import Measure
 from ..records import Answer, Options
-from . import records
+from . import RECORDS
 from .start import StartRule, iterations_allowed, relative, simplex_answer, starting_point
 
 Start: TypeAlias = Literal["uniform", "sparse"]
@@ -96,7 +96,7 @@ class ProjectedGradient(Algorithm[SimplexQP, DenseState]):
     components: int | None = None
     initial: Start = "uniform"
 
-    info = records.PGA
+    info = RECORDS["pga"]
 
     def __post_init__(self) -> None:
         if self.components is not None and (not isinstance(self.components, int) or self.components < 2):

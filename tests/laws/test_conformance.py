@@ -15,7 +15,7 @@ from marginopt.conformance.laws import Verdict
 from marginopt.errors import InputError
 from marginopt.solvers import Solver, SolverInfo
 from marginopt.solvers.registry import EXTENSIONS
-from marginopt.solvers.simplex import SMO
+from marginopt.solvers.simplex.smo.simplex import SMO
 
 
 class Crooked(SMO):

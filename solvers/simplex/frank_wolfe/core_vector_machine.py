@@ -15,7 +15,7 @@ from ....models.views import SimplexQP
 from ...interface.algorithm import Algorithm, Outcome
 from ...interface.recorder import Measure
 from ...records import Answer, Options
-from .. import records
+from .. import RECORDS
 from ..start import (
     CACHE_BYTES,
     ColumnCache,
@@ -87,7 +87,7 @@ class CoreVectorMachine(Algorithm[SimplexQP, CoreState]):
     inner: Literal["adaptive", "full"] = "adaptive"
 
     pooled: ClassVar[bool] = True
-    info = records.CVM
+    info = RECORDS["cvm"]
 
     def obstacle(self, model: Model) -> str | None:
         """Needs a `SimplexQP` view with one simplex."""

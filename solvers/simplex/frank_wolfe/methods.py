@@ -21,7 +21,7 @@ from ...interface.algorithm import Algorithm, Outcome, integers_and_floats, name
 from ...interface.numba_flags import by_reference
 from ...interface.recorder import Measure
 from ...records import Answer, Options
-from .. import records
+from .. import RECORDS
 from ..start import (
     CACHE_BYTES,
     ColumnCache,
@@ -401,7 +401,7 @@ class FrankWolfe(Algorithm[SimplexQP, FrankWolfeState]):
     method: ClassVar[int] = loops.FW
     pooled: ClassVar[bool] = True
     variants: ClassVar[Sequence[Mapping[str, Any]]] = ({"precision": "double"}, {"precision": "single"})
-    info = records.FW
+    info = RECORDS["fw"]
 
     def obstacle(self, model: Model) -> str | None:
         """Needs a `SimplexQP` view with one simplex."""
@@ -505,7 +505,7 @@ class ModifiedFrankWolfe(FrankWolfe):
     """
 
     method: ClassVar[int] = loops.MFW
-    info = records.MFW
+    info = RECORDS["mfw"]
 
 
 @dataclass(frozen=True)
@@ -513,7 +513,7 @@ class PairwiseFW(FrankWolfe):
     """Pairwise Frank-Wolfe: weight moves from the worst support point to the best vertex. Parameters as `FrankWolfe`."""
 
     method: ClassVar[int] = loops.PAIRWISE
-    info = records.PAIRWISE_FW
+    info = RECORDS["pairwise-fw"]
 
 
 @dataclass(frozen=True)
@@ -524,4 +524,4 @@ class BlendedPairwiseFW(FrankWolfe):
     """
 
     method: ClassVar[int] = loops.BLENDED
-    info = records.BLENDED_PAIRWISE_FW
+    info = RECORDS["blended-pairwise-fw"]

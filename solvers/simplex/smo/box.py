@@ -19,7 +19,7 @@ from ...interface.algorithm import Algorithm, Outcome, integers_and_floats, name
 from ...interface.numba_flags import by_reference
 from ...interface.recorder import Measure
 from ...records import Answer, Options
-from .. import records
+from .. import RECORDS
 from ..start import CACHE_BYTES, ColumnCache, cache_bytes, check_parameters, iterations_allowed, load_loops, relative
 from . import box_loops as loops
 from .box_loops import BLOCK
@@ -399,7 +399,7 @@ class BoxSMO(Algorithm[BoxEqualityQP, BoxState]):
 
     pooled: ClassVar[bool] = True
     variants: ClassVar[Sequence[Mapping[str, Any]]] = ({"precision": "double"}, {"precision": "single"})
-    info = records.SMO_BOX
+    info = RECORDS["smo-box"]
 
     def load(self, view: BoxEqualityQP) -> None:
         """Load the compiled loops before the clock starts."""

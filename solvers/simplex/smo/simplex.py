@@ -17,7 +17,7 @@ from ...interface.algorithm import Algorithm, Outcome, integers_and_floats, name
 from ...interface.numba_flags import by_reference
 from ...interface.recorder import Measure
 from ...records import Answer, Options
-from .. import records
+from .. import RECORDS
 from ..newton.exact import Finish, finish, finisher_bytes, first_guess
 from ..newton.inexact import inexact_bytes, inexact_finish, inexact_seconds
 from ..newton.loops import PASSES_FROM, load_passes
@@ -271,7 +271,7 @@ class SMO(Algorithm[SimplexQP, SmoState]):
 
     pooled: ClassVar[bool] = True
     variants: ClassVar[Sequence[Mapping[str, Any]]] = ({"precision": "double"}, {"precision": "single"})
-    info = records.SMO
+    info = RECORDS["smo"]
 
     def load(self, view: SimplexQP) -> None:
         """Load the compiled loops before the clock starts; the passes over columns where the view is large enough for Newton."""
@@ -540,7 +540,7 @@ class AutoSimplex(Algorithm[SimplexQP, AutoState]):
     stride: int | None = None
 
     pooled: ClassVar[bool] = True
-    info = records.AUTO_SIMPLEX
+    info = RECORDS["auto-simplex"]
 
     def load(self, view: SimplexQP) -> None:
         """Load the compiled loops before the clock starts."""

@@ -7,7 +7,6 @@ The problem is derived from the stated data in rational arithmetic. The rules ar
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -59,7 +58,7 @@ class Packing:
     paid: float
 
 
-def reduced_problem(
+def reduced_box_problem(
     header: dict[str, Any], A: Array, weights: Array, penalised: npt.NDArray[np.bool_], bound: float
 ) -> BoxProblem | None:
     """The problem in the log's coordinates; None where the zero rows alone prove the bound."""
@@ -324,10 +323,6 @@ class BoxRules(NodeRules[CheckedBox]):
 
     problem: BoxProblem
 
-    def for_records(self, records: Iterable[dict[str, Any]]) -> BoxRules:
-        """Return the rules: nodes need no other data."""
-        return self
-
     def children(self, record: dict[str, Any], node: CheckedBox) -> list[CheckedBox]:
         """Apply a node's box and rounds; return its children, none if nothing below the target remains."""
         if _settled(self.problem, node, record["rounds"]):
@@ -340,15 +335,7 @@ class BoxRules(NodeRules[CheckedBox]):
         return [_child(node, record["split"], side, p, n) for side in (0, 1)]
 
 
-def check_box_tree(
-    header: dict[str, Any],
-    A: Array,
-    weights: Array,
-    penalised: npt.NDArray[np.bool_],
-    bound: float,
-    records: list[dict[str, Any]],
-    crew: VerifierPool | None = None,
-) -> int:
+def check_box_tree(problem: BoxProblem, records: list[dict[str, Any]], crew: VerifierPool | None = None) -> int:
     """Verify the tree of a log of boxes, with a crew subtree by subtree; return the number of its nodes.
 
     Raises
@@ -356,9 +343,6 @@ def check_box_tree(
     InvalidProofError
         The tree does not prove the bound.
     """
-    problem = reduced_problem(header, A, weights, penalised, bound)
-    if problem is None:
-        return 0
     tree = tree_of(records)
     roots = [key for key in tree if key[0] == -1]
     if len(roots) != 1:

@@ -30,8 +30,8 @@ from ...exact.check.arithmetic import Array, InvalidProofError, RationalPoint, r
 from ...exact.check.checker import Claim, ProofChecker, data_digest
 from ...exact.check.sealed import SealedLog
 from ...exact.check.trees import VerifierPool
-from .boxes import check_box_tree
-from .conflicts import check_conflict_tree, norm_within_budget
+from .boxes import check_box_tree, reduced_box_problem
+from .conflicts import check_conflict_tree, norm_within_budget, reduced_conflict_problem
 
 _KINDS = ("boxes", "conflicts", "budget", "cited")
 
@@ -161,8 +161,12 @@ class ZeroOneChecker(ProofChecker[LoggedZeroOneProblem]):
             return bound, 0
         if log.header["kind"] == "cited":
             return self._prove_by_citation(problem, log, bound, crew)
-        check = check_conflict_tree if log.header["kind"] in ("conflicts", "budget") else check_box_tree
-        return bound, check(log.header, problem.A, problem.weights, problem.penalised, bound, list(log.records()), crew)
+        data, records = (log.header, problem.A, problem.weights, problem.penalised, bound), list(log.records())
+        if log.header["kind"] in ("conflicts", "budget"):
+            groups = reduced_conflict_problem(*data)
+            return bound, 0 if groups is None else check_conflict_tree(groups, records, crew)
+        rotated = reduced_box_problem(*data)
+        return bound, 0 if rotated is None else check_box_tree(rotated, records, crew)
 
     def _prove_by_citation(
         self, problem: LoggedZeroOneProblem, log: SealedLog, bound: float, crew: VerifierPool | None

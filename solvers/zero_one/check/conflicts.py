@@ -130,7 +130,7 @@ def _whole_budget(header: dict[str, Any]) -> int:
     return budget
 
 
-def reduced_problem(
+def reduced_conflict_problem(
     header: dict[str, Any], A: Array, weights: Array, penalised: npt.NDArray[np.bool_], bound: float
 ) -> ConflictProblem | None:
     """Groups of equal points; None where the points that every w violates prove the bound."""
@@ -250,15 +250,7 @@ def _named(record: dict[str, Any]) -> Iterator[int]:
         yield int(record["split"][0])
 
 
-def check_conflict_tree(
-    header: dict[str, Any],
-    A: Array,
-    weights: Array,
-    penalised: npt.NDArray[np.bool_],
-    bound: float,
-    records: list[dict[str, Any]],
-    crew: VerifierPool | None = None,
-) -> int:
+def check_conflict_tree(problem: ConflictProblem, records: list[dict[str, Any]], crew: VerifierPool | None = None) -> int:
     """Verify the tree of a log; the number of its nodes.
 
     Raises
@@ -266,9 +258,6 @@ def check_conflict_tree(
     InvalidProofError
         Something is not proved; says what.
     """
-    problem = reduced_problem(header, A, weights, penalised, bound)
-    if problem is None:
-        return 0
     tree, stated = tree_of([record for record in records if "conflict" not in record]), _numbered(records)
     root = np.full(len(problem.weights), FREE, dtype=np.int8)
     if not problem.counted:

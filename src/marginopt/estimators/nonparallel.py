@@ -22,8 +22,8 @@ from ..errors import InputError
 from ..models.arrays import FloatArray, Points, as_points
 from ..models.formulations.nonparallel.npsvc import NonparallelSVM
 from ..models.kernels.kernels import Kernel, Precomputed
-from ..solvers.box import box_minimum
-from ..solvers.nonparallel import Majorisation
+from ..solvers.box.descent import box_minimum
+from ..solvers.nonparallel.majorise import Majorisation
 from ..solvers.records import Options
 from .base import EstimatorInfo, refuse
 from .training_set import PointsEstimator, Scaling, make_kernel

@@ -18,7 +18,7 @@ from ..models.arrays import FloatArray, Points, as_positive
 from ..models.formulations.nonparallel.chebyshev import ChebyshevNPSVC
 from ..models.kernels.kernels import RBF, Kernel, Linear, Precomputed
 from ..solvers.certification.certificate import certify_by_model
-from ..solvers.nonparallel import KernelNPSVCpp
+from ..solvers.nonparallel.alternating import KernelNPSVCpp
 from ..solvers.records import Answer, Options, Status
 from .base import EstimatorInfo
 from .nonparallel import HyperplaneClassifier
@@ -189,7 +189,7 @@ class KernelNPSVC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, HyperplaneC
     pareto_ : float
         ||Σ τ_l grad_l|| / max ||G_l|| at the answer, for the best τ.
     history_ : list of dict
-        J_l, their largest, τ, stationarity of every outer iteration (`marginopt.solvers.nonparallel.NPSVCStep`).
+        J_l, their largest, τ, stationarity of every outer iteration (`marginopt.solvers.nonparallel.alternating.NPSVCStep`).
     """
 
     kernel: Any = "rbf"

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from marginopt.models import RBF, BoxProgram, BoxQP, NonparallelSVM
-from marginopt.solvers.box import box_minimum
+from marginopt.solvers.box.descent import box_minimum
 from marginopt.solvers.box.newton import FinishRun, active_set_steps
 from marginopt.solvers.box.state import make_state
 

@@ -11,8 +11,7 @@ import marginopt.solvers as solvers
 from marginopt.errors import InputError
 from marginopt.models import BoxProgram, BoxQP, NonparallelSVM
 from marginopt.solvers import Status
-from marginopt.solvers.box import BoxDescent, box_minimum
-from marginopt.solvers.box.descent import interior_point, make_state
+from marginopt.solvers.box.descent import BoxDescent, box_minimum, interior_point, make_state
 from marginopt.solvers.box.newton import newton_steps
 
 

@@ -12,8 +12,7 @@ from marginopt.errors import InputError
 from marginopt.models.formulations.l1_svm import L1SVMDual
 from marginopt.models.kernels.kernels import RBF, Linear, Polynomial, Precomputed
 from marginopt.solvers.records import Options, Status
-from marginopt.solvers.simplex import BoxSMO
-from marginopt.solvers.simplex.smo.box import OrderedGram, into_box
+from marginopt.solvers.simplex.smo.box import BoxSMO, OrderedGram, into_box
 from marginopt.solvers.solve import solve_problem
 
 

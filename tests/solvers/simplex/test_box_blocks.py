@@ -15,8 +15,7 @@ from marginopt.models.formulations.l1_svm import L1SVMDual
 from marginopt.models.kernels.kernels import RBF, Linear
 from marginopt.solvers.interface.algorithm import Outcome
 from marginopt.solvers.records import Options, Status
-from marginopt.solvers.simplex import BoxSMO
-from marginopt.solvers.simplex.smo.box import CALM, block_round, restored
+from marginopt.solvers.simplex.smo.box import CALM, BoxSMO, block_round, restored
 from marginopt.solvers.solve import solve_problem
 
 

@@ -13,7 +13,9 @@ from marginopt.models.formulations.enclosing_ball import MEBDual
 from marginopt.models.formulations.l2_svm import L2SVMDual
 from marginopt.models.kernels.kernels import RBF, Linear, Polynomial
 from marginopt.solvers.records import Options, Status
-from marginopt.solvers.simplex import SMO, CoreVectorMachine, FrankWolfe, ModifiedFrankWolfe
+from marginopt.solvers.simplex.frank_wolfe.core_vector_machine import CoreVectorMachine
+from marginopt.solvers.simplex.frank_wolfe.methods import FrankWolfe, ModifiedFrankWolfe
+from marginopt.solvers.simplex.smo.simplex import SMO
 from marginopt.solvers.solve import solve_problem
 
 

@@ -10,9 +10,9 @@ from marginopt.models.kernels.gram import KernelGram, MatrixGram
 from marginopt.models.kernels.kernels import RBF
 from marginopt.models.views import SimplexQP
 from marginopt.solvers.records import Options, Status
-from marginopt.solvers.simplex import SMO
 from marginopt.solvers.simplex.newton.inexact import _Matrix, _Run, inexact_finish
 from marginopt.solvers.simplex.smo import simplex as module
+from marginopt.solvers.simplex.smo.simplex import SMO
 from marginopt.solvers.simplex.start import ColumnCache
 from marginopt.solvers.solve import solve_problem
 

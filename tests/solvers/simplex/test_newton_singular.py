@@ -11,10 +11,10 @@ from marginopt.models.formulations.enclosing_ball import MEBDual
 from marginopt.models.kernels.gram import MatrixGram
 from marginopt.models.views import SimplexQP
 from marginopt.solvers.records import Options, Status
-from marginopt.solvers.simplex import SMO
 from marginopt.solvers.simplex.newton import exact
 from marginopt.solvers.simplex.newton.exact import Finish, finish
 from marginopt.solvers.simplex.smo import simplex
+from marginopt.solvers.simplex.smo.simplex import SMO
 from marginopt.solvers.solve import solve_problem
 
 

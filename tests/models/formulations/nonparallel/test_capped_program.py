@@ -12,7 +12,7 @@ import marginopt as mo
 from marginopt.errors import UnsupportedModelError
 from marginopt.models import RBF, Kernel, Linear, NonparallelSVM
 from marginopt.solvers import Status
-from marginopt.solvers.nonparallel import Majorisation
+from marginopt.solvers.nonparallel.majorise import Majorisation
 
 
 def stated(seed: int, n: int, kernel: Kernel, manifold: float = 0.0) -> NonparallelSVM:

@@ -14,8 +14,8 @@ from marginopt.errors import InputError, TooLargeError, UnsupportedModelError
 from marginopt.models import RBF, ChebyshevNPSVC, Linear
 from marginopt.models.formulations.stiefel import polar
 from marginopt.solvers import Status
-from marginopt.solvers.box import box_minimum
-from marginopt.solvers.nonparallel import KernelNPSVCpp
+from marginopt.solvers.box.descent import box_minimum
+from marginopt.solvers.nonparallel.alternating import KernelNPSVCpp
 
 
 def _model(orientation: Any = "one", kernel: Any = None, seed: int = 0, **change: Any) -> ChebyshevNPSVC:

@@ -13,7 +13,7 @@ from marginopt.errors import InputError, UnsupportedModelError
 from marginopt.instances import reference_optima
 from marginopt.models import RBF, Linear, NonparallelSVM, nearest_hyperplane
 from marginopt.solvers import Status
-from marginopt.solvers.nonparallel import Majorisation
+from marginopt.solvers.nonparallel.majorise import Majorisation
 
 CONVEX = ["twsvm", "lstsvm", "npsvm", "pinball"]
 NONCONVEX = ["correntropy", "capped"]
