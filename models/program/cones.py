@@ -376,7 +376,7 @@ class PSD(Cone):
         """
         matrices = smat(self.stacked(self.project_dual(v))).copy()
         sizes = np.abs(matrices).sum(axis=2).max(axis=1)
-        rows = smat(self.stacked(v)).any(axis=2)
+        rows = np.asarray(smat(self.stacked(v)).any(axis=2))
         matrices *= rows[:, :, None] & rows[:, None, :]
         matrices[:, np.arange(self.order), np.arange(self.order)] += (gamma(8 * self.order + 16) * sizes)[:, None] * rows
         return np.where(self._diagonal(v)[:, None], self.stacked(v), svec(matrices)).ravel()

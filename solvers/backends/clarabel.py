@@ -195,8 +195,9 @@ class Clarabel(Backend):
         native = _solve(scaled, recorder, flag, form.r, first.iterations, _SCALE)
         second = _Solution.of(native, first.iterations + int(native.iterations), _SCALE)
         solved_again = second.status in ("Solved", "AlmostSolved")
-        worst, again = (max(each.largest_violation(form), each.unmet(form)) for each in (first, second))
-        better = solved_again and again < worst
+        violation, again = first.largest_violation(form), second.largest_violation(form)
+        meets = again <= _MAX_VIOLATION and second.unmet(form) <= options.tolerance(self.info.tolerance)
+        better = solved_again and (meets or (violation > _MAX_VIOLATION and again < violation))
         return second if better else replace(first, iterations=second.iterations)
 
     def _settings(self, clarabel: Any, options: Options) -> Any:

@@ -24,6 +24,7 @@ from ....errors import DataError
 from ....files import write_text
 from ...arrays import BoolArray, FloatArray
 from ...importing.quadratic_rows import QuadraticRow, bilinear_stack, quadratic_cone, quadratic_rows, two_sided
+from ...importing.rows import unique
 from ...program.cones import (
     PSD,
     Bilinear,
@@ -38,7 +39,7 @@ from ...program.cones import (
 )
 from ...program.exponential_cones import Exponential, Power
 from ...program.form import Block, Constraint, Quadratic, StandardForm
-from ..programs import Layout, indicator_rows, one_sided, symmetric, unique
+from ..programs import Layout, indicator_rows, one_sided, symmetric
 from .formats import FileFormat, Source
 
 # MathOptFormat as JuMP writes it: scalar and vector functions, affine or lists of variables, in the sets that a form has.
