@@ -46,7 +46,7 @@ _GAP, _FEASIBLE = 1e-13, 1e-12
 
 #: Violation of a cone or of the dual equations, relative to the data, from which the objective is solved again in another scale.
 _MAX_VIOLATION = 1e-6
-#: The share of the native tolerance that the solve in another scale requests.
+#: The share of the tolerance that the solve in another scale requests where residuals alone are too large.
 _FINER = 1e-2
 #: The other scale: Clarabel's residuals are those of equilibrated data, and dual multipliers below them are noise.
 _SCALE = 1e5
@@ -190,12 +190,14 @@ class Clarabel(Backend):
             or (first.largest_violation(form) <= _MAX_VIOLATION and first.unmet(form) <= options.tolerance(self.info.tolerance))
         ):
             return first
-        finer = replace(options, time_limit=seconds_left, tol=_FINER * options.tolerance(self.info.tolerance))
+        violation = first.largest_violation(form)
+        share = _FINER if violation <= _MAX_VIOLATION else 1.0
+        finer = replace(options, time_limit=seconds_left, tol=share * options.tolerance(self.info.tolerance))
         scaled = self._build(form.replace(q=_SCALE * form.q), finer)
         native = _solve(scaled, recorder, flag, form.r, first.iterations, _SCALE)
         second = _Solution.of(native, first.iterations + int(native.iterations), _SCALE)
         solved_again = second.status in ("Solved", "AlmostSolved")
-        violation, again = first.largest_violation(form), second.largest_violation(form)
+        again = second.largest_violation(form)
         meets = again <= _MAX_VIOLATION and second.unmet(form) <= options.tolerance(self.info.tolerance)
         better = solved_again and (meets or (violation > _MAX_VIOLATION and again < violation))
         return second if better else replace(first, iterations=second.iterations)
