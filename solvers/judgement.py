@@ -279,7 +279,13 @@ def search_counterexample(given: Judgement) -> Judgement:
     if refutation is None:
         return given
     best = refutation.certificate if certificate is None else refutation.certificate.with_better_bound(certificate)
-    return replace(given, values=refutation.values, certificate=best).said(Status.INACCURATE, refutation.remark)
+    if given.claim.multipliers is None:
+        return replace(given, values=refutation.values, certificate=best).said(Status.INACCURATE, refutation.remark)
+    # the solver's own multipliers may prove the better point optimal
+    answer, best = with_multipliers(given.certifier, given.answer, refutation.values, best, given.tol, given.seconds)
+    proved = answer.status is Status.OPTIMAL and proves_optimum(replace(answer, bound=None), best, given.tol)
+    status = Status.OPTIMAL if proved else Status.INACCURATE
+    return replace(given, answer=answer, values=refutation.values, certificate=best).said(status, refutation.remark)
 
 
 def examine_optimum(given: Judgement) -> Judgement:

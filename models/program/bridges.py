@@ -17,7 +17,7 @@ import scipy.sparse as sp
 
 from ...errors import ExportError, InputError
 from ..arrays import FloatArray
-from .cones import Bilinear, Cone, Feature, Indicator, Nonnegative, RotatedSecondOrder, SecondOrder
+from .cones import Bilinear, Cone, Feature, Indicator, Nonnegative, RotatedSecondOrder, SecondOrder, Zero
 from .entries import Entries
 from .form import Block, Constraint, Quadratic, StandardForm
 
@@ -233,6 +233,72 @@ class IndicatorsToRows(Bridge):
     def lift_dual(self, dual: DualPoint) -> DualPoint:
         """No multipliers."""
         return DualPoint({}, np.zeros_like(dual.reduced))
+
+
+class ConesToQuadraticRows(Bridge):
+    """Second-order cones to quadratic rows of auxiliary variables v = F x + g: Σ v_i² ≤ v_0², v_0 ≥ 0, or ≤ 2 v_0 v_1, both ≥ 0.
+
+    *Proof.* With nonnegative heads these rows are the cones. The target is for readers of quadratic rows; it has no multipliers
+    to lift.
+    """
+
+    def apply(self, form: StandardForm) -> StandardForm:
+        """Append a block and linking equations for each stack of cones, whose label the quadratic rows keep."""
+        self._cones = [c for c in form.constraints if isinstance(c.cone, SecondOrder | RotatedSecondOrder) and c.rows]
+        width = form.n + sum(c.rows for c in self._cones)
+        constraints, lower, start = list[Constraint](), [form.lower], form.n
+        for c in form.constraints:
+            widened = replace(Entries.of(c.F), width=width).csr
+            if c not in self._cones:
+                constraints.append(Constraint(c.label, widened, c.g, c.cone, c.own, c.points))
+                continue
+            v = _selection(np.arange(start, start + c.rows), width).csr
+            constraints.append(Constraint(f"{c.label}: terms", sp.csr_array(widened - v), c.g, Zero(c.rows)))
+            constraints.append(_quadratic_stack(c, v))
+            heads = 1 if isinstance(c.cone, SecondOrder) else 2
+            lower.append(np.where(np.arange(c.rows) % c.cone.dim < heads, 0.0, -np.inf))
+            start += c.rows
+        extra = width - form.n
+        return form.replace(
+            blocks=(*form.blocks, *(Block(f"{c.label}: value", (c.rows,)) for c in self._cones)),
+            q=np.append(form.q, np.zeros(extra)),
+            quadratic=None if form.quadratic is None else Quadratic(matrix=_padded(form.quadratic, width)),
+            constraints=tuple(constraints),
+            lower=np.concatenate(lower),
+            upper=np.append(form.upper, np.full(extra, np.inf)),
+            integer=np.append(form.integer, np.zeros(extra, dtype=bool)),
+        )
+
+    def recover(self, x: FloatArray) -> FloatArray:
+        """Drop v."""
+        return x[: self.source.n]
+
+    def extend(self, x: FloatArray) -> FloatArray:
+        """v = F x + g."""
+        return np.concatenate([x, *(c.value(x) for c in self._cones)])
+
+    def lift_dual(self, dual: DualPoint) -> DualPoint:
+        """No multipliers."""
+        return DualPoint({}, np.zeros(self.source.n))
+
+
+def _quadratic_stack(c: Constraint, v: sp.csr_array) -> Constraint:
+    """Return 0 ≥ Σ a_i b_i over the rows of v, a stack of bilinear rows under the cone's label."""
+    dim, rotated = c.cone.dim, isinstance(c.cone, RotatedSecondOrder)
+    pieces = []
+    for first in range(0, c.rows, dim):
+        heads, tail = [first, first + 1] if rotated else [first, first], v[first + 1 + rotated : first + dim]
+        left, right = (2.0 if rotated else 1.0) * v[[heads[0]]], -v[[heads[1]]]
+        pieces += [sp.csr_array((1, v.shape[1])), left, tail, right, tail]
+    size = 2 * (dim - rotated)
+    F = sp.csr_array(sp.vstack(pieces, format="csr"))
+    return Constraint(c.label, F, np.zeros(F.shape[0]), Bilinear(1 + size, c.cone.count))
+
+
+def _padded(quadratic: Quadratic, width: int) -> sp.csc_array:
+    P = sp.csc_array(quadratic.csc)
+    P.resize((width, width))
+    return P
 
 
 #: What was made of a constraint or a quadratic part, as long as that lives.

@@ -20,7 +20,7 @@ from typing import ClassVar
 import numpy as np
 
 from ...errors import InputError
-from ..arrays import FloatArray, IntArray
+from ..arrays import BoolArray, FloatArray, IntArray
 from ..rounding import gamma
 
 _SQRT2 = float(np.sqrt(2.0))
@@ -373,11 +373,22 @@ class PSD(Cone):
         return svec(matrices).ravel()
 
     def inside_dual(self, v: FloatArray) -> FloatArray:
-        """The projection plus a multiple of I that covers the rounding of its eigenvalues."""
+        """The projection plus a multiple of I that covers the rounding of its eigenvalues; rows of zeros stay zero.
+
+        A diagonal matrix without negative entries is in the cone as it is.
+        """
         matrices = smat(self.stacked(self.project_dual(v))).copy()
         sizes = np.abs(matrices).sum(axis=2).max(axis=1)
-        matrices[:, np.arange(self.order), np.arange(self.order)] += (gamma(8 * self.order + 16) * sizes)[:, None]
-        return svec(matrices).ravel()
+        rows = np.asarray(smat(self.stacked(v)).any(axis=2))
+        matrices *= rows[:, :, None] & rows[:, None, :]
+        matrices[:, np.arange(self.order), np.arange(self.order)] += (gamma(8 * self.order + 16) * sizes)[:, None] * rows
+        return np.where(self._diagonal(v)[:, None], self.stacked(v), svec(matrices)).ravel()
+
+    def _diagonal(self, v: FloatArray) -> BoolArray:
+        """Return the mask of matrices that are diagonal without negative entries."""
+        i, j = svec_indices(self.order)
+        entries = self.stacked(v)
+        return np.asarray(((entries == 0.0) | ((i == j) & (entries > 0.0))).all(axis=1))
 
     def __str__(self) -> str:
         return f"PSD(order {self.order})" if self.count == 1 else f"PSD(order {self.order})^{self.count}"

@@ -46,6 +46,8 @@ _GAP, _FEASIBLE = 1e-13, 1e-12
 
 #: Violation of a cone or of the dual equations, relative to the data, from which the objective is solved again in another scale.
 _MAX_VIOLATION = 1e-6
+#: The share of the tolerance that the solve in another scale requests where residuals alone are too large.
+_FINER = 1e-2
 #: The other scale: Clarabel's residuals are those of equilibrated data, and dual multipliers below them are noise.
 _SCALE = 1e5
 #: The setting of the factorisation, and its value without threads.
@@ -165,8 +167,8 @@ class Clarabel(Backend):
         begin: float,
         rescale: bool,
     ) -> _Solution:
-        """Return the solution. If it violates cones or dual equations of a linear objective, solve in another scale and return
-        the better one.
+        """Return the solution. If it violates cones or dual equations of a linear objective, or these violations move the
+        objective by more than the tolerance, solve in another scale and return the better one.
         """
         first = _Solution.of(*_solve_to_relative_gap(solver, recorder, flag, form.r, options, begin))
         seconds_left = None if options.time_limit is None else options.time_limit - (time.perf_counter() - begin)
@@ -185,13 +187,19 @@ class Clarabel(Backend):
             or has_tolerance
             or not solved
             or form.quadratic is not None
-            or first.largest_violation(form) <= _MAX_VIOLATION
+            or (first.largest_violation(form) <= _MAX_VIOLATION and first.unmet(form) <= options.tolerance(self.info.tolerance))
         ):
             return first
-        scaled = self._build(form.replace(q=_SCALE * form.q), replace(options, time_limit=seconds_left))
+        violation = first.largest_violation(form)
+        share = _FINER if violation <= _MAX_VIOLATION else 1.0
+        finer = replace(options, time_limit=seconds_left, tol=share * options.tolerance(self.info.tolerance))
+        scaled = self._build(form.replace(q=_SCALE * form.q), finer)
         native = _solve(scaled, recorder, flag, form.r, first.iterations, _SCALE)
         second = _Solution.of(native, first.iterations + int(native.iterations), _SCALE)
-        better = second.status in ("Solved", "AlmostSolved") and second.largest_violation(form) < first.largest_violation(form)
+        solved_again = second.status in ("Solved", "AlmostSolved")
+        again = second.largest_violation(form)
+        meets = again <= _MAX_VIOLATION and second.unmet(form) <= options.tolerance(self.info.tolerance)
+        better = solved_again and (meets or (violation > _MAX_VIOLATION and again < violation))
         return second if better else replace(first, iterations=second.iterations)
 
     def _settings(self, clarabel: Any, options: Options) -> Any:
@@ -243,6 +251,16 @@ class _Solution:
             residual -= c.F.T @ z
         dual = max(dual, float(np.abs(residual).max(initial=0.0)))
         return max(primal, dual / max(1.0, float(np.abs(form.q).max(initial=0.0))))
+
+    def unmet(self, form: StandardForm) -> float:
+        """Return by how much residuals of the dual equations and complementarity may move the objective, relative to it."""
+        multipliers, residual, products = by_label(form, self.z), form.q.copy(), 0.0
+        for c in form.constraints:
+            z = multipliers[c.label]
+            residual -= c.F.T @ z
+            products += float(np.abs((z * (c.F @ self.x + c.g)).reshape(-1, c.cone.block).sum(axis=1)).sum())
+        moved = products + float(np.abs(residual) @ np.abs(self.x))
+        return moved / max(abs(self.primal + form.r), 1e-300)
 
 
 def _solve_to_relative_gap(

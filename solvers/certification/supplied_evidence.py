@@ -22,6 +22,7 @@ from ...models.arrays import FloatArray, IntArray
 from ...models.program.cones import Nonnegative, RotatedSecondOrder, SecondOrder, Zero
 from ...models.program.form import Constraint, StandardForm
 from ...models.program.lagrangian import lagrangian
+from ...models.program.multiplier_repair import Multipliers
 from ..records import Answer, Status
 from .certificate import Certificate, Certifier, certify, nonnegative
 from .evidence import ByLabel, ConeRows, Rows, ScaledRows, interior
@@ -36,6 +37,9 @@ _ROUGH = 1e-2
 _INWARDS = (1e-12, 1e-11, 1e-10, 1e-8, 1e-6)
 _MOVED = "moved inwards by {:g}: the solver's are within rounding of a bound"
 _NOTE = "by least squares: the solver gave none that bound the objective"
+#: Digits behind the point to which multipliers are rounded.
+_DIGITS = (2, 3, 5)
+_WHOLE = "rounded to {} digits behind the point: they meet the dual's equations exactly"
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,7 +148,7 @@ def with_multipliers(
         return answer, certificate
     rows, x = _rows(form), form.join(values)
     inner = interior(form, x, seconds) if rows is None else rows.inner(x, seconds)
-    if rows is None and inner is None:
+    if rows is None and inner is None and answer.multipliers is None:
         return answer, certificate
     # what a solver says, by conditions that are met or (of cones) at all, makes way for a proof of as much, not for any bound
     is_decided = not (rows is not None and rows.decides) and (answer.multipliers is not None or answer.bound is not None)
@@ -160,7 +164,11 @@ def with_multipliers(
 
 
 def _own(form: StandardForm, answer: Answer, rows: ScaledRows | None, inner: ByLabel | None, x: FloatArray) -> Iterator[Answer]:
-    """The answer with other multipliers, the best first: the solver's moved inwards, those of x, these moved inwards, any."""
+    """The answer with other multipliers, the best first: the solver's rounded or moved inwards, those of x, these moved
+    inwards, any.
+    """
+    if answer.multipliers is not None and not (rows is not None and rows.decides):
+        yield from _rounded(form, answer, answer.multipliers)
     if answer.multipliers is not None and inner is not None:
         yield from _moved(form, answer, answer.multipliers, inner)
     multipliers = None if rows is None else rows.multipliers(x)
@@ -175,6 +183,23 @@ def _own(form: StandardForm, answer: Answer, rows: ScaledRows | None, inner: ByL
     if any_that_bound is not None:
         z, reduced, _ = any_that_bound
         yield replace(answer, multipliers=z, reduced=reduced, details={**answer.details, "multipliers": _NOTE})
+
+
+def _rounded(form: StandardForm, answer: Answer, z: Mapping[str, FloatArray]) -> Iterator[Answer]:
+    """The multipliers rounded to few digits, where these meet the dual's equations exactly.
+
+    Where the dual has no strict interior no multipliers beside the computed ones need meet the equations, however near they are;
+    those of an optimum are often small numbers there.
+    """
+    free = ~(np.isfinite(form.lower) & np.isfinite(form.upper))
+    if form.quadratic is not None:
+        return
+    for digits in _DIGITS:
+        rounded = {label: np.round(value, digits) + 0.0 for label, value in z.items()}
+        projected = Multipliers.projected(form, rounded)
+        if projected is not None and not projected.pulled_exactly(free).any():
+            yield replace(answer, multipliers=rounded, details={**answer.details, "multipliers": _WHOLE.format(digits)})
+            return
 
 
 def _moved(form: StandardForm, answer: Answer, z: Mapping[str, FloatArray], inner: Mapping[str, FloatArray]) -> Iterator[Answer]:

@@ -90,8 +90,9 @@ def verdict(answer: Answer, certificate: Certificate | None, tol: float) -> Verd
         and certificate.dual_residual is not None
         and certificate.complementarity is not None
     ):
-        met = conditions_met(certificate, tol) and _near(certificate, certificate.unmet, tol)
-        return Verdict(Status.OPTIMAL if met else Status.INACCURATE)
+        if conditions_met(certificate, tol) and _near(certificate, certificate.unmet, tol):
+            return Verdict(Status.OPTIMAL)
+        return Verdict(Status.INACCURATE, (_unmet(certificate),))
     if answer.bound is None:
         return Verdict(Status.INACCURATE, ("the solver says optimal and gives neither multipliers nor a bound to support it",))
     return Verdict(Status.OPTIMAL if gap_closed(certificate, answer.bound, tol) else Status.INACCURATE)
@@ -293,6 +294,14 @@ def _near(certificate: Certificate, apart: float | None, tol: float) -> bool:
     objective = abs(certificate.objective)
     allowed = tol * objective if objective > certificate.error else certificate.rounding
     return apart is not None and apart <= allowed
+
+
+def _unmet(certificate: Certificate) -> str:
+    """Return what the residuals of the optimality conditions may be worth at the point, and the usual reason."""
+    return (
+        f"the optimality conditions are missed by what may move the objective by {certificate.unmet:.1e} at this point, and no "
+        f"bound is proved; an optimum that no point attains, or a dual without strict interior, looks like this"
+    )
 
 
 def conditions_met(certificate: Certificate, tol: float) -> bool:

@@ -19,12 +19,16 @@ import numpy as np
 
 from ....errors import DataError, ExportError
 from ....files import READ_ERRORS, read_error, read_text, without_compression
+from ...program.bridges import ConesToQuadraticRows
 from ...program.cones import Feature
 from ...program.form import StandardForm
-from ..programs import Layout
+from ..programs import Layout, sidecar
 
 #: Modules of this package that define ``FORMAT``.
 _MODULES = ("npz", "lp", "mps", "mof", "cbf", "sdpa", "ptf", "nl", "qplib")
+
+#: Cones that a format states as quadratic rows where it has none.
+_CONES_OF_ROWS = frozenset({Feature.SECOND_ORDER, Feature.ROTATED})
 
 
 class Source:
@@ -89,6 +93,8 @@ def file_formats() -> dict[str, FileFormat]:
 def write_form(form: StandardForm, path: str | Path) -> Path:
     """Write a form in the format that the path's suffix names; returns the path.
 
+    Second-order cones are quadratic rows of auxiliary variables where a format knows such rows and no cones.
+
     Raises
     ------
     ExportError
@@ -97,13 +103,18 @@ def write_form(form: StandardForm, path: str | Path) -> Path:
     target = Path(path)
     chosen = _format_of(target)
     missing = form.features - chosen.carries
-    if missing:
+    as_rows = bool(missing) and missing <= _CONES_OF_ROWS and Feature.BILINEAR in chosen.carries
+    if as_rows:
+        form = ConesToQuadraticRows(form).target
+    elif missing:
         able = ", ".join(f.suffix for f in file_formats().values() if form.features <= f.carries) or "none"
         what = " and ".join(sorted(f.value for f in missing))
         raise ExportError(
             f"{chosen.title} cannot carry {what}, which {form.name} has; formats that can: {able}", name=chosen.title
         )
     chosen.write(form, target)
+    if as_rows:  # a layout would name products; the file's own rows are read as cones again
+        sidecar(target).unlink()
     return target
 
 

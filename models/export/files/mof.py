@@ -4,7 +4,8 @@ Vector constraints are VectorAffineFunction in Zeros, Nonnegatives, SecondOrderC
 PowerCone and, for our svec rows, Scaled PositiveSemidefiniteConeTriangle. A stack of equal cones is one constraint for each
 cone, named ``label[k]``; the file's ``description`` holds the layout, by which the form reads back with its blocks and labels.
 Indicators are MathOptFormat's own: (z, row) in Indicator(GreaterThan(0)), active on zero, or on one where the switch is 1 - z.
-Files that JuMP wrote are read too; dual exponential and power cones among them are linear images of the cones.
+Bilinear rows are ScalarQuadraticFunction. Files that JuMP wrote are read too; dual exponential and power cones among them are
+linear images of the cones.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +23,20 @@ import scipy.sparse as sp
 from ....errors import DataError
 from ....files import write_text
 from ...arrays import BoolArray, FloatArray
-from ...program.cones import PSD, Cone, Feature, Indicator, Nonnegative, RotatedSecondOrder, SecondOrder, Zero, svec_indices
+from ...importing.quadratic_rows import QuadraticRow, bilinear_stack, quadratic_cone, quadratic_rows, two_sided
+from ...importing.rows import unique
+from ...program.cones import (
+    PSD,
+    Bilinear,
+    Cone,
+    Feature,
+    Indicator,
+    Nonnegative,
+    RotatedSecondOrder,
+    SecondOrder,
+    Zero,
+    svec_indices,
+)
 from ...program.exponential_cones import Exponential, Power
 from ...program.form import Block, Constraint, Quadratic, StandardForm
 from ..programs import Layout, indicator_rows, one_sided, symmetric
@@ -29,7 +44,8 @@ from .formats import FileFormat, Source
 
 # MathOptFormat as JuMP writes it: scalar and vector functions, affine or lists of variables, in the sets that a form has.
 #
-# Refused by name: quadratic rows, nonlinear functions, and sets beyond those (SOS, complementarity, other cones).
+# Quadratic rows are cones where they are known to be convex, else bilinear rows. Refused by name: nonlinear functions, and sets
+# beyond those (SOS, complementarity, other cones).
 
 _CONES: dict[str, Callable[[int], Cone]] = {
     "Zeros": Zero, "Nonnegatives": Nonnegative, "Nonpositives": Nonnegative, "SecondOrderCone": SecondOrder,
@@ -55,6 +71,7 @@ class Read:
     pieces: list[Constraint] = field(default_factory=list)
     #: Rows of scalar functions: name, coefficients, least and largest value.
     rows: list[tuple[str, dict[int, float], float, float]] = field(default_factory=list)
+    curved: list[QuadraticRow] = field(default_factory=list)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -63,22 +80,28 @@ class Read:
 
     @property
     def constraints(self) -> tuple[Constraint, ...]:
-        """Vector rows as they stand, and before them the scalar ones by kind, under their names."""
+        """Vector rows as they stand, before them the scalar ones by kind, under their names, behind them quadratic rows."""
+        labels = {"x", "equal", "greater", *(piece.label for piece in self.pieces)}
+        cones = tuple(Constraint(unique(row.name, labels), *quadratic_cone(row, self.lower)) for row in self.curved)
+        return (*self.scalar(), *self.pieces, *cones)
+
+    def scalar(self) -> list[Constraint]:
+        """Rows of scalar affine functions, by kind."""
         if not self.rows:
-            return tuple(self.pieces)
+            return []
         entries = [(i, j, v) for i, (_, row, _, _) in enumerate(self.rows) for j, v in row.items()]
         i, j, v = ([e[k] for e in entries] for k in range(3))
         A = sp.csr_array((v, (i, j)), shape=(len(self.rows), len(self.index)), dtype=np.float64)
         left, right = (np.array([row[k] for row in self.rows], dtype=np.float64) for k in (2, 3))
         A, b, equal, names = one_sided(A, left, right, [name for name, *_ in self.rows])
         assert names is not None
-        constraints = []
+        constraints = list[Constraint]()
         for label, mask, cone in (("equal", equal, Zero), ("greater", ~equal, Nonnegative)):
             rows = np.flatnonzero(mask)
             if rows.size:
                 row_names = tuple(names[i] for i in rows)
                 constraints.append(Constraint(label, sp.csr_array(A[rows]), -b[rows] + 0.0, cone(rows.size), row_names))
-        return (*constraints, *self.pieces)
+        return constraints
 
 
 def read_program(document: dict[str, Any]) -> Read:
@@ -106,11 +129,31 @@ def read_program(document: dict[str, Any]) -> Read:
             row, constant = _affine(c["function"]["terms"], index), float(c["function"]["constant"])
             low, high = _limits(c["set"])
             program.rows.append((name, row, low - constant, high - constant))
+        elif kind == "ScalarQuadraticFunction":
+            program.curved += _read_quadratic(name, c, index)
         elif kind in ("VectorAffineFunction", "VectorOfVariables"):
             program.pieces.append(_read_piece(name, c, index))
         else:
             raise DataError(f"constraints of type {kind} are not read ({name})")
     return program
+
+
+def _read_quadratic(name: str, c: dict[str, Any], index: dict[str, int]) -> Iterator[QuadraticRow]:
+    function, a = c["function"], np.zeros(len(index))
+    row, constant = _affine(function["affine_terms"], index), float(function["constant"])
+    a[list(row)] = list(row.values())
+    low, high = _limits(c["set"])
+    Q = _products(function, index, 1.0)
+    Q = sp.csc_array((a.size, a.size)) if Q is None else Q
+    yield from two_sided(name, Q, a, low - constant, high - constant)
+
+
+def _products(function: dict[str, Any], index: dict[str, int], sign: float) -> sp.csc_array | None:
+    """Return Q of a function ½x'Qx + ..., in which a term (c, x, x) stands for ½c x² and (c, x, y) for c xy."""
+    terms = function.get("quadratic_terms", [])
+    return symmetric(
+        [(index[t["variable_1"]], index[t["variable_2"]], sign * float(t["coefficient"])) for t in terms], len(index)
+    )
 
 
 def _affine(terms: list[dict[str, Any]], index: dict[str, int]) -> dict[int, float]:
@@ -138,13 +181,7 @@ def _read_objective(objective: dict[str, Any], found: Read) -> None:
     row = _affine(function.get("terms", function.get("affine_terms", [])), found.index)
     found.q[list(row)] = sign * np.array(list(row.values()))
     found.r = sign * float(function["constant"]) + 0.0
-    found.P = symmetric(
-        [
-            (found.index[t["variable_1"]], found.index[t["variable_2"]], sign * float(t["coefficient"]))
-            for t in function.get("quadratic_terms", [])
-        ],
-        len(found.index),
-    )
+    found.P = _products(function, found.index, sign)
 
 
 def _limits(limits: dict[str, Any]) -> tuple[float, float]:
@@ -225,7 +262,7 @@ _SETS: dict[type[Cone], str] = {
 class _MOF(FileFormat):
     suffix = ".mof.json"
     title = "MathOptFormat"
-    carries = frozenset(Feature) - {Feature.BILINEAR}
+    carries = frozenset(Feature)
 
     def write(self, form: StandardForm, path: Path) -> None:
         indicator_rows(form)  # refuses switches that are no binary variables
@@ -246,7 +283,7 @@ class _MOF(FileFormat):
         document = json.loads(source.text)
         layout = _layout(document)
         program = read_program(document)
-        constraints = program.constraints if layout is None else _regrouped(program.constraints, layout)
+        constraints = program.constraints if layout is None else _regrouped(program, layout)
         return StandardForm(
             name=(document.get("name") or "program") if layout is None else layout.name,
             blocks=(Block("x", (program.q.size,), own=program.names),) if layout is None else layout.blocks,
@@ -265,16 +302,30 @@ def _objective(form: StandardForm, names: list[str]) -> dict[str, Any]:
     affine = [{"coefficient": float(form.q[j]), "variable": names[j]} for j in np.flatnonzero(form.q)]
     if form.quadratic is None:
         return {"type": "ScalarAffineFunction", "terms": affine, "constant": form.r}
-    upper = sp.coo_array(sp.triu(form.quadratic.csc))
-    # ½x'Px: a diagonal term (c, x, x) stands for ½c x², an off-diagonal one (c, x, y) for c xy
+    return _quadratic(form.quadratic.csc, affine, form.r, names)
+
+
+def _quadratic(Q: sp.csc_array, affine: list[dict[str, Any]], constant: float, names: list[str]) -> dict[str, Any]:
+    """½x'Qx + affine terms + constant: a diagonal term (c, x, x) stands for ½c x², an off-diagonal one (c, x, y) for c xy."""
+    upper = sp.coo_array(sp.triu(Q))
     quadratic = [
         {"coefficient": float(v), "variable_1": names[i], "variable_2": names[j]}
         for i, j, v in zip(upper.row, upper.col, upper.data, strict=True)
     ]
-    return {"type": "ScalarQuadraticFunction", "affine_terms": affine, "quadratic_terms": quadratic, "constant": form.r}
+    return {"type": "ScalarQuadraticFunction", "affine_terms": affine, "quadratic_terms": quadratic, "constant": constant}
+
+
+def _quadratic_pieces(c: Constraint, names: list[str]) -> Iterator[dict[str, Any]]:
+    for row in quadratic_rows(c) if c.rows else ():
+        affine = [{"coefficient": float(row.a[j]), "variable": names[j]} for j in np.flatnonzero(row.a)]
+        side = {"type": "EqualTo", "value": row.b} if row.equality else {"type": "LessThan", "upper": row.b}
+        yield {"name": row.name, "function": _quadratic(row.Q, affine, 0.0, names), "set": side}
 
 
 def _pieces(c: Constraint, names: list[str]) -> Iterator[dict[str, Any]]:
+    if isinstance(c.cone, Bilinear):
+        yield from _quadratic_pieces(c, names)
+        return
     single = isinstance(c.cone, (Zero, Nonnegative))
     count, dim = (1, c.rows) if single else (c.cone.count, c.cone.dim)
     F, g = c.F, c.g
@@ -324,18 +375,26 @@ def _layout(document: dict[str, Any]) -> Layout | None:
     return Layout.from_record(json.loads(text)) if text.startswith('{"format": "marginopt layout') else None
 
 
-def _regrouped(pieces: tuple[Constraint, ...], layout: Layout) -> tuple[Constraint, ...]:
+def _regrouped(program: Read, layout: Layout) -> tuple[Constraint, ...]:
+    pieces, curved = (*program.scalar(), *program.pieces), iter(program.curved)
     F = sp.csr_array(sp.vstack([c.F for c in pieces], format="csr")) if pieces else None
     g = np.concatenate([c.g for c in pieces]) if pieces else np.zeros(0)
+    unfit = DataError("the layout in the file's description does not fit its constraints")
     found, start = [], 0
     for label, cone, row_names in layout.constraints:
+        if isinstance(cone, Bilinear):
+            stack = list(islice(curved, cone.count))
+            if len(stack) < cone.count or any(row.equality != cone.equality for row in stack):
+                raise unfit
+            found.append(Constraint(label, *bilinear_stack(stack)))
+            continue
         rows = np.arange(start, start + cone.rows)
         start += cone.rows
         if F is None or start > g.size:
-            raise DataError("the layout in the file's description does not fit its constraints")
+            raise unfit
         found.append(Constraint(label, sp.csr_array(F[rows]), g[rows], cone, row_names))
-    if start != g.size:
-        raise DataError("the layout in the file's description does not fit its constraints")
+    if start != g.size or next(curved, None) is not None:
+        raise unfit
     return tuple(found)
 
 

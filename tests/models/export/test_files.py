@@ -47,6 +47,7 @@ from marginopt.models.export.files.formats import file_formats, read_form, write
 from marginopt.models.export.programs import sidecar
 from marginopt.models.formulations import all_formulations
 from marginopt.models.formulations.nonparallel.factors import HingeFactor
+from marginopt.models.importing.quadratic_rows import plain_products
 
 
 def _models() -> list[Model]:
@@ -92,13 +93,18 @@ def _has_form(model: Model) -> bool:
 @pytest.mark.parametrize("model", [*_models(), *_examples()], ids=lambda m: m.statement.title)
 def test_round_trip_of_every_formulation_is_exact(suffix: str, model: Model, tmp_path: Path) -> None:
     path = tmp_path / f"model{suffix}"
-    if not model.form.features <= file_formats()[suffix].carries:
+    missing = model.form.features - file_formats()[suffix].carries
+    if missing and missing <= {Feature.SECOND_ORDER, Feature.ROTATED} and Feature.BILINEAR in file_formats()[suffix].carries:
+        assert read_form(model.write(path)).n >= model.form.n  # as quadratic rows: test_products_in_files.py
+        return
+    if missing:
         with pytest.raises(ExportError, match="cannot carry"):
             model.write(path)
         return
     assert model.write(path) == path
     back = read_form(path)
-    assert str(model.form.diff(back)) == "no difference"
+    stated = model.form if suffix == ".npz" else plain_products(model.form)
+    assert str(stated.diff(back)) == "no difference"
     assert back.blocks == model.form.blocks
     assert back.name == model.form.name
 

@@ -11,7 +11,7 @@ import pytest
 
 import marginopt as mo
 from marginopt.errors import DataError
-from marginopt.models import PSD, StandardForm
+from marginopt.models import PSD, Bilinear, StandardForm
 
 #: max 2x + 3y - z² over 1 ≤ x + y + z ≤ 7, x - y ≤ 3, y + z = 4, y whole: what every file below says.
 X, Y, Z = 0, 1, 2
@@ -227,10 +227,30 @@ def test_cones_of_variables_as_jump_writes_them(tmp_path: Path) -> None:
     assert mo.solve(mo.read(path), "clarabel", tol=1e-8).objective == pytest.approx(1.0, abs=1e-6)
 
 
+def test_quadratic_rows_as_jump_writes_them(tmp_path: Path) -> None:
+    """Least x + y over x² + y² ≤ 3 + 2 z with z = 0.5 is -√8; a product that is not convex is a bilinear row."""
+    squares = [{"coefficient": 2.0, "variable_1": name, "variable_2": name} for name in NAMES[:2]]
+    ball = {"type": "ScalarQuadraticFunction", "affine_terms": [{"coefficient": -2.0, "variable": NAMES[2]}], "constant": 1.0,
+            "quadratic_terms": squares}  # fmt: skip
+    product = [{"coefficient": 1.0, "variable_1": NAMES[0], "variable_2": NAMES[1]}]
+    document = _mof() | {"objective": {"sense": "min", "function": _affine(x=1.0, y=1.0)}}
+    document["constraints"] = [
+        {"name": "ball", "function": ball, "set": {"type": "LessThan", "upper": 4.0}},
+        {"function": _variable(NAMES[2]), "set": {"type": "EqualTo", "value": 0.5}},
+    ]
+    path = tmp_path / "ball.mof.json"
+    path.write_text(json.dumps(document), encoding="utf-8")
+    assert mo.solve(mo.read(path), "clarabel", tol=1e-8).objective == pytest.approx(-np.sqrt(8.0), abs=1e-6)
+    flat = {"type": "ScalarQuadraticFunction", "affine_terms": [], "constant": 0.0, "quadratic_terms": product}
+    document["constraints"][0] = {"name": "flat", "function": flat, "set": {"type": "EqualTo", "value": 1.0}}
+    path.write_text(json.dumps(document), encoding="utf-8")
+    assert isinstance(mo.read(path).constraint("flat").cone, Bilinear)
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"function": {"type": "ScalarQuadraticFunction"}, "set": {"type": "LessThan"}, "name": "ball"}, "ScalarQuadratic.*ball"),
+        ({"function": {"type": "ScalarNonlinearFunction"}, "set": {"type": "LessThan"}, "name": "ball"}, "ScalarNonlinear.*ball"),
         ({"function": {"type": "VectorOfVariables", "variables": NAMES}, "set": {"type": "GeometricMeanCone"}}, "GeometricMean"),
         ({"function": {"type": "Variable", "name": NAMES[0]}, "set": {"type": "Semicontinuous"}}, "Semicontinuous"),
     ],

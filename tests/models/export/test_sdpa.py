@@ -14,7 +14,13 @@ from marginopt.errors import DataError
 from marginopt.models import PSD, Block, Constraint, Nonnegative, StandardForm, Zero
 from marginopt.models.export.files.formats import read_form, write_form
 from marginopt.models.export.programs import sidecar
-from marginopt.models.program.cones import smat
+from marginopt.models.model import BareForm
+from marginopt.models.program.cones import smat, svec
+from marginopt.models.program.lagrangian import lagrangian_bound
+from marginopt.solvers import Answer, Options, Status
+from marginopt.solvers.backends.clarabel import Clarabel
+from marginopt.solvers.interface.solver import OPEN
+from marginopt.solvers.judgement import judge
 
 #: min 10 x1 + 20 x2 over x1 F1 + x2 F2 - F0 in two blocks of order 2.
 PLAIN = """"A sample problem"
@@ -165,3 +171,26 @@ def test_a_constant_of_the_objective_reaches_other_readers(tmp_path: Path) -> No
     bare = read_form(path)
     assert bare.n == form.n + 1 and bare.r == 0.0
     assert mo.solve(bare, "clarabel").objective == pytest.approx(mo.solve(form, "clarabel").objective, abs=1e-5)
+
+
+def test_multipliers_on_a_face_prove_an_optimum_that_the_solver_misses(tmp_path: Path) -> None:
+    """min x1 over ((x1, x2), (x2, 1)) ⪰ 0: Y = e1 e1' alone is feasible in the dual, which has no strict interior."""
+    form = read_form(put(tmp_path, "2\n1\n2\n1 0\n1 1 1 1 1\n2 1 1 2 1\n0 1 2 2 -1\n"))
+    computed = {form.constraints[0].label: np.array([1.0 + 1e-9, 2e-10, 3e-9])}
+    exact = {form.constraints[0].label: np.array([1.0, 0.0, 0.0])}
+    assert lagrangian_bound(form, None, exact) == 0.0
+    answer = Answer(Status.OPTIMAL, multipliers=computed, values={"x": np.array([1e-5, 0.0])}, objective=1e-5, bound=1e-5)
+    result = judge(BareForm(form), Clarabel(), answer, Options(), OPEN)
+    assert result.status is Status.OPTIMAL and abs(result.objective) < 1e-10
+    assert result.bound is not None and -1e-10 < result.bound <= result.objective and result.bound_kind == "proved"
+
+
+@pytest.mark.parametrize("zeros", [0, 1, 2])
+def test_multipliers_keep_their_rows_of_zeros(zeros: int) -> None:
+    rng = np.random.default_rng(zeros)
+    half = rng.normal(size=(4, 2))
+    half[:zeros] = 0.0
+    inside = smat(PSD.of_order(4).inside_dual(svec(half @ half.T)))
+    assert not inside[:zeros].any() and (np.linalg.eigvalsh(inside[zeros:, zeros:]) > 0.0).all()
+    diagonal = svec(np.diag([0.0, 2.0, 0.5, 0.0]))
+    np.testing.assert_array_equal(PSD.of_order(4).inside_dual(diagonal), diagonal)
