@@ -116,7 +116,7 @@ def labelled_arrays(X: object, y: object) -> tuple[Any, Any, DataNames] | None:
     matrix = np.column_stack(columns) if columns else np.zeros((0, 0))
     if y is None:
         return matrix, None, DataNames(names)
-    codes, classes = _codes(np.asarray(y))
+    codes, classes = label_codes(np.asarray(y))
     return matrix, codes, DataNames(names, classes)
 
 
@@ -148,7 +148,7 @@ def _is_missing(value: object) -> bool:
         return True
 
 
-def _codes(labels: np.ndarray[Any, Any]) -> tuple[np.ndarray[Any, Any], tuple[str, ...]]:
+def label_codes(labels: np.ndarray[Any, Any]) -> tuple[np.ndarray[Any, Any], tuple[str, ...]]:
     """Return the codes of the classes with their names; numbers as they are."""
     try:
         classes = np.unique(labels)
