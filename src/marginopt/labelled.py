@@ -155,7 +155,7 @@ def label_codes(labels: np.ndarray[Any, Any]) -> tuple[np.ndarray[Any, Any], tup
     except TypeError:
         raise InputError("y mixes labels of several types: they must be comparable with each other", name="y") from None
     if labels.dtype.kind not in "biuf" and classes.size == 1:
-        raise InputError(f"y must hold both classes; every label is {classes[0]!r}", name="y")
+        raise InputError(f"y must hold both classes; every label is {str(classes[0])!r}", name="y")
     if labels.dtype.kind not in "biuf" and classes.size > 2:
         return np.searchsorted(classes, labels), tuple(str(name) for name in classes.tolist())
     if labels.dtype.kind in "iuf" or classes.size != 2:  # numbers may be a target

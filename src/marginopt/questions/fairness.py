@@ -297,7 +297,7 @@ def audit_fairness(
     Parameters
     ----------
     predictions : array_like (n,)
-        Of the classifier under audit: labels 0 and 1 (or -1 and +1), or probabilities of 1; ``fitted.predict(X)`` of an estimator.
+        Of the classifier under audit, as ``fitted.predict(X)``: labels 0 and 1 (or -1 and +1), or probabilities of 1.
     y : array_like (n,)
         True labels, 0 and 1 or -1 and +1, or two words, of which the one that sorts second is 1.
     protected : array_like (n, d) or data frame
@@ -360,6 +360,8 @@ def audited(
             proved = proved and result.bound_kind == "proved"
             bounds[side], log = solver.logged_bound(side, result)
             logs += [log] if log is not None else []
+            if log is None and proof is not None:
+                details.append("no log proves this bound")
             if not result.solved:
                 details.append(f"the search ended early ({result.status})")
             if result.values is not None:
