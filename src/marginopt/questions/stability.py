@@ -119,10 +119,10 @@ class OtherPrediction(BoundedQuestion):
         best = self._objective(self.best)
         excess, labels = bound - best, int(_label_changes(self.model, bound - best))
         point = ", ".join(f"{x:.6g}" for x in self.point[self.model.penalised].tolist())
+        certified = f", so fewer than {labels} false labels cannot make an exact learner do so" if labels > 1 else ""
         return (
             f"Every classifier that predicts the point ({point}) as {self.label:+.0f} with margin 1 has an objective of at least "
-            f"{shown(bound, self.sense, 6)}, {shown(max(excess, 0.0), self.sense, 6)} above the best one found, so fewer than "
-            f"{labels} false labels cannot make an exact learner do so"
+            f"{shown(bound, self.sense, 6)}, {shown(max(excess, 0.0), self.sense, 6)} above the best one found{certified}"
         )
 
     @property
