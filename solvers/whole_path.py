@@ -17,7 +17,7 @@ from __future__ import annotations
 import bisect
 import math
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
@@ -28,12 +28,13 @@ import numpy as np
 from ..display import Display, Displayed, Tabular
 from ..drawing import COLOURS, new_axes
 from ..errors import InputError, UnsupportedModelError, WriteError
-from ..models.arrays import FloatArray, as_positive
+from ..models.arrays import FloatArray, as_positive, to_dense
 from ..models.formulations.zero_one.model import ZeroOneSVM, keeps
 from ..models.model import Model
 from ..models.program.form import StandardForm
 from .certification.result import Result
-from .proofs import check_proof
+from .exact.check.sealed import digest_of
+from .proofs import Question, check_proof
 from .records import Options
 from .solve import solve_problem
 
@@ -117,8 +118,10 @@ class PathReport:
 
 
 @dataclass(frozen=True, eq=False)
-class WholePath(Displayed, Tabular):
+class WholePath(Displayed, Tabular, Question):
     """The optimal classifiers for every λ in (0, lam_max], with proved bounds.
+
+    ``check_proof(log, path)`` verifies one log of a breakpoint, and `check` all of them.
 
     Parameters
     ----------
@@ -137,6 +140,8 @@ class WholePath(Displayed, Tabular):
     seconds : float
     logs : tuple of str
         Paths of the proof logs, one for each breakpoint; empty without logs.
+    digests : tuple of str
+        SHA-256 of each log.
     """
 
     model: ZeroOneSVM
@@ -147,6 +152,7 @@ class WholePath(Displayed, Tabular):
     solves: int
     seconds: float
     logs: tuple[str, ...] = field(default=())
+    digests: tuple[str, ...] = field(default=())
 
     def __len__(self) -> int:
         return len(self.corners)
@@ -191,6 +197,32 @@ class WholePath(Displayed, Tabular):
     def _title(self) -> str:
         standing = "proved" if self.proved else "not proved everywhere"
         return f"{len(self)} classifiers are optimal for λ in (0, {self.lam_max:.4g}]: {standing}, {self.solves} exact solves"
+
+    @property
+    def sentence(self) -> str:
+        """Return the path as one sentence: the claim, its standing, the logs' digests and the data."""
+        low, high = (f"{self.corners[k].violations:g}" for k in (-1, 0))
+        rows = np.unique(np.column_stack([to_dense(self.model.X), self.model.y]), axis=0)
+        digests = ", ".join(digest[:16] for digest in self.digests)
+        clauses = [
+            "proved" if self.proved else "not proved everywhere",
+            *([f"logs sha256 {digests}"] if digests else []),
+            f"{len(self.model.y)} points in {len(rows)} distinct rows",
+        ]
+        return (
+            f"For every λ in (0, {self.lam_max:.4g}] one of {len(self)} classifiers, with {high} to {low} violations, has the "
+            f"least ||w||² + λ × violations up to a share {max(1.0 - self._ratio, 0.0):.1e}: {', '.join(clauses)}."
+        )
+
+    @property
+    def _ratio(self) -> float:
+        """The least ratio of a bound and the path's value."""
+        return min(point.bound / point.value if point.value > 0.0 else 1.0 for point in self.breakpoints)
+
+    def problems(self) -> Mapping[str, Model]:
+        """Return the model of every breakpoint, derived from the data."""
+        costs = _costs(self.model)
+        return {f"λ = {point.lam!r}": stated_at_lam(self.model, costs, point.lam) for point in self.breakpoints}
 
     def __str__(self) -> str:
         lines = [self._title, f"  {'lambda from':>12}  {'to':>12}  {'violations':>10}  {'||w||^2':>14}  bound/objective"]
@@ -239,8 +271,8 @@ class WholePath(Displayed, Tabular):
             if violations != Fraction(corner.violations) or abs(norm - stated) > stated * Fraction(1, 10**12):
                 return PathReport(False, 0.0, 0, f"the classifier of {corner.violations:g} violations has other numbers")
         ratio, nodes = 1.0, 0
-        for point, log in zip(self.breakpoints, self.logs, strict=True):
-            report = check_proof(log, stated_at_lam(self.model, costs, point.lam))
+        for point, log, problem in zip(self.breakpoints, self.logs, self.problems().values(), strict=True):
+            report = check_proof(log, problem)
             if not report.valid:
                 return PathReport(False, 0.0, nodes, f"the log at λ = {point.lam:g}: {report.message}")
             value = float(min(norm + Fraction(point.lam) * violations for violations, norm in numbers))
@@ -458,8 +490,9 @@ class _Search:
         )  # fmt: skip
         proved_everywhere = min(ratios) >= 1.0 - 2.0 * _NEW * self.tol
         return WholePath(
-            self.model, corners, tuple(breakpoints), self.lam_max, proved_everywhere, len(self.solved), seconds, logs
-        )
+            self.model, corners, tuple(breakpoints), self.lam_max, proved_everywhere, len(self.solved), seconds, logs,
+            tuple(digest_of(Path(log)) for log in logs),
+        )  # fmt: skip
 
 
 def _meeting(left: _Point, right: _Point) -> float:

@@ -116,7 +116,7 @@ def labelled_arrays(X: object, y: object) -> tuple[Any, Any, DataNames] | None:
     matrix = np.column_stack(columns) if columns else np.zeros((0, 0))
     if y is None:
         return matrix, None, DataNames(names)
-    codes, classes = _codes(np.asarray(y))
+    codes, classes = label_codes(np.asarray(y))
     return matrix, codes, DataNames(names, classes)
 
 
@@ -148,14 +148,14 @@ def _is_missing(value: object) -> bool:
         return True
 
 
-def _codes(labels: np.ndarray[Any, Any]) -> tuple[np.ndarray[Any, Any], tuple[str, ...]]:
+def label_codes(labels: np.ndarray[Any, Any]) -> tuple[np.ndarray[Any, Any], tuple[str, ...]]:
     """Return the codes of the classes with their names; numbers as they are."""
     try:
         classes = np.unique(labels)
     except TypeError:
         raise InputError("y mixes labels of several types: they must be comparable with each other", name="y") from None
     if labels.dtype.kind not in "biuf" and classes.size == 1:
-        raise InputError(f"y must hold both classes; every label is {classes[0]!r}", name="y")
+        raise InputError(f"y must hold both classes; every label is {str(classes[0])!r}", name="y")
     if labels.dtype.kind not in "biuf" and classes.size > 2:
         return np.searchsorted(classes, labels), tuple(str(name) for name in classes.tolist())
     if labels.dtype.kind in "iuf" or classes.size != 2:  # numbers may be a target

@@ -80,6 +80,8 @@ def test_points_between_corners_are_above_the_lines() -> None:
 
 def test_logs_are_checked_from_the_data(tmp_path: Path) -> None:
     whole = mo.path(instance(2, n=10), "lam", "all", lam_max=1e4, proof=tmp_path / "logs")
+    assert all(mo.check_proof(log, whole).valid for log in whole.logs)
+    assert all(digest[:16] in whole.sentence for digest in whole.digests)
     report = whole.check()
     assert report.valid and report.ratio == pytest.approx(1.0, abs=1e-6)
     forged_corner = replace(whole.corners[-1], violations=whole.corners[-1].violations - 1.0)

@@ -131,7 +131,7 @@ class SealedLog:
         """
         beside = self._path.with_name(Path(name).name)
         for path in (*map(Path, self._cited), beside):
-            if path.is_file() and _digest(path) == sha256:
+            if path.is_file() and digest_of(path) == sha256:
                 log = SealedLog(path, self._kind, self._versions, self._streamed, self._cited)
                 log.proved = self.proved
                 return log
@@ -161,7 +161,8 @@ def stated_bound(path: str | Path) -> float:
     return bound if math.isfinite(bound) else -math.inf
 
 
-def _digest(path: Path) -> str:
+def digest_of(path: Path) -> str:
+    """Return the SHA-256 of a file; raise OSError if it cannot be read."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 

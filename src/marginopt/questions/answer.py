@@ -10,7 +10,7 @@ A new question is a frozen data class deriving from `BoundedQuestion`, with an `
 
 from __future__ import annotations
 
-import hashlib
+import decimal
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
@@ -23,6 +23,7 @@ from ..drawing import new_axes
 from ..errors import DataError
 from ..files import READ_ERRORS, read_error
 from ..solvers.exact.check.checker import ProofReport
+from ..solvers.exact.check.sealed import digest_of
 from ..solvers.proofs import Question, check_proof
 
 if TYPE_CHECKING:
@@ -116,7 +117,10 @@ class ProofLog:
         DataError
             The file cannot be read.
         """
-        return cls(problem, str(path), _digest(path))
+        try:
+            return cls(problem, str(path), digest_of(Path(path)))
+        except READ_ERRORS as error:
+            raise DataError(f"the proof log {path} cannot be read: {read_error(error)}") from error
 
 
 @dataclass(frozen=True)
@@ -193,8 +197,8 @@ class Answer(Displayed):
 
     @property
     def closed(self) -> bool:
-        """Return whether value and bound agree up to 1e-6, the tolerance of the exact solvers."""
-        return self.gap <= 1e-6
+        """Return whether value and bound agree up to 1e-5: the solvers' tolerance, with room for a difference of two costs."""
+        return self.gap <= 1e-5
 
     @property
     def sentence(self) -> str:
@@ -227,11 +231,11 @@ class Answer(Displayed):
             else:
                 message = message or f"the log of {log.problem!r}: {report.message}"
         bound, value = self.question.bound(bounds), self.question.count(self.evidence)
-        scale = _ROUNDING * max(abs(self.bound), abs(self.value))
-        beyond = bound - self.bound if self.question.sense == "maximum" else self.bound - bound
-        if not message and beyond > scale:
+        scale = _ROUNDING * max((abs(x) for x in (self.bound, self.value) if math.isfinite(x)), default=0.0)
+        sign = 1.0 if self.question.sense == "maximum" else -1.0
+        if not message and not sign * self.bound >= sign * bound - scale:
             message = f"the logs prove {bound:.12g}, not the stated bound {self.bound:.12g}"
-        if not message and abs(value - self.value) > scale:
+        if not message and not (value == self.value or abs(value - self.value) <= scale):
             message = f"the evidence has the value {value:.12g}, not {self.value:.12g}"
         return AnswerReport(not message, bound, value, message, reports)
 
@@ -254,13 +258,7 @@ class Answer(Displayed):
     __repr__ = __str__
 
 
-def _digest(path: str | Path) -> str:
-    """Return the SHA-256 of a file; raise DataError if it cannot be read."""
-    digest = hashlib.sha256()
-    try:
-        with Path(path).open("rb") as file:
-            while block := file.read(1 << 20):
-                digest.update(block)
-    except READ_ERRORS as error:
-        raise DataError(f"the proof log {path} cannot be read: {read_error(error)}") from error
-    return digest.hexdigest()
+def shown(bound: float, sense: Sense, digits: int = 4) -> str:
+    """Return a bound in decimal digits, rounded to the side on which it holds."""
+    rounding = decimal.ROUND_CEILING if sense == "maximum" else decimal.ROUND_FLOOR
+    return f"{decimal.Context(prec=digits, rounding=rounding).create_decimal_from_float(bound):f}"

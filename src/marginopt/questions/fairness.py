@@ -24,13 +24,13 @@ import numpy as np
 
 from ..drawing import COLOURS, GREY, plain
 from ..errors import InputError
-from ..labelled import labelled_arrays
+from ..labelled import label_codes, labelled_arrays
 from ..models.arrays import BoolArray, FloatArray, IntArray, as_points, as_positive, as_vector, as_weights, to_dense
 from ..models.model import Model
 from ..solvers.certification.result import Result
 from ..solvers.exact.check.sealed import stated_bound
 from ..solvers.solve import solve
-from .answer import Answer, BoundedQuestion, Evidence, ProofLog
+from .answer import Answer, BoundedQuestion, Evidence, ProofLog, shown
 from .half_spaces import BestHalfSpace, HalfSpace, coded_columns, rounded_up
 
 if TYPE_CHECKING:
@@ -159,9 +159,7 @@ class FairnessQuestion(BoundedQuestion):
         if self.margin is not None:
             object.__setattr__(self, "margin", as_positive(self.margin, "margin"))
         if not self.members.any():
-            raise InputError(
-                f"nobody counts for the {self.metric}: y holds no label {1 - int(self.metric != 'false-positive-rate')}"
-            )
+            raise InputError(f"nobody counts for the {self.metric}: y holds no label {int(self.metric == 'false-negative-rate')}")
         if any(costs.norm <= 0 for costs in self.sides.values() if costs.columns and costs.total):
             raise InputError("the protected columns leave no half-space", name="protected")
 
@@ -254,7 +252,7 @@ class FairnessQuestion(BoundedQuestion):
         """Return the claim that no linear subgroup has a larger disparity."""
         robust = "" if self.margin is None else f" that stays whichever side persons within {self.margin:g} of its boundary take"
         subgroup = f"No linear subgroup of {{{', '.join(self.names)}}}"
-        return f"{subgroup} has a weighted {_WORDS[self.metric]} above {_shown_up(bound)}{robust}"
+        return f"{subgroup} has a weighted {_WORDS[self.metric]} above {shown(max(bound, 0.0), self.sense)}{robust}"
 
     @property
     def data(self) -> str:
@@ -299,9 +297,9 @@ def audit_fairness(
     Parameters
     ----------
     predictions : array_like (n,)
-        Of the classifier under audit: labels 0 and 1 (or -1 and +1), or probabilities of 1.
+        Of the classifier under audit, as ``fitted.predict(X)``: labels 0 and 1 (or -1 and +1), or probabilities of 1.
     y : array_like (n,)
-        True labels, 0 and 1 or -1 and +1.
+        True labels, 0 and 1 or -1 and +1, or two words, of which the one that sorts second is 1.
     protected : array_like (n, d) or data frame
         Protected attributes; a frame's columns give the names of the rule.
     metric : {"false-positive-rate", "false-negative-rate", "selection-rate", "calibration"}
@@ -362,6 +360,8 @@ def audited(
             proved = proved and result.bound_kind == "proved"
             bounds[side], log = solver.logged_bound(side, result)
             logs += [log] if log is not None else []
+            if log is None and proof is not None:
+                details.append("no log proves this bound")
             if not result.solved:
                 details.append(f"the search ended early ({result.status})")
             if result.values is not None:
@@ -414,12 +414,27 @@ def fairness_question(
     names = () if labelled is None else labelled[2].features
     names = names or tuple(f"x{j}" for j in range(points.shape[1]))
     sample_weight = np.ones(points.shape[0]) if sample_weight is None else sample_weight
+    predictions, y = _numbered(predictions, y)
     data = (predictions, y, points, names, metric, sample_weight)
     if margin is None:
         dense = np.asarray(to_dense(points))
         varying = dense[:, (dense != dense[:1]).any(axis=0)]
         margin = None if BestHalfSpace.grid_norm(coded_columns(np.unique(varying, axis=0))) is not None else _MARGIN
     return FairnessQuestion(*data, margin)  # type: ignore[arg-type]
+
+
+def _numbered(predictions: object, y: object) -> tuple[object, object]:
+    """Return labels that are words as numbers, -1 and +1: the class that sorts second is +1; numbers stay."""
+    labels, guesses = np.asarray(y), np.asarray(predictions)
+    if labels.dtype.kind not in "OUS":
+        return predictions, y
+    codes, classes = label_codes(labels)
+    if guesses.dtype.kind not in "OUS":
+        return predictions, codes
+    names = [str(name) for name in guesses.ravel().tolist()]
+    if unknown := sorted(set(names) - set(classes)):
+        raise InputError(f"predictions hold {unknown[0]!r}; the labels of y are {', '.join(classes)}", name="predictions")
+    return np.where(np.array(names).reshape(guesses.shape) == classes[-1], 1.0, -1.0), codes
 
 
 def _outcomes(values: object, n: int, name: str, *, soft: bool) -> FloatArray:
@@ -442,11 +457,3 @@ def _rule(names: list[str], raw: list[Fraction], threshold: Fraction) -> str:
     first, *others = [(float(r / size), name) for r, name in zip(raw, names, strict=True) if r]
     more = "".join(f" {'-' if c < 0 else '+'} {abs(c):.6g} {name}" for c, name in others)
     return f"{first[0]:.6g} {first[1]}{more} > {float(threshold / size):.6g}"
-
-
-def _shown_up(value: float) -> str:
-    """Return a number with four significant digits, rounded up."""
-    if not value > 0.0:
-        return "0"
-    digits = 3 - math.floor(math.log10(value))
-    return f"{math.ceil(Fraction(value) * Fraction(10) ** digits) / 10**digits:.{max(digits, 0)}f}"

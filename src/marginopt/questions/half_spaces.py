@@ -32,6 +32,8 @@ from ..models.formulations.zero_one.model import ZeroOneSVM
 
 #: Largest integer code of a grid, so that codes and their sums are exact in float64.
 _MAX_LEVELS = 2**26
+#: Largest entry of a column, so that sums of squares stay in float64.
+_LARGEST = 1e140
 #: Largest R with which a solver in float64 proves bounds for half-spaces of every margin.
 _MAX_NORM = 1e12
 #: C Λ over R: the share of the bound that R takes is its reciprocal.
@@ -67,6 +69,9 @@ def coded_columns(points: FloatArray) -> tuple[CodedColumn, ...]:
     InputError
         A column leaves float64 when it is scaled.
     """
+    largest = float(np.abs(points).max(initial=0.0))
+    if largest > _LARGEST:
+        raise InputError(f"a protected column reaches {largest:.3g}, beyond the scale of float64: divide it", name="protected")
     return tuple(_coded(column) for column in points.T)
 
 
@@ -87,10 +92,7 @@ def _coded(column: FloatArray) -> CodedColumn:
     shifted = column - middle
     if any(Fraction(v) - Fraction(middle) != Fraction(s) for v, s in zip(column.tolist(), shifted.tolist(), strict=True)):
         shifted, middle = column, 0.0
-    codes = shifted / scale
-    if not np.isfinite(codes).all():
-        raise InputError(f"a protected column reaches {np.abs(column).max():.3g}, beyond the scale of float64: divide it")
-    return CodedColumn(Fraction(middle), Fraction(scale), codes, None, Fraction(1))
+    return CodedColumn(Fraction(middle), Fraction(scale), shifted / scale, None, Fraction(1))
 
 
 def _power_of_two(size: float) -> float:

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,13 +18,16 @@ import numpy as np
 from ..display import Display, Displayed, Tabular
 from ..drawing import COLOURS, new_axes
 from ..errors import InputError, UnsupportedModelError
-from ..models.arrays import FloatArray, as_positive
+from ..models.arrays import FloatArray, IntArray, as_positive
 from ..models.formulations.zero_one.model import ZeroOneSVM
-from ..solvers.whole_path import WholePath, whole_path
+from ..models.model import Model
+from ..solvers.proofs import Question
+from ..solvers.whole_path import PathReport, WholePath, whole_path
+from .answer import shown
 
 
 @dataclass(frozen=True, eq=False)
-class LamSelection(Displayed, Tabular):
+class LamSelection(Displayed, Tabular, Question):
     """The validation error as a function of λ, and an interval of λ where it is least.
 
     Parameters
@@ -32,8 +36,8 @@ class LamSelection(Displayed, Tabular):
         Ends of the pieces on which every fold's classifier is constant, from 0 to ``lam_max``.
     errors : ndarray (pieces, folds)
         Misclassified validation points on each piece.
-    sizes : ndarray (folds,)
-        Validation points.
+    splits : tuple of (ndarray, ndarray)
+        Indices of the training and the validation points of each fold.
     lam : float
         The λ that is chosen: the geometric middle of the first of the best pieces, the one with the smallest norms.
     path : WholePath
@@ -46,7 +50,7 @@ class LamSelection(Displayed, Tabular):
 
     ends: FloatArray
     errors: FloatArray
-    sizes: FloatArray
+    splits: tuple[tuple[IntArray, IntArray], ...]
     lam: float
     path: WholePath
     folds: tuple[WholePath, ...]
@@ -55,12 +59,42 @@ class LamSelection(Displayed, Tabular):
     @property
     def rate(self) -> FloatArray:
         """Share of misclassified validation points on each piece."""
-        return np.asarray(self.errors.sum(axis=1) / self.sizes.sum())
+        return np.asarray(self.errors.sum(axis=1) / sum(len(test) for _, test in self.splits))
 
     @property
     def w(self) -> FloatArray:
         """The classifier of the whole data at the chosen λ."""
         return self.path.at(self.lam).w
+
+    @property
+    def sentence(self) -> str:
+        """Return the choice as one sentence: the claim, its standing, the logs' digests and the data."""
+        digests = [digest[:16] for path in self.folds for digest in path.digests]
+        logs = f", logs sha256 {', '.join(digests)}" if digests else ""
+        return (
+            f"No λ in (0, {self.ends[-1]:.4g}] has a validation error below {shown(float(self.rate.min()), 'minimum')} "
+            f"over {len(self.folds)} folds, and λ = {self.lam:.6g} attains it: "
+            f"{'proved' if self.proved else 'not proved'}{logs}, {len(self.path.model.y)} points."
+        )
+
+    def problems(self) -> Mapping[str, Model]:
+        """Return the models of the breakpoints of every fold's path, derived from the training data."""
+        paths = enumerate(self.folds)
+        return {f"fold {k}, {name}": model for k, path in paths for name, model in path.problems().items()}
+
+    def check(self) -> PathReport:
+        """Verify every fold's path from its logs, and count the validation errors again."""
+        model, reports = self.path.model, [path.check() for path in self.folds]
+        faults = [f"fold {k}: {report.message}" for k, report in enumerate(reports) if not report.valid]
+        parts = [_part(model, train) for train, _ in self.splits]
+        for k, (path, part) in enumerate(zip(self.folds, parts, strict=True)):
+            if not (np.array_equal(path.model.X, part.X) and np.array_equal(path.model.y, part.y)):
+                faults.append(f"fold {k}: the path is of other data")
+        if not np.array_equal(self.errors, _piece_errors(model, self.ends, self.folds, self.splits)):
+            faults.append("the validation errors are others")
+        return PathReport(
+            not faults, min(report.ratio for report in reports), sum(report.nodes for report in reports), "; ".join(faults[:1])
+        )
 
     def records(self) -> list[dict[str, Any]]:
         """One dictionary for each piece."""
@@ -102,7 +136,7 @@ class LamSelection(Displayed, Tabular):
 
 def select_lam(
     model: ZeroOneSVM, folds: int | Iterable[Any] = 5, *, lam_max: float | None = None, tol: float = 1e-8,
-    time_limit: float | None = None, seed: int = 0,
+    time_limit: float | None = None, proof: str | Path | None = None, seed: int = 0,
 ) -> LamSelection:  # fmt: skip
     """Choose λ by cross-validation over every λ in (0, lam_max].
 
@@ -114,6 +148,8 @@ def select_lam(
         A number of stratified folds, or index arrays.
     lam_max, tol, time_limit
         As `solvers.whole_path.whole_path`. The seconds are for all paths together.
+    proof : str or Path, optional
+        Folder of the proof logs, with a folder for each fold, which `LamSelection.check` verifies.
     seed : int
         Shuffles the stratified folds.
 
@@ -132,20 +168,29 @@ def select_lam(
     deadline = time.perf_counter() + limit
     whole = whole_path(model, lam_max=lam_max, tol=tol, time_limit=None if limit == math.inf else limit)
     paths = []
-    for train, _ in splits:
+    for k, (train, _) in enumerate(splits):
         left = None if limit == math.inf else max(deadline - time.perf_counter(), 1e-6)
-        paths.append(whole_path(_part(model, train), lam_max=whole.lam_max, tol=tol, time_limit=left))
+        folder = None if proof is None else Path(proof) / f"fold-{k}"
+        paths.append(whole_path(_part(model, train), lam_max=whole.lam_max, tol=tol, time_limit=left, proof=folder))
     inner = {corner.lam_high for path in paths for corner in path.corners[:-1]}
     ends = np.array([0.0, *sorted(lam for lam in inner if lam < whole.lam_max), whole.lam_max])
+    errors = _piece_errors(model, ends, paths, splits)
+    totals = errors.sum(axis=1)
+    lam = float(_middles(ends)[int(np.argmin(totals))])
+    return LamSelection(ends, errors, tuple(splits), lam, whole, tuple(paths), all(path.proved for path in paths))
+
+
+def _middles(ends: FloatArray) -> FloatArray:
+    """Return one λ of each piece."""
     middles = np.sqrt(np.maximum(ends[:-1], 0.5 * ends[1]) * ends[1:])
     middles[0] = 0.5 * ends[1]
-    errors = np.array(
-        [[_errors(model, path.at(lam).w, test) for path, (_, test) in zip(paths, splits, strict=True)] for lam in middles]
-    )
-    totals = errors.sum(axis=1)
-    lam = float(middles[int(np.argmin(totals))])
-    sizes = np.array([float(len(test)) for _, test in splits])
-    return LamSelection(ends, errors, sizes, lam, whole, tuple(paths), all(path.proved for path in paths))
+    return np.asarray(middles)
+
+
+def _piece_errors(model: ZeroOneSVM, ends: FloatArray, paths: Sequence[WholePath], splits: Sequence[Any]) -> FloatArray:
+    """Return the misclassified validation points of every fold on each piece."""
+    pairs = [(path, test) for path, (_, test) in zip(paths, splits, strict=True)]
+    return np.array([[_errors(model, path.at(lam).w, test) for path, test in pairs] for lam in _middles(ends)])
 
 
 def _part(model: ZeroOneSVM, rows: Any) -> ZeroOneSVM:

@@ -19,25 +19,126 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from ..display import Display, Displayed, Tabular
 from ..drawing import COLOURS, new_axes
 from ..errors import InputError, UnsupportedModelError
-from ..models.arrays import BoolArray, FloatArray, as_points, as_positive
+from ..models.arrays import BoolArray, FloatArray, as_points, as_positive, to_dense
 from ..models.formulations.zero_one.model import ZeroOneSVM
+from ..models.model import Model
 from ..models.views import ZeroOneProblem
 from ..solvers.certification.result import Result
+from ..solvers.exact.check.sealed import stated_bound
 from ..solvers.exact.limits import Limits
 from ..solvers.records import Options
 from ..solvers.solve import solve
 from ..solvers.zero_one.target_search import TargetSearch
+from .answer import Answer, BoundedQuestion, Evidence, ProofLog, Sense, shown
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 #: Relative difference of two values that rounding may make.
 _ROUNDING = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class OtherClassifier(Evidence):
+    """A classifier that predicts a point otherwise.
+
+    Parameters
+    ----------
+    w : ndarray (p,)
+        NaN where the search found none.
+    """
+
+    w: FloatArray
+
+    def facts(self) -> tuple[tuple[str, str], ...]:
+        """Return the coefficients."""
+        return (("classifier", ", ".join(f"{x:.4g}" for x in self.w.tolist())),)
+
+    def draw(self, ax: Axes) -> None:
+        """Draw the coefficients as bars."""
+        ax.bar(np.arange(self.w.size), np.nan_to_num(self.w), color=COLOURS[0])
+        ax.set_xlabel("column")
+        ax.set_ylabel("coefficient of the other classifier")
+
+
+@dataclass(frozen=True, eq=False)
+class OtherPrediction(BoundedQuestion):
+    """L(x) = min {f(w) : s x'w ≥ 1}, the least objective of a classifier that gives a point the other label.
+
+    Parameters
+    ----------
+    model : ZeroOneSVM
+    point : ndarray (p,)
+        x, a row as the model takes it.
+    label : float
+        s, -1 or +1.
+    best : ndarray (p,)
+        The classifier of comparison, the best one found.
+    """
+
+    model: ZeroOneSVM
+    point: FloatArray
+    label: float
+    best: FloatArray
+
+    sense: ClassVar[Sense] = "minimum"
+
+    @property
+    def rival(self) -> ZeroOneSVM:
+        """The model with the point as one more row, at a cost beyond all others: its optimum is at most L(x)."""
+        weights, X = self.model.sample_weight, np.vstack([to_dense(self.model.X), self.point])
+        prices = np.append(weights, 4.0 * float(weights.sum()))
+        return ZeroOneSVM(X, np.append(self.model.y, self.label), prices, intercept=self.model.intercept)
+
+    def problems(self) -> Mapping[str, Model]:
+        """Return `rival`."""
+        return {"rival": self.rival}
+
+    def count(self, evidence: Evidence) -> float:
+        """Return the objective of a classifier; ∞ if it does not give the point the label."""
+        if not isinstance(evidence, OtherClassifier) or evidence.w.shape != self.point.shape:
+            raise InputError(f"the evidence must be an OtherClassifier of {self.point.size} coefficients", name="evidence")
+        return self._objective(evidence.w) if self.label * float(self.point @ evidence.w) >= 1.0 else math.inf
+
+    def bound(self, bounds: Mapping[str, float]) -> float:
+        """Return the bound of the problem; zero without one."""
+        return max(bounds.get("rival", 0.0), 0.0)
+
+    def claim(self, bound: float) -> str:
+        """Return the claim, and the number of false labels that it certifies."""
+        best = self._objective(self.best)
+        excess, labels = bound - best, int(_label_changes(self.model, bound - best))
+        point = ", ".join(f"{x:.6g}" for x in self.point[self.model.penalised].tolist())
+        certified = f", so fewer than {labels} false labels cannot make an exact learner do so" if labels > 1 else ""
+        return (
+            f"Every classifier that predicts the point ({point}) as {self.label:+.0f} with margin 1 has an objective of at least "
+            f"{shown(bound, self.sense, 6)}, {shown(max(excess, 0.0), self.sense, 6)} above the best one found{certified}"
+        )
+
+    @property
+    def data(self) -> str:
+        """Return the numbers of points and distinct rows."""
+        rows = np.column_stack([to_dense(self.model.X), self.model.y])
+        return f"{len(rows)} points in {len(np.unique(rows, axis=0))} distinct rows"
+
+    def _objective(self, w: FloatArray) -> float:
+        return float(self.model.objective(w, tol=0.0))
+
+
+def _label_changes(model: ZeroOneSVM, excess: Any) -> Any:
+    """Return the least number of false labels whose costs reach half of L(x) - f*."""
+    costs = np.cumsum(np.sort(model.sample_weight)[::-1])
+    return np.searchsorted(2.0 * costs, excess * (1.0 - _ROUNDING), side="left") + 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,9 +187,7 @@ class PredictionStability(Displayed, Tabular):
     @property
     def label_changes(self) -> np.ndarray:
         """The least number of false labels that may turn each prediction; any fewer are certified not to."""
-        costs = np.cumsum(np.sort(self.model.sample_weight)[::-1])
-        margin = (self.bound - float(self.optimum.objective)) * (1.0 - _ROUNDING)
-        return np.searchsorted(2.0 * costs, margin, side="left") + 1
+        return np.asarray(_label_changes(self.model, self.bound - float(self.optimum.objective)))
 
     @property
     def certified_radius(self) -> np.ndarray:
@@ -120,32 +219,52 @@ class PredictionStability(Displayed, Tabular):
         share = np.full(len(certain), 1.0 / len(certain)) if counts is None else np.asarray(counts) / np.sum(counts)
         return float(share @ certain), float(share @ (possible | certain))
 
-    def rival(self, index: int) -> ZeroOneSVM:
-        """Return the model whose optimum is L(x) of one point: the point with the other label, at a cost beyond all others.
-
-        ``mo.solve(stability.rival(k), "zero-one-bb", proof=path)`` writes the log of that bound, and ``mo.check_proof`` with this
-        model verifies it.
+    def question(self, index: int) -> OtherPrediction:
+        """Return the question that the row of one point answers: L(x), a lower bound of which its problem's log proves.
 
         Raises
         ------
         InputError
             There is no point of this number.
         """
-        if not 0 <= index < len(self.value):
+        if isinstance(index, bool) or not isinstance(index, (int, np.integer)) or not 0 <= index < len(self.value):
             raise InputError(f"index must be a number from 0 to {len(self.value) - 1}; it is {index!r}", name="index")
-        weights = self.model.sample_weight
-        X = np.vstack([np.asarray(self.model.X), self.points[index]])
-        prices = np.append(weights, 4.0 * float(weights.sum()))
-        return ZeroOneSVM(X, np.append(self.model.y, -self.prediction[index]), prices, intercept=self.model.intercept)
+        best = np.asarray(self.optimum.values["w"], dtype=np.float64)
+        return OtherPrediction(self.model, self.points[index], -float(self.prediction[index]), best)
+
+    def rival(self, index: int) -> ZeroOneSVM:
+        """Return the model whose optimum is L(x) of one point, see `OtherPrediction.problems`."""
+        return self.question(index).rival
+
+    def answer(self, index: int, *, proof: str | Path | None = None, time_limit: float | None = None) -> Answer:
+        """Return the row of one point as an answer that others can check.
+
+        Parameters
+        ----------
+        index : int
+        proof : str or Path, optional
+            Path of a proof log of the bound. The point's model is solved once more to write it.
+        time_limit : float, optional
+            Seconds of that solve.
+
+        Raises
+        ------
+        InputError
+            There is no point of this number.
+        """
+        question = self.question(index)
+        bound, evidence, logs = float(self.bound[index]), OtherClassifier(self.w[index]), tuple[ProofLog, ...]()
+        if proof is not None:
+            start = {} if np.isnan(self.w[index]).any() else {"start": {"w": self.w[index]}}
+            result = solve(question.rival, "zero-one-bb", time_limit=time_limit, threads=1, proof=str(proof), **start)
+            bound = min(stated_bound(proof), float(result.bound or 0.0))
+            logs = (ProofLog.of_file("rival", proof),)
+            evidence = min(evidence, OtherClassifier(np.asarray(result.values["w"], dtype=np.float64)), key=question.count)
+        return Answer(question, question.count(evidence), bound, True, evidence, logs)
 
     def sentence(self, index: int) -> str:
-        """Return one sentence about one point that stands by itself."""
-        excess = self.bound[index] - float(self.optimum.objective)
-        return (
-            f"Every classifier that predicts point {index} otherwise with margin 1 has an objective of at least "
-            f"{self.bound[index]:.6g}, {max(excess, 0.0):.6g} above the optimum, so fewer than {self.label_changes[index]} false "
-            f"labels cannot make an exact learner do so: proved."
-        )
+        """Return one sentence about one point that stands by itself; that of `answer` with ``proof=`` cites a log."""
+        return self.answer(index).sentence
 
     def records(self) -> list[dict[str, Any]]:
         """One dictionary for each point."""

@@ -213,6 +213,14 @@ def test_frames_name_the_rule() -> None:
     assert "age" in answer.evidence.rule
 
 
+def test_words_are_labels() -> None:
+    predictions, y, protected, _, _ = instance(4)
+    words = {0: "denied", 1: "granted"}
+    named = mo.questions.audit_fairness([words[p] for p in predictions], [words[t] for t in y], protected)
+    assert named.value == mo.questions.audit_fairness(predictions, y, protected).value
+    assert named.value == mo.questions.audit_fairness(predictions, [words[t] for t in y], protected).value
+
+
 def test_equal_rates_leave_nothing() -> None:
     answer = mo.questions.audit_fairness([0, 0, 0], [0, 0, 1], [[1.0], [2.0], [3.0]])
     assert answer.value == answer.bound == 0.0
@@ -247,6 +255,9 @@ def test_an_answer_prints_and_draws(audited: tuple[mo.questions.Answer, Path]) -
         ([0, 1, 1], [0, 0, 1], [[0.0], [1.0], [2.0]], {"margin": -1.0}),
         ([0, 1, 1], [0, 0, 1], [[0.0], [1.0], [2.0]], {"time_limit": -1.0}),
         ([0, 1, 1], [0, 0, 1], [["a"], ["b"], ["c"]], {}),
+        ([0, 1, 1], [0, 0, 1], [[1e300], [-1e300], [0.5]], {}),
+        (["no", "yes", "maybe"], ["no", "yes", "no"], [[0.0], [1.0], [2.0]], {}),
+        (["no", "yes", "no"], ["no", "no", "no"], [[0.0], [1.0], [2.0]], {}),
     ],
 )
 def test_bad_input_is_refused(predictions: object, y: object, protected: object, options: dict[str, object]) -> None:

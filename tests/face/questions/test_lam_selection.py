@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -35,6 +37,19 @@ def test_equals_a_grid_of_exact_solves() -> None:
     piece = int(np.searchsorted(chosen.ends, chosen.lam)) - 1
     assert chosen.rate[piece] == chosen.rate.min()
     assert chosen.w == pytest.approx(chosen.path.at(chosen.lam).w)
+
+
+def test_logs_prove_the_choice(tmp_path: Path) -> None:
+    chosen = select_lam(instance(1), 2, lam_max=1e3, proof=tmp_path)
+    assert chosen.check().valid
+    assert all(mo.check_proof(log, chosen).valid for path in chosen.folds for log in path.logs)
+    assert all(digest[:16] in chosen.sentence for path in chosen.folds for digest in path.digests)
+    fewer = chosen.errors - (chosen.errors > 0)
+    other = mo.ZeroOneSVM(chosen.path.model.X, -chosen.path.model.y, 1.0, intercept="free")
+    assert not replace(chosen, errors=fewer).check().valid
+    assert not replace(chosen, splits=chosen.splits[::-1]).check().valid
+    assert not replace(chosen, path=replace(chosen.path, model=other)).check().valid
+    assert not select_lam(instance(1), 2, lam_max=1e3).check().valid  # nothing for others to check
 
 
 def test_stratified_folds_repeat() -> None:

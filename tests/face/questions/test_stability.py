@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from oracles import COUNT, enumerated
 import marginopt as mo
 from marginopt.models.arrays import FloatArray
 from marginopt.questions import conformal_sets, prediction_stability
+from marginopt.questions.stability import OtherClassifier
 
 
 def instance(seed: int, n: int, lam: float = 3.0, free: bool = True) -> mo.ZeroOneSVM:
@@ -109,6 +111,27 @@ def test_no_labels_within_the_radius_turn_a_prediction() -> None:
         y[i] = -y[i]
         poisoned = mo.solve(mo.ZeroOneSVM(model.X, y, 50.0, intercept="free"), "zero-one-bb")
         assert -table.prediction[k] * (table.points[k] @ poisoned.values["w"]) < 1.0
+
+
+def test_an_answer_cites_a_log_and_forgeries_are_refused(tmp_path: Path) -> None:
+    model = instance(11, 14, lam=50.0)
+    table = prediction_stability(model, within=None)
+    k = int(np.argmax(table.certified_radius))
+    answer = table.answer(k, proof=tmp_path / "rival.jsonl")
+    assert answer.closed and answer.logs[0].sha256[:16] in answer.sentence
+    assert answer.bound == pytest.approx(table.bound[k], rel=1e-5) and answer.value == pytest.approx(table.value[k], rel=1e-5)
+    assert answer.check().valid and mo.check_proof(answer.logs[0].path, answer.question).valid
+    other = table.answer((k + 1) % 14).question
+    assert not mo.check_proof(answer.logs[0].path, replace(other, point=other.point + np.array([0.0, 0.25, 0.25]))).valid
+    for forged in (answer.bound * 1.001, math.inf, math.nan):
+        assert not replace(answer, bound=forged).check().valid
+    for forged in (answer.value * 0.999, math.inf, math.nan):
+        assert not replace(answer, value=forged).check().valid
+    optimum = OtherClassifier(np.asarray(table.optimum.values["w"]))  # it predicts the point as the model does
+    assert not replace(answer, evidence=optimum).check().valid
+    assert not table.answer(k).check().valid  # nothing for others to check
+    with pytest.raises(mo.errors.InputError):
+        answer.question.count(OtherClassifier(np.zeros(2)))
 
 
 def test_an_unfinished_search_has_valid_bounds() -> None:
