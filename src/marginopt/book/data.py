@@ -54,7 +54,7 @@ def _brooks(name: str) -> tuple[FloatArray, FloatArray]:
 def _table(path: str, label: int, header: int) -> tuple[FloatArray, FloatArray]:
     table = data_table(path)
     if table is None:
-        raise DataError(f"the file {path} in the directory of {DATA_VARIABLE} is not here")
+        raise DataError(f"the file {path} in the directory of {DATA_VARIABLE} is not here", file=path)
     # decimal numbers of a file: the same everywhere, so not rounded
     try:
         rows = np.loadtxt(table, delimiter="," if ".csv" in path else None, skiprows=header, ndmin=2)

@@ -162,8 +162,8 @@ def _point(model: str, values: Mapping[str, Any]) -> dict[str, Any]:
     W = np.asarray(values["W"], dtype=np.float64)
     W = 0.5 * (W + W.T)
     p, scale = len(w), max(float(np.abs(W).max()), 1e-300)
-    least = float(np.linalg.eigvalsh(W - np.outer(w, w)).min())
-    W = W + (max(-least, 0.0) + 1e-13 * scale) * np.eye(p)
+    smallest = float(np.linalg.eigvalsh(W - np.outer(w, w)).min())
+    W = W + (max(-smallest, 0.0) + 1e-13 * scale) * np.eye(p)
     return {"w": w.tolist(), "W": [float(W[i, j]) for i in range(p) for j in range(i + 1)]}
 
 

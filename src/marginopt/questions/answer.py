@@ -262,5 +262,5 @@ def _digest(path: str | Path) -> str:
             while block := file.read(1 << 20):
                 digest.update(block)
     except READ_ERRORS as error:
-        raise DataError(f"the proof log {path} cannot be read: {read_error(error)}") from error
+        raise DataError(f"the proof log {path} cannot be read: {read_error(error)}", file=path) from error
     return digest.hexdigest()

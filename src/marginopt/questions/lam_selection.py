@@ -133,8 +133,8 @@ def select_lam(
     whole = whole_path(model, lam_max=lam_max, tol=tol, time_limit=None if limit == math.inf else limit)
     paths = []
     for train, _ in splits:
-        left = None if limit == math.inf else max(deadline - time.perf_counter(), 1e-6)
-        paths.append(whole_path(_part(model, train), lam_max=whole.lam_max, tol=tol, time_limit=left))
+        remaining = None if limit == math.inf else max(deadline - time.perf_counter(), 1e-6)
+        paths.append(whole_path(_part(model, train), lam_max=whole.lam_max, tol=tol, time_limit=remaining))
     inner = {corner.lam_high for path in paths for corner in path.corners[:-1]}
     ends = np.array([0.0, *sorted(lam for lam in inner if lam < whole.lam_max), whole.lam_max])
     middles = np.sqrt(np.maximum(ends[:-1], 0.5 * ends[1]) * ends[1:])
