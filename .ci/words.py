@@ -21,6 +21,8 @@ FOLDERS = ("models", "solvers", "relaxations", "instances", "reproduction", "src
 QUESTION = re.compile(r"(What|Whether|Whose|That|As|Where|Which|Who|How|When)\b")
 #: Files of the repository, as pages name them.
 FILE = re.compile(r"(models|solvers|relaxations|instances|src|benchmarks|tests|reproduction)/[\w/.-]+\.(py|js|csv|md)")
+#: Participles and pronouns that say nothing of what a variable or parameter holds.
+PRIVATE_LOCALS = frozenset({"found", "said", "told", "asked", "got", "meant", "given", "known", "kept"})
 #: Beginnings of public docstrings that name nothing.
 FRAGMENT = re.compile(r"(Of|With|Without|From|By|For|In|Its|It|Those|Such|Nothing|Also|Again)\b")
 
@@ -47,6 +49,20 @@ def identifiers(tree: ast.Module) -> Iterator[tuple[int, str]]:
             for line in node.body:
                 if isinstance(line, ast.AnnAssign) and isinstance(line.target, ast.Name):
                     yield line.lineno, line.target.id
+
+
+def locals_of(tree: ast.Module) -> set[tuple[int, str]]:
+    """Return the lines and the names of all parameters and of all variables that a function binds."""
+    functions = (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef))
+    names = set()
+    for node in (node for function in functions for node in ast.walk(function)):
+        if isinstance(node, ast.arg):
+            names.add((node.lineno, node.arg))
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            names.add((node.lineno, node.id))
+        elif isinstance(node, ast.ExceptHandler | ast.MatchAs | ast.MatchStar) and node.name:
+            names.add((node.lineno, node.name))
+    return names
 
 
 def questions(tree: ast.Module) -> Iterator[tuple[int, str]]:
@@ -88,6 +104,11 @@ def main() -> int:
             f"{name}: the path has a banned name, {part}" for part in Path(name).with_suffix("").parts if paths.fullmatch(part)
         ]
         faults += [f"{name}:{line}: the name {word} is banned" for line, word in identifiers(tree) if words.fullmatch(word)]
+        faults += [
+            f"{name}:{line}: the name {word} says nothing of what it holds"
+            for line, word in sorted(locals_of(tree))
+            if word in PRIVATE_LOCALS and not name.startswith("reproduction/")
+        ]
         faults += [f"{name}:{line}: the docstring names nothing at its beginning: {text}" for line, text in questions(tree)]
     faults += [fault for page in pages() for fault in page_faults(page, words)]
     print("\n".join(faults) or "names and docstrings: no fault")

@@ -131,15 +131,15 @@ def _resolve(name: str) -> tuple[Expected | DataSet, tuple[str, str] | None]:
     """Find the entry of a name, and the two classes if the name asks for a pair."""
     plain = name.strip().lower()
     match = re.fullmatch(r"(.+)-([^-]+)-([^-]+)", name.strip())
-    known: dict[str, Expected] = {entry.name: entry for entry in ENTRIES}
-    for find in (known.get, EXTENSIONS.get):
+    by_name: dict[str, Expected] = {entry.name: entry for entry in ENTRIES}
+    for find in (by_name.get, EXTENSIONS.get):
         entry: Expected | DataSet | None = find(plain)
         if entry is not None:
             return entry, None
         entry = find(match[1].lower()) if match else None
         if match and entry is not None:
             return entry, (match[2], match[3])
-    known_names = [*known, *EXTENSIONS.names]
+    known_names = [*by_name, *EXTENSIONS.names]
     close = near_names(plain, known_names, 4)
     hint = f"did you mean {' or '.join(close)}?" if close else f"known are {', '.join(sorted(known_names))}"
     message = f"no data set is called {name!r}; {hint} Files are read by read(path)"
@@ -203,12 +203,12 @@ def _checked(expected: Expected, part: Part, raw: Raw) -> Instance:
     try:
         instance = Instance.from_labels(raw.X, raw.labels, name, raw.source, raw.feature_names, expected.note)
     except DataError as error:
-        raise DataError(f"{expected.name} from {raw.source}: {error}") from None
+        raise DataError(f"{expected.name} from {raw.source}: {error}", name=expected.name) from None
     sizes = tuple(instance.sizes().values())
-    got = (*instance.X.shape, len(sizes))
-    if got != (rows, expected.p, expected.classes):
+    shape = (*instance.X.shape, len(sizes))
+    if shape != (rows, expected.p, expected.classes):
         raise DataError(
-            f"{name} from {raw.source} is refused: it has {got[0]} rows, {got[1]} features, {got[2]} classes where the "
+            f"{name} from {raw.source} is refused: it has {shape[0]} rows, {shape[1]} features, {shape[2]} classes where the "
             f"published data have {rows}, {expected.p}, {expected.classes}",
             name=name,
         )

@@ -66,9 +66,9 @@ class Expected:
     trained: bool = False
     note: str = ""
 
-    def part(self, asked: Part | None) -> Part:
-        """Return the part that is loaded where ``asked`` is asked for."""
-        return asked or ("train" if self.trained else "all")
+    def part(self, choice: Part | None) -> Part:
+        """Return ``choice``; without one the part that is loaded by default."""
+        return choice or ("train" if self.trained else "all")
 
     def rows(self, part: Part) -> int:
         """Return the rows that a part must have."""
@@ -191,10 +191,10 @@ class DataSet:
     note: str = ""
 
     def __post_init__(self) -> None:
-        for field, least in (("n", 2), ("p", 1), ("classes", 2)):
+        for field, minimum in (("n", 2), ("p", 1), ("classes", 2)):
             value = getattr(self, field)
-            if isinstance(value, bool) or not isinstance(value, int) or value < least:
-                raise InputError(f"{field} must be an integer ≥ {least}; it is {value!r}", name=field)
+            if isinstance(value, bool) or not isinstance(value, int) or value < minimum:
+                raise InputError(f"{field} must be an integer ≥ {minimum}; it is {value!r}", name=field)
         if not callable(self.read):
             raise InputError(f"read must be a function that returns an Instance; it is a {type(self.read).__name__}", name="read")
 
@@ -209,11 +209,11 @@ class DataSet:
         instance = self.read()
         if not isinstance(instance, Instance):
             raise DataError(f"{self.name}: its read() must return an Instance; it returns a {type(instance).__name__}")
-        got = (*instance.X.shape, len(instance.classes))
-        if got != (self.n, self.p, self.classes):
+        shape = (*instance.X.shape, len(instance.classes))
+        if shape != (self.n, self.p, self.classes):
             raise DataError(
-                f"{self.name} is refused: it has {got[0]} rows, {got[1]} features, {got[2]} classes where {self.n}, {self.p}, "
-                f"{self.classes} are promised",
+                f"{self.name} is refused: it has {shape[0]} rows, {shape[1]} features, {shape[2]} classes where {self.n}, "
+                f"{self.p}, {self.classes} are promised",
                 name=self.name,
             )
         return replace(instance, name=self.name)

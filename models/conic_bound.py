@@ -253,15 +253,15 @@ def proved_sum(
 
     ``doubt`` bounds the error of each entry of Σ v_i a_i that the rows came with.
     """
-    least = 0.0 if factor is None else _least(rows, gamma)
-    if factor is None or not (least > 0.0 and np.isfinite(penalty).all() and np.isfinite(size).all()):
+    eigenvalue = 0.0 if factor is None else _least(rows, gamma)
+    if factor is None or not (eigenvalue > 0.0 and np.isfinite(penalty).all() and np.isfinite(size).all()):
         return -np.inf, 0.0
     doubt = np.zeros(rows.shape[1]) if doubt is None else doubt
     terms = _Terms(rows, np.abs(rows), gamma, v, penalty, size, constant, doubt)
     w = -0.5 * potrs(factor, rows.T @ (2.0 * gamma - v), lower=1)[0]
     best = (-np.inf, 0.0)
     for careful in (False, True):
-        best = max(best, terms.bound_at(w, least, careful))
+        best = max(best, terms.bound_at(w, eigenvalue, careful))
         if best[1] <= _ENOUGH * abs(best[0]):
             break
     return best
@@ -296,15 +296,15 @@ class _Terms:
             rho = 2.0 * w + rows.T @ pull
             doubt = absolute.T @ (2.0 * gamma * margin_error + gamma_n(n + 8) * np.abs(pull)) + 8.0 * UNIT * np.abs(w)
             doubt += 8.0 * UNIT * (absolute.T @ (2.0 * gamma * (np.abs(u) + 1.0) + np.abs(v)))
-        most = np.abs(rho) + doubt + self.doubt
-        residual = math.sqrt(float(most @ most)) * (1.0 + 1e-9)
+        largest = np.abs(rho) + doubt + self.doubt
+        residual = math.sqrt(float(largest @ largest)) * (1.0 + 1e-9)
         terms = u * (2.0 * gamma - v - gamma * u)
         value = dot(w, w) + total(np.concatenate([terms, v, -gamma, -self.penalty, [-self.constant]]))
-        lost = float(np.abs(pull) @ margin_error + gamma @ (margin_error * margin_error) + self.doubt @ np.abs(w))
+        slack_loss = float(np.abs(pull) @ margin_error + gamma @ (margin_error * margin_error) + self.doubt @ np.abs(w))
         sizes = float(np.abs(u) @ (2.0 * gamma + np.abs(v) + gamma * np.abs(u)) + self.size.sum() + abs(self.constant))
-        lost += 8.0 * UNIT * sizes
-        lost = (lost + residual * residual / (4.0 * least)) * (1.0 + 1e-9)
-        return value.lower - lost, value.error + lost
+        slack_loss += 8.0 * UNIT * sizes
+        slack_loss = (slack_loss + residual * residual / (4.0 * least)) * (1.0 + 1e-9)
+        return value.lower - slack_loss, value.error + slack_loss
 
 
 def _least(rows: FloatArray, gamma: FloatArray) -> float:
@@ -650,8 +650,8 @@ def certified_bound(
     if problem.kappa is not None and mu is None:
         mu = best_mu(problem, space, _repair(space.rows, gamma, 1e-8), start)
     cost, constant = cost_and_constant(problem, mu)
-    least = 0.0 if tilt is None else -np.inf  # D(0, 0) = 0
-    best = ConicBound(least, np.zeros(n), np.zeros(n), 0.0 if problem.kappa is not None else cost)
+    trivial_bound = 0.0 if tilt is None else -np.inf  # D(0, 0) = 0
+    best = ConicBound(trivial_bound, np.zeros(n), np.zeros(n), 0.0 if problem.kappa is not None else cost)
     previous: FloatArray | None = None
     for margin in MARGINS:
         trial = _repair(space.rows, gamma, margin)
@@ -691,9 +691,15 @@ def conic_multipliers(problem: ConicProblem, gamma: FloatArray, v: FloatArray, m
     tau = float(eta @ np.linalg.lstsq(S, eta, rcond=None)[0])
     excess = conjugate(gamma, v, cost)
     violated = np.column_stack([2.0 * gamma, cost + excess, -np.maximum(v, 0.0)])
-    kept = np.column_stack([2.0 * gamma, excess, np.minimum(v, 0.0)])
+    constant_terms = np.column_stack([2.0 * gamma, excess, np.minimum(v, 0.0)])
     lifted = np.block([[np.array([[tau]]), eta[None, :]], [eta[:, None], S]])
-    multipliers = {"lifted": svec(lifted), "hull": gamma, "split": v, "violated": violated.ravel(), "kept": kept.ravel()}
+    multipliers = {
+        "lifted": svec(lifted),
+        "hull": gamma,
+        "split": v,
+        "violated": violated.ravel(),
+        "kept": constant_terms.ravel(),
+    }
     if problem.kappa is not None:
         multipliers["budget"] = np.array([cost])
     return multipliers

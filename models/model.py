@@ -554,7 +554,7 @@ class BareForm(Model):
         )
 
 
-def as_model(given: object) -> Model:
+def as_model(problem: object) -> Model:
     """A model as it is, a form as a model.
 
     Raises
@@ -562,12 +562,12 @@ def as_model(given: object) -> Model:
     InputError
         Neither.
     """
-    if isinstance(given, Model):
-        return given
-    if isinstance(given, StandardForm):
-        return BareForm(given)
+    if isinstance(problem, Model):
+        return problem
+    if isinstance(problem, StandardForm):
+        return BareForm(problem)
     raise InputError(
-        f"expected a formulation such as ZeroOneSVM(X, y) or a StandardForm; got {type(given).__name__}", name="model"
+        f"expected a formulation such as ZeroOneSVM(X, y) or a StandardForm; got {type(problem).__name__}", name="model"
     )
 
 
@@ -628,11 +628,11 @@ def identity(value: Any) -> Any:
     if isinstance(value, enum.Enum):
         return [type(value).__qualname__, value.name]
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        stated: dict[str, Any] = {}
+        field_values: dict[str, Any] = {}
         for name, as_before in _stated(type(value)):
             item = getattr(value, name)
-            stated |= {name: item} if as_before is None else as_before(item)
-        return [type(value).__qualname__, {name: identity(item) for name, item in stated.items()}]
+            field_values |= {name: item} if as_before is None else as_before(item)
+        return [type(value).__qualname__, {name: identity(item) for name, item in field_values.items()}]
     if isinstance(value, Mapping):
         return {str(key): identity(item) for key, item in value.items()}
     if isinstance(value, tuple | list):

@@ -74,7 +74,7 @@ class Parameter:
         default = f"{self.default:g}" if isinstance(self.default, float) else str(self.default)
         return f"{self.summary}{few} (default {default})"
 
-    def read(self, given: Any) -> Any:
+    def read(self, raw: Any) -> Any:
         """The value of a word of the command line, or of a number.
 
         Raises
@@ -82,15 +82,15 @@ class Parameter:
         InputError
             It is not of the parameter's kind, or none of its choices.
         """
-        if given in self.words:
-            return given
+        if raw in self.words:
+            return raw
         try:
-            value = self.kind(given)
+            value = self.kind(raw)
             if value != value:  # NaN is no number, and a formulation that does not use it would never say so
                 raise ValueError
         except (TypeError, ValueError, OverflowError):
-            what = {float: "a number", int: "an integer", str: "a word"}[self.kind]
-            raise InputError(f"{self.option} needs {what}; it is {given!r}", name=self.option) from None
+            type_name = {float: "a number", int: "an integer", str: "a word"}[self.kind]
+            raise InputError(f"{self.option} needs {type_name}; it is {raw!r}", name=self.option) from None
         if self.choices and value not in self.choices:
             raise InputError(f"{self.option} must be one of {', '.join(self.choices)}; it is {value!r}", name=self.option)
         return value
@@ -181,7 +181,7 @@ class FormulationInfo:
         """Names of the arrays that it is stated on."""
         return self.arrays or self.data.arrays
 
-    def chosen(self, given: Mapping[str, object]) -> dict[str, Any]:
+    def chosen(self, arguments: Mapping[str, object]) -> dict[str, Any]:
         """Every parameter's value: the given ones read, the defaults of the others.
 
         Raises
@@ -189,14 +189,14 @@ class FormulationInfo:
         InputError
             A parameter that the formulation does not have, or a value that it cannot be.
         """
-        known = {p.name: p for p in self.parameters}
-        for name in given:
-            if name not in known:
+        by_name = {p.name: p for p in self.parameters}
+        for name in arguments:
+            if name not in by_name:
                 has = ", ".join(p.option for p in self.parameters) or "no parameters"
                 raise InputError(f"{self.name} has no --{name.replace('_', '-')}; it has {has}", name=name)
-        return {name: p.read(given[name]) if given.get(name) is not None else p.default for name, p in known.items()}
+        return {name: p.read(arguments[name]) if arguments.get(name) is not None else p.default for name, p in by_name.items()}
 
-    def state(self, arrays: Arrays, given: Mapping[str, object] | None = None) -> Model:
+    def state(self, arrays: Arrays, arguments: Mapping[str, object] | None = None) -> Model:
         """The model on these arrays with these parameters.
 
         Raises
@@ -209,7 +209,7 @@ class FormulationInfo:
             raise InputError(
                 f"{self.name} is stated on {', '.join(self.needs)}; there is no {', '.join(missing)}", name=missing[0]
             )
-        chosen = self.chosen({} if given is None else given)
+        chosen = self.chosen({} if arguments is None else arguments)
         needed = {name: arrays[name] for name in self.needs}
         return self.model(*needed.values(), **chosen) if self.build is None else self.build(needed, chosen)
 
@@ -224,9 +224,9 @@ class FormulationInfo:
         X = np.column_stack([np.ones(12), 1.2 * centres + rng.normal(scale=0.7, size=(12, 2))])
         return {"X": X, "y": y}
 
-    def example(self, rng: np.random.Generator, given: Mapping[str, object] | None = None) -> Model:
+    def example(self, rng: np.random.Generator, arguments: Mapping[str, object] | None = None) -> Model:
         """A small instance, on `example_arrays`."""
-        return self.state(self.example_arrays(rng), given)
+        return self.state(self.example_arrays(rng), arguments)
 
 
 def kernel_parameters(default: str | None = "rbf") -> tuple[Parameter, ...]:

@@ -86,14 +86,14 @@ def total(terms: FloatArray) -> Rounded:
     if partial.size <= _FEW and float(np.abs(partial).max(initial=0.0)) < _LARGE:
         value = math.fsum(partial.tolist())
         return Rounded(value, UNIT * abs(value))
-    lost, size = np.zeros(partial.size), 0
+    errors_so_far, size = np.zeros(partial.size), 0
     while partial.size > 1:
         half = partial.size // 2
         sums, errors = two_sum(partial[:half], partial[half : 2 * half])
-        lost[size : size + half] = errors
+        errors_so_far[size : size + half] = errors
         size += half
         partial = np.concatenate([sums, partial[2 * half :]])
-    return _with_corrections(float(partial[0]), lost[:size])
+    return _with_corrections(float(partial[0]), errors_so_far[:size])
 
 
 def total_of_positive(terms: FloatArray) -> Rounded:
@@ -118,18 +118,18 @@ def dot(a: FloatArray, b: FloatArray, error: FloatArray | float = 0.0) -> Rounde
     if a.size > _FEW:  # a few support vectors of many points: zeros add nothing, and nothing to the error
         fewer = a if not exact or np.count_nonzero(a) <= np.count_nonzero(b) else b
         if 4 * np.count_nonzero(fewer) < a.size:
-            held = np.flatnonzero(fewer)
-            a, b, error = a[held], b[held], error[held]
-    given = 0.0 if exact else float(np.abs(a) @ error)
-    given *= 1.0 + gamma(a.size)
+            nonzero = np.flatnonzero(fewer)
+            a, b, error = a[nonzero], b[nonzero], error[nonzero]
+    input_error = 0.0 if exact else float(np.abs(a) @ error)
+    input_error *= 1.0 + gamma(a.size)
     largest = max(float(np.abs(a).max(initial=0.0)), float(np.abs(b).max(initial=0.0)))
     if not largest < _LARGE:
-        return Rounded(float(a @ b), gamma(a.size) * float(np.abs(a) @ np.abs(b)) + given)
+        return Rounded(float(a @ b), gamma(a.size) * float(np.abs(a) @ np.abs(b)) + input_error)
     products, errors = two_product(a, b)
     leading = total(products)
     rest = float(errors.sum())
     value = leading.value + rest
-    bound = leading.error + UNIT * abs(value) + gamma(a.size) * float(np.abs(errors).sum()) + given
+    bound = leading.error + UNIT * abs(value) + gamma(a.size) * float(np.abs(errors).sum()) + input_error
     return Rounded(value, bound * (1.0 + 8.0 * UNIT))
 
 
@@ -143,12 +143,12 @@ def transposed_product(A: FloatArray, x: FloatArray) -> tuple[FloatArray, FloatA
     width = max(1, _AT_ONCE // x.size)
     for start in range(0, a.shape[1], width):
         part = slice(start, start + width)
-        sums, lost = two_product(a[:, part], x[:, None])
-        small, size = lost.sum(axis=0), np.abs(lost).sum(axis=0)
+        sums, errors = two_product(a[:, part], x[:, None])
+        small, size = errors.sum(axis=0), np.abs(errors).sum(axis=0)
         while sums.shape[0] > 1:
             half = sums.shape[0] // 2
-            pairs, lost = two_sum(sums[:half], sums[half : 2 * half])
-            small, size = small + lost.sum(axis=0), size + np.abs(lost).sum(axis=0)
+            pairs, errors = two_sum(sums[:half], sums[half : 2 * half])
+            small, size = small + errors.sum(axis=0), size + np.abs(errors).sum(axis=0)
             sums = np.concatenate([pairs, sums[2 * half :]])
         value[part] = sums[0] + small
         error[part] = (UNIT * np.abs(value[part]) + gamma(2 * x.size + 64) * size) * (1.0 + 8.0 * UNIT)
@@ -177,9 +177,9 @@ _ODD = tuple(1.0 / (2 * i + 1) for i in range(17, -1, -1))
 def exponential(x: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return e^x and the bound of its error; below -700 the value is 0, above 709 both are infinite."""
     x = np.asarray(x, dtype=np.float64)
-    held = np.clip(x, _LEAST, _MOST)
-    k = np.rint(held * (1.0 / math.log(2.0)))
-    r = (held - k * _HI) - k * _LO
+    clipped = np.clip(x, _LEAST, _MOST)
+    k = np.rint(clipped * (1.0 / math.log(2.0)))
+    r = (clipped - k * _HI) - k * _LO
     value = np.ldexp(_horner(_TAYLOR, r), k.astype(np.int64))
     low, high = x < _LEAST, x > _MOST
     error = np.where(low, 1e-304, np.where(high, np.inf, _EXPONENTIAL * value))

@@ -50,8 +50,8 @@ class LinearLoss(enum.IntEnum):
         terms, errors = self._logistic_terms(margins, error) if self is LinearLoss.LOGISTIC else self._hinge_terms(margins, error)
         terms, errors = costs * terms, costs * errors
         total = total_of_positive(terms)
-        lost = float((errors + 4.0 * UNIT * terms).sum()) * (1.0 + gamma(terms.size))
-        return Rounded(total.value, (total.error + lost) * (1.0 + 4.0 * UNIT))
+        rounding = float((errors + 4.0 * UNIT * terms).sum()) * (1.0 + gamma(terms.size))
+        return Rounded(total.value, (total.error + rounding) * (1.0 + 4.0 * UNIT))
 
     @staticmethod
     def _logistic_terms(margins: FloatArray, error: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -75,8 +75,8 @@ class LinearLoss(enum.IntEnum):
             return Rounded(rounded.value, (rounded.error + float(errors.sum()) * (1.0 + gamma(terms.size))) * (1.0 + 4.0 * UNIT))
         terms = alpha * (alpha / (4.0 * costs))
         rounded = total_of_positive(terms)
-        lost = 4.0 * UNIT * float(terms.sum()) * (1.0 + gamma(terms.size))
-        return total_of_positive(alpha) - Rounded(rounded.value, rounded.error + lost)
+        rounding = 4.0 * UNIT * float(terms.sum()) * (1.0 + gamma(terms.size))
+        return total_of_positive(alpha) - Rounded(rounded.value, rounded.error + rounding)
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,8 +166,10 @@ class LinearProblem:
         The slacks are those that w needs, so nothing is violated.
         """
         w = np.asarray(values["w"], dtype=np.float64)
-        known = multipliers is not None and "margin" in multipliers
-        alpha, distance = self._repaired(np.asarray(multipliers["margin"])) if multipliers is not None and known else (None, None)
+        has_multipliers = multipliers is not None and "margin" in multipliers
+        alpha, distance = (
+            self._repaired(np.asarray(multipliers["margin"])) if multipliers is not None and has_multipliers else (None, None)
+        )
         length, height, blocks = float(np.sqrt(dot(w, w).upper)) * (1.0 + 4.0 * UNIT), 0, 0
         primal, dual, weighed, moved = dot(w[self.penalised], w[self.penalised]).times(self.mu), Rounded(0.0), 0.0, 0.0
         pulled = np.zeros(w.size)
@@ -194,7 +196,7 @@ class LinearProblem:
         norm = dot(pulled[self.penalised], pulled[self.penalised])
         size = float(np.sqrt(norm.upper)) * (1.0 + 4.0 * UNIT)
         value = dual - norm.times(0.25 / self.mu).times(1.0 + 4.0 * UNIT)
-        lost = (2.0 * size * off + off * off) * (0.25 / self.mu) * (1.0 + 1e-12)
+        rounding = (2.0 * size * off + off * off) * (0.25 / self.mu) * (1.0 + 1e-12)
         residual = np.where(np.arange(w.size) < int(self.free), 0.0, 2.0 * self.mu * w) - pulled
         stationarity = float(np.linalg.norm(residual) / (1.0 + 2.0 * self.mu * length))
         return Appraisal(
@@ -202,11 +204,11 @@ class LinearProblem:
             primal_residual=0.0,
             violations={"margin": 0.0},
             stationarity=stationarity,
-            bound=value.lower - lost,
+            bound=value.lower - rounding,
             argument=f"dual value at the multipliers, clipped to where it is finite{', balanced' if self.free else ''}; sums by "
             "blocks of rows",
             error=worst,
-            bound_error=value.error + lost,
+            bound_error=value.error + rounding,
         )
 
 
@@ -467,14 +469,14 @@ class EqualRates:
             np.bincount(self.groups, weights=mask, minlength=self.sizes.size).astype(int) for mask in (positive, possible)
         )
         groups = list(zip(low.tolist(), high.tolist(), self.sizes.tolist(), strict=True))
-        least, best = math.inf, low.tolist()
+        best_spread, best = math.inf, low.tolist()
         for first, last, size in groups:
             for count in range(first, last + 1):
                 counts = [max(a, -(-count * total // size)) for a, _, total in groups]
                 spread = max(c / total for c, (_, _, total) in zip(counts, groups, strict=True)) - count / size
-                if spread < least and all(c <= b for c, (_, b, _) in zip(counts, groups, strict=True)):
-                    least, best = spread, counts
-        return least, best
+                if spread < best_spread and all(c <= b for c, (_, b, _) in zip(counts, groups, strict=True)):
+                    best_spread, best = spread, counts
+        return best_spread, best
 
     def signs(self, scores: FloatArray, near: FloatArray) -> BoolArray:
         """Return which scores count as positive, those within ``near`` of 0 on the side that brings the shares together."""

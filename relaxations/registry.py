@@ -88,7 +88,7 @@ def get_relaxation(name: str) -> Relaxation:
     return table[name]
 
 
-def reduction_of(given: Reduction[Any] | str) -> Reduction[Any]:
+def reduction_of(relaxation: Reduction[Any] | str) -> Reduction[Any]:
     """A reduction as it is, or the one of a relaxation's name.
 
     Raises
@@ -96,11 +96,13 @@ def reduction_of(given: Reduction[Any] | str) -> Reduction[Any]:
     InputError
         Neither of the two, or there is no relaxation of that name.
     """
-    if isinstance(given, str):
-        return get_relaxation(given).reduction
-    if not isinstance(given, Reduction):
-        raise InputError(f"a relaxation is an object, rx.Conic() say, or its name; got {type(given).__name__}", name="relaxation")
-    return given
+    if isinstance(relaxation, str):
+        return get_relaxation(relaxation).reduction
+    if not isinstance(relaxation, Reduction):
+        raise InputError(
+            f"a relaxation is an object, rx.Conic() say, or its name; got {type(relaxation).__name__}", name="relaxation"
+        )
+    return relaxation
 
 
 def default_relaxations() -> tuple[Reduction[Any], ...]:

@@ -64,7 +64,8 @@ def asked(names: Sequence[str]) -> tuple[list[PaperTable], list[PaperFigure]]:
             known = [*PAPERS, *tables(), *figures()]
             close = near_names(name, known, 4)
             hint = f"did you mean {' or '.join(close)}?" if close else f"papers are {', '.join(PAPERS)}."
-            raise InputError(f"no paper, table or figure is called {name!r}; {hint} marginopt reproduce lists them")
+            message = f"no paper, table or figure is called {name!r}; {hint} marginopt reproduce lists them"
+            raise InputError(message, name=name, allowed=known)
     wanted = set(long)
 
     def chosen(one: PaperTable | PaperFigure) -> bool:

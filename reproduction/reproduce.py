@@ -202,7 +202,9 @@ def _runs(
     known = dict.fromkeys(entry.labels[0] for table in tables for entry in table.entries(effort))
     for row in rows:
         if row not in known:
-            raise InputError(f"no table asked for has a row {row!r}; its rows are {', '.join(known) or 'none'}")
+            raise InputError(
+                f"no table asked for has a row {row!r}; its rows are {', '.join(known) or 'none'}", name=row, allowed=known
+            )
     now = dict.fromkeys(run for table in tables for run in table.runs(effort, rows))
     return list(now), [run for run in (*every, *read) if run not in now]
 

@@ -289,17 +289,17 @@ def _level(answer: Answer, certificate: Certificate | None, tol: float) -> float
     return bound - 2.0 * tol * max(abs(bound), abs(objective)) - certificate.error - _ROUNDED * certificate.scale
 
 
-def _remark(answer: Answer, certificate: Certificate | None, found: Certificate) -> str:
+def _remark(answer: Answer, certificate: Certificate | None, better: Certificate) -> str:
     """The two statements that exclude each other, with both numbers."""
     if answer.status is Status.INFEASIBLE or certificate is None:
         return (
-            f"the solver says infeasible, and a point of objective {found.objective:.10g} (minimised) satisfies all constraints"
+            f"the solver says infeasible, and a point of objective {better.objective:.10g} (minimised) satisfies all constraints"
         )
     if answer.status is Status.OPTIMAL:
         claim = f"the solver says that {certificate.objective:.10g} is optimal"
     else:
         claim = f"the solver's bound is {answer.bound:.10g}"
-    return f"{claim}, and a feasible point, which is returned, costs {found.objective:.10g} (both minimised)"
+    return f"{claim}, and a feasible point, which is returned, costs {better.objective:.10g} (both minimised)"
 
 
 def _points(model: Model, form: StandardForm, answer: Answer, seconds: float | None, level: float) -> Iterator[FloatArray]:

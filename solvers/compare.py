@@ -144,9 +144,9 @@ class Comparison(Displayed, Tabular):
         DataError
             No such file, no stored comparison, or one of another model.
         """
-        said, results = load_results(path, "comparison", lambda said, k: model)
-        rows = zip(said["rows"], results, strict=True)
-        return cls(said["model"], tuple(ComparisonRow(row["solver"], result, row["reason"]) for row, result in rows))
+        header, results = load_results(path, "comparison", lambda header, k: model)
+        rows = zip(header["rows"], results, strict=True)
+        return cls(header["model"], tuple(ComparisonRow(row["solver"], result, row["reason"]) for row, result in rows))
 
     def plot_convergence(self, ax: Any = None) -> Any:
         """Relative gap over time from every trace that has one, on matplotlib axes that are made if not given."""
@@ -301,13 +301,13 @@ def compare(
         others = near_misses(option, COMMON) or "; pair it with its solver: (name, {option: value})"
         raise InputError(f"compare gives the same options to every solver, and not every one has {option!r}{others}", name=option)
     several = isinstance(model, Sequence | Mapping)
-    stated = _named_models(model) if isinstance(model, Sequence | Mapping) else {"": as_model(model)}
+    models = _named_models(model) if isinstance(model, Sequence | Mapping) else {"": as_model(model)}
     with choose_executor(jobs, cluster) as team:
-        rows = team.all(_row, [(one, item, chosen) for one in stated.values() for item in specs])
+        rows = team.all(_row, [(one, item, chosen) for one in models.values() for item in specs])
     count = len(specs)
     tables = {
         name: Comparison(name or one.name, tuple(rows[k * count : (k + 1) * count]))
-        for k, (name, one) in enumerate(stated.items())
+        for k, (name, one) in enumerate(models.items())
     }
     return Comparisons(tables) if several else tables[""]
 
@@ -318,11 +318,11 @@ def _named_models(models: Sequence[Model | StandardForm] | Mapping[str, Model | 
         raise InputError("compare needs a model, one at least")
     if isinstance(models, Mapping):
         return {str(name): as_model(model) for name, model in models.items()}
-    stated = [as_model(model) for model in models]
-    names = [model.name for model in stated]
+    problems = [as_model(model) for model in models]
+    names = [model.name for model in problems]
     return {
         name if names.count(name) == 1 else f"{name} {k}": model
-        for k, (name, model) in enumerate(zip(names, stated, strict=True), 1)
+        for k, (name, model) in enumerate(zip(names, problems, strict=True), 1)
     }
 
 

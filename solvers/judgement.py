@@ -111,117 +111,126 @@ def form_that_fits(model: Model) -> StandardForm | None:
         return None
 
 
-def validate(given: Judgement) -> Judgement:
+def validate(judgement: Judgement) -> Judgement:
     """Leave out arrays that do not fit the form or hold no numbers, and a proof that only the solver's word supports.
 
     Only our own exact solvers have an argument for a bound of their own, so ``proved`` of any other is dropped. So is the bound
     that a solver claims of a problem that is known not to be convex, unless its record says that it reads such problems.
     """
-    answer, info = validate_answer(given.answer, given.form), given.solver.info
+    answer, info = validate_answer(judgement.answer, judgement.form), judgement.solver.info
     if answer.proved and info.package:
         answer = replace(answer, proved=False)
     searches = answer.proved or answer.bound is None or info.reads >= NONCONVEX
-    if not searches and given.form is not None and given.form.features & NONCONVEX:
+    if not searches and judgement.form is not None and judgement.form.features & NONCONVEX:
         answer = replace(answer, bound=None)
-    return replace(given, answer=answer)
+    return replace(judgement, answer=answer)
 
 
-def complete(given: Judgement) -> Judgement:
+def complete(judgement: Judgement) -> Judgement:
     """Take the answer's point, with the blocks that the model computes from the others; no point where numbers are missing."""
-    values = given.answer.values
+    values = judgement.answer.values
     if values is None or not all(np.isfinite(np.asarray(value)).all() for value in values.values()):
-        return given
-    if given.form is None:
-        return replace(given, values=values)
+        return judgement
+    if judgement.form is None:
+        return replace(judgement, values=values)
     try:
-        values = given.model.complete(values)
-        given.form.join(values)
+        values = judgement.model.complete(values)
+        judgement.form.join(values)
     except (InputError, KeyError):  # blocks are missing that the model cannot complete
-        return given
-    return replace(given, values=values, polished=given.answer.polished)
+        return judgement
+    return replace(judgement, values=values, polished=judgement.answer.polished)
 
 
-def polish_integers(given: Judgement) -> Judgement:
+def polish_integers(judgement: Judgement) -> Judgement:
     """Round the integers of a mixed-integer point and solve for the rest again, so that incumbents of all solvers compare.
 
     The new point is feasible and not worse by recomputed figures; a point whose integers are far from whole numbers stays.
     """
-    form = given.form
-    if given.values is None or form is None or not form.integer.any():
-        return given
-    integers = form.join(given.values)[form.integer]
+    form = judgement.form
+    if judgement.values is None or form is None or not form.integer.any():
+        return judgement
+    integers = form.join(judgement.values)[form.integer]
     if np.abs(integers - np.round(integers)).max() > _INTEGRALITY:
-        return given
-    better = polished(form, given.values, given.model, given.seconds)
-    return replace(given, values=better.values, polished=better.note or given.polished)
+        return judgement
+    better = polished(form, judgement.values, judgement.model, judgement.seconds)
+    return replace(judgement, values=better.values, polished=better.note or judgement.polished)
 
 
-def certify_point(given: Judgement) -> Judgement:
+def certify_point(judgement: Judgement) -> Judgement:
     """Recompute the certificate of the point and the answer's multipliers from the data."""
-    return given if given.values is None else replace(given, certificate=given.certifier(given.answer, given.values))
+    return (
+        judgement
+        if judgement.values is None
+        else replace(judgement, certificate=judgement.certifier(judgement.answer, judgement.values))
+    )
 
 
-def move_to_zero_objective(given: Judgement) -> Judgement:
+def move_to_zero_objective(judgement: Judgement) -> Judgement:
     """Take the model's point of objective zero, if it is proved that no point costs less and the solver stopped beside it.
 
     A certificate that meets the tolerance is left as it is, and so is a bound above zero, which excludes such an optimum.
     """
-    answer, certificate = given.answer, given.certificate
+    answer, certificate = judgement.answer, judgement.certificate
     claimed = answer.status.stopped or answer.status in (Status.OPTIMAL, Status.STALLED)
-    if certificate is None or not claimed or certificate.bound > 0.0 or certificate.gap_within(given.tol):
-        return given
-    values = given.model.zero_objective_point()
-    best = None if values is None else certify_zero_objective(given.certifier, answer, values)
-    return given if best is None else replace(given, values=values, certificate=best, polished=MOVED_TO_ZERO)
+    if certificate is None or not claimed or certificate.bound > 0.0 or certificate.gap_within(judgement.tol):
+        return judgement
+    values = judgement.model.zero_objective_point()
+    best = None if values is None else certify_zero_objective(judgement.certifier, answer, values)
+    return judgement if best is None else replace(judgement, values=values, certificate=best, polished=MOVED_TO_ZERO)
 
 
-def supply_multipliers(given: Judgement) -> Judgement:
+def supply_multipliers(judgement: Judgement) -> Judgement:
     """Replace multipliers that bound nothing, or are missing, by ones computed from the data where those yield a bound.
 
     A bound holds for any multipliers, whoever found them.
     """
-    if given.form is None or given.values is None or given.certificate is None or not given.certificate.wants_multipliers:
-        return given
+    if (
+        judgement.form is None
+        or judgement.values is None
+        or judgement.certificate is None
+        or not judgement.certificate.wants_multipliers
+    ):
+        return judgement
     answer, certificate = with_multipliers(
-        given.certifier, given.answer, given.values, given.certificate, given.tol, given.seconds
+        judgement.certifier, judgement.answer, judgement.values, judgement.certificate, judgement.tol, judgement.seconds
     )
-    return replace(given, answer=answer, certificate=certificate)
+    return replace(judgement, answer=answer, certificate=certificate)
 
 
-def refine(given: Judgement) -> Judgement:
+def refine(judgement: Judgement) -> Judgement:
     """Refine point and multipliers of a claimed optimum by Newton's method, if the certificate then proves what it did not.
 
     The certificate of the refined pair decides, and the point may not move away from the one that the solver gave.
     """
-    answer, certificate = given.answer, given.certificate
-    if given.form is None or given.values is None or certificate is None:
-        return given
-    if answer.status is not Status.OPTIMAL or answer.multipliers is None or proves_optimum(answer, certificate, given.tol):
-        return given
-    refined = refine_by_newton(given.certifier, (answer, given.values, certificate), given.tol, given.seconds)
+    answer, certificate = judgement.answer, judgement.certificate
+    if judgement.form is None or judgement.values is None or certificate is None:
+        return judgement
+    if answer.status is not Status.OPTIMAL or answer.multipliers is None or proves_optimum(answer, certificate, judgement.tol):
+        return judgement
+    refined = refine_by_newton(judgement.certifier, (answer, judgement.values, certificate), judgement.tol, judgement.seconds)
     if refined is None:
-        return given
+        return judgement
     answer, values, certificate = refined
-    return replace(given, answer=answer, values=values, certificate=certificate, polished=REFINED)
+    return replace(judgement, answer=answer, values=values, certificate=certificate, polished=REFINED)
 
 
-def mark_inner(given: Judgement) -> Judgement:
+def mark_inner(judgement: Judgement) -> Judgement:
     """Mark the certificate where the solver moved a parameter: a bound at the parameter is none of the problem that was asked."""
-    answer, certificate = given.answer, given.certificate
+    answer, certificate = judgement.answer, judgement.certificate
     if certificate is None or answer.model is None or answer.same_problem:
-        return given
-    return replace(given, certificate=replace(certificate, inner=True))
+        return judgement
+    return replace(judgement, certificate=replace(certificate, inner=True))
 
 
-def examine_ray(given: Judgement) -> Judgement:
+def examine_ray(judgement: Judgement) -> Judgement:
     """Examine the ray of a claim of infeasibility or unboundedness, and supply one that proves it or what contradicts it."""
-    if given.form is None:
-        return given
-    ray = _ray(given.form, given.answer, given.claim)
-    if given.answer.status not in (Status.INFEASIBLE, Status.UNBOUNDED):
-        return replace(given, ray=ray)
-    completed = complete_claim(given.form, given.answer, ray)
-    return replace(given, answer=completed.answer, ray=completed.ray, against=completed.against)
+    if judgement.form is None:
+        return judgement
+    ray = _ray(judgement.form, judgement.answer, judgement.claim)
+    if judgement.answer.status not in (Status.INFEASIBLE, Status.UNBOUNDED):
+        return replace(judgement, ray=ray)
+    completed = complete_claim(judgement.form, judgement.answer, ray)
+    return replace(judgement, answer=completed.answer, ray=completed.ray, against=completed.against)
 
 
 def _ray(form: StandardForm, answer: Answer, claim: Answer) -> Ray:
@@ -237,19 +246,21 @@ def _ray(form: StandardForm, answer: Answer, claim: Answer) -> Ray:
     return Ray.of(form, answer.status, ray)
 
 
-def decide(given: Judgement) -> Judgement:
+def decide(judgement: Judgement) -> Judgement:
     """Decide on the status: the claim as far as certificate and ray support it (`solvers.certification.verdict`)."""
-    found = verdict(given.answer, given.certificate, given.tol)
-    status, ray = found.status, given.ray
+    verdict_of_claim = verdict(judgement.answer, judgement.certificate, judgement.tol)
+    status, ray = verdict_of_claim.status, judgement.ray
     if status not in (Status.INFEASIBLE, Status.UNBOUNDED):
-        return replace(given, verdict=found)
-    remarks = [*found.remarks, given.against or ray.words(status)]
-    if status is Status.UNBOUNDED and ray.proved and given.answer.ray is not None:
-        remarks.append(ray.moves(given.answer.ray))
-    return replace(given, verdict=Verdict(Status.INACCURATE if given.against or ray.contradicts else status, tuple(remarks)))
+        return replace(judgement, verdict=verdict_of_claim)
+    remarks = [*verdict_of_claim.remarks, judgement.against or ray.words(status)]
+    if status is Status.UNBOUNDED and ray.proved and judgement.answer.ray is not None:
+        remarks.append(ray.moves(judgement.answer.ray))
+    return replace(
+        judgement, verdict=Verdict(Status.INACCURATE if judgement.against or ray.contradicts else status, tuple(remarks))
+    )
 
 
-def check_cutoff(given: Judgement) -> Judgement:
+def check_cutoff(judgement: Judgement) -> Judgement:
     """Lower the status where the form's constants hold up to an objective only, and the optimum may lie beyond it.
 
     Warns
@@ -257,62 +268,69 @@ def check_cutoff(given: Judgement) -> Judgement:
     MarginoptWarning
         The constants were given by the user.
     """
-    if not given.solver.reads_form:
-        return given
-    beyond = exceeds_cutoff(given.verdict.status, given.certificate, given.model, given.tol)
-    if beyond and not given.model.changes:
+    if not judgement.solver.reads_form:
+        return judgement
+    beyond = exceeds_cutoff(judgement.verdict.status, judgement.certificate, judgement.model, judgement.tol)
+    if beyond and not judgement.model.changes:
         warnings.warn(beyond, MarginoptWarning, stacklevel=_CALLER)
-    return given.said(Status.INACCURATE, beyond) if beyond else given
+    return judgement.said(Status.INACCURATE, beyond) if beyond else judgement
 
 
-def search_counterexample(given: Judgement) -> Judgement:
+def search_counterexample(judgement: Judgement) -> Judgement:
     """Look for a feasible point that the claim excludes; such a point replaces the solver's, and the claim is not supported.
 
     Own multipliers with a bound say how far the solver's point is from the optimum, and a proved ray leaves no point: then the
     search is left out. The larger of both bounds is kept, since a bound does not depend on the point.
     """
-    form, certificate = given.form, given.certificate
-    bounded = given.claim.multipliers is not None and certificate is not None and np.isfinite(certificate.bound)
-    if form is None or given.ray.proved or bounded or (given.answer.model is not None and not given.answer.same_problem):
-        return given
-    refutation = refuted(given.model, form, given.answer, certificate, given.tol, given.seconds)
+    form, certificate = judgement.form, judgement.certificate
+    bounded = judgement.claim.multipliers is not None and certificate is not None and np.isfinite(certificate.bound)
+    if (
+        form is None
+        or judgement.ray.proved
+        or bounded
+        or (judgement.answer.model is not None and not judgement.answer.same_problem)
+    ):
+        return judgement
+    refutation = refuted(judgement.model, form, judgement.answer, certificate, judgement.tol, judgement.seconds)
     if refutation is None:
-        return given
+        return judgement
     best = refutation.certificate if certificate is None else refutation.certificate.with_better_bound(certificate)
-    if given.claim.multipliers is None:
-        return replace(given, values=refutation.values, certificate=best).said(Status.INACCURATE, refutation.remark)
+    if judgement.claim.multipliers is None:
+        return replace(judgement, values=refutation.values, certificate=best).said(Status.INACCURATE, refutation.remark)
     # the solver's own multipliers may prove the better point optimal
-    answer, best = with_multipliers(given.certifier, given.answer, refutation.values, best, given.tol, given.seconds)
-    proved = answer.status is Status.OPTIMAL and proves_optimum(replace(answer, bound=None), best, given.tol)
+    answer, best = with_multipliers(
+        judgement.certifier, judgement.answer, refutation.values, best, judgement.tol, judgement.seconds
+    )
+    proved = answer.status is Status.OPTIMAL and proves_optimum(replace(answer, bound=None), best, judgement.tol)
     status = Status.OPTIMAL if proved else Status.INACCURATE
-    return replace(given, answer=answer, values=refutation.values, certificate=best).said(status, refutation.remark)
+    return replace(judgement, answer=answer, values=refutation.values, certificate=best).said(status, refutation.remark)
 
 
-def examine_optimum(given: Judgement) -> Judgement:
+def examine_optimum(judgement: Judgement) -> Judgement:
     """Lower the status of an optimum that rests on the solver's word where its tolerances leave the optimum open.
 
     Beyond that the cost of w is counted from the data without a tolerance; a point that costs more than is stated is no optimum.
     """
-    status, values = given.verdict.status, given.values
+    status, values = judgement.verdict.status, judgement.values
     if values is None or status not in (Status.OPTIMAL, Status.INACCURATE):
-        return given
+        return judgement
     if status is Status.INACCURATE:
-        points = [point for point in (values, given.answer.values) if point]
-        missed = [counted.miss for point in points if (counted := given.model.counted_cost(point)) is not None]
-        return given.said(status, _MISSED.format(max(missed))) if any(missed) else given
-    objection = _unsupported_optimum(given, values) or _cost_objection(given, values)
-    return given.said(Status.INACCURATE, objection) if objection else given
+        points = [point for point in (values, judgement.answer.values) if point]
+        missed = [counted.miss for point in points if (counted := judgement.model.counted_cost(point)) is not None]
+        return judgement.said(status, _MISSED.format(max(missed))) if any(missed) else judgement
+    objection = _unsupported_optimum(judgement, values) or _cost_objection(judgement, values)
+    return judgement.said(Status.INACCURATE, objection) if objection else judgement
 
 
-def _unsupported_optimum(given: Judgement, values: Mapping[str, FloatArray]) -> str:
+def _unsupported_optimum(judgement: Judgement, values: Mapping[str, FloatArray]) -> str:
     """Return why nothing follows where an optimum rests on the solver's bound alone; empty where something does."""
-    form, certificate, info = given.form, given.certificate, given.solver.info
-    if form is None or not given.solver.reads_form or certificate is None or np.isfinite(certificate.bound):
+    form, certificate, info = judgement.form, judgement.certificate, judgement.solver.info
+    if form is None or not judgement.solver.reads_form or certificate is None or np.isfinite(certificate.bound):
         return ""
     native, ours = info.integrality
-    tolerance = float(given.options.native.get(native, ours))
+    tolerance = float(judgement.options.native.get(native, ours))
     if certificate.integrality is None:
-        return unresolved(given.answer, certificate, tolerance, given.tol)
+        return unresolved(judgement.answer, certificate, tolerance, judgement.tol)
     return (
         (unbounded_integer_ray(form) if form.quadratic is None else "")
         or big_m_exceeds_tolerance(form, form.join(values), tolerance)
@@ -320,27 +338,33 @@ def _unsupported_optimum(given: Judgement, values: Mapping[str, FloatArray]) -> 
     )
 
 
-def _cost_objection(given: Judgement, values: Mapping[str, FloatArray]) -> str:
+def _cost_objection(judgement: Judgement, values: Mapping[str, FloatArray]) -> str:
     """Return by how much w costs more, counted from the data, than is stated; empty where it does not."""
-    certificate, counted = given.certificate, given.model.counted_cost(values) if given.certificate is not None else None
+    certificate, counted = (
+        judgement.certificate,
+        judgement.model.counted_cost(values) if judgement.certificate is not None else None,
+    )
     if counted is None or certificate is None:
         return ""
-    stated, short = certificate.objective, f"margins miss their thresholds by up to {counted.miss:.1e}"
+    objective, short = certificate.objective, f"margins miss their thresholds by up to {counted.miss:.1e}"
     if counted.excess and certificate.integrality is not None:  # of a continuous program those are rows, met to tolerance
         return f"counted exactly, w breaks its restrictions {counted.excess} times: {short}"
-    lost = certificate.rounding + certificate.error + counted.rounding
-    if counted.cost <= stated + given.tol * max(abs(stated), abs(counted.cost)) + lost:
+    rounding = certificate.rounding + certificate.error + counted.rounding
+    if counted.cost <= objective + judgement.tol * max(abs(objective), abs(counted.cost)) + rounding:
         return ""
-    return f"counted exactly, w costs {counted.cost:.10g}, not {stated:.10g} (minimised): {short}"
+    return f"counted exactly, w costs {counted.cost:.10g}, not {objective:.10g} (minimised): {short}"
 
 
-def compare_imports(given: Judgement) -> Judgement:
+def compare_imports(judgement: Judgement) -> Judgement:
     """Compare the answer to an imported program with what its source says of the point, the bound and infeasibility."""
-    if given.form is None or not given.model.imports:
-        return given
-    x = None if given.values is None else given.form.join(given.values)
+    if judgement.form is None or not judgement.model.imports:
+        return judgement
+    x = None if judgement.values is None else judgement.form.join(judgement.values)
     return replace(
-        given, verdict=compare_with_sources(given.model, given.form, x, given.certificate, given.verdict, given.ray.proved)
+        judgement,
+        verdict=compare_with_sources(
+            judgement.model, judgement.form, x, judgement.certificate, judgement.verdict, judgement.ray.proved
+        ),
     )
 
 
@@ -374,35 +398,41 @@ def _pool(judgement: Judgement) -> tuple[PoolPoint, ...]:
     return tuple(sorted(points, key=lambda point: point.certificate.objective))
 
 
-def _result(given: Judgement, licence: Licence, picked: str) -> Result:
+def _result(judgement: Judgement, licence: Licence, picked: str) -> Result:
     """Return the result that the last stage leaves."""
-    info, answer, certificate, values, form = given.solver.info, given.answer, given.certificate, given.values, given.form
-    status = given.verdict.status
+    info, answer, certificate, values, form = (
+        judgement.solver.info,
+        judgement.answer,
+        judgement.certificate,
+        judgement.values,
+        judgement.form,
+    )
+    status = judgement.verdict.status
     ended = f"{info.name} ended with {answer.native_status or 'no word'}" if status is Status.FAILED else ""
     derived = "" if certificate is None or not np.isfinite(certificate.bound) else certificate.derived
-    limit, caveat = given.options.time_limit, info.time_limit_caveat
-    late = "" if limit is None else time_limit_remark(answer, given.options, caveat)
-    remarks = (*given.verdict.remarks, derived, ended, answer.bound_caveat, late)
+    limit, caveat = judgement.options.time_limit, info.time_limit_caveat
+    late = "" if limit is None else time_limit_remark(answer, judgement.options, caveat)
+    remarks = (*judgement.verdict.remarks, derived, ended, answer.bound_caveat, late)
     return Result(
-        model=given.stated.name,
+        model=judgement.stated.name,
         solver=info.name,
         status=status,
-        answer=replace(answer, version=answer.version or version_of("marginopt"), polished=given.polished),
+        answer=replace(answer, version=answer.version or version_of("marginopt"), polished=judgement.polished),
         certificate=certificate,
         values={} if values is None else dict(values),
         reduced=None if answer.reduced is None or form is None else form.split(answer.reduced),
-        pool=_pool(given),
+        pool=_pool(judgement),
         evidence="; ".join(remark for remark in remarks if remark),
-        ray_residual=given.ray.residual,
+        ray_residual=judgement.ray.residual,
         picked=picked,
-        options=given.options.record(),
+        options=judgement.options.record(),
         licence=licence.state.value,
-        summary={} if values is None else given.model.summary(values),
+        summary={} if values is None else judgement.model.summary(values),
         maximise=form is not None and form.maximise,
-        digest=fingerprint(given.stated),
-        about=describe(given.stated),
-        stated=given.stated,
-        tol=given.tol,
+        digest=fingerprint(judgement.stated),
+        about=describe(judgement.stated),
+        stated=judgement.stated,
+        tol=judgement.tol,
     )
 
 
@@ -451,11 +481,11 @@ def validate_answer(answer: Answer, form: StandardForm | None) -> Answer:
 
 
 def _arrays(
-    given: Mapping[str, Any], shapes: Mapping[str, tuple[int, ...]] | None, part: str, refused: list[str]
+    mapping: Mapping[str, Any], shapes: Mapping[str, tuple[int, ...]] | None, part: str, refused: list[str]
 ) -> dict[str, FloatArray] | None:
     """Arrays by label, or None where one of them does not fit; labels of nothing in the form stay only where there is no form."""
     arrays = {}
-    for label, value in given.items():
+    for label, value in mapping.items():
         if shapes is not None and label not in shapes and part in ("multipliers", "farkas"):
             refused.append(f"{part}: the form has no constraint {label}")
             continue

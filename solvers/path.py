@@ -18,7 +18,7 @@ from ..models.changes.change import FixedVariables
 from ..models.model import Model, as_model
 from ..models.program.form import StandardForm
 from .certification.result import Result
-from .interface.solver import BUILT, Gives, Kept, Solver
+from .interface.solver import BUILT, Gives, KeptModel, Solver
 from .parallel import Cluster, Executor, choose_executor
 from .records import Options, Status, Update, UpdateKind
 from .registry import SolverLike, SolverSpec, choose, get_solver, resolve
@@ -149,14 +149,14 @@ class SolutionPath(Displayed, Tabular):
             No such file, no stored path, or one of another model.
         """
 
-        def stated(said: Mapping[str, Any], k: int) -> Model | StandardForm | None:
-            if model is None or said["parameter"] == FIXED:
+        def stated(header: Mapping[str, Any], k: int) -> Model | StandardForm | None:
+            if model is None or header["parameter"] == FIXED:
                 return None
-            return stated_at(model, said["parameter"], said["values"][k], share=False)[0]
+            return stated_at(model, header["parameter"], header["values"][k], share=False)[0]
 
-        said, results = load_results(path, "path", stated)
+        header, results = load_results(path, "path", stated)
         solved = [result for result in results if result is not None]
-        return cls(said["parameter"], tuple(said["values"]), tuple(solved), said["seconds"])
+        return cls(header["parameter"], tuple(header["values"]), tuple(solved), header["seconds"])
 
 
 def was_updated(result: Result) -> bool:
@@ -269,7 +269,7 @@ def path(
         with choose_executor(jobs, cluster) as team:
             return _apart(model, parameter, values, resolve(solver), Options.of(options, **overrides), team)
     begin = time.perf_counter()
-    kept_model = Kept()
+    kept_model = KeptModel()
     results: list[Result] = []
     solved: list[tuple[Model, Result]] = []
     shown_values: list[Any] = []
@@ -279,25 +279,25 @@ def path(
     order = _order(model, parameter, values, chosen, common)
     try:
         for k in order:
-            stated, shown = stated_at(solved[-1][0] if solved else model, parameter, values[k], share=True)
+            problem, shown = stated_at(solved[-1][0] if solved else model, parameter, values[k], share=True)
             again = common
             if results:
-                again = Options.of(common, start=_start(chosen, results, stated), **_carried(chosen, solved))
-            if chosen is not None and _out_of_reach(chosen, stated, model, parameter, values):
+                again = Options.of(common, start=_start(chosen, results, problem), **_carried(chosen, solved))
+            if chosen is not None and _out_of_reach(chosen, problem, model, parameter, values):
                 # as κ = 0, a QP that the conic algorithms do not read: whoever can solves this value
-                result = solve_problem(stated, "auto", dataclasses.replace(common, start=None, native={}))
+                result = solve_problem(problem, "auto", dataclasses.replace(common, start=None, native={}))
             else:
-                result = solve_problem(stated, chosen or "auto", again, kept_model)
+                result = solve_problem(problem, chosen or "auto", again, kept_model)
             update_made = result.update or (BUILT if not results else _NO_MODEL if again.start is None else _WARM)
             if result.status in _POOR and was_updated(result):
                 # an update keeps the scaling that fitted the first form
                 kept_model.close()
-                result = solve_problem(stated, chosen or "auto", again, kept_model)
+                result = solve_problem(problem, chosen or "auto", again, kept_model)
                 update_made = _NOT_ACCURATE
             shown_values.append(shown)
             results.append(result.noting(update_made, **{parameter: shown}))
-            if isinstance(stated, Model):
-                solved.append((stated, result))
+            if isinstance(problem, Model):
+                solved.append((problem, result))
             chosen = get_solver(result.solver) if chosen is None else chosen
     finally:
         kept_model.close()
@@ -324,27 +324,27 @@ def _every_lam(
 
 
 def _apart(
-    model: Model | StandardForm, parameter: str, values: Sequence[Any], asked: SolverSpec, options: Options, team: Executor
+    model: Model | StandardForm, parameter: str, values: Sequence[Any], spec: SolverSpec, options: Options, team: Executor
 ) -> SolutionPath:
     """Every value by itself, on any team; ``auto`` is settled at the first value."""
     begin = time.perf_counter()
-    stated = [stated_at(model, parameter, value, share=False) for value in values]
-    chosen = asked.solver or get_solver(choose(as_model(stated[0][0]), asked.over(options))[0])
-    settled = SolverSpec(asked.label, chosen, asked.own)
-    away = [_out_of_reach(chosen, problem, model, parameter, values) for problem, _ in stated]
-    tasks = [(problem, settled, options, out) for (problem, _), out in zip(stated, away, strict=True)]
+    problems = [stated_at(model, parameter, value, share=False) for value in values]
+    chosen = spec.solver or get_solver(choose(as_model(problems[0][0]), spec.over(options))[0])
+    settled = SolverSpec(spec.label, chosen, spec.own)
+    away = [_out_of_reach(chosen, problem, model, parameter, values) for problem, _ in problems]
+    tasks = [(problem, settled, options, out) for (problem, _), out in zip(problems, away, strict=True)]
     results = team.all(_solve_value, tasks)
-    shown = tuple(value for _, value in stated)
+    shown = tuple(value for _, value in problems)
     noted = tuple(r.noting(r.update or BUILT, **{parameter: value}) for r, value in zip(results, shown, strict=True))
     return SolutionPath(parameter, shown, noted, time.perf_counter() - begin)
 
 
 def _solve_value(task: tuple[Model | StandardForm, SolverSpec, Options, bool], threads: int | None) -> Result:
-    stated, spec, options, away = task
+    problem, spec, options, away = task
     if away:  # whoever can solves this value
         common = dataclasses.replace(spec.over(options), start=None, native={})
-        return solve_problem(stated, "auto", common.sharing(threads))
-    return solve_problem(stated, spec, options.sharing(threads))
+        return solve_problem(problem, "auto", common.sharing(threads))
+    return solve_problem(problem, spec, options.sharing(threads))
 
 
 def _out_of_reach(

@@ -21,10 +21,10 @@ def checker_of(path: Path) -> ProofChecker[Any] | None:
     """Return the checker of a log's format: of one of our solvers, or of one from outside."""
     from .registry import EXTENSIONS, all_solvers  # imported here: the registry imports every solver
 
-    stated = _format(path)
+    log_format = _format(path)
     solvers = itertools.chain(all_solvers(discover=False).values(), EXTENSIONS.usable().values())
     checkers = (solver.checker for solver in solvers)
-    return next((checker for checker in checkers if isinstance(checker, ProofChecker) and checker.format == stated), None)
+    return next((checker for checker in checkers if isinstance(checker, ProofChecker) and checker.format == log_format), None)
 
 
 class Question(ABC):
@@ -76,8 +76,8 @@ def check_proof(
         return _check_question(path, model, jobs, cluster, cited)
     checker = checker_of(Path(path))
     if checker is None:
-        stated = _format(Path(path))[:80]
-        return ProofReport(False, math.nan, math.nan, 0, f"this is no proof log: its first line states the format {stated!r}")
+        log_format = _format(Path(path))[:80]
+        return ProofReport(False, math.nan, math.nan, 0, f"this is no proof log: its first line states the format {log_format!r}")
     with choose_executor(jobs, cluster) as team:
         return checker.check(path, model, team, cited)
 

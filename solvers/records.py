@@ -191,8 +191,8 @@ class Update:
     def read(cls, text: str) -> Update:
         """Read the record from the text that ``str`` gives, as stored results hold it."""
         # exempt (text): an update in a file of results
-        kind, _, what = text.partition(": ")
-        return cls(UpdateKind(kind), what)
+        kind, _, detail = text.partition(": ")
+        return cls(UpdateKind(kind), detail)
 
     def __str__(self) -> str:
         return f"{self.kind.value}: {self.what}" if self.what else self.kind.value
@@ -399,16 +399,16 @@ class Options:
     native: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        for name, least, most in _NUMBERS:
+        for name, minimum, maximum in _NUMBERS:
             value = getattr(self, name)
             if value is not None:
-                object.__setattr__(self, name, _number(name, value, least, most))
-        for name, least in _COUNTS:
+                object.__setattr__(self, name, _number(name, value, minimum, maximum))
+        for name, minimum in _COUNTS:
             value = getattr(self, name)
             if value is None and name != "seed":
                 continue
-            if isinstance(value, bool) or not (isinstance(value, int | numbers.Integral) and int(value) >= least):
-                raise InputError(f"{name} must be an integer ≥ {least}; it is {_short(value)}", name=name)
+            if isinstance(value, bool) or not (isinstance(value, int | numbers.Integral) and int(value) >= minimum):
+                raise InputError(f"{name} must be an integer ≥ {minimum}; it is {_short(value)}", name=name)
             object.__setattr__(self, name, int(value) if name == "seed" else min(int(value), _COUNT))
         for name in ("verbose", "progress"):
             value = getattr(self, name)
@@ -448,11 +448,11 @@ class Options:
         if not overrides:
             return base
         common = {name: value for name, value in overrides.items() if name in COMMON}
-        own = {name: value for name, value in overrides.items() if name not in COMMON and name != "native"}
+        native_options = {name: value for name, value in overrides.items() if name not in COMMON and name != "native"}
         native = overrides.get("native", {})
         if not isinstance(native, Mapping):
             raise InputError(f"native must map names of options to values; it is a {type(native).__name__}", name="native")
-        return replace(base, **common, native={**base.native, **native, **own})
+        return replace(base, **common, native={**base.native, **native, **native_options})
 
     def tolerance(self, default: float) -> float:
         """The gap asked for, or the solver's default."""

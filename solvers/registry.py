@@ -68,8 +68,8 @@ def _own() -> dict[str, Solver]:
 
 def ours(solver: Solver) -> bool:
     """Return whether this very object is one of marginopt's: not one from outside, nor one that somebody made."""
-    found = _of_name(solver.info.name)
-    return found is not None and loaded(found) is loaded(solver)
+    own = _of_name(solver.info.name)
+    return own is not None and loaded(own) is loaded(solver)
 
 
 def _of_name(name: str) -> Solver | None:
@@ -109,9 +109,9 @@ def get_solver(name: str) -> Solver:
     if not isinstance(name, str):
         raise InputError(f"a solver is named by a string (or is a Solver object); got {name!r}", name="solver")
     key = name.lower()
-    found = _of_name(key)
-    if found is not None:
-        return loaded(found)
+    solver = _of_name(key)
+    if solver is not None:
+        return loaded(solver)
     outside = EXTENSIONS.get(key)
     if outside is not None:
         return outside
@@ -305,15 +305,15 @@ class SolverSpec:
         return SolverSpec, (self.label, self.solver, self.own)
 
 
-def as_list(given: SolverLike | Sequence[SolverLike]) -> list[SolverLike]:
+def as_list(solvers: SolverLike | Sequence[SolverLike]) -> list[SolverLike]:
     """The solvers where either one or a list of them may be given: a pair of a solver and a mapping is one."""
-    pair = isinstance(given, tuple) and len(given) == 2 and isinstance(given[1], Mapping)
-    if pair or isinstance(given, (str, Solver)):
-        return [cast(SolverLike, given)]
-    return list(cast(Sequence[SolverLike], given))
+    pair = isinstance(solvers, tuple) and len(solvers) == 2 and isinstance(solvers[1], Mapping)
+    if pair or isinstance(solvers, (str, Solver)):
+        return [cast(SolverLike, solvers)]
+    return list(cast(Sequence[SolverLike], solvers))
 
 
-def resolve(given: SolverLike | SolverSpec) -> SolverSpec:
+def resolve(item: SolverLike | SolverSpec) -> SolverSpec:
     """The solver that is meant.
 
     Raises
@@ -321,21 +321,21 @@ def resolve(given: SolverLike | SolverSpec) -> SolverSpec:
     InputError
         There is no solver of this name (the nearest that exist are named), or what is given is no solver.
     """
-    if isinstance(given, SolverSpec):
-        return given
+    if isinstance(item, SolverSpec):
+        return item
     own_options: Mapping[str, Any] = {}
-    if isinstance(given, tuple):
-        if len(given) != 2 or not isinstance(given[1], Mapping):
-            raise InputError(f"a solver with options is a pair such as ('smo', {{'tol': 1e-9}}); got {given!r}")
-        given, own_options = given
+    if isinstance(item, tuple):
+        if len(item) != 2 or not isinstance(item[1], Mapping):
+            raise InputError(f"a solver with options is a pair such as ('smo', {{'tol': 1e-9}}); got {item!r}")
+        item, own_options = item
         Options.of(**own_options)  # a value out of range is an error of the call
-    if isinstance(given, str) and given.lower() == "auto":
+    if isinstance(item, str) and item.lower() == "auto":
         return SolverSpec(_label("auto", own_options), None, own_options)
-    solver = given if isinstance(given, Solver) else get_solver(given)
+    solver = item if isinstance(item, Solver) else get_solver(item)
     return SolverSpec(_label(solver.info.name, {**_parameters(solver), **own_options}), solver, own_options)
 
 
-def resolve_all(given: Sequence[SolverLike]) -> tuple[SolverSpec, ...]:
+def resolve_all(solvers: Sequence[SolverLike]) -> tuple[SolverSpec, ...]:
     """The solvers of a list, each with a label that no other has.
 
     Raises
@@ -343,11 +343,11 @@ def resolve_all(given: Sequence[SolverLike]) -> tuple[SolverSpec, ...]:
     InputError
         As `resolve`; or no list, or an empty one.
     """
-    if isinstance(given, (str, Solver)) or not given:
+    if isinstance(solvers, (str, Solver)) or not solvers:
         raise InputError(
-            f"solvers must be a list of solvers (names, objects, pairs of either with options); it is {given!r}", name="solvers"
+            f"solvers must be a list of solvers (names, objects, pairs of either with options); it is {solvers!r}", name="solvers"
         )
-    specs = [resolve(item) for item in given]
+    specs = [resolve(item) for item in solvers]
     often, label_counts = Counter(item.label for item in specs), Counter[str]()
     distinct = []
     for item in specs:
@@ -381,10 +381,10 @@ def _is_registered(solver: Solver) -> bool:
     if solver.info.name in EXTENSIONS.session:
         return False  # another session may give the name to another solver
     try:
-        known = get_solver(solver.info.name)
+        registered = get_solver(solver.info.name)
     except (ExtensionError, InputError):
         return False
-    return known is solver or (type(known) is type(solver) and _state(known) == _state(solver))
+    return registered is solver or (type(registered) is type(solver) and _state(registered) == _state(solver))
 
 
 def _state(solver: Solver) -> Any:
@@ -450,9 +450,9 @@ def choose(model: Model, options: Options, *, only_open: bool = False, without: 
     raise UnsupportedModelError(f"no installed solver can read {model.name} ({purpose.value}): {why}", name=model.name)
 
 
-def ranked(purpose: Purpose, known: Mapping[str, Solver]) -> list[Solver]:
+def ranked(purpose: Purpose, solvers: Mapping[str, Solver]) -> list[Solver]:
     """The solvers that have a rank for this class of problems, best first; of equals those that the session registered."""
-    able = [solver for solver in known.values() if purpose in solver.info.rank]
+    able = [solver for solver in solvers.values() if purpose in solver.info.rank]
     return sorted(able, key=lambda s: (s.info.rank[purpose], s.info.name not in EXTENSIONS.session, s.info.name))
 
 
@@ -462,12 +462,12 @@ def _candidates(model: Model) -> Iterator[Solver]:
     Solvers that read structure come first: the class of the others needs the form, which these do without.
     """
     session = EXTENSIONS.session
-    known = {**all_solvers(discover=False), **session}
-    yield from ranked(Purpose.STRUCTURE, known)
-    yield from (solver for solver in ranked(Purpose.NO_FORM, known) if solver.takes_over(model))
+    candidates = {**all_solvers(discover=False), **session}
+    yield from ranked(Purpose.STRUCTURE, candidates)
+    yield from (solver for solver in ranked(Purpose.NO_FORM, candidates) if solver.takes_over(model))
     purpose = _class_of(model)
     if purpose is not None:
-        yield from ranked(purpose, known)
+        yield from ranked(purpose, candidates)
     packages = {name: solver for name, solver in EXTENSIONS.usable().items() if name not in session}
     yield from ranked(Purpose.STRUCTURE, packages)
     if purpose is not None:

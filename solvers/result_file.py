@@ -51,9 +51,9 @@ def save_result(result: Result, path: str | Path) -> Path:
 SAVE.done_by(save_result)
 
 
-def save_results(path: str | Path, kind: str, said: Mapping[str, Any], results: Sequence[Result | None]) -> Path:
+def save_results(path: str | Path, kind: str, header: Mapping[str, Any], results: Sequence[Result | None]) -> Path:
     """Write several results, and what is said of them, to one file; ``kind`` is what the file holds."""
-    meta = {"format": f"marginopt {kind}", "format_version": RESULT_VERSION, "said": _plain(said)}
+    meta = {"format": f"marginopt {kind}", "format_version": RESULT_VERSION, "said": _plain(header)}
     meta["held"] = [k for k, result in enumerate(results) if result is not None]
     meta["count"] = len(results)
     arrays: dict[str, Any] = {"meta": np.frombuffer(json.dumps(meta).encode(), dtype=np.uint8)}
@@ -83,9 +83,9 @@ def load_results(
             start = f"{k}/"
             results[k] = _result({name.removeprefix(start): v for name, v in arrays.items() if name.startswith(start)})
     except DataError as error:
-        raise DataError(f"{path}: {error}") from error
+        raise DataError(str(error), file=path) from error
     except READ_ERRORS as error:
-        raise DataError(f"{path} is not a stored marginopt {kind}: {read_error(error)}") from error
+        raise DataError(f"{path} is not a stored marginopt {kind}: {read_error(error)}", file=path) from error
     remarks = dict(meta["said"])
     return remarks, [None if r is None else _judged(r, path, model(remarks, k)) for k, r in enumerate(results)]
 
@@ -157,9 +157,9 @@ def load_result(path: str | Path, model: Model | StandardForm | None = None) -> 
     try:
         result = _result(arrays)
     except DataError as error:
-        raise DataError(f"{path}: {error}") from error
+        raise DataError(str(error), file=path) from error
     except READ_ERRORS as error:
-        raise DataError(f"{path} is not a stored marginopt result: {read_error(error)}") from error
+        raise DataError(f"{path} is not a stored marginopt result: {read_error(error)}", file=path) from error
     return _judged(result, path, model)
 
 
@@ -170,7 +170,9 @@ def _judged(result: Result, path: str | Path, model: Model | StandardForm | None
     try:
         return certified_anew(result, model, str(path))
     except READ_ERRORS as error:  # labels fit, and what was moved is no parameter of the model
-        raise DataError(f"{path} holds what the model cannot be certified with: {read_error(error)}", name="model") from error
+        raise DataError(
+            f"{path} holds what the model cannot be certified with: {read_error(error)}", name="model", file=path
+        ) from error
 
 
 def _result(arrays: dict[str, Any]) -> Result:
@@ -223,20 +225,20 @@ def _certificate(stored: Mapping[str, Any]) -> Certificate:
     return Certificate(violations={str(label): float(v) for label, v in stored["violations"].items()}, **fields)
 
 
-def _check_kinds(meta: Mapping[str, Any], said: Mapping[str, Any]) -> None:
+def _check_kinds(meta: Mapping[str, Any], result: Mapping[str, Any]) -> None:
     """Numbers where numbers are, text where text is: a file may have been edited."""
     kinds: dict[type | tuple[type, ...], tuple[Any, ...]] = {
         str: (
             *(meta[name] for name in _PLAIN if name not in ("ray_residual", "maximise")),
-            said["native_status"],
-            said["version"],
+            result["native_status"],
+            result["version"],
         ),
-        bool: (meta["maximise"], said["proved"]),
+        bool: (meta["maximise"], result["proved"]),
         (int, float): (
-            *(value for value in (meta["ray_residual"], *(said[name] for name in _OPTIONAL)) if value is not None),
-            *(said[name] for name in _TIMES),
+            *(value for value in (meta["ray_residual"], *(result[name] for name in _OPTIONAL)) if value is not None),
+            *(result[name] for name in _TIMES),
         ),
-        dict: (meta["options"], meta["summary"], said["moved"], said["details"], *said["history"]),
+        dict: (meta["options"], meta["summary"], result["moved"], result["details"], *result["history"]),
     }
     for kind, values in kinds.items():
         for value in values:
@@ -327,16 +329,16 @@ def read_solution(model: Model | StandardForm, path: str | Path, *, tol: float |
     DataError
         No such file, of no known kind, or not a solution of this model.
     """
-    stated = as_model(model)
-    point = read_point(stated.form, path)
+    problem = as_model(model)
+    point = read_point(problem.form, path)
     status = _claimed(point)
     ray = status in (Status.INFEASIBLE, Status.UNBOUNDED)
     ignored = {"variables_not_ours": point.ignored} if point.ignored else {}
-    sign = _sense(stated.form, point)
+    sign = _sense(problem.form, point)
     raw = Answer(
         status=status,
         native_status=point.says or "the file says nothing of how the solve ended",
-        values=None if point.x is None or ray else stated.form.split(point.x),
+        values=None if point.x is None or ray else problem.form.split(point.x),
         multipliers=None if ray else point.multipliers,
         reduced=None if ray else point.reduced,
         objective=None if point.objective is None else sign * point.objective,
@@ -345,7 +347,7 @@ def read_solution(model: Model | StandardForm, path: str | Path, *, tol: float |
         farkas=point.multipliers if status is Status.INFEASIBLE else None,
         details={"file": Path(path).name, **ignored},
     )
-    result = judge(stated, NamedSolver(point.solver, "its solution file"), raw, Options(tol=tol), OPEN)
+    result = judge(problem, NamedSolver(point.solver, "its solution file"), raw, Options(tol=tol), OPEN)
     return replace(result, licence="")
 
 

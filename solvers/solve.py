@@ -15,7 +15,7 @@ from ..models.program.multiplier_repair import solved_until
 from .certification.rays import separability
 from .certification.result import Result
 from .interface.backend import unused_start
-from .interface.solver import Gives, Kept, Licence, Solver
+from .interface.solver import Gives, KeptModel, Licence, Solver
 from .judgement import form_that_fits, judge
 from .records import Answer, Options, Status
 from .registry import SolverLike, SolverSpec, choose, get_solver, readers, require, resolve
@@ -69,12 +69,12 @@ def solve(model: Model | StandardForm, solver: SolverLike = "auto", options: Opt
 
 
 def solve_problem(
-    given: Model | StandardForm, solver: SolverLike | SolverSpec, options: Options, kept: Kept | None = None
+    problem: Model | StandardForm, solver: SolverLike | SolverSpec, options: Options, kept_model: KeptModel | None = None
 ) -> Result:
     """Solve a model (or a bare form) by a solver, or by the one chosen, and judge the answer.
 
     Where ``auto``'s first solver ends without meeting the tolerance, the next ones by rank have their turn, and the best answer
-    is returned. ``kept`` holds a backend's own model between the calls of one path.
+    is returned. ``kept_model`` holds a backend's own model between the calls of one path.
 
     Raises
     ------
@@ -88,7 +88,7 @@ def solve_problem(
         A proof log that was asked for could not be written; holds the result.
     """
     begin = time.perf_counter()
-    model = as_model(given)
+    model = as_model(problem)
     picked = ""
     spec = resolve(solver)
     options = spec.over(options)
@@ -96,8 +96,8 @@ def solve_problem(
     if chosen is None:
         name, picked = choose(model, options)
         chosen = get_solver(name)
-    result = _solved_by(chosen, model, options, begin, picked, kept)
-    if spec.solver is None and kept is None and result.status in _UNMET and not options.native and _retry_fits(model):
+    result = _solved_by(chosen, model, options, begin, picked, kept_model)
+    if spec.solver is None and kept_model is None and result.status in _UNMET and not options.native and _retry_fits(model):
         return _retried(model, options, begin, result, chosen.info.name)
     return result
 
@@ -138,7 +138,7 @@ def _worth(result: Result) -> tuple[bool, bool, float, float]:
     return result.solved, certificate.feasible(_FEASIBLE), certificate.bound - certificate.objective, -certificate.objective
 
 
-def _solved_by(chosen: Solver, model: Model, options: Options, begin: float, picked: str, kept: Kept | None) -> Result:
+def _solved_by(chosen: Solver, model: Model, options: Options, begin: float, picked: str, kept_model: KeptModel | None) -> Result:
     """Check that a solver can solve the model, run it and judge the answer."""
     licence = _licence(chosen, model, options)
     obstacle = chosen.obstacle(model)
@@ -157,8 +157,8 @@ def _solved_by(chosen: Solver, model: Model, options: Options, begin: float, pic
         raw = decided
     else:
         # a model that is kept was built under its options, time limit included, and would be built anew under others
-        left = options if kept is not None and chosen.reads_form else options.after(time.perf_counter() - begin)
-        raw = chosen.run(model, left, kept)
+        remaining = options if kept_model is not None and chosen.reads_form else options.after(time.perf_counter() - begin)
+        raw = chosen.run(model, remaining, kept_model)
     with nullcontext() if options.time_limit is None else solved_until(_end(options.time_limit, begin)):
         result = judge(model, chosen, raw, options, licence, picked)
     if raw.write_error is not None:

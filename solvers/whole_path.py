@@ -267,8 +267,8 @@ class WholePath(Displayed, Tabular, Question):
         costs = _costs(self.model)
         numbers = [_numbers(self.model, costs, corner.w) for corner in self.corners]
         for corner, (violations, norm) in zip(self.corners, numbers, strict=True):
-            stated = Fraction(corner.norm)
-            if violations != Fraction(corner.violations) or abs(norm - stated) > stated * Fraction(1, 10**12):
+            logged_norm = Fraction(corner.norm)
+            if violations != Fraction(corner.violations) or abs(norm - logged_norm) > logged_norm * Fraction(1, 10**12):
                 return PathReport(False, 0.0, 0, f"the classifier of {corner.violations:g} violations has other numbers")
         ratio, nodes = 1.0, 0
         for point, log, problem in zip(self.breakpoints, self.logs, self.problems().values(), strict=True):
@@ -472,12 +472,12 @@ class _Search:
     def path(self, seconds: float, logs: tuple[str, ...]) -> WholePath:
         """Return the path; a breakpoint that no solve has reached has the bound that concavity gives."""
         lams = self.breakpoint_lams()
-        known = np.array([0.0, *sorted(self.bounds)])
+        lams_of_bounds = np.array([0.0, *sorted(self.bounds)])
         bounds = np.array([0.0, *(self.bounds[lam] for lam in sorted(self.bounds))])
         breakpoints = []
         for k, lam in enumerate(lams):
             value = self.points[k].value(lam)
-            proved = float(np.interp(lam, known, bounds)) * (1.0 - (lam not in self.bounds) * 1e-15)
+            proved = float(np.interp(lam, lams_of_bounds, bounds)) * (1.0 - (lam not in self.bounds) * 1e-15)
             breakpoints.append(Breakpoint(lam, value, min(proved, value)))
         ratios = [point.bound / point.value if point.value > 0.0 else 1.0 for point in breakpoints]
         corners = tuple(

@@ -36,3 +36,20 @@ def unlicensed(*solvers: str) -> Facts:
 def unwritten(path: object) -> Facts:
     """Return the check that an error names the file that could not be written."""
     return Facts("path", (str(path),))
+
+
+@dataclass(frozen=True)
+class Place:
+    """A check that an error names a file by the end of its path, and a line of it; a line of None is any."""
+
+    file: str
+    line: int | None
+
+    def __call__(self, error: BaseException) -> bool:
+        file, line = getattr(error, "file", ""), getattr(error, "line", 0)
+        return bool(file) and file.endswith(self.file) and (line > 0 if self.line is None else line == self.line)
+
+
+def at(file: object, line: int | None = 0) -> Place:
+    """Return the check that an error is one of this file, and of this line where one is at fault."""
+    return Place(str(file), line)

@@ -66,9 +66,9 @@ def read_bytes(path: Path) -> bytes:
         Missing, not a file, not permitted, broken compression, or unpacking to more than the limit.
     """
     if not path.exists():
-        raise DataError(f"no such file: {path}")
+        raise DataError(f"no such file: {path}", file=path)
     if path.is_dir():
-        raise DataError(f"{path} is a directory; the name of a data file is needed")
+        raise DataError(f"{path} is a directory; the name of a data file is needed", file=path)
     return _read_bytes(path)
 
 
@@ -77,7 +77,7 @@ def read_text(path: Path) -> str:
     try:
         return read_bytes(path).decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise DataError(f"{path} is not UTF-8 text: {error.reason} at byte {error.start}; save it as UTF-8") from None
+        raise DataError(f"{path} is not UTF-8 text: {error.reason} at byte {error.start}; save it as UTF-8", file=path) from None
 
 
 # ARFF as Weka reads it: a tokenizer of lines, declarations of attributes, dense and sparse rows.
@@ -112,7 +112,7 @@ class _Token(NamedTuple):
         return None if self.kind == "word" and self.text == "?" else self.text
 
 
-def _tokens(line: str, place: str) -> list[_Token]:
+def _tokens(line: str) -> list[_Token]:
     """Tokens of a line, without its comment."""
     tokens: list[_Token] = []
     position = 0
@@ -120,11 +120,11 @@ def _tokens(line: str, place: str) -> list[_Token]:
         kind = str(match.lastgroup)
         start, position = match.start(kind), match.end()
         if tokens and "mark" not in (kind, tokens[-1].kind) and tokens[-1].stop == start:
-            raise DataError(f"{place}: a quote inside a word: {line[tokens[-1].start : position][:60]!r}; quote the whole value")
+            raise DataError(f"a quote inside a word: {line[tokens[-1].start : position][:60]!r}; quote the whole value")
         text = _unquote(match[kind]) if kind == "quoted" else match[kind]
         tokens.append(_Token(text, kind, start, position))
     if _END.fullmatch(line, position) is None:
-        raise DataError(f"{place}: a quote that does not close: {line[position:].strip()[:60]!r}")
+        raise DataError(f"a quote that does not close: {line[position:].strip()[:60]!r}")
     return tokens
 
 
@@ -132,29 +132,29 @@ def _unquote(text: str) -> str:
     return re.sub(r"\\(.)", lambda match: _ESCAPES.get(match[1], match[1]), text[1:-1], flags=re.DOTALL)
 
 
-def _groups(tokens: list[_Token], place: str) -> list[list[_Token]]:
+def _groups(tokens: list[_Token]) -> list[list[_Token]]:
     """Tokens between commas; a comma behind the last is passed over."""
     groups: list[list[_Token]] = [[]]
     for token in tokens:
         if token.kind == "mark" and token.text == ",":
             groups.append([])
         elif token.kind == "mark":
-            raise DataError(f"{place}: {token.text!r} stands where a value is needed; quote values that hold it")
+            raise DataError(f"{token.text!r} stands where a value is needed; quote values that hold it")
         else:
             groups[-1].append(token)
     if len(groups) > 1 and not groups[-1]:
         groups.pop()
     if not all(groups):
-        raise DataError(f"{place}: an empty cell; a missing value is written ?")
+        raise DataError("an empty cell; a missing value is written ?")
     return groups
 
 
-def _joined(group: list[_Token], line: str, place: str) -> str | None:
+def _joined(group: list[_Token], line: str) -> str | None:
     """The value of one group: its token, or its words with the blanks between them."""
     if len(group) == 1:
         return group[0].value
     if any(token.kind == "quoted" for token in group):
-        raise DataError(f"{place}: a comma is missing beside {group[0].text[:40]!r}")
+        raise DataError(f"a comma is missing beside {group[0].text[:40]!r}")
     return line[group[0].start : group[-1].stop]
 
 
@@ -167,12 +167,12 @@ class _Attribute:
     values: dict[str, None] | None = None
     default: str | None = "0"
 
-    def check(self, value: str | None, place: str) -> str | None:
+    def check(self, value: str | None) -> str | None:
         """Return the value, if it is declared."""
         if value is None or self.values is None or value in self.values:
             return value
         shown = ", ".join(list(self.values)[:8]) + (", ..." if len(self.values) > 8 else "")
-        raise DataError(f"{place}: {value!r} is not one of {{{shown}}}, the declared values of {self.name!r}")
+        raise DataError(f"{value!r} is not one of {{{shown}}}, the declared values of {self.name!r}")
 
 
 @dataclass
@@ -183,31 +183,31 @@ class _Header:
     attributes: list[_Attribute] = field(default_factory=list)
     roles: dict[str, list[str]] = field(default_factory=dict)
 
-    def take(self, line: str, place: str) -> bool:
+    def take(self, line: str) -> bool:
         """Read one declaration; True where the data begin."""
         first = line.split(None, 1)[0]
         keyword, rest = first.lower(), line[len(first) :]
         if keyword == "@attribute":
-            self._attribute(rest, place)
+            self._attribute(rest)
         elif keyword in ("@inputs", "@input", "@outputs", "@output"):
-            tokens = _tokens(rest, place)
-            names = [token.text for group in _groups(tokens, place) for token in group] if tokens else []
+            tokens = _tokens(rest)
+            names = [token.text for group in _groups(tokens) for token in group] if tokens else []
             self.roles.setdefault(keyword.rstrip("s"), []).extend(names)
-        elif keyword == "@data" and not _tokens(rest, place):
+        elif keyword == "@data" and not _tokens(rest):
             return True
         elif keyword != "@relation":
-            raise DataError(f"{place}: not an ARFF declaration: {line[:60]!r}")
+            raise DataError(f"not an ARFF declaration: {line[:60]!r}")
         return False
 
-    def _attribute(self, rest: str, place: str) -> None:
-        tokens = _tokens(rest, place)
+    def _attribute(self, rest: str) -> None:
+        tokens = _tokens(rest)
         if len(tokens) < 2 or tokens[0].kind == "mark":
-            raise DataError(f"{place}: an attribute needs a name and a type: {('@attribute' + rest)[:60]!r}")
+            raise DataError(f"an attribute needs a name and a type: {('@attribute' + rest)[:60]!r}")
         name = tokens[0].text
         if any(attribute.name == name for attribute in self.attributes):
-            raise DataError(f"{place}: a second attribute named {name!r}")
+            raise DataError(f"a second attribute named {name!r}")
         if tokens[1].text == "{" and tokens[1].kind == "mark":
-            values = _declared(name, tokens, rest, place)
+            values = _declared(name, tokens, rest)
             self.attributes.append(_Attribute(name, "cell", values, next(iter(values))))
             return
         kind = rest[tokens[1].start : tokens[-1].stop]
@@ -218,14 +218,14 @@ class _Header:
         elif _DATE.fullmatch(kind):
             self.attributes.append(_Attribute(name, "date"))
         else:
-            raise DataError(f"{place}: attribute {name!r} has type {kind!r}; numeric and nominal ones can be used")
+            raise DataError(f"attribute {name!r} has type {kind!r}; numeric and nominal ones can be used")
 
     def table(self, rows: list[list[str | None]], lines: list[int]) -> Table:
         """The table of the rows, with KEEL's inputs and outputs."""
         names = tuple(attribute.name for attribute in self.attributes)
         for name in (name for role in self.roles.values() for name in role):
             if name not in names:
-                raise DataError(f"{self.where}: @inputs or @outputs name {name!r}, which is no attribute")
+                raise DataError(f"@inputs or @outputs name {name!r}, which is no attribute", file=self.where)
         kinds = {j: attribute.kind for j, attribute in enumerate(self.attributes) if attribute.kind != "cell"}
         outputs = [names.index(name) for name in self.roles.get("@output", [])]
         if "@input" in self.roles:
@@ -234,20 +234,20 @@ class _Header:
         return Table(self.where, names, rows, lines, kinds, tuple(outputs))
 
 
-def _declared(name: str, tokens: list[_Token], rest: str, place: str) -> dict[str, None]:
+def _declared(name: str, tokens: list[_Token], rest: str) -> dict[str, None]:
     """The values of a nominal attribute in their order."""
     if tokens[-1].text != "}" or tokens[-1].kind != "mark" or len(tokens) < 4:
-        raise DataError(f"{place}: the values of {name!r} are not closed by '}}': {rest.strip()[:60]!r}")
-    groups = _groups(tokens[2:-1], place)
+        raise DataError(f"the values of {name!r} are not closed by '}}': {rest.strip()[:60]!r}")
+    groups = _groups(tokens[2:-1])
     if len(groups) == 1:  # blanks between the values
         groups = [[token] for token in groups[0]]
-    values = [_joined(group, rest, place) for group in groups]
-    known = [value for value in values if value is not None]
-    numbers = [as_number(value) for value in known]
-    alike = len({value.strip() for value in known}) < len(values)
+    values = [_joined(group, rest) for group in groups]
+    present = [value for value in values if value is not None]
+    numbers = [as_number(value) for value in present]
+    alike = len({value.strip() for value in present}) < len(values)
     if alike or (None not in numbers and len(set(numbers)) < len(numbers)):
-        raise DataError(f"{place}: the values of {name!r} must differ, as words without blanks around them and as numbers")
-    return dict.fromkeys(known)
+        raise DataError(f"the values of {name!r} must differ, as words without blanks around them and as numbers")
+    return dict.fromkeys(present)
 
 
 @dataclass
@@ -259,62 +259,61 @@ class _Rows:
     lines: list[int] = field(default_factory=list)
     weighted: int = 0
 
-    def take(self, line: str, number: int, where: str) -> None:
-        place = f"{where}, line {number}"
-        tokens = _tokens(line, place)
+    def take(self, line: str, number: int) -> None:
+        tokens = _tokens(line)
         first = tokens[0].text == "{" and tokens[0].kind == "mark"
         marks = [k for k, token in enumerate(tokens) if token.kind == "mark" and token.text in "{}"]
         close = marks[1] if first and len(marks) > 1 and tokens[marks[1]].text == "}" else None
         if first and close is None:
-            raise DataError(f"{place}: a sparse row must close with '}}'")
+            raise DataError("a sparse row must close with '}'")
         stop = next((k for k in marks if close is None or k > close), len(tokens))
-        self._weight(tokens[stop:], number, place)
-        cells = self._sparse(tokens[1:close], line, place) if close is not None else self._dense(tokens[:stop], line, place)
+        self._weight(tokens[stop:], number)
+        cells = self._sparse(tokens[1:close], line) if close is not None else self._dense(tokens[:stop], line)
         if close is not None and any(token.text != "," or token.kind != "mark" for token in tokens[close + 1 : stop]):
-            raise DataError(f"{place}: values behind a sparse row: {line[tokens[close].stop :].strip()[:60]!r}")
+            raise DataError(f"values behind a sparse row: {line[tokens[close].stop :].strip()[:60]!r}")
         checked = zip(self.attributes, cells, strict=False)
-        values = [attribute.check(cell, place) for attribute, cell in checked]
+        values = [attribute.check(cell) for attribute, cell in checked]
         self.rows.append(values + cells[len(values) :])
         self.lines.append(number)
 
-    def _weight(self, tokens: list[_Token], number: int, place: str) -> None:
+    def _weight(self, tokens: list[_Token], number: int) -> None:
         """The weight ``{5}`` behind a row."""
         if not tokens:
             return
         shape = [token.text if token.kind == "mark" else token.kind for token in tokens]
         weight = as_number(tokens[1].text) if shape == ["{", "word", "}"] else None
         if weight is None or weight < 0:
-            raise DataError(f"{place}: a weight in braces must end the row: {''.join(token.text for token in tokens)[:60]!r}")
+            raise DataError(f"a weight in braces must end the row: {''.join(token.text for token in tokens)[:60]!r}")
         if weight != 1 and not self.weighted:
             self.weighted = number
 
-    def _dense(self, tokens: list[_Token], line: str, place: str) -> list[str | None]:
-        groups = _groups(tokens, place)
+    def _dense(self, tokens: list[_Token], line: str) -> list[str | None]:
+        groups = _groups(tokens)
         single = [token for group in groups for token in group]
         if len(groups) != len(self.attributes) == len(single):  # blanks or tabs between the values
             return [token.value for token in single]
-        return [_joined(group, line, place) for group in groups]
+        return [_joined(group, line) for group in groups]
 
-    def _sparse(self, tokens: list[_Token], line: str, place: str) -> list[str | None]:
+    def _sparse(self, tokens: list[_Token], line: str) -> list[str | None]:
         values: dict[int, str | None] = {}
-        for group in _groups(tokens, place) if tokens else ():
+        for group in _groups(tokens) if tokens else ():
             index = group[0].text
             if group[0].kind != "word" or not re.fullmatch(rf"[0-9]{{1,{_DIGITS}}}", index) or len(group) < 2:
-                raise _no_entry(group, line, place, len(self.attributes))
+                raise _no_entry(group, line, len(self.attributes))
             j = int(index)
             if j >= len(self.attributes):
-                raise _no_entry(group, line, place, len(self.attributes))
+                raise _no_entry(group, line, len(self.attributes))
             if j in values:
-                raise DataError(f"{place}: a second value of column {j}")
-            values[j] = _joined(group[1:], line, place)
+                raise DataError(f"a second value of column {j}")
+            values[j] = _joined(group[1:], line)
         missing = next((a.name for j, a in enumerate(self.attributes) if a.default is None and j not in values), None)
         if missing is not None:
-            raise DataError(f"{place}: a sparse row leaves out the text {missing!r}")
+            raise DataError(f"a sparse row leaves out the text {missing!r}")
         return [values.get(j, attribute.default) for j, attribute in enumerate(self.attributes)]
 
 
-def _no_entry(group: list[_Token], line: str, place: str, width: int) -> DataError:
-    return DataError(f"{place}: {line[group[0].start : group[-1].stop][:60]!r} is not an index below {width} and a value")
+def _no_entry(group: list[_Token], line: str, width: int) -> DataError:
+    return DataError(f"{line[group[0].start : group[-1].stop][:60]!r} is not an index below {width} and a value")
 
 
 def parse_arff(text: str, where: str) -> Table:
@@ -328,13 +327,18 @@ def parse_arff(text: str, where: str) -> Table:
     """
     header = _Header(where)
     numbered = _meaningful(text)
-    begun = any(header.take(line, f"{where}, line {number}") for number, line in numbered)
+    data, begun, number = _Rows(header.attributes), False, 0
+    try:
+        for number, line in numbered:
+            if begun:
+                data.take(line, number)
+            else:
+                begun = header.take(line)
+    except DataError as error:
+        raise DataError(str(error), file=where, line=number) from None
     if not header.attributes or not begun:
         lacking = "no @data section" if header.attributes else "no @attribute lines"
-        raise DataError(f"{where} is not ARFF: it has {lacking}")
-    data = _Rows(header.attributes)
-    for number, line in numbered:
-        data.take(line, number, where)
+        raise DataError(f"{where} is not ARFF: it has {lacking}", file=where)
     check_ragged(where, data.rows, data.lines, len(header.attributes))
     if data.weighted:
         warnings.warn(f"{where}, line {data.weighted}: weights of rows are passed over", MarginoptWarning, stacklevel=2)
@@ -426,12 +430,13 @@ def read(
             raise InputError(f"{file}: label must be the name of an array in an npz file, got {label!r}", name="label")
         return read_npz(file, "y" if label is None else label, name)
     if not file.exists():
-        raise DataError(f"no such file: {file}")
-    known = ".libsvm, .svm, .svmlight, .t, .csv, .tsv, .arff (each also .bz2, .gz, .xz), .parquet, .npz"
+        raise DataError(f"no such file: {file}", file=file)
+    suffixes = ".libsvm, .svm, .svmlight, .t, .csv, .tsv, .arff (each also .bz2, .gz, .xz), .parquet, .npz"
     raise DataError(
-        f"{file}: the suffix {kind!r} says no format that can be read; known are {known}; "
+        f"the suffix {kind!r} says no format that can be read; known are {suffixes}; "
         "programs (.lp, .mps, .qps, .sif, .cbf, .nl, .qplib, .ptf, .mof.json) are read by marginopt.read. "
-        "For a data file with another name call read_libsvm, read_csv or read_arff"
+        "For a data file with another name call read_libsvm, read_csv or read_arff",
+        file=file,
     )
 
 
@@ -454,16 +459,16 @@ def read_libsvm(path: PathLike, name: str | None = None, n_features: int | None 
     file = as_path(path)
     content = libsvm_lines(read_bytes(file))
     if not content.strip():
-        raise DataError(f"{file} holds no rows of data")
+        raise DataError(f"{file} holds no rows of data", file=file)
     if b":" not in content:
-        raise DataError(f"{file} is not LIBSVM text: it has no 'index:value' anywhere")
+        raise DataError(f"{file} is not LIBSVM text: it has no 'index:value' anywhere", file=file)
     check_libsvm(file, content)
     try:
         X, y = load_svmlight_file(io.BytesIO(content), n_features=n_features, zero_based="auto")
     except READ_ERRORS as error:
-        raise DataError(libsvm_fault(file, content, read_error(error))) from None
+        raise libsvm_fault(file, content, read_error(error)) from None
     if X.shape[1] > MOST_COLUMNS:
-        raise DataError(libsvm_fault(file, content, f"it has {X.shape[1]:,} columns"))
+        raise libsvm_fault(file, content, f"it has {X.shape[1]:,} columns")
     if dense is None:
         dense = X.nnz >= DENSE_FROM * X.shape[0] * max(X.shape[1], 1)
     matrix: Any = X.toarray() if dense else sp.csr_array(X)
@@ -487,25 +492,25 @@ def check_libsvm(file: Path, content: bytes, before: int = 0) -> None:
     for number, line in enumerate(content.decode("utf-8", "replace").split("\n"), 1 + before):
         text = line.split("#", 1)[0].strip()
         if text and not LIBSVM_LINE.fullmatch(text):
-            raise DataError(f"{file}, line {number}: not 'label index:value index:value ...': {text[:60]!r}")
+            raise DataError(f"not 'label index:value index:value ...': {text[:60]!r}", file=file, line=number)
 
 
-def libsvm_fault(file: Path, content: bytes, error: str, before: int = 0) -> str:
-    """Name the first line that is not LIBSVM text, ``before`` lines into the file; scikit-learn's message has no line number."""
+def libsvm_fault(file: Path, content: bytes, error: str, before: int = 0) -> DataError:
+    """Return the error for the first line that is not LIBSVM text, ``before`` lines into the file; scikit-learn's has no line."""
     for number, raw in enumerate(lines_of(content.decode("utf-8", "replace")), 1 + before):
         line = raw.strip()
         if not line or line.startswith("#"):
             continue
         if not LIBSVM_LINE.fullmatch(line):
-            return f"{file}, line {number}: not 'label index:value index:value ...': {line[:60]!r}"
+            return DataError(f"not 'label index:value index:value ...': {line[:60]!r}", file=file, line=number)
         indices = [k.lstrip("0") or "0" for k in re.findall(r"\s(\d+):", line.split("#")[0])]
         largest = max(indices, key=lambda k: (len(k), k), default="0")  # Python reads no number of 5,000 digits
         if len(largest) > len(str(MOST_COLUMNS)) or int(largest) > MOST_COLUMNS:
             shown = largest if len(largest) <= 20 else f"of {len(largest):,} digits"
-            return f"{file}, line {number}: the feature index {shown}; indices up to {MOST_COLUMNS:,} are read"
+            return DataError(f"the feature index {shown}; indices up to {MOST_COLUMNS:,} are read", file=file, line=number)
         if any(int(a) >= int(b) for a, b in pairwise(indices)):
-            return f"{file}, line {number}: feature indices must increase along the line"
-    return f"{file} cannot be read as LIBSVM text: {error}"
+            return DataError("feature indices must increase along the line", file=file, line=number)
+    return DataError(f"{file} cannot be read as LIBSVM text: {error}", file=file)
 
 
 def read_csv(
@@ -555,14 +560,14 @@ def read_parquet(path: PathLike, label: str | int | None = None, name: str | Non
         stored = pq.ParquetFile(pa.BufferReader(read_bytes(file)))
         need = 8 * stored.metadata.num_rows * stored.metadata.num_columns
         if need > READ_LIMIT:
-            raise DataError(f"{file} unpacks to {need:,} bytes; tables beyond {READ_LIMIT:,} bytes are not read")
+            raise DataError(f"{file} unpacks to {need:,} bytes; tables beyond {READ_LIMIT:,} bytes are not read", file=file)
         table = stored.read()
     except DataError:
         raise
     except (pa.ArrowException, *READ_ERRORS) as error:
-        raise DataError(f"{file} cannot be read as Parquet: {read_error(error)}") from None
+        raise DataError(f"{file} cannot be read as Parquet: {read_error(error)}", file=file) from None
     if table.num_rows == 0:
-        raise DataError(f"{file} holds no rows of data")
+        raise DataError(f"{file} holds no rows of data", file=file)
     table = table.select(feature_places(table.schema))
     names = [str(column) for column in table.column_names]
     target = label_column(str(file), names, len(names), label)
@@ -570,11 +575,11 @@ def read_parquet(path: PathLike, label: str | int | None = None, name: str | Non
     for j in columns:
         kind = table.schema.field(j).type
         if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind)):
-            raise DataError(f"{file}, column {j} ({names[j]!r}) is {kind}; features must be numbers")
+            raise DataError(f"{file}, column {j} ({names[j]!r}) is {kind}; features must be numbers", file=file)
     for j in range(len(names)):
         if table.column(j).null_count:
             row = table.column(j).is_null().to_pylist().index(True)
-            raise DataError(f"{file}, row {row}, counting from 0, column {j} ({names[j]!r}): the value is missing")
+            raise DataError(f"{file}, row {row}, counting from 0, column {j} ({names[j]!r}): the value is missing", file=file)
     X = np.column_stack([np.asarray(table.column(j).to_pylist(), dtype=np.float64) for j in columns])
     return _built(file, X, table.column(target).to_pylist(), name, [names[j] for j in columns])
 
@@ -591,21 +596,21 @@ def read_npz(path: PathLike, label: str = "y", name: str | None = None) -> Insta
     """
     file = as_path(path)
     if not file.exists():
-        raise DataError(f"no such file: {file}")
+        raise DataError(f"no such file: {file}", file=file)
     arrays = read_arrays(file, f"npz with arrays X and {label}")
     parts = [f"X_{part}" for part in ("data", "indices", "indptr", "shape")]
     sparse = "X" not in arrays and all(part in arrays for part in parts)
     if label not in arrays or not ("X" in arrays or sparse):
-        raise DataError(f"{file} needs arrays X and {label}; it has {', '.join(arrays) or 'none'}")
+        raise DataError(f"{file} needs arrays X and {label}; it has {', '.join(arrays) or 'none'}", file=file)
     X: Any = arrays["X"] if not sparse else None
     if sparse:
         data, indices, indptr, shape = (arrays[part] for part in parts)
         try:
             X = sp.csr_array((data, indices, indptr), shape=tuple(int(k) for k in np.ravel(shape)))
         except READ_ERRORS as error:
-            raise DataError(f"{file}: X_data, X_indices, X_indptr, X_shape are no CSR matrix: {read_error(error)}") from None
+            raise DataError(f"X_data, X_indices, X_indptr, X_shape are no CSR matrix: {read_error(error)}", file=file) from None
         if X.shape[1] > MOST_COLUMNS:
-            raise DataError(f"{file}: X_shape says {X.shape[1]:,} columns; up to {MOST_COLUMNS:,} are read")
+            raise DataError(f"X_shape says {X.shape[1]:,} columns; up to {MOST_COLUMNS:,} are read", file=file)
     names = [str(n) for n in np.ravel(arrays["feature_names"])] if "feature_names" in arrays else None
     return _built(file, X, arrays[label], name, names)
 
@@ -619,4 +624,4 @@ def _built(file: Path, X: Any, labels: Any, name: str | None, feature_names: lis
     try:
         return Instance.from_labels(X, labels, _name(file, name), str(file), feature_names)
     except READ_ERRORS as error:
-        raise DataError(f"{file}: {read_error(error)}") from None
+        raise DataError(read_error(error), file=file) from None

@@ -69,17 +69,19 @@ def _columns(names: Sequence[str] | None, label: str) -> str:
 def label_column(where: str, names: Sequence[str] | None, width: int, label: str | int | None) -> int:
     """Find the label column: by name, by index (negative from the end), or by the rule of `LABEL_NAMES`."""
     if width < 2:
-        raise DataError(f"{where}: a label and at least one feature are needed, got {width} column(s)")
+        raise DataError(f"a label and at least one feature are needed, got {width} column(s)", file=where)
     if label is None:
-        known = [j for j, name in enumerate(names or ()) if name.strip().lower() in LABEL_NAMES]
-        return known[0] if len(known) == 1 else width - 1
+        named_columns = [j for j, name in enumerate(names or ()) if name.strip().lower() in LABEL_NAMES]
+        return named_columns[0] if len(named_columns) == 1 else width - 1
     if isinstance(label, str):
         matches = [j for j, name in enumerate(names or ()) if name == label]
         if len(matches) == 1:
             return matches[0]
         if not label.lstrip("-").isdecimal():
-            what = "more than one column" if matches else "no column"
-            raise DataError(f"{where} has {what} named {label!r} for the label; {_columns(names, label)}", name="label")
+            count_words = "more than one column" if matches else "no column"
+            raise DataError(
+                f"{where} has {count_words} named {label!r} for the label; {_columns(names, label)}", name="label", file=where
+            )
     try:
         index = int(label)
     except (TypeError, ValueError):
@@ -102,7 +104,7 @@ def target_column(table: Table, label: str | int | None) -> int:
         return label_column(table.where, table.names, width, label)
     if len(table.outputs) > 1:
         outputs = ", ".join(column_name(table.names, j) for j in table.outputs)
-        raise DataError(f"{table.where} has the outputs {outputs}; label= chooses one")
+        raise DataError(f"{table.where} has the outputs {outputs}; label= chooses one", file=table.where)
     if table.outputs:
         return table.outputs[0]
     columns = [j for j in range(width) if table.kinds.get(j) not in ("index", "unused")]
@@ -123,7 +125,7 @@ def feature_columns(table: Table, target: int, left_out: Sequence[int] = ()) -> 
     columns = [j for j in range(len(table.rows[0])) if j not in barred and table.kinds.get(j) not in ("index", "unused")]
     date = next((j for j in columns if table.kinds.get(j) == "date"), None)
     if date is not None:
-        raise DataError(f"{table.where}: {column_name(table.names, date)} is a date; leave it out (leave_out)")
+        raise DataError(f"{column_name(table.names, date)} is a date; leave it out (leave_out)", file=table.where)
     return columns
 
 
@@ -133,7 +135,7 @@ def check_ragged(where: str, rows: Sequence[Sequence[object]], lines: list[int],
         needed = len(rows[0]) if width is None else width
         if len(row) != needed:
             origin = "the first row" if width is None else "the header"
-            raise DataError(f"{where}, line {line}: {len(row)} cells where {origin} has {needed}")
+            raise DataError(f"{len(row)} cells where {origin} has {needed}", file=where, line=line)
 
 
 def table_instance(table: Table, label: str | int | None, name: str) -> Instance:
@@ -146,22 +148,22 @@ def table_instance(table: Table, label: str | int | None, name: str) -> Instance
         of one name.
     """
     if not table.rows:
-        raise DataError(f"{table.where} holds no rows of data")
+        raise DataError(f"{table.where} holds no rows of data", file=table.where)
     target = target_column(table, label)
     features = feature_columns(table, target)
     if not features:
-        raise DataError(f"{table.where}: a label and at least one feature are needed")
+        raise DataError("a label and at least one feature are needed", file=table.where)
     labels = [row[target] for row in table.rows]
     if None in labels:
         line = table.lines[labels.index(None)]
-        raise DataError(f"{table.where}, line {line}: the label in {column_name(table.names, target)} is missing")
+        raise DataError(f"the label in {column_name(table.names, target)} is missing", file=table.where, line=line)
     names = None if table.names is None else [table.names[j] for j in features]
     _check_names(table, features)
     X = _numbers(table, features)
     try:
         return Instance.from_labels(X, labels, name, table.where, names)
     except DataError as error:
-        raise DataError(f"{table.where}, label in {column_name(table.names, target)}: {error}") from None
+        raise DataError(f"{table.where}, label in {column_name(table.names, target)}: {error}", file=table.where) from None
 
 
 def _check_names(table: Table, features: list[int]) -> None:
@@ -170,8 +172,9 @@ def _check_names(table: Table, features: list[int]) -> None:
     if second is not None:
         columns = [j for j in features if table.names is not None and table.names[j] == second]
         raise DataError(
-            f"{table.where}: more than one column is named {second!r} (columns {', '.join(map(str, columns))}, counting from 0); "
-            "leave_out= takes one away"
+            f"more than one column is named {second!r} (columns {', '.join(map(str, columns))}, counting from 0); "
+            "leave_out= takes one away",
+            file=table.where,
         )
 
 
@@ -196,17 +199,18 @@ def _bad_cell(table: Table, features: list[int]) -> DataError:
     )
     for row, line in zip(table.rows, table.lines, strict=True):
         for j in features:
-            cell = row[j]
+            cell, fault = row[j], ""
             number = None if cell is None else as_number(cell)
-            place = f"{table.where}, line {line}, {column_name(table.names, j)}"
             if cell is None:
-                return DataError(f"{place}: the value is missing; {advice}")
-            if number is None:
-                return DataError(f"{place}: {cell!r} is not a number; {advice}")
-            if not np.isfinite(number):
-                return DataError(f"{place}: {cell!r} is not a finite number; {advice}")
-            if table.kinds.get(j) == "string":
-                return DataError(f"{place}: the column is declared as text; {advice}")
+                fault = "the value is missing"
+            elif number is None:
+                fault = f"{cell!r} is not a number"
+            elif not np.isfinite(number):
+                fault = f"{cell!r} is not a finite number"
+            elif table.kinds.get(j) == "string":
+                fault = "the column is declared as text"
+            if fault:
+                return DataError(f"{column_name(table.names, j)}: {fault}; {advice}", file=table.where, line=line)
     raise AssertionError("every cell is a finite number")
 
 
@@ -274,7 +278,7 @@ def _delimited(text: str, where: str, delimiter: str) -> tuple[list[_Cells], lis
                 lines.append(before + 1)
             before = reader.line_num
     except csv.Error as error:
-        raise DataError(f"{where}, line {reader.line_num}: {error}") from None
+        raise DataError(str(error), file=where, line=reader.line_num) from None
     return rows, lines
 
 
@@ -287,7 +291,7 @@ def _spaced(text: str, where: str) -> tuple[list[_Cells], list[int]]:
             row.append(match[2] if match[1] is None else match[1].replace('""', '"').strip())
             position = match.end()
         if line[position:].strip():
-            raise DataError(f"{where}, line {number}: a quote that does not close: {line[position:].strip()[:60]!r}")
+            raise DataError(f"a quote that does not close: {line[position:].strip()[:60]!r}", file=where, line=number)
         if row:
             rows.append(row)
             lines.append(number)
@@ -317,8 +321,10 @@ def _looks_like_header(where: str, rows: list[_Cells], lines: list[int]) -> bool
     if any(name and numeric for name, numeric in zip(named, below, strict=True)):
         if any(number and numeric for number, numeric in zip(numbers, below, strict=True)):
             raise DataError(
-                f"{where}, line {lines[0]}: it holds words and numbers above numbers: names of columns, or a row of data with a "
-                "cell that is no number? read_csv(path, header=True or False) says which"
+                "it holds words and numbers above numbers: names of columns, or a row of data with a "
+                "cell that is no number? read_csv(path, header=True or False) says which",
+                file=where,
+                line=lines[0],
             )
         return True
     return not any(numbers) and any(cell.lower() in LABEL_NAMES for cell in rows[0])
@@ -399,7 +405,7 @@ class Tidying:
             rows = [row for row, good in zip(rows, whole, strict=True) if good]
             lines = [line for line, good in zip(lines, whole, strict=True) if good]
             if not rows:
-                raise DataError(f"{table.where}: every row has a missing value; missing='median' keeps them")
+                raise DataError("every row has a missing value; missing='median' keeps them", file=table.where)
             notes += [f"{len(whole) - len(rows)} rows with missing values left out"] if len(rows) < len(whole) else []
         columns: list[tuple[str, _TidyingCells]] = []
         kinds: dict[int, Kind] = {}
@@ -411,32 +417,33 @@ class Tidying:
         names = None if table.names is None else (*(name for name, _ in columns), table.names[target])
         return replace(table, names=names, rows=cells, lines=lines, kinds=kinds, outputs=()), len(columns), "; ".join(notes)
 
-    def _column(self, table: Table, j: int, cells: _TidyingCells, said: list[str]) -> list[tuple[str, _TidyingCells]]:
+    def _column(self, table: Table, j: int, cells: _TidyingCells, notes: list[str]) -> list[tuple[str, _TidyingCells]]:
         """One column's features, by name; what is not asked for is left to the reader, which refuses it."""
         name, present = _name(table, j), [cell for cell in cells if cell is not None]
         if not present:
-            raise DataError(f"{table.where}: column {name!r} has no value; leave it out (leave_out)")
+            raise DataError(f"column {name!r} has no value; leave it out (leave_out)", file=table.where)
         if table.kinds.get(j) == "string" or any(as_number(cell) is None for cell in present):
-            return self._indicators(table, name, cells, present, said) if self.categories == "indicators" else [(name, cells)]
+            return self._indicators(table, name, cells, present, notes) if self.categories == "indicators" else [(name, cells)]
         if self.missing == "median" and len(present) < len(cells):
             middle = f"{float(np.median([float(cell) for cell in present])):.17g}"
-            said.append(f"{len(cells) - len(present)} missing {name} at the median {float(middle):g}")
+            notes.append(f"{len(cells) - len(present)} missing {name} at the median {float(middle):g}")
             cells = [middle if cell is None else cell for cell in cells]
         return [(name, cells)]
 
     def _indicators(
-        self, table: Table, name: str, cells: _TidyingCells, held: list[str], said: list[str]
+        self, table: Table, name: str, cells: _TidyingCells, held: list[str], notes: list[str]
     ) -> list[tuple[str, _TidyingCells]]:
         levels = sorted(set(held))
         if len(levels) > _MOST_LEVELS:
             raise DataError(
-                f"{table.where}: column {name!r} has {len(levels)} different words; up to {_MOST_LEVELS} are categories. "
+                f"column {name!r} has {len(levels)} different words; up to {_MOST_LEVELS} are categories. "
                 "Leave it out (leave_out)",
                 name=name,
+                file=table.where,
             )
         if self.missing == "refuse" and len(held) < len(cells):
             return [(name, cells)]  # refused, with its line
-        said.append(f"{name} as {len(levels)} categories")
+        notes.append(f"{name} as {len(levels)} categories")
         shown = levels[1:] if len(levels) == 2 else levels
         return [(f"{name}={level}", ["1" if cell == level else "0" for cell in cells]) for level in shown]
 

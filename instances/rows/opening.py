@@ -207,7 +207,9 @@ def open_rows(
     if not isinstance(intercept, bool | np.bool_):
         raise InputError(f"intercept must be True or False; it is {intercept!r}", name="intercept")
     if not file.is_file():
-        raise DataError(f"{file} is {'a directory' if file.is_dir() else 'no file'}; the name of a data file is needed")
+        raise DataError(
+            f"{file} is {'a directory' if file.is_dir() else 'no file'}; the name of a data file is needed", file=file
+        )
     place, kind = ArrayFolder(None if folder is None else as_path(folder)), suffix(file)
     names: Sequence[str] | None = None
     X: Rows
@@ -226,7 +228,9 @@ def open_rows(
         X = DenseRows(_matrix(file, array), intercept)
         pieces = [] if label is None else [stored_npy(_labels_file(file, label)).whole()]
     else:
-        raise DataError(f"{file}: rows can be opened in .npy, .npz, .parquet, .pq, {', '.join(LIBSVM_SUFFIXES)}, not in {kind!r}")
+        raise DataError(
+            f"rows can be opened in .npy, .npz, .parquet, .pq, {', '.join(LIBSVM_SUFFIXES)}, not in {kind!r}", file=file
+        )
     X.columns  # noqa: B018 - the pass that looks at every entry
     if names is not None:
         names = ("intercept", *names) if intercept else tuple(names)
@@ -245,20 +249,20 @@ def _npz(file: Path, label: object, intercept: bool, place: ArrayFolder) -> tupl
 
     sparse = "X" not in arrays and all(part in arrays for part in _CSR)
     if not ("X" in arrays or sparse):
-        raise DataError(f"{file} needs an array X, or {', '.join(_CSR)}; it has {', '.join(arrays) or 'none'}")
+        raise DataError(f"{file} needs an array X, or {', '.join(_CSR)}; it has {', '.join(arrays) or 'none'}", file=file)
     pieces = [stored(label).whole()] if label in arrays else []
     if not sparse:
         return DenseRows(_matrix(file, stored("X")), intercept, place), pieces
     data, indices, indptr = (stored(name) for name in _CSR[:3])
     n, p = (int(k) for k in stored(_CSR[3]).whole().ravel())
     if indptr.shape != (n + 1,) or data.shape != indices.shape:
-        raise DataError(f"{file}: X_data, X_indices, X_indptr, X_shape are no CSR matrix")
+        raise DataError("X_data, X_indices, X_indptr, X_shape are no CSR matrix", file=file)
     return SparseRows(data, indices, indptr, p, intercept, place), pieces
 
 
 def _matrix(file: Path, array: StoredArray) -> StoredArray:
     if len(array.shape) != 2 or 0 in array.shape:
-        raise DataError(f"{file}: X must have two dimensions (rows, features), neither empty; it has shape {array.shape}")
+        raise DataError(f"X must have two dimensions (rows, features), neither empty; it has shape {array.shape}", file=file)
     return array
 
 
@@ -278,18 +282,18 @@ def _coded(file: Path, pieces: Sequence[npt.NDArray[Any]], n: int) -> tuple[Floa
     """Codes of labels of any kind, as `marginopt.read` gives them; made of the values that differ, not of every row's."""
     flawed = next((piece.shape for piece in pieces if piece.ndim != 1), None)
     if flawed is not None:
-        raise DataError(f"{file}: the labels must be a vector, one for each row; they have shape {flawed}")
+        raise DataError(f"the labels must be a vector, one for each row; they have shape {flawed}", file=file)
     values = np.unique(np.concatenate([np.unique(piece) for piece in pieces]))
     if sum(piece.size for piece in pieces) != n:
-        raise DataError(f"{file}: {sum(piece.size for piece in pieces):,} labels for {n:,} rows")
+        raise DataError(f"{sum(piece.size for piece in pieces):,} labels for {n:,} rows", file=file)
     try:
         codes, labels = encode_labels(values)
     except DataError as error:
-        raise DataError(f"{file}: {error}") from None
-    y, at = np.empty(n), 0
+        raise DataError(str(error), file=file) from None
+    y, start = np.empty(n), 0
     for piece in pieces:
-        y[at : at + piece.size] = codes[np.searchsorted(values, piece)]
-        at += piece.size
+        y[start : start + piece.size] = codes[np.searchsorted(values, piece)]
+        start += piece.size
     y.flags.writeable = False
     return y, labels
 
@@ -336,21 +340,21 @@ class SparseReader:
         from ...rows.loops import NO_COLUMN, NO_ENDS, UNSORTED, check
         from ...rows.sparse import StoredBlock
 
-        found, row = check(indices, ends, columns)
-        if found == NO_ENDS:
+        fault, row = check(indices, ends, columns)
+        if fault == NO_ENDS:
             raise self._no_ends(start, stop)
-        if found == NO_COLUMN:
+        if fault == NO_COLUMN:
             row_indices = indices[ends[row] - first : ends[row + 1] - first]
             wrong = row_indices[(row_indices < 0) | (row_indices >= columns)][0]
-            raise DataError(f"{self._stored[1].path}: column {wrong} in row {start + row}; there are {columns}")
-        if found == UNSORTED:
+            raise DataError(f"column {wrong} in row {start + row}; there are {columns}", file=self._stored[1].path)
+        if fault == UNSORTED:
             ordered = sp.csr_array((data.astype(np.float64), indices, ends - first), shape=(stop - start, columns), copy=True)
             ordered.sum_duplicates()
             data, indices, ends = ordered.data, ordered.indices, ordered.indptr.astype(np.int64)
         return StoredBlock(data, indices, ends, columns, ones)
 
     def _no_ends(self, start: int, stop: int) -> DataError:
-        return DataError(f"{self._stored[2].path}: row ends between rows {start} and {stop} are no CSR matrix's")
+        return DataError(f"row ends between rows {start} and {stop} are no CSR matrix's", file=self._stored[2].path)
 
 
 def _either(stored: np.ndarray, short: type[np.generic], long: type[np.generic]) -> np.ndarray:

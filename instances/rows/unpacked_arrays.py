@@ -74,11 +74,11 @@ class StoredArray:
         try:
             handle = self.path.open("rb", buffering=0)
         except OSError as error:
-            raise DataError(f"{self.path} cannot be read: {read_error(error)}") from None
+            raise DataError(f"{self.path} cannot be read: {read_error(error)}", file=self.path) from None
         need = self.offset + self.shape[0] * self.width * self.dtype.itemsize
         if os.fstat(handle.fileno()).st_size < need:
             handle.close()
-            raise DataError(f"{self.path} is shorter than its header says: {need:,} bytes are needed")
+            raise DataError(f"{self.path} is shorter than its header says: {need:,} bytes are needed", file=self.path)
         return handle
 
     def read(self, handle: IO[bytes], start: int, stop: int, into: Buffer | None = None) -> npt.NDArray[Any]:
@@ -88,10 +88,10 @@ class StoredArray:
         handle.seek(self.offset + start * self.width * self.dtype.itemsize)
         remaining = memoryview(flat.data).cast("B")
         while remaining.nbytes:
-            got = handle.readinto(remaining)  # type: ignore[attr-defined]
-            if not got:
-                raise DataError(f"{self.path} ended while it was read")
-            remaining = remaining[got:]
+            size = handle.readinto(remaining)  # type: ignore[attr-defined]
+            if not size:
+                raise DataError(f"{self.path} ended while it was read", file=self.path)
+            remaining = remaining[size:]
         return flat.reshape(stop - start, *self.shape[1:])
 
     def whole(self) -> npt.NDArray[Any]:
@@ -112,7 +112,7 @@ def stored_npy(path: Path) -> StoredArray:
         with path.open("rb") as handle:
             return _header(path, handle, str(path))
     except READ_ERRORS as error:
-        raise DataError(f"{path} cannot be read as npy: {read_error(error)}") from None
+        raise DataError(f"{path} cannot be read as npy: {read_error(error)}", file=path) from None
 
 
 def stored_in_npz(path: Path) -> dict[str, StoredArray | None]:
@@ -136,7 +136,7 @@ def stored_in_npz(path: Path) -> dict[str, StoredArray | None]:
                     handle.seek(member.header_offset + 30 + skip)
                     members[name] = _header(path, handle, f"{path}, array {name!r}")
     except READ_ERRORS as error:
-        raise DataError(f"{path} cannot be read as npz: {read_error(error)}") from None
+        raise DataError(f"{path} cannot be read as npz: {read_error(error)}", file=path) from None
     return members
 
 
@@ -160,8 +160,8 @@ _OPENERS: dict[str, Callable[..., Any]] = {".bz2": bz2.open, ".gz": gzip.open, "
 class ArrayFolder:
     """The folder of unpacked arrays: the user's, or one that is deleted with the last rows that are read from it."""
 
-    def __init__(self, given: Path | None) -> None:
-        self._given = given
+    def __init__(self, directory: Path | None) -> None:
+        self._given = directory
 
     @cached_property
     def path(self) -> Path:
@@ -221,21 +221,21 @@ def unpacked_libsvm(path: Path, folder: ArrayFolder) -> tuple[StoredArray, Store
             try:
                 X, y = load_svmlight_file(io.BytesIO(text), zero_based=True)
             except READ_ERRORS as error:
-                raise DataError(libsvm_fault(path, text, read_error(error), lines)) from None
+                raise libsvm_fault(path, text, read_error(error), lines) from None
             if X.nnz:
                 smallest_index, largest_index = (
                     min(smallest_index, int(X.indices.min())),
                     max(largest_index, int(X.indices.max())),
                 )
             if largest_index > MOST_COLUMNS:
-                raise DataError(libsvm_fault(path, text, f"it has {largest_index:,} columns", lines))
+                raise libsvm_fault(path, text, f"it has {largest_index:,} columns", lines)
             indptr.append(data.count + X.indptr[1:].astype(np.int64))
             data.append(X.data)
             indices.append(X.indices)
             labels.append(y)
             lines += text.count(b"\n")
     if largest_index < 0:
-        raise DataError(f"{path} is not LIBSVM text: it has no 'index:value' anywhere")
+        raise DataError(f"{path} is not LIBSVM text: it has no 'index:value' anywhere", file=path)
     first = 0 if smallest_index == 0 else 1
     if first:
         _shift(indices, first)
@@ -258,7 +258,7 @@ def _chunks(path: Path) -> Iterator[bytes]:
             if rest.strip():
                 yield libsvm_lines(rest, first)
     except READ_ERRORS as error:
-        raise DataError(f"{path} cannot be read: {read_error(error)}") from None
+        raise DataError(f"{path} cannot be read: {read_error(error)}", file=path) from None
 
 
 def _shift(indices: _Column, by: int) -> None:
@@ -304,17 +304,17 @@ def unpacked_parquet(
                     kind = batch.schema.field(j).type
                     number = pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind)
                     if j != target and not number:
-                        raise DataError(f"{path}, column {j} ({names[j]!r}) is {kind}; features must be numbers")
+                        raise DataError(f"{path}, column {j} ({names[j]!r}) is {kind}; features must be numbers", file=path)
                     if batch.column(j).null_count:
-                        raise DataError(f"{path}, column {j} ({names[j]!r}): a value is missing")
+                        raise DataError(f"{path}, column {j} ({names[j]!r}): a value is missing", file=path)
                 rows.append(np.column_stack([batch.column(j).to_numpy(zero_copy_only=False) for j in features]))
                 labels.append(batch.column(target).to_numpy(zero_copy_only=False))
     except DataError:
         raise
     except (pa.ArrowException, *READ_ERRORS) as error:
-        raise DataError(f"{path} cannot be read as Parquet: {read_error(error)}") from None
+        raise DataError(f"{path} cannot be read as Parquet: {read_error(error)}", file=path) from None
     if not rows.count:
-        raise DataError(f"{path} holds no rows of data")
+        raise DataError(f"{path} holds no rows of data", file=path)
     return rows.stored(len(features)), labels, [names[j] for j in features]
 
 
@@ -326,5 +326,5 @@ def unpacked_member(path: Path, name: str, folder: ArrayFolder) -> StoredArray:
             while part := packed.read(_CHUNK):
                 out.write(part)
     except READ_ERRORS as error:
-        raise DataError(f"{path}, array {name!r}, cannot be unpacked: {read_error(error)}") from None
+        raise DataError(f"{path}, array {name!r}, cannot be unpacked: {read_error(error)}", file=path) from None
     return stored_npy(target)

@@ -124,7 +124,7 @@ class FixedVariables(Change):
     suffix: ClassVar[str] = "fixed"
 
     @classmethod
-    def of(cls, form: StandardForm, given: Mapping[str, Any]) -> FixedVariables:
+    def of(cls, form: StandardForm, values_by_block: Mapping[str, Any]) -> FixedVariables:
         """Read values by label: an array of the block's shape (NaN leaves an entry free), or a mapping of indices to numbers.
 
         Raises
@@ -132,10 +132,12 @@ class FixedVariables(Change):
         InputError
             No such block or entry, values that are not numbers, out of bounds, or not integers where the variable is.
         """
-        if not isinstance(given, Mapping):
-            raise InputError('fixed variables are given by block, as in {"w": {3: 0.0}}; got ' + repr(given), name="fixed")
+        if not isinstance(values_by_block, Mapping):
+            raise InputError(
+                'fixed variables are given by block, as in {"w": {3: 0.0}}; got ' + repr(values_by_block), name="fixed"
+            )
         fixed_values = np.full(form.n, np.nan)
-        for label, value in given.items():
+        for label, value in values_by_block.items():
             fixed_values[form.slices[form.block(label).label]] = _packed(form.block(label), value)
         places = np.flatnonzero(~np.isnan(fixed_values))
         near = np.clip(
@@ -166,8 +168,8 @@ class FixedVariables(Change):
         labels, places = shared_places(self.over, form)
         lower, upper = form.lower.copy(), form.upper.copy()
         mine = np.isin(self.places, labels)
-        at = places[np.searchsorted(labels, self.places[mine])]
-        lower[at] = upper[at] = self.values[mine]
+        new_places = places[np.searchsorted(labels, self.places[mine])]
+        lower[new_places] = upper[new_places] = self.values[mine]
         return form.with_bounds(lower, upper)
 
     @property
@@ -205,10 +207,10 @@ class Relaxed(Change):
         return "integer variables are continuous between their bounds, and indicator constraints are dropped"
 
 
-def _packed(block: Block, given: Any) -> FloatArray:
+def _packed(block: Block, value_or_entries: Any) -> FloatArray:
     """The block's piece of x with NaN where nothing was named; a symmetric entry is met by both of its names."""
-    if not isinstance(given, Mapping):
-        value = np.asarray(given, dtype=np.float64)
+    if not isinstance(value_or_entries, Mapping):
+        value = np.asarray(value_or_entries, dtype=np.float64)
         if value.shape != block.shape:
             raise InputError(
                 f"{block.label} must have shape {block.shape}, or be given by {{index: number}}; it has shape {value.shape}",
@@ -216,7 +218,7 @@ def _packed(block: Block, given: Any) -> FloatArray:
             )
         return block.pack(value)
     value = np.full(block.shape, np.nan)
-    for index, number in given.items():
+    for index, number in value_or_entries.items():
         try:
             where = tuple(map(int, index)) if isinstance(index, tuple) else (int(index),)
             if len(where) != value.ndim:

@@ -127,21 +127,21 @@ class AddedParts(Change):
         return {name: value for name, value in vars(self).items() if name != _IMPORT}
 
     @classmethod
-    def _taken(cls, form: StandardForm, source: CVXPYSource, said: tuple[Line, ...], costed: Any) -> AddedParts:
+    def _taken(cls, form: StandardForm, source: CVXPYSource, lines: tuple[Line, ...], costed: Any) -> AddedParts:
         """The canonical program over the form's variables and the new ones."""
         source_form = source.form
-        known = {b.label: form.slices[b.label] for b in form.blocks}
-        new = tuple(b for b in source_form.blocks if b.label not in known)
+        slices = {b.label: form.slices[b.label] for b in form.blocks}
+        new = tuple(b for b in source_form.blocks if b.label not in slices)
         starts = itertools.accumulate((b.size for b in new), initial=form.n)
-        known |= {b.label: slice(start, start + b.size) for b, start in zip(new, starts, strict=False)}
-        places = np.concatenate([np.arange(known[b.label].start, known[b.label].stop) for b in source_form.blocks])
+        slices |= {b.label: slice(start, start + b.size) for b, start in zip(new, starts, strict=False)}
+        places = np.concatenate([np.arange(slices[b.label].start, slices[b.label].stop) for b in source_form.blocks])
         total = form.n + sum(b.size for b in new)
         spread = sp.csr_array((np.ones(source_form.n), (np.arange(source_form.n), places)), shape=(source_form.n, total))
         mine = np.flatnonzero(places >= form.n)
         mine = mine[np.argsort(places[mine])]
         if costed is not None:
             cost = expression_line(costed.objective.args[0])
-            said = (*said, Line(f"added to the objective: {cost.text}", rf"\text{{added to the objective: }} {cost.latex}"))
+            lines = (*lines, Line(f"added to the objective: {cost.text}", rf"\text{{added to the objective: }} {cost.latex}"))
         P = None if source_form.quadratic is None else sp.csc_array(spread.T @ source_form.quadratic.csc @ spread)
         added = cls(
             over=form.blocks,
@@ -153,7 +153,7 @@ class AddedParts(Change):
             q=np.asarray(spread.T @ source_form.q),
             r=source_form.r,
             P=P,
-            said=said,
+            said=lines,
         )
         vars(added)[_IMPORT] = Import.of(source, places)
         return added
@@ -183,11 +183,11 @@ class AddedParts(Change):
         """The rows whose variables the form has, and the new blocks, which stand free where a row of theirs was left out."""
         labels, places = shared_places(self.over, form)
         old, extra = sum(b.size for b in self.over), sum(b.size for b in self.blocks)
-        known = np.concatenate([labels, np.arange(old, old + extra)])
+        new_places = np.concatenate([labels, np.arange(old, old + extra)])
         there = np.concatenate([places, np.arange(form.n, form.n + extra)])
         total = form.n + extra
-        moved = sp.csr_array((np.ones(known.size), (known, there)), shape=(old + extra, total))
-        mine = [c for c in self.constraints if np.isin(c.F.indices[c.F.data != 0.0], known).all()]
+        moved = sp.csr_array((np.ones(new_places.size), (new_places, there)), shape=(old + extra, total))
+        mine = [c for c in self.constraints if np.isin(c.F.indices[c.F.data != 0.0], new_places).all()]
         wide = (replace(c, F=_widened(c.F, extra)) for c in form.constraints)
         return form.replace(
             blocks=(*form.blocks, *self.blocks),
@@ -207,20 +207,22 @@ def _stem(form: StandardForm) -> str:
     return next(s for k in itertools.count(1) if not any(label.startswith(f"{(s := f'change {k}')} ") for label in labels))
 
 
-def _constraints(given: Any, form: StandardForm) -> list[tuple[str, Any]]:
+def _constraints(returned: Any, form: StandardForm) -> list[tuple[str, Any]]:
     """Labels (or nothing) and constraints of what a function returned: one, several, or by label."""
     from cvxpy.constraints.constraint import Constraint as Row
 
-    if isinstance(given, Mapping):
-        labelled_rows = [pair for label, rows in given.items() for pair in _numbered(str(label), rows)]
+    if isinstance(returned, Mapping):
+        labelled_rows = [pair for label, rows in returned.items() for pair in _numbered(str(label), rows)]
     else:
-        labelled_rows = [("", row) for row in (given if isinstance(given, Iterable) and not isinstance(given, Row) else [given])]
+        labelled_rows = [
+            ("", row) for row in (returned if isinstance(returned, Iterable) and not isinstance(returned, Row) else [returned])
+        ]
     wrong = [row for _, row in labelled_rows if not isinstance(row, Row)]
     if wrong or not labelled_rows:
-        what = repr(wrong[0]) if wrong else "nothing"
+        description = repr(wrong[0]) if wrong else "nothing"
         raise InputError(
             "with_constraint takes functions that return CVXPY constraints, as in lambda v: [v.w[3] >= 0, cp.norm1(v.w) <= 2]; "
-            f"one returned {what} (blocks: {', '.join(b.label for b in form.blocks)})",
+            f"one returned {description} (blocks: {', '.join(b.label for b in form.blocks)})",
             name="constraints",
         )
     return labelled_rows
@@ -277,22 +279,22 @@ def _widened(F: sp.csr_array, extra: int) -> sp.csr_array:
     return sp.csr_array((F.data, F.indices, F.indptr), shape=(F.shape[0], F.shape[1] + extra))
 
 
-def _sum(given: Quadratic | None, extra: int, P: sp.csc_array | None) -> Quadratic | None:
+def _sum(quadratic: Quadratic | None, extra: int, P: sp.csc_array | None) -> Quadratic | None:
     """½x'Px of both; what is known of the given one's convexity stays known."""
-    if given is None:
+    if quadratic is None:
         return None if P is None else Quadratic(matrix=P)
     if P is not None:
-        wide = sp.block_diag([given.csc, sp.csc_array((extra, extra))], format="csc") if extra else given.csc
+        wide = sp.block_diag([quadratic.csc, sp.csc_array((extra, extra))], format="csc") if extra else quadratic.csc
         return Quadratic(matrix=sp.csc_array(wide + P))
     if not extra:
-        return given
-    if given.operator is not None:
-        return Quadratic(operator=PaddedGram(given.operator, extra))
-    if given.factor is not None:
-        factor = sp.csr_array(given.factor)
+        return quadratic
+    if quadratic.operator is not None:
+        return Quadratic(operator=PaddedGram(quadratic.operator, extra))
+    if quadratic.factor is not None:
+        factor = sp.csr_array(quadratic.factor)
         wide = _widened(factor, extra)
-        return Quadratic(factor=wide if sp.issparse(given.factor) else wide.toarray())
-    return Quadratic(matrix=sp.csc_array(sp.block_diag([given.csc, sp.csc_array((extra, extra))], format="csc")))
+        return Quadratic(factor=wide if sp.issparse(quadratic.factor) else wide.toarray())
+    return Quadratic(matrix=sp.csc_array(sp.block_diag([quadratic.csc, sp.csc_array((extra, extra))], format="csc")))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -335,12 +337,12 @@ class ChangedModel(Model):
     @property
     def statement(self) -> Statement:
         """The model's, with what was added; a dual in closed form and equivalences are those of the model alone, so they go."""
-        stated = self.base.statement
+        base_statement = self.base.statement
         return replace(
-            stated,
-            title=f"{stated.title}, {self.change.suffix}",
-            constraints=(*stated.constraints, *self.change.lines),
-            notes=(*stated.notes, *filter(None, [self.change.note])),
+            base_statement,
+            title=f"{base_statement.title}, {self.change.suffix}",
+            constraints=(*base_statement.constraints, *self.change.lines),
+            notes=(*base_statement.notes, *filter(None, [self.change.note])),
             equivalences=(),
             dual=None,
         )
@@ -393,8 +395,8 @@ class ChangedModel(Model):
     def origin(self, label: str) -> str:
         """The model's; what is new comes from the change."""
         before = self.base.form
-        known = {*(b.label for b in before.blocks), *(c.label for c in before.constraints)}
-        return self.base.origin(label) if label in known else f"what is {self.change.suffix}"
+        base_names = {*(b.label for b in before.blocks), *(c.label for c in before.constraints)}
+        return self.base.origin(label) if label in base_names else f"what is {self.change.suffix}"
 
     @property
     def separable_data(self) -> tuple[FloatArray, str] | None:

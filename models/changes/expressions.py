@@ -69,7 +69,9 @@ class _Writer:
             return (f"{number:g}" if number != 1.0 else (r"\mathbf{1}" if self.latex else "1")), _ATOM
         if value.ndim == 1 and value.size <= _SHOWN:
             return "(" + ", ".join(f"{v:g}" for v in value) + ")", _ATOM
-        same = [k for k, known in enumerate(self.constants) if known.shape == value.shape and np.array_equal(known, value)]
+        same = [
+            k for k, constant in enumerate(self.constants) if constant.shape == value.shape and np.array_equal(constant, value)
+        ]
         if not same:
             self.constants.append(value)
         k = same[0] if same else len(self.constants) - 1

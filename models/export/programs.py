@@ -56,8 +56,8 @@ def _parameters(cone: Cone) -> dict[str, float]:
 
 
 def _cone(record: Mapping[str, Any]) -> Cone:
-    known = fields(_CONES.get(record["cone"], Cone))
-    parameters = {f.name: record[f.name] for f in known if f.name not in ("dim", "count")}
+    cone_fields = fields(_CONES.get(record["cone"], Cone))
+    parameters = {f.name: record[f.name] for f in cone_fields if f.name not in ("dim", "count")}
     if not all(isinstance(value, int | float) for value in parameters.values()):
         raise DataError(f"the parameters of a cone must be numbers; they are {parameters}")
     return cone_named(record["cone"], _whole(record["dim"]), _whole(record["count"]), **parameters)
@@ -389,13 +389,13 @@ class FlatProgram:
             raise DataError("the sidecar's layout does not fit the file: other sizes")
         curved = iter(self.curved)
         stacks = {False: (self.A, -self.b + 0.0), True: (F, g)}
-        found, used = [], {False: 0, True: 0}
+        constraints, used = [], {False: 0, True: 0}
         for label, cone, row_names in layout.constraints:
             if isinstance(cone, Bilinear):
                 stack = list(islice(curved, cone.count))
                 if not stack or any(row.equality != cone.equality for row in stack):
                     raise DataError("the sidecar's layout does not fit the file: other kinds of rows")
-                found.append(Constraint(label, *bilinear_stack(stack)))
+                constraints.append(Constraint(label, *bilinear_stack(stack)))
                 continue
             kind = isinstance(cone, Indicator)
             rows = np.arange(used[kind], used[kind] + cone.rows)
@@ -403,8 +403,8 @@ class FlatProgram:
             if not kind and not (np.all(self.equal[rows] == isinstance(cone, Zero)) and isinstance(cone, (Zero, Nonnegative))):
                 raise DataError("the sidecar's layout does not fit the file: other kinds of rows")
             matrix, constants = stacks[kind]
-            found.append(Constraint(label, sp.csr_array(matrix[rows]), constants[rows], cone, row_names))
-        return tuple(found)
+            constraints.append(Constraint(label, sp.csr_array(matrix[rows]), constants[rows], cone, row_names))
+        return tuple(constraints)
 
 
 def _switched(indicators: Iterable[IndicatorRow], n: int) -> tuple[sp.csr_array, FloatArray, tuple[str, ...]]:
@@ -594,12 +594,12 @@ class ConeRows:
 
 def quadratic_cones(form: StandardForm) -> tuple[ConeRows, ...]:
     """Every second-order and rotated cone of the form in the variables (x, v)."""
-    found, width = [], form.n
+    cones, width = [], form.n
     for c in form.constraints:
         if isinstance(c.cone, (SecondOrder, RotatedSecondOrder)):
-            found.append(_rows(form, c, width))
-            width += found[-1].linked.size
-    return tuple(found)
+            cones.append(_rows(form, c, width))
+            width += cones[-1].linked.size
+    return tuple(cones)
 
 
 def native_size(form: StandardForm) -> tuple[int, int]:

@@ -78,9 +78,9 @@ def built_in() -> tuple[FormulationInfo, ...]:
     """The records of every module below this package."""
     modules = pkgutil.walk_packages(__path__, __name__ + ".")
     records = [info for m in modules for info in getattr(importlib.import_module(m.name), "FORMULATIONS", ())]
-    for what in ([info.name for info in records], [info.key for info in records]):
-        if len(set(what)) < len(what):
-            raise RuntimeError(f"two formulations are called {next(name for name in what if what.count(name) > 1)!r}")
+    for labels in ([info.name for info in records], [info.key for info in records]):
+        if len(set(labels)) < len(labels):
+            raise RuntimeError(f"two formulations are called {next(name for name in labels if labels.count(name) > 1)!r}")
     return tuple(sorted(records, key=lambda info: info.name))
 
 

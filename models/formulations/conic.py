@@ -27,7 +27,7 @@ import scipy.sparse as sp
 from ...errors import InputError
 from ..appraisal import Appraisal, Bound, Tilt
 from ..arrays import FloatArray, IntArray, Points, as_labels, as_points, as_positive, as_vector
-from ..inspection.explanation import PointExplanation, priced, two_classes
+from ..inspection.explanation import PointExplanation, primal_weights, two_classes
 from ..kernels.kernels import Kernel, as_kernel, expansion
 from ..model import Model, earlier_identity
 from ..program.cones import Nonnegative, RotatedSecondOrder, Zero, svec, svec_size
@@ -312,8 +312,8 @@ class ConicSVM(Model):
             target = objective - 1e-9 * abs(objective)
         mu = float(np.ravel(multipliers["budget"])[0]) if self.kappa is not None and "budget" in multipliers else None
         v = multipliers.get("split")
-        found = certified_bound(problem, np.asarray(multipliers["hull"]), w=w, mu=mu, v=v, target=target, tilt=tilt)
-        return Bound(found.value, "closed-form dual value at γ scaled into Γ (S ≻ 0 checked by Cholesky)", found.error)
+        bound = certified_bound(problem, np.asarray(multipliers["hull"]), w=w, mu=mu, v=v, target=target, tilt=tilt)
+        return Bound(bound.value, "closed-form dual value at γ scaled into Γ (S ≻ 0 checked by Cholesky)", bound.error)
 
     def appraise(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> Appraisal | None:
         """The certificate of the SDP's form without its n × p(p + 1)/2 hull rows; None for the hard margin.
@@ -323,8 +323,8 @@ class ConicSVM(Model):
         problem = self.view(ConicProblem)
         if problem is None:
             return None
-        known = np.concatenate([values["w"], svec(values["W"]), values["z"]])  # the blocks that the bound reads
-        return appraise_point(problem, values, self.bound(known, multipliers))
+        point = np.concatenate([values["w"], svec(values["W"]), values["z"]])  # the blocks that the bound reads
+        return appraise_point(problem, values, self.bound(point, multipliers))
 
     def zero_objective_point(self) -> dict[str, FloatArray] | None:
         """κ = 1 lets every point go: w = 0, W = 0, z = 1."""
@@ -361,7 +361,7 @@ class ConicSVM(Model):
 
     def explain_points(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> PointExplanation:
         """Points by their margins."""
-        weights = priced(multipliers, "margin" if self.hard else "hull", self.y.size)
+        weights = primal_weights(multipliers, "margin" if self.hard else "hull", self.y.size)
         return two_classes(self.X, self.y, partial(self.decision_function, values), weights)
 
     def summary(self, values: Mapping[str, FloatArray]) -> dict[str, float]:
@@ -571,7 +571,7 @@ class Columns:
     def rows(self, count: int, **parts: FloatArray | float) -> sp.csr_array:
         """Rows from parts: a matrix as it is, a vector as a diagonal, a number as a multiple of the identity."""
         kind = self._index_type(count)
-        at: list[npt.NDArray[Any]] = []
+        row_indices: list[npt.NDArray[Any]] = []
         columns: list[npt.NDArray[Any]] = []
         data: list[FloatArray] = []
         for label in self.sizes:
@@ -586,8 +586,8 @@ class Columns:
                 diagonal = np.broadcast_to(np.asarray(part, dtype=np.float64), count)
                 row = column = np.flatnonzero(diagonal)
                 values = diagonal[row]
-            at, columns, data = [*at, row], [*columns, self.starts[label] + column], [*data, values]
-        where = np.concatenate(at).astype(kind), np.concatenate(columns).astype(kind)
+            row_indices, columns, data = [*row_indices, row], [*columns, self.starts[label] + column], [*data, values]
+        where = np.concatenate(row_indices).astype(kind), np.concatenate(columns).astype(kind)
         return sp.csr_array((np.concatenate(data), where), shape=(count, self.total))
 
     def triples(self, points: IntArray, *parts: tuple[str, float]) -> sp.csr_array:

@@ -111,10 +111,10 @@ class MEBDual(SimplexModel):
         supports = positive(a)
         rows = []
         for i, distance in enumerate(distances):
-            left = square - float(distance)
-            kind = "on the sphere" if abs(left) <= ON * square else "inside" if left > 0 else "outside"
+            slack = square - float(distance)
+            kind = "on the sphere" if abs(slack) <= ON * square else "inside" if slack > 0 else "outside"
             kind = f"{kind}, support vector" if supports[i] else kind
-            rows.append(PointRow(i, "" if self.y is None else float(self.y[i]), float(distance), left, float(a[i]), kind))
+            rows.append(PointRow(i, "" if self.y is None else float(self.y[i]), float(distance), slack, float(a[i]), kind))
         surface = None
         if self.y is None and not self.kernel.of_rows:
             centre = float(a @ self.gram.product(a))

@@ -24,7 +24,7 @@ from ..arrays import (
     in_memory,
     row_norms_squared,
 )
-from ..inspection.explanation import PointExplanation, priced, two_classes
+from ..inspection.explanation import PointExplanation, primal_weights, two_classes
 from ..model import Model
 from ..program.form import StandardForm
 from ..record import DataKind, FormulationInfo, Parameter, always
@@ -153,9 +153,9 @@ class HingeSVM(Model):
         squares = dot(v, v)
         norm = float(np.sqrt(squares.upper)) * (1.0 + 4.0 * UNIT)
         value = total(alpha) - squares.times(0.25)
-        lost = (0.5 * norm * off + 0.25 * off * off) * (1.0 + 1e-12)
+        rounding = (0.5 * norm * off + 0.25 * off * off) * (1.0 + 1e-12)
         argument = "dual value Σα - ¼||Σ α_i y_i x_i||² with α clipped to [0, λ]"
-        return Bound(value.lower - lost, argument, value.error + lost)
+        return Bound(value.lower - rounding, argument, value.error + rounding)
 
     @cached_property
     def _norms(self) -> FloatArray:
@@ -172,7 +172,7 @@ class HingeSVM(Model):
 
     def explain_points(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> PointExplanation:
         """Points by their margins."""
-        weights = priced(multipliers, "margin", self.y.size)
+        weights = primal_weights(multipliers, "margin", self.y.size)
         in_memory(self.X, "a table of all points")
         return two_classes(self.X, self.y, partial(self.decision_function, values), weights)
 

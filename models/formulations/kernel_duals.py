@@ -13,7 +13,7 @@ import scipy.sparse as sp
 
 from ..appraisal import Bound
 from ..arrays import FloatArray, Points, as_divisor, as_labels, as_points, as_positive, as_weights
-from ..inspection.explanation import PointExplanation, two_classes, weighed
+from ..inspection.explanation import PointExplanation, dual_weights, two_classes
 from ..kernels.kernels import Kernel, Linear, as_kernel
 from ..model import Model
 from ..program.cones import Zero
@@ -85,15 +85,15 @@ class SimplexModel(Model):
         slope = product + view.c
         smallest = view.least(slope - (error + view.c_error + UNIT * np.abs(slope)) * (1.0 + 1e-12))
         plain = view.least(slope)
-        least = total(smallest)
-        value = least - dot(a, product, error).times(0.5)
+        tangent_minimum = total(smallest)
+        value = tangent_minimum - dot(a, product, error).times(0.5)
         # no two points of a simplex are further apart than √2; the sums of a are 1 to n roundings
-        lost = view.simplices * (convexity.largest_deficit + convexity.penalty * (a.size * 4.0 * UNIT) ** 2)
+        deficit = view.simplices * (convexity.largest_deficit + convexity.penalty * (a.size * 4.0 * UNIT) ** 2)
         spread = float(np.maximum(plain - smallest, 0.0).sum())
         return Bound(
-            value.lower - lost,
+            value.lower - deficit,
             "linearisation at the point (Frank-Wolfe gap), minimised over the simplex; " + convexity.argument,
-            value.error + spread + lost,
+            value.error + spread + deficit,
             convexity.condition,
         )
 
@@ -135,4 +135,4 @@ class KernelSVMDual(Model):
     def explain_points(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> PointExplanation:
         """Points by their margins."""
         decide = partial(self.decision_function, values)
-        return two_classes(self.X, self.y, decide, weighed(values), 1.0 if self._unit_margin else None)
+        return two_classes(self.X, self.y, decide, dual_weights(values), 1.0 if self._unit_margin else None)

@@ -125,14 +125,14 @@ class L1SVMDual(KernelSVMDual):
         value = max(bounds, key=lambda bound: bound.lower)
         reach = np.maximum(np.abs(x), np.abs(view.upper - x)) * 1.001
         off = abs(float(view.signs @ x)) + gamma(x.size) * float(np.abs(x).sum())
-        lost = 0.5 * convexity.penalty * (1.001 * off) ** 2
+        deficit = 0.5 * convexity.penalty * (1.001 * off) ** 2
         if convexity.deficit is not None:
-            lost += 0.5 * float(convexity.deficit @ reach**2)
+            deficit += 0.5 * float(convexity.deficit @ reach**2)
         plain = view.level(product + view.c)[0] - 0.5 * float(x @ product)
         return Bound(
-            value.lower - lost * (1.0 + 1e-9),
+            value.lower - deficit * (1.0 + 1e-9),
             "linearisation at the point, minimised over the box and the equality; " + convexity.argument,
-            max(plain - value.lower, 0.0) + lost,
+            max(plain - value.lower, 0.0) + deficit,
             convexity.condition,
         )
 
@@ -144,8 +144,8 @@ class L1SVMDual(KernelSVMDual):
         nu = view.level(slope)[1]
         reduced = slope - nu * view.signs
         uncertain = (error + 2.0 * UNIT * (np.abs(slope) + np.abs(reduced))) * (1.0 + 1e-12)
-        least = dot(view.upper, np.minimum(0.0, reduced - uncertain))
-        return least - dot(a, product, error + 2.0 * UNIT * np.abs(product)).times(0.5)
+        tangent_minimum = dot(view.upper, np.minimum(0.0, reduced - uncertain))
+        return tangent_minimum - dot(a, product, error + 2.0 * UNIT * np.abs(product)).times(0.5)
 
     def intercept(self, values: Mapping[str, FloatArray]) -> float:
         """The b that minimises the primal at w = Σ a_i y_i φ_i."""

@@ -329,9 +329,13 @@ class MaxMinSVM(Model):
             raise InputError(f"parameter='per-feature' is for the Gaussian kernel; the kernel is {self.kernel}", name="parameter")
         if not isinstance(self.parameter, str):
             raise InputError(f"parameter must be a name; it is {self.parameter!r}", name="parameter")
-        known = self._moved_kernel.parameters
-        if self._plain not in known:
-            names = [*known, *(f"log-{name}" for name in known), *(["per-feature"] if self._gaussian else [])]
+        kernel_parameters = self._moved_kernel.parameters
+        if self._plain not in kernel_parameters:
+            names = [
+                *kernel_parameters,
+                *(f"log-{name}" for name in kernel_parameters),
+                *(["per-feature"] if self._gaussian else []),
+            ]
             raise InputError(
                 f"parameter must be one of {', '.join(names) or 'none'}, which the {self._moved_kernel.name} kernel has; "
                 f"it is {self.parameter!r}",
@@ -489,7 +493,7 @@ class MaxMinSVM(Model):
     def statement(self) -> Statement:
         """MaxMin (10)."""
         m, p = self.X.shape
-        what = {"per-feature": "one gamma for each feature"}.get(self.parameter, self.parameter.replace("log-", "log "))
+        variable = {"per-feature": "one gamma for each feature"}.get(self.parameter, self.parameter.replace("log-", "log "))
         tex = r"\gamma" if self._plain == "gamma" else r"\theta"
         by_point = Line("diag(1/(C s_i))", r"\operatorname{diag}\tfrac1{C s_i}")
         ridge = Line("I/C", r"\tfrac1C I") if self.sample_weight is None else by_point
@@ -511,7 +515,7 @@ class MaxMinSVM(Model):
             ),
             sizes=f"m = {m} points, p = {p}, C = {self.C:g}, start {self._plain} = {self.gamma0:g}",
             notes=(
-                f"G_ij = y_i y_j {kernel}; the outer problem moves {what}",
+                f"G_ij = y_i y_j {kernel}; the outer problem moves {variable}",
                 self._answer,
             ),
             source="Luo, Yang, Peng, Wang, Chen: MaxMin-L2-SVC-NCH, (10)",

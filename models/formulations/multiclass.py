@@ -407,8 +407,8 @@ class MulticlassSVM(Model):
     @property
     def big_m_values(self) -> FloatArray:
         """M_i of the 0-1 loss, by the argument of the notes."""
-        left = np.maximum(self.costs.sum() - self.costs, 0.0)
-        return 1.0 + 2.0 * np.sqrt(row_norms_squared(self.features.rows) * left)
+        budget = np.maximum(self.costs.sum() - self.costs, 0.0)
+        return 1.0 + 2.0 * np.sqrt(row_norms_squared(self.features.rows) * budget)
 
     @property
     def cutoff(self) -> float:
@@ -483,8 +483,8 @@ class MulticlassSVM(Model):
             )
             for i in range(lead.size)
         ]
-        what = "no multipliers, so no weights" if alpha is None else "weights are sums of the multipliers of margin"
-        return PointExplanation(tuple(rows), what, score="own score", margin="lead")
+        note = "no multipliers, so no weights" if alpha is None else "weights are sums of the multipliers of margin"
+        return PointExplanation(tuple(rows), note, score="own score", margin="lead")
 
     def summary(self, values: Mapping[str, FloatArray]) -> dict[str, float]:
         """Norm, leads below 1, misclassified points."""

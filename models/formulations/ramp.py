@@ -115,10 +115,10 @@ class RampSVM(BinaryMargins):
     @cached_property
     def incumbent_value(self) -> float:
         """The feasible value UB behind M: the given one, or that of the best trivial point."""
-        known = [float(self.sample_weight.sum())]
+        objectives = [float(self.sample_weight.sum())]
         if self.free:
-            known += [2.0 * float(self.sample_weight[self.y == s].sum()) for s in (-1.0, 1.0)]
-        return min(known if self.upper_bound is None else [*known, float(self.upper_bound)])
+            objectives += [2.0 * float(self.sample_weight[self.y == s].sum()) for s in (-1.0, 1.0)]
+        return min(objectives if self.upper_bound is None else [*objectives, float(self.upper_bound)])
 
     @property
     def uses_big_m(self) -> bool:

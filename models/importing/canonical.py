@@ -122,43 +122,43 @@ def cones_of(piece: Any) -> list[Cone]:
 _ROUNDING = 1e-9
 
 
-def completed(x: FloatArray, known: BoolArray, definitions: Sequence[Constraint]) -> tuple[FloatArray, BoolArray]:
+def completed(x: FloatArray, is_known: BoolArray, definitions: Sequence[Constraint]) -> tuple[FloatArray, BoolArray]:
     """Return x with its auxiliary variables, and which entries are known.
 
     Parameters
     ----------
     x : ndarray (n,)
         Entries that are not known may be anything.
-    known : ndarray of bool (n,)
+    is_known : ndarray of bool (n,)
     definitions : sequence of Constraint
         The rows that define auxiliary variables: all but those that the user stated.
     """
-    x, known = np.where(known, x, 0.0), known.copy()
+    x, is_known = np.where(is_known, x, 0.0), is_known.copy()
     rows = _LinearRows.of(definitions, x.size)
     cones = [piece for c in definitions if isinstance(c.cone, SecondOrder) for piece in _cones(c)]
     others = np.zeros(x.size, dtype=bool)
     for c in definitions:
         if not isinstance(c.cone, (Zero, Nonnegative, SecondOrder)):
             others[np.unique(c.F.indices)] = True
-    while not known.all():
+    while not is_known.all():
         ends = _Ends(x.size)
-        settled = rows.settle(x, known, ends)
+        settled = rows.settle(x, is_known, ends)
         for cone in cones:
-            cone.settle(x, known, ends)
+            cone.settle(x, is_known, ends)
         for end, ready in ((ends.lower, ends.lower_ready & ~others), (ends.upper, ends.upper_ready & ~others)):
-            new = ready & ~known & np.isfinite(end)
-            x[new], known[new] = end[new], True
+            new = ready & ~is_known & np.isfinite(end)
+            x[new], is_known[new] = end[new], True
             settled |= bool(new.any())
         if not settled:
             break
-    return x, known & _met(definitions, x, known)
+    return x, is_known & _met(definitions, x, is_known)
 
 
-def _met(definitions: Sequence[Constraint], x: FloatArray, known: BoolArray) -> BoolArray:
+def _met(definitions: Sequence[Constraint], x: FloatArray, is_known: BoolArray) -> BoolArray:
     """Return the mask of the variables that no violated definition contains."""
     met = np.ones(x.size, dtype=bool)
     for c in definitions:
-        if known[c.F.indices].all() and c.rows:
+        if is_known[c.F.indices].all() and c.rows:
             size = np.abs(c.F) @ np.abs(x) + np.abs(c.g)
             if c.cone.violation(c.value(x)) > _ROUNDING * max(1.0, float(size.max(initial=0.0))):
                 met[c.F.indices] = False
@@ -189,21 +189,21 @@ class _LinearRows:
         equal = np.concatenate([np.zeros(0, dtype=bool), *(np.full(c.rows, isinstance(c.cone, Zero)) for c in linear)])
         return cls(F, np.concatenate([np.zeros(0), *(c.g for c in linear)]), equal)
 
-    def settle(self, x: FloatArray, known: BoolArray, ends: _Ends) -> bool:
+    def settle(self, x: FloatArray, is_known: BoolArray, ends: _Ends) -> bool:
         """Solve equations of one unknown, and note the ends that inequalities leave; return whether an equation was solved."""
         row = np.repeat(np.arange(self.g.size), np.diff(self.F.indptr))
-        unknown = ~known[self.F.indices]
+        unknown = ~is_known[self.F.indices]
         count = np.bincount(row[unknown], minlength=self.g.size)
         rest = self.F @ x + self.g  # unknown entries of x are zero
         single = unknown & (count[row] == 1)
         solved = single & self.equal[row]
         columns, values = self.F.indices[solved], -rest[row[solved]] / self.F.data[solved]
-        x[columns], known[columns] = values, True
+        x[columns], is_known[columns] = values, True
         bound = single & ~self.equal[row]
-        at, value = self.F.indices[bound], -rest[row[bound]] / self.F.data[bound]
+        variable, value = self.F.indices[bound], -rest[row[bound]] / self.F.data[bound]
         up = self.F.data[bound] > 0.0
-        np.maximum.at(ends.lower, at[up], value[up])
-        np.minimum.at(ends.upper, at[~up], value[~up])
+        np.maximum.at(ends.lower, variable[up], value[up])
+        np.minimum.at(ends.upper, variable[~up], value[~up])
         open_rows = unknown & ~single
         ends.lower_ready[self.F.indices[open_rows & (self.equal[row] | (self.F.data > 0.0))]] = False
         ends.upper_ready[self.F.indices[open_rows & (self.equal[row] | (self.F.data < 0.0))]] = False
@@ -218,9 +218,9 @@ class _Cone:
     F: FloatArray
     g: FloatArray
 
-    def settle(self, x: FloatArray, known: BoolArray, ends: _Ends) -> None:
+    def settle(self, x: FloatArray, is_known: BoolArray, ends: _Ends) -> None:
         """Note the ends that the cone leaves to its one unknown variable, or that its unknown ones must wait."""
-        unknown = np.flatnonzero(~known[self.columns])
+        unknown = np.flatnonzero(~is_known[self.columns])
         heads = self.F[0, unknown]
         if unknown.size > 1:
             ends.lower_ready[self.columns[unknown[heads > 0.0]]] = False

@@ -61,11 +61,13 @@ class CVXPYSource(Source, Recipient):
         if not problem.variables():
             self._canonical = _constant(problem)
             return
-        stated = _evaluated(problem)
-        self._ids = {constraint.id: theirs.id for constraint, theirs in zip(stated.constraints, problem.constraints, strict=True)}
+        evaluated = _evaluated(problem)
+        self._ids = {
+            constraint.id: theirs.id for constraint, theirs in zip(evaluated.constraints, problem.constraints, strict=True)
+        }
         try:
             with without_values(problem.variables()):
-                data, self._chain, self._inverse = with_stated_bounds(stated).get_problem_data(
+                data, self._chain, self._inverse = with_stated_bounds(evaluated).get_problem_data(
                     reader(_bounds_are_taken(problem)), solver_opts={}
                 )
         except cvxpy.error.DCPError as error:
@@ -76,7 +78,7 @@ class CVXPYSource(Source, Recipient):
             raise UnsupportedModelError(
                 "the CVXPY problem needs cones that a standard form does not hold: " + str(error)
             ) from error
-        self._canonical = _canonical(stated, data, self._inverse, stem, [c.label for c in problem.constraints])
+        self._canonical = _canonical(evaluated, data, self._inverse, stem, [c.label for c in problem.constraints])
 
     @property
     def form(self) -> StandardForm:
@@ -102,8 +104,8 @@ class CVXPYSource(Source, Recipient):
             for constraint in problem.constraints:
                 for dual in constraint.dual_variables:
                     dual.save_value(None)
-            known = {Ending.INFEASIBLE: np.inf, Ending.UNBOUNDED: -np.inf, Ending.OPTIMAL: answer.objective}
-            value = known.get(answer.ending)
+            value_of_ending = {Ending.INFEASIBLE: np.inf, Ending.UNBOUNDED: -np.inf, Ending.OPTIMAL: answer.objective}
+            value = value_of_ending.get(answer.ending)
             problem._value = value if value is None or not form.maximise else -value
             problem._status = status
             return status
@@ -119,22 +121,22 @@ class CVXPYSource(Source, Recipient):
     def ours(self, x: FloatArray) -> Evaluated:
         """Evaluate the form, auxiliary variables as low or high as their definitions let them (`completion`)."""
         c, form = self._canonical, self.form
-        known = np.zeros(form.n, dtype=bool)
-        known[c.own] = True
-        stated = [k for rows in c.rows for k in rows]
-        definitions = [row for k, row in enumerate(form.constraints) if k not in stated]
-        y, known = completed(x, known, definitions)
-        whole = known[form.q != 0.0].all() and (form.quadratic is None or known[form.quadratic.csc.indices].all())
+        is_known = np.zeros(form.n, dtype=bool)
+        is_known[c.own] = True
+        program_rows = [k for rows in c.rows for k in rows]
+        definitions = [row for k, row in enumerate(form.constraints) if k not in program_rows]
+        y, is_known = completed(x, is_known, definitions)
+        whole = is_known[form.q != 0.0].all() and (form.quadratic is None or is_known[form.quadratic.csc.indices].all())
         rows = []
         for name, places in zip(c.labels, c.rows, strict=True):
             pieces = [form.constraints[k] for k in places]
-            if pieces and all(known[piece.F.indices].all() for piece in pieces):
+            if pieces and all(is_known[piece.F.indices].all() for piece in pieces):
                 value = np.concatenate([piece.value(y) for piece in pieces])
                 size = np.concatenate([abs(piece.F) @ np.abs(y) + np.abs(piece.g) for piece in pieces])
                 violation = max(piece.cone.violation(piece.value(y)) for piece in pieces)
                 rows.append(Row(name, np.abs(value) if c.equations[name] else value, violation, size))
         outside = np.maximum(np.maximum(form.lower - y, y - form.upper), 0.0)
-        added = known & ~np.isin(np.arange(form.n), c.own)
+        added = is_known & ~np.isin(np.arange(form.n), c.own)
         restricted = np.flatnonzero(added & (outside > AUXILIARY * (1.0 + np.abs(y))))
         remark = ""
         if restricted.size:
@@ -266,8 +268,8 @@ def _constant(problem: Any) -> _Canonical:
         maximise=sign < 0.0,
     )
     places = none.astype(np.intp)
-    own = tuple((k,) for k in range(len(rows)))
-    return _Canonical(form, places, places, tuple(labels), own, dict.fromkeys(labels, True))
+    row_groups = tuple((k,) for k in range(len(rows)))
+    return _Canonical(form, places, places, tuple(labels), row_groups, dict.fromkeys(labels, True))
 
 
 def _canonical(problem: Any, data: Mapping[str, Any], inverse: Any, stem: str, stated: Sequence[str]) -> _Canonical:
@@ -275,7 +277,7 @@ def _canonical(problem: Any, data: Mapping[str, Any], inverse: Any, stem: str, s
 
     program = data["param_prob"]
     names = _variable_names(problem, inverse)
-    blocks, order, own = _blocks(program, names, stem)
+    blocks, order, variable_places = _blocks(program, names, stem)
     n = order.size
     lower, upper = (_bound(data[side], n, sign) for side, sign in (("lower_bounds", -1.0), ("upper_bounds", 1.0)))
     binary, whole = (_flags(index, n) for index in (program.x.boolean_idx, program.x.integer_idx))
@@ -303,7 +305,7 @@ def _canonical(problem: Any, data: Mapping[str, Any], inverse: Any, stem: str, s
         met[key] += 1
     kinds: Any = cvxpy.constraints
     equations = {label: isinstance(c, kinds.Zero | kinds.Equality) for label, c in zip(labels, problem.constraints, strict=True)}
-    return _Canonical(form, order, own, tuple(labels), tuple(rows), equations)
+    return _Canonical(form, order, variable_places, tuple(labels), tuple(rows), equations)
 
 
 def _occurrence(pieces: Sequence[int], k: int, times: int) -> tuple[int, ...]:
@@ -325,7 +327,7 @@ def _variable_names(problem: Any, inverse: Any) -> dict[int, str]:
 
 def _blocks(program: Any, names: Mapping[int, str], stem: str) -> tuple[tuple[Block, ...], IntArray, IntArray]:
     """One block for each variable by the user's name, matrices stacked by rows; where CVXPY has each entry; the user's places."""
-    blocks, order, own = [], [], [np.zeros(0, dtype=np.intp)]
+    blocks, order, ranges = [], [], [np.zeros(0, dtype=np.intp)]
     names_in_use: set[str] = set()
     start = 0
     for k, variable in enumerate(sorted(program.variables, key=lambda v: program.var_id_to_col[v.id])):
@@ -335,9 +337,9 @@ def _blocks(program: Any, names: Mapping[int, str], stem: str) -> tuple[tuple[Bl
         places = np.arange(variable.size).reshape(shape, order="F").ravel(order="C")
         order.append(program.var_id_to_col[variable.id] + places)
         if variable.id in names:
-            own.append(np.arange(start, start + variable.size))
+            ranges.append(np.arange(start, start + variable.size))
         start += variable.size
-    return tuple(blocks), np.concatenate(order), np.concatenate(own)
+    return tuple(blocks), np.concatenate(order), np.concatenate(ranges)
 
 
 def _flags(index: Any, n: int) -> BoolArray:

@@ -115,7 +115,7 @@ class GurobiSource(RowSource, Recipient):
 def _program(model: Any) -> RowProgram:
     import gurobipy
 
-    refused = [what for count, what in _REFUSED.items() if model.getAttr(count)]
+    refused = [description for count, description in _REFUSED.items() if model.getAttr(count)]
     general = model.getGenConstrs()
     others = [row.GenConstrName for row in general if row.GenConstrType != gurobipy.GRB.GENCONSTR_INDICATOR]
     refused += [f"general constraints other than indicators ({', '.join(others[:3])})"] if others else []
@@ -170,9 +170,9 @@ def _value(expression: Any, x: FloatArray) -> float:
 
 def _switched_violation(model: Any, row: Any, x: FloatArray) -> float:
     """Return the distance (in the largest entry) to the set of an indicator: its row holds, or its binary switches it off."""
-    switch, active, left, sense, right = model.getGenConstrIndicator(row)
+    switch, active, expression, sense, right = model.getGenConstrIndicator(row)
     inactivity = float(1.0 - x[switch.index] if int(active) else x[switch.index])
-    slack = _value(left, x) - right
+    slack = _value(expression, x) - right
     violations = []
     for side in {"<": (-slack,), ">": (slack,), "=": (slack, -slack)}[sense]:
         missing = max(-side, 0.0)

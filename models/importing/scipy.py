@@ -214,7 +214,7 @@ def _constraints(constraints: Any, n: int) -> list[_Rows]:
         several = [constraints]
     else:
         several = list(constraints)
-    found = []
+    groups = []
     for k, one in enumerate(several):
         try:
             constraint = LinearConstraint(*one) if isinstance(one, tuple) and 1 <= len(one) <= 3 else one
@@ -229,8 +229,8 @@ def _constraints(constraints: Any, n: int) -> list[_Rows]:
             )
         matrix = _matrix(constraint.A, n, f"{k}-th constraint's")
         low, high = (np.array(np.broadcast_to(side, matrix.shape[:1]), np.float64) for side in (constraint.lb, constraint.ub))
-        found.append((f"rows {k}", matrix, low, high))
-    return found
+        groups.append((f"rows {k}", matrix, low, high))
+    return groups
 
 
 def _several(constraints: Any) -> bool:

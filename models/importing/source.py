@@ -207,9 +207,9 @@ class Recipient(ABC):
             The answer's blocks are not those of this program.
         """
         shapes = {} if self.source is None else {block.label: block.shape for block in self.source.form.blocks}
-        given = {label: value.shape for label, value in answer.values.items()}
-        if answer.values and shapes != given:
-            missing = [f"{label} {shape}" for label, shape in shapes.items() if given.get(label) != shape]
+        answer_shapes = {label: value.shape for label, value in answer.values.items()}
+        if answer.values and shapes != answer_shapes:
+            missing = [f"{label} {shape}" for label, shape in shapes.items() if answer_shapes.get(label) != shape]
             raise InputError(
                 f"this result is of another program: {', '.join(missing) or 'more blocks than it has'} "
                 "do not fit; give the problem that the solved form was made from",

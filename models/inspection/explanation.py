@@ -74,13 +74,13 @@ class PointExplanation:
 Weights = tuple[FloatArray | None, str]
 
 
-def weighed(values: Mapping[str, FloatArray]) -> Weights:
-    """The weights of a dual: its own variables ``a``."""
+def dual_weights(values: Mapping[str, FloatArray]) -> Weights:
+    """Return the points' weights in a dual, its variables ``a``, and their description."""
     return values["a"], "weights are a"
 
 
-def priced(multipliers: Mapping[str, FloatArray] | None, label: str, n: int) -> Weights:
-    """The weights of a primal: the multipliers of the points' rows."""
+def primal_weights(multipliers: Mapping[str, FloatArray] | None, label: str, n: int) -> Weights:
+    """Return the points' weights in a primal, the multipliers of their rows, and their description."""
     z = None if multipliers is None else multipliers.get(label)
     if z is not None and z.shape == (n,):
         return z, f"weights are the multipliers of {label}"
@@ -103,7 +103,7 @@ def two_classes(
     required : float, optional
         The margin that the loss requires of a point: points are inside it, on it or beyond. None where there is no such number.
     """
-    a, what = weights
+    a, note = weights
     scores = f(X)
     margins = y * scores
     supports = np.zeros(y.size, dtype=bool) if a is None else positive(a)
@@ -113,7 +113,7 @@ def two_classes(
         kind = _kind(margin, required, supports=bool(supports[i]))
         rows.append(PointRow(i, float(y[i]), float(scores[i]), margin, _entry(a, i), kind, margin < 0))
     levels = ((0.0, "solid"), (-required, "dashed"), (required, "dashed")) if required else ((0.0, "solid"),)
-    return PointExplanation(tuple(rows), what, X=X, surface=f, levels=levels)
+    return PointExplanation(tuple(rows), note, X=X, surface=f, levels=levels)
 
 
 def positive(weights: FloatArray) -> BoolArray:
@@ -302,13 +302,13 @@ def explain(model: Explainable, result: Solution) -> Explanation:
     if not result.values:
         because = f"; {result.evidence}" if result.evidence else ""
         raise InputError(f"the result of {result.model} has no point to explain" + because, name="result")
-    stated = model.at_solution(result.optimised_parameters)
-    form = _form(stated, result.values)
+    solved_model = model.at_solution(result.optimised_parameters)
+    form = _form(solved_model, result.values)
     x = None if form is None else form.join(result.values)
-    points = stated.explain_points(result.values, result.multipliers)
+    points = solved_model.explain_points(result.values, result.multipliers)
     title = f"{model.name}: explanation of the solution"
     if form is None or x is None:
-        appraisal = stated.appraise(result.values, result.multipliers)
+        appraisal = solved_model.appraise(result.values, result.multipliers)
         violations = {} if appraisal is None else appraisal.violations
         return Explanation(title, tuple(_appraised(model, label, value, result) for label, value in violations.items()), points)
     rows = [_activity(c, x, result.multipliers, model.meaning(c.label)) for c in form.constraints if c.rows]
@@ -364,18 +364,18 @@ def _bounds(form: StandardForm, x: FloatArray, reduced: Mapping[str, FloatArray]
 _GRID = 160
 
 
-def picture(title: str, said: PointExplanation, support: tuple[int, ...], wrong: tuple[int, ...]) -> Picture:
-    """Points by class, rings on the support vectors, crosses on the misclassified, and the levels of ``said.surface``.
+def picture(title: str, explanation: PointExplanation, support: tuple[int, ...], wrong: tuple[int, ...]) -> Picture:
+    """Points by class, rings on the support vectors, crosses on the misclassified, and the levels of ``explanation.surface``.
 
     Raises
     ------
     InputError
         There is nothing to draw, or the data do not have two varying features.
     """
-    if said.X is None or said.surface is None:
+    if explanation.X is None or explanation.surface is None:
         # exempt (text): a title in a message
         raise InputError(f"{title.partition(':')[0]} has no classifier of labelled points to draw, and no ball", name="model")
-    X = to_dense(said.X)
+    X = to_dense(explanation.X)
     varying = np.flatnonzero(X.max(axis=0) > X.min(axis=0))
     if varying.size != 2 or X.shape[1] > 3:
         raise InputError(
@@ -385,18 +385,20 @@ def picture(title: str, said: PointExplanation, support: tuple[int, ...], wrong:
     ax = figure.subplots()
     plane = X[:, varying]
     low, high = plane.min(axis=0), plane.max(axis=0)
-    pad = said.pad * (high - low)
+    pad = explanation.pad * (high - low)
     across, up = (np.linspace(low[k] - pad[k], high[k] + pad[k], _GRID) for k in (0, 1))
     grid = np.tile(X[0], (_GRID * _GRID, 1))
     grid[:, varying] = np.stack(np.meshgrid(across, up), axis=-1).reshape(-1, 2)
-    surface = np.asarray(said.surface(grid), dtype=np.float64).reshape(_GRID, _GRID)
-    _lines(ax, across, up, surface, said.levels)
-    classes = sorted({p.label for p in said.points}, key=str if any(isinstance(p.label, str) for p in said.points) else None)
+    surface = np.asarray(explanation.surface(grid), dtype=np.float64).reshape(_GRID, _GRID)
+    _lines(ax, across, up, surface, explanation.levels)
+    classes = sorted(
+        {p.label for p in explanation.points}, key=str if any(isinstance(p.label, str) for p in explanation.points) else None
+    )
     for c, label in enumerate(classes):
-        chosen = [p.index for p in said.points if p.label == label]
+        chosen = [p.index for p in explanation.points if p.label == label]
         style: dict[str, Any] = {"color": colour_of(c), "markersize": 5, "linestyle": "none"}
-        ax.plot(*plane[chosen].T, marker_of(c), label="points" if label == "" else f"y = {said.shown(label)}", **style)
-    for indices, mark, name in ((support, "o", said.ringed), (wrong, "x", "misclassified")):
+        ax.plot(*plane[chosen].T, marker_of(c), label="points" if label == "" else f"y = {explanation.shown(label)}", **style)
+    for indices, mark, name in ((support, "o", explanation.ringed), (wrong, "x", "misclassified")):
         if indices:
             ring: dict[str, Any] = {"markerfacecolor": "none", "markeredgecolor": "black", "linestyle": "none"}
             ax.plot(*plane[list(indices)].T, mark, markersize=10, label=name, **ring)

@@ -144,8 +144,8 @@ class KernelCoordinates:
         try:
             values, vectors = np.linalg.eigh(0.5 * (K + K.T))
         except np.linalg.LinAlgError:  # numbers whose squares overflow
-            most = np.abs(K).max()
-            raise InputError(f"the kernel matrix has no eigenvalues in float64; its largest entry is {most:.3g}") from None
+            largest = np.abs(K).max()
+            raise InputError(f"the kernel matrix has no eigenvalues in float64; its largest entry is {largest:.3g}") from None
         top = float(np.abs(values).max(initial=0.0))
         if values.size and values[0] < -_NEGATIVE * top:
             raise InputError(

@@ -131,11 +131,11 @@ def products(
         picked: Any = X.X[indices]
         block = np.asarray((X.X[columns] @ picked.T.toarray()).T, order="C")
     else:
-        left, X = X, X if columns is None else X[columns]
+        rows_of, X = X, X if columns is None else X[columns]
         if len(indices) != 1:
-            return np.matmul(left[indices], X.T, out=out)
+            return np.matmul(rows_of[indices], X.T, out=out)
         # OpenBLAS reads beyond short rows; what lies there may raise a flag, which matmul, unlike dot, takes for a fault of ours.
-        block = np.dot(X, left[indices[0]])[None, :]
+        block = np.dot(X, rows_of[indices[0]])[None, :]
     if out is None:
         return block
     out[:] = block

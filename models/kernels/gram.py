@@ -243,8 +243,8 @@ class KernelGram(GramOperator):
     @property
     def semidefinite(self) -> str:
         """True of a kernel that is semidefinite by theorem: signs, an offset ≥ 0 and a ridge ≥ 0 keep it."""
-        known = self.kernel.positive_semidefinite and self.offset >= 0.0 and bool(np.all(np.asarray(self.ridge) >= 0.0))
-        return f"the {self.kernel.name} kernel is positive semidefinite by theorem" if known else ""
+        is_theorem = self.kernel.positive_semidefinite and self.offset >= 0.0 and bool(np.all(np.asarray(self.ridge) >= 0.0))
+        return f"the {self.kernel.name} kernel is positive semidefinite by theorem" if is_theorem else ""
 
     @cached_property
     def place(self) -> Place:

@@ -227,9 +227,9 @@ class Kernel(ABC):
     def check_parameter(self, parameter: str) -> None:
         """Raise `InputError` where there is no such parameter."""
         if parameter not in self.parameters:
-            known = ", ".join(self.parameters) or "none"
+            names = ", ".join(self.parameters) or "none"
             raise InputError(
-                f"the {self.name} kernel has no differentiable parameter {parameter!r}; it has: {known}", name="parameter"
+                f"the {self.name} kernel has no differentiable parameter {parameter!r}; it has: {names}", name="parameter"
             )
 
     @property

@@ -16,11 +16,11 @@ from typing import Any
 import numpy as np
 from numba.extending import intrinsic
 
-from ...code_cache import kept
+from ...code_cache import cached_njit
 
-_njit = kept(frozenset({"contract", "nsz", "nnan", "arcp"}))
+_njit = cached_njit(frozenset({"contract", "nsz", "nnan", "arcp"}))
 #: Sums of a row in any order: for steps only.
-_loose = kept(frozenset({"reassoc", "contract", "nsz", "nnan", "arcp"}))
+_loose = cached_njit(frozenset({"reassoc", "contract", "nsz", "nnan", "arcp"}))
 _BLOCK = 512
 
 
@@ -101,12 +101,12 @@ def table_products(words: Any, chosen: Any, table: Any, weights: Any, out: Any) 
     room = np.empty(_BLOCK, dtype=np.uint32)
     for b in range(0, words.shape[1], _BLOCK):
         e = min(words.shape[1], b + _BLOCK)
-        counts, given = room[: e - b], weights[b:e]
+        counts, factors = room[: e - b], weights[b:e]
         for i in range(chosen.shape[0]):
             _distances(words, chosen[i], b, e, counts)
             total = table.dtype.type(0.0)
-            for k in range(given.size):
-                total += given[k] * table[counts[k]]
+            for k in range(factors.size):
+                total += factors[k] * table[counts[k]]
             out[i] += total
 
 
@@ -170,7 +170,7 @@ def accumulate_double(block: Any, half: Any, own: Any, weights: Any, out: Any) -
 #: Points whose products are taken together, and points of the data between two transpositions.
 LANES, PANEL = 32, 64
 
-_sparse_loops_njit = kept(frozenset({"reassoc", "contract", "nsz", "nnan", "arcp"}))
+_sparse_loops_njit = cached_njit(frozenset({"reassoc", "contract", "nsz", "nnan", "arcp"}))
 
 
 @_sparse_loops_njit

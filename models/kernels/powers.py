@@ -19,7 +19,7 @@ import numpy as np
 from llvmlite import ir
 from numba.extending import intrinsic
 
-from ...code_cache import kept
+from ...code_cache import cached_njit
 
 Value: TypeAlias = Any
 
@@ -110,9 +110,9 @@ class _Tile:
 
     def power(self, x: Value) -> Value:
         """2^min(0, x); below the normal numbers, about the least of them."""
-        b, zero, least = self.b, self.constant(0.0), self.constant(-1021.0 if self.double else -125.0)
+        b, zero, smallest = self.b, self.constant(0.0), self.constant(-1021.0 if self.double else -125.0)
         x = b.select(b.fcmp_ordered("<", x, zero), x, zero)
-        x = b.select(b.fcmp_ordered(">", x, least), x, least)
+        x = b.select(b.fcmp_ordered(">", x, smallest), x, smallest)
         digits = 52 if self.double else 23
         whole = self.constant(1.5 * 2.0**digits)  # a sum with it is rounded to a whole number, which its last bits hold
         rounded = b.fadd(x, whole)
@@ -128,11 +128,11 @@ def _index(k: int) -> Value:
     return ir.Constant(ir.IntType(64), k)
 
 
-def _write(target: Any, builder: Any, signature: Any, given: Any, rows: int) -> None:
+def _write(target: Any, builder: Any, signature: Any, arguments: Any, rows: int) -> None:
     """The tile's instructions: products, then powers, then stores."""
     left, i, strips, s, out, k, j = (
         target.make_array(kind)(target, builder, value) if isinstance(kind, nb.types.Array) else value
-        for kind, value in zip(signature.args, given, strict=True)
+        for kind, value in zip(signature.args, arguments, strict=True)
     )
     tile = _Tile(builder, double=signature.args[0].dtype == nb.types.float64)
     stride, length = (builder.extract_value(array.shape, 1) for array in (left, out))
@@ -142,10 +142,10 @@ def _write(target: Any, builder: Any, signature: Any, given: Any, rows: int) -> 
     products = tile.products(points, columns, features)
     halves = tile.strip(builder.gep(columns, [builder.mul(features, width)]))
     for r, (point, row) in enumerate(zip(points, products, strict=True)):
-        own = tile.everywhere(builder.gep(point, [features]))
+        point_offset = tile.everywhere(builder.gep(point, [features]))
         first = builder.gep(out.data, [builder.add(builder.mul(builder.add(k, _index(r)), length), j)])
         for product, half, place in zip(row, halves, tile.places(first), strict=True):
-            stored = builder.store(tile.power(builder.fsub(builder.fsub(product, half), own)), place)
+            stored = builder.store(tile.power(builder.fsub(builder.fsub(product, half), point_offset)), place)
             stored.align = tile.size
 
 
@@ -159,8 +159,8 @@ def tile_of(rows: int) -> Any:
     def of_types(typing: Any, left: Any, i: Any, strips: Any, s: Any, out: Any, k: Any, j: Any) -> Any:
         del typing, i, s, k, j
 
-        def generate(target: Any, builder: Any, signature: Any, given: Any) -> Any:
-            _write(target, builder, signature, given, rows)
+        def generate(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            _write(target, builder, signature, arguments, rows)
             return target.get_dummy_value()
 
         place = nb.types.int64
@@ -172,7 +172,7 @@ def tile_of(rows: int) -> Any:
 _tile: Any = tile_of(ROWS)
 
 
-@kept(frozenset({"contract"}))
+@cached_njit(frozenset({"contract"}))
 def powers(left: Any, strips: Any, first: int, room: Any, out: Any) -> None:
     """out_ij ← 2^min(0, z_i'z_j - h_i - h_j) for the columns from strip ``first`` on.
 

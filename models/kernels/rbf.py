@@ -162,19 +162,19 @@ class RBFExponents:
         from .loops import finish_single
 
         Z, half = self._single
-        mine, own = half[indices], signs[indices]
+        mine, row_signs = half[indices], signs[indices]
         count = workers(indices.size * half.size)
         if count == 1 or isinstance(Z, FeatureProducts):
             block = products(Z, indices, out)
-            finish_single(block, half, mine, signs, own, np.float32(offset), np.float32(scale))
+            finish_single(block, half, mine, signs, row_signs, np.float32(offset), np.float32(scale))
             return block
         block = np.empty((indices.size, half.size), dtype=np.float32) if out is None else out
-        left, parts = Z[indices], cuts(half.size, count)
+        chosen_rows, parts = Z[indices], cuts(half.size, count)
 
         def fill(k: int) -> None:
             part = parts[k]
-            np.matmul(left, Z[part].T, out=block[:, part])
-            finish_single(block[:, part], half[part], mine, signs[part], own, np.float32(offset), np.float32(scale))
+            np.matmul(chosen_rows, Z[part].T, out=block[:, part])
+            finish_single(block[:, part], half[part], mine, signs[part], row_signs, np.float32(offset), np.float32(scale))
 
         share(fill, count)
         return block
@@ -229,8 +229,8 @@ class RBFExponents:
         """The product; entries between points of the support are computed once for both of their places."""
         rest = np.setdiff1d(np.arange(self.half.size), support, assume_unique=True)
         size = -(-support.size // STRIP) * STRIP  # other points begin with a strip: before them may be points without weight
-        order, given = np.zeros(size + rest.size, dtype=np.int64), np.zeros(size)
-        order[: support.size], order[size:], given[: support.size] = support, rest, weights
+        order, ordered_weights = np.zeros(size + rest.size, dtype=np.int64), np.zeros(size)
+        order[: support.size], order[size:], ordered_weights[: support.size] = support, rest, weights
         Z, half, n, count = Z[order], self.half[order], order.size, workers(support.size * self.half.size)
         strips, sums = Strips(Z, half), np.zeros((count, n))
 
@@ -242,9 +242,9 @@ class RBFExponents:
                 for first, last in itertools.pairwise(edges):
                     block = store[: (stop - start) * (last - first)].reshape(stop - start, last - first)
                     strips.powers(Z[start:stop], half[start:stop], first, block)
-                    out[first:last] += given[start:stop] @ block
+                    out[first:last] += ordered_weights[start:stop] @ block
                     if stop <= first < size:
-                        out[start:stop] += block @ given[first:last]
+                        out[start:stop] += block @ ordered_weights[first:last]
 
         share(lambda k: add(range(k * _ROWS, size, count * _ROWS), sums[k]), count)
         result, total = np.empty(self.half.size), sums.sum(axis=0)

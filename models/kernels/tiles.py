@@ -149,14 +149,14 @@ class Panel(ABC):
     def product(self, indices: IntArray, weights: SingleArray) -> FloatArray:
         """Q[indices, points] weights."""
         entries, total = self.entries, np.zeros(indices.size)
-        given = entries.given(self.points, weights)
+        signed_weights = entries.given(self.points, weights)
         for first, last, tile in self.tiles(indices, self.points.size):
-            total += tile @ given[first:last]
+            total += tile @ signed_weights[first:last]
         if entries.signs is None:
             return total
-        own = np.zeros(entries.signs.size, dtype=np.float32)
-        own[self.points] = weights
-        return entries.finished(indices, total, own[indices], float(given.sum(dtype=np.float64)))
+        scattered = np.zeros(entries.signs.size, dtype=np.float32)
+        scattered[self.points] = weights
+        return entries.finished(indices, total, scattered[indices], float(signed_weights.sum(dtype=np.float64)))
 
 
 class BlockPanel(Panel):
@@ -251,11 +251,11 @@ class CountPanel(Panel):
         """Q[indices, points] weights, without any tile."""
         from .loops import table_products
 
-        entries, sums, given = self.entries, np.zeros(indices.size), self.entries.given(self.points, weights)
-        table_products(self._across, self._chosen(indices), entries.table, given, sums)
-        own = np.zeros(self._words.shape[1], dtype=np.float32)
-        own[self.points] = weights
-        return entries.finished(indices, sums, own[indices], float(given.sum()))
+        entries, sums, signed_weights = self.entries, np.zeros(indices.size), self.entries.given(self.points, weights)
+        table_products(self._across, self._chosen(indices), entries.table, signed_weights, sums)
+        scattered = np.zeros(self._words.shape[1], dtype=np.float32)
+        scattered[self.points] = weights
+        return entries.finished(indices, sums, scattered[indices], float(signed_weights.sum()))
 
 
 ROUNDED = np.dtype(np.uint16)
@@ -394,8 +394,13 @@ class BitDistances:
         from .loops import accumulate_table
 
         support, result = np.flatnonzero(weights), np.zeros(weights.size)
-        parts, chosen, given = cuts(weights.size, workers(support.size * weights.size)), self._rows(support), weights[support]
+        parts, chosen, signed_weights = (
+            cuts(weights.size, workers(support.size * weights.size)),
+            self._rows(support),
+            weights[support],
+        )
         share(
-            lambda k: accumulate_table(self.words, chosen, self.table, given, parts[k].start, parts[k].stop, result), len(parts)
+            lambda k: accumulate_table(self.words, chosen, self.table, signed_weights, parts[k].start, parts[k].stop, result),
+            len(parts),
         )
         return result

@@ -210,14 +210,14 @@ class IndicatorsToRows(Bridge):
         heads, F, g = c.F[0::2], c.F[1::2], c.g[1::2]
         entries = np.repeat(np.arange(g.size), np.diff(F.indptr))
         terms = np.where(F.data > 0.0, F.data * form.lower[F.indices], F.data * form.upper[F.indices])
-        least = g + np.bincount(entries, terms, g.size) - 1e-12 * np.bincount(entries, np.abs(terms), g.size)
-        if not np.isfinite(least).all():
+        minimum = g + np.bincount(entries, terms, g.size) - 1e-12 * np.bincount(entries, np.abs(terms), g.size)
+        if not np.isfinite(minimum).all():
             raise ExportError(
                 f"{c.label}: no bounds hold the rows of its indicators, so there is no big M; give the model big_m=, or the "
                 "upper_bound= of a known point",
                 name="big_m",
             )
-        M = np.maximum(-least, 0.0)
+        M = np.maximum(-minimum, 0.0)
         switches = sp.csr_array(sp.diags_array(M) @ heads)
         own_rows = None if c.own is None else c.own[1::2]
         return Constraint(c.label, sp.csr_array(F + switches), g + M * c.g[0::2], Nonnegative(g.size), own_rows, c.points)

@@ -169,10 +169,10 @@ def definite_on(P: FloatArray | sp.csc_array, chosen: BoolArray, rounding: float
 
 def _dominant(diagonal: FloatArray, sums: FloatArray, chosen: BoolArray, rounding: float) -> tuple[FloatArray, FloatArray] | None:
     """Gershgorin's circles: ℓ_j = P_jj - Σ|P_jk|."""
-    least = (diagonal - sums * (1.0 + gamma(diagonal.size))) * (1.0 - 1e-12) - rounding * diagonal
-    if not (least[chosen & (diagonal > 0.0)] > 0.0).all() or (least < 0.0).any():
+    row_bounds = (diagonal - sums * (1.0 + gamma(diagonal.size))) * (1.0 - 1e-12) - rounding * diagonal
+    if not (row_bounds[chosen & (diagonal > 0.0)] > 0.0).all() or (row_bounds < 0.0).any():
         return None
-    return np.where(chosen, least, 0.0), np.zeros(diagonal.size)
+    return np.where(chosen, row_bounds, 0.0), np.zeros(diagonal.size)
 
 
 def _two_by_two(P: FloatArray | sp.csc_array, diagonal: FloatArray, sums: FloatArray) -> Convexity | None:
@@ -190,13 +190,13 @@ def _two_by_two(P: FloatArray | sp.csc_array, diagonal: FloatArray, sums: FloatA
     row = P[[j]]
     values = to_dense(row).ravel()
     k = int(np.argmax(np.abs(values)))
-    slope, own = float(values[k]), float(diagonal[k])
-    step = -np.sign(slope) * max(1.0, own / abs(slope))
+    slope, diagonal_entry = float(values[k]), float(diagonal[k])
+    step = -np.sign(slope) * max(1.0, diagonal_entry / abs(slope))
     witness[j], witness[k] = step, 1.0
-    return _negative(witness, (2.0 * step * slope + own) / (1.0 + step * step))
+    return _negative(witness, (2.0 * step * slope + diagonal_entry) / (1.0 + step * step))
 
 
-def _decide(H: FloatArray, scale: FloatArray, kept: IntArray, n: int) -> Convexity:
+def _decide(H: FloatArray, scale: FloatArray, indices: IntArray, n: int) -> Convexity:
     """Evidence for the scaled matrix H, diagonal in [½, 2]."""
     m = H.shape[0]
     shift = 2.0 * gamma(m + 2) * float(np.trace(H))
@@ -206,14 +206,14 @@ def _decide(H: FloatArray, scale: FloatArray, kept: IntArray, n: int) -> Convexi
         return Convexity(Evidence.VERIFIED, "P is positive semidefinite: factored in rational arithmetic")
     if m > _RATIONAL and _factors(H, shift):
         deficit = np.zeros(n)
-        deficit[kept] = 3.0 * shift / scale / scale
+        deficit[indices] = 3.0 * shift / scale / scale
         return Convexity(Evidence.VERIFIED, f"P is positive semidefinite up to {3.0 * shift:.1e} of its diagonal", deficit)
     values, vectors = scipy.linalg.eigh(H, subset_by_index=(0, 0))
     v = vectors[:, 0]
     curvature = dot(v, H @ v, gamma(m) * (np.abs(H) @ np.abs(v)))
     if curvature.upper < 0.0:
         witness, largest = np.zeros(n), float(np.abs(scale * v).max())
-        witness[kept] = scale * v / largest
+        witness[indices] = scale * v / largest
         return _negative(witness, curvature.value / largest / largest / float(witness @ witness))
     return Convexity(Evidence.UNKNOWN, f"its smallest eigenvalue, {float(values[0]):.1e} of its diagonal, is lost in rounding")
 

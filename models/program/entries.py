@@ -134,9 +134,9 @@ class Entries:
         places = place[self.indices]
         return Entries(self.data, places, self.indptr, columns.size).where(places >= 0)
 
-    def where(self, kept: BoolArray) -> Entries:
+    def where(self, mask: BoolArray) -> Entries:
         """Some of the entries."""
-        places = np.flatnonzero(kept)
+        places = np.flatnonzero(mask)
         ends = np.searchsorted(places, self.indptr).astype(self.indptr.dtype)
         return Entries(self.data[places], self.indices[places], ends, self.width)
 
@@ -163,9 +163,9 @@ class Entries:
         """A B. Where B is `single` nothing is summed, and SciPy's product of small matrices takes ten times as long."""
         if not other.single:
             return Entries.of(self.csr @ other.csr)
-        kept = other.counts == 1
+        single_entry = other.counts == 1
         place, factor = np.full(other.rows, -1, dtype=other.indices.dtype), np.zeros(other.rows)
-        place[kept], factor[kept] = other.indices, other.data
+        place[single_entry], factor[single_entry] = other.indices, other.data
         places = place[self.indices]
         return Entries(self.data * factor[self.indices], places, self.indptr, other.width).where(places >= 0)
 

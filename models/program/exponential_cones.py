@@ -209,8 +209,8 @@ class Exponential(TranscendentalCone):
         body = y > 0.0
         safe = np.where(body, y, 1.0)
         with np.errstate(over="ignore"):
-            least = np.where(body, safe * np.exp(x / safe), np.inf)
-        return np.column_stack([x, y, np.maximum(least, z)]), np.maximum(least - z, 0.0)
+            lowest_z = np.where(body, safe * np.exp(x / safe), np.inf)
+        return np.column_stack([x, y, np.maximum(lowest_z, z)]), np.maximum(lowest_z - z, 0.0)
 
     def _between(self, rows: FloatArray) -> FloatArray:
         """The nearest of three points: on the curved boundary, on the face y = 0, and straight above.

@@ -812,7 +812,7 @@ class StandardForm(Displayed, ExportMethods):
         """Values by label, in the blocks' own shapes."""
         return {b.label: b.unpack(np.asarray(x[self.slices[b.label]])) for b in self.blocks}
 
-    def values_given(self, given: Mapping[str, object], what: str) -> dict[str, FloatArray]:
+    def values_given(self, mapping: Mapping[str, object], what: str) -> dict[str, FloatArray]:
         """Values of some blocks as a user gives them, by block or by the names of single variables, as arrays.
 
         Raises
@@ -821,11 +821,11 @@ class StandardForm(Displayed, ExportMethods):
             A name that no block and no variable has, a variable without a value beside others of its block that have one, a shape
         that is not the block's, numbers that are not finite; ``what`` names the argument.
         """
-        if not isinstance(given, Mapping):
-            raise InputError(f"{what} must be a mapping of block to array; it is a {type(given).__name__}", name=what)
+        if not isinstance(mapping, Mapping):
+            raise InputError(f"{what} must be a mapping of block to array; it is a {type(mapping).__name__}", name=what)
         blocks = {block.label: block for block in self.blocks}
-        values = self._by_names({name: value for name, value in given.items() if name not in blocks}, what)
-        for label, value in given.items():
+        values = self._by_names({name: value for name, value in mapping.items() if name not in blocks}, what)
+        for label, value in mapping.items():
             if label not in blocks:
                 continue
             values[label] = array = as_array(value, f"{what}[{label!r}]")
@@ -835,9 +835,9 @@ class StandardForm(Displayed, ExportMethods):
                 raise InputError(f"{need}; it has shape {array.shape}{odd}", name=what)
         return values
 
-    def _by_names(self, given: Mapping[str, object], what: str) -> dict[str, FloatArray]:
+    def _by_names(self, mapping: Mapping[str, object], what: str) -> dict[str, FloatArray]:
         """Values of the blocks whose variables are named one by one."""
-        values, rest = {}, dict(given)
+        values, rest = {}, dict(mapping)
         for block in self.blocks if rest else ():
             names = block.names()
             if not any(name in rest for name in names):
@@ -851,9 +851,9 @@ class StandardForm(Displayed, ExportMethods):
                 raise InputError(f"{what} must be finite; {names[int(np.argmin(np.isfinite(entries)))]} is not", name=what)
             values[block.label] = block.unpack(entries)
         if rest:
-            known = ", ".join(block.label for block in self.blocks)
+            labels = ", ".join(block.label for block in self.blocks)
             raise InputError(
-                f"{what}: the form has no block {next(iter(rest))!r}; it has {known}, and no variable of that name",
+                f"{what}: the form has no block {next(iter(rest))!r}; it has {labels}, and no variable of that name",
                 name=next(iter(rest)),
             )
         return values

@@ -82,7 +82,9 @@ def implied_bounds(form: StandardForm) -> ImpliedBounds | None:
     new = (np.isfinite(lower) & ~np.isfinite(form.lower)) | (np.isfinite(upper) & ~np.isfinite(form.upper))
     if not new.any() or (lower > upper).any():
         return None
-    lower, upper = (np.where(np.isfinite(own), own, end) for own, end in ((form.lower, lower), (form.upper, upper)))
+    lower, upper = (
+        np.where(np.isfinite(form_end), form_end, end) for form_end, end in ((form.lower, lower), (form.upper, upper))
+    )
     return ImpliedBounds(lower, upper, _derivation(form, new, used))
 
 
@@ -112,9 +114,9 @@ def _derivation(form: StandardForm, new: BoolArray, used: set[str]) -> str:
 
 def _activities(F: sp.csr_array, g: FloatArray, lower: FloatArray, upper: FloatArray) -> tuple[FloatArray, FloatArray]:
     """The interval of each F_i x + g_i over the box."""
-    least, most, size = _terms(F, lower, upper)
+    lows, highs, size = _terms(F, lower, upper)
     row = np.repeat(np.arange(g.size), np.diff(F.indptr))
-    total = [np.bincount(row, weights=ends, minlength=g.size) + g for ends in (least, most)]
+    total = [np.bincount(row, weights=ends, minlength=g.size) + g for ends in (lows, highs)]
     margin = _OUTWARD * (np.bincount(row, weights=size, minlength=g.size) + np.abs(g))
     return total[0] - margin, total[1] + margin
 
@@ -122,9 +124,9 @@ def _activities(F: sp.csr_array, g: FloatArray, lower: FloatArray, upper: FloatA
 def _terms(F: sp.csr_array, lower: FloatArray, upper: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return the least and the largest value of each entry F_ij x_j, and the size of those that are finite."""
     a, b = F.data * lower[F.indices], F.data * upper[F.indices]
-    least, most = np.minimum(a, b), np.maximum(a, b)
-    size = np.where(np.isfinite(least), np.abs(least), 0.0) + np.where(np.isfinite(most), np.abs(most), 0.0)
-    return least, most, size
+    lows, highs = np.minimum(a, b), np.maximum(a, b)
+    size = np.where(np.isfinite(lows), np.abs(lows), 0.0) + np.where(np.isfinite(highs), np.abs(highs), 0.0)
+    return lows, highs, size
 
 
 def _in_cone(c: Constraint, low: FloatArray, high: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -176,12 +178,12 @@ def _tighten(
 ) -> set[str]:
     """Bound each variable by the rows whose other terms have an end, in place; return the labels of the rows that gave an end."""
     (F, g), (low, high), (lower, upper) = rows, ends, box
-    least, most, size = _terms(F, lower, upper)
+    lows, highs, size = _terms(F, lower, upper)
     row = np.repeat(np.arange(g.size), np.diff(F.indptr))
     margin = _OUTWARD * (np.bincount(row, weights=size, minlength=g.size) + np.abs(g))
-    # low - g - Σ_others most ≤ F_ij x_j ≤ high - g - Σ_others least
-    floor = low[row] - g[row] - _others(row, most, g.size)
-    ceiling = high[row] - g[row] - _others(row, least, g.size)
+    # low - g - Σ_others highs ≤ F_ij x_j ≤ high - g - Σ_others lows
+    floor = low[row] - g[row] - _others(row, highs, g.size)
+    ceiling = high[row] - g[row] - _others(row, lows, g.size)
     floor -= margin[row] + _OUTWARD * np.where(np.isfinite(floor), np.abs(low[row]), 0.0)
     ceiling += margin[row] + _OUTWARD * np.where(np.isfinite(ceiling), np.abs(high[row]), 0.0)
     up = F.data > 0.0
@@ -481,9 +483,9 @@ def _value(
     hat, quadratic = tangent.hat, form.quadratic
     if quadratic is not None:
         value = value - dot(hat, quadratic.product(hat), quadratic.product_error(hat)).times(0.5)
-    lost, convexity = moved.constant, tangent.convexity
+    loss, convexity = moved.constant, tangent.convexity
     if convexity.deficit is not None or convexity.penalty > 0.0:
-        lost += _deficit(form, hat, convexity)
+        loss += _deficit(form, hat, convexity)
     uncertain = error + moved.slopes
     low, high = slope - uncertain, slope + uncertain
     used = ~moved.zeroed & ((slope != 0.0) | (uncertain > 0.0))
@@ -494,22 +496,22 @@ def _value(
     value = value + dot(slope[closed], corner)
     reach = np.where(np.isfinite(form.lower), np.abs(form.lower), 0.0)
     reach = np.maximum(reach, np.where(np.isfinite(form.upper), np.abs(form.upper), 0.0))
-    lost += float(uncertain[closed] @ reach[closed])
+    loss += float(uncertain[closed] @ reach[closed])
     if open_side.any():
         s, size = slope[open_side], np.abs(slope[open_side]) + uncertain[open_side]
         value = value + dot(s, hat[open_side])
-        lost += float(uncertain[open_side] @ np.abs(hat[open_side]))
-        lost += float(total(size * size / (2.0 * tangent.least[open_side])).upper)
+        loss += float(uncertain[open_side] @ np.abs(hat[open_side]))
+        loss += float(total(size * size / (2.0 * tangent.least[open_side])).upper)
     argument = "Lagrangian at multipliers moved into their dual cones, minimised over the bounds"
     if moved.zeroed.any():
         argument += f"; multipliers with slope exactly 0 of {int(moved.zeroed.sum())} unbounded variables exist beside them"
-    lost *= 1.0 + 1e-9
-    result = value.lower - lost
+    loss *= 1.0 + 1e-9
+    result = value.lower - loss
     if not np.isfinite(result):
         return LagrangianBound(-np.inf, "overflow")
     if _is_cone(form):  # f(tx) = t f(x): what is below zero anywhere is unbounded, which this bound excludes
         return LagrangianBound(0.0, f"{argument}; nothing is constant in the problem, so a finite bound is zero")
-    return LagrangianBound(result, argument, value.error + lost, convexity.condition)
+    return LagrangianBound(result, argument, value.error + loss, convexity.condition)
 
 
 def _is_cone(form: StandardForm) -> bool:
@@ -521,15 +523,15 @@ def _is_cone(form: StandardForm) -> bool:
 
 def _deficit(form: StandardForm, hat: FloatArray, convexity: Convexity) -> float:
     """Return the cost over the bounds of P's lack of semidefiniteness, of rounding size; infinite where a variable has none."""
-    lost = 0.0
+    loss = 0.0
     if convexity.deficit is not None:
         far = np.maximum(np.abs(form.upper - hat), np.abs(hat - form.lower))
-        stated = convexity.deficit > 0.0
-        lost += 0.5 * float(convexity.deficit[stated] @ far[stated] ** 2)
+        deficient = convexity.deficit > 0.0
+        loss += 0.5 * float(convexity.deficit[deficient] @ far[deficient] ** 2)
     if convexity.penalty > 0.0:
         rows = [c for c in form.constraints if isinstance(c.cone, Zero) and c.rows]
         off = sum(
             float(np.sum((np.abs(c.value(hat)) + gamma(form.n + 2) * (abs(c.F) @ np.abs(hat) + np.abs(c.g))) ** 2)) for c in rows
         )
-        lost += 0.5 * convexity.penalty * off
-    return lost
+        loss += 0.5 * convexity.penalty * off
+    return loss

@@ -113,8 +113,8 @@ class Equations:
     @classmethod
     def of(cls, A: Entries, *, apart: bool) -> Equations:
         """Return the equations with moves that are settled ``apart``, or with all equations alike."""
-        kept = A.data != 0.0
-        A = A if kept.all() else A.where(kept)
+        nonzero = A.data != 0.0
+        A = A if nonzero.all() else A.where(nonzero)
         alone = np.flatnonzero(A.counts == 1) if apart else np.zeros(0, dtype=np.intp)
         moves = A.indices[A.indptr[alone]]
         once = np.bincount(moves, minlength=1)[moves] == 1  # two for one move agree, or have no solution: `rank` finds that out
@@ -189,13 +189,13 @@ class Equations:
     def distance(self, sizes: FloatArray, rank: Rank) -> float:
         """A bound of ||y|| for some y that meets the equations, for any s with |s_j| ≤ sizes_j; an infinite one says nothing."""
         with np.errstate(over="ignore"):
-            own = sizes[self.alone] / np.abs(self.pivots)
+            steps = sizes[self.alone] / np.abs(self.pivots)
             beside = sizes.copy()
             if self.alone.size:
                 moved = np.zeros(self.A.width)
-                moved[self.settled] = own
+                moved[self.settled] = steps
                 beside[self.others] += self.C.absolute.dot(moved)
-            squares = float(own @ own) + float(np.sum(beside[rank.left] ** 2 / rank.least))
+            squares = float(steps @ steps) + float(np.sum(beside[rank.left] ** 2 / rank.least))
         return math.sqrt(squares) * (1.0 + 1e-9) if np.isfinite(squares) else math.inf
 
 
@@ -230,7 +230,7 @@ def _independent(form: StandardForm, F: sp.csr_array, used: BoolArray, indices: 
     count = null.shape[1]
     if not 0 < count < indices.size:
         return None
-    columns, left = Entries.of(F).at(used).among(indices), np.ones(indices.size, dtype=bool)
+    columns, free_rows = Entries.of(F).at(used).among(indices), np.ones(indices.size, dtype=bool)
     pivots = scipy.linalg.qr(null.T, mode="r", pivoting=True)[1][:count]
     try:
         basis = np.linalg.solve(null[pivots].T, null.T).T  # the identity on the pivots
@@ -239,8 +239,8 @@ def _independent(form: StandardForm, F: sp.csr_array, used: BoolArray, indices: 
     for pivot, direction in zip(pivots.tolist(), basis.T, strict=True):
         whole = _whole(direction)
         if whole is not None and _unseen(columns, whole) and _sum(form.q[indices], whole) == 0.0:
-            left[pivot] = False  # the other pivots are not in this direction
-    return None if left.all() else left
+            free_rows[pivot] = False  # the other pivots are not in this direction
+    return None if free_rows.all() else free_rows
 
 
 def _flat(form: StandardForm, indices: IntArray) -> bool:
@@ -402,8 +402,8 @@ class Multipliers:
             start += c.rows
             equal = isinstance(c.cone, Zero)
             if equal or isinstance(c.cone, Nonnegative):
-                own = np.full(c.rows, largest) if equal else z.copy()
-                pieces.append(Entries.identity(c.rows).times(own))
+                diagonal = np.full(c.rows, largest) if equal else z.copy()
+                pieces.append(Entries.identity(c.rows).times(diagonal))
                 reach.append(np.full(c.rows, np.inf if equal else 1.0))
             else:
                 inner, reach_inside = _moves_inside(c, z)
@@ -421,8 +421,8 @@ class Multipliers:
 
         Those of exponential and power cones are moved into the interior by as much.
         """
-        least = share * np.abs(self.z).max(initial=0.0)
-        raised, start = np.where(self.rows.inequality, np.maximum(self.z, least), self.z), 0
+        threshold = share * np.abs(self.z).max(initial=0.0)
+        raised, start = np.where(self.rows.inequality, np.maximum(self.z, threshold), self.z), 0
         for c in self.form.constraints:
             raised[start : start + c.rows] += share * c.cone.dual_inward(self.z[start : start + c.rows])
             start += c.rows
@@ -430,8 +430,8 @@ class Multipliers:
 
     def settled(self, share: float) -> Multipliers:
         """z with those of inequalities that are below this share of the largest set to zero: rounding, perhaps."""
-        least = share * np.abs(self.z).max(initial=0.0)
-        return replace(self, z=np.where(self.rows.inequality & (self.z < least), 0.0, self.z))
+        threshold = share * np.abs(self.z).max(initial=0.0)
+        return replace(self, z=np.where(self.rows.inequality & (self.z < threshold), 0.0, self.z))
 
     def moved(self, change: FloatArray) -> Multipliers:
         """z + change, in the dual cones again."""
@@ -534,29 +534,31 @@ def exact_beside(
 
     What asks for slope 0 once these have it is chosen as well. With ``point`` the tangent's point is corrected too.
     """
-    stated, independent, steps, grown = _FreeEquations.of(z, chosen, point), True, 0, 0
-    apart = stated.indices.size > _MANY
-    while stated.indices.size <= _MOST and z.rows.F.shape[0]:
+    equations_at, independent, steps, grown = _FreeEquations.of(z, chosen, point), True, 0, 0
+    apart = equations_at.indices.size > _MANY
+    while equations_at.indices.size <= _MOST and z.rows.F.shape[0]:
         slope, error = tangent.slopes(z)
-        last = steps == _STEPS or float(np.abs(slope[stated.indices]).max()) <= 4.0 * float(error[stated.indices].max())
+        last = steps == _STEPS or float(np.abs(slope[equations_at.indices]).max()) <= 4.0 * float(
+            error[equations_at.indices].max()
+        )
         more = tangent.open_side(slope, error) & ~chosen
         if last and grown < _GROWN and more.any():
             chosen, steps, grown = chosen | more, min(steps, 1), grown + 1
-            stated = _FreeEquations.of(z, chosen, point)
+            equations_at = _FreeEquations.of(z, chosen, point)
             continue
         W, reach = z.moves if point is None else _moves_with(point, z)
         if last or not steps:  # steps bring no moves that were not there: what depends at the first does at the last
-            equations, rank, apart = stated.ranked(z, W, apart=apart)
+            equations, rank, apart = equations_at.ranked(z, W, apart=apart)
             if rank is None:
                 break
             if last:
-                distance = equations.distance((np.abs(slope) + error)[stated.indices], rank)
+                distance = equations.distance((np.abs(slope) + error)[equations_at.indices], rank)
                 return z, _moved(z, W, reach, chosen, distance, point)
             independent = rank.left.size == equations.others.size
         else:
-            equations = stated.at(z, W, apart=apart)
+            equations = equations_at.at(z, W, apart=apart)
         equations.check_time(1)
-        change = equations.solution(slope[stated.indices], definite=independent)
+        change = equations.solution(slope[equations_at.indices], definite=independent)
         if change is None:
             break
         z, steps = z.moved(W.dot(change[: W.width])), steps + 1

@@ -181,7 +181,7 @@ def combined_bound(
     checked = [np.asarray(a, dtype=np.float64).ravel() for a in (weights, M, gamma, np.zeros(n) if slope is None else slope)]
     if any(a.shape != (n,) or not np.isfinite(a).all() for a in checked) or not (checked[1] > 0).all():
         raise InputError(f"weights, M > 0, gamma and slope must each hold {n} finite numbers", name="weights")
-    weights, M, gamma, given = checked
+    weights, M, gamma, slopes = checked
     space = coordinates(A)
     start = np.zeros(space.rows.shape[1]) if w is None else space.reduce(np.asarray(w, dtype=np.float64))
     best = CombinedBound(0.0, np.zeros(n), np.zeros(n))  # D(0, 0) = 0
@@ -192,7 +192,7 @@ def combined_bound(
         trials = [_maximise(space.rows, losses, start)]
         if slope is not None:
             scale = min(1.0, float(repaired.max(initial=0.0) / max(gamma.max(initial=0.0), 1e-300)))
-            trials.append(np.clip(scale * given, 0.0, losses.last))
+            trials.append(np.clip(scale * slopes, 0.0, losses.last))
         for V in trials:
             value = combined_value(space.rows, losses, V)
             if value > best.value:

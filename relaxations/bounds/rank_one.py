@@ -57,20 +57,20 @@ class RankOneHulls(LiftedHulls):
         assert isinstance(self.of, ZeroOne)
         C, t = self.combinations, self.of.threshold
         k, positive, negative = C.shape[0], 1.0 * (self.combinations > 0.0), 1.0 * (self.combinations < 0.0)
-        kept, violated = pieces.z
+        satisfied, violated = pieces.z
         sums = {
-            "over": violated.under(positive) + kept.under(negative),
-            "under": kept.under(positive) + violated.under(negative),
+            "over": violated.under(positive) + satisfied.under(negative),
+            "under": satisfied.under(positive) + violated.under(negative),
         }
         D = C @ context.argument.terms["w"].dense()
         sigma = t * C.sum(axis=1)
         combined = context.argument.under(-C) + sigma
         square = W.under(svec_rank_one(D)) + context.w.under(-2.0 * sigma[:, None] * D) + sigma**2
-        for sign, (name, most) in zip((1.0, -1.0), sums.items(), strict=True):
+        for sign, (name, upper_side) in zip((1.0, -1.0), sums.items(), strict=True):
             v = builder.variables(f"{name} v", k, 0.0, 1.0)
             s = builder.variables(f"{name} s", k, 0.0)
             q = builder.variables(f"{name} q", k, 0.0)
-            builder.require_nonnegative(f"{name} sum", most - v)
+            builder.require_nonnegative(f"{name} sum", upper_side - v)
             builder.require(f"{name} cone", Affine.interleaved(q.scaled(0.5), v, s), RotatedSecondOrder(3, k))
             combined = combined - s.scaled(sign)
             square = square - q

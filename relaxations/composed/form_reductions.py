@@ -70,13 +70,13 @@ class _Moments:
 
     def rows(self, polynomials: Sequence[tuple[Polynomial, Monomial, float]]) -> sp.coo_array:
         """Rows scale · E[polynomial · monomial], over the monomials seen so far."""
-        at, to, data = [], [], []
+        row_indices, column_indices, data = [], [], []
         for k, (polynomial, factor, scale) in enumerate(polynomials):
             for monomial, coefficient in polynomial.items():
-                at.append(k)
-                to.append(self.of(factor + monomial))
+                row_indices.append(k)
+                column_indices.append(self.of(factor + monomial))
                 data.append(scale * coefficient)
-        return sp.coo_array((data, (at, to)), shape=(len(polynomials), len(self.number)))
+        return sp.coo_array((data, (row_indices, column_indices)), shape=(len(polynomials), len(self.number)))
 
     def localised(self, polynomial: Polynomial, basis: list[Monomial]) -> sp.coo_array:
         """svec of E[polynomial · m m']."""

@@ -262,8 +262,8 @@ def _add_pair(builder: Assembly, name: str, W: Affine, two: FloatArray, pieces: 
     reach = np.tile(far, len(cells))
     m = builder.variables(f"{name} m", 2 * len(cells), -reach, reach)
     corner = np.tile([far[0] ** 2, root * far[0] * far[1], far[1] ** 2], len(cells))
-    least = np.tile([0.0, 1.0, 0.0], len(cells))
-    M = builder.variables(f"{name} M", 3 * len(cells), np.where(least > 0, -corner, 0.0), corner)  # svec of each 2 × 2
+    diagonal = np.tile([0.0, 1.0, 0.0], len(cells))
+    M = builder.variables(f"{name} M", 3 * len(cells), np.where(diagonal > 0, -corner, 0.0), corner)  # svec of each 2 × 2
     stack = []
     for c, (k, l) in enumerate(cells):
         mine = (z.at([c]), m.at([2 * c]), m.at([2 * c + 1]), M.at([3 * c]), M.at([3 * c + 1]), M.at([3 * c + 2]))

@@ -47,12 +47,12 @@ def best_allowed_multiple(composed: Margin, model: Model, w: FloatArray) -> Floa
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         steps = (1.0 - c) / products * (1.0 + 1e-12)
     steps = np.concatenate([[1.0, 0.0], steps[np.isfinite(steps) & (steps > 0)]])
-    best, found = np.inf, None
+    best, best_point = np.inf, None
     for t in np.unique(steps):
         value = composed.objective(t * w)
         if value < best and allowed(composed, t * w) and _stands(model, t * w):
-            best, found = value, np.asarray(t * w)
-    return found
+            best, best_point = value, np.asarray(t * w)
+    return best_point
 
 
 def intercepts(composed: Margin) -> tuple[FloatArray, FloatArray]:
@@ -133,10 +133,10 @@ def multiplied(model: Model, values: Mapping[str, FloatArray]) -> dict[str, Floa
 def with_values(form: StandardForm, fixed: BoolArray, x: FloatArray) -> dict[str, FloatArray] | None:
     """The best point of a form with some variables fixed; None where none is found."""
     lower, upper = np.where(fixed, x, form.lower), np.where(fixed, x, form.upper)
-    left = form.with_bounds(lower, upper)
+    restricted = form.with_bounds(lower, upper)
     if fixed[form.integer].all():
-        left = left.with_integers(x)
-    result = solve_problem(as_model(left), "auto", Options(tol=1e-8, time_limit=10.0))
+        restricted = restricted.with_integers(x)
+    result = solve_problem(as_model(restricted), "auto", Options(tol=1e-8, time_limit=10.0))
     if not result.values or result.certificate is None or not result.certificate.feasible(_FEASIBLE):
         return None
     return dict(result.values)

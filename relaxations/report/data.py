@@ -101,15 +101,15 @@ def gap_closed(bound: float, base: float, zeta: Interval) -> Interval | None:
     low = (bound - base) / (zeta.high - base)
     if zeta.exact:
         return Interval(low, low)
-    least = max(zeta.low, bound, base)
-    high = (bound - base) / (least - base) if least > base else 0.0
+    lowest = max(zeta.low, bound, base)
+    high = (bound - base) / (lowest - base) if lowest > base else 0.0
     return Interval(min(low, high), max(low, high))
 
 
 def root_gap(cell: ExactCell, best: float) -> float | None:
     """(ζ - root bound)/ζ with the least objective known for ζ; None where the solver tells no root bound."""
-    known = 0.0 < best < -_NOTHING
-    return (best - cell.root) / best if known and cell.root is not None and not cell.caveat else None
+    is_defined = 0.0 < best < -_NOTHING
+    return (best - cell.root) / best if is_defined and cell.root is not None and not cell.caveat else None
 
 
 def gap_left(cell: ExactCell) -> float | None:
@@ -189,8 +189,8 @@ def best_runs(cells: Iterable[ExactCell]) -> list[ExactCell]:
 
 
 def _merit(cell: ExactCell) -> tuple[bool, float, float]:
-    known = optimum(cell)
-    width = float("inf") if known is None else known.high - known.low
+    interval = optimum(cell)
+    width = float("inf") if interval is None else interval.high - interval.low
     return not cell.proven, width, float("inf") if cell.solve_seconds is None else cell.solve_seconds
 
 
@@ -358,8 +358,8 @@ def _words(instance: InstanceCell, *left_out: str) -> str:
 
 def trait(instance: InstanceCell, parameter: str) -> float | None:
     """Value of a parameter of `SWEPT`; None where the instance has none of that name."""
-    known = {"n": instance.n, "p": instance.p, "lam": instance.lam}.get(parameter)
-    return instance.parameters.get(parameter) if known is None else float(known)
+    value = {"n": instance.n, "p": instance.p, "lam": instance.lam}.get(parameter)
+    return instance.parameters.get(parameter) if value is None else float(value)
 
 
 def without(instance: InstanceCell, parameter: str) -> str:

@@ -51,8 +51,8 @@ def _of_means(report: ReportData) -> dict[str, list[ReportRow]]:
 
 def _able(rows: dict[str, list[ReportRow]]) -> dict[str, list[ReportRow]]:
     """Relaxations with a gap on as many instances as any has: others' medians are of other instances."""
-    most = max(map(len, rows.values()), default=0)
-    return {name: found for name, found in rows.items() if len(found) == most}
+    most_cells = max(map(len, rows.values()), default=0)
+    return {name: cells for name, cells in rows.items() if len(cells) == most_cells}
 
 
 def _median_gap(rows: list[ReportRow]) -> float:
@@ -70,9 +70,9 @@ def _strongest(report: ReportData) -> list[Finding]:
         return [Finding(f"There is no gap to speak of: {why}.", "matrix")]
     able = _able(rows)
     best = min(able, key=lambda name: _median_gap(able[name]))
-    most, base = len(able[best]), str(report.meta.get("base", ""))
+    count, base = len(able[best]), str(report.meta.get("base", ""))
     against = f"; the base relaxation, {base}, leaves {_median_gap(able[base]):.1%}" if base in able and base != best else ""
-    over = f" in the median over {_count(most, 'instance')}" if most > 1 else ""
+    over = f" in the median over {_count(count, 'instance')}" if count > 1 else ""
     text = f"The smallest gap is that of {best}: {_median_gap(able[best]):.1%}{over}{against}."
     return [Finding(text, "gaps")]
 
@@ -156,13 +156,13 @@ def _faster(report: ReportData, order: list[str]) -> str:
 
 
 def _unknown(report: ReportData) -> list[Finding]:
-    known = [report.best[c.key] for c in report.instances]
-    unproven = [(c, z) for c, z in zip(report.instances, known, strict=True) if not z.exact]
+    optima = [report.best[c.key] for c in report.instances]
+    unproven = [(c, z) for c, z in zip(report.instances, optima, strict=True) if not z.exact]
     if not unproven:
         return []
     cell, zeta = max(unproven, key=lambda pair: _width(pair[1]))
     text = (
-        f"The optimum is not known on {len(unproven)} of {_count(len(known), 'instance')}; the widest interval is "
+        f"The optimum is not known on {len(unproven)} of {_count(len(optima), 'instance')}; the widest interval is "
         f"[{zeta.low:.5g}, {zeta.high:.5g}], on {cell.where}."
     )
     return [Finding(text, "instances")]
@@ -234,8 +234,8 @@ class Document:
     @property
     def asked(self) -> ReportScope:
         """Return the kind of problems whose optima are shown."""
-        stated = {cell.lam is None for cell in self.data.instances} or {False}
-        return ReportScope.BOTH if len(stated) == 2 else ReportScope.STATED if stated.pop() else ReportScope.ZERO_ONE
+        has_no_lam = {cell.lam is None for cell in self.data.instances} or {False}
+        return ReportScope.BOTH if len(has_no_lam) == 2 else ReportScope.STATED if has_no_lam.pop() else ReportScope.ZERO_ONE
 
     @property
     def title(self) -> str:

@@ -234,18 +234,18 @@ def read_json(path: Path) -> ReportData:
     try:
         stored = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError as error:
-        raise DataError(f"there is no file {path}") from error
+        raise DataError(f"there is no file {path}", file=path) from error
     except (UnicodeDecodeError, json.JSONDecodeError) as error:
-        raise DataError(f"{path} is not a stored gap report: {error}") from error
+        raise DataError(f"{path} is not a stored gap report: {error}", file=path) from error
     if not isinstance(stored, dict) or stored.get("format") != _JSON_NAME:
-        raise DataError(f"{path} is not a stored gap report: its format is not {_JSON_NAME!r}")
+        raise DataError(f"{path} is not a stored gap report: its format is not {_JSON_NAME!r}", file=path)
     if stored.get("format_version") not in (1, FORMAT_VERSION):
-        raise DataError(f"{path} has layout {stored.get('format_version')}; this version reads 1 and {FORMAT_VERSION}")
+        raise DataError(f"{path} has layout {stored.get('format_version')}; this version reads 1 and {FORMAT_VERSION}", file=path)
     if stored["format_version"] == 1:
         stored = {**stored, "kappas": [], "exacts": [{**_ADDED, **record} for record in stored.get("exacts", [])]}
     missing = [part for part in (*_PARTS, "meta") if part not in stored]
     if missing:
-        raise DataError(f"{path} lacks {', '.join(missing)}")
+        raise DataError(f"{path} lacks {', '.join(missing)}", file=path)
     return ReportData(
         tuple(InstanceCell.from_record(record) for record in stored["instances"]),
         tuple(RelaxationCell.from_record(record) for record in stored["relaxations"]),
@@ -491,6 +491,6 @@ def format_of(path: str | Path) -> Format:
     """
     suffix = Path(path).suffix.lower()
     if suffix not in FORMATS:
-        known = ", ".join(f"{known} ({f.name})" for known, f in FORMATS.items())
-        raise InputError(f"a report is written by the suffix of its file, one of {known}; the path is {path}", name="path")
+        suffixes = ", ".join(f"{suffixes} ({f.name})" for suffixes, f in FORMATS.items())
+        raise InputError(f"a report is written by the suffix of its file, one of {suffixes}; the path is {path}", name="path")
     return FORMATS[suffix]

@@ -215,8 +215,8 @@ def virtual_best(table: Mapping[str, Mapping[Problem, ExactCell]]) -> dict[Probl
 
 
 def _left_then_time(cell: ExactCell) -> tuple[float, float]:
-    left = gap_left(cell)
-    return np.inf if left is None else 0.0 if cell.proven else left, proved_in(cell) if cell.proven else spent(cell)
+    gap = gap_left(cell)
+    return np.inf if gap is None else 0.0 if cell.proven else gap, proved_in(cell) if cell.proven else spent(cell)
 
 
 def primal_dual_integral(cell: ExactCell) -> float | None:
@@ -239,7 +239,7 @@ def _exact_mean(report: ReportData, group: Group, variant: str, cells: list[Exac
     ran = [c for c in cells if not c.reason]
     claims = [c for c in ran if c.status == str(Status.OPTIMAL) and c.incumbent is not None]
     wrong = sum((c.incumbent or 0.0) - report.best[c.key].high > AGREE * abs(c.incumbent or 0.0) for c in claims)
-    left = [gap_left(c) for c in ran]
+    gaps = [gap_left(c) for c in ran]
     nodes = [c.nodes for c in ran if c.nodes is not None]
     return ExactMean(
         *group,
@@ -251,8 +251,8 @@ def _exact_mean(report: ReportData, group: Group, variant: str, cells: list[Exac
         seconds=shifted_geometric_mean([spent(c) for c in cells], SECONDS),
         nodes=shifted_geometric_mean(nodes, NODES) if nodes else None,
         root_gap=_mean(root_gap(c, report.best[c.key].high) for c in ran),
-        left=_mean(value for c, value in zip(ran, left, strict=True) if not c.proven),
-        reached=tuple(sum(g is not None and g <= t for g in left) / within.size for t in TOLERANCES),
+        left=_mean(value for c, value in zip(ran, gaps, strict=True) if not c.proven),
+        reached=tuple(sum(g is not None and g <= t for g in gaps) / within.size for t in TOLERANCES),
         integral=_mean(primal_dual_integral(c) for c in ran),
         misclassified=_mean(c.misclassified for c in ran),
         test_error=_mean(c.test_error for c in ran),
@@ -282,8 +282,8 @@ def relaxation_means(report: ReportData) -> list[RelaxationMean]:
 
 
 def _mean(values: Iterable[float | None]) -> float | None:
-    known = [v for v in values if v is not None]
-    return float(np.mean(known)) if known else None
+    numbers = [v for v in values if v is not None]
+    return float(np.mean(numbers)) if numbers else None
 
 
 def spent(cell: ExactCell) -> float:

@@ -95,12 +95,12 @@ def _gap_lines(
                 value = _gap_of(report, cell.key, name)
                 points.setdefault(at(cell), []).extend([] if value is None else [value])
             # a relaxation that has no gap on some of the instances would have a median of other ones there
-            most = max(map(len, points.values()))
-            xs = [x for x, gaps in points.items() if gaps and len(gaps) == most]
+            most_points = max(map(len, points.values()))
+            xs = [x for x, gaps in points.items() if gaps and len(gaps) == most_points]
             if xs:
                 low, middle, high = np.array([np.quantile(points[x], (0.25, 0.5, 0.75)) for x in xs]).T
                 ax.plot(xs, middle, marker=marker_of(k), color=colour_of(k), ms=4, lw=1.2, label=plain(name))
-                if most > 1:
+                if most_points > 1:
                     ax.fill_between(xs, low, high, color=colour_of(k), alpha=0.12, lw=0)
         ax.set_title(plain(title), fontsize=9)
         ax.yaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
@@ -150,8 +150,8 @@ def against_m(report: ReportData) -> str | None:
         x = [c.m_high for c in cells]
         y = [(_own(c) or 0.0) / zeta for c in cells]
         ax.plot(x, y, color=COLOURS[0], lw=1.2, label="with M")
-        for c, at, value in zip(cells, x, y, strict=True):
-            ax.plot([at], [value], marker="o", ms=5, color=COLOURS[0], mfc="white" if c.caveat else COLOURS[0])
+        for c, position, value in zip(cells, x, y, strict=True):
+            ax.plot([position], [value], marker="o", ms=5, color=COLOURS[0], mfc="white" if c.caveat else COLOURS[0])
         beside = (c for c in report.relaxations_of(instance.key) if c.beside_m and c.bound is not None)
         for level, colour in zip(beside, COLOURS[1:], strict=False):
             ax.axhline((level.bound or 0.0) / zeta, color=colour, ls="--", lw=1.2, label=level.relaxation)
@@ -189,8 +189,8 @@ def against_kappa(report: ReportData) -> str | None:
         line[2].plot(kappa, np.maximum(_known([c.rank_ratio for c in cells]), 1e-12), marker="o", ms=3, lw=1.2, color=COLOURS[2],
                      label="rank ratio")  # fmt: skip
         line[2].set_yscale("log")
-        for ax, what in zip(line, ("‖w‖²", "part of the points", "second / first eigenvalue"), strict=True):
-            _finish(ax, "κ", what)
+        for ax, axis_label in zip(line, ("‖w‖²", "part of the points", "second / first eigenvalue"), strict=True):
+            _finish(ax, "κ", axis_label)
             _value_ticks(ax, {c.kappa for c in cells})
         line[0].set_title(plain(titles[name]), fontsize=9)
     return _done(figure, axes.ravel(), len(names), len(shown))
@@ -265,9 +265,9 @@ def seeds(report: ReportData) -> str | None:
     figure = figure_of(6.8, 1.2 + 0.7 * len(several))
     ax = figure.subplots()
     for k, runs in enumerate(several.values()):
-        for at, given in zip(np.linspace(k - 0.3, k + 0.3, len(runs)), runs, strict=True):
-            relative = np.array(given) / np.exp(np.mean(np.log(given)))
-            ax.plot(relative, np.full(relative.size, at), "o-", ms=3, lw=0.8, color=colour_of(k))
+        for height, run_seconds in zip(np.linspace(k - 0.3, k + 0.3, len(runs)), runs, strict=True):
+            relative = np.array(run_seconds) / np.exp(np.mean(np.log(run_seconds)))
+            ax.plot(relative, np.full(relative.size, height), "o-", ms=3, lw=0.8, color=colour_of(k))
     ax.set_yticks(range(len(several)), [plain(name) for name in several], fontsize=9)
     ax.set_ylim(len(several) - 0.5, -0.5)
     ax.set_xscale("log")
@@ -314,19 +314,22 @@ def _done(figure: Any, axes: Sequence[Any], count: int, shown: int | None = None
 
 def _gaps(report: ReportData) -> dict[str, tuple[list[float], list[float]]]:
     """Gaps (upper ends) and seconds by relaxation, instances of trivial optimum left out; weakest bounds first."""
-    found: dict[str, tuple[list[float], list[float]]] = {}
+    by_relaxation: dict[str, tuple[list[float], list[float]]] = {}
     for row in report.rows:
         if row.gap is not None and row.instance.key not in report.trivial:
-            gaps, seconds = found.setdefault(row.relaxation.relaxation, ([], []))
+            gaps, seconds = by_relaxation.setdefault(row.relaxation.relaxation, ([], []))
             gaps.append(row.gap.high)
             seconds.append(row.relaxation.solve_seconds or 0.0)
-    return found
+    return by_relaxation
 
 
-def _said(found: dict[str, tuple[list[float], list[float]]]) -> dict[str, str]:
+def _said(by_relaxation: dict[str, tuple[list[float], list[float]]]) -> dict[str, str]:
     """Each relaxation's name; with a count where others have a gap on more instances, since its gaps are not of the same ones."""
-    most = max((len(gaps) for gaps, _ in found.values()), default=0)
-    return {name: plain(name) if len(g) == most else f"{plain(name)} ({len(g)} of {most})" for name, (g, _) in found.items()}
+    most_points = max((len(gaps) for gaps, _ in by_relaxation.values()), default=0)
+    return {
+        name: plain(name) if len(g) == most_points else f"{plain(name)} ({len(g)} of {most_points})"
+        for name, (g, _) in by_relaxation.items()
+    }
 
 
 def gap_bars(report: ReportData) -> str | None:
@@ -354,16 +357,16 @@ def gap_bars(report: ReportData) -> str | None:
 
 def gap_against_seconds(report: ReportData) -> str | None:
     """Median gap against the shifted geometric mean of the seconds; whiskers to the quartiles."""
-    found = _gaps(report)
-    if len(found) < 2:
+    by_relaxation = _gaps(report)
+    if len(by_relaxation) < 2:
         return None
     figure = figure_of(6.8, 4.4)
-    ax, label = figure.subplots(), _said(found)
-    for k, (name, (gaps, seconds)) in enumerate(found.items()):
+    ax, label = figure.subplots(), _said(by_relaxation)
+    for k, (name, (gaps, seconds)) in enumerate(by_relaxation.items()):
         low, middle, high = np.quantile(gaps, (0.25, 0.5, 0.75))
-        at = max(shifted_geometric_mean(seconds, SECONDS), 1e-4)
+        mean_seconds = max(shifted_geometric_mean(seconds, SECONDS), 1e-4)
         spread = [[middle - low], [high - middle]]
-        ax.errorbar(at, middle, yerr=spread, fmt=marker_of(k), color=colour_of(k), capsize=3, label=label[name])
+        ax.errorbar(mean_seconds, middle, yerr=spread, fmt=marker_of(k), color=colour_of(k), capsize=3, label=label[name])
     ax.set_xscale("log")
     log_ticks(ax.xaxis)
     _percent(ax.yaxis)

@@ -96,8 +96,8 @@ class GapReport(ReportData):
         tables = {t.name: t for t in self.document.tables}
         if table not in tables:
             raise InputError(f"table must be one of {', '.join(tables)}; it is {table!r}", name="table")
-        found = tables[table]
-        return frame([{k: v for c in found.columns for k, v in c.values(row).items()} for row in found.rows])
+        chosen_table = tables[table]
+        return frame([{k: v for c in chosen_table.columns for k, v in c.values(row).items()} for row in chosen_table.rows])
 
     def _text(self, suffix: str) -> str:
         return next(iter(FORMATS[suffix].files(self.document, "report").values()))

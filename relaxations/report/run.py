@@ -49,13 +49,13 @@ _SECONDS = 30.0
 _ENCODINGS: tuple[Encoding, ...] = ("bigm", "indicator", "strengthened")
 
 
-def parse_relaxations(given: Sequence[Reduction[Any] | str] | str) -> tuple[Reduction[Any], ...]:
+def parse_relaxations(relaxations: Sequence[Reduction[Any] | str] | str) -> tuple[Reduction[Any], ...]:
     """Relaxations by name or as objects."""
-    if not isinstance(given, Iterable):
+    if not isinstance(relaxations, Iterable):
         raise InputError(
-            f"relaxations must be a list of relaxations, objects or names; got {type(given).__name__}", name="relaxations"
+            f"relaxations must be a list of relaxations, objects or names; got {type(relaxations).__name__}", name="relaxations"
         )
-    return tuple(reduction_of(one) for one in ([given] if isinstance(given, str) else given))
+    return tuple(reduction_of(one) for one in ([relaxations] if isinstance(relaxations, str) else relaxations))
 
 
 def split_instances_and_models(
@@ -110,9 +110,9 @@ def resolve_auto(item: SolverSpec, model: Model, options: Options) -> SolverSpec
         return item
 
 
-def parse_exact(given: SolverLike | Sequence[SolverLike] | None) -> tuple[SolverSpec, ...]:
+def parse_exact(solvers: SolverLike | Sequence[SolverLike] | None) -> tuple[SolverSpec, ...]:
     """The exact solvers; seeds and starts are the report's."""
-    listed = [] if given is None else as_list(given)
+    listed = [] if solvers is None else as_list(solvers)
     specs = resolve_all(listed) if listed else ()
     for item in specs:
         for option, instead in (("seed", "give seeds=[...]"), ("start", "every solver starts from the heuristic's classifier")):
@@ -121,7 +121,7 @@ def parse_exact(given: SolverLike | Sequence[SolverLike] | None) -> tuple[Solver
     return specs
 
 
-def parse_limits(given: Options | None, overrides: Mapping[str, Any]) -> Options:
+def parse_limits(base: Options | None, overrides: Mapping[str, Any]) -> Options:
     """The options of every solve of a report.
 
     Raises
@@ -129,12 +129,12 @@ def parse_limits(given: Options | None, overrides: Mapping[str, Any]) -> Options
     InputError
         One that is a solver's own, or for one solve alone.
     """
-    options = Options.of(given, **overrides)
+    options = Options.of(base, **overrides)
     if options.native:
         name = next(iter(options.native))
-        known = COMMON - {"start", "callback", "progress", "verbose", "iteration_limit"}
+        allowed = COMMON - {"start", "callback", "progress", "verbose", "iteration_limit"}
         raise InputError(
-            f"a report has no option {name!r}{near_misses(name, known)}; a solver's own goes with the solver: "
+            f"a report has no option {name!r}{near_misses(name, allowed)}; a solver's own goes with the solver: "
             f"exact=('scip', {{{name!r}: ...}})",
             name=name,
         )
@@ -146,9 +146,9 @@ def parse_limits(given: Options | None, overrides: Mapping[str, Any]) -> Options
     return replace(options, time_limit=_SECONDS) if options.time_limit is None else options
 
 
-def parse_encodings(given: str | Sequence[str]) -> tuple[Encoding, ...]:
+def parse_encodings(labels: str | Sequence[str]) -> tuple[Encoding, ...]:
     """The encodings of exact solves."""
-    names = [given] if isinstance(given, str) else list(given)
+    names = [labels] if isinstance(labels, str) else list(labels)
     encodings = tuple(e for e in _ENCODINGS if e in names)
     if not names or len(encodings) != len(names):
         raise InputError(f"encodings must be different ones of {', '.join(_ENCODINGS)}; they are {names}", name="encodings")
@@ -211,19 +211,19 @@ def parse_held_out(
     return instances, tests
 
 
-def parse_kappas(given: float | Sequence[float] | None) -> tuple[float, ...]:
+def parse_kappas(kappa: float | Sequence[float] | None) -> tuple[float, ...]:
     """The values of κ, in order."""
-    values = np.atleast_1d(as_array([] if given is None else given, "kappa"))
+    values = np.atleast_1d(as_array([] if kappa is None else kappa, "kappa"))
     if values.ndim != 1 or not (np.isfinite(values).all() and (values >= 0).all() and (values <= 1).all()):
         raise InputError(f"kappa must be parts of the points in [0, 1]; they are {values.tolist()}", name="kappa")
     return tuple(np.unique(values).tolist())
 
 
-def parse_seeds(given: Sequence[int] | None, options: Options) -> tuple[int, ...]:
+def parse_seeds(seed_list: Sequence[int] | None, options: Options) -> tuple[int, ...]:
     """The seeds of exact solves, by default that of the options."""
-    if given is not None and not isinstance(given, Iterable):
-        raise InputError(f"seeds must be a list of integers; it is {given!r}", name="seeds")
-    seeds = [options.seed] if given is None else list(given)
+    if seed_list is not None and not isinstance(seed_list, Iterable):
+        raise InputError(f"seeds must be a list of integers; it is {seed_list!r}", name="seeds")
+    seeds = [options.seed] if seed_list is None else list(seed_list)
     if not seeds or len(set(seeds)) != len(seeds):
         raise InputError(f"seeds must be different integers ≥ 0, one at least; they are {seeds}", name="seeds")
     return tuple(replace(options, seed=seed).seed for seed in seeds)
@@ -379,7 +379,7 @@ class Plan:
         functions: list[Callable[[float], Subject]] = [partial(self._instance, data) for data in self.instances]
         functions += [partial(self._model, model) for model in self.models if isinstance(model, ModelAtLam)]
         with without_warnings():
-            return [TradeoffTask(at(1.0), self.relaxation_options, at) for at in functions]
+            return [TradeoffTask(function(1.0), self.relaxation_options, function) for function in functions]
 
     def heuristics(self, chosen: Sequence[Tradeoff]) -> list[HeuristicTask]:
         """The first tasks of the instances: one for each and λ."""
@@ -629,13 +629,13 @@ _KINDS = ("relaxation", "exact", "kappa")
 def _computed(plan: Plan, runner: Runner) -> tuple[tuple[InstanceCell, ...], list[Task[Any]], list[dict[str, Any]]]:
     """First cells of instances and stated models, then the tasks that follow from their points, and the records of these."""
     chosen = [Tradeoff.from_record(record["cell"]) for record in runner.run(plan.tradeoffs())]
-    heuristics, stated = plan.heuristics(chosen), plan.stated(chosen)
-    firsts: list[HeuristicTask | StatedTask] = [*heuristics, *stated]
-    outcomes = runner.run(firsts, _foreseen(plan, heuristics, stated) if runner.progress.on else ())
+    heuristics, stated_models = plan.heuristics(chosen), plan.stated(chosen)
+    firsts: list[HeuristicTask | StatedTask] = [*heuristics, *stated_models]
+    outcomes = runner.run(firsts, _foreseen(plan, heuristics, stated_models) if runner.progress.on else ())
     tasks: list[Task[Any]] = []
     for first, record in zip(heuristics, outcomes, strict=False):
         tasks += plan.after(first, np.array(record["w"]))
-    for model, record in zip(stated, outcomes[len(heuristics) :], strict=True):
+    for model, record in zip(stated_models, outcomes[len(heuristics) :], strict=True):
         tasks += plan.after_stated(model, None if record["w"] is None else np.array(record["w"]))
     ends = {choice.name: (choice.low, choice.high) for choice in chosen}
     cells = tuple(_ended(first.cell(record), ends) for first, record in zip(firsts, outcomes, strict=True))
@@ -658,20 +658,22 @@ def _foreseen(plan: Plan, heuristics: Sequence[HeuristicTask], stated: Sequence[
     return seconds
 
 
-def _meta(plan: Plan, asked: Iterable[Solver], used: Iterable[Solver]) -> dict[str, Any]:
+def _meta(plan: Plan, candidates: Iterable[Solver], used: Iterable[Solver]) -> dict[str, Any]:
     """Return the head of the report: versions of packages, machine, BLAS, licences, options, seeds."""
     packages = {solver.info.package for solver in used if installed(solver)} - {""}
     versions = {"marginopt": version_of("marginopt"), "python": platform.python_version()}
     for package in ("numpy", "scipy", *sorted(packages)):
         versions[package] = version_of(package)
-    licences = {solver.info.name: solver.licence() for solver in asked if installed(solver)}
+    licences = {solver.info.name: solver.licence() for solver in candidates if installed(solver)}
     return {
         "created": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         "versions": versions,
         "machine": machine(),
         "BLAS": blas(),
         "licence limits": {
-            name: ": ".join(filter(None, (held.state.value, held.detail))) for name, held in licences.items() if held != OPEN
+            name: ": ".join(filter(None, (licence.state.value, licence.detail)))
+            for name, licence in licences.items()
+            if licence != OPEN
         },
         "options": plan.record(),
         "seed": plan.options.seed,

@@ -59,7 +59,7 @@ class CellStore:
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
         if not self.path.parent.is_dir():
-            raise DataError(f"the store {self.path} cannot be made: there is no directory {self.path.parent}")
+            raise DataError(f"the store {self.path} cannot be made: there is no directory {self.path.parent}", file=self.path)
         with self._transaction() as connection:
             (version,) = connection.execute("PRAGMA user_version").fetchone()
             (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
@@ -70,7 +70,8 @@ class CellStore:
                 connection.execute(f"PRAGMA user_version = {STORE_VERSION}")
             elif version != STORE_VERSION:
                 raise DataError(
-                    f"{self.path} is not a store of this version: its layout is {version}, not {STORE_VERSION}; start a new one"
+                    f"{self.path} is not a store of this version: its layout is {version}, not {STORE_VERSION}; start a new one",
+                    file=self.path,
                 )
 
     def get(self, key: str) -> dict[str, Any] | None:
@@ -92,11 +93,12 @@ class CellStore:
         try:
             record = dict(json.loads(str(text)))
         except READ_ERRORS as error:
-            raise DataError(f"the store {self.path} holds a record that is damaged: {read_error(error)}") from error
+            raise DataError(f"{self.path} holds a damaged record: {read_error(error)}", file=self.path) from error
         if record.pop(_SEAL, None) != _seal(key, record):
             raise DataError(
                 f"the store {self.path} holds a record that was changed after it was written (key {key[:16]}): "
-                "its numbers prove nothing; start a new store"
+                "its numbers prove nothing; start a new store",
+                file=self.path,
             )
         return record
 
@@ -122,7 +124,7 @@ class CellStore:
             yield connection
             connection.execute("COMMIT")
         except sqlite3.Error as error:
-            raise DataError(f"the store {self.path} cannot be used: {error}") from error
+            raise DataError(f"the store {self.path} cannot be used: {error}", file=self.path) from error
         finally:
             if connection is not None:
                 connection.close()  # rolls back what was not committed
@@ -186,18 +188,18 @@ class Progress:
         self.total += len(tasks)
         self.jobs = jobs
 
-    def finish(self, kind: str, label: str, seconds: float, known: bool) -> None:
+    def finish(self, kind: str, label: str, seconds: float, is_stored: bool) -> None:
         """One cell is done; what came from the store says nothing about times."""
         self._waiting[kind, label] -= 1
         self.done += 1
-        if not known:
+        if not is_stored:
             self._times[f"{kind}: {label}"].append(seconds)
             self._times[kind].append(seconds)
 
     @property
     def remaining(self) -> float:
         """Estimated seconds until the planned cells are done."""
-        return sum(count * self._each(*what) for what, count in self._waiting.items()) / self.jobs
+        return sum(count * self._each(*task) for task, count in self._waiting.items()) / self.jobs
 
     def _seen(self, kind: str, label: str) -> list[float]:
         return self._times.get(f"{kind}: {label}") or self._times.get(kind) or []
@@ -210,7 +212,7 @@ class Progress:
     @property
     def _word(self) -> str:
         """The estimate of the remaining time. The limit counts for kinds of cells that none is done of."""
-        return "about" if all(self._seen(*what) for what, count in self._waiting.items() if count > 0) else "at most"
+        return "about" if all(self._seen(*task) for task, count in self._waiting.items() if count > 0) else "at most"
 
     def line(self, text: str) -> None:
         """Tell of one event."""
@@ -267,14 +269,14 @@ class Runner:
         self.progress.plan([(task.kind, task.label) for task in tasks], size)
         self.progress.expect([(task.kind, task.label) for task in later])
         if tasks:
-            what = "cell" if len(tasks) == 1 else "cells"
-            self.progress.line(f"{len(tasks)} {what} to do" + (f", {size} at a time" if size > 1 else ""))
+            noun = "cell" if len(tasks) == 1 else "cells"
+            self.progress.line(f"{len(tasks)} {noun} to do" + (f", {size} at a time" if size > 1 else ""))
         records: dict[int, dict[str, Any]] = {}
-        for index, record, known, seconds in self._done(tasks):
+        for index, record, is_stored, seconds in self._done(tasks):
             task = tasks[index]
             records[index] = record
-            self.progress.finish(task.kind, task.label, seconds, known)
-            self.progress.line(task.told(record) + (" (stored)" if known else ""))
+            self.progress.finish(task.kind, task.label, seconds, is_stored)
+            self.progress.line(task.told(record) + (" (stored)" if is_stored else ""))
         return [records[index] for index in range(len(tasks))]
 
     def _done(self, tasks: Sequence[Work]) -> Iterator[tuple[int, dict[str, Any], bool, float]]:

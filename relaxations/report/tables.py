@@ -238,7 +238,7 @@ class Matrix:
             "sigma": [_word(row.sigma) for row in self.rows],
             "lam": [_word(row.instance.lam) for row in self.rows],
         }
-        distinct = {name: tuple(dict.fromkeys(v for v in given if v)) for name, given in values.items()}
+        distinct = {name: tuple(dict.fromkeys(v for v in cell_values if v)) for name, cell_values in values.items()}
         return {name: tuple(sorted(v, key=_order)) for name, v in distinct.items() if len(v) > 1}
 
 

@@ -1,4 +1,4 @@
-"""The solves before a mixed-integer solver starts: incumbents, the M that they tighten, and a start."""
+"""Preparation of an exact solve: an incumbent by a heuristic, the M that it tightens, and a start for the solver."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from ...models.program.exponential_cones import Exponential, Power
 from ...models.program.form import Constraint, StandardForm, by_label
 from ..interface.backend import Backend, not_taken, set_natives
 from ..interface.recorder import Recorder, forked_with, interrupt_flag, run_with_timeout
-from ..interface.solver import ALL_PARTS, Gives, Kept, Purpose, SolverInfo, check_native
+from ..interface.solver import ALL_PARTS, Gives, KeptModel, Purpose, SolverInfo, check_native
 from ..records import Answer, Options, Status
 
 _STATUS = {
@@ -91,16 +91,16 @@ class Clarabel(Backend):
         begin = time.perf_counter()
         return self._solve(self._build(form, options), form, options, begin, rescale=True)
 
-    def solve_kept(self, form: StandardForm, options: Options, kept: Kept) -> Answer:
+    def solve_kept(self, form: StandardForm, options: Options, kept_model: KeptModel) -> Answer:
         """Update P, q, A and b in place if their sparsity patterns are the same; the equilibration stays that of the
         first form.
         """
         begin = time.perf_counter()
-        parts = kept.updates(form, ALL_PARTS)
+        parts = kept_model.updates(form, ALL_PARTS)
         if parts is None:
-            kept.hold(form, self._build(form, options, updates=True))
+            kept_model.hold(form, self._build(form, options, updates=True))
         else:
-            solver, changed = kept.native, {}
+            solver, changed = kept_model.native, {}
             if "P" in parts:
                 changed["P"] = _objective(form)
             if "q" in parts:
@@ -111,8 +111,8 @@ class Clarabel(Backend):
                 changed["b"] = np.concatenate([c.g for c in form.constraints])
             if changed:
                 solver.update(**changed)
-            kept.hold(form, solver)
-        return self._solve(kept.native, form, options, begin)
+            kept_model.hold(form, solver)
+        return self._solve(kept_model.native, form, options, begin)
 
     def _build(self, form: StandardForm, options: Options, *, updates: bool = False) -> Any:
         """Return a native solver. ``updates`` turns off presolve and chordal decomposition, which forbid updates."""

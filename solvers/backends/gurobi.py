@@ -21,7 +21,7 @@ from ...models.program.form import StandardForm
 from ..certification.supplied_evidence import newton_polish
 from ..interface.backend import Backend, set_by_block, unused_start
 from ..interface.recorder import Recorder
-from ..interface.solver import NONCONVEX, Gives, Kept, Licence, LicenceState, Purpose, SolverInfo, check_native
+from ..interface.solver import NONCONVEX, Gives, KeptModel, Licence, LicenceState, Purpose, SolverInfo, check_native
 from ..records import Answer, Options, Status
 
 # Gurobi's licence: its kind, its size limit and its end.
@@ -124,19 +124,19 @@ class Gurobi(Backend):
         with nullcontext() if of_user else environment, to_gurobi(form, environment) as model:
             return self._solve(model, form, options, begin)
 
-    def solve_kept(self, form: StandardForm, options: Options, kept: Kept) -> Answer:
+    def solve_kept(self, form: StandardForm, options: Options, kept_model: KeptModel) -> Answer:
         """Change objective, linear rows and bounds in place, and build cones anew."""
         begin = time.perf_counter()
-        parts = kept.updates(form, frozenset({"P", "q", "r", "F", "g", "bounds"}), any_bounds=True)
+        parts = kept_model.updates(form, frozenset({"P", "q", "r", "F", "g", "bounds"}), any_bounds=True)
         if parts is None:
             environment, of_user = _environment(options)
             model = to_gurobi(form, environment)
-            kept.hold(form, model, functools.partial(_dispose, model, None if of_user else environment))
+            kept_model.hold(form, model, functools.partial(_dispose, model, None if of_user else environment))
         else:
-            assert kept.form is not None
-            change_gurobi(kept.native, kept.form, form, parts)
-            kept.hold(form, kept.native)
-        return self._solve(kept.native, form, options, begin)
+            assert kept_model.form is not None
+            change_gurobi(kept_model.native, kept_model.form, form, parts)
+            kept_model.hold(form, kept_model.native)
+        return self._solve(kept_model.native, form, options, begin)
 
     def _solve(self, model: Any, form: StandardForm, options: Options, begin: float) -> Answer:
         import gurobipy

@@ -18,7 +18,7 @@ from ...models.program.form import StandardForm, by_label
 from ..certification.rays import ray_residual
 from ..interface.backend import Backend, not_taken, unused_start
 from ..interface.recorder import LEFT, CallTimeout, Recorder, beyond_fork, ended, forked_with, interrupt_flag, timeout_at
-from ..interface.solver import ALL_PARTS, Gives, Kept, Purpose, SolverInfo, check_native
+from ..interface.solver import ALL_PARTS, Gives, KeptModel, Purpose, SolverInfo, check_native
 from ..records import Answer, Options, Status
 
 # HiGHS's active-set method for convex quadratic programs: its interruption, and proximal steps if its end point is not optimal.
@@ -221,22 +221,22 @@ class Highs(Backend):
         begin = time.perf_counter()
         return self._solve(highspy, self._load(highspy, form, options), form, options, begin)
 
-    def solve_kept(self, form: StandardForm, options: Options, kept: Kept) -> Answer:
+    def solve_kept(self, form: StandardForm, options: Options, kept_model: KeptModel) -> Answer:
         """Change costs, P, coefficients, sides and bounds in place; the basis stays if HiGHS can use it."""
         import highspy
 
         begin = time.perf_counter()
-        parts = kept.updates(form, ALL_PARTS, any_bounds=True)
+        parts = kept_model.updates(form, ALL_PARTS, any_bounds=True)
         if parts is None:
-            kept.hold(form, self._load(highspy, form, options))
+            kept_model.hold(form, self._load(highspy, form, options))
         else:
-            assert kept.form is not None
-            change_highs(highspy, kept.native, kept.form, form, parts)
-            self._set(highspy, kept.native, form, options)
-            kept.hold(form, kept.native)
-        answer = self._solve(highspy, kept.native, form, options, begin)
+            assert kept_model.form is not None
+            change_highs(highspy, kept_model.native, kept_model.form, form, parts)
+            self._set(highspy, kept_model.native, form, options)
+            kept_model.hold(form, kept_model.native)
+        answer = self._solve(highspy, kept_model.native, form, options, begin)
         if answer.native_status == LEFT:
-            kept.close()
+            kept_model.close()
         return answer
 
     def _load(self, highspy: Any, form: StandardForm, options: Options) -> Any:
@@ -259,8 +259,8 @@ class Highs(Backend):
             else:
                 try:
                     mended = run_quadratic(highspy, highs, form, options, flag, begin)
-                except AbandonedRun as left:
-                    return left.answer(recorder, loaded - begin, details)
+                except AbandonedRun as run:
+                    return run.answer(recorder, loaded - begin, details)
         solved = time.perf_counter()
         answer = _read(highspy, highs, form, recorder, mended)
         return replace(answer, build_seconds=loaded - begin, solve_seconds=solved - loaded, details={**details, **answer.details})

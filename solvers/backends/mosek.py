@@ -17,7 +17,7 @@ from ...models.program.cones import Feature, Nonnegative, Zero
 from ...models.program.form import StandardForm
 from ..interface.backend import Backend, unused_start
 from ..interface.recorder import Recorder
-from ..interface.solver import ALL_PARTS, Gives, Kept, Licence, LicenceState, Purpose, SolverInfo, check_native
+from ..interface.solver import ALL_PARTS, Gives, KeptModel, Licence, LicenceState, Purpose, SolverInfo, check_native
 from ..records import Answer, Options, Status
 
 #: Feasibility and integrality tolerance of the mixed-integer optimiser; a big M multiplies a looser one.
@@ -81,18 +81,18 @@ class Mosek(Backend):
         with to_mosek(form) as task:
             return self._solve(task, form, options, begin)
 
-    def solve_kept(self, form: StandardForm, options: Options, kept: Kept) -> Answer:
+    def solve_kept(self, form: StandardForm, options: Options, kept_model: KeptModel) -> Answer:
         """Change the differing parts of the task in place."""
         begin = time.perf_counter()
-        parts = kept.updates(form, ALL_PARTS, any_bounds=True)
+        parts = kept_model.updates(form, ALL_PARTS, any_bounds=True)
         if parts is None:
             task = to_mosek(form)
-            kept.hold(form, task, functools.partial(task.__exit__, None, None, None))
+            kept_model.hold(form, task, functools.partial(task.__exit__, None, None, None))
         else:
-            assert kept.form is not None
-            change_mosek(kept.native, kept.form, form, parts)
-            kept.hold(form, kept.native)
-        return self._solve(kept.native, form, options, begin)
+            assert kept_model.form is not None
+            change_mosek(kept_model.native, kept_model.form, form, parts)
+            kept_model.hold(form, kept_model.native)
+        return self._solve(kept_model.native, form, options, begin)
 
     def _solve(self, task: Any, form: StandardForm, options: Options, begin: float) -> Answer:
         import mosek

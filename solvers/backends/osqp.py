@@ -12,7 +12,7 @@ from ...models.program.cones import Feature
 from ...models.program.form import LinearArrays, StandardForm
 from ..interface.backend import Backend, not_taken, start_point
 from ..interface.recorder import run_with_timeout
-from ..interface.solver import Gives, Kept, Purpose, SolverInfo, check_native
+from ..interface.solver import Gives, KeptModel, Purpose, SolverInfo, check_native
 from ..records import Answer, Options, Status
 
 #: The inaccurate statuses count as an iteration limit.
@@ -71,14 +71,14 @@ class Osqp(Backend):
         begin = time.perf_counter()
         return self._answer(self._build(form.linear(), options), form, options, begin)
 
-    def solve_kept(self, form: StandardForm, options: Options, kept: Kept) -> Answer:
+    def solve_kept(self, form: StandardForm, options: Options, kept_model: KeptModel) -> Answer:
         """Update P, q, A and the sides in place if their sparsity patterns are the same; OSQP starts from its last point."""
         begin = time.perf_counter()
-        parts, arrays = kept.updates(form, frozenset({"P", "q", "r", "F", "g", "bounds"})), form.linear()
+        parts, arrays = kept_model.updates(form, frozenset({"P", "q", "r", "F", "g", "bounds"})), form.linear()
         if parts is None:
-            kept.hold(form, self._build(arrays, options))
+            kept_model.hold(form, self._build(arrays, options))
         else:
-            solver = kept.native
+            solver = kept_model.native
             changed: dict[str, Any] = {}
             if "P" in parts:
                 changed["Px"] = arrays.upper_P.data
@@ -90,8 +90,8 @@ class Osqp(Backend):
                 changed |= {"l": arrays.lower, "u": arrays.upper}
             if changed:
                 solver.update(**changed)
-            kept.hold(form, kept.native)
-        return self._answer(kept.native, form, options, begin)
+            kept_model.hold(form, kept_model.native)
+        return self._answer(kept_model.native, form, options, begin)
 
     def _build(self, arrays: LinearArrays, options: Options) -> Any:
         """Return a native solver."""

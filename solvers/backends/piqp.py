@@ -14,7 +14,7 @@ from ...models.program.cones import Feature
 from ...models.program.form import StandardForm
 from ..certification.rays import farkas_residual, ray_residual
 from ..interface.backend import Backend, LinearRows, not_taken, set_natives
-from ..interface.solver import Gives, Kept, Purpose, SolverInfo, check_native
+from ..interface.solver import Gives, KeptModel, Purpose, SolverInfo, check_native
 from ..records import Answer, Options, Status
 
 _STATUS = {
@@ -77,19 +77,19 @@ class Piqp(Backend):
         rows = LinearRows.of(form)
         return self._solve(self._build(rows, options), rows, options, begin)
 
-    def solve_kept(self, form: StandardForm, options: Options, kept: Kept) -> Answer:
+    def solve_kept(self, form: StandardForm, options: Options, kept_model: KeptModel) -> Answer:
         """Update in place if the sparsity patterns are the same."""
         begin, rows = time.perf_counter(), LinearRows.of(form)
-        parts = kept.updates(form, frozenset({"P", "q", "r", "F", "g", "bounds"}))
+        parts = kept_model.updates(form, frozenset({"P", "q", "r", "F", "g", "bounds"}))
         if parts is None:
-            kept.hold(form, self._build(rows, options))
+            kept_model.hold(form, self._build(rows, options))
         else:
-            solver, dense = kept.native
+            solver, dense = kept_model.native
             changed = _data(rows, dense, parts)
             if changed:
                 solver.update(**changed)
-            kept.hold(form, kept.native)
-        return self._solve(kept.native, rows, options, begin)
+            kept_model.hold(form, kept_model.native)
+        return self._solve(kept_model.native, rows, options, begin)
 
     def _build(self, rows: LinearRows, options: Options) -> tuple[Any, bool]:
         """Return a native solver, and whether it is the dense one."""

@@ -24,7 +24,7 @@ from ...models.program.form import StandardForm
 from ...models.views import ZeroOneProblem
 from ..interface.backend import Backend, set_by_block
 from ..interface.recorder import Recorder, polling
-from ..interface.solver import NONCONVEX, Gives, Kept, Purpose, SolverInfo, check_native
+from ..interface.solver import NONCONVEX, Gives, KeptModel, Purpose, SolverInfo, check_native
 from ..records import Answer, Options, Status
 from ..zero_one.incumbent import penalised_rows
 from ..zero_one.reduced import ReducedZeroOneProblem, reduce_problem
@@ -91,16 +91,16 @@ class ConflictCuts:
         place = form.slices[self.label]
         return np.arange(place.start, place.stop)
 
-    def separate(self, z: FloatArray, known: float) -> list[IntArray]:
+    def separate(self, z: FloatArray, incumbent_value: float) -> list[IntArray]:
         """Return sets of points whose cuts the relaxation's ``z`` violates.
 
-        ``known`` is the objective of a known solution, ∞ without one. w = 0 (with b = ±1) is always known.
+        ``incumbent_value`` is the objective of a known solution, ∞ without one. w = 0 (with b = ±1) is always known.
         """
         from ..zero_one.loops.conflicts import CONFLICT, active_set, empty_scratch, no_active
 
         if not self.reduced.rows.size:
             return []
-        rows, upper = self.rows, self._norm_threshold(known)
+        rows, upper = self.rows, self._norm_threshold(incumbent_value)
         z_by_row, member = self._least_z_by_row(z)
         n, p = rows.a.shape
         conflicts: list[IntArray] = []
@@ -119,10 +119,10 @@ class ConflictCuts:
             remaining[support] = False
         return conflicts
 
-    def _norm_threshold(self, known: float) -> float:
+    def _norm_threshold(self, incumbent_value: float) -> float:
         """Return the reduced squared norm that certainly exceeds the known objective, or that of a trivial point."""
         reduced = self.reduced
-        reduced_objective = (known / self.scale - reduced.constant) / reduced.unit
+        reduced_objective = (incumbent_value / self.scale - reduced.constant) / reduced.unit
         upper = min(reduced_objective, reduced.trivial)
         return float((upper + _SAFETY * max(abs(upper), 1e-3)) / (1.0 - reduced.shrink))
 
@@ -376,9 +376,9 @@ class Scip(Backend):
         reference="Bolusani et al.: The SCIP Optimization Suite 9.0, 2024",
     )
 
-    def run(self, model: Model, options: Options, kept: Kept | None = None) -> Answer:
+    def run(self, model: Model, options: Options, kept_model: KeptModel | None = None) -> Answer:
         """Run the base method with the requested cuts."""
-        return super().run(model, with_cuts(model, options), kept)
+        return super().run(model, with_cuts(model, options), kept_model)
 
     def solve_form(self, form: StandardForm, options: Options) -> Answer:
         """Build, solve without the interpreter's lock (so that Ctrl-C reaches SCIP), read back."""
@@ -386,18 +386,18 @@ class Scip(Backend):
         model = _build(form, options, begin)
         return self._solve(model, _watch(model), form, options, begin)
 
-    def solve_kept(self, form: StandardForm, options: Options, kept: Kept) -> Answer:
+    def solve_kept(self, form: StandardForm, options: Options, kept_model: KeptModel) -> Answer:
         """Change objective, linear rows and bounds of the untransformed problem; SCIP tries the old solutions as starts."""
         begin = time.perf_counter()
-        parts = kept.updates(form, frozenset({"q", "r", "F", "g", "bounds"}), any_bounds=True)
+        parts = kept_model.updates(form, frozenset({"q", "r", "F", "g", "bounds"}), any_bounds=True)
         if parts is None:
             model = _build(form, options, begin)
-            kept.hold(form, (model, _watch(model)))
+            kept_model.hold(form, (model, _watch(model)))
         else:
-            assert kept.form is not None
-            change_scip(kept.native[0], kept.form, form, parts)
-            kept.hold(form, kept.native)
-        model, watch = kept.native
+            assert kept_model.form is not None
+            change_scip(kept_model.native[0], kept_model.form, form, parts)
+            kept_model.hold(form, kept_model.native)
+        model, watch = kept_model.native
         return self._solve(model, watch, form, options, begin)
 
     def _solve(self, model: Any, watch: Any, form: StandardForm, options: Options, begin: float) -> Answer:

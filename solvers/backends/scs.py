@@ -16,7 +16,7 @@ from ...models.program.exponential_cones import Exponential, Power
 from ...models.program.form import StandardForm, by_label
 from ..interface.backend import Backend, not_taken, start_point
 from ..interface.recorder import run_with_timeout
-from ..interface.solver import Gives, Kept, Purpose, SolverInfo, check_native
+from ..interface.solver import Gives, KeptModel, Purpose, SolverInfo, check_native
 from ..records import Answer, Options, Status
 
 #: SCS's exit flags, documented with its API. The inaccurate ones count as a limit.
@@ -79,18 +79,18 @@ class Scs(Backend):
         begin = time.perf_counter()
         return self._solve(self._build(form, options, begin), form, options, begin, reused=False)
 
-    def solve_kept(self, form: StandardForm, options: Options, kept: Kept) -> Answer:
+    def solve_kept(self, form: StandardForm, options: Options, kept_model: KeptModel) -> Answer:
         """Update b and c of SCS's workspace, which starts from its last point; SCS cannot change P and A."""
         begin = time.perf_counter()
-        parts = kept.updates(form, frozenset({"q", "r", "g", "g of cones"}))
+        parts = kept_model.updates(form, frozenset({"q", "r", "g", "g of cones"}))
         if parts is None:
-            kept.hold(form, self._build(form, options, begin))
+            kept_model.hold(form, self._build(form, options, begin))
         else:
-            workspace = kept.native
+            workspace = kept_model.native
             b = form.rows_matrix()[1][workspace.order] if workspace.order.size else workspace.b
             workspace.solver.update(b if parts & {"g", "g of cones"} else None, np.array(form.q) if "q" in parts else None)
-            kept.hold(form, replace(workspace, b=b))
-        return self._solve(kept.native, form, options, begin, reused=parts is not None)
+            kept_model.hold(form, replace(workspace, b=b))
+        return self._solve(kept_model.native, form, options, begin, reused=parts is not None)
 
     def _build(self, form: StandardForm, options: Options, begin: float) -> _Workspace:
         import scs

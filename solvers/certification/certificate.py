@@ -253,8 +253,8 @@ class Certificate(Displayed):
     def residuals(self) -> str:
         """The residuals that are known, in words; they have no sign, so they are the same in either sense."""
         values = (("primal", self.primal_residual), ("dual", self.dual_residual), ("complementarity", self.complementarity))
-        known = [f"{name} {value:.2e}" for name, value in values if value is not None and np.isfinite(value)]
-        return ", ".join([*known, *(["no multipliers"] if self.dual_residual is None else [])])
+        figures = [f"{name} {value:.2e}" for name, value in values if value is not None and np.isfinite(value)]
+        return ", ".join([*figures, *(["no multipliers"] if self.dual_residual is None else [])])
 
 
 def certify(
@@ -332,8 +332,8 @@ def _rounding(form: StandardForm, x: FloatArray) -> float:
     size = np.abs(x)
     error = gamma(form.n) * (float(np.abs(form.q) @ size) + abs(form.r))
     if form.quadratic is not None:
-        lost = form.quadratic.product_error(x) + gamma(form.n) * np.abs(form.quadratic.product(x))
-        error += 0.5 * float(size @ lost)
+        product_error = form.quadratic.product_error(x) + gamma(form.n) * np.abs(form.quadratic.product(x))
+        error += 0.5 * float(size @ product_error)
     return _SUMS * error
 
 

@@ -84,11 +84,11 @@ class ScaledRows(ABC):
 
     def by_label(self, z: FloatArray) -> dict[str, FloatArray]:
         """Multipliers of the form's own rows; those of bounds follow from them."""
-        found, start = {}, 0
+        multipliers, start = {}, 0
         for c in self.form.constraints:
-            found[c.label] = z[start : start + c.rows]
+            multipliers[c.label] = z[start : start + c.rows]
             start += c.rows
-        return found
+        return multipliers
 
 
 def fit(form: StandardForm, most: int) -> bool:
@@ -326,7 +326,7 @@ class Rows(ScaledRows):
     def _whole(self, z: FloatArray, otherwise: ByLabel) -> ByLabel:
         """Farkas multipliers in whole numbers where those prove it; any positive multiple serves."""
         tried = map(self.by_label, _rounded(z))
-        return next((found for found in tried if farkas_proves(self.form, found)), otherwise)
+        return next((multipliers for multipliers in tried if farkas_proves(self.form, multipliers)), otherwise)
 
     def inner(self, x: FloatArray, seconds: float | None = None) -> ByLabel | None:
         """Return the point in the relative interior of all of them."""
@@ -364,9 +364,9 @@ class Rows(ScaledRows):
 def _rounded(v: FloatArray) -> Iterator[FloatArray]:
     """v in units of its least entry, rounded to small fractions of it: whole numbers, which meet equations exactly."""
     size = np.abs(v)
-    least = float(size[size > 1e-9 * size.max(initial=0.0)].min(initial=np.inf))
-    if np.isfinite(least):
-        yield from (np.round(v / least * parts) for parts in _PARTS)
+    smallest = float(size[size > 1e-9 * size.max(initial=0.0)].min(initial=np.inf))
+    if np.isfinite(smallest):
+        yield from (np.round(v / smallest * parts) for parts in _PARTS)
 
 
 def _settled(z: FloatArray) -> FloatArray:
@@ -440,8 +440,8 @@ class ConeRows(ScaledRows):
             d = np.where(np.isfinite(form.upper), np.minimum(d, 0.0), d)
             return np.concatenate([d, self._primal(v[n:])])
 
-        found, residual = cone_least_squares(B, np.append(np.zeros(m + P.shape[0]), -1.0), project)
-        return found[:n] if float(np.linalg.norm(residual)) <= _NONE_OF_CONES else None
+        direction, residual = cone_least_squares(B, np.append(np.zeros(m + P.shape[0]), -1.0), project)
+        return direction[:n] if float(np.linalg.norm(residual)) <= _NONE_OF_CONES else None
 
     def bounding(self) -> tuple[ByLabel, FloatArray, FloatArray] | None:
         """Multipliers, ζ and v with q + P v = F'z + ζ: their Lagrangian at v has no slope where there is no bound."""
@@ -451,8 +451,8 @@ class ConeRows(ScaledRows):
         z, residual = cone_least_squares(B, q, lambda v: np.concatenate([self._dual(v[:count]), v[count:]]))
         if float(np.linalg.norm(residual)) > _NONE_OF_CONES:
             return None
-        own, v = z[:count] * size / self.scale, z[count:] / unit * size
-        return self.by_label(own), self.reduced(own), v if v.size else np.zeros(form.n)
+        multipliers, v = z[:count] * size / self.scale, z[count:] / unit * size
+        return self.by_label(multipliers), self.reduced(multipliers), v if v.size else np.zeros(form.n)
 
     def multipliers(self, x: FloatArray) -> tuple[ByLabel, FloatArray] | None:
         """Multipliers with ∇f(x) = F'z + ζ and no product with what the rows are worth at x, as nearly as there are some."""
@@ -493,8 +493,8 @@ class ConeRows(ScaledRows):
             one = replace(c.cone, dim=c.cone.block, count=1)
             places.setdefault(one, []).append(np.arange(start, start + c.rows))
             start += c.rows
-        found = [(one, np.concatenate(rows)) for one, rows in places.items()]
-        return [(replace(one, count=rows.size // one.dim), rows) for one, rows in found]
+        stacks = [(one, np.concatenate(rows)) for one, rows in places.items()]
+        return [(replace(one, count=rows.size // one.dim), rows) for one, rows in stacks]
 
     def _dual(self, z: FloatArray) -> FloatArray:
         """The nearest multipliers."""

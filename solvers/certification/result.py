@@ -507,15 +507,15 @@ class Result(Displayed):
     @property
     def bound_kind(self) -> str:
         """The trust that the bound deserves, in the words of `solvers.certification.result.Kind`."""
-        known = self.best_bound[1]
-        return Kind.STORED.value if self.unverified and known != Kind.NONE.value else known
+        kind = self.best_bound[1]
+        return Kind.STORED.value if self.unverified and kind != Kind.NONE.value else kind
 
     @property
     def message(self) -> str:
         """The sentence that explains the status; of an optimum also what it stands on."""
         if self.status.stopped:
-            left = "no point was found" if self.certificate is None else "the point and the bound are the best found"
-            return f"{self.status.message}; {left}"
+            remainder = "no point was found" if self.certificate is None else "the point and the bound are the best found"
+            return f"{self.status.message}; {remainder}"
         if self.status is not Status.OPTIMAL:
             return self.status.message
         return f"{self.status.message}; {self._stands_on}"

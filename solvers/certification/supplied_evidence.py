@@ -91,9 +91,9 @@ def _descent(form: StandardForm, rows: ScaledRows, answer: Answer, ray: Ray) -> 
         return CompletedClaim(answer, ray)
     d = rows.ray()
     if d is not None:
-        own = Ray.of(form, Status.UNBOUNDED, d)
-        better = not _false(ray) and (own.proved or ray.residual is None)
-        return CompletedClaim(replace(answer, ray=form.split(d)), own) if better else CompletedClaim(answer, ray)
+        descent_ray = Ray.of(form, Status.UNBOUNDED, d)
+        better = not _false(ray) and (descent_ray.proved or ray.residual is None)
+        return CompletedClaim(replace(answer, ray=form.split(d)), descent_ray) if better else CompletedClaim(answer, ray)
     bounding = rows.bounding()
     if bounding is None:
         return CompletedClaim(answer, ray)
@@ -445,9 +445,9 @@ def _active(form: StandardForm, x: FloatArray, z: Mapping[str, FloatArray], zeta
                     mu.append(float(sizes[k]) / size)
         first += c.rows
     bounds = np.flatnonzero(np.abs(zeta) > ratio * np.abs(np.where(zeta > 0, x - form.lower, form.upper - x)))
-    at = np.where(zeta > 0, form.lower, form.upper)[bounds]
+    bound_values = np.where(zeta > 0, form.lower, form.upper)[bounds]
     weights = np.concatenate([prices, zeta[bounds], mu])
-    return _Active(F, g, np.array(linear, dtype=np.int64), bounds, at, tuple(cones), weights)
+    return _Active(F, g, np.array(linear, dtype=np.int64), bounds, bound_values, tuple(cones), weights)
 
 
 def _slack(cone: object, v: FloatArray) -> FloatArray:
@@ -504,7 +504,7 @@ _NEARLY = 1e-4
 _LARGEST_REFINED = 1200
 
 
-def refine_by_newton(certifier: Certifier, given: Refined, tol: float, seconds: float | None = None) -> Refined | None:
+def refine_by_newton(certifier: Certifier, start: Refined, tol: float, seconds: float | None = None) -> Refined | None:
     """Return a proved optimum beside an answer with multipliers that claims one and does not prove it; None where none is found.
 
     Parameters
@@ -517,7 +517,7 @@ def refine_by_newton(certifier: Certifier, given: Refined, tol: float, seconds: 
     seconds : float, optional
         That this may take.
     """
-    (answer, values, certificate), form = given, certifier.form
+    (answer, values, certificate), form = start, certifier.form
     if form is None or answer.multipliers is None:
         return None
     if not _readable(form) or certificate.nonconvex or certificate.condition or certificate.inner:
@@ -534,11 +534,11 @@ def refine_by_newton(certifier: Certifier, given: Refined, tol: float, seconds: 
         return None
     refined_answer = replace(answer, multipliers=w, reduced=zeta)
     for point, prices in ((y, refined_answer), (y, answer), (x, refined_answer)):
-        at = form.split(point)
-        refined = with_multipliers(certifier, prices, at, certifier(prices, at), tol, seconds)
+        blocks = form.split(point)
+        refined = with_multipliers(certifier, prices, blocks, certifier(prices, blocks), tol, seconds)
         moved = abs(refined[1].objective - certificate.objective)
         if proves_optimum(*refined, tol) and moved <= _NEARLY * max(abs(certificate.objective), certificate.scale):
-            return refined[0], at, refined[1]
+            return refined[0], blocks, refined[1]
     return None
 
 

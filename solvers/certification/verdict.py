@@ -127,9 +127,9 @@ def exceeds_cutoff(status: Status, certificate: Certificate | None, model: Model
     objective = float("inf") if status is Status.INFEASIBLE or certificate is None else certificate.objective
     if objective <= level + max(tol, _FEASIBLE) * abs(level):
         return ""
-    known = "no objective" if np.isinf(level) else f"objectives up to {level:.7g}"
+    valid_for = "no objective" if np.isinf(level) else f"objectives up to {level:.7g}"
     source, remedy = _STATED if model.stated_constants else _CHANGED if model.changes else _KNOWN
-    return f"the form's big-M constants, {source}, are known to hold for {known}, and may cut off the optimum: {remedy}"
+    return f"the form's big-M constants, {source}, are known to hold for {valid_for}, and may cut off the optimum: {remedy}"
 
 
 def big_m_exceeds_tolerance(form: StandardForm, x: FloatArray, tolerance: float) -> str:
@@ -283,8 +283,12 @@ def _perhaps_zero(certificate: Certificate, tol: float) -> str:
 
 def _stationary(answer: Answer, certificate: Certificate, tol: float) -> Verdict:
     """The claim, unless the residual that was recomputed is far above the one that the algorithm states."""
-    dual_residual, stated = certificate.dual_residual, answer.stationarity
-    if certificate.inner or dual_residual is None or dual_residual <= 10.0 * max(tol, 0.0 if stated is None else stated, 1e-9):
+    dual_residual, solver_stationarity = certificate.dual_residual, answer.stationarity
+    if (
+        certificate.inner
+        or dual_residual is None
+        or dual_residual <= 10.0 * max(tol, 0.0 if solver_stationarity is None else solver_stationarity, 1e-9)
+    ):
         return Verdict(Status.STATIONARY)
     return Verdict(Status.INACCURATE, (f"the first-order residual, recomputed, is {dual_residual:.1e}",))
 
@@ -367,8 +371,8 @@ def _refuted(
         return
     starts = [np.zeros(form.n)] if x is None else [x, np.zeros(form.n)]
     for record in model.imports:
-        known = record.known()
-        starts += [known] if known is not None and known.size == form.n else []
+        model_point = record.known()
+        starts += [model_point] if model_point is not None and model_point.size == form.n else []
         starts += [y for y in record.points if record.places is None]
     for y in near_points(form, starts):
         value = _value(model, form, y)

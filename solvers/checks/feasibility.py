@@ -110,18 +110,18 @@ def check_point(
     InputError
         Names that the program does not have, or variables without a value.
     """
-    stated = as_model(model)
-    form = stated.form
+    problem = as_model(model)
+    form = problem.form
     if isinstance(values, np.ndarray):
         x = as_array(values, "values")
     else:
-        x = form.join(stated.complete(form.values_given(values, "values")))
+        x = form.join(problem.complete(form.values_given(values, "values")))
     misses = [*_rows(form, x), *_bounds(form, x), *_integers(form, x)]
     misses.sort(key=lambda miss: -miss.amount)
     value = form.evaluate(x).value
     exact = all(isinstance(c.cone, Nonnegative | Zero) for c in form.constraints)
     sense = "maximise" if form.maximise else "minimise"
-    return PointCheck(stated.name, tuple(misses), -value if form.maximise else value, sense, tolerance, exact)
+    return PointCheck(problem.name, tuple(misses), -value if form.maximise else value, sense, tolerance, exact)
 
 
 def _rows(form: StandardForm, x: FloatArray) -> Iterator[Miss]:
@@ -198,20 +198,20 @@ def certify(
     InputError
         Blocks that are missing or misshaped, or numbers that are not finite; multipliers that are no numbers by label.
     """
-    stated = as_model(model)
+    problem = as_model(model)
     if multipliers is not None:
         multipliers = _numbers(multipliers, "multipliers")
     reduced = None if reduced is None else np.asarray(as_array(reduced, "reduced"), dtype=np.float64)
     try:
-        form = stated.form
+        form = problem.form
     except (TooLargeError, UnsupportedModelError):  # the formulation appraises its own points
-        return certify_by_model(stated, _finite(values), multipliers)
+        return certify_by_model(problem, _finite(values), multipliers)
     point = form.values_given(values, "values")
     try:
-        complete = stated.complete(point)
+        complete = problem.complete(point)
     except KeyError as missing:
         raise InputError(f"values for {missing} are missing; the form has {', '.join(form.slices)}", name="values") from None
-    return certify_form(form, complete, multipliers, reduced, stated)
+    return certify_form(form, complete, multipliers, reduced, problem)
 
 
 def _finite(values: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
@@ -222,7 +222,9 @@ def _finite(values: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
     return numbers
 
 
-def _numbers(given: Mapping[str, FloatArray], what: str) -> dict[str, FloatArray]:
-    if not isinstance(given, Mapping):
-        raise InputError(f"{what} must be arrays by label, {{label: array}}; they are {type(given).__name__}", name="multipliers")
-    return {label: as_array(value, f"{what}[{label!r}]") for label, value in given.items() if value is not None}
+def _numbers(arrays: Mapping[str, FloatArray], what: str) -> dict[str, FloatArray]:
+    if not isinstance(arrays, Mapping):
+        raise InputError(
+            f"{what} must be arrays by label, {{label: array}}; they are {type(arrays).__name__}", name="multipliers"
+        )
+    return {label: as_array(value, f"{what}[{label!r}]") for label, value in arrays.items() if value is not None}

@@ -11,7 +11,7 @@ from ...errors import DataError, InputError, MarginoptError, TooLargeError, Unsu
 from ...models.model import Model, as_model, describe, fingerprint
 from ...models.program.form import StandardForm
 from ..certification.result import CHECK_DUALS, VERIFY, Check, DualCheck, DualRow, Result, Verification
-from ..interface.solver import OPEN, Kept, Solver, SolverInfo
+from ..interface.solver import OPEN, KeptModel, Solver, SolverInfo
 from ..judgement import judge
 from ..rational import RationalForm
 from ..records import Answer, Options
@@ -33,7 +33,7 @@ class NamedSolver(Solver):
         """Return the obstacle: nothing of the solver is known but its answer."""
         return f"it is known only by {self._source}"
 
-    def run(self, model: Model, options: Options, kept: Kept | None = None) -> Answer:
+    def run(self, model: Model, options: Options, kept_model: KeptModel | None = None) -> Answer:
         """Refused: the answer is judged, nothing is solved."""
         raise UnsupportedModelError(f"{self.info.name} cannot be run: {self.obstacle(model)}")
 
@@ -102,19 +102,19 @@ def verify(result: Result, model: Model | StandardForm, exact: bool = False) -> 
     """
     anew = certified_anew(result, model)
     checks = [Check("status", result.status.name, anew.status.name, result.status is anew.status or not result.status.solved)]
-    stated, recomputed = result.certificate, anew.certificate
-    if stated is not None and recomputed is not None:
+    stored, recomputed = result.certificate, anew.certificate
+    if stored is not None and recomputed is not None:
         scale = 1.0 + abs(recomputed.objective)
-        near = abs(stated.objective - recomputed.objective) <= _ROUNDING * scale
-        checks.append(Check("objective", stated.objective, recomputed.objective, near))
-        near = abs(stated.primal_residual - recomputed.primal_residual) <= _ROUNDING
-        checks.append(Check("primal residual", stated.primal_residual, recomputed.primal_residual, near))
-        if np.isfinite(stated.bound):
+        near = abs(stored.objective - recomputed.objective) <= _ROUNDING * scale
+        checks.append(Check("objective", stored.objective, recomputed.objective, near))
+        near = abs(stored.primal_residual - recomputed.primal_residual) <= _ROUNDING
+        checks.append(Check("primal residual", stored.primal_residual, recomputed.primal_residual, near))
+        if np.isfinite(stored.bound):
             checks.append(
-                Check("proved bound", stated.bound, recomputed.bound, stated.bound <= recomputed.bound + _ROUNDING * scale)
+                Check("proved bound", stored.bound, recomputed.bound, stored.bound <= recomputed.bound + _ROUNDING * scale)
             )
-    elif (stated is None) != (recomputed is None):
-        checks.append(Check("point", "none" if stated is None else "given", "none" if recomputed is None else "given", False))
+    elif (stored is None) != (recomputed is None):
+        checks.append(Check("point", "none" if stored is None else "given", "none" if recomputed is None else "given", False))
     plain = Verification(result.model, result.solver, tuple(checks), exact)
     return _exactly(plain, anew, model) if exact and recomputed is not None else plain
 

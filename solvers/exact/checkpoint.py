@@ -159,9 +159,13 @@ class Checkpoint(ABC, Generic[S]):
         try:
             numbers = dict(zip(self.numbers, arrays["numbers"].tolist(), strict=True))
             if numbers["layout"] != LAYOUT:
-                raise DataError(f"{self.path} is a checkpoint of layout {numbers['layout']:g}; this version reads {LAYOUT}")
+                raise DataError(
+                    f"{self.path} is a checkpoint of layout {numbers['layout']:g}; this version reads {LAYOUT}", file=self.path
+                )
             if bytes(arrays["problem"]).decode() != self._digest:
-                raise DataError(f"{self.path} keeps the search of another problem (other data, costs or intercept)")
+                raise DataError(
+                    f"{self.path} keeps the search of another problem (other data, costs or intercept)", file=self.path
+                )
             if numbers["tol"] != self._tol:
                 raise InputError(
                     f"the search in {self.path} was begun with tol={numbers['tol']:g}; it is {self._tol:g} now", name="checkpoint"
@@ -178,7 +182,9 @@ class Checkpoint(ABC, Generic[S]):
         except (DataError, InputError):
             raise
         except READ_ERRORS as error:
-            raise DataError(f"{self.path} is no checkpoint of {self.solver}, or is damaged: {read_error(error)}") from error
+            raise DataError(
+                f"{self.path} is no checkpoint of {self.solver}, or is damaged: {read_error(error)}", file=self.path
+            ) from error
 
 
 def log_file(path: str, checkpoint: Checkpoint[Any] | None, mark: Mark | None = None) -> LogFile:

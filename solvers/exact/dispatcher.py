@@ -55,9 +55,9 @@ class BatchSize:
         self.per_node = 0.0
         self._seconds = self._nodes = 0.0
 
-    def learn(self, given: int, left: int, seconds: float) -> None:
-        """Update the estimate: a subproblem of ``given`` nodes has returned ``left`` open ones after ``seconds``."""
-        finished = given if left == 0 else max(given - left, 0.25 * given)  # one large subtree is not representative
+    def learn(self, size: int, left: int, seconds: float) -> None:
+        """Update the estimate: a subproblem of ``size`` nodes has returned ``left`` open ones after ``seconds``."""
+        finished = size if left == 0 else max(size - left, 0.25 * size)  # one large subtree is not representative
         self._seconds = _DISCOUNT * self._seconds + seconds
         self._nodes = _DISCOUNT * self._nodes + finished
         self.per_node = self._seconds / self._nodes
@@ -122,10 +122,10 @@ class WorkerPool(Protocol):
     def task(self, number: int, nodes: Any, seconds: float) -> Any:
         """Return the subproblem of these nodes as a message to a worker."""
 
-    def check(self, found: Any) -> None:
-        """Raise ValueError, or another error of malformed data, unless ``found`` is a valid result."""
+    def check(self, outcome: Any) -> None:
+        """Raise ValueError, or another error of malformed data, unless ``outcome`` is a valid result."""
 
-    def take_in(self, number: int, found: Any) -> None:
+    def take_in(self, number: int, outcome: Any) -> None:
         """Add a result: its open nodes, its incumbent, its part of the proof."""
 
 
@@ -248,9 +248,9 @@ def check_work(seconds: Any, busy: Any, effort: Any, who: Any) -> None:
     _require(math.isfinite(seconds + busy + effort) and type(who) is str, "invalid times or an invalid name")
 
 
-def check_counts(counts: Mapping[str, Any], known: Iterable[str]) -> None:
-    """Check that the counts are nonnegative integers with the ``known`` names."""
-    _require(set(counts) == set(known), "other counts than a slice has")
+def check_counts(counts: Mapping[str, Any], names: Iterable[str]) -> None:
+    """Check that the counts are nonnegative integers with these names."""
+    _require(set(counts) == set(names), "other counts than a slice has")
     _require(all(type(count) is int and 0 <= count < 1 << 60 for count in counts.values()), "invalid counts")
 
 

@@ -95,7 +95,7 @@ class LogFile:
             file = part.open("r+b")
         except OSError as error:
             if mark is not None:
-                raise DataError(f"the proof's first part cannot be read: {part}: {error.strerror or error}") from error
+                raise DataError(f"the proof's first part cannot be read: {part}: {error.strerror or error}", file=part) from error
             raise WriteError(f"{part} could not be written: {error.strerror or error}") from error
         try:
             file.truncate(mark.size)
@@ -104,10 +104,12 @@ class LogFile:
                     self._digest.update(block)
         except READ_ERRORS as error:
             file.close()
-            raise DataError(f"the proof's first part, {part}, is damaged: {read_error(error)}") from error
+            raise DataError(f"the proof's first part, {part}, is damaged: {read_error(error)}", file=part) from error
         if self._digest.hexdigest() != mark.digest:
             file.close()
-            raise DataError(f"the proof's first part, {part}, is not what the checkpoint says; was proof= .gz as it is now?")
+            raise DataError(
+                f"the proof's first part, {part}, is not what the checkpoint says; was proof= .gz as it is now?", file=part
+            )
         file.seek(0, os.SEEK_END)
         return file
 
@@ -199,8 +201,8 @@ class LogFile:
         else:
             try:
                 self._target.__exit__(type(error), error, error.__traceback__)
-            except WriteError as said:
-                self.fault = said
+            except WriteError as write_error:
+                self.fault = write_error
 
 
 class LogWriter:

@@ -33,7 +33,7 @@ def rotation(block: FloatArray, full: bool) -> FloatArray:
     return np.ascontiguousarray(Vt[selected].T)
 
 
-def turned(block: FloatArray, Q: FloatArray, labels: FloatArray | None) -> FloatArray:
+def rotated_basis(block: FloatArray, Q: FloatArray, labels: FloatArray | None) -> FloatArray:
     """Return an orthonormal basis with a small 1-norm of sums of opposite rows, rotated from Q or from the features' axes.
 
     Parameters

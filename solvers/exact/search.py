@@ -356,10 +356,10 @@ class TreeSearch:
     @property
     def bound(self) -> float:
         """The proved lower bound."""
-        least = min((node.bound for node in self._flying()), default=math.inf)
+        flying_bound = min((node.bound for node in self._flying()), default=math.inf)
         value = self.incumbent.value
         rounded = value - _ROUNDING * abs(value) if value < math.inf else value
-        return min(self.closed, self._heap[0][0] if self._heap else math.inf, least, rounded)
+        return min(self.closed, self._heap[0][0] if self._heap else math.inf, flying_bound, rounded)
 
     @property
     def done(self) -> bool:

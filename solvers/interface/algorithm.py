@@ -25,7 +25,7 @@ from ...models.kernels.threads import pooled
 from ...models.model import Model
 from ..records import Answer, Options, Status
 from .recorder import Measure, Recorder, interrupt_flag
-from .solver import Kept, Solver, SolverInfo, replace_parameters
+from .solver import KeptModel, Solver, SolverInfo, replace_parameters
 
 if TYPE_CHECKING:
     from .compile_times import CompileClock
@@ -136,7 +136,7 @@ class Algorithm(Solver, Generic[V, S]):
                 return cast("V", view)
         return None
 
-    def run(self, model: Model, options: Options, kept: Kept | None = None) -> Answer:
+    def run(self, model: Model, options: Options, kept_model: KeptModel | None = None) -> Answer:
         """Run until the algorithm's rule, a limit, the callback or Ctrl-C ends it.
 
         The time limit counts from the start of ``init``, after compiled code was loaded (or compiled, once for a machine); what
@@ -210,8 +210,8 @@ def _budget(options: Options, start: float, shortest: bool) -> float:
         return _SHORT
     if options.time_limit is None:
         return BUDGET
-    left = options.time_limit - (time.perf_counter() - start)
-    return float(np.clip(left, _SHORT, BUDGET))
+    remaining = options.time_limit - (time.perf_counter() - start)
+    return float(np.clip(remaining, _SHORT, BUDGET))
 
 
 # Structured scalars: numbers that compiled loops and Python read and write by name.

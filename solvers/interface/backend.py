@@ -28,7 +28,7 @@ from ...models.program.cones import Feature, Zero
 from ...models.program.form import StandardForm, by_label
 from ..records import Answer, Options, Update, UpdateKind
 from .recorder import LEFT, CallTimeout, allowed, forked_with, run_in_subprocess
-from .solver import BUILT, Kept, Solver, SolverInfo, version_of
+from .solver import BUILT, KeptModel, Solver, SolverInfo, version_of
 
 # Logs of off-the-shelf solvers: in a file, or on the standard output that Python code sees.
 #
@@ -237,13 +237,13 @@ class Backend(Solver):
         """Version of the installed package."""
         return version_of(self.info.package) if self.info.package else ""
 
-    def solve_kept(self, form: StandardForm, options: Options, kept: Kept) -> Answer:
+    def solve_kept(self, form: StandardForm, options: Options, kept_model: KeptModel) -> Answer:
         """Solve a form by updating what is kept of an earlier one; solvers that cannot build anew and say so."""
-        first = kept.update is None
-        kept.update = BUILT if first else Update(UpdateKind.REBUILT, "the solver, or our use of it, has no updates")
+        first = kept_model.update is None
+        kept_model.update = BUILT if first else Update(UpdateKind.REBUILT, "the solver, or our use of it, has no updates")
         return self.solve_form(form, options)
 
-    def run(self, model: Model, options: Options, kept: Kept | None = None) -> Answer:
+    def run(self, model: Model, options: Options, kept_model: KeptModel | None = None) -> Answer:
         """Bridge the form, solve it, and bring point, multipliers and rays back."""
         begin = time.perf_counter()
         chain = BridgeChain.plan(model.form, self.info)
@@ -251,36 +251,36 @@ class Backend(Solver):
             options = replace(options, start=chain.extend_start(options.start))
         built = time.perf_counter() - begin
         try:
-            answer = self._solved(chain.target, options, built, kept)
-        except CallTimeout as left:
-            if kept is not None:
-                kept.close()
-            answer = self._left(left, time.perf_counter() - begin - built)
+            answer = self._solved(chain.target, options, built, kept_model)
+        except CallTimeout as timeout:
+            if kept_model is not None:
+                kept_model.close()
+            answer = self._left(timeout, time.perf_counter() - begin - built)
         if answer.solve_seconds == answer.build_seconds == 0.0:  # a backend that times nothing
             answer = replace(answer, solve_seconds=time.perf_counter() - begin - built)
         return replace(
             chain.bring_back(answer),
             build_seconds=built + answer.build_seconds,
             version=self.version(),
-            update=None if kept is None else kept.update,
+            update=None if kept_model is None else kept_model.update,
         )
 
-    def _solved(self, form: StandardForm, options: Options, built: float, kept: Kept | None) -> Answer:
+    def _solved(self, form: StandardForm, options: Options, built: float, kept_model: KeptModel | None) -> Answer:
         begin = time.perf_counter()  # P may be made now, to see how large it is
         why = self._why_apart(form, options)
         if why:
-            if kept is not None:
-                kept.close()
-                first = kept.update is None
-                kept.update = BUILT if first else Update(UpdateKind.REBUILT, f"in a process of its own, {why}")
-            left = options.after(built)
-            return run_in_subprocess(functools.partial(self._logged, form, left), left, begin)
-        if kept is None:
+            if kept_model is not None:
+                kept_model.close()
+                first = kept_model.update is None
+                kept_model.update = BUILT if first else Update(UpdateKind.REBUILT, f"in a process of its own, {why}")
+            remaining = options.after(built)
+            return run_in_subprocess(functools.partial(self._logged, form, remaining), remaining, begin)
+        if kept_model is None:
             return self._logged(form, options.after(built))
-        other = kept.under(options)
+        other = kept_model.under(options)
         with native_log(self.info.name, options) as logged:
-            answer = self.solve_kept(form, logged, kept)
-        kept.update = Update(UpdateKind.REBUILT, "other options") if other else kept.update
+            answer = self.solve_kept(form, logged, kept_model)
+        kept_model.update = Update(UpdateKind.REBUILT, "other options") if other else kept_model.update
         return answer
 
     def _logged(self, form: StandardForm, options: Options) -> Answer:

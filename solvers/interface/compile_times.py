@@ -36,7 +36,7 @@ class CompileClock(event.Listener):
     ----------
     name : str
         Of the solver, for the line.
-    said : bool
+    shown : bool
         Whether there is to be a line.
     usual : float
         Seconds that it takes on the processor it was measured on; 0 where nobody knows.
@@ -45,8 +45,8 @@ class CompileClock(event.Listener):
     #: The clock of the outermost run: solvers that call others have one line.
     outermost: ClassVar[CompileClock | None] = None
 
-    def __init__(self, name: str, said: bool, usual: float = 0.0) -> None:
-        self._name, self._said, self._usual = name, said, usual
+    def __init__(self, name: str, shown: bool, usual: float = 0.0) -> None:
+        self._name, self._shows, self._usual = name, shown, usual
         self._depth = self._functions = 0
         self._start = 0.0
         self._total = 0.0
@@ -69,7 +69,7 @@ class CompileClock(event.Listener):
             self._collects = gc.isenabled()
             gc.disable()
         self._depth += 1
-        if self._said and self.seconds >= PATIENCE:
+        if self._shows and self.seconds >= PATIENCE:
             if not self._shown:
                 self._shown, self._usual = True, self._usual * pace()
             about = f", about {self._usual:.0f} s" if self.seconds < self._usual else ""  # wrong by then, and not said

@@ -286,7 +286,7 @@ class LeanCompiler(Compiler):
             return super().define_pipelines()
         build, pm = DefaultPassBuilder, PassManager("lean")
         for part in (build.define_untyped_pipeline, build.define_typed_pipeline, build.define_nopython_lowering_pipeline):
-            pm.passes.extend((_OURS.get(step, step), said) for step, said in part(self.state).passes)
+            pm.passes.extend((_OURS.get(step, step), pass_flags) for step, pass_flags in part(self.state).passes)
         pm.finalize()
         return [pm]
 

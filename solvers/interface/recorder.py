@@ -121,8 +121,8 @@ class Recorder:
         ``infeasible`` is the larger residual of an interior point's pair of points. Until it is small the dual objective bounds
         nothing, and lies above the primal one as often as below it: there is no bound yet.
         """
-        known = _known(bound) if infeasible <= _FEASIBLE else float("nan")
-        return self.measured(Measure(iteration, _known(objective), known, active, step=step))
+        finite_bound = _known(bound) if infeasible <= _FEASIBLE else float("nan")
+        return self.measured(Measure(iteration, _known(objective), finite_bound, active, step=step))
 
     @contextmanager
     def guarded(self) -> Iterator[None]:
@@ -174,8 +174,8 @@ class Recorder:
     def _said(self, row: TraceRow) -> str:
         active = f"  active {row.active}" if row.active >= 0 else ""
         figures = (("gap", row.gap, ".2e"), ("objective", row.objective, ".8g"), ("bound", row.bound, ".8g"))
-        known = "".join(f"  {name} {value:{how}}" for name, value, how in figures if np.isfinite(value))
-        return f"{self._name}: {row.seconds:.1f} s{known}  iteration {row.iteration}{active}"
+        shown_figures = "".join(f"  {name} {value:{how}}" for name, value, how in figures if np.isfinite(value))
+        return f"{self._name}: {row.seconds:.1f} s{shown_figures}  iteration {row.iteration}{active}"
 
 
 def _known(value: float | None) -> float:

@@ -142,7 +142,7 @@ BUILT = Update(UpdateKind.BUILT)
 
 
 @dataclass
-class Kept:
+class KeptModel:
     """A solver's own model of the last form, between two solves of one path. The one object here that changes.
 
     Parameters
@@ -381,10 +381,10 @@ class Solver(ABC):
         """Return the reason why this solver cannot read the model, in a sentence without its name; None where it can."""
 
     @abstractmethod
-    def run(self, model: Model, options: Options, kept: Kept | None = None) -> Answer:
+    def run(self, model: Model, options: Options, kept_model: KeptModel | None = None) -> Answer:
         """Solve and return the answer.
 
-        ``kept`` holds what a solver keeps between the calls of one path, for those that update their own model.
+        ``kept_model`` holds what a solver keeps between the calls of one path, for those that update their own model.
         """
 
     @property
@@ -406,7 +406,7 @@ class Solver(ABC):
 A = TypeVar("A")
 
 
-def check_native(solver: str, native: Mapping[str, Any], known: Iterable[str]) -> None:
+def check_native(solver: str, native: Mapping[str, Any], names_known: Iterable[str]) -> None:
     """Raise unless every native option is one that the solver knows.
 
     Raises
@@ -414,7 +414,7 @@ def check_native(solver: str, native: Mapping[str, Any], known: Iterable[str]) -
     InputError
         Names the option, the solver, and the nearest names that exist.
     """
-    names = sorted(known)
+    names = sorted(names_known)
     for option in native:
         if option not in names:
             others = f"; it has {', '.join(names[:12])}" + (", ..." if len(names) > 12 else "") if names else "; it has none"
@@ -422,12 +422,12 @@ def check_native(solver: str, native: Mapping[str, Any], known: Iterable[str]) -
             raise InputError(message, name=option, allowed=names)
 
 
-def near_misses(option: str, known: Iterable[str]) -> str:
+def near_misses(option: str, option_names: Iterable[str]) -> str:
     """``; did you mean a or b?`` of the names nearest to an option; empty where none is near.
 
     Case and underscores count little, and of names that are paths (``limits/time``) the last part alone may be meant.
     """
-    names = sorted(known)
+    names = sorted(option_names)
     matches = near_names(option, names)
     bare: dict[str, list[str]] = {}
     for name in names:
@@ -470,9 +470,9 @@ class Deferred(Solver):
         """The record's reason where the model has no view of it; else the solver's own."""
         return self.info.unread(model) or self.solver.obstacle(model)
 
-    def run(self, model: Model, options: Options, kept: Kept | None = None) -> Answer:
+    def run(self, model: Model, options: Options, kept_model: KeptModel | None = None) -> Answer:
         """Run the solver, imported now."""
-        return self.solver.run(model, options, kept)
+        return self.solver.run(model, options, kept_model)
 
     def path_order(self, parameter: str, values: Sequence[Any]) -> Sequence[int]:
         """The solver's."""

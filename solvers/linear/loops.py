@@ -96,11 +96,11 @@ def descend(X: Any, points: Any, alpha: Any, w: Any, order: Any, numbers: Any, p
     while t < active:
         i = order[t]
         cost = c[i] if c.size > 1 else c[0]
-        own = 0.5 / cost if squared else 0.0
+        diagonal_term = 0.5 / cost if squared else 0.0
         score = 0.0
         for e in range(indptr[i], indptr[i + 1]):
             score += data[e] * w[indices[e]]
-        g = y[i] * score - 1.0 + own * alpha[i]
+        g = y[i] * score - 1.0 + diagonal_term * alpha[i]
         lower, upper = alpha[i] <= 0.0, not squared and alpha[i] >= cost
         if (lower and g > high) or (upper and g < low):
             active -= 1
@@ -110,7 +110,7 @@ def descend(X: Any, points: Any, alpha: Any, w: Any, order: Any, numbers: Any, p
         if (lower and g >= 0.0) or (upper and g <= 0.0):
             continue
         largest, smallest = max(largest, g), min(smallest, g)
-        curvature = scale * squares[i] + own
+        curvature = scale * squares[i] + diagonal_term
         old = alpha[i]
         new = max(old - g / curvature, 0.0) if curvature > 0.0 else cost
         if not squared:

@@ -370,13 +370,13 @@ def newton_direction(state: LinearState, H: FloatArray | None) -> FloatArray:
 
 def _by_rows(state: LinearState) -> FloatArray:
     """Return -(2μI + B'B)⁻¹∇ = -(∇ - B'(2μI + BB')⁻¹B∇)/(2μ) for the rows √d_i x_i of B, d_i > 0, refined once."""
-    ridge, kept = 2.0 * state.problem.mu, []
+    ridge, curved_rows = 2.0 * state.problem.mu, []
     for part, block in _parts(state.problem, state.block_bytes):
         d = state.loss_curvature(part)
         dense = block if isinstance(block, np.ndarray) else stacked([block.arrays()], block.shape[1]).toarray()
-        kept.append(dense[d > 0] * np.sqrt(d[d > 0])[:, None])
+        curved_rows.append(dense[d > 0] * np.sqrt(d[d > 0])[:, None])
     state.passes += 1
-    B = np.vstack(kept)
+    B = np.vstack(curved_rows)
     K = B @ B.T
     K[np.diag_indices(len(B))] += ridge
     factor = scipy.linalg.cho_factor(K, lower=True, overwrite_a=True, check_finite=False)

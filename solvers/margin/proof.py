@@ -145,9 +145,9 @@ class ProofLog(LogWriter):
 
         Margins of w may miss their thresholds by the rounding of the search; a multiple reaches them.
         """
-        stated = LoggedMarginProblem.of_problem(self._problem)
+        problem = LoggedMarginProblem.of_problem(self._problem)
         multiples = [w * (1.0 + stretch) for stretch in _STRETCHES]
-        costs = [stated.value(v.tolist(), _combination(self._problem.atoms, v)) for v in multiples]
+        costs = [problem.value(v.tolist(), _combination(self._problem.atoms, v)) for v in multiples]
         return multiples[int(np.argmin(costs))]
 
 

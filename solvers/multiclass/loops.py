@@ -42,11 +42,11 @@ def _scores(w: Any, W: Any, i: int) -> None:
 @inner
 def _add(w: Any, W: Any, i: int, change: Any) -> None:
     """Add the change of a block to W: w_y grows by the sum of the others' changes, and w_k falls by its own."""
-    own, total = w.codes[i], 0.0
-    change[own] = 0.0
+    label, total = w.codes[i], 0.0
+    change[label] = 0.0
     for k in range(change.size):
         total += change[k]
-    change[own] = -total
+    change[label] = -total
     if w.now.dense:
         x = w.data[i]
         for k in range(change.size):
@@ -60,7 +60,7 @@ def _add(w: Any, W: Any, i: int, change: Any) -> None:
             value, row = w.values[e], W[w.indices[e]]
             for k in range(change.size):
                 row[k] -= value * change[k]
-    change[own] = 0.0
+    change[label] = 0.0
 
 
 @inner
@@ -173,10 +173,10 @@ def begin_face(w: Any, count: int) -> None:
     w.now.product = 0.0
     for t in range(count):
         i = w.order[t]
-        own, slope, r = w.codes[i], w.slope[i], w.residual[i]
+        label, slope, r = w.codes[i], w.slope[i], w.residual[i]
         _scores(w, w.W, i)
         for k in range(r.size):
-            slope[k] = r[k] = 1.0 - w.scores[own] + w.scores[k]
+            slope[k] = r[k] = 1.0 - w.scores[label] + w.scores[k]
         _project(w, i, r)
         for k in range(r.size):
             w.step[i, k] = 0.0
@@ -190,25 +190,25 @@ def face_products(w: Any, count: int, products: int) -> bool:
     """Take up to so many steps of conjugate gradients; return whether they have converged, or there is no curvature left."""
     for _ in range(products):
         w.V[:, :] = 0.0
-        least, square = 0.0, 0.0
+        scale, square = 0.0, 0.0
         for t in range(count):
             i = w.order[t]
             for k in range(w.change.size):
                 w.change[k] = w.direction[i, k]
-                least += w.change[k] * w.change[k] * w.squares[i]
+                scale += w.change[k] * w.change[k] * w.squares[i]
             _add(w, w.V, i, w.change)
         for a in range(w.V.shape[0]):
             for b in range(w.V.shape[1]):
                 square += w.V[a, b] * w.V[a, b]
-        if square <= 1e-14 * least:
+        if square <= 1e-14 * scale:
             return True
         length, following = w.now.product / square, 0.0
         for t in range(count):
             i = w.order[t]
-            own, r, d = w.codes[i], w.residual[i], w.direction[i]
+            label, r, d = w.codes[i], w.residual[i], w.direction[i]
             _scores(w, w.V, i)
             for k in range(r.size):
-                w.change[k] = w.scores[own] - w.scores[k]
+                w.change[k] = w.scores[label] - w.scores[k]
             _project(w, i, w.change)
             for k in range(r.size):
                 w.step[i, k] += length * d[k]

@@ -167,8 +167,8 @@ class SupportsBB(Algorithm[ScoringProblem, SupportsState]):
         }  # fmt: skip
         unwritten = None
         if state.log is not None:
-            for held in search.held:
-                state.log.certify(held.number, held.multipliers)
+            for node_bound in search.held:
+                state.log.certify(node_bound.number, node_bound.multipliers)
             state.log.finish(search.bound, search.rho0, search.rho)
             unwritten = state.log.fault
         return Answer(

@@ -1,4 +1,4 @@
-"""Compiled: what every system of a node costs at least, in whole units.
+"""Compiled lower bounds of the cost of every scoring system in a node of the search, in whole units.
 
 A node is a box l ≤ ρ ≤ u of whole coefficients with two marks: ``must`` (these coefficients are not 0) and ``more`` (at least one
 of those that are not decided, 0 in [l_j, u_j] and no ``must``, is not 0).
@@ -50,16 +50,16 @@ def _heaviest(chosen: Any, count: Any, weight: Any, most: Any) -> Any:
             high = middle
         else:
             low = middle + 1
-    kept, spare = 0, most
+    positives, spare = 0, most
     for k in range(count):
         spare -= weight[chosen[k]] > low
     for k in range(count):
         equal = weight[chosen[k]] == low
         if weight[chosen[k]] > low or (equal and spare > 0):
             spare -= equal
-            chosen[kept] = chosen[k]
-            kept += 1
-    return kept
+            chosen[positives] = chosen[k]
+            positives += 1
+    return positives
 
 
 @inner
@@ -208,7 +208,7 @@ class Rows(NamedTuple):
 
 @by_reference
 class Scratch(NamedTuple):
-    """Room for one node: cells, their costs, and the graph of pairs."""
+    """Workspace of one node: cells, their costs, and the graph of pairs."""
 
     cell: Any
     seen: Any
@@ -239,7 +239,7 @@ def rows_of(reduced: ReducedScoringProblem) -> Rows:
 
 
 def scratch_for(reduced: ReducedScoringProblem) -> Scratch:
-    """Room for the problem's nodes."""
+    """Return a workspace for the problem's nodes."""
     m, d = reduced.Z.shape
     plus, minus = int((reduced.positive > 0).sum()), int((reduced.negative > 0).sum())
     side = (min(plus, m), min(minus, m)) if plus * minus <= PAIRS else (int(PAIRS**0.5), int(PAIRS**0.5))

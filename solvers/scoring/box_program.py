@@ -87,8 +87,8 @@ class Scores:
         r, K = self.reduced, held.denominator * self.scale
         v = self._rows[held.pairs[:, 0]] - self._rows[held.pairs[:, 1]]
         low, high = box.lower.astype(object), box.upper.astype(object)
-        most, fewest = np.maximum(low * v, high * v), np.minimum(low * v, high * v).sum(axis=1)
-        valid = most[:, ~box.free].sum(axis=1) < self.apart
+        largest_products, fewest = np.maximum(low * v, high * v), np.minimum(low * v, high * v).sum(axis=1)
+        valid = largest_products[:, ~box.free].sum(axis=1) < self.apart
         cover, margin = np.array(held.cover, dtype=object) * valid * self.scale, np.array(held.margin, dtype=object)
         nu = held.limit * self.scale
         total = cover.sum() + self.apart * margin.sum() - nu * r.problem.most
@@ -97,11 +97,11 @@ class Scores:
         zero = (box.lower <= 0) & (box.upper >= 0) & ~box.must
         for j, (l, u) in enumerate(zip(box.lower.tolist(), box.upper.tolist(), strict=True)):
             shares = [0] if zero[j] else []
-            for side, least, largest in ((1, max(l, 1), u), (-1, max(-u, 1), -l)):
+            for side, smallest, largest in ((1, max(l, 1), u), (-1, max(-u, 1), -l)):
                 shares += [
                     K * (r.price + r.size_price * size) + nu - helps[side < 0][j] - side * size * tilt[j]
-                    for size in {least, largest}
-                    if least <= largest
+                    for size in {smallest, largest}
+                    if smallest <= largest
                 ]
             total += min(shares)
         lacks = cover + margin * np.maximum(self.apart - fewest, 0)
@@ -190,11 +190,11 @@ class BoxProgram:
         """The columns a and r, and their rows: the limit on features, a ≤ r ≤ largest a, and one sign for each."""
         r, box, d = self.reduced, self.box, self.box.lower.size
         largest = np.concatenate([np.maximum(box.upper, 0), np.maximum(-box.lower, 0)]).astype(float)
-        least = np.concatenate([np.maximum(box.lower, 0), np.maximum(-box.upper, 0)]).astype(float)
-        used = (np.tile(box.must, 2) & (np.roll(largest, d) == 0)) | (least > 0)
+        smallest = np.concatenate([np.maximum(box.lower, 0), np.maximum(-box.upper, 0)]).astype(float)
+        used = (np.tile(box.must, 2) & (np.roll(largest, d) == 0)) | (smallest > 0)
         self._columns = k = np.flatnonzero(largest)
         prices = np.repeat([r.price, r.size_price], k.size) / self._unit
-        self._add_columns(prices, np.concatenate([used[k], least[k]]), np.concatenate([np.ones(k.size), largest[k]]))
+        self._add_columns(prices, np.concatenate([used[k], smallest[k]]), np.concatenate([np.ones(k.size), largest[k]]))
         one, none, signs = np.eye(k.size), np.zeros((d, k.size)), (k % d == np.arange(d)[:, None]).astype(float)
         capacity = np.concatenate([[float(r.problem.most)], np.zeros(2 * k.size), np.ones(d)])
         self._base = capacity.size
@@ -219,8 +219,8 @@ class BoxProgram:
             rows[0, np.arange(p), points[side]] = 1.0
             rows[1, np.arange(p), points[side]] = lack
         helped, parted = np.flatnonzero(reach < r.apart), np.flatnonzero(lack > 0)
-        least = np.repeat([1.0, r.apart], [helped.size, parted.size])
-        self._add_rows(np.vstack([rows[0, helped], rows[1, parted]]), least, np.full(least.size, np.inf))
+        lower_sides = np.repeat([1.0, r.apart], [helped.size, parted.size])
+        self._add_rows(np.vstack([rows[0, helped], rows[1, parted]]), lower_sides, np.full(lower_sides.size, np.inf))
         kind = np.repeat([0, 1], [helped.size, parted.size])
         pair = np.concatenate([helped, parted]) + len(self.pairs)
         self._of_row = np.concatenate([self._of_row, np.column_stack([pair, kind])])
@@ -257,6 +257,6 @@ class BoxProgram:
         of_pairs = np.zeros((len(self.pairs), 2))
         of_pairs[*self._of_row.T] = np.floor(np.maximum(duals[self._base :], 0.0) * float(denominator))
         limit = int(max(-duals[0], 0.0) * denominator)
-        kept = (of_pairs > 0).any(axis=1)
-        cover, margin = (tuple(map(int, side.tolist())) for side in of_pairs[kept].T)
-        return Multipliers(denominator, limit, self.pairs[kept], cover, margin)
+        used = (of_pairs > 0).any(axis=1)
+        cover, margin = (tuple(map(int, side.tolist())) for side in of_pairs[used].T)
+        return Multipliers(denominator, limit, self.pairs[used], cover, margin)

@@ -163,9 +163,9 @@ class LoggedScoringProblem:
 
     def cells(self, active: list[int]) -> tuple[IntArray, IntArray, IntArray]:
         """Rows that agree on these columns: one of each, and what the two classes cost there."""
-        known = self._cells.get(tuple(active))
-        if known is not None:
-            return known
+        stored = self._cells.get(tuple(active))
+        if stored is not None:
+            return stored
         first, cell, count = np.zeros(1, dtype=np.int64), np.zeros(len(self.rows), dtype=np.int64), 1
         for j in active:
             finer = cell * (int(self.codes[j].max()) + 1) + self.codes[j]
@@ -261,10 +261,10 @@ class LoggedMultipliers:
         p, used = data.problem, set(node.used())
         low, high = (np.array(side, dtype=object) for side in (node.lower, node.upper))
         v = data.rows[data.row_of[self.plus]].astype(object) - data.rows[data.row_of[self.minus]].astype(object)
-        most, fewest = np.maximum(low * v, high * v), np.minimum(low * v, high * v)
+        largest_products, fewest = np.maximum(low * v, high * v), np.minimum(low * v, high * v)
         free = np.zeros(low.size, dtype=bool)
         free[node.undecided()] = True
-        valid = most[:, ~free].sum(axis=1) < data.apart
+        valid = largest_products[:, ~free].sum(axis=1) < data.apart
         cover = self.cover * valid * data.scale
         helps = [(cover[:, None] * (free & (s * v > 0))).sum(axis=0) for s in (1, -1)]
         tilt = (self.margin[:, None] * v).sum(axis=0)
@@ -273,8 +273,8 @@ class LoggedMultipliers:
         for j in range(low.size):
             a, b = node.lower[j], node.upper[j]
             values = [Fraction(0)] if a <= 0 <= b and j not in used else []
-            for side, least, largest in ((1, max(a, 1), b), (-1, max(-b, 1), -a)):
-                for size in {least, largest} if least <= largest else set():
+            for side, smallest, largest in ((1, max(a, 1), b), (-1, max(-b, 1), -a)):
+                for size in {smallest, largest} if smallest <= largest else set():
                     price = whole * (p.price + p.size_price * size) + nu
                     values.append(price - helps[side < 0][j] - side * size * tilt[j])
             total += min(values)
@@ -331,11 +331,11 @@ class ScoringChecker(ProofChecker[StatedScoringProblem]):
 
     def claim(self, problem: StatedScoringProblem, log: SealedLog) -> Claim:
         """Return the claimed bound and the incumbent's objective, both as fractions."""
-        stated, claim = problem.problem, log.claim
+        logged, claim = problem.problem, log.claim
         rho0, rho = int(claim["rho0"]), np.array(claim["rho"], dtype=np.float64)
-        if rho.shape != stated.lower.shape or not stated.allows(rho0, rho) or (rho != np.rint(rho)).any():
+        if rho.shape != logged.lower.shape or not logged.allows(rho0, rho) or (rho != np.rint(rho)).any():
             raise InvalidProofError("the incumbent is no system of the problem")
-        return Claim(Fraction(claim["bound"]), stated.value(rho0, rho))
+        return Claim(Fraction(claim["bound"]), logged.value(rho0, rho))
 
     def prove(
         self, problem: StatedScoringProblem, log: SealedLog, claim: Claim, crew: VerifierPool | None
@@ -343,14 +343,16 @@ class ScoringChecker(ProofChecker[StatedScoringProblem]):
         """Verify every node that is not split."""
         data, exact, records = LoggedScoringProblem.of(problem.problem), Fraction(claim.bound), list(log.records())
         splits = [split for record in records for split in record.get("splits", ())]
-        held = [multipliers for record in records for multipliers in record.get("multipliers", ())]
+        entries = [multipliers for record in records for multipliers in record.get("multipliers", ())]
         nodes = 0
-        for node, floor in _leaves(data, splits, {int(record["node"]): LoggedMultipliers.read(record, data) for record in held}):
+        for node, floor in _leaves(
+            data, splits, {int(record["node"]): LoggedMultipliers.read(record, data) for record in entries}
+        ):
             nodes += 1
-            least = floor if floor >= exact else data.least(node, exact)
-            if least < exact:
+            cost = floor if floor >= exact else data.least(node, exact)
+            if cost < exact:
                 raise InvalidProofError(
-                    f"a node is proved to cost {float(least):.12g} and no more; the claim is {below(exact):.12g}"
+                    f"a node is proved to cost {float(cost):.12g} and no more; the claim is {below(exact):.12g}"
                 )
         return exact, nodes
 

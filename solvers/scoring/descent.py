@@ -1,4 +1,4 @@
-"""Compiled: systems by descent. One coefficient at a time takes its best value; where none helps, one gives way to another."""
+"""Compiled coordinate descent over scoring systems: one coefficient takes its best value, or one gives way to another."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _SHORT = 1 << 14
 
 @by_reference
 class DescentWorkspace(NamedTuple):
-    """Room for a descent: points that change sides at each intercept, in a short range and in a long one, and scores."""
+    """Workspace of a descent: points that change sides at each intercept, in a short range and in a long one, and scores."""
 
     hist: Any  #: (2, _SHORT)
     turns: Any  #: (2 m,) intercepts at which a row turns wrong or right, and by how many units errors change
@@ -26,7 +26,7 @@ class DescentWorkspace(NamedTuple):
 
 
 def workspace_for(reduced: ReducedScoringProblem) -> DescentWorkspace:
-    """Room for the problem's rows."""
+    """Return a workspace for the problem's rows."""
     m = len(reduced.Z)
     return DescentWorkspace(np.zeros((2, _SHORT), np.int64), np.zeros(2 * m), np.zeros(2 * m, np.int64), np.zeros(m), np.zeros(m))
 
@@ -51,12 +51,12 @@ def _counted(rows: Any, t: Any, low: Any, high: Any, score: Any, hist: Any) -> A
             hist[1, max(min(np.int64(below) - low + 1, width), 0)] += rows.negative[i]  # wrong from here on
     for v in range(width + 1):
         wrong += hist[0, v]
-    best, at, found = wrong, low, False
+    best, best_value, has_best = wrong, low, False
     for v in range(width):
         wrong += hist[1, v] - hist[0, v]
-        if not found or wrong < best:
-            best, at, found = wrong, low + v, True
-    return best, at
+        if not has_best or wrong < best:
+            best, best_value, has_best = wrong, low + v, True
+    return best, best_value
 
 
 @inner
@@ -89,7 +89,7 @@ def _sorted(rows: Any, t: Any, low: Any, high: Any, score: Any, room: Any) -> An
             turns[count], gain[count] = max(below + 1.0, float(low)), rows.negative[i]
             count += 1
     _sort(turns, gain, count)
-    best, at, is_sorted = wrong, low, False
+    best, best_value, is_sorted = wrong, low, False
     for v in range(count):
         if turns[v] > high:
             break
@@ -97,8 +97,8 @@ def _sorted(rows: Any, t: Any, low: Any, high: Any, score: Any, room: Any) -> An
             is_sorted = True
         wrong += gain[v]
         if (v + 1 == count or turns[v + 1] > turns[v]) and (not is_sorted or wrong < best):
-            best, at, is_sorted = wrong, np.int64(turns[v]), True
-    return best, at
+            best, best_value, is_sorted = wrong, np.int64(turns[v]), True
+    return best, best_value
 
 
 @inner
@@ -136,7 +136,7 @@ def best_intercept(rows: Any, t: Any, low: Any, high: Any, rho: Any, room: Any) 
 def _best_value(rows: Any, t: Any, box: Any, rho: Any, j: Any, used: Any, room: Any) -> Any:
     """The best value of one coefficient, whose share the scores do not hold: (cost of errors and of it, value, intercept)."""
     lower, upper, low, high = box
-    best, value, at = ALL, 0, 0
+    best, value, best_size = ALL, 0, 0
     for v in range(lower[j], upper[j] + 1):
         if v != 0 and used >= rows.most:
             continue
@@ -147,8 +147,8 @@ def _best_value(rows: Any, t: Any, box: Any, rho: Any, j: Any, used: Any, room: 
             room.other[i] = room.score[i] + v * rows.Z[i, j]
         errors, b = _offset(rows, t, low, high, room.other, room)
         if errors + size_cost < best:
-            best, value, at = errors + size_cost, v, b
-    return best, value, at
+            best, value, best_size = errors + size_cost, v, b
+    return best, value, best_size
 
 
 @inner
@@ -169,11 +169,11 @@ def _swap(rows: Any, t: Any, box: Any, rho: Any, out: Any, best: Any, room: Any)
     _add(rows, room.score, out, -rho[out])
     for j in range(rho.size):
         if rho[j] == 0:
-            cost, value, at = _best_value(rows, t, box, rho, j, used - 1, room)
+            cost, value, size = _best_value(rows, t, box, rho, j, used - 1, room)
             if cost + units < best and value != 0:
                 rho[j], rho[out] = value, 0
                 _add(rows, room.score, j, value)
-                return cost + units, at
+                return cost + units, size
     _add(rows, room.score, out, rho[out])
     return best, np.int64(0)
 

@@ -65,7 +65,7 @@ class Violated:
         self.reduced = reduced
         self._of_class = (np.flatnonzero(reduced.positive > 0), np.flatnonzero(reduced.negative > 0))
 
-    def pairs(self, box: Box, use: FloatArray, rho: FloatArray, wrong: FloatArray, known: IntArray) -> IntArray:
+    def pairs(self, box: Box, use: FloatArray, rho: FloatArray, wrong: FloatArray, known_rows: IntArray) -> IntArray:
         """New pairs (p, 2), the most violated first."""
         decided = ~box.free & ((box.lower != 0) | (box.upper != 0))
         columns = np.flatnonzero((use.sum(axis=0) > 1e-9) | (rho != 0) | decided)
@@ -75,13 +75,13 @@ class Violated:
         if not a.size or not b.size:
             return np.zeros((0, 2), dtype=np.int64)
         lacking = self._lacking(box, columns, use, scores, wrong, a, b)
-        known_pairs, found = set(map(tuple, known.tolist())), []
+        known_pairs, new_pairs = set(map(tuple, known_rows.tolist())), []
         for lack in lacking:
             counts: dict[tuple[int, int], int] = {}
             violated = np.flatnonzero(lack > _NEAR)
             order = violated[np.argsort(-lack.ravel()[violated], kind="stable")[: 100 * _PAIRS]]
             here = 0
-            for i, k in zip(*(at.tolist() for at in np.unravel_index(order, lack.shape)), strict=True):
+            for i, k in zip(*(indices.tolist() for indices in np.unravel_index(order, lack.shape)), strict=True):
                 if here == _PAIRS:
                     break
                 if max(counts.get((0, i), 0), counts.get((1, k), 0)) >= _OF_ONE:
@@ -90,10 +90,10 @@ class Violated:
                 if pair in known_pairs:
                     continue
                 known_pairs.add(pair)
-                found.append(pair)
+                new_pairs.append(pair)
                 here += 1
                 counts[0, i], counts[1, k] = counts.get((0, i), 0) + 1, counts.get((1, k), 0) + 1
-        return np.array(found, dtype=np.int64).reshape(-1, 2)
+        return np.array(new_pairs, dtype=np.int64).reshape(-1, 2)
 
     def _cells(self, c: int, columns: IntArray, scores: FloatArray, wrong: FloatArray) -> _Cells:
         """The cells of a class, of least score first."""
@@ -431,25 +431,27 @@ class Search:
 
     def step(self, most: float = math.inf) -> None:
         """Search below the open node of least bound, a part of a stretch if nodes take long; by pairs, that node alone."""
-        k, held = self.stack, None
+        k, node_bound = self.stack, None
         if not k.now.top:
-            held = self._open()
+            node_bound = self._open()
         if self.program is not None:
-            held = self._bounded_by_pairs(self.program, Box(k.lower[0].copy(), k.upper[0].copy(), k.must[0].copy()), held)
+            node_bound = self._bounded_by_pairs(
+                self.program, Box(k.lower[0].copy(), k.upper[0].copy(), k.must[0].copy()), node_bound
+            )
         elif self._below(min(int(min(most, _STRETCH)), max(1, _READ // max(self.reduced.Z.size, 1)))):
             return
         for t in range(int(k.now.top)):
-            node = (k.lower[t].copy(), k.upper[t].copy(), k.must[t].copy(), int(k.more[t]), held)
+            node = (k.lower[t].copy(), k.upper[t].copy(), k.must[t].copy(), int(k.more[t]), node_bound)
             heapq.heappush(self.heap, (int(k.bound[t]), int(k.number[t]), node))
         k.now.top = 0
 
     def _open(self) -> NodeBound | None:
         """Take the open node of least bound, and begin a stretch."""
         k = self.stack
-        units, number, (lower, upper, must, more, held) = heapq.heappop(self.heap)
+        units, number, (lower, upper, must, more, node_bound) = heapq.heappop(self.heap)
         k.lower[0], k.upper[0], k.must[0], k.more[0], k.bound[0], k.number[0] = lower, upper, must, more, units, number
         k.now.top, self._until = int(self.program is None), self.nodes + _STRETCH
-        return held
+        return node_bound
 
     def _below(self, most: int) -> bool:
         """Search below the nodes on the stack, in depth, for at most so many nodes; whether the stretch goes on."""
@@ -462,27 +464,27 @@ class Search:
                 return False
         return bool(k.now.top) and self.nodes < self._until
 
-    def _bounded_by_pairs(self, program: PairProgram, box: Box, held: NodeBound | None) -> NodeBound | None:
+    def _bounded_by_pairs(self, program: PairProgram, box: Box, node_bound: NodeBound | None) -> NodeBound | None:
         """Put what is left of the first node's children on the stack, and say what bounds them."""
         k = self.stack
         if k.bound[0] < self.cut and box.single:
             self.single(box.lower)
-            return held
+            return node_bound
         relaxed: Relaxed | None = None
         if k.bound[0] < self.cut:
-            units, relaxed = program.bound(box, held, self.cut, self.deadline)
+            units, relaxed = program.bound(box, node_bound, self.cut, self.deadline)
             if relaxed is not None:
                 self._round(relaxed)
                 if units > k.bound[0]:
-                    k.bound[0], held = units, NodeBound(int(k.number[0]), relaxed.held)
+                    k.bound[0], node_bound = units, NodeBound(int(k.number[0]), relaxed.held)
         if k.bound[0] >= self.cut:
-            if held is not None and self.certifier is not None:
-                self.certifier(held.number, held.multipliers)
-            return held
+            if node_bound is not None and self.certifier is not None:
+                self.certifier(node_bound.number, node_bound.multipliers)
+            return node_bound
         j, half = middle(box) if relaxed is None else relaxed.split(box)
         split(self.rows, k, np.int64(HALVES), np.int64(j), np.int64(half), np.int64(self.cut))
         self._take()
-        return held
+        return node_bound
 
     def _round(self, relaxed: Relaxed) -> None:
         """Descend from the system that is nearest to a solution, on the features that this uses."""

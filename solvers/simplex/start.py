@@ -84,9 +84,9 @@ def starting_point(view: SimplexQP, rule: StartRule, options: Options, rng: np.r
         return _into_simplices(view, np.asarray(options.start[view.label], dtype=np.float64))
     random = _RANDOM.fullmatch(rule) if isinstance(rule, str) else None
     if random is None and rule not in _RULE:
-        known = ", ".join(_RULE)
+        rules = ", ".join(_RULE)
         raise InputError(
-            f"initial must be one of {known}, or random20 or another number of points; it is {rule!r}", name="initial"
+            f"initial must be one of {rules}, or random20 or another number of points; it is {rule!r}", name="initial"
         )
     choose: Callable[..., tuple[np.ndarray, FloatArray]] = (
         _RULE[rule] if random is None else functools.partial(_random, int(random[1]))
@@ -99,10 +99,10 @@ def starting_point(view: SimplexQP, rule: StartRule, options: Options, rng: np.r
     return a
 
 
-def _into_simplices(view: SimplexQP, given: FloatArray) -> FloatArray:
-    if given.shape != (view.n,) or not np.isfinite(given).all():
-        raise InputError(f"start[{view.label!r}] must hold {view.n} finite numbers; it has shape {given.shape}", name="start")
-    a = np.maximum(given, 0.0)
+def _into_simplices(view: SimplexQP, start: FloatArray) -> FloatArray:
+    if start.shape != (view.n,) or not np.isfinite(start).all():
+        raise InputError(f"start[{view.label!r}] must hold {view.n} finite numbers; it has shape {start.shape}", name="start")
+    a = np.maximum(start, 0.0)
     total = np.bincount(view.groups, weights=a, minlength=view.simplices)
     if (total <= 0).any():
         raise InputError(f"start[{view.label!r}] has no positive weight in simplex {int(np.argmin(total))}", name="start")
@@ -205,12 +205,12 @@ CACHE_BYTES = 2**30
 _ROWS = 32
 
 
-def cache_bytes(given: int | None, options: Options, least: float = 0.0) -> int:
+def cache_bytes(size: int | None, options: Options, least: float = 0.0) -> int:
     """The algorithm's own limit, or the solve's memory limit where that is smaller.
 
     Where none is given the own one is the default, or ``least``, as far as a form may take memory on this machine.
     """
-    default = max(CACHE_BYTES, min(least, materialise_limit())) if given is None else given
+    default = max(CACHE_BYTES, min(least, materialise_limit())) if size is None else size
     return int(default if options.memory_limit is None else min(default, options.memory_limit))
 
 

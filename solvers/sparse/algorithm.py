@@ -83,7 +83,7 @@ class SparseBB(ExactSearch[SparseProblem]):
     def known_bound(self, view: SparseProblem) -> float:
         """Return the best bound of earlier problems with at least as many coefficients."""
         earlier = () if self.proof is not None else self.earlier
-        return max((known.implied(view) for known in earlier), default=-math.inf)
+        return max((problem.implied(view) for problem in earlier), default=-math.inf)
 
     def path_order(self, parameter: str, values: Sequence[Any]) -> Sequence[int]:
         """Return the order in which to solve a path of k: the largest first, whose bound holds for all others."""
@@ -93,5 +93,7 @@ class SparseBB(ExactSearch[SparseProblem]):
     def carried_over(self, solved: Sequence[tuple[Model, Result]]) -> Mapping[str, Any]:
         """Return the proved bounds of solved problems as the option ``earlier``."""
         views = [(model.view(SparseProblem), result) for model, result in solved if result.bound_kind == Kind.PROVED]
-        known = [KnownBound(view, float(result.bound)) for view, result in views if view is not None and result.bound is not None]
-        return {"earlier": tuple(known)} if known and self.proof is None else {}
+        known_bounds = [
+            KnownBound(view, float(result.bound)) for view, result in views if view is not None and result.bound is not None
+        ]
+        return {"earlier": tuple(known_bounds)} if known_bounds and self.proof is None else {}

@@ -65,15 +65,15 @@ class LoggedSparseProblem:
     @classmethod
     def of_model(cls, model: Model) -> LoggedSparseProblem:
         """Return the problem of a composition."""
-        stated = model.view(SparseProblem)
-        if stated is None:
+        view = model.view(SparseProblem)
+        if view is None:
             raise InputError(
                 "a proof log of sparse-bb proves a bound of a Margin whose coefficients are counted; "
                 f"{type(model).__name__} is not such a problem"
             )
-        keep = stated.costs > 0.0
-        fields = {name: getattr(stated, name) for name in ("loss", "curvature", "price", "lower", "upper", "counted", "most")}
-        return cls(SparseProblem(A=stated.A[keep], costs=stated.costs[keep], **fields))
+        keep = view.costs > 0.0
+        fields = {name: getattr(view, name) for name in ("loss", "curvature", "price", "lower", "upper", "counted", "most")}
+        return cls(SparseProblem(A=view.A[keep], costs=view.costs[keep], **fields))
 
     @classmethod
     def of_log(cls, header: dict[str, Any]) -> LoggedSparseProblem:
@@ -152,19 +152,19 @@ class NodeBounds:
     curvature: float  #: the least one of the counted features
 
     def _parts(self, state: FloatArray) -> tuple[FloatArray, IntArray, IntArray, int]:
-        held = self.gains[(state == _IN) & self.counted]
+        gains_inside = self.gains[(state == _IN) & self.counted]
         free = np.flatnonzero((state == _FREE) & self.counted)
-        count = min(self.most - held.size, free.size)
+        count = min(self.most - gains_inside.size, free.size)
         order = free[np.argsort(-np.maximum(self.gains[free], 0.0), kind="stable")]
-        return held, free, order, count
+        return gains_inside, free, order, count
 
     def node(self, state: Any) -> float:
         """Return the bound of a node; ∞ where it has more features than are allowed."""
-        held, _, order, count = self._parts(state)
+        gains_inside, _, order, count = self._parts(state)
         if count < 0:
             return math.inf
         top = np.maximum(self.gains[order[:count]], 0.0)
-        terms = np.concatenate([[self.base], -held, -top])
+        terms = np.concatenate([[self.base], -gains_inside, -top])
         return sum_down(terms) if np.isfinite(terms).all() else -math.inf
 
     def with_one_more(self, state: Any) -> tuple[FloatArray, FloatArray]:
@@ -187,11 +187,11 @@ class NodeBounds:
         """Return φ of feature code // 2, positive if the code is even."""
         j = code // 2
         sizes, places = np.maximum(self.high, -self.low), np.arange(self.gains.size)
-        held = sizes[(state == _IN) & self.counted & (places != j)]
+        sizes_inside = sizes[(state == _IN) & self.counted & (places != j)]
         free = np.sort(sizes[(state == _FREE) & self.counted & (places != j)])[::-1]
-        count = max(self.most - 1 - held.size, 0)
+        count = max(self.most - 1 - sizes_inside.size, 0)
         v = float(-self.low[j] if code % 2 else self.high[j])
-        return LargestBound(self.base, self.curvature, v, tuple(np.concatenate([held, free[:count]]).tolist()))
+        return LargestBound(self.base, self.curvature, v, tuple(np.concatenate([sizes_inside, free[:count]]).tolist()))
 
 
 @dataclass(frozen=True, eq=False)
@@ -396,8 +396,8 @@ def _bounds(p: SparseProblem, columns: FloatArray, alpha: FloatArray, v: FloatAr
     gains = round_up(gains - p.price)
     always = round_up(math.fsum(gains[~p.counted].tolist()))  # of either sign where bounds exclude 0
     base = round_down(round_down(terms.value - terms.error) - always)
-    least = float(p.curvature[p.counted].min(initial=math.inf))
-    return NodeBounds(float(base), gains, p.counted, p.most, low, high, least)
+    smallest_curvature = float(p.curvature[p.counted].min(initial=math.inf))
+    return NodeBounds(float(base), gains, p.counted, p.most, low, high, smallest_curvature)
 
 
 def _largest(v: FloatArray, q: FloatArray, lower: FloatArray, upper: FloatArray) -> FloatArray:

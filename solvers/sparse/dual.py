@@ -116,15 +116,15 @@ class ChildBounds:
 def child_bounds(problem: SparseProblem, gains: Gains, state: State) -> ChildBounds:
     """Return the bounds of a node and of its children from one dual point."""
     g, free = gains.values, np.flatnonzero((state == FREE) & problem.counted)
-    held = (state == IN) & problem.counted
-    count = min(problem.most - int(held.sum()), free.size)
+    chosen_features = (state == IN) & problem.counted
+    count = min(problem.most - int(chosen_features.sum()), free.size)
     if count < 0:
         return ChildBounds(math.inf, np.full(g.size, math.inf), np.full(g.size, math.inf))
     positive = np.maximum(g[free], 0.0)
     order = np.argsort(-positive, kind="stable")
     top = order[:count]
-    reserve = 4.0 * gamma(g.size + 8) * (gains.size + float(np.abs(g[held]).sum()) + float(positive[top].sum()))
-    node = gains.base - float(g[held].sum()) - float(positive[top].sum()) - reserve
+    reserve = 4.0 * gamma(g.size + 8) * (gains.size + float(np.abs(g[chosen_features]).sum()) + float(positive[top].sum()))
+    node = gains.base - float(g[chosen_features].sum()) - float(positive[top].sum()) - reserve
     inside, outside = np.full(g.size, node), np.full(g.size, node)
     last = float(positive[top[-1]]) if count else -math.inf
     following = float(positive[order[count]]) if count < free.size else 0.0
@@ -149,10 +149,10 @@ def largest_interval(problem: SparseProblem, gains: Gains, state: State, code: i
     q = float(problem.curvature[counted].min())
     v = float(-gains.low[j] if code % 2 else gains.high[j])
     size = np.maximum(gains.high, -gains.low)
-    held = np.flatnonzero((state == IN) & counted)
+    inside = np.flatnonzero((state == IN) & counted)
     free = np.flatnonzero((state == FREE) & counted)
-    held, free = held[held != j], free[free != j]
-    others = np.concatenate([size[held], np.sort(size[free])[::-1][: max(problem.most - 1 - held.size, 0)]])
+    inside, free = inside[inside != j], free[free != j]
+    others = np.concatenate([size[inside], np.sort(size[free])[::-1][: max(problem.most - 1 - inside.size, 0)]])
     reach = gains.size + abs(gains.base)
 
     def slope(t: float) -> float:
@@ -163,16 +163,16 @@ def largest_interval(problem: SparseProblem, gains: Gains, state: State, code: i
         total = float((others * w - 0.5 * q * w * w).sum())
         return gains.base + 0.5 * q * t * t - v * t - total - 1e-11 * (reach + 0.5 * q * t * t + abs(v) * t + total)
 
-    least = _crossing(lambda t: slope(t) >= 0.0, 0.0, (abs(v) + float(others.sum())) / q)
-    rest = 64.0 * 2.0**-53 * (q * least + abs(v) + 2.0 * float(others.sum()))
-    lowest = value(least)
-    if lowest - (abs(slope(least)) + rest) ** 2 / q >= cut:
-        return least, least
+    minimiser = _crossing(lambda t: slope(t) >= 0.0, 0.0, (abs(v) + float(others.sum())) / q)
+    rest = 64.0 * 2.0**-53 * (q * minimiser + abs(v) + 2.0 * float(others.sum()))
+    lowest = value(minimiser)
+    if lowest - (abs(slope(minimiser)) + rest) ** 2 / q >= cut:
+        return minimiser, minimiser
     if value(0.0) >= cut and slope(0.0) > rest:
         return 0.0, 0.0
-    highest = least + math.sqrt(2.0 * max(cut - lowest, 0.0) / q) * 1.01 + 1e-6
-    low = 0.0 if value(0.0) < cut else -_crossing(lambda t: value(-t) >= cut, -least, 0.0)
-    high = _crossing(lambda t: value(t) >= cut, least, highest)
+    highest = minimiser + math.sqrt(2.0 * max(cut - lowest, 0.0) / q) * 1.01 + 1e-6
+    low = 0.0 if value(0.0) < cut else -_crossing(lambda t: value(-t) >= cut, -minimiser, 0.0)
+    high = _crossing(lambda t: value(t) >= cut, minimiser, highest)
     # next to the minimiser the sign of the slope is not certain
     return low if slope(low) < -rest else 0.0, high if slope(high) > rest and value(high) >= cut else math.inf
 

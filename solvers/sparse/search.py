@@ -192,11 +192,11 @@ class SparseRule(BoundingRule[SparseProblem]):
     def _relax(self, node: Node) -> _Relaxed:
         """Solve the relaxation of a node: the features of the largest gains first, then those whose gains turn out larger."""
         problem, state, order = self.problem, node.arrays["state"], node.arrays["order"]
-        held = features_of(state, problem.counted, IN)
-        count = problem.most - held.size
+        inside = features_of(state, problem.counted, IN)
+        count = problem.most - inside.size
         free = state == FREE
         free &= problem.counted & ~self._never
-        own = np.concatenate([np.flatnonzero(~problem.counted), held])
+        always = np.concatenate([np.flatnonzero(~problem.counted), inside])
         ordered = order[free[order]] if count else order[:0]
         chosen = ordered[: 2 * count + _BESIDE]  # later rounds add more
         best: _Relaxed | None = None
@@ -204,8 +204,8 @@ class SparseRule(BoundingRule[SparseProblem]):
         tol = _SHARE * self._incumbent.tol
         cut = target + tol * abs(target)
         for _ in range(_ROUNDS):
-            active = np.concatenate([own, chosen])
-            fixed = np.arange(active.size) < own.size
+            active = np.concatenate([always, chosen])
+            fixed = np.arange(active.size) < always.size
             binding = count if count < chosen.size else chosen.size + 1
             workspace = self._solve(active, fixed, max(binding, 1), cut, tol, _NEAR if chosen.size else 0.0)
             point = dual_point(problem, workspace.best)
@@ -414,11 +414,11 @@ class SparseRule(BoundingRule[SparseProblem]):
         low = np.where(problem.counted, -t, problem.lower)
         high = np.where(problem.counted, t, problem.upper)
         low[j], high[j] = (-math.inf, -t) if code % 2 else (t, math.inf)
-        held = features_of(state, problem.counted, IN)
-        always = np.concatenate([np.flatnonzero(~problem.counted), held[held != j], [j]])
+        inside = features_of(state, problem.counted, IN)
+        always = np.concatenate([np.flatnonzero(~problem.counted), inside[inside != j], [j]])
         free = (state == FREE) & problem.counted & ~self._never
         free[j] = False
-        count = problem.most - held.size - (state[j] != IN)
+        count = problem.most - inside.size - (state[j] != IN)
         ordered = order[free[order]] if count > 0 else order[:0]
         chosen = ordered
         if ordered.size > _WHOLE:
@@ -431,16 +431,16 @@ class SparseRule(BoundingRule[SparseProblem]):
             workspace = self._solve(active, fixed, max(min(count, chosen.size + 1), 1), math.inf, tol, 0.0, (low, high))
             point = dual_point(problem, workspace.best)
             gains = gains_of(problem, self._columns, point)
-            left = largest_interval(problem, gains, state, code, target)
+            interval = largest_interval(problem, gains, state, code, target)
             feasible = bool(workspace.value[0] < target)
             size = np.where(free, np.maximum(gains.high, -gains.low), -math.inf)
             last = float(np.sort(size[chosen])[-min(count, chosen.size)]) if chosen.size else math.inf
             likely = chosen[size[chosen] > 0.8 * last]
             size[chosen] = -math.inf
             larger = np.flatnonzero(size > last)
-            if left[0] == left[1] or feasible or not larger.size:
+            if interval[0] == interval[1] or feasible or not larger.size:
                 self._likely = likely
-                return point, left, feasible
+                return point, interval, feasible
             chosen = np.concatenate([chosen, larger[np.argsort(-size[larger], kind="stable")][: max(_ADDED, chosen.size // 2)]])
 
 

@@ -235,7 +235,7 @@ class BarzilaiBorwein(_Ascent):
         return True
 
 
-def orthonormal_start(view: StiefelProblem, given: FloatArray | None, rng: np.random.Generator) -> FloatArray:
+def orthonormal_start(view: StiefelProblem, start: FloatArray | None, rng: np.random.Generator) -> FloatArray:
     """Return the polar factor of a given start, or the Q of a Gaussian matrix.
 
     Raises
@@ -243,9 +243,9 @@ def orthonormal_start(view: StiefelProblem, given: FloatArray | None, rng: np.ra
     InputError
         The start has another shape, or is not finite.
     """
-    if given is None:
+    if start is None:
         return np.asarray(np.linalg.qr(rng.standard_normal(view.E.shape))[0])
-    P = np.asarray(given, dtype=np.float64)
+    P = np.asarray(start, dtype=np.float64)
     if P.shape != view.E.shape or not np.isfinite(P).all():
         raise InputError(f"start['P'] must be a finite matrix of shape {view.E.shape}; its shape is {P.shape}", name="start")
     return polar(P)

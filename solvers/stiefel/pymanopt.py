@@ -13,7 +13,7 @@ from ...models.arrays import FloatArray
 from ...models.formulations.stiefel import polar, stiefel_gradient
 from ...models.model import Model
 from ...models.views import StiefelProblem
-from ..interface.solver import Gives, Kept, Solver, SolverInfo, replace_parameters
+from ..interface.solver import Gives, KeptModel, Solver, SolverInfo, replace_parameters
 from ..records import Answer, Options, Status
 from .ascent import orthonormal_start
 
@@ -63,7 +63,7 @@ class Pymanopt(Solver):
         """Return the reason why the model is not a problem on the Stiefel manifold; None if it is."""
         return self.info.unread(model)
 
-    def run(self, model: Model, options: Options, kept: Kept | None = None) -> Answer:
+    def run(self, model: Model, options: Options, kept_model: KeptModel | None = None) -> Answer:
         """Run pymanopt repeatedly until the relative Riemannian gradient is at most ``tol``, or a limit is reached."""
         solver = replace_parameters(self, options.native)
         view = model.view(StiefelProblem)

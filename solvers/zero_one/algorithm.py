@@ -22,7 +22,7 @@ from ..exact.limits import Limits, check_count, check_path
 from ..exact.log_file import LogFile, Mark
 from ..interface.algorithm import Algorithm, Outcome
 from ..interface.recorder import Measure
-from ..interface.solver import Gives, Kept, Purpose, SolverInfo, replace_parameters
+from ..interface.solver import Gives, KeptModel, Purpose, SolverInfo, replace_parameters
 from ..parallel import Cluster
 from ..parallel.choose_executor import cluster_executor
 from ..parallel.executor import AsynchronousExecutor
@@ -386,10 +386,10 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
         check_pieces(self.engine, self.checkpoint)
         check_path("proof", self.proof, "the proof log")
 
-    def run(self, model: Model, options: Options, kept: Kept | None = None) -> Answer:
+    def run(self, model: Model, options: Options, kept_model: KeptModel | None = None) -> Answer:
         """Run this algorithm, or the budget algorithm for the cardinality form (Σz ≤ κn)."""
         if model.view(ZeroOneBudget) is None:
-            return super().run(model, options, kept)
+            return super().run(model, options, kept_model)
         from .budget import BudgetBB
 
         solver = replace_parameters(self, options.native)
@@ -416,8 +416,8 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
 
     def carried_over(self, solved: Sequence[tuple[Model, Result]]) -> Mapping[str, Any]:
         """Return the solved problems as the option ``earlier``."""
-        known = [SolvedProblem.of(model, result) for model, result in solved if model.view(ZeroOneProblem) is not None]
-        return {"earlier": tuple(known)} if known and self.proof is None else {}
+        solved_problems = [SolvedProblem.of(model, result) for model, result in solved if model.view(ZeroOneProblem) is not None]
+        return {"earlier": tuple(solved_problems)} if solved_problems and self.proof is None else {}
 
     def load(self, view: ZeroOneProblem | ZeroOneBudget) -> None:
         """Compile the first engine, or load it from Numba's cache on disk; a later engine is compiled at its first turn."""

@@ -189,10 +189,10 @@ class BudgetSearch:
 
     def _children(self, state: Any, point: int, extra: float, bound: float, start: Any) -> list[_Node]:
         """Return the two children: the point deleted, first, and kept."""
-        deleted, kept = state.copy(), state.copy()
-        deleted[point], kept[point] = _DELETED, _KEPT
+        deleted, demanded = state.copy(), state.copy()
+        deleted[point], demanded[point] = _DELETED, _KEPT
         remaining = max(extra - float(self._counts[point]), 0.0)
-        return [_Node(bound, deleted, remaining, start), _Node(bound, kept, extra, start)]
+        return [_Node(bound, deleted, remaining, start), _Node(bound, demanded, extra, start)]
 
     def _branch_anyway(self, state: Any, extra: float, bound: float, start: Any) -> list[_Node]:
         """Branch on any free point where rounding hid the conflict; record a leaf without free points as unresolved."""

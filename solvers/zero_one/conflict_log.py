@@ -139,10 +139,10 @@ class ConflictProver:
         clear(self._book.now)
         goal, finder = self._wanted, self._finder
         start = finder.start() if node.start is None else node.start
-        state, extra, kept = node.state, np.array([node.extra]), copied(start)
+        state, extra, start_copy = node.state, np.array([node.extra]), copied(start)
         point = int(
             prove(
-                finder.rows, finder.exact, goal.weights, goal.order, self._activity, finder.room, state, extra, kept,
+                finder.rows, finder.exact, goal.weights, goal.order, self._activity, finder.room, state, extra, start_copy,
                 self._book, goal.cut, goal.budget,
             )
         )  # fmt: skip
@@ -160,7 +160,7 @@ class ConflictProver:
             self.failed = not free.size
         if point >= 0:
             record["split"] = [-1, [point]]
-            self._branch(ident, point, state, float(extra[0]), kept)
+            self._branch(ident, point, state, float(extra[0]), start_copy)
         elif point != PROVED:
             self.failed = True
         return [*lines, json.dumps(record) + "\n"]
@@ -195,13 +195,13 @@ class ConflictProver:
                 steps.append(["pack", [[numbers[k], shares[k]] for k in range(first, last)]])
         return steps, lines
 
-    def _branch(self, ident: int, point: int, state: Any, extra: float, kept: Any) -> None:
+    def _branch(self, ident: int, point: int, state: Any, extra: float, start: Any) -> None:
         """Two children: the point deleted, first, and kept."""
-        deleted, held = state.copy(), state.copy()
-        deleted[point], held[point] = _DELETED, _KEPT
+        deleted, demanded = state.copy(), state.copy()
+        deleted[point], demanded[point] = _DELETED, _KEPT
         less = max(extra - float(self._wanted.weights[point]), 0.0)
-        self.stack.append(ProofNode(ident, 1, held, extra, kept))
-        self.stack.append(ProofNode(ident, 0, deleted, less, kept))
+        self.stack.append(ProofNode(ident, 1, demanded, extra, start))
+        self.stack.append(ProofNode(ident, 0, deleted, less, start))
 
 
 def empty_book(n: int, p: int) -> Any:
@@ -321,16 +321,16 @@ class ProofParts:
         """Return the subproblem of these nodes as a message to a worker."""
         return ProofSubproblem(self._wanted, nodes, seconds, number)
 
-    def check(self, found: ProofSubproblemResult) -> None:
-        """Raise an error of malformed data unless ``found`` is a valid result."""
-        found.check(len(self._wanted.weights))
+    def check(self, outcome: ProofSubproblemResult) -> None:
+        """Raise an error of malformed data unless ``outcome`` is a valid result."""
+        outcome.check(len(self._wanted.weights))
 
-    def take_in(self, number: int, found: ProofSubproblemResult) -> None:
+    def take_in(self, number: int, outcome: ProofSubproblemResult) -> None:
         """Add a result: its log lines and its open nodes."""
-        self._lines.append(lines_of(found.lines))
-        self.nodes += found.count
-        self._prover.failed |= bool(found.failed)
-        self._prover.stack += found.nodes
+        self._lines.append(lines_of(outcome.lines))
+        self.nodes += outcome.count
+        self._prover.failed |= bool(outcome.failed)
+        self._prover.stack += outcome.nodes
 
 
 #: Share of the claimed bound that is left to rounding: the pass proves half of it more than the log claims.
@@ -425,9 +425,9 @@ class ConflictRecorder(LogWriter):
     def work(self, seconds: float) -> None:
         """Prove on for about ``seconds``."""
         end = time.perf_counter() + seconds
-        while not self.finished and self.fault is None and (left := end - time.perf_counter()) > 0.0:
+        while not self.finished and self.fault is None and (remaining := end - time.perf_counter()) > 0.0:
             assert self._prover is not None
-            self._file.write_text(self._prover.work(min(left, 0.1)) if self._parts is None else self._parts.work(left))
+            self._file.write_text(self._prover.work(min(remaining, 0.1)) if self._parts is None else self._parts.work(remaining))
 
     def finish(self, w: FloatArray | None) -> float:
         """Write the claim and the incumbent; returns the claimed bound, 0 where the pass did not come to its end."""

@@ -374,10 +374,10 @@ class LeastNorm:
         """Return the solver for all subsets, which reduces the problem once."""
         return cls(Polish.of(reduce_problem(problem)))
 
-    def keeping(self, kept: BoolArray) -> FloatArray | None:
+    def keeping(self, demanded: BoolArray) -> FloatArray | None:
         """Return the w of least norm that keeps these points (n,), margins exactly met; None without a w of moderate norm."""
         reduced = self.polish.reduced
-        problem, rows = reduced.problem, reduced.member[kept]
+        problem, rows = reduced.problem, reduced.member[demanded]
         if not rows.size:
             return np.zeros(problem.A.shape[1])
         if (rows < 0).any():  # no w keeps a row of zeros
@@ -388,4 +388,4 @@ class LeastNorm:
         if solution is None:
             return None
         _, w = evaluate(problem, solution, _NEAR)
-        return w if (problem.A[kept] @ w >= 1.0).all() else None
+        return w if (problem.A[demanded] @ w >= 1.0).all() else None

@@ -52,8 +52,8 @@ class Polish:
         """Return the polish of a reduced problem, with rows for the dual active-set method."""
         return cls(reduced, penalised_rows(reduced, np.ones(len(reduced.weights))))
 
-    def solve(self, kept: BoolArray, below: float = math.inf) -> FloatArray | None:
-        """Return the w of least norm, in original coordinates, with margins of at least 1 on the reduced rows ``kept``.
+    def solve(self, demanded: BoolArray, below: float = math.inf) -> FloatArray | None:
+        """Return the w of least norm, in original coordinates, with margins of at least 1 on the reduced rows ``demanded``.
 
         None if that fails, or if the squared norm is proved to be at least ``below``, in reduced units.
         """
@@ -62,19 +62,19 @@ class Polish:
         rows, reduced = self.rows, self.reduced
         n, p = rows.a.shape
         active = no_active(p)
-        status, _ = active_set(rows, kept, np.ones(n), below, active, empty_scratch(n, p))
+        status, _ = active_set(rows, demanded, np.ones(n), below, active, empty_scratch(n, p))
         if status != OPTIMUM:
             return None
         q = int(active.count[0])
         v = active.w
         if q:
             refined = np.linalg.lstsq(active.g[:q], np.ones(q), rcond=None)[0]
-            if np.abs(rows.a[kept] @ (refined - v)).max(initial=0.0) < 1e-6:
+            if np.abs(rows.a[demanded] @ (refined - v)).max(initial=0.0) < 1e-6:
                 v = refined
         if not reduced.free:
             return reduced.expand(v)
         margins = rows.a @ v
-        low, high = 1.0 - margins[kept & (rows.sign > 0)], margins[kept & (rows.sign < 0)] - 1.0
+        low, high = 1.0 - margins[demanded & (rows.sign > 0)], margins[demanded & (rows.sign < 0)] - 1.0
         if low.size and high.size:
             b = 0.5 * (float(low.max()) + float(high.min()))
         else:

@@ -22,7 +22,7 @@ import numpy as np
 from ...errors import InputError
 from ...models.arrays import BoolArray, FloatArray, IntArray
 from ...models.views import ZeroOneProblem
-from ..exact.rotation import constant_column, errors, rotation, turned
+from ..exact.rotation import constant_column, errors, rotated_basis, rotation
 
 _EPS = 2.0**-53
 #: Largest divisor of the least weight that is tried as the common step of all weights.
@@ -189,7 +189,7 @@ def for_boxes(reduced: ReducedZeroOneProblem) -> ReducedZeroOneProblem:
     representatives[member[member >= 0]] = np.flatnonzero(member >= 0)
     distinct, scale = np.asarray(problem.A, dtype=np.float64)[representatives], math.sqrt(reduced.unit)
     block, k = distinct[:, penalised] * scale, reduced.rows.shape[1] - reduced.free
-    Q = turned(block, reduced.T[penalised, :k] / scale, constant_column(distinct))
+    Q = rotated_basis(block, reduced.T[penalised, :k] / scale, constant_column(distinct))
     rows, T = reduced.rows.copy(), reduced.T.copy()
     rows[:, :k] = block @ Q
     T[np.flatnonzero(penalised), :k] = Q * scale

@@ -66,7 +66,7 @@ class SolvedProblem:
         return f"Earlier(n={len(self.problem.weights)}, bound={self.bound:.9g})"
 
 
-def as_solved_problem(given: object) -> tuple[SolvedProblem, ...]:
+def as_solved_problem(results: object) -> tuple[SolvedProblem, ...]:
     """Return a tuple of `SolvedProblem` from `SolvedProblem` objects or pairs (model, result).
 
     Raises
@@ -74,7 +74,7 @@ def as_solved_problem(given: object) -> tuple[SolvedProblem, ...]:
     InputError
         An item is neither.
     """
-    items = given if isinstance(given, Sequence) and not isinstance(given, str) else (given,)
+    items = results if isinstance(results, Sequence) and not isinstance(results, str) else (results,)
     if len(items) == 2 and isinstance(items[0], Model):
         items = (items,)  # one pair
     records = []
@@ -131,12 +131,12 @@ def transferred_bound(problem: ZeroOneProblem, earlier: Sequence[SolvedProblem])
     return Transfer(values[k], tuple(shares)) if values[k] > 0.0 else Transfer()
 
 
-def _weights(problem: ZeroOneProblem, known: Sequence[SolvedProblem]) -> tuple[FloatArray, FloatArray]:
+def _weights(problem: ZeroOneProblem, solved_problems: Sequence[SolvedProblem]) -> tuple[FloatArray, FloatArray]:
     """Return the distinct rows (λ_i, λ¹_i, λ²_i, ...) of all points, equal points summed, and their multiplicities."""
     table: dict[bytes, FloatArray] = {}
-    for column, source in enumerate([problem, *(item.problem for item in known)]):
+    for column, source in enumerate([problem, *(item.problem for item in solved_problems)]):
         for row, weight in zip(source.A + 0.0, source.weights, strict=True):
-            table.setdefault(row.tobytes(), np.zeros(len(known) + 1))[column] += weight
+            table.setdefault(row.tobytes(), np.zeros(len(solved_problems) + 1))[column] += weight
     distinct, counts = np.unique(np.array(list(table.values())), axis=0, return_counts=True)
     return distinct, counts.astype(np.float64)
 
@@ -151,15 +151,15 @@ def _best_theta(weights: FloatArray, counts: FloatArray, bounds: FloatArray) -> 
     """Return the solution of the linear program; None if its solver fails."""
     from scipy.optimize import linprog
 
-    rows, known = len(weights), len(bounds)
+    rows, count = len(weights), len(bounds)
     scale = float(bounds.max())
     unit = max(float(weights.max()), 1e-300)
     # variables: θ, then the excess of every distinct row in units of the largest weight
     cost = np.concatenate([-bounds / scale, counts * (unit / scale)])
-    A = np.zeros((rows + 1, known + rows))
-    A[:rows, :known], A[:rows, known:], A[rows, :known] = weights[:, 1:] / unit, -np.eye(rows), 1.0
+    A = np.zeros((rows + 1, count + rows))
+    A[:rows, :count], A[:rows, count:], A[rows, :count] = weights[:, 1:] / unit, -np.eye(rows), 1.0
     solution = linprog(cost, A_ub=A, b_ub=np.append(weights[:, 0] / unit, 1.0), bounds=(0, None), method="highs")
-    return np.asarray(solution.x[:known]) if solution.status == 0 else None
+    return np.asarray(solution.x[:count]) if solution.status == 0 else None
 
 
 def _bound_at(theta: FloatArray, weights: FloatArray, counts: FloatArray, bounds: FloatArray) -> float:

@@ -144,8 +144,8 @@ class TargetSearch:
                 seen.add(satisfied.tobytes())
                 self._offer_kept(satisfied)
 
-    def _offer_kept(self, kept: BoolArray) -> None:
-        w = self._polish.solve(kept)
+    def _offer_kept(self, demanded: BoolArray) -> None:
+        w = self._polish.solve(demanded)
         if w is not None:
             self._offer(self._reduced.contract(w))
 

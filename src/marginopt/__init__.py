@@ -225,10 +225,10 @@ def __getattr__(name: str) -> Any:
     if name == "__all__":
         return sorted([*_OWN, *(info.key for info in _formulations().public_formulations())])
     if not name.startswith("_"):
-        stated = _formulations().find_formulation(name)
-        if stated is not None:
-            value = stated.public[name]
-            if stated in _formulations().built_in():  # looking takes a twentieth of a small solve; the session's may change
+        formulation = _formulations().find_formulation(name)
+        if formulation is not None:
+            value = formulation.public[name]
+            if formulation in _formulations().built_in():  # looking takes a twentieth of a small solve; the session's may change
                 globals()[name] = value
             return value
         moved = next((group for group, names in _MOVED.items() if name in names), None)

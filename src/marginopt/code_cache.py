@@ -1,4 +1,4 @@
-"""The folder of compiled code: the package's, the user's cache directory, ``NUMBA_CACHE_DIR``; or none."""
+"""The folder where Numba caches compiled code: the package's, the user's cache directory or ``NUMBA_CACHE_DIR``; or none."""
 
 from __future__ import annotations
 
@@ -53,15 +53,15 @@ class CodeCache:
 
 
 def _loaded_index(load: Callable[[], dict[Any, Any]]) -> dict[Any, Any]:
-    """Return Numba's index of kept code; empty where it names a class or module of an earlier version of the package."""
+    """Return Numba's index of cached code; empty where it names a class or module of an earlier version of the package."""
     try:
         return load()
     except (ImportError, AttributeError):
         return {}
 
 
-def kept(fastmath: Set[str]) -> Callable[[F], F]:
-    """A decorator: compile a loop that Python calls, and keep it."""
+def cached_njit(fastmath: Set[str]) -> Callable[[F], F]:
+    """Return a decorator that compiles a loop with these fast-math flags and caches its code on disk."""
 
     def compiled(function: F) -> F:
         njit: Any = nb.njit

@@ -84,9 +84,9 @@ class Display:
         head = "".join(f"<th{side}>{_escaped(name)}</th>" for name, side in zip(self.head, sides, strict=True))
         body = ""
         for row in self.rows:
-            left = len(self.head) - len(row)
+            missing_cells = len(self.head) - len(row)
             cells = [f"<td{side}>{_escaped(value)}</td>" for value, side in zip(row[:-1], sides, strict=False)]
-            last = f"{_LEFT} colspan={left + 1}" if left else sides[-1]
+            last = f"{_LEFT} colspan={missing_cells + 1}" if missing_cells else sides[-1]
             cells += [f"<td{last}>{_escaped(value)}</td>" for value in row[-1:]]
             body += f"<tr>{''.join(cells)}</tr>"
         return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"

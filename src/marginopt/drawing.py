@@ -88,8 +88,8 @@ def _groups(svg: str) -> str:
 def _markers(svg: str) -> str:
     """A style that all uses of a marker share belongs to its definition; what that says itself goes before it."""
     uses: defaultdict[str, set[str]] = defaultdict(set)
-    for at in re.finditer(r'<use xlink:href="#([^"]*)"[^>]*style="([^"]*)"', svg):
-        uses[at[1]].add(at[2])
+    for match in re.finditer(r'<use xlink:href="#([^"]*)"[^>]*style="([^"]*)"', svg):
+        uses[match[1]].add(match[2])
     shared = {name: next(iter(styles)) for name, styles in uses.items() if len(styles) == 1}
 
     def define(path: re.Match[str]) -> str:
@@ -142,7 +142,7 @@ class Picture:
         double quotes, or be read as a character reference there, as percent and number. So it stands in one as it is.
         """
         single = re.sub(r"<[^>']*>", lambda tag: tag[0].replace('"', "'"), self.svg)
-        return "data:image/svg+xml," + re.sub(r'[%#"&\x00-\x1f]', lambda at: f"%{ord(at[0]):02X}", single)
+        return "data:image/svg+xml," + re.sub(r'[%#"&\x00-\x1f]', lambda match: f"%{ord(match[0]):02X}", single)
 
     @property
     def wide(self) -> bool:

@@ -28,7 +28,7 @@ __all__ = [
 ]
 
 
-def near_names(name: str, known: Iterable[str], count: int = 3) -> list[str]:
+def near_names(name: str, names: Iterable[str], count: int = 3) -> list[str]:
     """Return the known names that a misspelt one may stand for, the nearest first; case does not count.
 
     Three quarters of the letters of both names together must match in their order: "nope" is near no solver.
@@ -36,7 +36,7 @@ def near_names(name: str, known: Iterable[str], count: int = 3) -> list[str]:
     import difflib
 
     by_small: dict[str, list[str]] = {}
-    for other in known:
+    for other in names:
         by_small.setdefault(other.lower(), []).append(other)
     matches = difflib.get_close_matches(name.lower(), by_small, n=count, cutoff=0.75)
     return [other for small in matches for other in by_small[small]][:count]
@@ -62,9 +62,9 @@ class InputError(MarginoptError, ValueError):
         self.name, self.allowed = name, tuple(allowed)
 
 
-def unknown_name(kind: str, name: object, known: Iterable[str], more: str = "") -> InputError:
+def unknown_name(kind: str, name: object, known_names: Iterable[str], more: str = "") -> InputError:
     """Return the error for a name that is not known: it suggests the nearest ones, and lists at most twenty."""
-    names = list(known)
+    names = list(known_names)
     near = near_names(str(name), names)
     hint = f"did you mean {' or '.join(near)}? " if near else ""
     message = f"there is no {kind} {name!r}; {hint}known: {', '.join(names[:20])}{', ...' if len(names) > 20 else ''}{more}"
@@ -72,7 +72,23 @@ def unknown_name(kind: str, name: object, known: Iterable[str], more: str = "") 
 
 
 class DataError(InputError):
-    """A data set cannot be read, found or used."""
+    """A data set or a file cannot be read, found or used; the message names the file, and the line where one is at fault.
+
+    Attributes
+    ----------
+    file : str
+        The file; empty where the error is not one of a file.
+    line : int
+        The line of the file, from 1; 0 where no line is at fault.
+    """
+
+    def __init__(
+        self, message: str = "", *, name: str = "", allowed: Iterable[str] = (), file: object = "", line: int = 0
+    ) -> None:
+        self.file, self.line = str(file), line
+        named = message.startswith(self.file) or (self.file in message and not line)
+        place = "" if named else f"{self.file}, line {line}: " if line else f"{self.file}: "
+        super().__init__(place + message, name=name, allowed=allowed)
 
 
 class TooLargeError(InputError):

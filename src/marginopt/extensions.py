@@ -72,13 +72,13 @@ class PluginRegistry(Generic[T]):
     @cached_property
     def _promises(self) -> dict[str, list[_Promise]]:
         """The entry points by name, in the order of their packages; no package is imported."""
-        found: dict[str, list[_Promise]] = {}
+        by_point: dict[str, list[_Promise]] = {}
         for point in sorted(metadata.entry_points(group=self.group), key=lambda p: (p.name, p.dist.name if p.dist else "")):
             package = f"{point.dist.name} {point.dist.version}" if point.dist else point.value
-            promises = found.setdefault(point.name, [])
+            promises = by_point.setdefault(point.name, [])
             if package not in [p.package for p in promises]:  # a package that is on the path twice promises once
                 promises.append(_Promise(point.name, package, point.load))
-        return found
+        return by_point
 
     @property
     def names(self) -> list[str]:

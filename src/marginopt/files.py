@@ -218,9 +218,11 @@ def _unpacked(file: Path) -> bytes:
     except (FileNotFoundError, PermissionError):
         raise
     except READ_ERRORS as error:
-        raise DataError(f"{file} cannot be read: {read_error(error)}") from None
+        raise DataError(f"{file} cannot be read: {read_error(error)}", file=file) from None
     if len(content) > READ_LIMIT:
-        raise DataError(f"{file} unpacks to more than {READ_LIMIT:,} bytes: unpack it yourself; plain files are read at any size")
+        raise DataError(
+            f"{file} unpacks to more than {READ_LIMIT:,} bytes: unpack it yourself; plain files are read at any size", file=file
+        )
     return content
 
 
@@ -235,14 +237,14 @@ def read_bytes(path: str | os.PathLike[str]) -> bytes:
     file = Path(path)
     try:
         if file.is_dir():
-            raise DataError(f"{file} is a directory; the name of a file is needed")
+            raise DataError(f"{file} is a directory; the name of a file is needed", file=file)
         return _unpacked(file)
     except FileNotFoundError:
-        raise DataError(f"there is no file {file}") from None
+        raise DataError(f"there is no file {file}", file=file) from None
     except PermissionError:
-        raise DataError(f"{file} cannot be read: permission denied") from None
+        raise DataError(f"{file} cannot be read: permission denied", file=file) from None
     except (OSError, ValueError) as error:  # ValueError: a name with a zero byte
-        raise DataError(f"{file!s} cannot be read: {error}") from None
+        raise DataError(f"{file!s} cannot be read: {error}", file=file) from None
 
 
 def read_text(path: str | os.PathLike[str]) -> str:
@@ -258,7 +260,7 @@ def read_text(path: str | os.PathLike[str]) -> str:
         return raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = raw[: error.start].count(b"\n") + 1
-        raise DataError(f"{path}, line {line}: it is not UTF-8 text: {error.reason} at byte {error.start}") from None
+        raise DataError(f"it is not UTF-8 text: {error.reason} at byte {error.start}", file=path, line=line) from None
 
 
 def read_arrays(path: str | os.PathLike[str], what: str = "npz") -> dict[str, npt.NDArray[Any]]:
@@ -277,23 +279,26 @@ def read_arrays(path: str | os.PathLike[str], what: str = "npz") -> dict[str, np
     """
     content = read_bytes(path)
     if content.startswith(b"\x93NUMPY"):
-        raise DataError(f"{path} holds a single array; {what} is needed, an archive of several")
+        raise DataError(f"{path} holds a single array; {what} is needed, an archive of several", file=path)
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             members = archive.infolist()
             if len(members) > _MOST_MEMBERS or len({m.filename for m in members}) < len(members):
-                raise DataError(f"{path} cannot be read as {what}: its archive has {len(members)} members, or two of one name")
+                raise DataError(
+                    f"{path} cannot be read as {what}: its archive has {len(members)} members, or two of one name", file=path
+                )
             total = sum(member.file_size for member in members)
             if total > READ_LIMIT:
                 raise DataError(
                     f"{path} unpacks to {total:,} bytes; archives beyond {READ_LIMIT:,} bytes are not read: store the arrays as "
-                    "plain files"
+                    "plain files",
+                    file=path,
                 )
             return {member.filename.removesuffix(".npy"): _member(archive, member) for member in members}
     except DataError as error:
-        raise DataError(str(error) if str(path) in str(error) else f"{path} cannot be read as {what}: {error}") from None
+        raise DataError(str(error) if error.file else f"{path} cannot be read as {what}: {error}", file=path) from None
     except READ_ERRORS as error:
-        raise DataError(f"{path} cannot be read as {what}: {read_error(error)}") from None
+        raise DataError(f"{path} cannot be read as {what}: {read_error(error)}", file=path) from None
 
 
 def _member(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> npt.NDArray[Any]:

@@ -62,14 +62,14 @@ class DataNames:
         return tuple(notes)
 
 
-def _place(name: str, known: Sequence[str], what: str, plural: str) -> int:
-    if not known:
+def _place(name: str, names: Sequence[str], what: str, plural: str) -> int:
+    if not names:
         raise InputError(
             f"{what} {name!r}: the {plural} have no names; state the model on an Instance or a data frame", name=name
         )
-    if name in known:
-        return known.index(name)
-    raise unknown_name(what, name, known)
+    if name in names:
+        return names.index(name)
+    raise unknown_name(what, name, names)
 
 
 class LabelledData(ABC):
@@ -128,9 +128,9 @@ def _numbers(column: np.ndarray[Any, Any], name: str) -> np.ndarray[Any, Any]:
         values = np.asarray(column, dtype=np.float64)
     except (TypeError, ValueError):
         missing = sum(map(_is_missing, column.tolist()))
-        what = f"misses {missing} values" if missing else "does not hold numbers"
+        fault = f"misses {missing} values" if missing else "does not hold numbers"
         raise InputError(
-            f"column {name!r} {what}: encode it first, or write a CSV and use marginopt.read(path, categories='indicators', "
+            f"column {name!r} {fault}: encode it first, or write a CSV and use marginopt.read(path, categories='indicators', "
             "missing='median')",
             name="X",
         ) from None

@@ -70,7 +70,7 @@ def is_program(file: Path) -> bool:
     if lowered.endswith(".npz"):
         return _holds_layout(file)
     formats = file_formats().values()
-    return any(lowered.endswith(suffix) for known in formats for suffix in (known.suffix, *known.also_read))
+    return any(lowered.endswith(suffix) for file_format in formats for suffix in (file_format.suffix, *file_format.also_read))
 
 
 def _holds_layout(file: Path) -> bool:

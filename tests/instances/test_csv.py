@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from data_files import FUZZ, PACKERS, random_matrix, same
-from facts import about
+from facts import about, at
 from hypothesis import given, strategies as st
 
 from marginopt.errors import DataError, InputError
@@ -37,9 +37,9 @@ class TestCsv:
         assert data.feature_names == ("Größe",)
         same(read(put("d.csv", "size [mm]|a, b|class\n-1,5|1|no\n2|3|yes\n")), [[-1.5, 1.0], [2.0, 3.0]], [-1, 1])
         # beside a point a comma may group thousands: nothing is guessed
-        with pytest.raises(DataError, match="line 3, column 'a': '1,250'"):
+        with pytest.raises(DataError, check=at("b.csv", 3)):
             read(put("b.csv", "a;class\n2.5;u\n1,250;v\n"))
-        with pytest.raises(DataError, match=r"c\.csv.*UTF-8"):
+        with pytest.raises(DataError, check=at("c.csv")):
             read(put("c.csv", "Größe;y\n1;1\n2;-1\n".encode("latin-1")))
 
     def test_label_by_name_index_or_rule(self, put):
@@ -78,28 +78,6 @@ class TestCsv:
         assert read_csv(path, header=True).feature_names == ("1", "2")
         with pytest.raises(InputError, check=about("delimiter")):
             read_csv(path, delimiter="::")
-
-    @pytest.mark.parametrize(
-        ("text", "message"),
-        [
-            ("", "no rows"),
-            ("a,b\n", "no rows"),
-            ("1\n2\n", "a label and at least one feature are needed"),
-            ("1,2,3\n4,5\n", r"line 2: 2 cells where the first row has 3"),
-            ("a,b,c\n1,2,3\n\n4,5,6,7\n", r"line 4: 4 cells where the header has 3"),
-            ("a,b,c\n1,2,u\n3,oops,v\n", r"line 3, column 'b': 'oops' is not a number"),
-            ("1,2,u\n3,,v\n", r"line 2, column 1, counting from 0: the value is missing"),
-            ("1,2,u\n3,NA,v\n", r"line 2, column 1, counting from 0: the value is missing"),
-            ("1,2,u\n3,nan,v\n", r"line 2, column 1, counting from 0: the value is missing"),
-            ("1,2,u\n-inf,3,v\n", r"line 2, column 0, counting from 0: '-inf' is not a finite number"),
-            ("a,y\n1,u\n2,\n", r"line 3: the label in column 'y' is missing"),
-            ("1,u\n2,u\n", "label in column 1, counting from 0: only one class"),
-            ('1,u\n2,"v\n', "line"),
-        ],
-    )
-    def test_bad_text(self, put, text, message):
-        with pytest.raises(DataError, match=message):
-            read(put("a.csv", text))
 
     @FUZZ
     @given(st.binary(max_size=60) | st.text('0123.-,;\t "\nabnif', max_size=80).map(str.encode))

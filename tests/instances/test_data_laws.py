@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from data_files import FUZZ
+from facts import at
 from hypothesis import given, strategies as st
 from scipy.io import arff as scipy_arff
 from sklearn.datasets import load_svmlight_file
@@ -90,7 +91,7 @@ def test_arff_is_what_scipy_reads(put, rows):
     ],
 )
 def test_arff_refused_with_a_line(put, text, line):
-    with pytest.raises(DataError, match=rf"a\.arff, line {line}[:,]"):
+    with pytest.raises(DataError, check=at("a.arff", line)):
         read(put("a.arff", text))
 
 
@@ -106,11 +107,11 @@ def test_roles_weights_dates_and_texts_of_arff(put):
         assert read(put("w.arff", HEAD + "1,a,{1}\n2,b\n")).n == 2
     date = put("d.arff", '@attribute d date "yyyy"\n@attribute a real\n@attribute c {p,q}\n@data\n2020,1,p\n2021,2,q\n')
     for options in ({}, {"categories": "indicators"}):
-        with pytest.raises(DataError, match="'d' is a date"):
+        with pytest.raises(DataError, check=at("d.arff")):
             read(date, **options)
     assert read(date, leave_out="d").feature_names == ("a",)
     text = put("s.arff", "@attribute s string\n@attribute a real\n@attribute c {p,q}\n@data\n7,1,p\n8,2,q\n")
-    with pytest.raises(DataError, match="line 5, column 's': "):
+    with pytest.raises(DataError, check=at("s.arff", 5)):
         read(text)
     assert read(text, categories="indicators").feature_names == ("s=8", "a")
     assert read(text, leave_out="s").feature_names == ("a",)
@@ -132,23 +133,6 @@ def test_csv_is_what_pandas_reads(put, data):
     assert np.array_equal(instance.X, frame[["v", "w"]].to_numpy())
     assert [instance.labels[instance.classes.index(code)] for code in instance.y] == frame["class"].tolist()
     assert ("names of rows" in instance.source) == index
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("a,a,y\n1,2,u\n3,4,v\n", "more than one column is named 'a'"),
-        ('a,b,y\n1,2,"u\nu"\n3,4\n', "line 4: 2 cells"),
-        ("a,b,y\n1,2,u\n,,\n", "line 3: the label"),
-        ("1,oops,u\n2,3,v\n4,5,u\n", "line 1: it holds words and numbers above numbers"),
-        ("a,y\n1_000,u\n2,v\n", "line 2, column 'a': '1_000' is not a number"),
-        ("a,y\nnone,u\n2,v\n3,v\n", "line 2, column 'a': 'none' is not a number"),
-        ('1 "u\n2 v\n', "line 1: a quote that does not close"),
-    ],
-)
-def test_csv_refused_with_its_place(put, text, message):
-    with pytest.raises(DataError, match=message):
-        read(put("a.csv", text))
 
 
 def test_csv_headers_words_and_missing_cells(put):
@@ -180,7 +164,7 @@ def test_libsvm_is_what_scikit_learn_reads(put, data):
     "row", ["1 2:1 1:1", "1 1:1 1:2", "1:1 2:2", "1 1:inf", "1_0 1:1", "1 1_0:1", "1,2 1:1", "1 x:1", "1 1:1 2"]
 )
 def test_libsvm_refused_with_a_line(put, row):
-    with pytest.raises(DataError, match=r"a\.libsvm, line 2: "):
+    with pytest.raises(DataError, check=at("a.libsvm", 2)):
         read(put("a.libsvm", f"-1 1:1\n{row}\n"))
 
 

@@ -27,30 +27,6 @@ def three_classes(n=30, seed=0):
 
 
 class TestValidation:
-    @pytest.mark.parametrize(
-        ("X", "y", "message"),
-        [
-            ([[1.0], [2.0]], [1, 1], "only one class"),
-            ([[1.0], [2.0]], [-1, 1, 1], "one code for each of the 2 rows"),
-            ([[1.0], [2.0]], [[-1], [1]], "one code for each"),
-            ([[1.0], [2.0]], [0, 1], "-1 and \\+1"),
-            ([[1.0], [2.0], [3.0]], [0, 1, 3], "-1 and \\+1"),
-            ([[1.0], [2.0]], [-1, np.nan], "-1 and \\+1"),
-            ([[1.0], [2.0]], ["a", "b"], "from_labels"),
-            ([1.0, 2.0], [-1, 1], "two dimensions"),
-            (np.zeros((2, 2, 2)), [-1, 1], "two dimensions"),
-            (np.zeros((0, 3)), [], "empty: 0 rows and 3 features"),
-            (np.zeros((2, 0)), [-1, 1], "empty: 2 rows and 0 features"),
-            ([[1.0, np.nan], [2.0, 1.0]], [-1, 1], "nan at row 0, column 1"),
-            ([[1.0, 2.0], [np.inf, -np.inf]], [-1, 1], r"inf at row 1, column 0.*2 such values"),
-            ([[1.0, 2.0], [3.0]], [-1, 1], "rows of equal length"),
-            ([["x"], ["y"]], [-1, 1], "matrix of numbers"),
-        ],
-    )
-    def test_bad_data(self, X, y, message):
-        with pytest.raises(DataError, match=message):
-            Instance(X, y)
-
     def test_errors_are_value_errors(self):
         with pytest.raises(ValueError, check=about("y")):
             Instance([[1.0]], [1])

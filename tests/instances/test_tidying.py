@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from facts import about
+from facts import about, at
 
 from marginopt.errors import DataError, InputError
 from marginopt.instances import read
@@ -53,7 +53,7 @@ def test_two_words_are_one_column(tmp_path: Path) -> None:
 
 def test_nothing_is_done_unasked(messy: Path) -> None:
     for asked in ({}, {"categories": "indicators", "leave_out": "id"}, {"missing": "median", "leave_out": "id"}):
-        with pytest.raises(DataError, match=r"missing|not a number"):
+        with pytest.raises(DataError, check=at(messy, None)):
             read(messy, "kind of plant", **asked)
 
 
@@ -68,7 +68,7 @@ def test_nothing_is_done_unasked(messy: Path) -> None:
 def test_wrong_options(messy: Path, asked: dict[str, object], name: str) -> None:
     with pytest.raises(InputError, check=about(name)):
         read(messy, "kind of plant", **asked)  # type: ignore[arg-type]
-    with pytest.raises(DataError, match="'Id'"):
+    with pytest.raises(DataError, check=lambda error: "'Id'" in str(error)):
         read(messy, "kind of plant", leave_out="Id")
 
 

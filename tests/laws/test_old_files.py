@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from facts import at
 from fixtures.commit_52250251.made import models, points, ramp
 
 import marginopt as mo
@@ -71,7 +72,7 @@ def test_an_old_result_is_written_and_read_as_a_new_one(tmp_path: Path) -> None:
 
 
 def test_a_store_of_an_earlier_layout_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"cells\.db .*\b1\b"):
+    with pytest.raises(DataError, check=at("cells.db")):
         CellStore(shutil.copy(OLD / "cells.db", tmp_path))
 
 
@@ -98,7 +99,7 @@ def test_a_log_of_a_composition_is_checked() -> None:
 
 
 def test_an_estimator_of_an_earlier_layout_is_refused() -> None:
-    with pytest.raises(DataError, match="an earlier version"):
+    with pytest.raises(DataError, check=at("estimator.pickle")):
         mo.io.load_estimator(OLD / "estimator.pickle")
 
 
@@ -108,14 +109,14 @@ def _pickled(what: object, path: Path) -> Path:
 
 
 def test_what_is_no_pickled_estimator_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="there is no file"):
+    with pytest.raises(DataError, check=at("none.pickle")):
         mo.io.load_estimator(tmp_path / "none.pickle")
     (tmp_path / "text").write_text("no pickle")
-    with pytest.raises(DataError, match="cannot be read as an estimator"):
+    with pytest.raises(DataError, check=at("text")):
         mo.io.load_estimator(tmp_path / "text")
-    with pytest.raises(DataError, match="holds a dict, and no estimator"):
+    with pytest.raises(DataError, check=at("dict")):
         mo.io.load_estimator(_pickled({}, tmp_path / "dict"))
     for module in ("marginopt.solvers.nowhere", "marginopt.nowhere", "nowhere"):
         (tmp_path / "strange").write_bytes(f"c{module}\nNoSuchThing\n.".encode())
-        with pytest.raises(DataError, match="cannot be read as an estimator"):
+        with pytest.raises(DataError, check=at("strange")):
             mo.io.load_estimator(tmp_path / "strange")

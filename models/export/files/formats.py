@@ -108,9 +108,9 @@ def write_form(form: StandardForm, path: str | Path) -> Path:
         form = ConesToQuadraticRows(form).target
     elif missing:
         able = ", ".join(f.suffix for f in file_formats().values() if form.features <= f.carries) or "none"
-        what = " and ".join(sorted(f.value for f in missing))
+        features = " and ".join(sorted(f.value for f in missing))
         raise ExportError(
-            f"{chosen.title} cannot carry {what}, which {form.name} has; formats that can: {able}", name=chosen.title
+            f"{chosen.title} cannot carry {features}, which {form.name} has; formats that can: {able}", name=chosen.title
         )
     chosen.write(form, target)
     if as_rows:  # a layout would name products; the file's own rows are read as cones again
@@ -130,16 +130,16 @@ def read_form(path: str | Path) -> StandardForm:
     """
     source = Path(path)
     if not source.exists():
-        raise DataError(f"there is no file {source}")
+        raise DataError(f"there is no file {source}", file=source)
     chosen = _format_of(source, reading=True)
     reading = Source(source)
     try:
         return _checked(chosen.read(reading))
     except READ_ERRORS as error:
-        text = read_error(error)
-        place = "" if str(source) in text else f"{source}{f', line {reading.line}' if reading.line else ''}: "
-        what = "" if isinstance(error, DataError) else f"not a {chosen.title} file that can be read: "
-        raise DataError(f"{place}{what}{text}") from error
+        if isinstance(error, DataError) and error.file:
+            raise
+        prefix = "" if isinstance(error, DataError) else f"not a {chosen.title} file that can be read: "
+        raise DataError(f"{prefix}{read_error(error)}", file=source, line=reading.line) from error
 
 
 def _checked(form: StandardForm) -> StandardForm:
@@ -154,8 +154,8 @@ def _checked(form: StandardForm) -> StandardForm:
 
 def _format_of(path: Path, *, reading: bool = False) -> FileFormat:
     formats = file_formats()
-    for known in list(formats.values()):
-        formats |= dict.fromkeys(known.also_read if reading else known.also_written, known)
+    for file_format in list(formats.values()):
+        formats |= dict.fromkeys(file_format.also_read if reading else file_format.also_written, file_format)
     name = without_compression(path.name.lower()) if reading else path.name.lower()
     for suffix in sorted(formats, key=len, reverse=True):
         if name.endswith(suffix):

@@ -77,7 +77,7 @@ def sections(source: Source) -> Iterator[tuple[str, list[Line]]]:
     DataError
         No objective, text before the first section, or no ``end``: a file that was cut.
     """
-    current, lines, found = "", list[Line](), {""}
+    current, lines, headings = "", list[Line](), {""}
     for number, raw in enumerate(source.lines(), 1):
         line = raw.split("\\", 1)[0].strip()
         section, line = _head(line, current)
@@ -85,13 +85,13 @@ def sections(source: Source) -> Iterator[tuple[str, list[Line]]]:
             if lines or current in ("least", "most"):
                 yield current, lines
             current, lines = section, []
-            found.add(section)
+            headings.add(section)
         if line and current in ("", "end"):
             source.line = number
             raise DataError(f"text outside every section: {line[:60]!r}")
         if line:
             lines.append((number, line))
-    if "end" not in found or found.isdisjoint(("least", "most")):
+    if "end" not in headings or headings.isdisjoint(("least", "most")):
         raise DataError("it has no objective, or ends before its 'end'")
 
 
@@ -138,8 +138,8 @@ class Words:
 
     def ahead(self, by: int = 0) -> Word:
         """A word that comes; of no kind behind the last."""
-        at = self._at + by
-        return self._words[at] if at < len(self._words) else Word("", "", 0)
+        position = self._at + by
+        return self._words[position] if position < len(self._words) else Word("", "", 0)
 
     def take(self) -> Word:
         """The next word."""
@@ -181,10 +181,10 @@ class Words:
 
     def side_before(self) -> Side | None:
         """A number and the sense behind it, as it reads from the other side; None, and nothing taken, where none comes."""
-        at = self._at
+        position = self._at
         value, sense = self._signed(), self._sense()
         if value is None or sense is None:
-            self._at = at
+            self._at = position
             return None
         return Side(Side(sense, value).turned, value)
 

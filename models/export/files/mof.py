@@ -164,7 +164,7 @@ def _affine(terms: list[dict[str, Any]], index: dict[str, int]) -> dict[int, flo
     return row
 
 
-def _read_objective(objective: dict[str, Any], found: Read) -> None:
+def _read_objective(objective: dict[str, Any], read: Read) -> None:
     sense = objective["sense"]
     if sense not in ("min", "max", "feasibility"):
         raise DataError(f"an objective is min, max or feasibility, not {sense!r}")
@@ -172,16 +172,16 @@ def _read_objective(objective: dict[str, Any], found: Read) -> None:
         return
     function = objective["function"]
     sign, kind = -1.0 if sense == "max" else 1.0, function["type"]
-    found.maximise = sense == "max"
+    read.maximise = sense == "max"
     if kind == "Variable":
-        found.q[found.index[function["name"]]] = sign
+        read.q[read.index[function["name"]]] = sign
         return
     if kind not in ("ScalarAffineFunction", "ScalarQuadraticFunction"):
         raise DataError(f"objectives of type {kind} are not read")
-    row = _affine(function.get("terms", function.get("affine_terms", [])), found.index)
-    found.q[list(row)] = sign * np.array(list(row.values()))
-    found.r = sign * float(function["constant"]) + 0.0
-    found.P = _products(function, found.index, sign)
+    row = _affine(function.get("terms", function.get("affine_terms", [])), read.index)
+    read.q[list(row)] = sign * np.array(list(row.values()))
+    read.r = sign * float(function["constant"]) + 0.0
+    read.P = _products(function, read.index, sign)
 
 
 def _limits(limits: dict[str, Any]) -> tuple[float, float]:
@@ -239,16 +239,16 @@ def _read_indicator(name: str, c: dict[str, Any], F: sp.csr_array, g: FloatArray
     return Constraint(name, sp.csr_array(sp.diags_array(sign) @ F), sign * g + shift, Indicator(2))
 
 
-def _read_bound(c: dict[str, Any], found: Read) -> None:
-    j, kind = found.index[c["function"]["name"]], c["set"]["type"]
+def _read_bound(c: dict[str, Any], read: Read) -> None:
+    j, kind = read.index[c["function"]["name"]], c["set"]["type"]
     if kind == "Integer":
-        found.integer[j] = True
+        read.integer[j] = True
         return
     if kind == "ZeroOne":
-        found.integer[j], low, high = True, 0.0, 1.0
+        read.integer[j], low, high = True, 0.0, 1.0
     else:
         low, high = _limits(c["set"])
-    found.lower[j], found.upper[j] = max(found.lower[j], low), min(found.upper[j], high)
+    read.lower[j], read.upper[j] = max(read.lower[j], low), min(read.upper[j], high)
 
 
 _SETS: dict[type[Cone], str] = {
@@ -380,22 +380,22 @@ def _regrouped(program: Read, layout: Layout) -> tuple[Constraint, ...]:
     F = sp.csr_array(sp.vstack([c.F for c in pieces], format="csr")) if pieces else None
     g = np.concatenate([c.g for c in pieces]) if pieces else np.zeros(0)
     unfit = DataError("the layout in the file's description does not fit its constraints")
-    found, start = [], 0
+    constraints, start = [], 0
     for label, cone, row_names in layout.constraints:
         if isinstance(cone, Bilinear):
             stack = list(islice(curved, cone.count))
             if len(stack) < cone.count or any(row.equality != cone.equality for row in stack):
                 raise unfit
-            found.append(Constraint(label, *bilinear_stack(stack)))
+            constraints.append(Constraint(label, *bilinear_stack(stack)))
             continue
         rows = np.arange(start, start + cone.rows)
         start += cone.rows
         if F is None or start > g.size:
             raise unfit
-        found.append(Constraint(label, sp.csr_array(F[rows]), g[rows], cone, row_names))
+        constraints.append(Constraint(label, sp.csr_array(F[rows]), g[rows], cone, row_names))
     if start != g.size or next(curved, None) is not None:
         raise unfit
-    return tuple(found)
+    return tuple(constraints)
 
 
 FORMAT = _MOF()

@@ -330,8 +330,8 @@ class _Reader:
         """Return the bounds: [0, inf), and [0, 1] of integers of which no bound is stated, as of old for every reader."""
         n = len(self.columns)
         lower, upper = self.bounds.fill(np.zeros(n), "lower"), self.bounds.fill(np.full(n, np.inf), "upper")
-        stated = {j for j, _ in self.bounds.values}
-        upper[[j for j in self.integers if j not in stated]] = 1.0
+        bounded_columns = {j for j, _ in self.bounds.values}
+        upper[[j for j in self.integers if j not in bounded_columns]] = 1.0
         for j, name in enumerate(self.columns):
             if upper[j] < 0 and j in self.integers and (j, "lower") not in self.bounds.values:
                 raise DataError(
@@ -376,15 +376,15 @@ class _Reader:
         n = len(self.columns)
         if section in ("QUADOBJ", "QSECTION"):
             return symmetric(entries, n)
-        stated: dict[tuple[int, int], float] = {}
+        by_place: dict[tuple[int, int], float] = {}
         for i, j, value in entries:
-            if (i, j) in stated:
+            if (i, j) in by_place:
                 raise DataError(f"a second entry of one pair of variables in {section}")
-            stated[i, j] = value
-        if any(stated.get((j, i)) != value for (i, j), value in stated.items()):
+            by_place[i, j] = value
+        if any(by_place.get((j, i)) != value for (i, j), value in by_place.items()):
             raise DataError(f"{section} must hold both triangles of a symmetric matrix")
         scale = 1.0 if place is None else 2.0
-        return symmetric([(i, j, scale * value) for (i, j), value in stated.items() if i >= j], n)
+        return symmetric([(i, j, scale * value) for (i, j), value in by_place.items() if i >= j], n)
 
 
 #: What reads the words behind the name of each section, and its lines.
@@ -427,8 +427,10 @@ def read_program(source: Source) -> FlatProgram:
             raise DataError(f"a second section {section}")
         opened.add(section)
         if section not in _LINES:
-            what = _REFUSED.get(section, f"{raw.strip()[:60]!r}")
-            raise DataError(f"{what} are not read" if section in _REFUSED else f"{what} is not read: the section is not known")
+            description = _REFUSED.get(section, f"{raw.strip()[:60]!r}")
+            raise DataError(
+                f"{description} are not read" if section in _REFUSED else f"{description} is not read: the section is not known"
+            )
         _HEADS.get(section, _Reader.plain)(reader, section, rest)
     raise DataError("it ends before ENDATA")
 

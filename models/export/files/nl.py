@@ -377,7 +377,7 @@ def _names_beside(path: Path, count: int) -> tuple[str, ...] | None:
         return None
     names = tuple(line.strip() for line in read_text(path).splitlines()[:count])
     if len(names) < count or len(set(names)) < count or "" in names:
-        raise DataError(f"{path.name} beside it must have {count} different names, one a line")
+        raise DataError(f"{count} different names are needed, one a line, for the file beside it", file=path)
     return names
 
 

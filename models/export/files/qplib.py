@@ -199,12 +199,12 @@ class _Reader:
 
     def _full(self, size: int) -> FloatArray:
         values = np.full(size, float(next(self.lines)[0]))
-        stated: set[int] = set()
+        indices: set[int] = set()
         for _ in range(self._whole()):
             j, v = next(self.lines)
-            if _index(j, size) in stated:
+            if _index(j, size) in indices:
                 raise DataError(f"a second number for the index {j}")
-            stated.add(_index(j, size))
+            indices.add(_index(j, size))
             values[_index(j, size)] = float(v)
         return values
 

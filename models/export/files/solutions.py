@@ -76,16 +76,17 @@ def read_point(form: StandardForm, path: str | Path) -> FilePoint:
     source = Path(path)
     lines = read_bytes(source).decode("utf-8", "replace").splitlines()
     try:
-        for known, read in _KINDS:
-            if known(lines):
+        for is_kind, read in _KINDS:
+            if is_kind(lines):
                 return _in_order(form, read(lines))
         if any(line.strip() == "Options" for line in lines):
             return _ampl(form, source, lines)
     except READ_ERRORS as error:
-        raise DataError(f"{source} cannot be read as a solution of {form.name}: {read_error(error)}") from error
+        raise DataError(f"{source} cannot be read as a solution of {form.name}: {read_error(error)}", file=source) from error
     raise DataError(
         f"{source} is no solution file that is known: Gurobi .sol, SCIP .sol, HiGHS (solution style 0), MOSEK .sol .bas .int, "
-        "AMPL .sol, or a name and a number a line"
+        "AMPL .sol, or a name and a number a line",
+        file=source,
     )
 
 
@@ -111,9 +112,9 @@ def _in_order(form: StandardForm, tables: _Tables) -> FilePoint:
     )
 
 
-def _spelling(names: list[str], known: Mapping[str, object]) -> list[str]:
+def _spelling(names: list[str], form_names: Mapping[str, object]) -> list[str]:
     plain = plain_names(names)
-    return plain if sum(name in known for name in plain) > sum(name in known for name in names) else names
+    return plain if sum(name in form_names for name in plain) > sum(name in form_names for name in names) else names
 
 
 def _multipliers(form: StandardForm, rows: Mapping[str, float], cones: Mapping[str, list[float]]) -> dict[str, FloatArray] | None:

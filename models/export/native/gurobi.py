@@ -209,5 +209,5 @@ def _add_indicators(gurobipy: Any, model: Any, indicators: IndicatorRows, variab
     c = indicators.constraint
     for k, (binary, active, row) in enumerate(zip(indicators.binary, indicators.active, indicators.rows, strict=True)):
         entries = slice(c.F.indptr[row], c.F.indptr[row + 1])
-        left = gurobipy.LinExpr(c.F.data[entries].tolist(), [variables[j] for j in c.F.indices[entries]])
-        model.addGenConstrIndicator(variables[binary], bool(active), left, ">", float(-c.g[row]), name=indicators.name(k))
+        expression = gurobipy.LinExpr(c.F.data[entries].tolist(), [variables[j] for j in c.F.indices[entries]])
+        model.addGenConstrIndicator(variables[binary], bool(active), expression, ">", float(-c.g[row]), name=indicators.name(k))

@@ -38,8 +38,8 @@ def to_pyomo(form: StandardForm) -> Any:
     """
     refused = [f"{c.label} ({c.cone})" for c in form.constraints if not isinstance(c.cone, _TAKEN)]
     if refused:
-        what = f"Pyomo takes linear, quadratic, exponential and power constraints, not {', '.join(refused)}"
-        raise ExportError(f"{what}; to_cvxpy and to_mosek take semidefinite cones", name="Pyomo")
+        sentence = f"Pyomo takes linear, quadratic, exponential and power constraints, not {', '.join(refused)}"
+        raise ExportError(f"{sentence}; to_cvxpy and to_mosek take semidefinite cones", name="Pyomo")
     try:
         import pyomo.environ as pyo
     except ImportError as error:
@@ -186,8 +186,10 @@ def _disjunctions(pyo: Any, model: Any, switches: IndicatorRows, x: list[Any]) -
     def off(disjunct: Any, k: int) -> None:
         disjunct.switch = pyo.Constraint(expr=x[switches.binary[k]] == 1.0 - float(switches.active[k]))
 
-    kept, free = (_component(model, f"{c.label}_{name}", Disjunct(pairs, rule=rule)) for name, rule in (("on", on), ("off", off)))
-    _component(model, c.label, Disjunction(pairs, rule=lambda _, k: [kept[k], free[k]]))
+    active, free = (
+        _component(model, f"{c.label}_{name}", Disjunct(pairs, rule=rule)) for name, rule in (("on", on), ("off", off))
+    )
+    _component(model, c.label, Disjunction(pairs, rule=lambda _, k: [active[k], free[k]]))
 
 
 def _transcendental(pyo: Any, model: Any, c: Constraint, x: list[Any]) -> None:

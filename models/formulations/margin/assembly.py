@@ -57,9 +57,9 @@ class Affine:
         """matrix @ self."""
         if self.plain:  # no product with the identity
             return Affine({self.plain: (entries := Entries.of(matrix))}, np.zeros(entries.rows))
-        left = sp.csr_array(matrix)
-        terms = {label: Entries.of(left @ entries.csr) for label, entries in self.terms.items()}
-        return Affine(terms, np.asarray(left @ self.constant))
+        left_factor = sp.csr_array(matrix)
+        terms = {label: Entries.of(left_factor @ entries.csr) for label, entries in self.terms.items()}
+        return Affine(terms, np.asarray(left_factor @ self.constant))
 
     @staticmethod
     def interleaved(*parts: Affine) -> Affine:
@@ -234,12 +234,12 @@ class Assembly:
 
     def _stack(self, rows: Affine, widths: Mapping[str, int]) -> sp.csr_array:
         """The rows over all variables."""
-        parts, at = [], 0
+        parts, column = [], 0
         for label, width in widths.items():
             if label in rows.terms:
-                parts.append((rows.terms[label], at))
-            at += width
-        stacked = Entries.beside(parts, rows.rows, at).csr
+                parts.append((rows.terms[label], column))
+            column += width
+        stacked = Entries.beside(parts, rows.rows, column).csr
         if not stacked.has_sorted_indices:  # products leave them in any order, and some solvers go by it
             stacked.sort_indices()
         return stacked

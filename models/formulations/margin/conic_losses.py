@@ -150,10 +150,10 @@ def curved_where_seen(A: FloatArray, curvature: FloatArray) -> FloatArray:
         )
     else:
         values, vectors = np.linalg.eigh(curvature)
-        kept = values > 1e-12 * max(values[-1], 0.0)
-        outside = A @ vectors[:, ~kept]
+        positive = values > 1e-12 * max(values[-1], 0.0)
+        outside = A @ vectors[:, ~positive]
         blind = bool((np.abs(outside) > 1e-6 * (1.0 + np.abs(A).max(initial=0.0))).any())
-        scaled = A @ vectors[:, kept] / np.sqrt(values[kept])
+        scaled = A @ vectors[:, positive] / np.sqrt(values[positive])
     if blind:
         raise InputError(
             "the conic loss is concave in parts and needs a regulariser that is strongly convex in every coefficient: "

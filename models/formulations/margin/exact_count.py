@@ -96,33 +96,44 @@ class ExactCount:
         """Read the parts; rows of restrictions that are no linear rows of w are left to the form."""
         p, n = context.penalised.size, arguments[1].size
         sparsity = regulariser.sparsity
-        kept, budgets = np.zeros(n, dtype=np.bool_), list[Budget]()
-        most = [p] if sparsity is None or sparsity.most is None else [sparsity.most]
-        domain.add(to := alone(context.w), context.w)
-        rows = [linear_rows(domain, to)]
+        demanded, budgets = np.zeros(n, dtype=np.bool_), list[Budget]()
+        size_limits = [p] if sparsity is None or sparsity.most is None else [sparsity.most]
+        domain.add(assembly := alone(context.w), context.w)
+        rows = [linear_rows(domain, assembly)]
         for rule in restrictions:
             points, budget = rule.kept(n), rule.budget(context.y)
             if rule.most is not None:
-                most.append(rule.most)
+                size_limits.append(rule.most)
             elif points is not None:
-                kept[points] = True
+                demanded[points] = True
             elif budget is not None:
                 if not rule.by_loss or loss.indicator_threshold == 1.0:
                     budgets.append(budget)
             elif not rule.reads_reach:
                 try:
-                    rule.add(to := alone(context.w), context, None, rule.name)
-                    rows.append(linear_rows(rule, to))
+                    rule.add(assembly := alone(context.w), context, None, rule.name)
+                    rows.append(linear_rows(rule, assembly))
                 except UnreadError:
                     continue
-        matrix, least = (np.concatenate(side) for side in zip(*rows, strict=True))
-        matrix, least, lower, upper = as_bounds(matrix, least, *domain.bounds(p))
+        matrix, right_sides = (np.concatenate(side) for side in zip(*rows, strict=True))
+        matrix, right_sides, lower, upper = as_bounds(matrix, right_sides, *domain.bounds(p))
         priced = context.penalised & (sparsity is not None and sparsity.mu0 > 0.0)
-        counted = context.penalised & (min(most) < context.penalised.sum())
+        counted = context.penalised & (min(size_limits) < context.penalised.sum())
         if domain.integer:
             lower, upper = np.ceil(lower) + 0.0, np.floor(upper) + 0.0
         return cls(
-            *arguments, loss.jumps, kept, tuple(budgets), priced, counted, min(most), lower, upper, domain.integer, matrix, least
+            *arguments,
+            loss.jumps,
+            demanded,
+            tuple(budgets),
+            priced,
+            counted,
+            min(size_limits),
+            lower,
+            upper,
+            domain.integer,
+            matrix,
+            right_sides,
         )
 
     @property
@@ -177,8 +188,8 @@ class ExactCount:
             limited[budget.points] = True
         chosen.append((self.kept | (limited & (np.abs(argument - 1.0) <= size)), 1.0, 1.0))
         rows = [side * self.A[points] for points, _, side in chosen]
-        least = [side * (t - self.c[points]) for points, t, side in chosen]
-        return np.concatenate(rows), np.concatenate(least)
+        right_sides = [side * (t - self.c[points]) for points, t, side in chosen]
+        return np.concatenate(rows), np.concatenate(right_sides)
 
 
 def exact_arguments(A: FloatArray, c: FloatArray, w: FloatArray, sides: Sequence[tuple[float, float]]) -> FloatArray:
@@ -244,9 +255,9 @@ def move_onto_rows(
     grid = _Grid.of(G[growth <= _NONE], g[growth <= _NONE], v, free)
     if grid is None:
         return None
-    least = float(growth[growth > _NONE].min(initial=_GROWTH))
+    smallest_growth = float(growth[growth > _NONE].min(initial=_GROWTH))
     short = float(((g - G @ v) / largest).max(initial=0.0))
-    step = (max(short, 0.0) + 2.0**-52 * float(np.abs(v).max(initial=1e-300))) / least
+    step = (max(short, 0.0) + 2.0**-52 * float(np.abs(v).max(initial=1e-300))) / smallest_growth
     whole = np.zeros(v.size)
     whole[free] = d
     for _ in range(_DOUBLINGS):
@@ -282,17 +293,17 @@ def _direction(
     from scipy.optimize import linprog  # imported here: it is slow, and few problems need it
 
     k, p = G.shape
-    rows, least = soft
-    S, slack = rows[:, free], rows @ v - least
-    tight = (slack <= _ACTIVE * (np.abs(rows) @ np.abs(v) + np.abs(least))) & S.any(axis=1)
+    rows, right_sides = soft
+    S, slack = rows[:, free], rows @ v - right_sides
+    tight = (slack <= _ACTIVE * (np.abs(rows) @ np.abs(v) + np.abs(right_sides))) & S.any(axis=1)
     S = S[tight] / np.abs(S[tight]).max(axis=1, initial=0.0)[:, None] if tight.any() else np.zeros((0, p))
     room = _ROUNDING * np.maximum(np.abs(v), 1e-300)
     low = np.where(v - bounds[0] <= room, 0.0, -1.0)[free]
     high = np.where(bounds[1] - v <= room, 0.0, 1.0)[free]
-    left = sp.csr_array(np.block([[-G, np.eye(k)], [-S, np.zeros((len(S), k))]]))
+    A_ub = sp.csr_array(np.block([[-G, np.eye(k)], [-S, np.zeros((len(S), k))]]))
     sides = np.column_stack([np.concatenate([low, np.zeros(k)]), np.concatenate([high, np.full(k, _GROWTH)])])
     cost = np.concatenate([np.zeros(p), -np.ones(k)])
-    solution = linprog(cost, A_ub=left, b_ub=np.zeros(k + len(S)), bounds=sides, method="highs")
+    solution = linprog(cost, A_ub=A_ub, b_ub=np.zeros(k + len(S)), bounds=sides, method="highs")
     return None if solution.x is None else (np.asarray(solution.x[:p]), np.asarray(solution.x[p:]))
 
 

@@ -29,7 +29,7 @@ from ...arrays import (
     in_memory,
 )
 from ...conic_bound import certified_bound
-from ...inspection.explanation import PointExplanation, priced, two_classes
+from ...inspection.explanation import PointExplanation, primal_weights, two_classes
 from ...kernels.kernels import Kernel, as_kernel
 from ...model import Model, earlier_identity
 from ...program.form import StandardForm
@@ -95,8 +95,8 @@ def margin_summary(
     """Margin violations and misclassified points, or the mean absolute residual; non-zeros of w; excess of each restriction."""
     figures: dict[str, float] = {}
     if loss.labels:
-        known: Any = slice(None) if isinstance(Z, Rows) or y.all() else np.flatnonzero(y)
-        figures = linear_summary(Z if isinstance(Z, Rows) else Z[known], y[known], w)
+        labelled: Any = slice(None) if isinstance(Z, Rows) or y.all() else np.flatnonzero(y)
+        figures = linear_summary(Z if isinstance(Z, Rows) else Z[labelled], y[labelled], w)
     if loss.residuals:
         figures = {"mean_absolute_residual": float(np.abs(y - np.asarray(Z @ w)).mean())}
     broken = {r.name: r.excess(in_memory(Z, r.name), y, w, penalised) for r in restrictions}
@@ -245,18 +245,18 @@ def _checked_loss(loss: object, groups: object) -> Loss:
     return GroupLosses(losses, groups)  # type: ignore[arg-type]
 
 
-def _no_part(what: str, given: object) -> InputError:
-    return InputError(f"{what} must be a name or one of the parts of marginopt.margin; it is {given!r}{_meant(given)}", name=what)
+def _no_part(what: str, value: object) -> InputError:
+    return InputError(f"{what} must be a name or one of the parts of marginopt.margin; it is {value!r}{_meant(value)}", name=what)
 
 
-def _meant(given: object) -> str:
+def _meant(value: object) -> str:
     """Return the name that a misspelt one probably stands for."""
-    if isinstance(given, type):
-        return f"; that is the class, a part is {given.__name__}(...)"
-    if isinstance(given, AtMost):
-        return f"; at most {given.k} of what? at_most({given.k}).nonzero counts coefficients"
+    if isinstance(value, type):
+        return f"; that is the class, a part is {value.__name__}(...)"
+    if isinstance(value, AtMost):
+        return f"; at most {value.k} of what? at_most({value.k}).nonzero counts coefficients"
     # exempt (text): the module of an object that is no part, which may be CVXPY's
-    if callable(given) or type(given).__module__.partition(".")[0] == "cvxpy":
+    if callable(value) or type(value).__module__.partition(".")[0] == "cvxpy":
         return "; expressions of CVXPY are added by model.with_constraint(...)"
     return ""
 
@@ -540,20 +540,20 @@ class Margin(Model):
 
         It is no more than the value up to which a given M is valid.
         """
-        given = self.given_constants
-        if not any(part.reads_reach and (given is None or not part.reads_big_m) for part in self.parts):
-            known = None
+        constants = self.given_constants
+        if not any(part.reads_reach and (constants is None or not part.reads_big_m) for part in self.parts):
+            domain_level = None
         else:
-            known = self._level(*self.domain.bounds(self.width))
-        level = float("inf") if known is None else known
-        return level if given is None else min(level, self._given_cutoff(given))
+            domain_level = self._level(*self.domain.bounds(self.width))
+        level = float("inf") if domain_level is None else domain_level
+        return level if constants is None else min(level, self._given_cutoff(constants))
 
-    def _given_cutoff(self, given: FloatArray) -> float:
+    def _given_cutoff(self, constants: FloatArray) -> float:
         """Return the largest v for which M_i ≥ 1 + |argument_i| at every point that costs at most v."""
         activity = self._activity
         if not self.loss.nonnegative():  # the cost bounds nothing, only the domain does
-            return float("inf") if (given >= 1.0 + replace(activity, cutoff=None).bounds()[1]).all() else float("-inf")
-        return largest_valid(lambda v: bool((given >= (1.0 + replace(activity, cutoff=v).bounds()[1]) * (1.0 - LEVEL)).all()))
+            return float("inf") if (constants >= 1.0 + replace(activity, cutoff=None).bounds()[1]).all() else float("-inf")
+        return largest_valid(lambda v: bool((constants >= (1.0 + replace(activity, cutoff=v).bounds()[1]) * (1.0 - LEVEL)).all()))
 
     def bound(self, x: FloatArray | None, multipliers: Mapping[str, FloatArray] | None) -> Bound:
         """The Lagrangian's, or the dual in closed form; up to the level of a given M, since what costs more may not be in the
@@ -680,7 +680,7 @@ class Margin(Model):
         """Points by their margins; none for a loss of residuals, which has no classes."""
         if not self.loss.labels:
             return PointExplanation()
-        X, weights = in_memory(self.X, "a table of points"), priced(multipliers, "margin", self.y.size)
+        X, weights = in_memory(self.X, "a table of points"), primal_weights(multipliers, "margin", self.y.size)
         if not self.y.all():  # points without a label are on no side
             return PointExplanation()
         return two_classes(X, self.y, partial(self.decision_function, values), weights, self.loss.required_margin(values))
@@ -817,10 +817,10 @@ class Margin(Model):
         unit = replace(problem, metric=None, lam=float(np.nextafter(problem.lam / mu, 0.0)))
         scaled = Tilt(tilt.direction / mu, (tilt.error + 2.0 * UNIT * np.abs(tilt.direction)) / mu * (1.0 + 1e-12))
         gamma, v = np.asarray(multipliers["hull"]) / mu, np.asarray(multipliers.get("split", np.zeros(problem.A.shape[0]))) / mu
-        found = certified_bound(unit, gamma, w=x[: self.width], v=v, tilt=scaled)
-        rounding = 4.0 * UNIT * abs(mu * found.value)
+        bound = certified_bound(unit, gamma, w=x[: self.width], v=v, tilt=scaled)
+        rounding = 4.0 * UNIT * abs(mu * bound.value)
         argument = "closed-form dual value at γ scaled into Γ (S ≻ 0 checked by Cholesky)"
-        return Bound(mu * found.value - rounding, argument, mu * found.error + rounding)
+        return Bound(mu * bound.value - rounding, argument, mu * bound.error + rounding)
 
     @cached_property
     def _unrestricted(self) -> Margin:

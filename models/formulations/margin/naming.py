@@ -60,7 +60,7 @@ DOMAINS: Mapping[str, Domain] = {
 }
 
 
-def named(given: P | str, table: Mapping[str, P], what: str) -> P:
+def named(part: P | str, table: Mapping[str, P], what: str) -> P:
     """The part of this name; a part as it is.
 
     Raises
@@ -68,11 +68,11 @@ def named(given: P | str, table: Mapping[str, P], what: str) -> P:
     InputError
         No part has this name; names the nearest.
     """
-    if not isinstance(given, str):
-        return given
-    if given in table:
-        return table[given]
-    raise unknown_name(what, given, table, "; or an object of marginopt.margin")
+    if not isinstance(part, str):
+        return part
+    if part in table:
+        return table[part]
+    raise unknown_name(what, part, table, "; or an object of marginopt.margin")
 
 
 def parity(groups: Any, epsilon: float = 0.0, *, by: Literal["covariance", "counts"] = "covariance") -> Parity | CountParity:

@@ -144,15 +144,15 @@ def _norm(regulariser: Regulariser, p: int) -> tuple[Polyhedral, Sparsity]:
 def _limits(loss: Loss, domain: Domain, restrictions: Sequence[Restriction], context: Setting) -> _Limits:
     """Rows of the domain, then what each restriction says."""
     n = context.argument.rows
-    kept, budgets, rates, most = np.zeros(n, dtype=np.bool_), [], [], []
-    domain.add(to := alone(context.w), context.w)
-    rows = [linear_rows(domain, to)]
+    demanded, budgets, rates, size_limits = np.zeros(n, dtype=np.bool_), [], [], []
+    domain.add(assembly := alone(context.w), context.w)
+    rows = [linear_rows(domain, assembly)]
     for rule in restrictions:
         points, budget, equal = rule.kept(n), rule.budget(context.y), rule.equal_rates(context.y)
         if rule.most is not None:
-            most.append(rule.most)
+            size_limits.append(rule.most)
         elif points is not None:
-            kept[points] = True
+            demanded[points] = True
         elif budget is not None:
             if rule.by_loss and loss.indicator_threshold != 1.0:
                 raise UnreadError(f"{_name(rule)} is by the loss, and {_name(loss)} does not count margins below 1")
@@ -163,10 +163,10 @@ def _limits(loss: Loss, domain: Domain, restrictions: Sequence[Restriction], con
         elif rule.reads_reach:
             raise UnreadError(_more(rule))
         else:
-            rule.add(to := alone(context.w), context, None, rule.name)
-            rows.append(linear_rows(rule, to))
-    matrix, least = (np.concatenate(side) for side in zip(*rows, strict=True))
-    return _Limits(matrix, least, kept, tuple(budgets), tuple(rates), tuple(most))
+            rule.add(assembly := alone(context.w), context, None, rule.name)
+            rows.append(linear_rows(rule, assembly))
+    matrix, right_sides = (np.concatenate(side) for side in zip(*rows, strict=True))
+    return _Limits(matrix, right_sides, demanded, tuple(budgets), tuple(rates), tuple(size_limits))
 
 
 def alone(w: Affine) -> Assembly:
@@ -187,12 +187,12 @@ def linear_rows(part: Part, added: Assembly) -> tuple[FloatArray, FloatArray]:
     costs = form.q.any() or form.r != 0.0 or form.quadratic is not None
     if costs or len(form.blocks) > 1 or not all(isinstance(c.cone, Nonnegative | Zero) for c in form.constraints):
         raise UnreadError(_more(part))
-    rows, least = [np.zeros((0, form.n))], [np.zeros(0)]
+    rows, right_sides = [np.zeros((0, form.n))], [np.zeros(0)]
     for c in form.constraints:
         F = c.F.toarray()
         rows += [F, -F] if isinstance(c.cone, Zero) else [F]
-        least += [-c.g, c.g] if isinstance(c.cone, Zero) else [-c.g]
-    return np.concatenate(rows) + 0.0, np.concatenate(least) + 0.0
+        right_sides += [-c.g, c.g] if isinstance(c.cone, Zero) else [-c.g]
+    return np.concatenate(rows) + 0.0, np.concatenate(right_sides) + 0.0
 
 
 def as_bounds(

@@ -174,8 +174,8 @@ class ScoringSystem(NamedComposition):
     def big_m_values(self) -> FloatArray:
         """M_i: what must be added to a margin so that every allowed ρ reaches t."""
         high, low = self.largest
-        least = np.where(self.y > 0, self.offsets[0] + low, -(self.offsets[1] + high))
-        return np.maximum(self.threshold - least, 0.0)
+        lowest = np.where(self.y > 0, self.offsets[0] + low, -(self.offsets[1] + high))
+        return np.maximum(self.threshold - lowest, 0.0)
 
     @cached_property
     def prices(self) -> tuple[Fraction, Fraction]:
@@ -262,8 +262,8 @@ class ScoringSystem(NamedComposition):
 
     def complete(self, values: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
         """All blocks from ``w``, where some are missing; see `point`."""
-        known = all(block.label in values for block in self.form.blocks)
-        return dict(values) if known else self.point(np.asarray(values["w"]))
+        is_complete = all(block.label in values for block in self.form.blocks)
+        return dict(values) if is_complete else self.point(np.asarray(values["w"]))
 
     def recounted(
         self, values: Mapping[str, FloatArray], box: tuple[FloatArray, FloatArray] | None = None
@@ -293,15 +293,15 @@ class ScoringSystem(NamedComposition):
         price, tie = map(float, self.prices)
         sizes = {f"{min(a)} <= w_j <= {max(b)}" for a, b in [self.coefficients]}
         epsilon = "features are whole numbers, so scores are: > 0 is >= 1" if self.whole else f"> 0 is said as >= epsilon = {t:g}"
-        stated = self.composed.statement
+        base_statement = self.composed.statement
         return replace(
-            stated,
+            base_statement,
             title=self.title,
             problem_class="mixed-integer linear program",
             over=Line("w, z, s, a", r"w\in\mathbb{Z}^{d+1},\ z\in\{0,1\}^n,\ s\in\{0,1\}^d,\ a\in\mathbb{R}^d"),
             constraints=(
                 Line(f"y_i x_i'w + M_i z_i >= {t:g}", rf"y_i x_i^\top w + M_i z_i \ge {t:g}", "margin"),
-                *stated.constraints[1:],
+                *base_statement.constraints[1:],
             ),
             sizes=f"n = {n} points, d = {p - 1} features and an intercept, {low} <= w_0 <= {high}, {', '.join(sizes)}",
             notes=(

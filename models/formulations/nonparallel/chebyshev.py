@@ -64,10 +64,10 @@ def _bound_free(model: ChebyshevNPSVC, lower: FloatArray, upper: FloatArray, sta
     K, p, d = model.K, model.features.features, int(model.d or 1)
     weights, end, sizes = np.asarray(model.weights), int(starts[-1]), np.diff(starts)
     smoothest = 0.5 * model.mu * float(np.maximum(np.linalg.eigvalsh(model.S)[:d], 0.0).sum()) if model.mu else 0.0
-    most = float(np.max(weights * (model.c * sizes + smoothest))) * (1.0 + 1e-9)
-    reach = most / weights
+    largest = float(np.max(weights * (model.c * sizes + smoothest))) * (1.0 + 1e-9)
+    reach = largest / weights
     rest, projected = np.sqrt(2.0 * reach / model.r1), np.sqrt(2.0 * reach / model.r2)
-    lower[0], upper[0] = 0.0, most
+    lower[0], upper[0] = 0.0, largest
     for first, size, bound in (
         (1, p, rest + projected), (1 + K * p, d, projected), (end + p * d, p, rest)
     ):  # fmt: skip

@@ -109,15 +109,15 @@ class Base:
 
 def applied(f: FloatArray, norms: FloatArray, back: FloatArray, u: FloatArray, rest: Ridge | Base) -> Applied:
     """(R + A'A)u from f = Au, the rows' norms and A'f."""
-    own, size = rest.applied(u), float(np.linalg.norm(u)) * (1.0 + 1e-12)
+    base_product, size = rest.applied(u), float(np.linalg.norm(u)) * (1.0 + 1e-12)
     frobenius = float(np.linalg.norm(norms))
     rounding = gamma(u.size) * frobenius * size  # of f
-    error = frobenius * (rounding + gamma(f.size) * (float(np.linalg.norm(f)) + rounding)) + own.error
-    product = back + own.product
+    error = frobenius * (rounding + gamma(f.size) * (float(np.linalg.norm(f)) + rounding)) + base_product.error
+    product = back + base_product.product
     error += UNIT * float(np.linalg.norm(product))
     square = dot(f, f)
     square = Rounded(square.value, square.error + 2.0 * float(np.linalg.norm(f)) * rounding + rounding * rounding)
-    return Applied(product, error * (1.0 + 1e-9), square + own.quadratic)
+    return Applied(product, error * (1.0 + 1e-9), square + base_product.quadratic)
 
 
 @dataclass(frozen=True, eq=False)
@@ -648,19 +648,19 @@ class LoweredFactor:
 
     def applied(self, u: FloatArray) -> Applied:
         """(H - κPP')u and u'(H - κPP')u with the errors of their evaluation."""
-        own, size = self.base.applied(u), float(np.linalg.norm(u))
+        base_product, size = self.base.applied(u), float(np.linalg.norm(u))
         learned = self.P.T @ u
         rounding = gamma(u.size) * float(np.linalg.norm(self.P)) * size * (1.0 + 1e-9)
         square = dot(learned, learned)
         square = Rounded(
             square.value, square.error + 2.0 * float(np.linalg.norm(learned)) * rounding + rounding * rounding
         ).times(self.kappa)
-        product = own.product - self.kappa * (self.P @ learned)
+        product = base_product.product - self.kappa * (self.P @ learned)
         change = (
             self.kappa * float(np.linalg.norm(self.P)) * (rounding + gamma(learned.size + 2) * float(np.linalg.norm(learned)))
         )
-        error = (own.error + change + UNIT * float(np.linalg.norm(product))) * (1.0 + 1e-9)
-        return Applied(product, error, own.quadratic - square)
+        error = (base_product.error + change + UNIT * float(np.linalg.norm(product))) * (1.0 + 1e-9)
+        return Applied(product, error, base_product.quadratic - square)
 
     def solve(self, b: FloatArray) -> FloatArray:
         """(H - κPP')⁻¹ b."""

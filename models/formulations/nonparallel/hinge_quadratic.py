@@ -125,8 +125,8 @@ class BoxProgram(Model):
             square.value, square.error + 2.0 * float(np.abs(inner) @ off) + float(off @ off) + UNIT * float(self.ridge @ (a * a))
         )
         value = dot(gradient, np.where(gradient > 0.0, self.lower, self.upper)) - square.times(0.5)
-        lost = float(error @ np.maximum(np.abs(self.lower), np.abs(self.upper))) * (1.0 + 1e-9)
-        return Bound(value.lower - lost, "linearisation at the point, minimised over the box", value.error + lost)
+        rounding = float(error @ np.maximum(np.abs(self.lower), np.abs(self.upper))) * (1.0 + 1e-9)
+        return Bound(value.lower - rounding, "linearisation at the point, minimised over the box", value.error + rounding)
 
     @cached_property
     def _norms(self) -> FloatArray:
@@ -310,15 +310,15 @@ class HingeQuadratic(Model):
         p = self.factor.pulled(lam) - self.b
         u = self.factor.solve(p)
         u = u + self.factor.solve(p - self.factor.applied(u).product)
-        at = self.factor.applied(u)
+        applied = self.factor.applied(u)
         error = gamma(lam.size + 4) * (float(self.factor.row_norms @ np.abs(lam)) + float(np.linalg.norm(self.b))) + self.b_error
-        rho = float(np.linalg.norm((at.product - p) / np.sqrt(least)))
-        rho += (at.error + error + UNIT * float(np.linalg.norm(p))) / float(np.sqrt(least.min()))
-        value = dot(self.h, lam) + at.quadratic.times(0.5) - dot(p, u) + Rounded(self.constant)
-        lost = (error * float(np.linalg.norm(u)) + 0.5 * rho * rho) * (1.0 + 1e-9)
+        rho = float(np.linalg.norm((applied.product - p) / np.sqrt(least)))
+        rho += (applied.error + error + UNIT * float(np.linalg.norm(p))) / float(np.sqrt(least.min()))
+        value = dot(self.h, lam) + applied.quadratic.times(0.5) - dot(p, u) + Rounded(self.constant)
+        rounding = (error * float(np.linalg.norm(u)) + 0.5 * rho * rho) * (1.0 + 1e-9)
         argument = "dual value h'λ - ½(G'λ - b)'H⁻¹(G'λ - b) with λ clipped to its box"
-        bound = value.lower - lost
-        return Bound(bound if np.isfinite(bound) else -np.inf, argument, value.error + lost)
+        bound = value.lower - rounding
+        return Bound(bound if np.isfinite(bound) else -np.inf, argument, value.error + rounding)
 
     # -- the model ----------------------------------------------------------------------------------------------
 

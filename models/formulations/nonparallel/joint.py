@@ -13,7 +13,7 @@ import scipy.linalg
 
 from ....errors import InputError
 from ...arrays import FloatArray, Points
-from ...inspection.explanation import PointExplanation, priced, two_classes
+from ...inspection.explanation import PointExplanation, primal_weights, two_classes
 from ...kernels.kernels import Kernel, Linear
 from ...record import Arrays, Chosen, DataKind, FormulationInfo, Parameter, kernel_is_linear, kernel_parameters, named_kernel
 from ...statement import Line, Statement
@@ -123,7 +123,7 @@ class JointHyperplanesSVM(TargetModel):
         def difference(rows: Any) -> FloatArray:
             return np.asarray(self.features.project((u - v)[:, None], rows)[:, 0])
 
-        return two_classes(self.X, self.signs, difference, priced(multipliers, "margin", self.signs.size), self.margin)
+        return two_classes(self.X, self.signs, difference, primal_weights(multipliers, "margin", self.signs.size), self.margin)
 
     def view(self, kind: type[V]) -> V | None:
         """`BoxQP`, the dual."""

@@ -133,9 +133,9 @@ def _squares(model: NonparallelSVM, A: FloatArray, B: FloatArray) -> HingeQuadra
     H = model.regulariser + A.T @ A + model.c * (B.T @ B)
     none, factor = np.zeros(0), HingeFactor(H, np.zeros((0, p)), np.vstack([A, np.sqrt(model.c) * B]), model.base)
     pull = model.c * model.margin
-    lost = gamma(m + 4) * pull * float(np.linalg.norm(B, axis=1).sum())
+    rounding = gamma(m + 4) * pull * float(np.linalg.norm(B, axis=1).sum())
     constant = 0.5 * model.c * m * model.margin**2
-    return HingeQuadratic(factor, -pull * B.sum(axis=0), none, none, none, constant, b_error=lost)
+    return HingeQuadratic(factor, -pull * B.sum(axis=0), none, none, none, constant, b_error=rounding)
 
 
 def _insensitive(model: NonparallelSVM) -> HingeQuadratic:
@@ -159,10 +159,10 @@ def _placed(model: NonparallelSVM, i: int, f: float, weight: float | None, top: 
     label = str(model.y[i])
     if model.inside[i]:
         return PointRow(i, label, f, -abs(f), weight, "of the class" + (", on its hyperplane" if abs(f) <= ON else ""))
-    left = f - model.margin
-    kind = "on its margin" if abs(left) <= ON * model.margin else "beyond its margin" if left > 0 else "short of its margin"
+    slack = f - model.margin
+    kind = "on its margin" if abs(slack) <= ON * model.margin else "beyond its margin" if slack > 0 else "short of its margin"
     supports = weight is not None and abs(weight) > ZERO * top
-    return PointRow(i, label, f, left, weight, f"another, {kind}" + (", support vector" if supports else ""))
+    return PointRow(i, label, f, slack, weight, f"another, {kind}" + (", support vector" if supports else ""))
 
 
 V = TypeVar("V")
@@ -185,8 +185,8 @@ class TargetModel(Model):
         labels = as_classes(self.y, X.shape[0])
         object.__setattr__(self, "y", labels)
         if np.ndim(self.target) != 0 or not (labels == self.target).any():
-            known = ", ".join(map(str, np.unique(labels)[:8]))
-            raise InputError(f"target must be one of the labels {known}; it is {self.target!r}", name="target")
+            label_list = ", ".join(map(str, np.unique(labels)[:8]))
+            raise InputError(f"target must be one of the labels {label_list}; it is {self.target!r}", name="target")
         for name, zero in numbers.items():
             object.__setattr__(self, name, as_positive(getattr(self, name), name, zero=zero))
         object.__setattr__(self, "kernel", as_kernel(self.kernel, X))
@@ -450,14 +450,14 @@ class NonparallelSVM(TargetModel):
         for i in range(f.size):
             weight = None if weights is None or self.inside[i] else float(weights[i])
             rows.append(_placed(self, i, float(f[i]), weight, top))
-        what = "no multipliers, so no weights" if weights is None else "weights are the multipliers of margin"
+        note = "no multipliers, so no weights" if weights is None else "weights are the multipliers of margin"
         levels = ((0.0, "solid"), (self.margin, "dashed"))
 
         def surface(grid: FloatArray) -> FloatArray:
             return self.features.project(values["u"][:, None], grid)[:, 0]
 
         drawn = None if self.kernel.of_rows else surface
-        return PointExplanation(tuple(rows), what, score="f", margin="left", X=self.X, surface=drawn, levels=levels)
+        return PointExplanation(tuple(rows), note, score="f", margin="left", X=self.X, surface=drawn, levels=levels)
 
     def summary(self, values: Mapping[str, FloatArray]) -> dict[str, float]:
         """Mean |f| on the target class and share of the other points beyond the margin."""

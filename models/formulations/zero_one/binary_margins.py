@@ -26,7 +26,7 @@ from ...arrays import (
     as_vector,
     row_norms_squared,
 )
-from ...inspection.explanation import PointExplanation, priced, two_classes
+from ...inspection.explanation import PointExplanation, primal_weights, two_classes
 from ...model import Model
 from ...program.cones import Nonnegative
 from ...program.form import Constraint, StandardForm
@@ -301,7 +301,7 @@ class BinaryMargins(Model):
 
     def explain_points(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> PointExplanation:
         """Points by their margins."""
-        weights = priced(multipliers, "margin", self.y.size)
+        weights = primal_weights(multipliers, "margin", self.y.size)
         return two_classes(
             self.given_points, self.y, partial(self.decision_function, values), weights, 1.0 if self.has_margins else None
         )
@@ -365,12 +365,12 @@ def budget_of(kappa: float, n: int) -> int:
 def with_budget(form: StandardForm, budget: int) -> StandardForm:
     """A form of the 0-1 loss, its z without cost, with the row ``budget``: k - Σz ≥ 0."""
     row = np.zeros((1, form.n))
-    at = 0
+    column = 0
     for block in form.blocks:
         size = int(np.prod(block.shape))
         if block.label == "z":
-            row[0, at : at + size] = -1.0
-        at += size
+            row[0, column : column + size] = -1.0
+        column += size
     limit = Constraint("budget", sp.csr_array(row), np.array([float(budget)]), Nonnegative(1))
     return form.replace(constraints=(*form.constraints, limit))
 

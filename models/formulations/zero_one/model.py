@@ -63,9 +63,9 @@ def _in_fractions(a: FloatArray, w: FloatArray) -> bool:
     return sum((Fraction(x) * Fraction(v) for x, v in zip(a.tolist(), w.tolist(), strict=True)), Fraction(-1)) >= 0
 
 
-def stretched(A: FloatArray, w: FloatArray, kept: BoolArray) -> FloatArray | None:
-    """(1 + s)w with the least s ≥ 0, up to rounding, for which it keeps all rows ``kept``; None where none does."""
-    rows = A[kept]
+def stretched(A: FloatArray, w: FloatArray, correct: BoolArray) -> FloatArray | None:
+    """(1 + s)w with the least s ≥ 0, up to rounding, for which it keeps all rows ``correct``; None where none does."""
+    rows = A[correct]
     if keeps(rows, w).all():
         return w
     u, error = _margins(rows, w)
@@ -79,13 +79,13 @@ def stretched(A: FloatArray, w: FloatArray, kept: BoolArray) -> FloatArray | Non
 
 
 def cheapest(
-    A: FloatArray, w: FloatArray, kept: BoolArray, total: Callable[[FloatArray, BoolArray], float]
+    A: FloatArray, w: FloatArray, correct: BoolArray, total: Callable[[FloatArray, BoolArray], float]
 ) -> tuple[FloatArray, BoolArray] | None:
-    """The cheaper of w and w stretched to keep the rows ``kept``, with the rows that it keeps; None where neither may be.
+    """The cheaper of w and w stretched to keep the rows ``correct``, with the rows that it keeps; None where neither may be.
 
     ``total`` is the cost of a classifier that keeps these rows, infinite where that is not allowed.
     """
-    candidates = [(v, keeps(A, v)) for v in (stretched(A, w, kept), w) if v is not None]
+    candidates = [(v, keeps(A, v)) for v in (stretched(A, w, correct), w) if v is not None]
     costs = [total(*candidate) for candidate in candidates]
     best = int(np.argmin(costs))
     return candidates[best] if np.isfinite(costs[best]) else None
@@ -301,8 +301,8 @@ class ZeroOneSVM(BinaryMargins):
             points += [np.where(self.penalised, 0.0, b) for b in (-1.0, 1.0)]
         if self.incumbent is not None:
             points.append(self.incumbent)
-        known = [self.objective(w) for w in points]
-        return min(known if self.upper_bound is None else [*known, float(self.upper_bound)])
+        objectives = [self.objective(w) for w in points]
+        return min(objectives if self.upper_bound is None else [*objectives, float(self.upper_bound)])
 
     @property
     def start(self) -> dict[str, FloatArray] | None:
@@ -350,8 +350,8 @@ class ZeroOneSVM(BinaryMargins):
 
     def complete(self, values: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
         """All blocks from ``w``, where some are missing; see `point`."""
-        known = all(block.label in values for block in self.form.blocks)
-        return dict(values) if known else self.point(np.asarray(values["w"]))
+        is_complete = all(block.label in values for block in self.form.blocks)
+        return dict(values) if is_complete else self.point(np.asarray(values["w"]))
 
     def recounted(
         self, values: Mapping[str, FloatArray], box: tuple[FloatArray, FloatArray] | None = None
@@ -365,7 +365,7 @@ class ZeroOneSVM(BinaryMargins):
             return dict(values)
         if box is not None and self.composed is not None:  # stretching does not know of them
             w = self.composed.recounted({"w": w}, box)["w"]
-        cheapest_point = cheapest(A, w, z < 0.5, lambda v, kept: self.cost.total(self.norm(v), ~kept))
+        cheapest_point = cheapest(A, w, z < 0.5, lambda v, correct: self.cost.total(self.norm(v), ~correct))
         return (
             dict(values)
             if cheapest_point is None

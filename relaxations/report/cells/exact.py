@@ -170,15 +170,15 @@ class ExactTask(SolverTask[InstanceAt]):
     @property
     def parts(self) -> dict[str, Any]:
         """Return the incumbent, the solver, the encoding and M."""
-        what = {
+        identity = {
             "solver": self.solver.key,
             "encoding": self.encoding,
             "M": self.constants,
             **({"log": True} if self.proofs else {}),
         }
         if self.encoding == "strengthened":
-            what["relaxation solver"] = self.relaxation_solver.key
-        return {**super().parts, "incumbent": self.w, **what}
+            identity["relaxation solver"] = self.relaxation_solver.key
+        return {**super().parts, "incumbent": self.w, **identity}
 
     @property
     def _empty(self) -> ExactCell:

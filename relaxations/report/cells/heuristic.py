@@ -158,11 +158,11 @@ class StatedTask(InstanceTask[ModelSubject]):
 
         subject, begin = self.subject, time.perf_counter()
         with compile_clock("the heuristic", False) as clock:
-            known = subject.incumbent(self.options)
+            incumbent = subject.incumbent(self.options)
         seconds = time.perf_counter() - begin - clock.seconds
         composed = parts_of(subject.model.unmodified)
         n, p, intercept, positives = (None, None, False, None) if composed is None else _sizes(composed)
-        w, objective = (None, None) if known is None else known
+        w, objective = (None, None) if incumbent is None else incumbent
         values = None if w is None else subject.model.complete({"w": w})
         figures = {} if values is None else subject.model.summary(values)
         cell = InstanceCell(
@@ -177,8 +177,8 @@ class StatedTask(InstanceTask[ModelSubject]):
     def told(self, record: dict[str, Any]) -> str:
         """The objective, where there is one."""
         objective = record["cell"]["objective"]
-        known = "no point is known" if objective is None else f"a point of {objective:.7g} is known"
-        return f"{self.subject.where}: {self.subject.source}: {known}"
+        outcome = "no point is known" if objective is None else f"a point of {objective:.7g} is known"
+        return f"{self.subject.where}: {self.subject.source}: {outcome}"
 
 
 def _without_features(model: Model) -> float | None:

@@ -117,8 +117,8 @@ class KappaTask(SolverTask[InstanceAt]):
     @property
     def parts(self) -> dict[str, Any]:
         """Return the parts with κ in place of λ."""
-        what = {"kappa": self.kappa, "solver": self.solver.key, "exact": self.exact}
-        return {**super().parts, "lam": None, "incumbent": self.w, **what}
+        identity = {"kappa": self.kappa, "solver": self.solver.key, "exact": self.exact}
+        return {**super().parts, "lam": None, "incumbent": self.w, **identity}
 
     def _cell(self, options: Options) -> KappaCell:
         X, y = self.subject.model.X, self.subject.model.y
@@ -178,18 +178,18 @@ class KappaTask(SolverTask[InstanceAt]):
         norm falls: from the relaxation's w, the heuristic's, the difference of the class means, and a constant for either class.
         """
         A = dense_signed_rows(self.subject.model.X, self.subject.model.y)
-        least = LeastNorm.of(ZeroOneProblem(A, np.ones(A.shape[0]), np.ones(A.shape[1], dtype=bool)))
+        least_norm = LeastNorm.of(ZeroOneProblem(A, np.ones(A.shape[0]), np.ones(A.shape[1], dtype=bool)))
         best: FloatArray | None = None
         first = np.eye(1, A.shape[1])[0]  # where the intercept's column is
         for start in (w, self.w, A.sum(axis=0), first, -first):
-            at = start
+            point = start
             for _ in range(_TURNS):
                 keep = np.ones(A.shape[0], dtype=bool)
-                keep[np.argsort(A @ at, kind="stable")[:budget]] = False
-                result = least.keeping(keep)
+                keep[np.argsort(A @ point, kind="stable")[:budget]] = False
+                result = least_norm.keeping(keep)
                 if result is None or (best is not None and result @ result >= best @ best * (1.0 - 1e-9)):
                     break
-                best = at = result
+                best = point = result
         return best
 
     def told(self, record: dict[str, Any]) -> str:

@@ -116,11 +116,11 @@ class TradeoffTask(Task[Subject]):
         composed, other = parts_of(subject.model.unmodified), parts_of(twice.model.unmodified)
         if composed is None or other is None:
             raise InputError(f"{subject.name} is no sum of a loss and a regulariser: give its λ", name="at")
-        known = subject.incumbent(self.options)
-        starts = [*intercepts(composed), *(_recovered(subject.model, self.options) if known is None else ())]
+        incumbent = subject.incumbent(self.options)
+        starts = [*intercepts(composed), *(_recovered(subject.model, self.options) if incumbent is None else ())]
         points = [best_allowed_multiple(composed, subject.model, w) for w in starts]
         candidates = []
-        for w in ([] if known is None else [known[0]]) + [w for w in points if w is not None]:
+        for w in ([] if incumbent is None else [incumbent[0]]) + [w for w in points if w is not None]:
             value, scores = composed.objective(w), np.asarray(composed.points @ w)
             cost = (other.objective(w) - value) / lam
             candidates.append(_Line(value - lam * cost, cost, bool(np.ptp(scores) <= _LESS * (1.0 + np.abs(scores).max()))))

@@ -231,16 +231,16 @@ class ProofChecker(ABC, Generic[P]):
         SolverError
             The crew is gone.
         """
-        own = None if model is None else self.of_model(model)
+        model_problem = None if model is None else self.of_model(model)
         watched = None if crew is None or crew.size < 2 else SpotChecked(crew)
         bound = value = math.nan
-        stated = digest = ""
+        statement = digest = ""
         try:
             with np.errstate(all="ignore"):
                 log = SealedLog(Path(path), self.format, self.versions, self.streams, cited)
                 problem = self.of_log(log.header)
-                stated, digest = str(problem), problem.digest
-                if own is not None and (difference := own.difference(problem)) is not None:
+                statement, digest = str(problem), problem.digest
+                if model_problem is not None and (difference := model_problem.difference(problem)) is not None:
                     raise InvalidProofError(f"this log is about another problem than the model: {difference}")
                 claim = self.claim(problem, log)
                 bound, value = _below(claim.bound), _above(claim.value)
@@ -248,14 +248,14 @@ class ProofChecker(ABC, Generic[P]):
                 proved, nodes = self.prove(problem, log, claim, watched)
                 bound = _below(proved)
         except InvalidProofError as error:
-            return ProofReport(False, bound, value, 0, str(error), stated, digest)
+            return ProofReport(False, bound, value, 0, str(error), statement, digest)
         except SolverError:  # the crew is lost, which says nothing of the log
             raise
         except Exception as error:  # noqa: BLE001 -- a file may be wrong in every way, and all of them are a verdict
             message = f"the log cannot be read: {type(error).__name__}: {error}"
-            return ProofReport(False, bound, value, 0, message, stated, digest)
+            return ProofReport(False, bound, value, 0, message, statement, digest)
         by = (0, 0) if watched is None or not watched.again else (watched.size, watched.again)  # a small tree has no parts
-        return ProofReport(True, bound, value, nodes, "every node is proved", stated, digest, own is not None, *by)
+        return ProofReport(True, bound, value, nodes, "every node is proved", statement, digest, model_problem is not None, *by)
 
 
 class TreeChecker(ProofChecker[P]):

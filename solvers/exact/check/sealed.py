@@ -113,8 +113,8 @@ class SealedLog:
             self._lines += 1
         self.header = _record(first or "{}")
         if self.header.get("format") != kind or self.header.get("version") not in versions:
-            known = " or ".join(map(str, versions))
-            raise InvalidProofError(f"this is not a proof log in the format {kind}, version {known}")
+            version_list = " or ".join(map(str, versions))
+            raise InvalidProofError(f"this is not a proof log in the format {kind}, version {version_list}")
         seal, self.claim = _record(last), _record(before or "{}")
         if self._lines < 3 or "sha256" not in seal or "bound" not in self.claim:
             raise InvalidProofError("the log ends without its claim and its seal")

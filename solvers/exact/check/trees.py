@@ -106,10 +106,10 @@ def parted(tree: Tree, pending: list[tuple[dict[str, Any], S]], count: int) -> l
     """The pending nodes with all that is below them, in about ``count`` parts, the largest first."""
     parts = [(below(tree, record), [(record, state)]) for record, state in pending]
     parts.sort(key=lambda part: -len(part[0]))
-    most = max(len(tree) // count, 1)
+    part_size = max(len(tree) // count, 1)
     joined: list[tuple[Tree, list[tuple[dict[str, Any], S]]]] = []
     for part, heads in parts:
-        if joined and len(joined[-1][0]) + len(part) <= most:
+        if joined and len(joined[-1][0]) + len(part) <= part_size:
             joined[-1][0].update(part)
             joined[-1][1].extend(heads)
         else:

@@ -129,19 +129,19 @@ def propagate(problem: RotatedProblem, box: CheckedBox) -> None:
 
 def _propagate_coordinates(problem: RotatedProblem, box: CheckedBox) -> None:
     """Round the ends of integer coordinates; if as many coordinates are used as may be, fix the others at 0."""
-    stated = problem.stated
-    box.lo, box.hi = np.where(stated.whole, np.ceil(box.lo), box.lo), np.where(stated.whole, np.floor(box.hi), box.hi)
-    nonzero_integers = stated.whole & box.marked
+    logged = problem.stated
+    box.lo, box.hi = np.where(logged.whole, np.ceil(box.lo), box.lo), np.where(logged.whole, np.floor(box.hi), box.hi)
+    nonzero_integers = logged.whole & box.marked
     box.lo, box.hi = (
         np.where(nonzero_integers & (box.lo == 0.0), 1.0, box.lo),
         np.where(nonzero_integers & (box.hi == 0.0), -1.0, box.hi),
     )
-    used = box.used & stated.counted
+    used = box.used & logged.counted
     count = int(used.sum())
-    if count > stated.most or (box.marked & (box.lo == 0.0) & (box.hi == 0.0)).any():
+    if count > logged.most or (box.marked & (box.lo == 0.0) & (box.hi == 0.0)).any():
         box.clear()
-    elif count == stated.most:
-        box.fix_at_zero(stated.counted & ~used)
+    elif count == logged.most:
+        box.fix_at_zero(logged.counted & ~used)
 
 
 def _propagate_budgets(problem: RotatedProblem, box: CheckedBox) -> None:
@@ -175,9 +175,9 @@ def _propagate_rates(problem: RotatedProblem, box: CheckedBox, rates: EqualRates
     signs = box.signs.copy()
     for g in range(len(certain)):
         members = unsure & (rates.groups == g)
-        if max(most[g] for _, most in choices) == certain[g]:
+        if max(upper_counts[g] for _, upper_counts in choices) == certain[g]:
             signs[members] = -rates.labels[members]
-        elif min(least[g] for least, _ in choices) == possible[g]:
+        elif min(lower_counts[g] for lower_counts, _ in choices) == possible[g]:
             signs[members] = rates.labels[members]
     box.signs = signs
 
@@ -191,10 +191,10 @@ def _choices(
     """
     choices = []
     for share in {Fraction(c, size) for a, b, size in zip(certain, possible, sizes, strict=True) for c in range(a, b + 1)}:
-        least = tuple(max(a, math.ceil(share * size)) for a, size in zip(certain, sizes, strict=True))
-        most = tuple(min(b, math.floor((share + epsilon) * size)) for b, size in zip(possible, sizes, strict=True))
-        if all(low <= high for low, high in zip(least, most, strict=True)):
-            choices.append((least, most))
+        lower_counts = tuple(max(a, math.ceil(share * size)) for a, size in zip(certain, sizes, strict=True))
+        upper_counts = tuple(min(b, math.floor((share + epsilon) * size)) for b, size in zip(possible, sizes, strict=True))
+        if all(low <= high for low, high in zip(lower_counts, upper_counts, strict=True)):
+            choices.append((lower_counts, upper_counts))
     return choices
 
 

@@ -224,9 +224,9 @@ def apply_relaxation(problem: RotatedProblem, box: CheckedBox, entry: dict[str, 
 
     With x = v - m the last part is const + Σ_j (a_j x_j² + b_j x_j): each x_j has its own least value c_j, and rises from there.
     """
-    stated, p = problem.stated, problem.lo.size
+    logged, p = problem.stated, problem.lo.size
     is_relaxed = "p" in entry
-    theta = _numbers(entry, "theta", len(stated.budgets))
+    theta = _numbers(entry, "theta", len(logged.budgets))
     if (theta < 0.0).any():
         raise InvalidProofError("prices of budgets must not be negative")
     loss = box_losses(problem, box, theta)
@@ -236,17 +236,17 @@ def apply_relaxation(problem: RotatedProblem, box: CheckedBox, entry: dict[str, 
         _sparse(multipliers, "alpha", loss.unpaid.size, signed=True),
         _sparse(multipliers, "rows", len(problem.lines) - loss.unpaid.size),
     )
-    known = [box.demanded, box.signs > 0, box.signs < 0] if stated.rates else [box.demanded]
-    mu[len(stated.rows) :] *= np.concatenate(known)
+    is_forced = [box.demanded, box.signs > 0, box.signs < 0] if logged.rates else [box.demanded]
+    mu[len(logged.rows) :] *= np.concatenate(is_forced)
     right = np.zeros(mu.size)
-    right[: len(stated.rows)], right[len(stated.rows) : len(stated.rows) + len(problem.g)] = stated.least, 1.0
+    right[: len(logged.rows)], right[len(logged.rows) : len(logged.rows) + len(problem.g)] = logged.least, 1.0
     weights = np.concatenate([alpha, mu])
     turned, off_turned = _polar(problem, multipliers)
     gamma, prices = _support(problem, box, multipliers)
     pulled, off_pulled = _weighted_lines(problem, box, weights, cut)
     lin = turned + gamma - pulled
     error = off_turned + off_pulled + sum_error(6, np.abs(turned) + np.abs(gamma) + np.abs(pulled))
-    limits = np.array([budget.limit for budget in stated.budgets], dtype=np.float64)
+    limits = np.array([budget.limit for budget in logged.budgets], dtype=np.float64)
     constants = [
         np.array([loss.fixed_cost, prices]), least_costs(problem, loss, alpha), mu * right, -theta * limits,
         -np.abs(weights) * problem.line_errors,

@@ -35,9 +35,9 @@ class LinearPieces:
     @classmethod
     def of(cls, loss: Corners) -> LinearPieces:
         """Return the pieces of a loss."""
-        t, below, at = loss.margins, loss.below, loss.at
-        base = np.concatenate([below[:1], at[:-1] - 8.0 * _EPS * at[:-1] - _TINY, [0.0]])
-        slope = np.concatenate([[0.0], (at[:-1] - below[1:]) / np.diff(t), [0.0]])
+        t, below, values_at = loss.margins, loss.below, loss.at
+        base = np.concatenate([below[:1], values_at[:-1] - 8.0 * _EPS * values_at[:-1] - _TINY, [0.0]])
+        slope = np.concatenate([[0.0], (values_at[:-1] - below[1:]) / np.diff(t), [0.0]])
         return cls(loss, np.concatenate([t[:1], t]), base, slope, np.concatenate([below, [0.0]]))
 
     def lower_bound(self, m: Array) -> Array:

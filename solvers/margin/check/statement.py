@@ -87,19 +87,19 @@ def _loss_value(loss: Corners, margin: Fraction, terms: Fraction, size: int) -> 
     """Return ρ(m) or ρ(|m|); at a corner with a jump, its value there if m is short of it by no more than is allowed."""
     margin = abs(margin) if loss.even else margin
     corners = loss.margins.tolist()
-    below, at = [Fraction(x) for x in loss.below.tolist()], [Fraction(x) for x in loss.at.tolist()]
+    below, values_at = [Fraction(x) for x in loss.below.tolist()], [Fraction(x) for x in loss.at.tolist()]
     k = sum(margin >= corner for corner in corners)
     met = [margin + _allowance(corner, terms, size) >= corner for corner in corners]
-    jumps = [j for j in range(k, len(corners)) if met[j] and below[j] > at[j]]
+    jumps = [j for j in range(k, len(corners)) if met[j] and below[j] > values_at[j]]
     if jumps:
-        value = at[jumps[-1]]
+        value = values_at[jumps[-1]]
     elif k == 0:
         value = below[0]
     elif k == len(corners):
         value = Fraction(0)
     else:
         left, right = Fraction(corners[k - 1]), Fraction(corners[k])
-        value = at[k - 1] + (margin - left) / (right - left) * (below[k] - at[k - 1])
+        value = values_at[k - 1] + (margin - left) / (right - left) * (below[k] - values_at[k - 1])
     if loss.tail > 0.0 and margin < loss.again:
         value += Fraction(loss.tail) * (Fraction(loss.again) - margin)
     return value
@@ -244,16 +244,16 @@ def _loss(entry: dict[str, Any]) -> Corners:
     even = entry.get("even", False)
     margins = np.array(entry["margins"], dtype=np.float64)
     _demand(margins.ndim == 1 and margins.size, "the loss must have a corner")
-    below, at = _positive(entry, "below", margins.size), _positive(entry, "at", margins.size)
+    below, values_at = _positive(entry, "below", margins.size), _positive(entry, "at", margins.size)
     tail, again = float(entry["tail"]), -np.inf if entry["again"] is None else float(entry["again"])
     wide = float(margins[-1] - margins[0])
     _demand(np.isfinite(margins).all() and np.isfinite(wide) and (np.diff(margins) > 0.0).all(), "corners must increase")
-    falls = (below >= at).all() and (at[:-1] >= below[1:]).all() and at[-1] == 0.0
+    falls = (below >= values_at).all() and (values_at[:-1] >= below[1:]).all() and values_at[-1] == 0.0
     _demand(falls, "the loss must not rise, take the lesser value at a jump, and end at 0")
     _demand(0.0 <= tail < np.inf and again <= margins[0], "the tail must be a slope, and begin at the first corner or before")
     _demand(tail == 0.0 or again > -np.inf, "a tail must begin somewhere")
     _demand(even is False or (even is True and tail == 0.0 and margins[0] >= 0.0), "an even loss is one of |m|, without a tail")
-    return Corners(margins, below, at, tail, again, even)
+    return Corners(margins, below, values_at, tail, again, even)
 
 
 def _loss_parts(loss: Corners) -> tuple[Array, ...]:

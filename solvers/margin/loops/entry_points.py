@@ -116,16 +116,16 @@ def _vertex(atoms: FloatArray) -> tuple[IntArray, FloatArray]:
     """Return a basis of atoms and signs at a vertex of {p : |x_j'p| ≤ 1}, by steps from 0 along directions that keep met atoms at
     1.
     """
-    held = atoms[:, atoms.any(axis=0)]
-    q = held.shape[1]
+    coordinates = atoms[:, atoms.any(axis=0)]
+    q = coordinates.shape[1]
     p, basis, signs = np.zeros(q), np.zeros(q, dtype=np.int64), np.zeros(q)
     for k in range(q):
-        direction = np.linalg.svd(held[basis[:k]])[2][k]
-        along = held @ direction
+        direction = np.linalg.svd(coordinates[basis[:k]])[2][k]
+        along = coordinates @ direction
         along[basis[:k]] = 0.0
         is_large = np.abs(along) > 1e-9 * np.abs(along).max()
-        steps = np.full(len(held), np.inf)
-        steps[is_large] = (1.0 - np.sign(along[is_large]) * (held[is_large] @ p)) / np.abs(along[is_large])
+        steps = np.full(len(coordinates), np.inf)
+        steps[is_large] = (1.0 - np.sign(along[is_large]) * (coordinates[is_large] @ p)) / np.abs(along[is_large])
         basis[k] = entering = int(steps.argmin())
         signs[k] = np.sign(along[entering])
         p += steps[entering] * direction
@@ -136,11 +136,11 @@ def _sides(atoms: FloatArray, errors: FloatArray) -> FloatArray:
     """Return half sides of a polar with as many pairs of faces as dimensions, shortened so that no rounded sum of them
     leaves it.
     """
-    held = atoms.any(axis=0)
+    nonzero = atoms.any(axis=0)
     sides = np.zeros((len(atoms), atoms.shape[1]))
-    if len(atoms) != held.sum() or np.linalg.matrix_rank(atoms) < len(atoms):
+    if len(atoms) != nonzero.sum() or np.linalg.matrix_rank(atoms) < len(atoms):
         return sides[:0]
-    sides[:, held] = np.linalg.inv(atoms[:, held]).T
+    sides[:, nonzero] = np.linalg.inv(atoms[:, nonzero]).T
     farthest = float((np.abs(atoms @ sides.T).sum(axis=1) + errors * np.abs(sides).sum()).max(initial=1.0))
     return sides * ((1.0 - 1e-14) / farthest) if farthest < 1.0 + 1e-10 else sides[:0]
 

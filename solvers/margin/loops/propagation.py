@@ -155,12 +155,12 @@ def choose_signs(r: LoopProblem, k: LoopNode, u: Any) -> None:
         best, fewest = 0.0, math.inf
         for g in range(groups):
             for c in range(r.rate_sizes[b, g] + 1):
-                least, changes = c / max(r.rate_sizes[b, g], 1), 0.0
+                share, changes = c / max(r.rate_sizes[b, g], 1), 0.0
                 for h in range(groups):
-                    count = _near(least, r.rate_sizes[b, h], k.certain[h], r.epsilon[b])
+                    count = _near(share, r.rate_sizes[b, h], k.certain[h], r.epsilon[b])
                     changes += math.inf if count < 0 else abs(count - k.certain[h])
                 if changes < fewest:
-                    best, fewest = least, changes
+                    best, fewest = share, changes
         for i in range(r.points):
             g, score, above = r.rate_groups[b, i], u[i] * r.labels[i], 0
             for t in range(r.points):

@@ -55,7 +55,7 @@ def finish(view: SimplexQP, a: FloatArray, gradient: FloatArray, tol: float) -> 
     Ends when a guess repeats itself or becomes a crowd, when the point's gap is at most tol·|f|, or after `_GUESSES` guesses.
     """
     guess, best = first_guess(view, a, gradient), Finish(a, gradient, 0)
-    most = max(_CROWD * int(np.count_nonzero(a)), _CROWD_FROM)
+    size_limit = max(_CROWD * int(np.count_nonzero(a)), _CROWD_FROM)
     factor: _Factor | None = None
     tried: set[bytes] = set()
     accuracy = max(_ROUGH, 1e-3 * tol)  # the first guess is rarely right: a rough solution shows as well what to change
@@ -82,9 +82,9 @@ def finish(view: SimplexQP, a: FloatArray, gradient: FloatArray, tol: float) -> 
         slope = view.gram.product(x) + view.c
         yield
         following = _next_guess(view, guess, values, slope, nu)
-        settled = following.size > most or following.tobytes() in tried
+        settled = following.size > size_limit or following.tobytes() in tried
         rough, accuracy = accuracy > 1e-3 * tol, 1e-3 * tol
-        if count == _GUESSES or following.size > most or (not rough and (settled or values.min() >= 0.0)):
+        if count == _GUESSES or following.size > size_limit or (not rough and (settled or values.min() >= 0.0)):
             best = _improved(view, best, x, slope, count)
             yield
             f = 0.5 * float(best.a @ (best.gradient + view.c))

@@ -55,7 +55,7 @@ def inexact_finish(
     ``exact`` says whether the gradient is float64 from the data at this point.
     """
     run = _Run(view, cache, a.copy(), gradient.copy(), exact)
-    best, least, since = Finish(a.copy(), gradient.copy(), 0, exact=exact), np.inf, 0
+    best, best_gap, since = Finish(a.copy(), gradient.copy(), 0, exact=exact), np.inf, 0
     matrix = _Matrix(cache, np.flatnonzero(a), view.n)
     yield from matrix.fill()
     yield from matrix.landmark(_LANDMARKS)
@@ -68,8 +68,8 @@ def inexact_finish(
                 run.refresh()
                 yield
                 guess, gap = run.guess()[0], run.gap()
-            if gap < least:
-                best, least, since = Finish(run.x.copy(), run.g.copy(), count, exact=run.exact), gap, 0
+            if gap < best_gap:
+                best, best_gap, since = Finish(run.x.copy(), run.g.copy(), count, exact=run.exact), gap, 0
             if run.exact and gap <= tol * scale:
                 break
         since += 1
@@ -158,9 +158,9 @@ def _add_columns(cache: ColumnCache, indices: IntArray, weights: FloatArray, out
     for start in range(0, indices.size, _PANEL):
         part = slice(start, start + _PANEL)
         there = slots[part] >= 0
-        given = weights[part].astype(cache.columns.dtype)
-        loops.add_rows(cache.columns, slots[part][there], given[there], out, sums)
-        for rows, w in _uncached(cache, indices[part][~there], given[~there]):
+        part_weights = weights[part].astype(cache.columns.dtype)
+        loops.add_rows(cache.columns, slots[part][there], part_weights[there], out, sums)
+        for rows, w in _uncached(cache, indices[part][~there], part_weights[~there]):
             loops.add_rows(rows, np.arange(w.size), w, out, sums)
             yield
         yield
@@ -195,9 +195,9 @@ class _Matrix:
 
     def product(self, weights: FloatArray) -> FloatArray:
         """Q weights."""
-        values, given, parts = self.values, weights.astype(self._store.dtype), cuts(self.own.size, workers(self.own.size**2))
-        out = np.empty_like(given)
-        share(lambda k: np.matmul(values[parts[k]], given, out=out[parts[k]]), len(parts))
+        values, vector, parts = self.values, weights.astype(self._store.dtype), cuts(self.own.size, workers(self.own.size**2))
+        out = np.empty_like(vector)
+        share(lambda k: np.matmul(values[parts[k]], vector, out=out[parts[k]]), len(parts))
         return out.astype(np.float64)
 
     def steps(self, weights: FloatArray) -> Steps:
@@ -236,11 +236,11 @@ class _Matrix:
     def _extend(self, first: int) -> None:
         """Columns of B, and of what it leaves of the diagonal, from ``first`` on."""
         B = scipy.linalg.solve_triangular(self._lower, self.values[self.landmarks, first:], lower=True, check_finite=False)
-        left = np.diagonal(self.values)[first:].astype(np.float64) - (B * B).sum(axis=0)
+        residual_diagonal = np.diagonal(self.values)[first:].astype(np.float64) - (B * B).sum(axis=0)
         if first == 0:
-            self._least = max(float(np.median(left)), 1e-7 * float(np.diagonal(self.values).max()))
+            self._least = max(float(np.median(residual_diagonal)), 1e-7 * float(np.diagonal(self.values).max()))
         self.B = np.concatenate([self.B, B], axis=1)
-        self.inverse = np.concatenate([self.inverse, 1.0 / np.maximum(left, self._least)])
+        self.inverse = np.concatenate([self.inverse, 1.0 / np.maximum(residual_diagonal, self._least)])
 
     def sums(self, inside: IntArray) -> FloatArray:
         """I + B D⁻¹B' over the given points, from the last ones by what has changed."""
@@ -264,8 +264,8 @@ class _Matrix:
                 loops.gather_rows(self.cache.columns, slots[there], self.own, rows)
                 store[start + there, :size] = rows
                 away = np.flatnonzero(slots < 0)
-                for block, at in _uncached(self.cache, self.own[start + away], start + away):
-                    store[at, :size] = block[:, self.own]
+                for block, positions in _uncached(self.cache, self.own[start + away], start + away):
+                    store[positions, :size] = block[:, self.own]
                     yield
             yield
         if first:

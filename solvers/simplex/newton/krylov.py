@@ -45,9 +45,9 @@ def weighted_squares(B: Any, weights: FloatArray, points: IntArray) -> FloatArra
     sums = np.zeros((len(parts), B.shape[0], B.shape[0]))
 
     def add(k: int) -> None:
-        own = points[parts[k]]
-        for start in range(0, own.size, COLUMNS):
-            chosen = own[start : start + COLUMNS]
+        part_points = points[parts[k]]
+        for start in range(0, part_points.size, COLUMNS):
+            chosen = part_points[start : start + COLUMNS]
             scaled = B[:, chosen]
             scaled *= np.sqrt(weights[chosen]).astype(B.dtype)
             sums[k] += scaled @ scaled.T
@@ -242,9 +242,9 @@ class Triangle:
             stop = int(shift[last - 1])
             self._blocks.append((stop - rows.size, stop, small))
         empty = []
-        for at, (first, last, block) in enumerate(self._blocks):
+        for number, (first, last, block) in enumerate(self._blocks):
             if block is None and (room := self._room(last - first, last)) is not None:
-                self._blocks[at] = (first, last, room)
+                self._blocks[number] = (first, last, room)
                 empty.append((first, last, room))
         yield from self._fill(empty)
 
@@ -262,14 +262,14 @@ class Triangle:
 
     def _multiplied(self, weights: FloatArray, panel: Panel, blocks: list[Block]) -> Steps:
         scale, entries = float(np.abs(weights).max()) or 1.0, panel.entries
-        given = entries.given(self.own, (weights / scale).astype(np.float32))
+        signed_weights = entries.given(self.own, (weights / scale).astype(np.float32))
         sums, table = np.zeros((workers(self.own.size**2 // 2), self.own.size)), entries.table
 
         def multiply(block: Tile, first: int, begin: int, out: FloatArray, room: SingleArray) -> None:
             if table is None:
-                symmetric_rows(block, first, begin, given, out, room)
+                symmetric_rows(block, first, begin, signed_weights, out, room)
             else:
-                symmetric_counts(block, table, first, begin, given, out, room)
+                symmetric_counts(block, table, first, begin, signed_weights, out, room)
 
         def add(part: list[Block], out: FloatArray) -> None:
             room = np.empty(WIDTH, dtype=np.float32)
@@ -281,7 +281,7 @@ class Triangle:
                     multiply(tile, first, begin, out, room)
 
         yield from _shared(blocks, lambda part, k: add(part, sums[k]), len(sums))
-        return entries.finished(self.own, scale * sums.sum(axis=0), weights, scale * float(given.sum(dtype=np.float64)))
+        return entries.finished(self.own, scale * sums.sum(axis=0), weights, scale * float(signed_weights.sum(dtype=np.float64)))
 
     def _computed(self) -> int:
         """Entries that every product computes."""
@@ -291,13 +291,13 @@ class Triangle:
         """Q[points, own] weights in float32, own points or others, without storing anything."""
         used = np.flatnonzero(weights)
         scale = float(np.abs(weights).max()) or 1.0
-        given, panel = (weights[used] / scale).astype(np.float32), self.gram.panel(self.own[used])
+        factors, panel = (weights[used] / scale).astype(np.float32), self.gram.panel(self.own[used])
         out = np.zeros(points.size)
 
         def multiply(part: list[int]) -> None:
             for start in part:
                 chosen = points[start : start + _ROWS]
-                out[start : start + chosen.size] = panel.product(chosen, given)
+                out[start : start + chosen.size] = panel.product(chosen, factors)
 
         yield from _shared(list(range(0, points.size, _ROWS)), lambda part, _: multiply(part), workers(points.size * used.size))
         return scale * out

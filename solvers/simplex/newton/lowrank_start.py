@@ -60,8 +60,8 @@ class LowRank:
     def __init__(self, view: SimplexQP, B: SingleArray) -> None:
         self.view, self.B = view, B
         diagonal, loading = view.gram.diagonal, view.gram.loading
-        left = diagonal - np.einsum("ij,ij->j", B, B, dtype=np.float64)
-        self.D = np.maximum(left, np.maximum(loading, _LEAST * float(diagonal.max())))
+        residual_diagonal = diagonal - np.einsum("ij,ij->j", B, B, dtype=np.float64)
+        self.D = np.maximum(residual_diagonal, np.maximum(loading, _LEAST * float(diagonal.max())))
         self._inverse = 1.0 / self.D
         groups, G = view.groups, view.simplices
         self._c = view.c
@@ -290,7 +290,7 @@ def lowrank_start(
 
     Yields points on the way where they are the best so far. ``gradient`` is exact at the given point; ``limit`` is in bytes.
     """
-    initial = least = view.gap(a, gradient - view.c)
+    initial = best_gap = view.gap(a, gradient - view.c)
     best = Finish(a, gradient, 0, exact=True)
     B = expansion(view.gram, rows_within(view.n, limit), np.random.default_rng(0))
     yield None
@@ -323,10 +323,10 @@ def lowrank_start(
         yield from run.stream()
         if run.covered(max(tol * abs(run.value()), run.drift)):
             yield from run.refresh()
-        gap, scale, last = run.gap(), abs(run.value()), least
+        gap, scale, last = run.gap(), abs(run.value()), best_gap
         confirmed = run.exact and not best.exact
-        if gap < (initial if confirmed else least):  # what float32 said of the point before counts no more
-            best, least = Finish(run.x.copy(), run.g.copy(), guesses, exact=run.exact), gap
+        if gap < (initial if confirmed else best_gap):  # what float32 said of the point before counts no more
+            best, best_gap = Finish(run.x.copy(), run.g.copy(), guesses, exact=run.exact), gap
             yield best
         if (run.exact and gap <= tol * scale) or (gap >= (0.5 if run.exact else 1.0) * last and not confirmed):
             break
@@ -378,8 +378,8 @@ class _Run:
         inside = np.zeros(members.size, dtype=bool)
         inside[self._inside] = True
         self._inside = np.flatnonzero(inside[keep])
-        lost = np.flatnonzero(inside & ~keep)
-        self._sums -= weighted_squares(self._B, self._inverse, lost)
+        leaving = np.flatnonzero(inside & ~keep)
+        self._sums -= weighted_squares(self._B, self._inverse, leaving)
         yield from self._take(np.zeros(0, dtype=np.int64))
 
     def _take(self, points: IntArray) -> Steps:

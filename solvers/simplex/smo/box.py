@@ -170,7 +170,7 @@ def next_violators(work: BoxWork, missing: int, count: int) -> IntArray:
     return np.asarray(chosen[score[chosen] < np.inf])
 
 
-def into_box(view: BoxEqualityQP, given: FloatArray) -> FloatArray:
+def into_box(view: BoxEqualityQP, start: FloatArray) -> FloatArray:
     """A point clipped to the box, with the heavier side of s'a = 0 scaled down: its free part where that is enough.
 
     Raises
@@ -178,9 +178,9 @@ def into_box(view: BoxEqualityQP, given: FloatArray) -> FloatArray:
     InputError
         Wrong shape or not finite.
     """
-    if given.shape != (view.n,) or not np.isfinite(given).all():
-        raise InputError(f"start[{view.label!r}] must hold {view.n} finite numbers; it has shape {given.shape}", name="start")
-    a = np.clip(given, 0.0, view.upper)
+    if start.shape != (view.n,) or not np.isfinite(start).all():
+        raise InputError(f"start[{view.label!r}] must hold {view.n} finite numbers; it has shape {start.shape}", name="start")
+    a = np.clip(start, 0.0, view.upper)
     plus = view.signs > 0
     up, down = float(a[plus].sum()), float(a[~plus].sum())
     if abs(up - down) <= 1e-13 * max(up, down):  # rounding; scaling would move points off their bounds

@@ -41,12 +41,12 @@ def _mark(w: Any, k: int) -> None:
 @inner
 def _place(w: Any, block: int, n: int) -> int:
     """argmin d over the points of a block that can rise; -1 where none can."""
-    best, at = 0.5 * _FAR, _NOWHERE
+    best, place = 0.5 * _FAR, _NOWHERE
     for k in range(block, min(n, block + BLOCK)):
         value = w.d[k] + w.rise[k]
         if value < best:
-            best, at = value, k
-    return at
+            best, place = value, k
+    return place
 
 
 @inlined
@@ -54,7 +54,7 @@ def _lowest(w: Any) -> int:
     """argmin d over the active points that can rise; -1 where none can."""
     n = w.now.active
     store, bits = w.store, w.bits
-    best, at = _MOST, _FIRST
+    best, block = _MOST, _FIRST
     for b in range(0, n, BLOCK):
         e = min(n, b + BLOCK)
         d, rise = w.d[b:e], w.rise[b:e]
@@ -64,18 +64,18 @@ def _lowest(w: Any) -> int:
         for k in range(d.size):
             smallest = min(smallest, bits[k] ^ ((bits[k] >> _SIGN) & _MOST))
         if smallest < best:
-            best, at = smallest, b
-    return _place(w, at, n)
+            best, block = smallest, b
+    return _place(w, block, n)
 
 
 @inlined
 def _partner(w: Any, i: int, column: Any) -> int:
     """The point that can fall with the largest second-order gain; -1 where none has d_j > d_i. Notes the violation."""
     n, di = w.now.active, w.d[i]
-    own, floor = w.short[i], np.float32(1e-7 * max(abs(w.diagonal[i]), 1e-30))
+    diagonal_entry, floor = w.short[i], np.float32(1e-7 * max(abs(w.diagonal[i]), 1e-30))
     two, none = np.float32(2.0), np.int32(0)
     slope, gain, slopes, gains = w.slope, w.gain, w.slopes, w.gains
-    best, at, violation = none, _NOWHERE, none
+    best, partner, violation = none, _NOWHERE, none
     for b in range(0, n, BLOCK):
         e = min(n, b + BLOCK)
         d, fall, diagonal, q = w.d[b:e], w.fall[b:e], w.short[b:e], column[b:e]
@@ -84,7 +84,7 @@ def _partner(w: Any, i: int, column: Any) -> int:
         for k in range(d.size):
             slopes[k] = max(slopes[k], none)
         for k in range(d.size):
-            gain[k] = slope[k] * slope[k] / max(own + diagonal[k] - two * np.float32(q[k]), floor)
+            gain[k] = slope[k] * slope[k] / max(diagonal_entry + diagonal[k] - two * np.float32(q[k]), floor)
         if b <= i < e:
             gain[i - b] = 0.0
         high = none
@@ -96,11 +96,11 @@ def _partner(w: Any, i: int, column: Any) -> int:
             best = high
             for k in range(d.size):
                 if gains[k] >= high:
-                    at = b + k
+                    partner = b + k
                     break
     slopes[0] = violation
     w.now.violation = slope[0]
-    return at
+    return partner
 
 
 @inner
@@ -145,7 +145,7 @@ def _update(w: Any, step: float, qi: Any, qj: Any) -> int:
     """d += step·(K_i - K_j), and the next i, in one pass over the memory."""
     n = w.now.active
     store, bits = w.store, w.bits
-    best, at = _MOST, _FIRST
+    best, block = _MOST, _FIRST
     for b in range(0, n, BLOCK):
         e = min(n, b + BLOCK)
         d, rise, p, q = w.d[b:e], w.rise[b:e], qi[b:e], qj[b:e]
@@ -156,8 +156,8 @@ def _update(w: Any, step: float, qi: Any, qj: Any) -> int:
         for k in range(d.size):
             smallest = min(smallest, bits[k] ^ ((bits[k] >> _SIGN) & _MOST))
         if smallest < best:
-            best, at = smallest, b
-    return _place(w, at, n)
+            best, block = smallest, b
+    return _place(w, block, n)
 
 
 @entry

@@ -159,8 +159,8 @@ def pair_seconds(state: SmoState, gap: float) -> float:
     marks = [(10.0 * FINISH_FROM, min(entries, state.marks[0][1])), *state.marks]
     (before, begin), (after, now) = marks[-2], marks[-1]
     decades = max(np.log10(before / max(after, 1e-300)), 0.1)
-    left = max(np.log10(gap / state.tol), 0.0)
-    return float(2.0 * (now - begin) / decades * left * (2e-9 * state.view.n + 5e-6))
+    remaining = max(np.log10(gap / state.tol), 0.0)
+    return float(2.0 * (now - begin) / decades * remaining * (2e-9 * state.view.n + 5e-6))
 
 
 def make_work(view: SimplexQP, cache: ColumnCache, a: FloatArray, gradient: FloatArray) -> SmoWork:

@@ -28,12 +28,12 @@ _TINY, _TINY_SINGLE = 1e-300, 1e-30
 def vertices(w: Any) -> None:
     """vertex_s = argmin ∇ over every simplex s."""
     for s in range(w.vertex.size):
-        at, best = -1, np.inf
+        vertex, best = -1, np.inf
         for t in range(w.offset[s], w.offset[s + 1]):
             k = w.members[t]
             if w.g[k] < best:
-                at, best = k, w.g[k]
-        w.vertex[s] = at
+                vertex, best = k, w.g[k]
+        w.vertex[s] = vertex
 
 
 @inlined
@@ -78,14 +78,14 @@ def _worst(w: Any) -> int:
     """The simplex with the largest violation max_{support} ∇ - min ∇."""
     if w.size.size == 1:
         return 0
-    chosen, most = 0, -1.0
+    chosen, largest_gap = 0, -1.0
     for s in range(w.size.size):
         high = -np.inf
         for t in range(w.offset[s], w.offset[s] + w.size[s]):
             if w.g[w.support[t]] > high:
                 high = w.g[w.support[t]]
-        if high - w.g[w.vertex[s]] > most:
-            chosen, most = s, high - w.g[w.vertex[s]]
+        if high - w.g[w.vertex[s]] > largest_gap:
+            chosen, largest_gap = s, high - w.g[w.vertex[s]]
     return chosen
 
 
@@ -116,7 +116,7 @@ def _partner_dense(g: Any, diagonal: Any, column: Any, live: Any, gain: Any, i: 
     n = g.size
     gi, di, floor = g[i], np.float32(diagonal[i]), np.float32(1e-7 * abs(diagonal[i]) + _TINY_SINGLE)
     zero, two = np.float32(0.0), np.float32(2.0)
-    best, at = zero, _NOWHERE
+    best, partner = zero, _NOWHERE
     for b in range(0, n, BLOCK):
         e = min(n, b + BLOCK)
         gb, db, cb, lb = g[b:e], diagonal[b:e], column[b:e], live[b:e]
@@ -132,9 +132,9 @@ def _partner_dense(g: Any, diagonal: Any, column: Any, live: Any, gain: Any, i: 
             best = largest_gain
             for k in range(gb.size):
                 if gain[k] >= largest_gain:
-                    at = b + k
+                    partner = b + k
                     break
-    return at
+    return partner
 
 
 @inlined
@@ -166,8 +166,8 @@ def _move(w: Any, s: int, i: int, j: int, up: Any, down: Any) -> None:
     curvature = max(w.diagonal[i] + w.diagonal[j] - 2.0 * up[j], 1e-12 * abs(w.diagonal[i]) + _TINY)
     step = slope / curvature
     if w.place[i] < 0:
-        at = w.offset[s] + w.size[s]
-        w.place[i], w.support[at] = at, i
+        end = w.offset[s] + w.size[s]
+        w.place[i], w.support[end] = end, i
         w.live[i] = 1.0
         w.size[s] += 1
     if step >= w.a[j]:

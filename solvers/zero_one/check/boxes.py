@@ -220,10 +220,10 @@ def multipliers(problem: BoxProblem, node: CheckedBox, entry: list[Any], packing
         raise InvalidProofError("multipliers must be finite and not negative, one for each point")
     if (points < 0).any() or (points >= len(alpha)).any() or len(np.unique(points)) < len(points):
         raise InvalidProofError("multipliers name points that do not exist, or one twice")
-    own = node.state[points]
-    up = (states != VIOLATED) & (own != VIOLATED)
+    node_states = node.state[points]
+    up = (states != VIOLATED) & (node_states != VIOLATED)
     alpha[points[up]] = values[up]
-    down = (states == VIOLATED) & (own == VIOLATED)
+    down = (states == VIOLATED) & (node_states == VIOLATED)
     flipped[points[down]] = values[down]
     free = node.state == FREE
     cap = round_down(packing.left / round_up(1.0 - node.lower))

@@ -193,8 +193,8 @@ def _implied_bound(problem: LoggedZeroOneProblem, items: Sequence[tuple[Fraction
     if any(theta < 0 for theta, _, _ in items) or sum((theta for theta, _, _ in items), Fraction(0)) > 1:
         raise InvalidProofError("the shares of cited bounds must be ≥ 0 and sum to at most 1")
     excess: dict[bytes, Fraction] = {}
-    for theta, stated in ((Fraction(-1), problem), *((theta, other) for theta, other, _ in items)):
-        for row, weight in zip(stated.A + 0.0, stated.weights.tolist(), strict=True):
+    for theta, weighted_problem in ((Fraction(-1), problem), *((theta, other) for theta, other, _ in items)):
+        for row, weight in zip(weighted_problem.A + 0.0, weighted_problem.weights.tolist(), strict=True):
             key = row.tobytes()
             excess[key] = excess.get(key, Fraction(0)) + theta * Fraction(weight)
     gain = sum((theta * Fraction(proved) for theta, _, proved in items), Fraction(0))

@@ -150,9 +150,9 @@ def reduced_conflict_problem(
             raise InvalidProofError(f"points {first[k]} and {i} are merged and differ")
         groups.setdefault(k, []).append(float(weights[i]))
     counted = header["kind"] == "budget"
-    lost = 0.0 if counted or not constant else next_down(math.fsum(constant))
+    fixed_cost = 0.0 if counted or not constant else next_down(math.fsum(constant))
     budget = float(_whole_budget(header) - len(constant)) if counted else math.inf
-    if lost >= bound or budget < 0.0:
+    if fixed_cost >= bound or budget < 0.0:
         return None
     if sorted(groups) != list(range(len(groups))):
         raise InvalidProofError("a merged row has no point")
@@ -166,7 +166,7 @@ def reduced_conflict_problem(
             raise InvalidProofError("the intercept's column does not hold ±1")
         longest = max((next_up(math.sqrt(next_up(math.fsum(next_up(x * x) for x in row)))) for row in rows.tolist()), default=0.0)
         reach = next_up(1.0 + next_up(longest * next_up(math.sqrt(bound))))
-    return ConflictProblem(rows, labels, summed, reach, next_up(bound - lost) if lost else bound, budget)
+    return ConflictProblem(rows, labels, summed, reach, next_up(bound - fixed_cost) if fixed_cost else bound, budget)
 
 
 def stated_conflict(problem: ConflictProblem, record: dict[str, Any]) -> Conflict:
@@ -258,13 +258,13 @@ def check_conflict_tree(problem: ConflictProblem, records: list[dict[str, Any]],
     InvalidProofError
         Something is not proved; says what.
     """
-    tree, stated = tree_of([record for record in records if "conflict" not in record]), _numbered(records)
+    tree, conflicts = tree_of([record for record in records if "conflict" not in record]), _numbered(records)
     root = np.full(len(problem.weights), FREE, dtype=np.int8)
     if not problem.counted:
         root[problem.weights >= problem.target] = KEPT
     if (-1, 0) not in tree:
         raise InvalidProofError("the tree has no root")
-    nodes = verify_tree(Conflicts(problem, stated), tree, (tree[(-1, 0)], (root, 0.0)), crew)
+    nodes = verify_tree(Conflicts(problem, conflicts), tree, (tree[(-1, 0)], (root, 0.0)), crew)
     if nodes < len(tree):
         raise InvalidProofError(f"{len(tree) - nodes} nodes are no open children of others")
     return nodes
@@ -272,14 +272,14 @@ def check_conflict_tree(problem: ConflictProblem, records: list[dict[str, Any]],
 
 def _numbered(records: list[dict[str, Any]]) -> dict[int, dict[str, Any]]:
     """The conflicts by the number that they say, or by their order."""
-    stated: dict[int, dict[str, Any]] = {}
+    conflicts: dict[int, dict[str, Any]] = {}
     for record in records:
         if "conflict" in record:
-            number = int(record.get("number", len(stated)))
-            if number in stated or number < 0:
+            number = int(record.get("number", len(conflicts)))
+            if number in conflicts or number < 0:
                 raise InvalidProofError(f"two conflicts have the number {number}, or it is none")
-            stated[number] = record
-    return stated
+            conflicts[number] = record
+    return conflicts
 
 
 def _children(
@@ -356,6 +356,6 @@ def _either(problem: ConflictProblem, state: States, extra: float, ordered: list
     if len(ordered) != 1 or not 0 <= ordered[0] < len(state) or state[ordered[0]] != FREE:
         raise InvalidProofError(f"node {ident} branches on no free point")
     i = ordered[0]
-    deleted, kept = state.copy(), state.copy()
-    deleted[i], kept[i] = DELETED, KEPT
-    return [(deleted, problem.less(extra, i)), (kept, extra)]
+    deleted, demanded = state.copy(), state.copy()
+    deleted[i], demanded[i] = DELETED, KEPT
+    return [(deleted, problem.less(extra, i)), (demanded, extra)]

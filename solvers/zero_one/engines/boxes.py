@@ -336,8 +336,8 @@ class BoxEngine(Engine):
         from ..loops.conflicts import CONFLICT, active_set, empty_scratch, no_active
 
         shared, data = self._shared, self._data
-        kept = state == k.KEPT
-        w = shared.polish.solve(kept)
+        demanded = state == k.KEPT
+        w = shared.polish.solve(demanded)
         if w is not None:
             shared.incumbent.offer(shared.reduced, w)
         violated = float(data.weights[state == k.VIOLATED].sum())
@@ -347,7 +347,7 @@ class BoxEngine(Engine):
         rows, n = self._leaf_rows, len(state)
         p = rows.a.shape[1]
         active = no_active(p)
-        status, _ = active_set(rows, kept, np.ones(n), target, active, empty_scratch(n, p))
+        status, _ = active_set(rows, demanded, np.ones(n), target, active, empty_scratch(n, p))
         if status == CONFLICT:
             if self._log is not None:
                 self._log.leaf(active, rows.tau, target)

@@ -306,8 +306,8 @@ class SubtreeEngine(Engine):
             self.ground, TaskArrays(nodes.arrays()), incumbent.w, incumbent.value, shared.limits.tol, seconds, number, logged
         )
 
-    def drawn(self, most: int) -> OpenNodes:
-        """Remove ``most`` nodes with the least bounds from the pool and return them.
+    def drawn(self, count: int) -> OpenNodes:
+        """Remove ``count`` nodes with the least bounds from the pool and return them.
 
         Where memory is short the nodes with the greatest bounds are taken, which is nearly depth-first.
         """
@@ -316,32 +316,32 @@ class SubtreeEngine(Engine):
             self._parts.sort()
             *_, part, memory = self._parts.pop()
             heapq.heapify(self._parts)
-            self._push(part.chosen(slice(0, max(len(part) - most, 0))), memory)
-            return part.chosen(slice(max(len(part) - most, 0), None))
-        while self._parts and most > 0:
+            self._push(part.chosen(slice(0, max(len(part) - count, 0))), memory)
+            return part.chosen(slice(max(len(part) - count, 0), None))
+        while self._parts and count > 0:
             *_, part, memory = heapq.heappop(self._parts)
             part = part.below(self._shared.cut)
-            parts.append(part.chosen(slice(0, most)))
-            self._push(part.chosen(slice(most, None)), memory)
-            most -= len(parts[-1])
+            parts.append(part.chosen(slice(0, count)))
+            self._push(part.chosen(slice(count, None)), memory)
+            count -= len(parts[-1])
         return OpenNodes.joined(parts) if parts else self._no_nodes
 
-    def check(self, found: SubproblemResult) -> None:
-        """Raise an error of malformed data unless ``found`` is a valid result."""
-        found.check(self.ground)
+    def check(self, outcome: SubproblemResult) -> None:
+        """Raise an error of malformed data unless ``outcome`` is a valid result."""
+        outcome.check(self.ground)
 
-    def take_in(self, number: int, found: SubproblemResult) -> None:
+    def take_in(self, number: int, outcome: SubproblemResult) -> None:
         """Add a result: its open nodes, its incumbent with a recomputed value, its counts, its part of the proof."""
         shared = self._shared
-        if found.w is not None:
-            shared.incumbent.offer(shared.reduced, found.w)
-        self._unresolved_bound = min(self._unresolved_bound, found.unresolved)
-        self._push(found.nodes.below(shared.cut), found.nodes.nbytes)
-        for name, count in found.counts.items():
+        if outcome.w is not None:
+            shared.incumbent.offer(shared.reduced, outcome.w)
+        self._unresolved_bound = min(self._unresolved_bound, outcome.unresolved)
+        self._push(outcome.nodes.below(shared.cut), outcome.nodes.nbytes)
+        for name, count in outcome.counts.items():
             self._counts[name] = self._counts.get(name, 0) + count
-        self._effort += found.effort
+        self._effort += outcome.effort
         if self._writer is not None:
-            self._writer.merge(lines_of(found.log))
+            self._writer.merge(lines_of(outcome.log))
 
 
 _ARRAY_FIELDS = ("rows", "weights", "T", "member", "residual")

@@ -300,18 +300,18 @@ class ConflictTeamEngine(Engine):
             self.ground, nodes, incumbent.w, incumbent.value, self._passes.target, shared.limits.tol, seconds
         )
 
-    def check(self, found: ConflictSubproblemResult) -> None:
-        """Raise an error of malformed data unless ``found`` is a valid result."""
-        found.check(self.ground)
+    def check(self, outcome: ConflictSubproblemResult) -> None:
+        """Raise an error of malformed data unless ``outcome`` is a valid result."""
+        outcome.check(self.ground)
 
-    def take_in(self, number: int, found: ConflictSubproblemResult) -> None:
+    def take_in(self, number: int, outcome: ConflictSubproblemResult) -> None:
         """Add a result: its open nodes, its incumbent with a recomputed value, its counts."""
         shared = self._shared
-        if found.w is not None:
-            shared.incumbent.offer(shared.reduced, found.w)
-        self._unresolved_bound = min(self._unresolved_bound, found.unresolved)
-        for node in found.nodes:
+        if outcome.w is not None:
+            shared.incumbent.offer(shared.reduced, outcome.w)
+        self._unresolved_bound = min(self._unresolved_bound, outcome.unresolved)
+        for node in outcome.nodes:
             self._push(node)
-        for name, count in found.counts.items():
+        for name, count in outcome.counts.items():
             self._counts[name] = self._counts.get(name, 0) + count
-        self._effort += found.effort
+        self._effort += outcome.effort

@@ -40,13 +40,13 @@ def empty_pool(n: int, p: int, log: int, records: int = 0, pages: int = 0) -> k.
     )  # fmt: skip
 
 
-def plant_root(pool: k.BoxPool, half: FloatArray | None, kept: BoolArray | None) -> None:
+def plant_root(pool: k.BoxPool, half: FloatArray | None, demanded: BoolArray | None) -> None:
     """Mark all records and pages as free and, unless ``half`` is None, make the box |w| ≤ half the current node."""
     now, n = pool.now, len(pool.leaf)
     pool.free_records[:] = np.arange(len(pool.base))[::-1]
     pool.free_pages[:] = np.arange(len(pool.link))[::-1]
     now.records, now.pages, now.current = len(pool.base), len(pool.link), -1
-    if half is None or kept is None:
+    if half is None or demanded is None:
         return
     now.records -= 1
     now.current = 0
@@ -64,7 +64,7 @@ def plant_root(pool: k.BoxPool, half: FloatArray | None, kept: BoolArray | None)
         page = new_page
         indices = np.arange(start, min(start + k.PAGE, n))
         pool.point[page, : len(indices)] = indices
-        pool.state[page, : len(indices)] = np.where(kept[indices], k.KEPT, k.FREE)
+        pool.state[page, : len(indices)] = np.where(demanded[indices], k.KEPT, k.FREE)
         pool.lower[page, : len(indices)] = -np.inf
 
 
@@ -165,7 +165,7 @@ class OpenNodes:
             end[i, j] = tighten(end[i, j], mid[i])
         return cls(key, lo, hi, pool.w[records], pool.base[records], pool.ident[records], side, count, point, state, lower)
 
-    def planted(self, n: int, log: int, found: float) -> k.BoxPool:
+    def planted(self, n: int, log: int, incumbent_value: float) -> k.BoxPool:
         """Return a pool with these nodes open.
 
         Parameters
@@ -174,7 +174,7 @@ class OpenNodes:
             Number of points.
         log : int
             Length of the log buffer.
-        found : float
+        incumbent_value : float
             Candidates below this value are wanted.
         """
         m, p = self.lo.shape
@@ -201,7 +201,7 @@ class OpenNodes:
         pool.now.pages -= used_pages
         pool.heap[:m] = 2 * np.arange(m) + self.side
         pool.now.waiting = m
-        pool.found[p] = found
+        pool.found[p] = incumbent_value
         return pool
 
     def check(self, n: int, p: int) -> None:

@@ -375,32 +375,34 @@ def _advised(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Any:
     """Return the audit, with the limit that would have sufficed where the fit stopped at one."""
     machine = translated(estimator, X, y)
     begin = time.perf_counter()
-    found = _audited(machine, X, y, sample_weight)
-    most, steps = vars(estimator).get("max_iter", -1), vars(estimator).get("n_iter_")
-    if steps is None or not isinstance(most, int) or most < 1 or int(np.max(as_array(steps))) < most:
-        return found
+    audited = _audited(machine, X, y, sample_weight)
+    max_iter, steps = vars(estimator).get("max_iter", -1), vars(estimator).get("n_iter_")
+    if steps is None or not isinstance(max_iter, int) or max_iter < 1 or int(np.max(as_array(steps))) < max_iter:
+        return audited
     if machine is not estimator:
-        return found.advised(f"the fit stopped at max_iter={most:,}: fit with a larger max_iter")
-    return found.advised(_larger_limit(estimator, X, y, sample_weight, found.gap, time.perf_counter() - begin))
+        return audited.advised(f"the fit stopped at max_iter={max_iter:,}: fit with a larger max_iter")
+    return audited.advised(_larger_limit(estimator, X, y, sample_weight, audited.gap, time.perf_counter() - begin))
 
 
 def _larger_limit(machine: Any, X: Any, y: Any, sample_weight: Any, gap: float, seconds: float) -> str:
     """Return which limit reaches a gap of `_ENOUGH`, by fitting again with doubled limits while `_SECONDS` allow it."""
     from sklearn.base import clone
 
-    most, weights = machine.max_iter, {} if sample_weight is None else {"sample_weight": sample_weight}
-    limit, end = most, time.perf_counter() + _SECONDS
-    while gap > _ENOUGH and limit < _FACTOR * most and time.perf_counter() + 2.0 * seconds < end:
+    max_iter, weights = machine.max_iter, {} if sample_weight is None else {"sample_weight": sample_weight}
+    limit, end = max_iter, time.perf_counter() + _SECONDS
+    while gap > _ENOUGH and limit < _FACTOR * max_iter and time.perf_counter() + 2.0 * seconds < end:
         begin, limit = time.perf_counter(), 2 * limit
         again = clone(machine).set_params(max_iter=limit)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             gap = _audited(again.fit(X, y, **weights), X, y, sample_weight).gap
         seconds = time.perf_counter() - begin
-    if limit == most:
-        return f"the fit stopped at max_iter={most:,}: fit with a larger max_iter"
+    if limit == max_iter:
+        return f"the fit stopped at max_iter={max_iter:,}: fit with a larger max_iter"
     verb = "would reach" if gap <= _ENOUGH else "would leave"
-    return f"max_iter={most:,} is too small: {limit:,} {verb} a gap of {gap:.0e} (an estimate: fitted again with doubled limits)"
+    return (
+        f"max_iter={max_iter:,} is too small: {limit:,} {verb} a gap of {gap:.0e} (an estimate: fitted again with doubled limits)"
+    )
 
 
 def _last_step(estimator: Any, X: Any) -> tuple[Any, Any]:
@@ -431,8 +433,8 @@ def _audited(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Any:
     }  # fmt: skip
     if type(estimator) not in kinds:
         type_name = type(estimator).__name__
-        known = f"{', '.join(kind.__name__ for kind in kinds)}, alone, in pipelines, searches and wrappers"
-        raise InputError(f"audit knows {known}; it was given {type_name}")
+        supported = f"{', '.join(kind.__name__ for kind in kinds)}, alone, in pipelines, searches and wrappers"
+        raise InputError(f"audit knows {supported}; it was given {type_name}")
     data = np.asarray(X.toarray() if sp.issparse(X) else X, dtype=np.float64)
     if data.ndim != 2 or not np.isfinite(data).all() or data.shape[0] > _MOST_ROWS:
         raise InputError(f"X must be a finite matrix of at most {_MOST_ROWS:,} rows; its shape is {data.shape}", name="X")
@@ -495,13 +497,13 @@ def _kernel(estimator: Any, X: FloatArray) -> tuple[GramOperator, str]:
     if name == "precomputed":
         return MatrixGram(X), _ASSUMED
     gamma, coef0 = float(estimator._gamma), float(estimator.coef0)
-    known: dict[str, Callable[[], Kernel]] = {"linear": Linear}
+    kernels: dict[str, Callable[[], Kernel]] = {"linear": Linear}
     if gamma > 0.0:
-        known["rbf"] = lambda: RBF(gamma)
+        kernels["rbf"] = lambda: RBF(gamma)
     if gamma > 0.0 and coef0 >= 0.0 and int(estimator.degree) == estimator.degree >= 1:
-        known["poly"] = lambda: Polynomial(int(estimator.degree), gamma, coef0)
-    if name in known:
-        return KernelGram(X, known[name]()), ""
+        kernels["poly"] = lambda: Polynomial(int(estimator.degree), gamma, coef0)
+    if name in kernels:
+        return KernelGram(X, kernels[name]()), ""
     shape = {"poly": {"degree": estimator.degree}}.get(name, {})
     more = {} if name == "rbf" else {"coef0": coef0}
     return MatrixGram(pairwise_kernels(X, metric=name, gamma=gamma, **more, **shape)), _ASSUMED

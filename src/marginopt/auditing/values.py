@@ -70,7 +70,7 @@ class Audit:
         hidden = "" if is_resolved else f"\n  rounding alone may make {self.rounding:.1e} of the gap: centre or scale the data"
         return (
             f"{self.machine}: {self.problem}\n"
-            f"  value {self.value:.10g}   bound {self.bound:.10g} ({kind})   relative gap {self.gap:.2e}\n"
+            f"  objective {self.value:.10g}   bound {self.bound:.10g} ({kind})   relative gap {self.gap:.2e}\n"
             f"  multipliers as stored violate their constraints by {self.violation:.1e}{hidden}"
             + (f"\n  {self.advice}" if self.advice else "")
         )
@@ -247,8 +247,8 @@ def pairs_of_classes(estimator: Any, y: Any, weights: FloatArray) -> Iterator[Pa
     Of classes i < j the support vectors of i have their coefficients in row j - 1 of ``dual_coef_``, those of j in row i.
     """
     classes, codes = estimator.classes_, _codes(estimator, y)
-    kept = np.flatnonzero(weights > 0.0) if estimator.support_vectors_.shape[0] else np.arange(codes.size)
-    support, coefficients = kept[estimator.support_], np.asarray(estimator.dual_coef_)
+    positive = np.flatnonzero(weights > 0.0) if estimator.support_vectors_.shape[0] else np.arange(codes.size)
+    support, coefficients = positive[estimator.support_], np.asarray(estimator.dual_coef_)
     costs = weights * np.asarray(estimator.class_weight_, dtype=np.float64)[codes]
     shared = {name: getattr(estimator, name) for name in ("kernel", "C", "coef0", "degree")}
     for k, (i, j) in enumerate(combinations(range(len(classes)), 2)):

@@ -52,7 +52,7 @@ def _numbers(path: str, header: int) -> tuple[list[str], FloatArray]:
     """Return the names of the columns, where a first line has them, and the rows."""
     table = data_table(path)
     if table is None:
-        raise DataError(f"the file {path} in the directory of {DATA_VARIABLE} is not here")
+        raise DataError(f"the file {path} in the directory of {DATA_VARIABLE} is not here", file=path)
     delimiter = "," if ".csv" in path else None
     # decimal numbers of a file: the same everywhere, so not rounded
     try:

@@ -87,10 +87,12 @@ class Entry:
         if not isinstance(record, dict):
             raise DataError("an entry of the book is not an object")
         name = record.get("name", "without a name")
-        known = {f.name for f in fields(cls)}
-        missing = known - set(record) - {"log", "multipliers"}
-        if missing or set(record) - known:
-            raise DataError(f"entry {name}: fields {sorted(missing)} are missing, {sorted(set(record) - known)} are unknown")
+        field_names = {f.name for f in fields(cls)}
+        missing = field_names - set(record) - {"log", "multipliers"}
+        if missing or set(record) - field_names:
+            raise DataError(
+                f"entry {name}: fields {sorted(missing)} are missing, {sorted(set(record) - field_names)} are unknown"
+            )
         texts = ("name", "sha256", "model", "evidence", "solver", "date", "who")
         wrong = [key for key in texts if not isinstance(record[key], str)]
         wrong += [key for key in ("value", "bound", "seconds") if not isinstance(record[key], int | float)]

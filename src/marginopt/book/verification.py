@@ -171,10 +171,10 @@ def _w_and_W(values: Point, X: FloatArray) -> dict[str, Any]:
 def _kernel_weights(values: Point, X: FloatArray) -> dict[str, Any]:
     """Return b and the kernel weights of least L1 norm that give w."""
     b, *w = np.asarray(values["w"], dtype=np.float64).tolist()
-    found = linprog(np.ones(2 * len(X)), A_eq=np.hstack([X[:, 1:].T, -X[:, 1:].T]), b_eq=w, method="highs")
-    if found.status != 0:
-        raise InputError(f"no kernel weights give the coefficients of the result: {found.message}")
-    return {"u": (found.x[: len(X)] - found.x[len(X) :]).tolist(), "b": [b]}
+    weights = linprog(np.ones(2 * len(X)), A_eq=np.hstack([X[:, 1:].T, -X[:, 1:].T]), b_eq=w, method="highs")
+    if weights.status != 0:
+        raise InputError(f"no kernel weights give the coefficients of the result: {weights.message}")
+    return {"u": (weights.x[: len(X)] - weights.x[len(X) :]).tolist(), "b": [b]}
 
 
 @dataclass(frozen=True)

@@ -134,9 +134,9 @@ def _form(model: Model) -> StandardForm | str:
 def solve(a: argparse.Namespace) -> int:
     """Solve one formulation by one solver."""
     native = native_options(a.set) | ({} if a.proof is None else {"proof": a.proof})
-    for path, what in ((a.save, "--save: the result"), (a.proof, "--proof: the log")):
+    for path, description in ((a.save, "--save: the result"), (a.proof, "--proof: the log")):
         if path is not None:
-            check_target(path, what)
+            check_target(path, description)
     common = {"time_limit": a.time_limit, "tol": a.tol, "threads": a.threads, "seed": a.seed}
     model = model_from_arguments(a) if a.data is not None else _named_program(a, "solve")
     try:
@@ -154,7 +154,7 @@ def solve(a: argparse.Namespace) -> int:
     return SOLVED if result.solved else NOT_SOLVED
 
 
-def native_options(given: Sequence[str]) -> dict[str, Any]:
+def native_options(texts: Sequence[str]) -> dict[str, Any]:
     """Options of a solver's own, NAME=VALUE each; a value that Python reads as a number or a truth value is one.
 
     Raises
@@ -163,7 +163,7 @@ def native_options(given: Sequence[str]) -> dict[str, Any]:
         Without an equals sign.
     """
     options: dict[str, Any] = {}
-    for text in given:
+    for text in texts:
         name, sign, value = text.partition("=")
         if not sign or not name.strip():
             raise InputError(f"--set takes NAME=VALUE; it is {text!r}")

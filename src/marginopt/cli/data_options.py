@@ -85,7 +85,7 @@ def _add_parameters(command: Command, table: Mapping[str, FormulationInfo], list
             if info.name in shown:
                 help_texts[p.name].setdefault(p.what, []).append(info.name)
     for name, meanings in help_texts.items():
-        text = "; ".join(what if len(shown) == 1 else f"{what}: {', '.join(names)}" for what, names in meanings.items())
+        text = "; ".join(meaning if len(shown) == 1 else f"{meaning}: {', '.join(names)}" for meaning, names in meanings.items())
         group.add_argument(
             options[name], dest=_GIVEN + name, metavar="VALUE", help=text.replace("%", "%%") if text else argparse.SUPPRESS
         )
@@ -152,8 +152,8 @@ def _arrays(info: FormulationInfo, name: str) -> dict[str, Any]:
     if path.suffix != ".npz" or not path.is_file():
         raise InputError(f"{info.name} is stated on an npz file that holds {needed}; {name} is none")
     try:
-        with np.load(path, allow_pickle=False) as held:
-            return {key: held[key] for key in held.files}
+        with np.load(path, allow_pickle=False) as archive:
+            return {key: archive[key] for key in archive.files}
     except (OSError, ValueError) as error:
         raise InputError(f"{name} cannot be read as an npz file with {needed}: {error}", name=name) from error
 

@@ -96,8 +96,8 @@ def parser(only: str = "", words: Sequence[str] = ()) -> argparse.ArgumentParser
     )
     top.add_argument("--version", action="version", version=f"marginopt {__version__}")
     sub = top.add_subparsers(dest="command", required=True, metavar="COMMAND", title="commands", parser_class=Command)
-    for name, what in COMMANDS.items():
-        command = sub.add_parser(name, help=what, description=what)
+    for name, summary in COMMANDS.items():
+        command = sub.add_parser(name, help=summary, description=summary)
         if only == name:
             command.words = tuple(words)
             top.asked = command

@@ -45,11 +45,11 @@ def at_the_prompt(message: str, options: Container[str] = ()) -> str:
 
 def say(text: str, stream: TextIO | None = None) -> None:
     """A message on standard error: broken at words where it is a terminal, one line in a file."""
-    to = sys.stderr if stream is None else stream
+    target = sys.stderr if stream is None else stream
     width = shutil.get_terminal_size().columns
-    if to.isatty() and len(text) >= width:
+    if target.isatty() and len(text) >= width:
         text = textwrap.fill(text, width - 1, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
-    print(text, file=to)
+    print(text, file=target)
 
 
 def show_warning(message: Warning | str, *_: object, **__: object) -> None:
@@ -57,9 +57,9 @@ def show_warning(message: Warning | str, *_: object, **__: object) -> None:
     say(f"marginopt: warning: {at_the_prompt(str(message))}")
 
 
-def nearest(word: str, known: Iterable[str]) -> str:
+def nearest(word: str, names: Iterable[str]) -> str:
     """``did you mean A or B? ``, or nothing where no name is like the word."""
-    near = near_names(word, known)
+    near = near_names(word, names)
     return f"did you mean {' or '.join(near)}? " if near else ""
 
 
@@ -131,13 +131,13 @@ class Top(_Parser):
 
     def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
         """Parse the arguments; unknown ones are reported by the command, with the nearest known ones."""
-        found, unknown = self.parse_known_args(args, namespace)
+        arguments, unknown = self.parse_known_args(args, namespace)
         if unknown and self.asked is not None:
             self.asked.refuse(unknown)
-        return found
+        return arguments
 
     def _check_value(self, action: argparse.Action, value: str) -> None:
         if action.dest == "command" and value not in self._commands:
-            known = ", ".join(self._commands)
-            raise argparse.ArgumentError(None, f"there is no command {value!r}; {nearest(value, self._commands)}known: {known}")
+            names = ", ".join(self._commands)
+            raise argparse.ArgumentError(None, f"there is no command {value!r}; {nearest(value, self._commands)}known: {names}")
         super()._check_value(action, value)

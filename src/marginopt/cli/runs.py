@@ -39,12 +39,12 @@ def benchmark(a: argparse.Namespace) -> int:
     folder = None if a.out is None else folder_of(a.out, "--out")
     for name in names:
         resolve(name)  # what there is not, or cannot be stated, is an error before anything is solved
-    stated = list(problems(a))
+    problem_list = list(problems(a))
     line = StatusLine()
     tables: dict[str, Comparison] = {}
-    for k, (formulation, data, model) in enumerate(stated, 1):
+    for k, (formulation, data, model) in enumerate(problem_list, 1):
         if not a.quiet:
-            line.keep(f"[{k}/{len(stated)}] {formulation} on {data}: {', '.join(names)}")
+            line.keep(f"[{k}/{len(problem_list)}] {formulation} on {data}: {', '.join(names)}")
         tables[f"{formulation} on {data}"] = compare(
             model, names, time_limit=a.time_limit, tol=a.tol, threads=a.threads, seed=a.seed
         )
@@ -107,12 +107,12 @@ def export(a: argparse.Namespace) -> int:
     """Write every problem in every format; the manifest has sizes, digests and optima."""
     suffixes = _suffixes(a.format)
     folder = folder_of(a.folder, "DIR")
-    stated = list(problems(a))
+    problem_list = list(problems(a))
     line = StatusLine()
     records = []
-    for k, (formulation, data, model) in enumerate(stated, 1):
+    for k, (formulation, data, model) in enumerate(problem_list, 1):
         if not a.quiet:
-            line.keep(f"[{k}/{len(stated)}] {formulation} on {data}")
+            line.keep(f"[{k}/{len(problem_list)}] {formulation} on {data}")
         records.append(_exported(a, formulation, data, model, folder, suffixes))
     manifest = {"written by": f"marginopt {__version__}", "sense": "as each problem's objective is stated", "problems": records}
     write_text(folder / "manifest.json", json_text(manifest) + "\n")
@@ -134,10 +134,10 @@ def export(a: argparse.Namespace) -> int:
 
 def _suffixes(text: str) -> list[str]:
     suffixes = ["." + name.strip().lstrip(".") for name in text.split(",") if name.strip()]
-    known = list(file_formats())
+    format_suffixes = list(file_formats())
     for suffix in suffixes:
-        if suffix not in known:
-            raise InputError(f"--format: there is no format {suffix}; known: {', '.join(known)}")
+        if suffix not in format_suffixes:
+            raise InputError(f"--format: there is no format {suffix}; known: {', '.join(format_suffixes)}")
     if not suffixes:
         raise InputError("--format takes suffixes separated by commas, such as mps,cbf")
     return suffixes

@@ -114,7 +114,7 @@ def _hanging(line: str) -> int:
     """
     start = len(line) - len(line.lstrip())
     label = re.match(r"\s*(?:[\w ]{1,20}: |- )", line)
-    columns = [at.end() for at in re.finditer(r"(?<=\S) {2,}", line) if at.end() <= _FAR]
+    columns = [gap.end() for gap in re.finditer(r"(?<=\S) {2,}", line) if gap.end() <= _FAR]
     return min(label.end(), 16) if label else max(columns, default=start + 4)
 
 

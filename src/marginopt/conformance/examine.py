@@ -123,12 +123,12 @@ def examine(name: str, others: Iterable[str] | None = None) -> Iterator[Cell]:
         yield from relaxation_cells(bounds[name])
 
 
-def _raise_unknown(name: str, known: list[str]) -> None:
+def _raise_unknown(name: str, names: list[str]) -> None:
     from ..extensions import PluginRegistry
 
     for shelf in PluginRegistry.every:
         shelf.get(name)  # raises where a package promises it in vain
-    raise unknown_name("solver, formulation or relaxation", name, known)
+    raise unknown_name("solver, formulation or relaxation", name, names)
 
 
 def tally(cells: Iterable[Cell]) -> dict[State, int]:

@@ -30,7 +30,7 @@ def printed(case: Case) -> Verdict:
     s, text = case.model.statement, str(case.model)
     expected = {"title": s.title, "class": s.problem_class, "objective": s.objective.text, "sizes": s.sizes, "source": s.source}
     expected |= {f"constraint {k}": line.text for k, line in enumerate(s.constraints)}
-    missing = [what for what, words in expected.items() if not words or words not in text]
+    missing = [part for part, words in expected.items() if not words or words not in text]
     return violated(f"without {', '.join(missing)}") if missing else holds(f"{len(text.splitlines())} lines")
 
 
@@ -136,12 +136,12 @@ def inputs(case: Case) -> Verdict:
 @FORMULATION_LAWS.law("bad input")
 def bad_input(case: Case) -> Verdict:
     """Arrays of wrong shape, values that are not finite, one class, unknown or impossible parameters: each is an InputError."""
-    return all_of(_refused(case, what, arrays, given) for what, arrays, given in _spoilt(case))
+    return all_of(_refused(case, description, arrays, parameters) for description, arrays, parameters in _spoilt(case))
 
 
-def _refused(case: Case, what: str, arrays: Mapping[str, Any], given: Mapping[str, object]) -> Verdict:
+def _refused(case: Case, what: str, arrays: Mapping[str, Any], parameters: Mapping[str, object]) -> Verdict:
     try:
-        case.info.state(arrays, given)
+        case.info.state(arrays, parameters)
     except InputError as error:
         return holds(what) if str(error) else violated(f"{what}: an error without words")
     except MarginoptError as error:

@@ -196,7 +196,7 @@ def _references() -> tuple[ReferenceOptimum, ...]:
 def cases(info: FormulationInfo) -> tuple[Case, ...]:
     """The cases of a formulation: every known optimum of it, an example, and one for every value that a choice can take."""
     names = {p.name for p in info.parameters}
-    known = [
+    optima = [
         Case(
             info,
             f"{r.instance}: {', '.join(f'{k} = {v}' for k, v in r.parameters.items() if k in names) or r.statement}",
@@ -214,4 +214,4 @@ def cases(info: FormulationInfo) -> tuple[Case, ...]:
         arrays = dict(info.example_arrays(np.random.default_rng(0)))
         title = "its example" + "".join(f", {name} = {value}" for name, value in parameters.items())
         examples.append(Case(info, title, arrays, parameters))
-    return (*known, *examples)
+    return (*optima, *examples)

@@ -258,10 +258,10 @@ _ROUNDING = 1e-10
 _KNOWN = 1e-7
 
 
-def _same(what: str, found: float, wanted: float, tol: float) -> Verdict:
+def _same(what: str, value: float, wanted: float, tol: float) -> Verdict:
     """Return whether two objectives agree."""
-    difference = abs(found - wanted) / max(abs(wanted), _KNOWN / tol)
-    comparison = f"{what}: {found:.12g}, wanted {wanted:.12g}"
+    difference = abs(value - wanted) / max(abs(wanted), _KNOWN / tol)
+    comparison = f"{what}: {value:.12g}, wanted {wanted:.12g}"
     return (
         holds(f"off by {difference:.0e}")
         if difference <= tol
@@ -349,8 +349,8 @@ def weak_duality(t: Trial) -> Verdict:
         return not_applicable("it gives no bound")
     if t.branches and r.solved and not r.gap <= 2 * t.tol:
         return violated(f"solved with a gap of {r.gap:.2e}, allowed {2 * t.tol:.0e}")
-    least = r.certificate.objective if t.case.optimum is None else min(r.certificate.objective, r.sign * t.case.optimum)
-    return at_most("bound above the optimum by", (bound - least) / max(abs(least), 1.0), t.tol)
+    optimum = r.certificate.objective if t.case.optimum is None else min(r.certificate.objective, r.sign * t.case.optimum)
+    return at_most("bound above the optimum by", (bound - optimum) / max(abs(optimum), 1.0), t.tol)
 
 
 @SOLVER_LAWS.law("optimality conditions", every_case=True)
@@ -556,8 +556,8 @@ def record(solver: Solver) -> Verdict:
     """The record has a name in small letters, a summary and a reference or a package, and says what is read."""
     info = solver.info
     missing = [
-        what
-        for what, there in (
+        part
+        for part, there in (
             ("a name in small letters", bool(info.name) and info.name == info.name.strip().lower()),
             ("a summary", bool(info.summary)),
             ("a reference or a package", bool(info.reference or info.package)),

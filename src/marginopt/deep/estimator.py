@@ -114,16 +114,16 @@ class Checkpoint:
     def _identity(self, training: Training) -> dict[str, Any]:
         return {**self.identity, **asdict(training.settings)}
 
-    def _compare(self, found: dict[str, Any], wanted: dict[str, Any]) -> None:
-        for name in sorted({*found, *wanted}):
-            if found.get(name) != wanted.get(name):
-                what = (
-                    f"{found.get(name)!r} there, {wanted.get(name)!r} here"
+    def _compare(self, stored: dict[str, Any], wanted: dict[str, Any]) -> None:
+        for name in sorted({*stored, *wanted}):
+            if stored.get(name) != wanted.get(name):
+                difference = (
+                    f"{stored.get(name)!r} there, {wanted.get(name)!r} here"
                     if name != "data"
                     else "the samples or labels are others"
                 )
                 raise InputError(
-                    f"the checkpoint {str(self.path)!r} is of another run: {name} differs ({what}). "
+                    f"the checkpoint {str(self.path)!r} is of another run: {name} differs ({difference}). "
                     "Give the same parameters and data, another checkpoint, or resume=False",
                     name="checkpoint",
                 )
@@ -192,15 +192,17 @@ class Samples:
         return torch.as_tensor(np.ascontiguousarray(scaled), dtype=self.dtype).reshape(len(X), *self.shape)
 
 
-def _fitting(image_shape: Sequence[int], given: tuple[int, ...]) -> tuple[int, ...]:
+def _fitting(image_shape: Sequence[int], sample_shape: tuple[int, ...]) -> tuple[int, ...]:
     try:
         shape = tuple(int(side) for side in image_shape)
     except (TypeError, ValueError) as error:
         raise InputError(
             f"image_shape must be (height, width) or (channels, height, width); it is {image_shape!r}", name="image_shape"
         ) from error
-    if len(shape) < 2 or min(shape) < 1 or math.prod(shape) != math.prod(given):
-        raise InputError(f"image_shape = {shape} does not hold the {math.prod(given)} numbers of a sample", name="image_shape")
+    if len(shape) < 2 or min(shape) < 1 or math.prod(shape) != math.prod(sample_shape):
+        raise InputError(
+            f"image_shape = {shape} does not hold the {math.prod(sample_shape)} numbers of a sample", name="image_shape"
+        )
     return shape
 
 

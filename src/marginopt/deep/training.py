@@ -65,12 +65,12 @@ class Settings:
     encoder_epochs: int | None = None
 
     def __post_init__(self) -> None:
-        for name, least in (("epochs", 1), ("batch_size", 2), ("encoder_epochs", 0)):
+        for name, minimum in (("epochs", 1), ("batch_size", 2), ("encoder_epochs", 0)):
             value = getattr(self, name)
             if value is None and name == "encoder_epochs":
                 continue
-            if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < least:
-                raise InputError(f"{name} must be an integer ≥ {least}; it is {value!r}", name=name)
+            if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < minimum:
+                raise InputError(f"{name} must be an integer ≥ {minimum}; it is {value!r}", name=name)
             object.__setattr__(self, name, int(value))
         for name in ("learning_rate", "final_learning_rate", "weight_decay", "gamma", "final_gamma"):
             object.__setattr__(self, name, as_positive(getattr(self, name), name, zero=name != "learning_rate"))

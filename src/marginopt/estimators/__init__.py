@@ -69,8 +69,8 @@ def __getattr__(name: str) -> Any:
     if name == "__all__":
         return sorted([*_OWN, *all_estimators()])
     if not name.startswith("_") and name in all_estimators():
-        globals()[name] = found = all_estimators()[name].estimator
-        return found
+        globals()[name] = estimator = all_estimators()[name].estimator
+        return estimator
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

@@ -40,7 +40,7 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
         super().__setstate__(state)
 
 
-def refuse(estimator: object, given: Mapping[str, object]) -> None:
+def refuse(estimator: object, fit_params: Mapping[str, object]) -> None:
     """A `TypeError` as Python's own, which says what to do about weights.
 
     scikit-learn looks for ``sample_weight`` among the parameters of ``fit`` to learn whether weights are taken, so an estimator
@@ -51,15 +51,15 @@ def refuse(estimator: object, given: Mapping[str, object]) -> None:
     TypeError
         There is such an argument.
     """
-    if not given:
+    if not fit_params:
         return
     name = type(estimator).__name__
-    if "sample_weight" in given:
+    if "sample_weight" in fit_params:
         raise TypeError(
             f"{name} takes no sample_weight: its model prices all points alike. Repeat points that count more, or take one "
             "that has weights: L2SVC, NCHSVC, HingeSVC, ZeroOneSVC, RampSVC or SparseSVC"
         )
-    raise TypeError(f"{name}.fit takes X and y; it was given {', '.join(given)}")
+    raise TypeError(f"{name}.fit takes X and y; it was given {', '.join(fit_params)}")
 
 
 @dataclass(frozen=True)

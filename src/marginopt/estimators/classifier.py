@@ -343,7 +343,7 @@ class CrossValidated(PathClassifier):
         return super()._fit(X, y, given_weight)
 
 
-def as_values(given: Any, name: str) -> FloatArray:
+def as_values(sequence: Any, name: str) -> FloatArray:
     """The values of a path in ascending order.
 
     Raises
@@ -352,11 +352,11 @@ def as_values(given: Any, name: str) -> FloatArray:
         Not a sequence of positive finite numbers.
     """
     try:
-        values = np.asarray(given, dtype=np.float64)
+        values = np.asarray(sequence, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise InputError(f"{name} must be a sequence of numbers > 0; it is {given!r}", name=name) from error
+        raise InputError(f"{name} must be a sequence of numbers > 0; it is {sequence!r}", name=name) from error
     if values.ndim != 1 or values.size == 0 or not np.isfinite(values).all() or not (values > 0).all():
-        raise InputError(f"{name} must be a sequence of finite numbers > 0; it is {given!r}", name=name)
+        raise InputError(f"{name} must be a sequence of finite numbers > 0; it is {sequence!r}", name=name)
     return np.unique(values)
 
 

@@ -138,7 +138,7 @@ class ConicSVCCV(CrossValidated, ConicClassifier):
         view = problem.view(ConicProblem)
         assert view is not None  # κ > 0
         path = conic_path(view, kappas=values.tolist(), tolerance=1e-8 if self.tol is None else self.tol)
-        return [None if at.point is None else _classifier(problem, at.point.values["w"]) for at in path]
+        return [None if entry.point is None else _classifier(problem, entry.point.values["w"]) for entry in path]
 
     @property
     def kappa_(self) -> float:

@@ -129,7 +129,7 @@ class ZeroOneSVC(SearchedClassifier):
             np.repeat(np.asarray(model.X), copies, axis=0), np.repeat(model.y, copies), lam, intercept=model.intercept
         )
         sets = conformal_sets(points, np.column_stack([np.ones(len(rows)), rows]), alpha, time_limit=self.time_limit)
-        return [self.classes_[held] for held in sets.contains]
+        return [self.classes_[mask] for mask in sets.contains]
 
     def _two_class_problem(self) -> ZeroOneSVM:
         """Return the λ problem of a classifier fitted to two classes."""
@@ -327,8 +327,8 @@ class ScoringSystemClassifier(SearchedClassifier):
         if self.classes_.size > 2:
             raise InputError(f"a table of points is for two classes; there are {self.classes_.size}", name="y")
         p = self.n_features_in_
-        known = getattr(self, "feature_names_in_", None)
-        names = [f"x{j}" for j in range(p)] if known is None else list(known)
+        column_names = getattr(self, "feature_names_in_", None)
+        names = [f"x{j}" for j in range(p)] if column_names is None else list(column_names)
         names = names if feature_names is None else [str(name) for name in feature_names]
         if len(names) != p:
             raise InputError(f"feature_names must hold {p} names; it holds {len(names)}", name="feature_names")

@@ -129,13 +129,13 @@ def warn_of_zero(problem: Model, result: Result) -> None:
     if not np.isfinite(problem.value_at_zero) or result.objective is None:
         return
     gain = problem.value_at_zero - result.objective
-    left = result.objective - result.bound if result.solved and result.bound is not None else 0.0
+    gap = result.objective - result.bound if result.solved and result.bound is not None else 0.0
     rounding = 0.0 if result.certificate is None else result.certificate.error
-    if gain > max(left, rounding):
+    if gain > max(gap, rounding):
         return
     warnings.warn(
         f"{result.solver} on {result.model}: the classifier is not better than w = 0 by more than the tolerance (objective "
-        f"{result.objective:.6g}, {problem.value_at_zero:.6g} at w = 0, {left:.1e} left open), so its direction means nothing; "
+        f"{result.objective:.6g}, {problem.value_at_zero:.6g} at w = 0, {gap:.1e} left open), so its direction means nothing; "
         "give a larger lam, or a smaller tol",
         ConvergenceWarning,
         stacklevel=3,
@@ -168,8 +168,8 @@ def warn_of_one_class(
 def _priced(farkas: Mapping[str, FloatArray]) -> list[str]:
     """Rows with multipliers that are more than the largest one's rounding."""
     sizes = {label: float(np.abs(z).max(initial=0.0)) for label, z in farkas.items()}
-    least = _ROUNDING * max(sizes.values(), default=0.0)
-    return [label for label, size in sizes.items() if size > least]
+    threshold = _ROUNDING * max(sizes.values(), default=0.0)
+    return [label for label, size in sizes.items() if size > threshold]
 
 
 def solved(

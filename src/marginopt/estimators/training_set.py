@@ -138,7 +138,7 @@ class Scaling:
         return plain, intercept if self.shift is None else intercept - plain @ self.shift
 
 
-def sample_weights(given: object, X: Points) -> FloatArray:
+def sample_weights(sample_weight: object, X: Points) -> FloatArray:
     """Weights ≥ 0, one for each row; ones where none are given.
 
     Raises
@@ -147,9 +147,9 @@ def sample_weights(given: object, X: Points) -> FloatArray:
         Wrong shape, not finite, negative, or all zero.
     """
     n = int(X.shape[0])
-    if given is None:
+    if sample_weight is None:
         return np.ones(n)
-    weights = as_vector(given, n, "sample_weight")
+    weights = as_vector(sample_weight, n, "sample_weight")
     if (weights < 0).any():
         raise InputError(f"sample_weight must be ≥ 0; its least entry is {weights.min():g}", name="sample_weight")
     if not weights.any():
@@ -159,7 +159,7 @@ def sample_weights(given: object, X: Points) -> FloatArray:
     return weights
 
 
-def class_weights(given: object, classes: np.ndarray, codes: IntArray, weights: FloatArray) -> FloatArray:
+def class_weights(class_weight: object, classes: np.ndarray, codes: IntArray, weights: FloatArray) -> FloatArray:
     """One factor for each class: 1, the user's, or ``"balanced"``, Σw/(K Σ_class w).
 
     Raises
@@ -167,22 +167,22 @@ def class_weights(given: object, classes: np.ndarray, codes: IntArray, weights: 
     InputError
         Neither None, "balanced" nor a mapping of labels to positive numbers; a key that is no label.
     """
-    if given is None:
+    if class_weight is None:
         return np.ones(classes.size)
-    if isinstance(given, str) and given == "balanced":
+    if isinstance(class_weight, str) and class_weight == "balanced":
         return np.asarray(weights.sum() / (classes.size * np.bincount(codes, weights=weights, minlength=classes.size)))
-    if not isinstance(given, Mapping):
+    if not isinstance(class_weight, Mapping):
         raise InputError(
-            f"class_weight must be None, 'balanced' or a mapping of class to weight; it is {given!r}", name="class_weight"
+            f"class_weight must be None, 'balanced' or a mapping of class to weight; it is {class_weight!r}", name="class_weight"
         )
-    known = classes.tolist()
-    strangers = [key for key in given if key not in known]
+    labels = classes.tolist()
+    strangers = [key for key in class_weight if key not in labels]
     if strangers:
         raise InputError(
-            f"class_weight has no class {strangers[0]!r} in y; the classes are {', '.join(repr(label) for label in known[:20])}",
+            f"class_weight has no class {strangers[0]!r} in y; the classes are {', '.join(repr(label) for label in labels[:20])}",
             name="class_weight",
         )
-    factors = as_vector([given.get(label, 1.0) for label in classes.tolist()], classes.size, "class_weight")
+    factors = as_vector([class_weight.get(label, 1.0) for label in classes.tolist()], classes.size, "class_weight")
     if not (factors > 0).all():
         raise InputError(f"class_weight must be > 0 for every class; the least is {factors.min():g}", name="class_weight")
     return factors

@@ -61,11 +61,11 @@ def write_proof_page(log: str | Path, path: str | Path, model: Model | None = No
     """
     target = check_target(path, "the page")
     content = read_bytes(log)
-    stated = _stated_problem(content, log) if model is None else LoggedZeroOneProblem.of_model(model)
+    problem = _stated_problem(content, log) if model is None else LoggedZeroOneProblem.of_model(model)
     packed = gzip.compress(content, mtime=0)
     if len(packed) > _LARGEST:
         raise TooLargeError(f"the packed log has {len(packed) >> 20} MB; a page holds up to {_LARGEST >> 20} MB: use check_proof")
-    embedded = json.dumps({"log": base64.b64encode(packed).decode(), "digest": stated.digest})
+    embedded = json.dumps({"log": base64.b64encode(packed).decode(), "digest": problem.digest})
     parts = {
         "title": escape(title or f"Proof log {Path(log).name}"),
         "checker": checker_script(),
@@ -88,14 +88,14 @@ def _stated_problem(content: bytes, log: str | Path) -> LoggedZeroOneProblem:
     try:
         # exempt (text): the first line of a proof log, a file format
         header = json.loads(content.partition(b"\n")[0])
-        stated = header["format"]
+        log_format = header["format"]
     except READ_ERRORS as error:
         raise InputError(f"{log} is no proof log: its first line is no JSON object that states a format") from error
-    if stated != ZeroOneChecker.format:
-        raise InputError(f"a proof page verifies logs of zero-one-bb; {log} has the format {str(stated)[:80]!r}")
+    if log_format != ZeroOneChecker.format:
+        raise InputError(f"a proof page verifies logs of zero-one-bb; {log} has the format {str(log_format)[:80]!r}")
     try:
         return LoggedZeroOneProblem.of_log(header)
     except InvalidProofError as error:
-        raise DataError(f"{log} states no problem: {error}") from error
+        raise DataError(f"{log} states no problem: {error}", file=log) from error
     except READ_ERRORS as error:
-        raise DataError(f"{log} states no problem: {read_error(error)}") from error
+        raise DataError(f"{log} states no problem: {read_error(error)}", file=log) from error

@@ -120,7 +120,7 @@ class ProofLog:
         try:
             return cls(problem, str(path), digest_of(Path(path)))
         except READ_ERRORS as error:
-            raise DataError(f"the proof log {path} cannot be read: {read_error(error)}") from error
+            raise DataError(f"the proof log {path} cannot be read: {read_error(error)}", file=path) from error
 
 
 @dataclass(frozen=True)

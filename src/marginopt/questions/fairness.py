@@ -96,8 +96,11 @@ class Subgroup(Evidence):
         """Return rule, sizes and rates."""
         return (
             ("group", self.rule),
-            ("size", f"{self.persons} persons, {self.members} of them count; share {self.share:.4f}"),
-            ("rates", f"{self.rate:.4f} in the group, {self.reference:.4f} for comparison ({self.side})"),
+            (
+                "size",
+                f"{self.persons} persons, {self.members} of them in the metric, {self.share:.2%} of all weight",
+            ),
+            ("rates", f"{self.rate:.4f} in the group, {self.side} the {self.reference:.4f} of comparison"),
         )
 
     def draw(self, ax: Axes) -> None:

@@ -262,9 +262,9 @@ class Explorer:
         if name in self.bounds:
             return self.bounds[name]
         path = None if self._folder is None else self._folder / f"{len(self.bounds):03d}.jsonl"
-        stated = item.model(self.model)
+        item_model = item.model(self.model)
         options: dict[str, Any] = {} if path is None else {"proof": str(path)}
-        result = solve(stated, self._solver, time_limit=self._limit, threads=1, **options)
+        result = solve(item_model, self._solver, time_limit=self._limit, threads=1, **options)
         bound = -math.inf if result.bound is None else float(result.bound)
         if result.values is not None and "w" in result.values:
             w = np.asarray(result.values["w"], dtype=np.float64)
@@ -401,7 +401,7 @@ class FeatureImportance(Evidence):
     def facts(self) -> tuple[tuple[str, str], ...]:
         """Return the rise of the objective without each feature."""
         rows = zip(self.names, self.lower, self.upper, strict=True)
-        return tuple((f"without {name}", f"+{max(low, 0.0):.6g} to +{max(high, 0.0):.6g}") for name, low, high in rows)
+        return tuple((f"without {name}", f"objective +{max(low, 0.0):.6g} to +{max(high, 0.0):.6g}") for name, low, high in rows)
 
     def draw(self, ax: Axes) -> None:
         """Draw bars of the proved rises."""
@@ -455,7 +455,7 @@ class ImportanceQuestion(BoundedQuestion):
     def claim(self, bound: float) -> str:
         """Return the claim that no classifier without the feature is as good."""
         rise = math.floor(bound * 1e6) / 1e6 if math.isfinite(bound) else bound
-        return f"Every classifier without {self.feature} costs at least {rise:.6f} more than the best one found"
+        return f"Every classifier without {self.feature} has an objective at least {rise:.6g} above the best one found"
 
     @property
     def data(self) -> str:

@@ -169,9 +169,9 @@ def select_lam(
     whole = whole_path(model, lam_max=lam_max, tol=tol, time_limit=None if limit == math.inf else limit)
     paths = []
     for k, (train, _) in enumerate(splits):
-        left = None if limit == math.inf else max(deadline - time.perf_counter(), 1e-6)
+        remaining = None if limit == math.inf else max(deadline - time.perf_counter(), 1e-6)
         folder = None if proof is None else Path(proof) / f"fold-{k}"
-        paths.append(whole_path(_part(model, train), lam_max=whole.lam_max, tol=tol, time_limit=left, proof=folder))
+        paths.append(whole_path(_part(model, train), lam_max=whole.lam_max, tol=tol, time_limit=remaining, proof=folder))
     inner = {corner.lam_high for path in paths for corner in path.corners[:-1]}
     ends = np.array([0.0, *sorted(lam for lam in inner if lam < whole.lam_max), whole.lam_max])
     errors = _piece_errors(model, ends, paths, splits)

@@ -85,14 +85,14 @@ class Disagreements(Evidence):
     other_scores: FloatArray
 
     def facts(self) -> tuple[tuple[str, str], ...]:
-        """Return the turned points and the classifier."""
+        """Return the flipped points and the classifier."""
         points = ", ".join(map(str, self.points[:20])) + (", ..." if len(self.points) > 20 else "")
-        return ("turned points", points or "none"), ("classifier", ", ".join(f"{x:.4g}" for x in self.different))
+        return ("flipped points", points or "none"), ("classifier", ", ".join(f"{x:.4g}" for x in self.different))
 
     def draw(self, ax: Axes) -> None:
-        """Draw the scores of both classifiers, the turned points apart."""
+        """Draw the scores of both classifiers, the flipped points apart."""
         turned = np.isin(np.arange(self.scores.size), self.points)
-        for mask, colour, label in ((~turned, GREY, "other points"), (turned, COLOURS[0], "turned points")):
+        for mask, colour, label in ((~turned, GREY, "other points"), (turned, COLOURS[0], "flipped points")):
             ax.plot(self.scores[mask], self.other_scores[mask], "o", color=colour, label=label)
         ax.axhline(0.0, color="black", lw=0.5)
         ax.axvline(0.0, color="black", lw=0.5)
@@ -137,9 +137,9 @@ class DifferenceQuestion(LevelQuestion):
         return float(min([*numbers, n + 1]) - 1)
 
     def claim(self, bound: float) -> str:
-        """Return that no classifier of the set turns more predictions."""
+        """Return that no classifier of the set flips more predictions."""
         within = f"within {100.0 * self.within:.3g}% of the best"
-        return f"No classifier {within} turns more than {bound:.0f} of its {len(self.model.y)} predictions with margin at least 1"
+        return f"No classifier {within} flips more than {bound:.0f} of its {len(self.model.y)} predictions with margin at least 1"
 
 
 def _scores(model: Margin, w: tuple[float, ...]) -> FloatArray:

@@ -255,7 +255,7 @@ class PredictionStability(Displayed, Tabular):
         question = self.question(index)
         bound, evidence, logs = float(self.bound[index]), OtherClassifier(self.w[index]), tuple[ProofLog, ...]()
         if proof is not None:
-            start = {} if np.isnan(self.w[index]).any() else {"start": {"w": self.w[index]}}
+            start: dict[str, Any] = {} if np.isnan(self.w[index]).any() else {"start": {"w": self.w[index]}}
             result = solve(question.rival, "zero-one-bb", time_limit=time_limit, threads=1, proof=str(proof), **start)
             bound = min(stated_bound(proof), float(result.bound or 0.0))
             logs = (ProofLog.of_file("rival", proof),)
@@ -267,13 +267,13 @@ class PredictionStability(Displayed, Tabular):
         return self.answer(index).sentence
 
     def records(self) -> list[dict[str, Any]]:
-        """One dictionary for each point."""
+        """One dictionary for each point; "flipped" is the least objective with the other prediction, between two bounds."""
         changes = self.label_changes
         return [
             {
                 "prediction": self.prediction[k],
-                "otherwise at least": self.bound[k],
-                "otherwise at most": self.value[k],
+                "flipped at least": self.bound[k],
+                "flipped at most": self.value[k],
                 "proved": bool(self.proved[k]),
                 "certified radius": int(changes[k] - 1),
             }
@@ -286,17 +286,18 @@ class PredictionStability(Displayed, Tabular):
         return f"Stability of {len(self.value)} predictions, optimum {self.optimum.objective:.6g}: {share}, {self.nodes} nodes"
 
     def __str__(self) -> str:
-        lines = [self._title, f"  {'point':>5}  {'prediction':>10}  {'otherwise at least':>18}  {'at most':>12}  {'radius':>6}"]
+        lines = [self._title, f"  {'point':>5}  {'prediction':>10}  {'flipped at least':>18}  {'at most':>12}  {'radius':>6}"]
         for k, row in enumerate(self.records()):
-            low, high, radius = row["otherwise at least"], row["otherwise at most"], row["certified radius"]
+            low, high, radius = row["flipped at least"], row["flipped at most"], row["certified radius"]
             lines.append(f"  {k:>5}  {row['prediction']:>10g}  {low:>18.8g}  {high:>12.6g}  {radius:>6}")
+        lines.append("  flipped: the least objective with the other prediction; radius: false labels that cannot flip it")
         return "\n".join(lines)
 
     __repr__ = __str__
 
     def display(self) -> Display:
         """Return the notebook view."""
-        head = ("point", "prediction", "otherwise at least", "otherwise at most", "certified radius")
+        head = ("point", "prediction", "flipped at least", "flipped at most", "certified radius")
         rows = tuple(
             (str(k), f"{row['prediction']:g}", f"{self.bound[k]:.6g}", f"{self.value[k]:.6g}", str(row["certified radius"]))
             for k, row in enumerate(self.records())
@@ -431,12 +432,15 @@ class ConformalSets(Displayed):
 
     def labels(self) -> list[tuple[int, ...]]:
         """Return the labels of each set."""
-        return [tuple(label for label, held in zip((-1, 1), row, strict=True) if held) for row in self.contains.tolist()]
+        return [
+            tuple(label for label, is_contained in zip((-1, 1), row, strict=True) if is_contained)
+            for row in self.contains.tolist()
+        ]
 
     def __str__(self) -> str:
         sizes = np.bincount(self.contains.sum(axis=1), minlength=3)
         return (
-            f"full-conformal sets of {len(self.contains)} points at level {1.0 - self.alpha:.4g}: {sizes[1]} of one label, "
+            f"Full-conformal sets of {len(self.contains)} points at level {1.0 - self.alpha:.4g}: {sizes[1]} of one label, "
             f"{sizes[2]} of both, {sizes[0]} empty; {int(self.certain.all(axis=1).sum())} proved"
         )
 

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from ..code_cache import kept
+from ..code_cache import cached_njit
 
 #: What `check` finds: columns increase along each row; they do not; one is out of range; row ends decrease.
 SORTED, UNSORTED, NO_COLUMN, NO_ENDS = 0, 1, 2, 3
 
-_exact, _sums = kept(frozenset()), kept(frozenset({"reassoc", "contract", "nsz"}))
+_exact, _sums = cached_njit(frozenset()), cached_njit(frozenset({"reassoc", "contract", "nsz"}))
 
 
 @_exact

@@ -42,13 +42,13 @@ class Columns:
         for start, _, block in blocks:
             if isinstance(block, np.ndarray):
                 look_at_dense(block, low, high, squares)
-                held: _Held = block.reshape(-1), None, None
+                arrays: _Held = block.reshape(-1), None, None
             else:
-                held = block.arrays()
-                look_at_sparse(held[0], held[1], low, high, squares, counts)
+                arrays = block.arrays()
+                look_at_sparse(arrays[0], arrays[1], low, high, squares, counts)
             if not np.isfinite(squares).all():  # an entry is not finite, or its square too large
-                _check_finite(start, p, held)
-            digest.add(*held)
+                _check_finite(start, p, arrays)
+            digest.add(*arrays)
         if entries != n * p:  # what is not stored is zero
             holes = counts < n
             low[holes], high[holes] = np.minimum(low[holes], 0.0), np.maximum(high[holes], 0.0)

@@ -191,8 +191,8 @@ def split_for(sample: Sample, judge: Judge, share: float) -> Split:
     from sklearn.model_selection import train_test_split
 
     _check_classes(sample, 2, "a validation part")
-    train, held = train_test_split(everything, test_size=share, stratify=sample.y, random_state=sample.seed)
-    return np.sort(train), np.sort(held)
+    train, test = train_test_split(everything, test_size=share, stratify=sample.y, random_state=sample.seed)
+    return np.sort(train), np.sort(test)
 
 
 def _check_classes(sample: Sample, needed: int, purpose: str) -> None:
@@ -314,10 +314,10 @@ class Bat(Selector):
 
     def __post_init__(self) -> None:
         check_judge(self.judge, self.share)
-        for name, least in (("bats", 2), ("iterations", 1)):
+        for name, minimum in (("bats", 2), ("iterations", 1)):
             value = getattr(self, name)
-            if not isinstance(value, int) or value < least:
-                raise InputError(f"{name} must be an integer ≥ {least}; it is {value!r}", name=name)
+            if not isinstance(value, int) or value < minimum:
+                raise InputError(f"{name} must be an integer ≥ {minimum}; it is {value!r}", name=name)
         if self.scale not in ("log2", "linear"):
             raise InputError(f"scale must be 'log2' or 'linear'; it is {self.scale!r}", name="scale")
         for name in ("loudness", "pulse_rate"):

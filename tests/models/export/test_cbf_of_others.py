@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 import marginopt as mo
-from marginopt.errors import DataError
 from marginopt.models import PSD, Nonnegative, RotatedSecondOrder, SecondOrder, Zero
 from marginopt.models.export.files.formats import read_form
 from marginopt.models.program.cones import smat
@@ -82,44 +81,3 @@ def test_matrices_of_rows_and_variables(tmp_path: Path) -> None:
 
 
 _VAR = (*HEAD, "VAR", "2 1", "F 2")
-
-
-@pytest.mark.parametrize(
-    ("words", "line", "message"),
-    [
-        (("VER these words", "3"), 1, "alone"),
-        (("VER", "3 4"), 2, "1 words"),
-        (("VER", "9"), 2, "versions"),
-        (("VER", "3", "OBJSENSE", "SOME"), 4, "MIN or MAX"),
-        (("this is corrupted", "VER", "3"), 1, "alone"),
-        ((*HEAD, "VAR", "2 1 and these", "F 2"), 6, "2 words"),
-        ((*HEAD, "VAR", "3 1", "F 2"), 7, "2 rows together, and 3"),
-        ((*HEAD, "VAR", "4 1", "EXP 4"), 7, "EXP of 4 rows"),
-        ((*HEAD, "VAR", "3 1", "@0:POW 3"), 7, "no exponents"),
-        ((*HEAD, "POWCONES", "1 2", "2", "1.0", "-1.0"), 9, "positive"),
-        ((*HEAD, "VAR", "3 1", "SVECPSD 3"), 7, "domain SVECPSD"),
-        ((*HEAD, "VAR", "1 1", "QR 1"), 7, "cone QR of 1 rows"),
-        ((*HEAD, "PSDVAR", "1", "0"), 7, "order 0"),
-        ((*HEAD, "CHANGE"), 5, "CHANGE is not read"),
-        ((*_VAR, "VAR", "2 1", "F 2"), 8, "second VAR"),
-        ((*_VAR, "OBJACOORD", "1", "0 1.0 this"), 10, "2 words"),
-        ((*_VAR, "OBJACOORD", "1", "2 1.0"), 10, "index 2"),
-        ((*_VAR, "OBJACOORD", "1", "-1 1.0"), 10, "index -1"),
-        ((*_VAR, "OBJACOORD", "1", "0 1_0"), 10, "a number"),
-        ((*_VAR, "OBJACOORD", "1", "0 nan"), 10, "a number"),
-        ((*_VAR, "OBJACOORD", "2", "0 1", "INT"), 11, "2 words"),
-        ((*_VAR, "INT", "1", "2"), 10, "index 2"),
-        ((*_VAR, "OBJFCOORD", "1", "0 0 0 1"), 10, "index 0"),
-        ((*_VAR, "CON", "1 1", "L+ 1", "ACOORD", "1", "1 0 1"), 13, "index 1"),
-    ],
-)
-def test_refused_with_a_line(tmp_path: Path, words: tuple[str, ...], line: int, message: str) -> None:
-    with pytest.raises(DataError, match=rf"a\.cbf, line {line}: .*{message}"):
-        read_form(put(tmp_path, lines(*words)))
-
-
-@pytest.mark.parametrize("lacking", ["VER", "OBJSENSE"])
-def test_keywords_that_every_file_has(tmp_path: Path, lacking: str) -> None:
-    words = {"VER": ("OBJSENSE", "MIN"), "OBJSENSE": ("VER", "3")}[lacking]
-    with pytest.raises(DataError, match=f"no {lacking}"):
-        read_form(put(tmp_path, lines(*words, "VAR", "2 1", "F 2")))

@@ -10,7 +10,7 @@ import pytest
 import scipy.sparse as sp
 from data import nine_points
 from effort import trials
-from facts import about
+from facts import about, at
 from hypothesis import HealthCheck, given, settings, strategies as st
 from hypothesis.extra import numpy as hnp
 
@@ -98,7 +98,7 @@ def test_round_trip_of_every_formulation_is_exact(suffix: str, model: Model, tmp
         assert read_form(model.write(path)).n >= model.form.n  # as quadratic rows: test_products_in_files.py
         return
     if missing:
-        with pytest.raises(ExportError, match="cannot carry"):
+        with pytest.raises(ExportError, check=about(file_formats()[suffix].title)):
             model.write(path)
         return
     assert model.write(path) == path
@@ -279,11 +279,11 @@ def test_bad_files_are_named(tmp_path: Path) -> None:
     X, y = nine_points()
     with pytest.raises(ExportError, check=about("path")):
         HingeSVM(X, y).write(tmp_path / "model.xyz")
-    with pytest.raises(DataError, match="there is no file"):
+    with pytest.raises(DataError, check=at("missing.lp")):
         read_form(tmp_path / "missing.lp")
     broken = tmp_path / "broken.mof.json"
     broken.write_text("{}", encoding="utf-8")
-    with pytest.raises(DataError, match=r"broken\.mof\.json"):
+    with pytest.raises(DataError, check=at(broken)):
         read_form(broken)
     with pytest.raises(ExportError, check=about("LP")):
         ConicSVM(X, y, lam=1.0).write(tmp_path / "model.lp")

@@ -8,6 +8,7 @@ from pathlib import Path
 import highspy
 import numpy as np
 import pytest
+from facts import at
 
 import marginopt as mo
 from marginopt.errors import DataError
@@ -91,7 +92,7 @@ def test_an_nl_file_has_the_names_beside_it(tmp_path: Path) -> None:
             assert used == {"sum": {"plan[2]", "rest"}, "shift": {"plan[1]", "plan[2]"}}.get(name, set(NAMES))
     assert mo.solve(form, "scip", tol=1e-8).objective == pytest.approx(optimum, abs=1e-6)
     path.with_suffix(".row").write_text("one\n", encoding="utf-8")
-    with pytest.raises(DataError, match=r"theirs\.row .*\b3\b"):
+    with pytest.raises(DataError, check=at("theirs.row")):
         mo.read(path)
 
 
@@ -247,21 +248,6 @@ def test_quadratic_rows_as_jump_writes_them(tmp_path: Path) -> None:
     assert isinstance(mo.read(path).constraint("flat").cone, Bilinear)
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"function": {"type": "ScalarNonlinearFunction"}, "set": {"type": "LessThan"}, "name": "ball"}, "ScalarNonlinear.*ball"),
-        ({"function": {"type": "VectorOfVariables", "variables": NAMES}, "set": {"type": "GeometricMeanCone"}}, "GeometricMean"),
-        ({"function": {"type": "Variable", "name": NAMES[0]}, "set": {"type": "Semicontinuous"}}, "Semicontinuous"),
-    ],
-)
-def test_what_a_form_cannot_hold_is_named(change: dict[str, object], message: str, tmp_path: Path) -> None:
-    path = tmp_path / "theirs.mof.json"
-    path.write_text(json.dumps(_mof() | {"constraints": [change]}), encoding="utf-8")
-    with pytest.raises(DataError, match=message):
-        mo.read(path)
-
-
 FIXED = """NAME          BLANKS
 ROWS
  N  PROFIT
@@ -321,7 +307,7 @@ def test_an_lp_file_of_a_person(tmp_path: Path) -> None:
     optimum = max(2 * min(4, 3, 3 + y) + 3 * y - (4 - y) ** 2 for y in range(7))
     _judge(mo.read(path), optimum, NAMES, ROWS)
     path.write_text(LP.replace("1 <= plan[1] + plan[2] + rest <= 7", "1 <= plan[1] + rest >= 7"), encoding="utf-8")
-    with pytest.raises(DataError, match="line 5: "):
+    with pytest.raises(DataError, check=at(path, 5)):
         mo.read(path)
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from facts import at
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 import marginopt as mo
@@ -123,7 +124,7 @@ _HEAD = "2\n2\n2 -2\n1 1\n"
     ],
 )
 def test_refused_with_a_line(tmp_path: Path, text: str, line: int) -> None:
-    with pytest.raises(DataError, match=rf"a\.dat-s, line {line}: "):
+    with pytest.raises(DataError, check=at("a.dat-s", line)):
         read_form(put(tmp_path, text))
 
 

@@ -12,7 +12,7 @@ from urllib.parse import unquote
 from xml.etree import ElementTree
 
 import pytest
-from facts import about
+from facts import about, at
 
 from marginopt.errors import DataError, InputError
 from marginopt.models.statement import typeset
@@ -276,7 +276,7 @@ def test_pictures_are_drawn_without_exact_solvers_and_without_bounds() -> None:
 def test_unreadable_reports(tmp_path: Path, text: str, words: str) -> None:
     path = tmp_path / "report.json"
     path.write_text(text)
-    with pytest.raises(DataError, match=words):
+    with pytest.raises(DataError, check=at(path)):
         GapReport.from_json(path)
-    with pytest.raises(DataError, match="no file"):
+    with pytest.raises(DataError, check=at("missing.json")):
         GapReport.from_json(tmp_path / "missing.json")

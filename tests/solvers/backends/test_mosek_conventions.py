@@ -18,7 +18,7 @@ from marginopt.models.program.cones import smat, svec, svec_size
 from marginopt.solvers.backends.mosek import Mosek, _watch, read_multipliers, read_solution
 from marginopt.solvers.certification.certificate import certify
 from marginopt.solvers.interface.recorder import Recorder
-from marginopt.solvers.interface.solver import Kept
+from marginopt.solvers.interface.solver import KeptModel
 from marginopt.solvers.records import Options, Status
 
 mosek = pytest.importorskip("mosek", reason="MOSEK is not installed")
@@ -171,7 +171,7 @@ def test_the_backend_keeps_its_task(monkeypatch):
         return read_solution(mosek, task, form, mosek.rescode.ok, Recorder("mosek", options))
 
     monkeypatch.setattr(Mosek, "_solve", ended)
-    kept, notes = Kept(), []
+    kept, notes = KeptModel(), []
     forms = [HingeSVM(X, Y, lam=lam).form for lam in (0.7, 1.4, 1.4)]
     for form in forms:
         Mosek().solve_kept(form, Options(), kept)

@@ -47,13 +47,13 @@ def test_a_limit_that_cannot_be_obeyed_is_noted(name):
 )
 def test_unknown_native_option_names_the_near_miss(name, wrong, near):
     form = form_of([1.0], lower=[0.0])
-    with pytest.raises(InputError, match=f"no option '{wrong}'"):
+    with pytest.raises(InputError, check=about(wrong, allowed=[near])):
         solve(form, name, native={wrong: 5})
 
 
 @pytest.mark.parametrize("name", ["proxqp", "daqp", "quadprog"])
 def test_unknown_native_option_of_a_solver_without_a_list(name):
-    with pytest.raises(InputError, match=f"{name} .*'bogus'"):
+    with pytest.raises(InputError, check=about("bogus")):
         solve(bounded_qp(), name, native={"bogus": 5})
 
 

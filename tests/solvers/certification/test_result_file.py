@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from facts import at
 
 import marginopt as mo
 from marginopt.errors import DataError
@@ -57,5 +58,5 @@ def test_another_layout_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "old.npz"
     meta = {"format": "marginopt result", "format_version": 1}
     np.savez_compressed(path, meta=np.frombuffer(json.dumps(meta).encode(), dtype=np.uint8))
-    with pytest.raises(DataError, match=r"old\.npz: .*\b1\b"):
+    with pytest.raises(DataError, check=at(path)):
         mo.io.load_result(path)

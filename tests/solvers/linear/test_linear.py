@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from facts import about
+from facts import about, at
 from hypothesis import given, settings, strategies as st
 
 import marginopt as mo
@@ -107,18 +107,18 @@ def test_rows_that_are_not_numbers_are_refused(tmp_path: Path) -> None:
     with pytest.raises(mo.errors.DataError, check=about("X")):
         mo.instances.open_rows(tmp_path / "X.npy")
     np.save(tmp_path / "F.npy", np.asfortranarray(np.ones((5, 3))))
-    with pytest.raises(mo.errors.DataError, match="by columns"):
+    with pytest.raises(mo.errors.DataError, check=at("F.npy")):
         mo.instances.open_rows(tmp_path / "F.npy")
     (tmp_path / "a.libsvm").write_text("1 1:2\n-1 2:3\n1 x:1\n")
-    with pytest.raises(mo.errors.DataError, match="line 3"):
+    with pytest.raises(mo.errors.DataError, check=at("a.libsvm", 3)):
         mo.instances.open_rows(tmp_path / "a.libsvm")
     np.save(tmp_path / "good.npy", np.ones((5, 3)))
     np.savez(tmp_path / "c.npz", X=np.ones((3, 2)), y=np.array([[1.0], [-1.0], [1.0]]))
-    with pytest.raises(mo.errors.DataError, match="labels"):
+    with pytest.raises(mo.errors.DataError, check=at("c.npz")):
         mo.instances.open_rows(tmp_path / "c.npz")
     rows = mo.instances.open_rows(tmp_path / "good.npy").X
     (tmp_path / "good.npy").write_bytes((tmp_path / "good.npy").read_bytes()[:-8])
-    with pytest.raises(mo.errors.DataError, match="shorter"):
+    with pytest.raises(mo.errors.DataError, check=at("good.npy")):
         rows @ np.ones(4)
 
 

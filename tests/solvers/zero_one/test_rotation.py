@@ -6,7 +6,7 @@ from data import clouds
 
 from marginopt.models.views import ZeroOneProblem
 from marginopt.solvers.exact.limits import Limits
-from marginopt.solvers.exact.rotation import constant_column, errors, rotation, turned
+from marginopt.solvers.exact.rotation import constant_column, errors, rotated_basis, rotation
 from marginopt.solvers.interface.algorithm import Outcome
 from marginopt.solvers.records import Options
 from marginopt.solvers.zero_one import ZeroOneBB
@@ -24,7 +24,7 @@ def rows_of(seed, p, values):
 
 
 def coordinates(block, labels):
-    return turned(block, rotation(block, False), labels)
+    return rotated_basis(block, rotation(block, False), labels)
 
 
 @pytest.mark.parametrize("labelled", [True, False])

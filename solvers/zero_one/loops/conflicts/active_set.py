@@ -110,9 +110,9 @@ def threshold(tau: float, second: int) -> float:
 
 
 @inner
-def weigh(rows: Rows, ok: Any, priority: Any, found: Violations, unit: bool) -> None:
+def weigh(rows: Rows, ok: Any, priority: Any, violations: Violations, unit: bool) -> None:
     """Set the scale of each point's violation, and the level for its margin; with ``unit`` the rows have norm 1."""
-    scale, level, tau, pull = found.scale, found.level, rows.tau, rows.pull
+    scale, level, tau, pull = violations.scale, violations.level, rows.tau, rows.pull
     for i in range(ok.size):
         size = pull[i] if unit else 1.0
         scale[i] = pull[i] / size * priority[i] if ok[i] else 0.0

@@ -116,7 +116,7 @@ def prove(
     workspace: ConflictWorkspace,
     state: Any,
     extra: Any,
-    kept: Active,
+    start: Active,
     book: Book,
     cut: float,
     budget: float,
@@ -154,10 +154,10 @@ def prove(
             ok[i] = state[i] != FREE
             priority[i] = 1.0 if state[i] == FREE else KEEN if state[i] == KEPT else violated_priority
         T = norm_limit - cost_factor * extra[0]
-        if active_set(rows, ok, priority, T, kept, scratch)[0] == CONFLICT:
-            _record_step(book, CUT, _record_conflict(rows, kept, T, exact_thresholds, book, scratch))
+        if active_set(rows, ok, priority, T, start, scratch)[0] == CONFLICT:
+            _record_step(book, CUT, _record_conflict(rows, start, T, exact_thresholds, book, scratch))
             return PROVED
-        norm = certified(kept, kept.count[0], rows.reach)
+        norm = certified(start, start.count[0], rows.reach)
         forced = -1
         for _turn in range(1 if counted else 2):  # with counts T does not fall
             packed = 0.0
@@ -172,14 +172,14 @@ def prove(
                     proved = True
                     break
                 if norm >= T:
-                    copy_active(kept, active)
+                    copy_active(start, active)
                     closing_conflict, proved = _record_conflict(rows, active, T, exact_thresholds, book, scratch), True
                     break
                 if book.now.booked >= book.size.size - 2:
                     break
                 for i in range(n):
                     ok[i] = state[i] != FREE or residual[i] > 0.0
-                copy_active(kept, active)
+                copy_active(start, active)
                 number = -1
                 if active_set(rows, ok, priority, T, active, scratch)[0] == CONFLICT:
                     number = _record_conflict(rows, active, T, exact_thresholds, book, scratch)
@@ -225,7 +225,7 @@ def prove(
     best, best_score = -1, -1.0
     for i in range(n):
         if state[i] == FREE:
-            violation = max(rows.tau[i] - dot(rows.a[i], kept.w), 0.0) * rows.pull[i]
+            violation = max(rows.tau[i] - dot(rows.a[i], start.w), 0.0) * rows.pull[i]
             score = violation * activity[i] * order[i] * order[i]
             if score > best_score:
                 best, best_score = i, score

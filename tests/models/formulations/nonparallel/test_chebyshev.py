@@ -226,7 +226,7 @@ def test_bad_input_is_named(change: dict[str, Any], name: str) -> None:
     "change", [{"gamma": -1.0}, {"weight": 0.0}, {"classes": "both"}, {"sweeps": 0}, {"start": {"V": np.ones(3)}}]
 )
 def test_bad_options_are_named(change: dict[str, Any]) -> None:
-    with pytest.raises(InputError, match="|".join(change)):
+    with pytest.raises(InputError, check=about(*change, "inner_tol")):
         solvers.solve(_model(), "kernel-npsvcpp", **change)
 
 
