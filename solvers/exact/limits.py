@@ -14,7 +14,7 @@ from ..records import Options
 #: Seconds by which a node may exceed the deadline; share of the remaining time that is planned at once.
 _GRACE, _PLANNED_SHARE = 0.1, 0.25
 #: Cautious estimate of the seconds of a first node, per point and coordinate.
-_SECONDS_PER_ENTRY = 1e-6
+_SECONDS_PER_ENTRY = 2e-5
 
 
 @dataclass(frozen=True)
