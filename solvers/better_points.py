@@ -28,6 +28,10 @@ from .records import Answer, Options, Status
 
 #: Rows and bounds with less slack than this, relative to 1 + their constant, count as active when their equations are solved.
 _ACTIVE = 1e-6
+#: Residuals of a feasible point, and of one that misses its rows by rounding: more may seem to cost less.
+_FEASIBLE, _ROUNDED = 1e-9, 1e-12
+#: Relative difference of objectives that violated rows explain.
+_GAINED = 1e-7
 
 
 def fix_integers(form: StandardForm, x: FloatArray) -> StandardForm:
@@ -75,15 +79,24 @@ def polished(
     judged: list[tuple[Certificate, FloatArray, str]] = []
     for group in (counted, candidates):  # where no counted point is allowed, one may be that is within rounding
         certified = [(certify(form, form.split(point)), point, how) for point, how in group]
-        # what is not better by more than rounding is not better: an incumbent of exactly zero stays
-        tight = [(c.objective + (c.rounding if k else 0.0), k) for k, (c, _, _) in enumerate(certified) if c.feasible(1e-9)]
-        if tight:
-            _, point, how = certified[min(tight)[1]]
+        if any(c.feasible(_FEASIBLE) for c, _, _ in certified):
+            _, point, how = certified[_best_feasible([c for c, _, _ in certified])]
             break
         judged += certified
     else:
         _, point, how = min(judged, key=lambda each: each[0].primal_residual)
     return Polished(form.split(point), f"integers fixed, the rest solved again by {how}" if how else "")
+
+
+def _best_feasible(certificates: list[Certificate]) -> int:
+    """Index of the least objective among feasible points; a point that meets its rows to the last digits may cost a little more.
+
+    What is not better by more than rounding is not better, so that an incumbent of exactly zero, which stands first, stays.
+    """
+    costs = {k: c.objective + (c.rounding if k else 0.0) for k, c in enumerate(certificates) if c.feasible(_FEASIBLE)}
+    best = min(costs, key=lambda k: costs[k])
+    exact = [k for k in costs if certificates[k].feasible(_ROUNDED) and costs[k] <= costs[best] + _GAINED * abs(costs[best])]
+    return min(exact, key=lambda k: costs[k], default=best)
 
 
 def _solutions(form: StandardForm, seconds: float | None) -> list[tuple[FloatArray, str]]:
@@ -156,8 +169,6 @@ def _on_active_set(form: StandardForm, x: FloatArray) -> FloatArray | None:
 # solution. From the leading block (w of a classifier) the model completes the rest; a form without a formulation is tried as
 # it stands. What is found refutes a claim, and proves none.
 
-#: Residual of a point that no rounding explains: a point that violates its rows by more may seem to cost less than it does.
-_ROUNDED = 1e-12
 #: What an integer variable may fall short of the value that its row needs.
 _INTEGRAL = 1e-9
 #: The largest entry of a point that refutes infeasibility: beyond it rounding hides violations of 1e-12.

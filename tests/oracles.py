@@ -13,7 +13,7 @@ from marginopt.models import ZeroOneSVM
 __all__ = ["COUNT", "enumerated", "least_norm", "least_square"]
 
 #: Instances of each question that are compared with enumeration.
-COUNT = trials(12, 300)
+COUNT = trials(6, 300)
 
 
 def least_norm(A: np.ndarray, penalised: np.ndarray | None = None) -> np.ndarray | None:

@@ -40,6 +40,21 @@ sys.argv, sys.path[0] = [script], os.path.dirname(script)
 runpy.run_path(script, run_name="__main__")
 """
 
+#: Runs commands (their words are the second argument, in JSON) by a module's ``main`` in one interpreter; prints what each says.
+COMMANDS = """
+import contextlib, importlib, io, json, sys
+main, told = importlib.import_module(sys.argv[1]).main, []
+for words in json.loads(sys.argv[2]):
+    with contextlib.redirect_stdout(io.StringIO()) as out:
+        try:
+            status = main(words)
+        except SystemExit as end:
+            status = end.code
+    assert not status, (words, status, out.getvalue())
+    told.append(out.getvalue())
+print(json.dumps(told))
+"""
+
 
 @contextmanager
 def script_runner() -> Iterator[Callable[[Path, Path], str]]:

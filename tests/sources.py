@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -16,9 +17,11 @@ __all__ = [
     "Imported",
     "imports_of",
     "module_files",
+    "nodes_of",
     "our_sources",
     "our_trees",
     "reproduction_files",
+    "statements_of",
 ]
 
 ROOT = Path(__file__).parents[1]
@@ -82,12 +85,21 @@ class Imported:
         return ".".join([*above, *([self.base] if self.base else [])])
 
 
+def statements_of(node: ast.AST) -> Iterator[ast.stmt]:
+    """Every statement inside a node, at any depth; expressions hold none and are not entered."""
+    for field in ("body", "orelse", "finalbody", "handlers", "cases"):
+        for inner in getattr(node, field, ()):
+            if isinstance(inner, ast.stmt):
+                yield inner
+            yield from statements_of(inner)
+
+
 @cache
 def imports_of(path: Path) -> tuple[Imported, ...]:
     """Every import of a file, inside functions as well."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
+    tree = _tree(path)
     found, top = [], set(map(id, tree.body))
-    for node in ast.walk(tree):
+    for node in statements_of(tree):
         if isinstance(node, (ast.Import, ast.ImportFrom)):
             names = tuple(alias.name for alias in node.names)
             base, level = (node.module or "", node.level) if isinstance(node, ast.ImportFrom) else (None, 0)
@@ -105,7 +117,18 @@ def our_sources() -> dict[str, str]:
 @cache
 def our_trees() -> dict[str, ast.Module]:
     """Return the syntax tree of every module of `our_sources`; read, never changed."""
-    return {file: ast.parse(text) for file, text in our_sources().items()}
+    return {file: _tree(ROOT / file) for file in our_sources()}
+
+
+@cache
+def _tree(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+@cache
+def nodes_of(tree: ast.Module) -> tuple[ast.AST, ...]:
+    """Return every node of one of `our_trees`: several laws go through all of them."""
+    return tuple(ast.walk(tree))
 
 
 class Exemptions:
@@ -151,7 +174,7 @@ class Exemptions:
 @cache
 def _statements(text: str) -> tuple[tuple[int, int], ...]:
     """First and last line of every statement, its decorators included."""
-    found = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.stmt)]
+    found = list(statements_of(ast.parse(text)))
     return tuple((min([n.lineno, *(d.lineno for d in getattr(n, "decorator_list", ()))]), n.end_lineno or 0) for n in found)
 
 

@@ -26,6 +26,7 @@ from ...errors import InputError, TooLargeError
 from ...models.arrays import FloatArray, IntArray, most_held, row_norms_squared
 from ...models.views import LinearLoss, LinearProblem
 from ...rows import BLOCK_BYTES, LOOK_BYTES, Block, MemoryRows, sampled
+from ...rows.blocks import stacked
 from ..interface.algorithm import Algorithm, Outcome
 from ..interface.recorder import Measure
 from ..records import Answer, Options, relative_gap
@@ -325,7 +326,7 @@ def squares_of_columns(problem: LinearProblem, curved: SecondDerivatives, block_
     return total
 
 
-# Newton directions: by a factor of a p × p matrix for few columns, by conjugate gradients for many.
+# Newton directions: by a factor of p × p numbers for few columns, of n × n for few rows, by conjugate gradients for many of both.
 
 #: Columns up to which the matrix of second derivatives is formed.
 MAX_COLUMNS = 2_000
@@ -345,6 +346,11 @@ def factor_is_dear(view: LinearProblem) -> bool:
     return float(view.rows.shape[1]) ** 3 / 3.0 > _DEAR * 4.0 * view.rows.entries
 
 
+def few_rows(view: LinearProblem) -> bool:
+    """Return whether n × n numbers are far fewer than p × p ones, all coefficients penalised."""
+    return not view.free and 2 * view.n <= view.rows.shape[1]
+
+
 def newton_direction(state: LinearState, H: FloatArray | None) -> FloatArray:
     """Return s with (2μI + Σ d_i x_i x_i')s = -∇; H is the sum if it was formed.
 
@@ -354,12 +360,31 @@ def newton_direction(state: LinearState, H: FloatArray | None) -> FloatArray:
         The matrix is not positive definite to rounding.
     """
     if H is None:
-        return _by_products(state)
+        return _by_products(state) if by_products(state.problem) else _by_rows(state)
     H[np.diag_indices(state.w.size)] += state.ridge
     scale = 1.0 / np.sqrt(np.diagonal(H))
     factor = scipy.linalg.cho_factor(H * scale[:, None] * scale[None, :], lower=True, overwrite_a=True, check_finite=False)
     direction: FloatArray = -scale * scipy.linalg.cho_solve(factor, scale * state.gradient, check_finite=False)
     return direction
+
+
+def _by_rows(state: LinearState) -> FloatArray:
+    """Return -(2μI + B'B)⁻¹∇ = -(∇ - B'(2μI + BB')⁻¹B∇)/(2μ) for the rows √d_i x_i of B, d_i > 0, refined once."""
+    ridge, kept = 2.0 * state.problem.mu, []
+    for part, block in _parts(state.problem, state.block_bytes):
+        d = state.loss_curvature(part)
+        dense = block if isinstance(block, np.ndarray) else stacked([block.arrays()], block.shape[1]).toarray()
+        kept.append(dense[d > 0] * np.sqrt(d[d > 0])[:, None])
+    state.passes += 1
+    B = np.vstack(kept)
+    K = B @ B.T
+    K[np.diag_indices(len(B))] += ridge
+    factor = scipy.linalg.cho_factor(K, lower=True, overwrite_a=True, check_finite=False)
+    s = np.zeros(state.w.size)
+    for _ in range(2):
+        rest = -state.gradient - ridge * s - B.T @ (B @ s)
+        s += (rest - B.T @ scipy.linalg.cho_solve(factor, B @ rest, check_finite=False)) / ridge
+    return s
 
 
 def _by_products(state: LinearState) -> FloatArray:
@@ -561,7 +586,8 @@ class LinearNewton(Algorithm[LinearProblem, LinearState]):
         """Compute missing gradient and gap, and apply what follows from them; return the second derivatives for a step if a step
         follows.
         """
-        problem, wide = state.problem, by_products(state.problem)
+        problem = state.problem
+        wide = by_products(problem) or few_rows(problem)
         gap_is_small = state.gap <= np.sqrt(state.tol)  # the gap first, without second derivatives
         if not state.dual_is_current and (gap_is_small or wide or state.sample_derivatives is not None):
             state.update_dual(weighted_row_sum(problem, state.alpha, state.block_bytes))

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-from pathlib import Path
+from collections.abc import Callable
 
 import pytest
-
-SCRIPT = Path(__file__).parents[2] / "benchmarks" / "scale.py"
 
 #: The words of a table, and how many cells it has at least without peers that may be missing.
 TABLES = {
@@ -23,21 +19,17 @@ TABLES = {
 
 
 @pytest.mark.parametrize("name", TABLES)
-def test_every_table_is_made(name: str, tmp_path: Path) -> None:
+def test_every_table_is_made(name: str, run_benchmark: Callable[..., str]) -> None:
     if name == "search":
         pytest.importorskip("distributed")
     words, least = TABLES[name]
-    done = subprocess.run(
-        [sys.executable, str(SCRIPT), name, "--effort", "tiny", *words], cwd=tmp_path, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    lines = [[cell.strip() for cell in line.split("|")[1:-1]] for line in done.stdout.splitlines() if line.startswith("| ")]
+    told = run_benchmark("scale.py", name, "--effort", "tiny", *words)
+    lines = [[cell.strip() for cell in line.split("|")[1:-1]] for line in told.splitlines() if line.startswith("| ")]
     (head, *cells) = [line for line in lines if len(line) == len(lines[0])]
     memory = [line[head.index("MB")] for line in cells]
     assert len(memory) >= least
-    assert all(float(megabytes.split()[0]) > 1.0 for megabytes in memory), done.stdout
+    assert all(float(megabytes.split()[0]) > 1.0 for megabytes in memory), told
 
 
-def test_the_tables_are_all_of_them() -> None:
-    told = subprocess.run([sys.executable, str(SCRIPT), "--help"], capture_output=True, text=True, check=True).stdout
-    assert "{" + ",".join(TABLES) + "}" in told
+def test_the_tables_are_all_of_them(run_benchmark: Callable[..., str]) -> None:
+    assert "{" + ",".join(TABLES) + "}" in run_benchmark("scale.py")

@@ -13,7 +13,7 @@ import pytest
 from marginopt.relaxations import CellStore
 
 FILE = Path(__file__).parents[2] / "benchmarks" / "strengthened.py"
-CELL = ("--n", "16", "--p", "2", "--sigma", "0.5", "--lam", "20", "--data-seeds", "2", "--solver-seeds", "2", "--limit", "60")
+CELL = ("--n", "12", "--p", "2", "--sigma", "0.5", "--lam", "20", "--data-seeds", "2", "--solver-seeds", "2", "--limit", "60")
 
 
 @pytest.fixture

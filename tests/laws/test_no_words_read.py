@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from sources import Exemptions, our_trees
+from sources import Exemptions, nodes_of, our_trees
 
 from marginopt.models import formulations
 from marginopt.models.model import Model
@@ -37,9 +37,9 @@ def names(node: ast.AST) -> set[str]:
 def taken_apart(tree: ast.Module) -> Iterator[ast.AST]:
     """Where a text is taken apart or searched; but for attributes of a module (``name.startswith("_")`` in ``__getattr__``)."""
     inside = {
-        id(node) for f in ast.walk(tree) if isinstance(f, ast.FunctionDef) and f.name == "__getattr__" for node in ast.walk(f)
+        id(node) for f in nodes_of(tree) if isinstance(f, ast.FunctionDef) and f.name == "__getattr__" for node in ast.walk(f)
     }
-    for node in ast.walk(tree):
+    for node in nodes_of(tree):
         if id(node) in inside:
             continue
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
@@ -58,8 +58,8 @@ def taken_apart(tree: ast.Module) -> Iterator[ast.AST]:
 
 def kinds_asked(tree: ast.Module, concrete: set[str]) -> Iterator[ast.AST]:
     """isinstance, issubclass, a comparison of types or of class names, and a match over concrete formulations."""
-    narrowed = {id(node) for check in ast.walk(tree) if isinstance(check, ast.Assert) for node in ast.walk(check)}
-    for node in ast.walk(tree):
+    narrowed = {id(node) for check in nodes_of(tree) if isinstance(check, ast.Assert) for node in ast.walk(check)}
+    for node in nodes_of(tree):
         if id(node) in narrowed:  # said to the type checker: nothing is decided
             continue
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("isinstance", "issubclass"):
@@ -85,7 +85,7 @@ def details_read(tree: ast.Module) -> Iterator[ast.AST]:
     def is_details(node: ast.AST) -> bool:
         return isinstance(node, (ast.Attribute, ast.Name)) and ast.unparse(node).rpartition(".")[2] == "details"
 
-    for node in ast.walk(tree):
+    for node in nodes_of(tree):
         looked_up = isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load) and is_details(node.value)
         taken = (
             isinstance(node, ast.Call)

@@ -5,6 +5,7 @@ The files are those of the template package, with the line that a file inside ha
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -12,6 +13,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from scripts import COMMANDS
 
 ROOT = Path(__file__).parents[2]
 TEMPLATE = ROOT / "examples" / "plugin" / "marginopt_huber"
@@ -74,12 +76,16 @@ def test_it_is_printed_exported_and_solved(site: Path, tmp_path: Path) -> None:
 
 
 def test_it_is_at_the_prompt_and_in_the_report(site: Path, tmp_path: Path) -> None:
-    prompt = ("-m", "marginopt.cli.main")
-    assert "HuberSVM" in run(site, *prompt, "formulations")
-    assert "SVM with the Huber loss" in run(site, *prompt, "inspect", "huber", "wdbc", "--n", "20", "--delta", "0.5")
-    assert "huber-bound" in run(site, *prompt, "report", "--help")
-    run(site, *prompt, "report", "wdbc", "--n", "16", "--relaxations", "huber-bound", "--exact", "none",
-        "--quiet", "--out", str(tmp_path))  # fmt: skip
+    commands = [
+        ["formulations"],
+        ["inspect", "huber", "wdbc", "--n", "20", "--delta", "0.5"],
+        ["report", "--help"],
+        ["report", "wdbc", "--n", "16", "--relaxations", "huber-bound", "--exact", "none", "--quiet", "--out", str(tmp_path)],
+    ]
+    listed, inspected, shown, _ = json.loads(run(site, "-c", COMMANDS, "marginopt.cli.main", json.dumps(commands)))
+    assert "HuberSVM" in listed
+    assert "SVM with the Huber loss" in inspected
+    assert "huber-bound" in shown
     assert "Huber, delta = 1" in (tmp_path / "report.md").read_text(encoding="utf-8")
 
 

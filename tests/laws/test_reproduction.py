@@ -65,9 +65,10 @@ def test_the_command_knows_the_efforts() -> None:
 def test_without_a_clone_the_command_says_what_it_needs(tmp_path: Path) -> None:
     """The package as a wheel installs it: its folders, and no ``reproduction`` beside them."""
     home = tmp_path / "site" / "marginopt"
+    unfinished = shutil.ignore_patterns("*.tmp.*", "*.pyc.*")  # what another process is writing; what is compiled comes along
     for package, folder in PARTS.items():
         target = home.joinpath(*package.split(".")[1:])
-        shutil.copytree(folder, target, ignore=shutil.ignore_patterns("__pycache__"), dirs_exist_ok=True)
+        shutil.copytree(folder, target, ignore=unfinished, dirs_exist_ok=True)
     code = f"import sys; sys.path.insert(0, {str(home.parent)!r})"
     code += "; sys.meta_path[:] = [f for f in sys.meta_path if 'ditable' not in repr(f)]"
     code += "; from marginopt.cli.main import main; sys.exit(main(sys.argv[1:]))"

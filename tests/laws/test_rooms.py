@@ -11,7 +11,7 @@ from collections.abc import Callable
 from functools import cache
 
 import pytest
-from sources import Exemptions, our_trees
+from sources import Exemptions, our_trees, statements_of
 
 #: Lines of a function without its docstring; and its arguments without self. What a class is made from is not counted: there
 #: scikit-learn wants every parameter by its name.
@@ -24,7 +24,7 @@ def functions() -> tuple[tuple[str, ast.FunctionDef | ast.AsyncFunctionDef], ...
     return tuple(
         (file, node)
         for file, tree in our_trees().items()
-        for node in ast.walk(tree)
+        for node in statements_of(tree)
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.name != "__init__"
     )
 

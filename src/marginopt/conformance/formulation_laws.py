@@ -16,8 +16,6 @@ import numpy as np
 from ..errors import ExportError, InputError, MarginoptError, UnsupportedModelError
 from ..models.export.files.formats import file_formats, read_form, write_form
 from ..models.formulations.zero_one.model import ZeroOneSVM
-from ..models.model import Model
-from ..models.program.form import StandardForm
 from ..models.record import DataKind
 from ..relaxations import Direction, Relaxation, Relaxed, relax
 from ..solvers import Options, certify, solve
@@ -268,12 +266,12 @@ def lifts_any(r: Reduced) -> Verdict:
     """Whatever the multipliers, what they prove does not exceed the 0-1 optimum."""
     if r.caveat:
         return not_applicable(r.caveat)
-    target: Model | StandardForm = r.relaxation.reduction.apply(r.original)
-    form = target.form if isinstance(target, Model) else target
+    reduction, target = r.relaxation.reduction, r.relaxed.target
     rng, worst = np.random.default_rng(0), -np.inf
     for scale in (1e-2, 1.0, 1e2):
-        multipliers: dict[str, Any] = {c.label: scale * rng.normal(size=c.rows) for c in form.constraints}
-        worst = max(worst, r.relaxation.reduction.lift_dual(r.original, multipliers).value)
+        multipliers: dict[str, Any] = {c.label: scale * rng.normal(size=c.rows) for c in r.relaxed.form.constraints}
+        worst = max(worst, reduction.lifted(r.original, target, multipliers).value)
+    worst = max(worst, reduction.lift_dual(r.original, multipliers).value)  # from a target that is built anew
     return _above("lifted bound", worst, r.optimum)
 
 

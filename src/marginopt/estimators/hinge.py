@@ -98,5 +98,5 @@ class HingeSVCCV(CrossValidated, HingeClassifier):
 
 ESTIMATORS = (
     EstimatorInfo(HingeSVC, HingeSVM, "linear hinge-loss classifier"),
-    EstimatorInfo(HingeSVCCV, HingeSVM, "linear hinge-loss classifier, λ by validation", {"lam_grid": 3, "cv": 2}),
+    EstimatorInfo(HingeSVCCV, HingeSVM, "linear hinge-loss classifier, λ by validation", {"lam_grid": 2, "cv": 0.3}),
 )

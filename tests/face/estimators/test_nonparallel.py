@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from facts import about
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.estimator_checks import check_estimator
 
 import marginopt.solvers as solvers
 from marginopt.errors import InputError
@@ -25,18 +24,6 @@ def _data(n: int = 60) -> tuple[np.ndarray, np.ndarray]:
     X[y == "y", 0] += 4
     X[y == "z", 1] += 4
     return X, y
-
-
-@pytest.mark.parametrize(
-    "estimator",
-    [
-        KernelNPSVC(kernel="linear", orientation="rest", intercept=1.0),
-        KernelNPSVC(approximation="nystroem", components=20, classes_step="joint", max_iter=4, tol=0.1),
-    ],
-    ids=["linear-rest", "nystroem"],
-)
-def test_check_estimator(estimator: Any) -> None:
-    check_estimator(estimator, on_skip=None)
 
 
 @pytest.mark.parametrize("orientation", ["one", "rest"])

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from facts import about
-from sklearn.utils.estimator_checks import check_estimator
 
 import marginopt as mo
 from marginopt.errors import InputError
@@ -21,11 +20,6 @@ def _data(n: int = 60) -> tuple[np.ndarray, np.ndarray]:
     X[y == "y", 0] += 4
     X[y == "z", 1] += 4
     return X, y
-
-
-def test_check_estimator_of_another_loss() -> None:
-    """The default one is checked with all estimators."""
-    check_estimator(NonparallelSVC("npsvm", tol=1e-3), on_skip=None)
 
 
 @pytest.mark.parametrize("loss", LOSSES)

@@ -4,6 +4,7 @@ import subprocess
 import sys
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -144,6 +145,27 @@ def test_wide_rows_need_no_square_matrix(monkeypatch: pytest.MonkeyPatch) -> Non
     for loss in ("named", "squared-hinge"):
         found, reference = (mo.solve(stated(X, y, loss), name, tol=1e-6) for name in ("linear-newton", "clarabel"))
         assert found.status is mo.Status.OPTIMAL and found.objective == pytest.approx(reference.objective, rel=2e-6)
+
+
+@pytest.mark.parametrize("loss", ["named", "squared-hinge", "logistic"])
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
+def test_few_rows_need_no_matrix_of_the_columns(form: Any, loss: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The optimum is that of the p × p matrix; duplicates, rows of zeros and labels that contradict each other among them."""
+    from marginopt.solvers.linear import newton
+
+    monkeypatch.setattr(newton, "_EPOCHS", 1)  # Newton steps, not coordinate descent, solve the sparse ones
+    X, y = points(24, 60)
+    X = X * (np.random.default_rng(2).random(X.shape) < 0.4)
+    X[0], X[1:4], y[1:4] = 0.0, X[4:7], -y[4:7]
+    model = stated(form(X), y, loss)
+    few = mo.solve(model, "linear-newton", tol=1e-9)
+    with monkeypatch.context() as patch:
+        patch.setattr(newton, "few_rows", lambda view: False)
+        reference = mo.solve(model, "linear-newton", tol=1e-9)
+    assert few.gap <= 1e-9 and few.objective == pytest.approx(reference.objective, rel=2e-9)
+    np.testing.assert_allclose(few.values["w"], reference.values["w"], atol=1e-3)
+    monkeypatch.setattr(newton, "second_derivatives", None)
+    assert mo.solve(model, "linear-newton", tol=1e-9).objective == few.objective
 
 
 _MEASURED = """
