@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cache
 from pathlib import Path
 
 import cvxpy as cp
@@ -34,7 +33,6 @@ for _name, _info in TABLE.items():
         WITHOUT.append(_name)
 
 
-@cache
 def example(name: str) -> Model:
     return TABLE[name].example(np.random.default_rng(0))
 
@@ -49,12 +47,6 @@ def best(model: Model, tol: float = 1e-8) -> mo.Result:
     return mo.solve(model, "scip" if model.form.integer.any() else "clarabel", tol=1e-6 if model.form.integer.any() else tol)
 
 
-@cache
-def optimum(name: str) -> mo.Result:
-    """The best of the example, which several laws compare changes with."""
-    return best(example(name))
-
-
 def theirs(model: Model, rows: list[cp.Constraint], problem: cp.Problem) -> float:
     """The optimum of the exported problem with rows that CVXPY itself adds, in the model's sense."""
     changed = cp.Problem(problem.objective, [*problem.constraints, *rows])
@@ -65,7 +57,7 @@ def theirs(model: Model, rows: list[cp.Constraint], problem: cp.Problem) -> floa
 @pytest.mark.parametrize("name", WITH_FORM)
 def test_a_row_cuts_the_optimum_off_as_it_does_in_cvxpy(name: str) -> None:
     model = example(name)
-    before = optimum(name)
+    before = best(model)
     label = model.form.blocks[0].label
     j = entry(before.values[label], int(np.argmax(np.abs(before.values[label]))))
     top = float(np.abs(before.values[label][j]))
@@ -89,7 +81,7 @@ def test_labels_scores_figures_and_points_are_the_models(name: str) -> None:
     result = best(changed)
     values = {b.label: result.values[b.label] for b in model.form.blocks}
     assert [b.label for b in changed.form.blocks][: len(model.form.blocks)] == [b.label for b in model.form.blocks]
-    assert result.objective == pytest.approx(optimum(name).objective, rel=2e-5, abs=1e-6)
+    assert result.objective == pytest.approx(best(model).objective, rel=2e-5, abs=1e-6)
     assert changed.summary(result.values) == model.summary(values)
     kept = {c.label: result.multipliers[c.label] for c in model.form.constraints} if result.multipliers else None
     assert changed.explain_points(result.values, kept).points == model.explain_points(values, kept).points

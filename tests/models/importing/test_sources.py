@@ -116,7 +116,7 @@ def test_cvxpy_refusals() -> None:
     ("build", "parameters"), [("HingeSVM", {}), ("ConicSVM", {"lam": 1.0}), ("L2SVMDual", {}), ("ZeroOneSVM", {})]
 )
 def test_a_formulation_comes_back_from_cvxpy(build: str, parameters: dict[str, float], overlapping: Any) -> None:
-    small = slice(5, 11)
+    small = slice(3, 13)
     model = getattr(mo, build)(overlapping.X[small], overlapping.y[small], **parameters)
     form = mo.from_cvxpy(model.to_cvxpy())
     solver = "scip" if form.integer.any() else "clarabel"
