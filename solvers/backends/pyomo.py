@@ -147,7 +147,7 @@ class PyomoSolver(Backend):
         status = _STATUS.get(condition, Status.FAILED)
         if status is Status.FAILED and options.native:
             message = str(results.solver.message)
-            raise InputError(f"{self.info.name} does not take the options {dict(options.native)!r}: {condition}, {message}")
+            raise self._refused(options, f"{condition}, {message}")
         x = None if status in _WITHOUT_POINT else _point(form, model)
         nonconvex = bool(form.features & NONCONVEX)
         if nonconvex and self.executable.local and status is Status.OPTIMAL:
@@ -189,6 +189,11 @@ class PyomoSolver(Backend):
             solver.options[name] = value
         return frozenset(covered)
 
+    def _refused(self, options: Options, reason: object) -> InputError:
+        """Return the error for native options that the executable or Pyomo does not take."""
+        message = f"{self.info.name} does not take the options {dict(options.native)!r}: {reason}"
+        return InputError(message, name=", ".join(options.native))
+
     @contextmanager
     def _refusals(self, options: Options) -> Iterator[None]:
         """Translate errors that Pyomo raises for a failed executable into ours; Pyomo's log repeats them."""
@@ -199,9 +204,7 @@ class PyomoSolver(Backend):
             yield
         except Exception as error:
             if options.native:
-                raise InputError(
-                    f"{self.info.name} does not take the options {dict(options.native)!r}: {error}", name="options"
-                ) from error
+                raise self._refused(options, error) from error
             raise SolverError(f"{self.info.name} failed: {error}") from error
         finally:
             logger.setLevel(level)

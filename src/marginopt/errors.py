@@ -86,8 +86,7 @@ class DataError(InputError):
         self, message: str = "", *, name: str = "", allowed: Iterable[str] = (), file: object = "", line: int = 0
     ) -> None:
         self.file, self.line = str(file), line
-        named = message.startswith(self.file) or (self.file in message and not line)
-        place = "" if named else f"{self.file}, line {line}: " if line else f"{self.file}: "
+        place = f"{self.file}, line {line}: " if line else "" if self.file in message else f"{self.file}: "
         super().__init__(place + message, name=name, allowed=allowed)
 
 

@@ -88,7 +88,7 @@ def test_a_solver_that_qpsolvers_reaches(monkeypatch: pytest.MonkeyPatch) -> Non
     model = mo.L2SVMDual(_X, _Y, 2.0, mo.RBF(0.5))
     result = mo.solve(model, "gpuqp")
     assert result.objective == pytest.approx(mo.solve(model, "clarabel").objective, rel=1e-5)
-    with pytest.raises(mo.errors.InputError, check=about("gpuqp")):
+    with pytest.raises(mo.errors.InputError, check=about("max_itr")):
         mo.solve(model, "gpuqp", max_itr=3)
     shown = mo.compare(model, ["gpuqp", "clarabel"])
     assert [row.result is not None for row in shown.rows] == [True, True]

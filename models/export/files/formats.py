@@ -102,8 +102,7 @@ def write_form(form: StandardForm, path: str | Path) -> Path:
     """
     target = Path(path)
     chosen = _format_of(target)
-    missing = form.features - chosen.carries
-    as_rows = bool(missing) and missing <= _CONES_OF_ROWS and Feature.BILINEAR in chosen.carries
+    missing, as_rows = form.features - chosen.carries, takes_cones_as_rows(form, chosen)
     if as_rows:
         form = ConesToQuadraticRows(form).target
     elif missing:
@@ -116,6 +115,12 @@ def write_form(form: StandardForm, path: str | Path) -> Path:
     if as_rows:  # a layout would name products; the file's own rows are read as cones again
         sidecar(target).unlink()
     return target
+
+
+def takes_cones_as_rows(form: StandardForm, kind: FileFormat) -> bool:
+    """Return whether all that a format lacks for a form are second-order cones, which it takes as quadratic rows."""
+    missing = form.features - kind.carries
+    return bool(missing) and missing <= _CONES_OF_ROWS and Feature.BILINEAR in kind.carries
 
 
 def read_form(path: str | Path) -> StandardForm:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import ExportError, InputError, MarginoptError, UnsupportedModelError
-from ..models.export.files.formats import file_formats, read_form, write_form
+from ..models.export.files.formats import file_formats, read_form, takes_cones_as_rows, write_form
 from ..models.formulations.zero_one.model import ZeroOneSVM
 from ..models.record import DataKind
 from ..relaxations import Direction, Relaxation, Relaxed, relax
@@ -106,13 +106,17 @@ def any_multipliers(case: Case) -> Verdict:
 
 @FORMULATION_LAWS.law("written and read")
 def files(case: Case) -> Verdict:
-    """Every file format reads back the form that it wrote, or says that it cannot carry it."""
+    """Every file format reads back the form that it wrote, with cones as quadratic rows where it has no others, or refuses it."""
     if case.form is None:
         return not_applicable("there is no standard form")
     written = []
     with tempfile.TemporaryDirectory() as folder:
         for suffix, kind in file_formats().items():
             path = Path(folder) / f"form{suffix}"
+            if takes_cones_as_rows(case.form, kind):
+                if read_form(write_form(case.form, path)).n < case.form.n:
+                    return violated(f"{suffix} lost variables")
+                continue
             if not case.form.features <= kind.carries:
                 try:
                     write_form(case.form, path)

@@ -146,8 +146,9 @@ def test_a_claim_of_a_solver_that_searches_nothing_counts_for_nothing() -> None:
 def test_layouts_keep_the_sense_of_a_bilinear_row(tmp_path: Path) -> None:
     for equality in (True, False):
         form = boxed(np.zeros((3, 3)), np.ones(3), row(equality))
-        assert read_form(write_form(form, tmp_path / "form.npz")).equals(form)
-        for suffix in ("ptf", "cbf", "mof.json"):
+        for suffix in ("npz", "mof.json"):
+            assert read_form(write_form(form, tmp_path / f"form.{suffix}")).equals(form)
+        for suffix in ("ptf", "cbf"):
             with pytest.raises(ExportError, match="bilinear"):
                 write_form(form, tmp_path / f"form.{suffix}")
     objective = boxed(np.array([[0.0, 1.0, 0.0], [1.0, -1.0, 0.0], [0.0, 0.0, 2.0]]), np.ones(3))
