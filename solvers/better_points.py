@@ -95,7 +95,8 @@ def _best_feasible(certificates: list[Certificate]) -> int:
     """
     costs = {k: c.objective + (c.rounding if k else 0.0) for k, c in enumerate(certificates) if c.feasible(_FEASIBLE)}
     best = min(costs, key=lambda k: costs[k])
-    exact = [k for k in costs if certificates[k].feasible(_ROUNDED) and costs[k] <= costs[best] + _GAINED * abs(costs[best])]
+    allowed = costs[best] + _GAINED * abs(costs[best])
+    exact = [k for k in costs if certificates[k].feasible(_ROUNDED) and costs[k] <= allowed + 2.0 * certificates[k].rounding]
     return min(exact, key=lambda k: costs[k], default=best)
 
 

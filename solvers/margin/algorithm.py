@@ -175,9 +175,12 @@ class Descents:
         np.clip(w, node.lo, node.hi, out=w)
         value = loops.descend(self.problem, node, w, self._most)
         if value < _NOTHING * self._most:  # an optimum of 0, at which margins should not be short in their last digits
-            for candidate in (np.array([float(f"{x:.10g}") for x in w.tolist()]), np.clip(w * (1.0 + 1e-9), node.lo, node.hi)):
-                candidate_value = loops.objective(self.problem, node, candidate)
-                value, w = (candidate_value, candidate) if candidate_value <= value else (value, w)
+            rounded = np.array([float(f"{x:.10g}") for x in w.tolist()])
+            rounded_value = loops.objective(self.problem, node, rounded)
+            value, w = (rounded_value, rounded) if rounded_value <= value else (value, w)
+            stretched = np.clip(w * (1.0 + 1e-9), node.lo, node.hi)
+            stretched_value = loops.objective(self.problem, node, stretched)
+            value, w = (stretched_value, stretched) if stretched_value < value else (value, w)  # it may violate a row
         if self._tree is not None and value < self._tree.state[0]:
             self._tree.state[0], self._tree.state[3], self._tree.incumbent[:] = value, 1.0, w
         return w
