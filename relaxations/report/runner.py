@@ -132,7 +132,7 @@ class CellStore:
 
 def _seal(key: str, record: Mapping[str, Any]) -> str:
     """Return the digest of a record and of its key, which is one of all that determines it."""
-    text = json.dumps([key, dict(record)], sort_keys=True, allow_nan=False)
+    text = json.dumps([key, dict(record)], sort_keys=True)
     return hashlib.sha256(text.encode("utf-8")).hexdigest()
 
 

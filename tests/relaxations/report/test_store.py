@@ -200,7 +200,14 @@ def test_a_record_that_was_edited_is_refused(tmp_path: Path) -> None:
     assert store.put("key", "relaxation", record) == record == store.get("key")
     raw = sqlite3.connect(store.path, isolation_level=None)
     (text,) = raw.execute("SELECT record FROM cells").fetchone()
-    for old, new in (("3.0", "46.5"), ("proved", "certain"), ("0.1", "0.2"), ('"sha256"', '"sha"')):
+    for old, new in (
+        ("3.0", "46.5"),
+        ("3.0", "1e999"),
+        ("3.0", "NaN"),
+        ("proved", "certain"),
+        ("0.1", "0.2"),
+        ('"sha256"', '"sha"'),
+    ):
         raw.execute("UPDATE cells SET record = ?", (text.replace(old, new),))
         for read in (
             lambda: store.get("key"),
