@@ -68,8 +68,8 @@ def _own() -> dict[str, Solver]:
 
 def ours(solver: Solver) -> bool:
     """Return whether this very object is one of marginopt's: not one from outside, nor one that somebody made."""
-    own = _of_name(solver.info.name)
-    return own is not None and loaded(own) is loaded(solver)
+    of_name = _of_name(solver.info.name)
+    return of_name is not None and loaded(of_name) is loaded(solver)
 
 
 def _of_name(name: str) -> Solver | None:

@@ -43,7 +43,7 @@ runpy.run_path(script, run_name="__main__")
 #: Runs commands (their words are the second argument, in JSON) by a module's ``main`` in one interpreter; prints what each says.
 COMMANDS = """
 import contextlib, importlib, io, json, sys
-main, told = importlib.import_module(sys.argv[1]).main, []
+main, outputs = importlib.import_module(sys.argv[1]).main, []
 for words in json.loads(sys.argv[2]):
     with contextlib.redirect_stdout(io.StringIO()) as out:
         try:
@@ -51,8 +51,8 @@ for words in json.loads(sys.argv[2]):
         except SystemExit as end:
             status = end.code
     assert not status, (words, status, out.getvalue())
-    told.append(out.getvalue())
-print(json.dumps(told))
+    outputs.append(out.getvalue())
+print(json.dumps(outputs))
 """
 
 

@@ -39,9 +39,9 @@ _LARGEST = 40
 def chosen(model: str) -> list[Entry]:
     """The entries of a model, the smallest first."""
     entries = [e for e in load_entries() if e.model == model and e.data["kind"] in ("flipped", "clusters")]
-    kept = [e for e in entries if e.data["seed"] == 0 and e.parameters["lam"] == 1.0]
-    kept = [e for e in kept if e.data.get("outliers", "spread") == "spread"]
-    return sorted((e for e in kept if model != "zero-one" or e.data["n"] <= _LARGEST), key=lambda e: (e.data["n"], e.name))
+    drawn = [e for e in entries if e.data["seed"] == 0 and e.parameters["lam"] == 1.0]
+    drawn = [e for e in drawn if e.data.get("outliers", "spread") == "spread"]
+    return sorted((e for e in drawn if model != "zero-one" or e.data["n"] <= _LARGEST), key=lambda e: (e.data["n"], e.name))
 
 
 def cost(model: Model, solver: str, limit: float) -> float:
@@ -72,9 +72,9 @@ def profile(model: str, limit: float) -> PerformanceProfile:
 def draw(profiles: Mapping[str, PerformanceProfile], path: Path) -> None:
     """Draw a panel for each model."""
     figure = Figure(figsize=(4.6 * len(profiles), 3.6), layout="constrained")
-    for ax, (model, found) in zip(figure.subplots(1, len(profiles), squeeze=False).flat, profiles.items(), strict=True):
-        found.plot(ax)
-        ax.set_title(f"{model}: {len(found.instances)} instances", fontsize=10)
+    for ax, (model, measured) in zip(figure.subplots(1, len(profiles), squeeze=False).flat, profiles.items(), strict=True):
+        measured.plot(ax)
+        ax.set_title(f"{model}: {len(measured.instances)} instances", fontsize=10)
         ax.set_xlabel("factor of the fewest processor seconds")
         ax.legend(fontsize=7)
     path.write_text(svg_of(figure), encoding="utf-8")
@@ -88,8 +88,8 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path(__file__).parents[2] / "docs" / "images" / "book-profile.svg")
     a = parser.parse_args()
     profiles = {model: profile(model, a.limit) for model in a.only}
-    for model, found in profiles.items():
-        print(f"{model}\n{found}")
+    for model, measured in profiles.items():
+        print(f"{model}\n{measured}")
     draw(profiles, a.out)
 
 

@@ -23,12 +23,12 @@ def test_every_table_is_made(name: str, run_benchmark: Callable[..., str]) -> No
     if name == "search":
         pytest.importorskip("distributed")
     words, least = TABLES[name]
-    told = run_benchmark("scale.py", name, "--effort", "tiny", *words)
-    lines = [[cell.strip() for cell in line.split("|")[1:-1]] for line in told.splitlines() if line.startswith("| ")]
+    table = run_benchmark("scale.py", name, "--effort", "tiny", *words)
+    lines = [[cell.strip() for cell in line.split("|")[1:-1]] for line in table.splitlines() if line.startswith("| ")]
     (head, *cells) = [line for line in lines if len(line) == len(lines[0])]
     memory = [line[head.index("MB")] for line in cells]
     assert len(memory) >= least
-    assert all(float(megabytes.split()[0]) > 1.0 for megabytes in memory), told
+    assert all(float(megabytes.split()[0]) > 1.0 for megabytes in memory), table
 
 
 def test_the_tables_are_all_of_them(run_benchmark: Callable[..., str]) -> None:

@@ -41,7 +41,7 @@ def run(site: Path, *arguments: str) -> str:
 
 
 def told(site: Path, module: str, commands: list[list[str]]) -> list[str]:
-    """What each command prints, all of them in one interpreter that has the package on its path."""
+    """Return the output of each command; all of them run in one interpreter that has the package on its path."""
     return list(json.loads(run(site, "-c", COMMANDS, module, json.dumps(commands))))
 
 

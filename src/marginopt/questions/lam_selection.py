@@ -83,15 +83,19 @@ class LamSelection(Displayed, Tabular, Question):
         return {f"fold {k}, {name}": model for k, path in paths for name, model in path.problems().items()}
 
     def check(self) -> PathReport:
-        """Verify every fold's path from its logs, and count the validation errors again."""
+        """Verify every fold's path from its logs, and recompute the pieces, their validation errors and the choice."""
         model, reports = self.path.model, [path.check() for path in self.folds]
         faults = [f"fold {k}: {report.message}" for k, report in enumerate(reports) if not report.valid]
         parts = [_part(model, train) for train, _ in self.splits]
         for k, (path, part) in enumerate(zip(self.folds, parts, strict=True)):
             if not (np.array_equal(path.model.X, part.X) and np.array_equal(path.model.y, part.y)):
                 faults.append(f"fold {k}: the path is of other data")
-        if not np.array_equal(self.errors, _piece_errors(model, self.ends, self.folds, self.splits)):
-            faults.append("the validation errors are others")
+        ends = _ends(self.folds, self.path.lam_max)
+        errors = _piece_errors(model, ends, self.folds, self.splits)
+        if not (np.array_equal(self.ends, ends) and np.array_equal(self.errors, errors)):
+            faults.append("the pieces or their validation errors are others")
+        elif self.lam != _choice(ends, errors) or (self.proved and not all(path.proved for path in self.folds)):
+            faults.append("the chosen λ is another, or a fold's path is not proved")
         return PathReport(
             not faults, min(report.ratio for report in reports), sum(report.nodes for report in reports), "; ".join(faults[:1])
         )
@@ -172,12 +176,21 @@ def select_lam(
         remaining = None if limit == math.inf else max(deadline - time.perf_counter(), 1e-6)
         folder = None if proof is None else Path(proof) / f"fold-{k}"
         paths.append(whole_path(_part(model, train), lam_max=whole.lam_max, tol=tol, time_limit=remaining, proof=folder))
-    inner = {corner.lam_high for path in paths for corner in path.corners[:-1]}
-    ends = np.array([0.0, *sorted(lam for lam in inner if lam < whole.lam_max), whole.lam_max])
+    ends = _ends(paths, whole.lam_max)
     errors = _piece_errors(model, ends, paths, splits)
-    totals = errors.sum(axis=1)
-    lam = float(_middles(ends)[int(np.argmin(totals))])
-    return LamSelection(ends, errors, tuple(splits), lam, whole, tuple(paths), all(path.proved for path in paths))
+    proved = all(path.proved for path in paths)
+    return LamSelection(ends, errors, tuple(splits), _choice(ends, errors), whole, tuple(paths), proved)
+
+
+def _ends(paths: Sequence[WholePath], lam_max: float) -> FloatArray:
+    """Return the ends of the pieces of (0, lam_max] on each of which every fold has one classifier."""
+    inner = {corner.lam_high for path in paths for corner in path.corners[:-1]}
+    return np.array([0.0, *sorted(lam for lam in inner if lam < lam_max), lam_max])
+
+
+def _choice(ends: FloatArray, errors: FloatArray) -> float:
+    """Return the λ of the first piece with the fewest errors."""
+    return float(_middles(ends)[int(np.argmin(errors.sum(axis=1)))])
 
 
 def _middles(ends: FloatArray) -> FloatArray:

@@ -259,7 +259,8 @@ class PredictionStability(Displayed, Tabular):
             result = solve(question.rival, "zero-one-bb", time_limit=time_limit, threads=1, proof=str(proof), **start)
             bound = min(stated_bound(proof), float(result.bound or 0.0))
             logs = (ProofLog.of_file("rival", proof),)
-            evidence = min(evidence, OtherClassifier(np.asarray(result.values["w"], dtype=np.float64)), key=question.count)
+            if "w" in result.values:
+                evidence = min(evidence, OtherClassifier(np.asarray(result.values["w"], dtype=np.float64)), key=question.count)
         return Answer(question, question.count(evidence), bound, True, evidence, logs)
 
     def sentence(self, index: int) -> str:

@@ -48,6 +48,10 @@ def test_logs_prove_the_choice(tmp_path: Path) -> None:
     other = mo.ZeroOneSVM(chosen.path.model.X, -chosen.path.model.y, 1.0, intercept="free")
     assert not replace(chosen, errors=fewer).check().valid
     assert not replace(chosen, splits=chosen.splits[::-1]).check().valid
+    assert len(chosen.ends) > 2
+    assert not replace(chosen, ends=chosen.ends[[0, -1]], errors=chosen.errors[-1:]).check().valid  # pieces are left out
+    assert not replace(chosen, lam=1.5 * chosen.lam).check().valid
+    assert not replace(chosen, folds=tuple(replace(path, proved=False) for path in chosen.folds)).check().valid
     assert not replace(chosen, path=replace(chosen.path, model=other)).check().valid
     assert not select_lam(instance(1), 2, lam_max=1e3).check().valid  # nothing for others to check
 

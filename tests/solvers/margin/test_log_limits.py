@@ -119,5 +119,7 @@ def test_small_packed_logs_stay_small_in_the_memory(tmp_path: Path) -> None:
         assert path.stat().st_size < 700_000
     words = [sys.executable, "-c", _MEASURE, *map(str, paths)]
     ran = subprocess.run(words, capture_output=True, text=True, check=True, timeout=120)
-    said = [line.split() for line in ran.stdout.splitlines()]
-    assert len(said) == len(logs) and all(valid == "False" and float(megabytes) < 200.0 for valid, megabytes in said), said
+    measured = [line.split() for line in ran.stdout.splitlines()]
+    assert len(measured) == len(logs) and all(valid == "False" and float(megabytes) < 200.0 for valid, megabytes in measured), (
+        measured
+    )

@@ -38,7 +38,7 @@ for case in sys.argv[1:]:
 def test_nothing_of_the_kernel_is_loaded_within_the_run() -> None:
     """Above the size from which products are compiled loops; in processes which have loaded nothing before."""
     cases = [f"{kind} {name}" for kind in ("bits", "dense") for name in ("smo-box", "smo")]
-    told = subprocess.run([sys.executable, "-c", PROGRAM, *cases], capture_output=True, text=True, check=True).stdout
-    for case, line in zip(cases, told.splitlines(), strict=True):
+    printed = subprocess.run([sys.executable, "-c", PROGRAM, *cases], capture_output=True, text=True, check=True).stdout
+    for case, line in zip(cases, printed.splitlines(), strict=True):
         kind, name, loaded, *later = line.split()
         assert f"{kind} {name}" == case and int(loaded) > 0 and later == [], line

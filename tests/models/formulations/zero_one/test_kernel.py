@@ -27,8 +27,8 @@ def enumerated(lam: float) -> float:
     """
     K = np.outer(Y, Y) * (KERNEL.matrix(POINTS, POINTS) + 1.0)
     best = np.inf
-    for kept in sorted(itertools.product([False, True], repeat=Y.size), key=sum, reverse=True):
-        chosen = np.flatnonzero(kept)
+    for mask in sorted(itertools.product([False, True], repeat=Y.size), key=sum, reverse=True):
+        chosen = np.flatnonzero(mask)
         value = lam * (Y.size - chosen.size)
         if value >= best:
             break
