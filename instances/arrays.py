@@ -110,7 +110,8 @@ def check_codes(y: object, labels: Sequence[Label] | None, n: int) -> tuple[npt.
         codes = np.array(y, dtype=np.float64)
     except (TypeError, ValueError):
         raise DataError(
-            "y must hold class codes (-1 and +1, or 0..K-1); for labels of any other kind use Instance.from_labels(X, labels)"
+            "y must hold class codes (-1 and +1, or 0..K-1); for labels of any other kind use Instance.from_labels(X, labels)",
+            name="y",
         ) from None
     if codes.shape != (n,):
         raise DataError(f"y must hold one code for each of the {n} rows of X, got shape {codes.shape}", name="y")

@@ -234,12 +234,11 @@ def _warn_constant(name: str, constant: npt.NDArray[np.bool_], names: tuple[str,
     shown = [str(j) if names is None else f"{j} ({names[j]})" for j in columns[:10]]
     if columns.size > 10:
         shown.append(f"... {columns.size} in all")
-    warnings.warn(
+    message = (
         f"{name}: dropped constant feature column(s) {', '.join(shown)}, counting from 0 without the intercept; "
-        "a constant cannot be standardised. prepared(standardise=False) keeps them",
-        MarginoptWarning,
-        stacklevel=4,
+        "a constant cannot be standardised. prepared(standardise=False) keeps them"
     )
+    warnings.warn(MarginoptWarning(message, name="standardise"), stacklevel=4)
 
 
 #: Names of features that are shown.
@@ -443,7 +442,7 @@ class Instance(Displayed, LabelledData):
         try:
             return replace(self, X=self.X[rows], y=self.y[rows], **naming)
         except DataError as error:
-            raise DataError(f"{rows.size} of the {self.n} rows of {self.name}: {error}") from None
+            raise DataError(f"{rows.size} of the {self.n} rows of {self.name}: {error}", name=error.name) from None
 
     def subsample(self, n: int, seed: Rng, stratified: bool = True) -> Instance:
         """Choose n rows at random without replacement; stratified keeps the classes' proportions."""

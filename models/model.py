@@ -637,7 +637,8 @@ def identity(value: Any) -> Any:
         return {str(key): identity(item) for key, item in value.items()}
     if isinstance(value, tuple | list):
         return [identity(item) for item in value]
-    raise DataError(f"a value of type {type(value).__name__} has no identity to store a cell under")
+    kind = type(value).__name__
+    raise DataError(f"a value of type {kind} has no identity to store a cell under", name=kind)
 
 
 @functools.cache

@@ -164,7 +164,9 @@ class FormulationInfo:
 
     def __post_init__(self) -> None:
         if (self.data is DataKind.ARRAYS) != bool(self.arrays) or (self.data is DataKind.ARRAYS and self.small is None):
-            raise InputError(f"the record of {self.name}: arrays and small= belong to Data.ARRAYS and to nothing else")
+            raise InputError(
+                f"the record of {self.name}: arrays and small= belong to DataKind.ARRAYS and to nothing else", name="arrays"
+            )
 
     @property
     def key(self) -> str:

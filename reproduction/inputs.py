@@ -28,7 +28,7 @@ def data_set(name: str, part: Part | None = None) -> Instance:
         if not isinstance(data, str):
             return data
         absent[name, part] = data
-    raise DataError(absent[name, part])
+    raise DataError(absent[name, part], name=name)
 
 
 @functools.cache

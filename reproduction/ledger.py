@@ -132,7 +132,7 @@ def _rows(folder: Path) -> list[Row]:
         if path.is_file():
             rows += csv.DictReader(path.read_text(encoding="utf-8").splitlines())
     if not rows or not {"kind", "welch", "reason"} <= set(rows[0]):
-        raise DataError(f"{folder} has no pages of this version: write them by marginopt reproduce")
+        raise DataError(f"{folder} has no pages of this version: write them by marginopt reproduce", file=folder)
     return rows
 
 

@@ -84,7 +84,9 @@ def read_kept(folder: Path, name: str) -> Kept:
             heads,
         )
     except (KeyError, TypeError, ValueError, OSError) as error:
-        raise DataError(f"{table} and {more} are no pages of this version, write them in another folder: {error!r}") from error
+        raise DataError(
+            f"{table} and {more} are no pages of this version, write them in another folder: {error!r}", file=more
+        ) from error
 
 
 def _picture(path: Path, name: str, told: Mapping[str, str]) -> Picture:

@@ -272,7 +272,7 @@ def check_cutoff(judgement: Judgement) -> Judgement:
         return judgement
     beyond = exceeds_cutoff(judgement.verdict.status, judgement.certificate, judgement.model, judgement.tol)
     if beyond and not judgement.model.changes:
-        warnings.warn(beyond, MarginoptWarning, stacklevel=_CALLER)
+        warnings.warn(MarginoptWarning(beyond, name="big_m"), stacklevel=_CALLER)
     return judgement.said(Status.INACCURATE, beyond) if beyond else judgement
 
 

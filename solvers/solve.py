@@ -275,5 +275,5 @@ def solve_raw(solver: SolverLike, model: Model, options: Options) -> Answer:
         raise InputError(f"{spec.label} cannot take the step {model.name}: {obstacle}", name=spec.label)
     answer = spec.solver.run(model, spec.over(options))
     if answer.values is None:
-        raise SolverError(f"{spec.label} ended the step {model.name} without a point: {answer.native_status}")
+        raise SolverError(f"{spec.label} ended the step {model.name} without a point: {answer.native_status}", solver=spec.label)
     return answer

@@ -1,9 +1,12 @@
-"""Checks of the facts that an error carries, for ``pytest.raises(..., check=...)``; sentences are pinned in tests/messages."""
+"""Checks of the facts that errors and warnings carry; sentences are pinned in tests/messages."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from warnings import WarningMessage
+
+from marginopt.errors import MarginoptWarning
 
 
 @dataclass(frozen=True)
@@ -33,9 +36,29 @@ def unlicensed(*solvers: str) -> Facts:
     return Facts("solver", solvers)
 
 
+def failed(*solvers: str) -> Facts:
+    """Return the check that an error names one of the solvers as having failed."""
+    return Facts("solver", solvers)
+
+
+def ended(*states: str) -> Facts:
+    """Return the check that an error names one of the states in which a solve without a point ended."""
+    return Facts("status", states)
+
+
+def lost_task(number: int | None) -> Callable[[BaseException], bool]:
+    """Return the check that an error names the task that a cluster lost; None is the whole cluster."""
+    return lambda error: getattr(error, "task", -1) == number
+
+
 def unwritten(path: object) -> Facts:
     """Return the check that an error names the file that could not be written."""
     return Facts("path", (str(path),))
+
+
+def subjects(warnings: Iterable[WarningMessage]) -> list[str]:
+    """Return what marginopt's warnings are about, in the order in which they came."""
+    return [warning.message.name for warning in warnings if isinstance(warning.message, MarginoptWarning)]
 
 
 @dataclass(frozen=True)

@@ -56,7 +56,7 @@ def form_of_task(task: Any) -> StandardForm:
     counts = {"matrix variables": task.getnumbarvar(), "old-style cones": task.getnumcone()}
     for what, number in counts.items():
         if number:
-            raise ExportError(f"the task has {number} {what}, which a standard form has not")
+            raise ExportError(f"the task has {number} {what}, which a standard form has not", name=what)
     sign = -1.0 if task.getobjsense() == mosek.objsense.maximize else 1.0
     q = np.zeros(n)
     task.getc(q)
@@ -122,7 +122,9 @@ def _read_linear(mosek: Any, task: Any, n: int) -> Iterator[Constraint]:
     for first, stop in _runs([(label, row[0]) for label, row in zip(labels, rows, strict=True)]):
         key = rows[first][0]
         if key not in (keys.lo, keys.up, keys.fx):
-            raise ExportError(f"constraint {labels[first]!r} is ranged or free; a standard form has one side for each row")
+            raise ExportError(
+                f"constraint {labels[first]!r} is ranged or free; a standard form has one side for each row", name=labels[first]
+            )
         turn = -1.0 if key == keys.up else 1.0
         level = np.array([row[2] if key == keys.up else row[1] for row in rows[first:stop]])
         F = _stack([task.getarow(i) for i in range(first, stop)], n)

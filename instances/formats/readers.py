@@ -341,7 +341,8 @@ def parse_arff(text: str, where: str) -> Table:
         raise DataError(f"{where} is not ARFF: it has {lacking}", file=where)
     check_ragged(where, data.rows, data.lines, len(header.attributes))
     if data.weighted:
-        warnings.warn(f"{where}, line {data.weighted}: weights of rows are passed over", MarginoptWarning, stacklevel=2)
+        message = f"{where}, line {data.weighted}: weights of rows are passed over"
+        warnings.warn(MarginoptWarning(message, name="weights"), stacklevel=2)
     return header.table(data.rows, data.lines)
 
 

@@ -346,7 +346,9 @@ class SparseReader:
         if fault == NO_COLUMN:
             row_indices = indices[ends[row] - first : ends[row + 1] - first]
             wrong = row_indices[(row_indices < 0) | (row_indices >= columns)][0]
-            raise DataError(f"column {wrong} in row {start + row}; there are {columns}", file=self._stored[1].path)
+            raise DataError(
+                f"column {wrong} in row {start + row}; there are {columns}", name="indices", file=self._stored[1].path
+            )
         if fault == UNSORTED:
             ordered = sp.csr_array((data.astype(np.float64), indices, ends - first), shape=(stop - start, columns), copy=True)
             ordered.sum_duplicates()
@@ -354,7 +356,8 @@ class SparseReader:
         return StoredBlock(data, indices, ends, columns, ones)
 
     def _no_ends(self, start: int, stop: int) -> DataError:
-        return DataError(f"row ends between rows {start} and {stop} are no CSR matrix's", file=self._stored[2].path)
+        message = f"row ends between rows {start} and {stop} are no CSR matrix's"
+        return DataError(message, name="indptr", file=self._stored[2].path)
 
 
 def _either(stored: np.ndarray, short: type[np.generic], long: type[np.generic]) -> np.ndarray:

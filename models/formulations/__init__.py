@@ -87,7 +87,9 @@ def built_in() -> tuple[FormulationInfo, ...]:
 def _accept(thing: object) -> FormulationInfo | None:
     if isinstance(thing, Model) or (isinstance(thing, type) and issubclass(thing, Model)):
         name = thing.__name__ if isinstance(thing, type) else type(thing).__name__
-        raise InputError(f"a formulation is added by its record: FormulationInfo({name}, name=..., build=..., ...)")
+        raise InputError(
+            f"a formulation is added by its record: FormulationInfo({name}, name=..., build=..., ...)", name="formulation"
+        )
     if not isinstance(thing, FormulationInfo):
         return None
     if isabstract(thing.model):

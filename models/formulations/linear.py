@@ -69,28 +69,23 @@ def warn_about_features(X: Points | Rows) -> None:
     """Warn where there is no constant column, or where features' scales differ by 1e3; say what to call."""
     constant = constant_columns(X)
     if not constant.any():
-        warnings.warn(
-            "X has no constant column, so the classifier has no intercept; Instance.prepared(intercept=True) puts one first",
-            MarginoptWarning,
-            stacklevel=_CALLER,
-        )
+        message = "X has no constant column, so the classifier has no intercept; Instance.prepared(intercept=True) puts one first"
+        warnings.warn(MarginoptWarning(message, name="intercept"), stacklevel=_CALLER)
     twins = _equal_columns(X) if isinstance(X, np.ndarray) else None  # of sparse rows, rare words are equal as a rule
     if twins is not None:
-        warnings.warn(
+        message = (
             f"columns {twins[0]} and {twins[1]} of X are equal: the weights share what one column says, and a norm counts it "
-            "less; drop one of them",
-            MarginoptWarning,
-            stacklevel=_CALLER,
+            "less; drop one of them"
         )
+        warnings.warn(MarginoptWarning(message, name="X"), stacklevel=_CALLER)
     scales = np.sqrt(_mean_squares(X))
     scales = scales[scales > 0]
     if scales.size and scales.max() > _SCALE_RATIO * scales.min():
-        warnings.warn(
+        message = (
             f"the features' scales differ by a factor of {scales.max() / scales.min():.1g}: a norm penalises them unequally "
-            "and solvers lose accuracy; Instance.prepared(standardise=True) gives them mean 0 and deviation 1",
-            MarginoptWarning,
-            stacklevel=_CALLER,
+            "and solvers lose accuracy; Instance.prepared(standardise=True) gives them mean 0 and deviation 1"
         )
+        warnings.warn(MarginoptWarning(message, name="standardise"), stacklevel=_CALLER)
 
 
 def linear_summary(X: Points | Rows, y: FloatArray, w: FloatArray) -> dict[str, float]:

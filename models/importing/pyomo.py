@@ -194,11 +194,12 @@ def _refuse_unread(model: Any) -> None:
     passive = {pyo.ExternalFunction, pyo.BuildAction, pyo.BuildCheck}  # they restrict nothing, though Pyomo calls them active
     _, strange = categorize_valid_components(model, active=True, valid=read | passive)
     if strange:
-        names = "; ".join(f"{kind.__name__} {', '.join(c.name for c in some[:3])}" for kind, some in strange.items())
+        unread = sorted(strange.items(), key=lambda item: item[1][0].name)
+        names = "; ".join(f"{kind.__name__} {', '.join(c.name for c in components[:3])}" for kind, components in unread)
         raise UnsupportedModelError(
             f"the Pyomo model holds {names}, which have no place in a standard form; a transformation of Pyomo's may state them "
             "as rows and integers (gdp.bigm, core.logical_to_linear, mpec.simple_disjunction)",
-            name="model",
+            name=unread[0][1][0].name,
         )
 
 
@@ -246,7 +247,7 @@ class _Expressions:
         self._place = {id(v): j for j, v in enumerate(variables)}
         for v in variables:
             if not (v.is_continuous() or v.is_integer() or v.is_binary()):
-                raise UnsupportedModelError(f"the domain {v.domain} of {v.name} has no place in a standard form")
+                raise UnsupportedModelError(f"the domain {v.domain} of {v.name} has no place in a standard form", name=v.name)
 
     def read(self, name: str, expression: Any) -> _Expression:
         """The coefficients of one expression.

@@ -230,7 +230,7 @@ class CvxpySolver(Backend):
                     hints = "".join(near_misses(option, names) for option in options.native if option not in names)
                     message = f"cvxpy's {self.native_name} does not take the options {dict(options.native)!r}: {error}{hints}"
                     raise InputError(message, name="options") from error
-                raise SolverError(f"cvxpy's {self.native_name} refuses the problem: {error}") from error
+                raise SolverError(f"cvxpy's {self.native_name} refuses the problem: {error}", solver=self.info.name) from error
 
     def _settings(self, form: StandardForm, options: Options) -> tuple[dict[str, Any], frozenset[str]]:
         """Return the keyword arguments of the interface, and the common options that they cover."""

@@ -204,7 +204,7 @@ class Gurobi(Backend):
             if error.errno == SIZE_ERROR:
                 size = f"{model.NumVars} variables, {model.NumConstrs} rows, {model.NumQConstrs} quadratic constraints"
                 raise LicenceError(f"gurobi: {error} (the model has {size})", "gurobi") from error
-            raise SolverError(f"gurobi failed: {error} (error {error.errno})") from error
+            raise SolverError(f"gurobi failed: {error} (error {error.errno})", solver="gurobi") from error
 
 
 def _environment(options: Options) -> tuple[Any, bool]:

@@ -243,7 +243,7 @@ class Highs(Backend):
         highs: Any = highspy.Highs()
         self._set(highspy, highs, form, options)
         if highs.passModel(to_highs(highspy, form)) == highspy.HighsStatus.kError:
-            raise SolverError("highs refuses the problem: HighsStatus.kError when the model was passed")
+            raise SolverError("highs refuses the problem: HighsStatus.kError when the model was passed", solver="highs")
         return highs
 
     def _solve(self, highspy: Any, highs: Any, form: StandardForm, options: Options, begin: float) -> Answer:

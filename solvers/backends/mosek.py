@@ -112,7 +112,9 @@ class Mosek(Backend):
         except mosek.Error as error:
             message = f"mosek: {error.msg or mosek.Env.getcodedesc(error.errno)[1]} ({error.errno})"
             # exempt (text): MOSEK's error of a licence
-            raise (LicenceError(message, "mosek") if "licen" in str(error.errno) else SolverError(message)) from error
+            raise (
+                LicenceError(message, "mosek") if "licen" in str(error.errno) else SolverError(message, solver="mosek")
+            ) from error
         solved = time.perf_counter()
         solution = read_solution(mosek, task, form, code, recorder)
         return replace(solution, build_seconds=loaded - begin, solve_seconds=solved - loaded, details=details)

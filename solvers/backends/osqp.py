@@ -98,7 +98,9 @@ class Osqp(Backend):
         import osqp
 
         if (arrays.lower >= _INFINITY).any() or (arrays.upper <= -_INFINITY).any():  # OSQP would print the same message
-            raise SolverError(f"osqp refuses the problem: numbers from {_INFINITY:g} on are infinite to it: scale them")
+            raise SolverError(
+                f"osqp refuses the problem: numbers from {_INFINITY:g} on are infinite to it: scale them", solver="osqp"
+            )
         solver = osqp.OSQP(algebra=options.native.get("algebra", osqp.default_algebra()))
         settings = self._settings(solver, options)
         try:
@@ -113,7 +115,9 @@ class Osqp(Backend):
         except (TypeError, ValueError, AssertionError) as error:
             raise InputError(f"osqp does not take the options {dict(options.native)!r}: {error}", name="options") from error
         except osqp.OSQPException as error:
-            raise SolverError(f"osqp refuses the problem or its options {dict(options.native)!r}: error {error}") from error
+            raise SolverError(
+                f"osqp refuses the problem or its options {dict(options.native)!r}: error {error}", solver="osqp"
+            ) from error
         return solver
 
     def _answer(self, solver: Any, form: StandardForm, options: Options, begin: float) -> Answer:

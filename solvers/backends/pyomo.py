@@ -205,7 +205,7 @@ class PyomoSolver(Backend):
         except Exception as error:
             if options.native:
                 raise self._refused(options, error) from error
-            raise SolverError(f"{self.info.name} failed: {error}") from error
+            raise SolverError(f"{self.info.name} failed: {error}", solver=self.info.name) from error
         finally:
             logger.setLevel(level)
 

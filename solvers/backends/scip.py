@@ -482,14 +482,18 @@ def _build(form: StandardForm, options: Options, begin: float) -> Any:
     except Exception as error:
         if type(error) is not Exception:  # PySCIPOpt raises a plain Exception
             raise
-        raise SolverError(f"scip refuses the problem: {error}; numbers from 1e20 on are infinite to it: scale them") from error
+        raise SolverError(
+            f"scip refuses the problem: {error}; numbers from 1e20 on are infinite to it: scale them", solver="scip"
+        ) from error
 
 
 def _optimize(model: Any) -> None:
     try:
         model.optimizeNogil()
     except Exception as error:  # PySCIPOpt raises a plain Exception
-        raise SolverError(f"scip failed: {error}; other tolerances (numerics/feastol) or another seed may help") from error
+        raise SolverError(
+            f"scip failed: {error}; other tolerances (numerics/feastol) or another seed may help", solver="scip"
+        ) from error
 
 
 def _optimize_to_decision(model: Any) -> None:

@@ -129,7 +129,7 @@ class Scs(Backend):
         except (TypeError, ValueError, KeyError) as error:
             if options.native:
                 raise InputError(f"scs does not take the options {dict(options.native)!r}: {error}", name="options") from error
-            raise SolverError(f"scs refuses the problem: {error}") from error
+            raise SolverError(f"scs refuses the problem: {error}", solver="scs") from error
 
 
 def _read(form: StandardForm, answer: Any, order: IntArray, build: float, seconds: float, details: dict[str, Any]) -> Answer:

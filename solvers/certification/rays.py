@@ -240,7 +240,7 @@ def separability(A: FloatArray) -> Separability:
         method="highs",
     )
     if answer.status != 0:
-        raise SolverError(f"the separability test's linear program was not solved: {answer.message}")
+        raise SolverError(f"the separability test's linear program was not solved: {answer.message}", solver="highs")
     w, margin = answer.x[:p], float(answer.x[p])
     if margin > 1e-9:
         achieved = float((A @ w).min())

@@ -695,6 +695,6 @@ class Result(Displayed):
         recipient.check(returned)
         differs = difference(recipient, returned)
         if differs:
-            warnings.warn(differs, MarginoptWarning, stacklevel=2)
+            warnings.warn(MarginoptWarning(differs, name="problem"), stacklevel=2)
             returned = replace(returned, ending=Ending.INACCURATE, message=differs)
         return recipient.give_back(returned)

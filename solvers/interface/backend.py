@@ -387,7 +387,7 @@ def set_by_block(form: StandardForm, options: Options, name: str, assign: Callab
 
 def unused_start(solver: str, why: str) -> dict[str, str]:
     """Warn that a start is not used, and return the note of it for the details."""
-    warnings.warn(f"start is not used: {solver}: {why}", MarginoptWarning, stacklevel=2)
+    warnings.warn(MarginoptWarning(f"start is not used: {solver}: {why}", name="start"), stacklevel=2)
     return {"start": f"not used: {why}"}
 
 

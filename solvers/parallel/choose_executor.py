@@ -93,7 +93,7 @@ def _dask(address: str, jobs: int | None) -> AsynchronousExecutor:
     try:
         return DaskExecutor(Client(address, set_as_default=False), jobs, own=True)
     except (OSError, ValueError) as error:
-        raise InputError(f"cluster: no Dask scheduler answers at {address}: {error}") from error
+        raise InputError(f"cluster: no Dask scheduler answers at {address}: {error}", name="cluster") from error
 
 
 def _ray(jobs: int | None) -> AsynchronousExecutor:
@@ -102,7 +102,9 @@ def _ray(jobs: int | None) -> AsynchronousExecutor:
     except ImportError as error:
         raise MissingPackageError("a Ray cluster needs ray", "ray", "pip install 'marginopt[ray]'") from error
     if not ray.is_initialized():
-        raise InputError("cluster: this session is connected to no Ray cluster; call ray.init() or ray.init(address=...) first")
+        raise InputError(
+            "cluster: this session is connected to no Ray cluster; call ray.init() or ray.init(address=...) first", name="cluster"
+        )
     from .ray_executor import RayExecutor
 
     return RayExecutor(jobs)

@@ -122,7 +122,7 @@ class DaskExecutor(AsynchronousExecutor):
 
         Raises
         ------
-        SolverError
+        ClusterError
             No worker came in time.
         """
         try:
@@ -203,14 +203,14 @@ class DaskExecutor(AsynchronousExecutor):
             except CancelledError as gone:  # the result was lost with its worker
                 error = gone
         if isinstance(error, KilledWorker):
-            error = worker_lost(f"task {sent.number} was lost with every worker that took it: {error}")
+            error = worker_lost(f"task {sent.number} was lost with every worker that took it: {error}", sent.number)
         elif (
             future.status not in ("finished", "error") or isinstance(error, CancelledError)
         ) and sent.tries <= _MAX_RESUBMISSIONS:
             self._start(sent)
             return None
         elif future.status not in ("finished", "error"):
-            error = worker_lost(f"the Dask cluster lost task {sent.number} {sent.tries} times")
+            error = worker_lost(f"the Dask cluster lost task {sent.number} {sent.tries} times", sent.number)
         del self._sent[sent.number]
         self._places.release(sent.place)
         return TaskResult(sent.number, value, error)

@@ -23,7 +23,7 @@ from typing import Any, Self, TypeAlias
 import cloudpickle
 import numpy as np
 
-from ...errors import SolverError
+from ...errors import ClusterError
 
 #: A worker's function of a task and of its share of the machine's threads (None: no other task runs there).
 Job: TypeAlias = Callable[[Any, "int | None"], Any]
@@ -126,7 +126,7 @@ class AsynchronousExecutor(Executor):
 
         Raises
         ------
-        SolverError
+        ClusterError
             The cluster is gone.
         """
 
@@ -158,9 +158,9 @@ def share_of_cores(tasks: int) -> int:
     return max(1, (os.cpu_count() or 1) // tasks)
 
 
-def worker_lost(what: str) -> SolverError:
+def worker_lost(what: str, task: int | None = None) -> ClusterError:
     """Return the error for a task that no worker survives, or for a cluster that is gone."""
-    return SolverError(f"{what}; what was done before is kept where a store or a checkpoint was given")
+    return ClusterError(f"{what}; what was done before is kept where a store or a checkpoint was given", task)
 
 
 #: Bytes from which an array is sent separately, once for all tasks that hold it.

@@ -60,7 +60,9 @@ class RayExecutor(AsynchronousExecutor):
         try:
             return TaskResult(number, ray.get(ref))
         except (ray.exceptions.WorkerCrashedError, ray.exceptions.NodeDiedError, ray.exceptions.ObjectLostError) as error:
-            return TaskResult(number, error=worker_lost(f"task {number} was lost with every worker that took it: {error}"))
+            return TaskResult(
+                number, error=worker_lost(f"task {number} was lost with every worker that took it: {error}", number)
+            )
         except Exception as error:  # noqa: BLE001 -- whatever the task raised
             return TaskResult(number, error=error)
 

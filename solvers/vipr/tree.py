@@ -240,7 +240,7 @@ class RelaxationSolver:
             _, has_ray, ray = self._highs.getDualRay()
             if has_ray:
                 return Relaxation(None, np.array(ray))
-        raise SolverError(f"the relaxation of a node has no bound: HiGHS ends with {status.name}")
+        raise SolverError(f"the relaxation of a node has no bound: HiGHS ends with {status.name}", solver="highs")
 
     def exact_point(self, x: FloatArray) -> Vector | None:
         """Return a point with the integers of x that satisfies all of the program in rational arithmetic; None if none

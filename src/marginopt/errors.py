@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 __all__ = [
+    "ClusterError",
     "DataError",
     "ExportError",
     "ExtensionError",
@@ -105,7 +106,7 @@ class NotSeparableError(InputError):
     """
 
     def __init__(self, message: str, farkas: tuple[float, ...]) -> None:
-        super().__init__(message)
+        super().__init__(message, name="kappa")
         self.farkas = farkas
 
 
@@ -123,7 +124,7 @@ class MissingPackageError(MarginoptError, ImportError):
     Attributes
     ----------
     package : str
-        The package; empty where another program knows what it needs.
+        The package, or the solver that is reached through another package; empty where another program knows what it needs.
     command : str
         The command that installs it.
     """
@@ -147,11 +148,53 @@ class LicenceError(MarginoptError):
 
 
 class ExtensionError(MarginoptError):
-    """Something that another package adds cannot be used; says which package, and why."""
+    """Something that another package adds cannot be used; says which package, and why.
+
+    What the package itself raised is the error's ``__cause__``.
+
+    Attributes
+    ----------
+    name : str
+        The name by which it was asked for.
+    packages : tuple of str
+        The packages that have an entry point of this name, with their versions.
+    """
+
+    def __init__(self, message: str = "", *, name: str = "", packages: Iterable[str] = ()) -> None:
+        super().__init__(message)
+        self.name, self.packages = name, tuple(packages)
 
 
 class SolverError(MarginoptError):
-    """A solver failed in a way that is neither the user's nor the model's fault."""
+    """A solver gave no point, or failed, in a way that no argument of the call explains.
+
+    Attributes
+    ----------
+    solver : str
+        The solver; empty where the model alone is the reason.
+    status : str
+        The state in which the solve ended, "unbounded" or "infeasible"; empty where the solver failed.
+    rows : tuple of str
+        Constraints that a Farkas proof shows cannot hold together; empty where there is no such proof.
+    """
+
+    def __init__(self, message: str = "", *, solver: str = "", status: str = "", rows: Iterable[str] = ()) -> None:
+        super().__init__(message)
+        self.solver, self.status, self.rows = solver, status, tuple(rows)
+
+
+class ClusterError(SolverError):
+    """A cluster lost a task with every worker that took it, or is itself gone.
+
+    Attributes
+    ----------
+    task : int or None
+        The number of the task; None where the connection is lost.
+    """
+
+    def __init__(self, message: str = "", task: int | None = None) -> None:
+        super().__init__(message)
+        self.task = task
 
 
 class WriteError(InputError):
@@ -171,4 +214,14 @@ class WriteError(InputError):
 
 
 class MarginoptWarning(UserWarning):
-    """Something that is allowed and probably not meant, with what to call instead."""
+    """Something that is allowed and probably not meant, with what to call instead.
+
+    Attributes
+    ----------
+    name : str
+        The argument that the warning is about, or that avoids it.
+    """
+
+    def __init__(self, message: str = "", *, name: str = "") -> None:
+        super().__init__(message)
+        self.name = name

@@ -35,6 +35,14 @@ class _Promise:
     load: Callable[[], object]
 
 
+@dataclass(frozen=True)
+class _Failure:
+    """The reason why an entry point cannot be used, and what its package raised."""
+
+    reason: str
+    cause: Exception | None = None
+
+
 @dataclass(eq=False)
 class PluginRegistry(Generic[T]):
     """The things of one kind that come from outside, by name.
@@ -61,7 +69,7 @@ class PluginRegistry(Generic[T]):
     own: Callable[[], Collection[str]]
     _session: dict[str, T] = field(default_factory=dict, init=False)
     _loaded: dict[str, T] = field(default_factory=dict, init=False)
-    _failed: dict[str, str] = field(default_factory=dict, init=False)
+    _failed: dict[str, _Failure] = field(default_factory=dict, init=False)
 
     #: Every shelf there is; `register` asks them in turn.
     every: ClassVar[list[PluginRegistry[Any]]] = []
@@ -105,7 +113,8 @@ class PluginRegistry(Generic[T]):
         if name not in self._loaded and name not in self._failed:
             self._keep(name)
         if name in self._failed:
-            raise ExtensionError(self._failed[name])
+            failure, packages = self._failed[name], [promise.package for promise in self._promises[name]]
+            raise ExtensionError(failure.reason, name=name, packages=packages) from failure.cause
         return self._loaded[name]
 
     def usable(self) -> dict[str, T]:
@@ -123,7 +132,7 @@ class PluginRegistry(Generic[T]):
     def failures(self) -> dict[str, str]:
         """Return the reason why each of the others cannot be used, by name."""
         self.usable()
-        return {name: reason for name, reason in self._failed.items() if name not in self._session}
+        return {name: failure.reason for name, failure in self._failed.items() if name not in self._session}
 
     def add(self, thing: T, *, replace: bool = False) -> None:
         """Keep a thing for this session.
@@ -168,21 +177,23 @@ class PluginRegistry(Generic[T]):
         origin = f"{name} from the package {promises[0].package} cannot be used"
         if len(promises) > 1:
             owners = " and ".join(p.package for p in promises)
-            self._failed[name] = f"{self.what} called {name} is promised by {owners}; uninstall all but one"
+            self._failed[name] = _Failure(f"{self.what} called {name} is promised by {owners}; uninstall all but one")
             return
         if name in self.own():
-            self._failed[name] = f"{origin}: the name is taken by marginopt's own"
+            self._failed[name] = _Failure(f"{origin}: the name is taken by marginopt's own")
             return
         try:
             loaded = promises[0].load()
             thing = self.accept(loaded)
         except Exception as error:  # noqa: BLE001 - whatever a stranger's module raises must not take the rest with it
-            self._failed[name] = f"{origin}: {type(error).__name__}: {error}"
+            self._failed[name] = _Failure(f"{origin}: {type(error).__name__}: {error}", error)
             return
         if thing is None:
-            self._failed[name] = f"{origin}: {self.what} was promised, and {_shown(loaded)} is none"
+            self._failed[name] = _Failure(f"{origin}: {self.what} was promised, and {_shown(loaded)} is none")
         elif self.name_of(thing) != name:
-            self._failed[name] = f"{origin}: the entry point is called {name} and {self.what} in it {self.name_of(thing)}"
+            self._failed[name] = _Failure(
+                f"{origin}: the entry point is called {name} and {self.what} in it {self.name_of(thing)}"
+            )
         else:
             self._loaded[name] = thing
 
@@ -212,7 +223,7 @@ def register(thing: object, *, replace: bool = False) -> None:
             shelf.add(accepted, replace=replace)
             return
     kinds = ", ".join(f"{shelf.what} ({shelf.group})" for shelf in PluginRegistry.every)
-    raise InputError(f"cannot register {_shown(thing)}: it must be one of {kinds}")
+    raise InputError(f"cannot register {_shown(thing)}: it must be one of {kinds}", name="thing")
 
 
 def _shown(thing: object) -> str:

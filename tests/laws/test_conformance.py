@@ -66,6 +66,6 @@ def test_wrong_use_has_its_own_exit_code(capsys: pytest.CaptureFixture[str]) -> 
 
 
 def test_a_verdict_has_words() -> None:
-    with pytest.raises(ValueError, match="says nothing"):
+    with pytest.raises(ValueError):
         Verdict(State.NOT_APPLICABLE, " ")
     assert tally([]) == dict.fromkeys(State, 0)

@@ -214,5 +214,5 @@ def test_every_verb_has_a_home_that_does_it() -> None:
 def test_a_verb_that_its_home_does_not_do_is_an_error_of_ours(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(LateMethod.homes, "nothing", "marginopt.late_method")
     verb: LateMethod[[], None] = LateMethod("nothing")
-    with pytest.raises(RuntimeError, match="'nothing'"):
+    with pytest.raises(RuntimeError):
         verb()

@@ -45,9 +45,9 @@ def test_the_changelog_s_section(release: ModuleType) -> None:
     between = new.split("## [0.1.0] - 2026-11-28\n")[1].split("## [0.0.1]")[0]
     assert between.strip() == "### Solving\n- One."
     for version in ("0.1.0", "0.2.0"):
-        with pytest.raises(ValueError, match="changelog"):
+        with pytest.raises(ValueError):
             release.with_section(new, version, "2026-11-29")
-    with pytest.raises(ValueError, match="changelog"):
+    with pytest.raises(ValueError):
         release.with_section("# Changelog\n", "0.1.0", "2026-11-29")
 
 

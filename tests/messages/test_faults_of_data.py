@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from marginopt.errors import DataError
-from marginopt.instances import Instance, read
+from marginopt.instances import Instance, open_rows, read
+from marginopt.instances.arrays import encode_labels
 
 
 def _check(path, text, message):
@@ -138,6 +139,33 @@ def test_parquet(tmp_path, columns, message):
     pq = pytest.importorskip("pyarrow.parquet", reason="needs pyarrow")
     pq.write_table(pa.table(columns), tmp_path / "a.parquet")
     _check(tmp_path / "a.parquet", None, message)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"X_data": [np.nan, 1.0]}, "X must be finite: row 0, column 0, counting from 0, is nan"),
+        ({"X_indices": [0, 7]}, "column 7 in row 1; there are 2"),
+        ({"X_indptr": [0, 2, 1]}, "row ends between rows 0 and 2 are no CSR matrix's"),
+    ],
+)
+def test_rows_that_are_read_in_blocks(tmp_path, change, message):
+    arrays = {"X_data": [1.0, 1.0], "X_indices": [0, 1], "X_indptr": [0, 1, 2], "X_shape": [2, 2]}
+    np.savez(tmp_path / "a.npz", **{name: np.array(value) for name, value in (arrays | change).items()})
+    with pytest.raises(DataError, match=message):
+        open_rows(tmp_path / "a.npz", intercept=False)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda data: data.take(data.y > 0), "2 of the 4 rows of toy: only one class"),
+        (lambda data: encode_labels(["a", None, "b"]), "the label of row 1, counting from 0, is missing"),
+    ],
+)
+def test_rows_and_labels(call, message):
+    with pytest.raises(DataError, match=message):
+        call(Instance(np.arange(8.0).reshape(4, 2), [1, 1, -1, -1], name="toy"))
 
 
 @pytest.mark.parametrize(

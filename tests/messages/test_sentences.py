@@ -2,19 +2,52 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
 
 import marginopt as mo
-from marginopt.errors import MarginoptError, MissingPackageError
+from marginopt import margin
+from marginopt.conformance.laws import State, Verdict
+from marginopt.errors import ExtensionError, MarginoptError, MissingPackageError
+from marginopt.extensions import _Promise
+from marginopt.instances import Instance
+from marginopt.models.formulations import FormulationInfo, get_formulation
+from marginopt.models.program.cones import order_of
+from marginopt.models.record import DataKind
+from marginopt.models.views import MarginProblem
+from marginopt.pictures import draw_objectives
 from marginopt.relaxations import relax
-from marginopt.solvers.registry import get_solver
+from marginopt.solvers import Trace
+from marginopt.solvers.backends.clarabel import Clarabel
+from marginopt.solvers.interface.algorithm import integers_and_floats
+from marginopt.solvers.parallel.choose_executor import choose_executor
+from marginopt.solvers.parallel.executor import worker_lost
+from marginopt.solvers.registry import EXTENSIONS, get_solver
 
 X = np.array([[1.0, 2.0, 1.0], [1.0, 1.0, 3.0], [1.0, -1.0, 0.5], [1.0, -2.0, -1.0]])
 Y = np.array([1.0, 1.0, -1.0, -1.0])
 HINGE = mo.HingeSVM(X, Y, 1.0)
+
+_RNG = np.random.default_rng(0)
+_CLASSES = np.repeat([-1, 1], 12)
+#: Two Gaussian classes that overlap, without a column of ones.
+OVERLAPPING = (_RNG.normal(size=(24, 2)) + 0.9 * _CLASSES[:, None], _CLASSES)
+#: Two restrictions of the first slope that exclude each other.
+APART = [margin.LinearRows(np.array([[0.0, 1.0, 0.0]]), np.array([low]), np.array([low + 1.0])) for low in (2.0, -3.0)]
+
+
+def _groups(**parts: Any) -> mo.Margin:
+    return mo.Margin(X, Y, **({"loss": {"a": "hinge", "b": "hinge"}, "groups": ["a", "a", "b", "b"]} | parts))
+
+
+@functools.cache
+def _comparison() -> Any:
+    return mo.compare(HINGE, ["clarabel", "zero-one-bb"])
+
 
 SENTENCES: list[tuple[Callable[[], object], str]] = [
     (lambda: mo.HingeSVM(X, Y, 0.0), "lam must be > 0; it is 0"),
@@ -76,8 +109,156 @@ SENTENCES: list[tuple[Callable[[], object], str]] = [
         "of other data or parameters than the model (lam: 1,",
     ),
     (lambda: mo.solvers.conflict(HINGE), "HingeSVM has a point, or no proof that it has none was found by highs"),
+    (lambda: mo.register(Clarabel), "a solver is an object: give Clarabel(), not the class"),
+    (lambda: mo.register(Clarabel()), "a solver of the name 'clarabel' is marginopt's own; choose another name"),
+    (lambda: mo.register(3), "cannot register 3 of type int: it must be one of a formulation (marginopt.formulations), "),
+    (lambda: mo.register(dict), "cannot register the class dict: it must be one of"),
+    (lambda: mo.register(mo.HingeSVM), "a formulation is added by its record: FormulationInfo(HingeSVM, name=..., build=...,"),
+    (
+        lambda: mo.register(FormulationInfo(mo.HingeSVM, "hinge", "", "", DataKind.TWO_CLASSES, None)),
+        "the class HingeSVM has the name of one of marginopt's own, which result files use; choose another",
+    ),
+    (lambda: FormulationInfo(mo.HingeSVM, "h", "", "", DataKind.ARRAYS, None), "arrays and small= belong to DataKind.ARRAYS"),
+    (lambda: get_formulation("hinge").chosen({"kappa": 0.1}), "hinge has no --kappa; it has --lam"),
+    (lambda: get_formulation("hinge").chosen({"lam": "many"}), "--lam needs a number; it is 'many'"),
+    (lambda: get_formulation("stiefel").state({"H": np.eye(3)}), "is stated on H, E; there is no E"),
+    (lambda: draw_objectives({"a": [1.0, 2.0]}), "a radar chart needs three classes or more; there are 2"),
+    (
+        lambda: mo.estimators.MarginClassifier("nu", "l1").fit(*OVERLAPPING),
+        "Margin has no best classifier: its objective is unbounded; another regulariser, or a domain, bounds it",
+    ),
+    (
+        lambda: mo.estimators.MarginClassifier("hinge", "l2", subject_to=APART).fit(*OVERLAPPING),
+        "Margin has no classifier that satisfies its restrictions: rows lower, rows 2 upper cannot hold together",
+    ),
+    (
+        lambda: mo.estimators.ConicSVC(kappa=0.0).fit(*OVERLAPPING),
+        "the classes are not separable, so kappa = 0 has no solution; give kappa > 0 or lam",
+    ),
+    (lambda: get_solver(["clarabel"]), "a solver is named by a string (or is a Solver object); got ['clarabel']"),  # type: ignore[arg-type]
+    (
+        lambda: choose_executor(cluster="localhost"),
+        "the address of a Dask scheduler looks like 'tcp://host:8786'; it is 'localhost'",
+    ),
+    (lambda: mo.ScoringSystem(X, Y, coefficients=(1, 10)), "coefficients must be bounds l <= 0 <= u, whole numbers"),
+    (lambda: mo.ScoringSystem(X, Y, coefficients=10), "coefficients must be a pair, a lower and an upper bound; it is 10"),
+    (
+        lambda: mo.ScoringSystem(X, Y, intercept_range=(3, -3)),
+        "intercept_range must be a lower and an upper bound; it is (3, -3)",
+    ),
+    (lambda: _groups(groups=["a", "b"]), "groups must name one group for each of the 4 points; they name 2"),
+    (lambda: _groups(groups=["a"] * 4), "loss names the group 'b', in which there are no points"),
+    (lambda: _groups(loss={"a": "hinge", "b": "nu"}), "must be a sum of functions of its points' margins; NuHinge is not"),
+    (lambda: _groups(sample_weight={"a": 1.0}), "sample_weight by group must name a, b; they name a"),
+    (
+        lambda: mo.models.NonparallelSVM(X, Y, 1, loss="correntropy").form,
+        "needs exp of a nonconvex argument, which no cone holds; solve(model, 'npsvc-mm') finds a stationary point",
+    ),
+    (lambda: mo.models.NonparallelSVM(X, Y, 1, loss="capped").program, "is not convex, so the problem is no convex one"),
+    (lambda: relax(mo.RampSVM(X, Y), "conic"), "it relaxes a ZeroOneSVM, and its optimum bounds nothing of a RampSVM"),
+    (lambda: mo.gap_report([]), "instances must be a non-empty list of instances with different names, or of models"),
+    (
+        lambda: mo.gap_report([Instance(X, Y, name="toy")], start={}),
+        "start is for one solve; every solver of a report starts from",
+    ),
+    (
+        lambda: mo.solve(HINGE, "scs", max_iters="many"),
+        "scs does not take the options {'max_iters': 'many'}: ",
+    ),
     (lambda: mo.fixed([1.0]), "fixed coefficients are a mapping of index to value, {3: 0.0}; they are [1.0]"),  # type: ignore[arg-type]
 ]
+
+
+#: Errors of Python's own types, which callers of Python and of scikit-learn expect.
+PYTHON_ERRORS: list[tuple[type[Exception], Callable[[], object], str]] = [
+    (TypeError, lambda: mo.estimators.HingeSVC().fit(X, Y, groups=Y), "HingeSVC.fit takes X and y; it was given groups"),
+    (TypeError, lambda: mo.estimators.ConicSVC().fit(X, Y, sample_weight=Y), "ConicSVC takes no sample_weight: its model prices"),
+    (KeyError, lambda: _comparison()["mosek-9"], "mosek-9 was not compared; clarabel, zero-one-bb were"),
+    (KeyError, lambda: _comparison()["zero-one-bb"], "zero-one-bb has no result: "),
+    (
+        KeyError,
+        lambda: Trace(()).column("step"),
+        "a trace has the columns iteration, seconds, objective, bound, active, columns, gap, not 'step'",
+    ),
+    (ValueError, lambda: order_of(2), "2 is not the length of the svec of a symmetric matrix"),
+    (
+        ValueError,
+        lambda: Verdict(State.NOT_APPLICABLE, " "),
+        "a verdict 'not applicable' without figures or a reason says nothing",
+    ),
+    (ValueError, lambda: integers_and_floats("size", "gap"), "NumPy's scalars have attributes of these names: size"),
+]
+
+
+@pytest.mark.parametrize(("kind", "call", "sentence"), PYTHON_ERRORS, ids=[sentence[:40] for *_, sentence in PYTHON_ERRORS])
+def test_a_sentence_of_an_error_of_python_s(kind: type[Exception], call: Callable[[], object], sentence: str) -> None:
+    with pytest.raises(kind) as caught:
+        call()
+    assert sentence in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("parts", "reason"),
+    [
+        ({"loss": "hinge"}, "convex problems are for solvers of their forms"),
+        (
+            {"loss": "squared-hinge", "subject_to": mo.at_most(1).nonzero, "domain": margin.Box(-1.0, 1.0)},
+            "SquaredHinge is no piecewise-linear loss that falls with the margin, to 0",
+        ),
+        ({"regulariser": margin.GroupL1((0, 0, 1), 0.5)}, "GroupL1 is read as squares, a norm of few atoms or prices"),
+        ({"subject_to": margin.ViolationBudget(0.5)}, "ViolationBudget is by the loss, and Ramp does not count margins below 1"),
+        ({"loss": "zero-one", "regulariser": "none"}, "nothing bounds w_0: give domain=Box(lower, upper)"),
+        ({"domain": margin.Box(0.0, 2.0), "subject_to": mo.fixed({1: 3.0})}, "no value of w_1 is allowed"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_the_reason_why_a_composition_is_no_margin_problem(parts: dict[str, object], reason: str) -> None:
+    model = mo.Margin(X, Y, **{"loss": "ramp", **parts})  # type: ignore[arg-type]
+    assert model.view(MarginProblem) is None
+    assert reason in model.no_view_reason
+
+
+def _broken_import() -> object:
+    raise RuntimeError("out of order")
+
+
+@pytest.mark.parametrize(
+    ("name", "load", "sentence"),
+    [
+        ("mine", _broken_import, "mine from the package theirs 1.0 cannot be used: RuntimeError: out of order"),
+        ("mine", lambda: 3, "theirs 1.0 cannot be used: a solver was promised, and 3 of type int is none"),
+        (
+            "mine",
+            lambda: Clarabel,
+            "theirs 1.0 cannot be used: InputError: a solver is an object: give Clarabel(), not the class",
+        ),
+        ("mine", Clarabel, "the entry point is called mine and a solver in it clarabel"),
+        ("clarabel", Clarabel, "clarabel from the package theirs 1.0 cannot be used: the name is taken by marginopt's own"),
+    ],
+)
+def test_the_reason_why_a_package_s_solver_cannot_be_used(
+    name: str, load: Callable[[], object], sentence: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(vars(EXTENSIONS), "_promises", {name: [_Promise(name, "theirs 1.0", load)]})
+    monkeypatch.setattr(EXTENSIONS, "_loaded", {})
+    monkeypatch.setattr(EXTENSIONS, "_failed", {})
+    with pytest.raises(ExtensionError) as caught:
+        EXTENSIONS.get(name)
+    assert sentence in str(caught.value)
+
+
+def test_two_packages_of_one_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    promises = [_Promise("mine", f"{owner} 1.0", Clarabel) for owner in ("hers", "his")]
+    monkeypatch.setitem(vars(EXTENSIONS), "_promises", {"mine": promises})
+    monkeypatch.setattr(EXTENSIONS, "_failed", {})
+    with pytest.raises(ExtensionError) as caught:
+        EXTENSIONS.get("mine")
+    assert str(caught.value) == "a solver called mine is promised by hers 1.0 and his 1.0; uninstall all but one"
+
+
+def test_a_lost_cluster() -> None:
+    sentence = "task 3 was lost; what was done before is kept where a store or a checkpoint was given"
+    assert str(worker_lost("task 3 was lost", 3)) == sentence
 
 
 @pytest.mark.parametrize(("call", "sentence"), SENTENCES, ids=[sentence[:40] for _, sentence in SENTENCES])

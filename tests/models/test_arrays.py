@@ -111,7 +111,7 @@ def test_nothing_is_copied_that_need_not_be_and_the_owner_may_still_write() -> N
     assert np.shares_memory(kept, X)
     assert not kept.flags.writeable
     assert X.flags.writeable
-    with pytest.raises(ValueError, match="read-only"):
+    with pytest.raises(ValueError):
         kept[0, 0] = 2.0  # type: ignore[index]
     assert frozen(kept) is kept  # type: ignore[arg-type]
     sparse = sp.csr_array(X)

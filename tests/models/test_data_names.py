@@ -63,7 +63,7 @@ def test_names_of_coefficients_are_in_files_values_and_explanations(tmp_path: Pa
         assert mo.read(path).names()[:4] == names
     result = mo.solve(model)
     assert [float(result.values[name]) for name in names] == result.values["w"].tolist()
-    with pytest.raises(KeyError, match="height"):
+    with pytest.raises(KeyError):
         _ = result.values["w[height]"]
     assert model.explain(result).coefficients == dict(zip(table.columns, result.values["w"].tolist(), strict=True))
     assert pickle.loads(pickle.dumps(result.values)).keys() == result.values.keys()

@@ -74,22 +74,22 @@ def test_a_misspelt_name_says_what_there_is() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "given", "said"),
+    ("name", "arguments", "wrong"),
     [
-        ("hinge", {"kappa": 0.1}, "hinge has no --kappa; it has --lam"),
-        ("box", {"lam": 1.0}, "it has no parameters"),
-        ("hinge", {"lam": "many"}, "--lam needs a number"),
-        ("ramp", {"intercept": "none"}, "one of penalised, free"),
-        ("chebyshev", {"d": "two"}, "needs an integer"),
+        ("hinge", {"kappa": 0.1}, "kappa"),
+        ("box", {"lam": 1.0}, "lam"),
+        ("hinge", {"lam": "many"}, "--lam"),
+        ("ramp", {"intercept": "none"}, "--intercept"),
+        ("chebyshev", {"d": "two"}, "--d"),
     ],
 )
-def test_wrong_parameters_are_refused(name: str, given: dict[str, Any], said: str) -> None:
-    with pytest.raises(InputError, match=said):
-        get_formulation(name).chosen(given)
+def test_wrong_parameters_are_refused(name: str, arguments: dict[str, Any], wrong: str) -> None:
+    with pytest.raises(InputError, check=about(wrong)):
+        get_formulation(name).chosen(arguments)
 
 
 def test_missing_arrays_are_named() -> None:
-    with pytest.raises(InputError, match=r"\bE\b"):
+    with pytest.raises(InputError, check=about("E")):
         get_formulation("stiefel").state({"H": np.eye(3)})
 
 
@@ -120,18 +120,18 @@ def test_what_is_no_new_record_is_refused() -> None:
         pass
 
     build = get_formulation("hinge").build
-    for thing, message in (
-        (mo.HingeSVM, r"its record: FormulationInfo\(HingeSVM"),
-        (FormulationInfo(HingeSVM, "other", "", "", DataKind.TWO_CLASSES, build), "which result files use"),
-        (FormulationInfo(mo.HingeSVM, "hinge", "", "", DataKind.TWO_CLASSES, build), "which result files use"),
-        (FormulationInfo(Half, "half", "", "", DataKind.TWO_CLASSES, build), "abstract: it lacks compile, form_bytes, statement"),
+    for thing, name in (
+        (mo.HingeSVM, "formulation"),
+        (FormulationInfo(HingeSVM, "other", "", "", DataKind.TWO_CLASSES, build), "HingeSVM"),
+        (FormulationInfo(mo.HingeSVM, "hinge", "", "", DataKind.TWO_CLASSES, build), "HingeSVM"),
+        (FormulationInfo(Half, "half", "", "", DataKind.TWO_CLASSES, build), "Half"),
     ):
-        with pytest.raises(InputError, match=message):
+        with pytest.raises(InputError, check=about(name)):
             mo.register(thing)
 
 
 def test_a_record_of_arrays_needs_an_example() -> None:
-    with pytest.raises(InputError, match="belong to"):
+    with pytest.raises(InputError, check=about("arrays")):
         FormulationInfo(mo.HingeSVM, "h", "s", "r", DataKind.ARRAYS, get_formulation("hinge").build, arrays=("X",))
     assert Parameter("lower_end", "x").option == "--lower-end"
 

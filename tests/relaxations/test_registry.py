@@ -116,7 +116,7 @@ def test_a_model_that_a_reduction_does_not_read_is_refused() -> None:
         able = ["continuous-hinge", "continuous", "lagrangian", "products", "products-separated", "thresholds"]
         with pytest.raises(UnsupportedModelError, check=about(record.reduction.name, allowed=able)):
             relax(ramp, record.reduction)
-        with pytest.raises(UnsupportedModelError, match="RampSVM"):
+        with pytest.raises(UnsupportedModelError, check=about(record.reduction.name)):
             record.reduction.apply(ramp)  # type: ignore[arg-type]
     with pytest.raises(UnsupportedModelError, check=about("big-M, M from w=0")):
         relax(ConicSVM(X, y, lam=1.0), BigM())

@@ -93,7 +93,7 @@ def test_no_package_is_looked_for_while_one_of_ours_reads_the_model(monkeypatch:
 
 def test_a_model_without_a_form_is_the_packages_to_solve(monkeypatch: pytest.MonkeyPatch) -> None:
     model = Formless(*clouds(0, 20), 1.0)
-    with pytest.raises(UnsupportedModelError, match="it is no conic program"):
+    with pytest.raises(UnsupportedModelError):
         choose(model, mo.solvers.Options())
 
     class Reader(SMO):

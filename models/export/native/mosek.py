@@ -43,7 +43,9 @@ def to_mosek(form: StandardForm) -> Any:
             "MOSEK takes no integer variables beside semidefinite cones; form.relax_integrality() removes them", name="MOSEK"
         )
     if features & {Feature.NONCONVEX, Feature.BILINEAR}:
-        raise ExportError("MOSEK takes convex objectives and constraints; Gurobi, SCIP and Pyomo take nonconvex quadratic ones")
+        raise ExportError(
+            "MOSEK takes convex objectives and constraints; Gurobi, SCIP and Pyomo take nonconvex quadratic ones", name="MOSEK"
+        )
     try:
         import mosek
     except ImportError as error:
@@ -206,4 +208,4 @@ def _domain(task: Any, cone: Cone) -> int:
         return int(task.appendprimalexpconedomain())
     if isinstance(cone, Power):
         return int(task.appendprimalpowerconedomain(3, [cone.alpha, 1.0 - cone.alpha]))
-    raise ExportError(f"MOSEK has no domain for {cone.symbol}")
+    raise ExportError(f"MOSEK has no domain for {cone.symbol}", name="MOSEK")

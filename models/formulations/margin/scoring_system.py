@@ -155,7 +155,9 @@ class ScoringSystem(NamedComposition):
             high, low = np.maximum(Z * upper, Z * lower), np.minimum(Z * upper, Z * lower)
             largest = np.abs(high).sum() + np.abs(low).sum()
         if not np.isfinite(largest):
-            raise InputError("scores of these points at the bounds of the coefficients are larger than numbers are: scale X")
+            raise InputError(
+                "scores of these points at the bounds of the coefficients are larger than numbers are: scale X", name="X"
+            )
         if self.max_features is not None and self.max_features < Z.shape[1]:
             k = Z.shape[1] - self.max_features
             high, low = np.sort(high, axis=1)[:, k:], np.sort(low, axis=1)[:, : Z.shape[1] - k]

@@ -376,7 +376,8 @@ class NonparallelSVM(TargetModel):
         if not self.convex:
             raise UnsupportedModelError(
                 f"the loss pair {self.loss!r} is not convex, so the problem is no convex one; solve(model, 'npsvc-mm') finds a "
-                "stationary point, and model.majorant(u) is the convex problem that it solves last"
+                "stationary point, and model.majorant(u) is the convex problem that it solves last",
+                name="loss",
             )
         psi = self.features.rows
         if self.loss in ("twsvm", "pinball") and self.kernel_rows is not None:
@@ -493,7 +494,7 @@ class NonparallelSVM(TargetModel):
         if self.convex:
             return super().compile()
         if self.loss != "capped":
-            raise UnsupportedModelError(f"{_FORMS[self.loss]}; solve(model, 'npsvc-mm') finds a stationary point")
+            raise UnsupportedModelError(f"{_FORMS[self.loss]}; solve(model, 'npsvc-mm') finds a stationary point", name="loss")
         return self._capped.form(self.name)
 
     @property

@@ -151,7 +151,7 @@ class Record:
         record = {**cls.added, **record} if isinstance(record, dict) else record
         if not isinstance(record, dict) or set(record) != names:
             content = sorted(record) if isinstance(record, dict) else type(record).__name__
-            raise DataError(f"a {cls.__name__} of a stored report has the fields {sorted(names)}; found {content}")
+            raise DataError(f"a {cls.__name__} of a stored report has the fields {sorted(names)}; found {content}", allowed=names)
         return cls(**record)
 
 

@@ -84,7 +84,8 @@ def solve_with_warning(problem: Model, solver: Any, options: Options, expected: 
         return result
     if result.status is Status.UNBOUNDED:
         raise SolverError(
-            f"{result.model} has no best {learned}: its objective is unbounded; another regulariser, or a domain, bounds it"
+            f"{result.model} has no best {learned}: its objective is unbounded; another regulariser, or a domain, bounds it",
+            status="unbounded",
         )
     priced = [] if result.farkas is None else _priced(result.farkas)
     if result.status is Status.INFEASIBLE and priced == ["margin"]:
@@ -93,8 +94,13 @@ def solve_with_warning(problem: Model, solver: Any, options: Options, expected: 
         raise NotSeparableError("the classes are not separable, so kappa = 0 has no solution; give kappa > 0 or lam", farkas)
     if result.status is Status.INFEASIBLE:
         rows = f": {', '.join(priced)} cannot hold together" if priced else ""
-        raise SolverError(f"{result.model} has no {learned} that satisfies its restrictions{rows}")
-    raise SolverError(f"{result.solver} gave no {learned} for {result.model}: {result.status.message}; try another solver=")
+        raise SolverError(
+            f"{result.model} has no {learned} that satisfies its restrictions{rows}", status="infeasible", rows=priced
+        )
+    raise SolverError(
+        f"{result.solver} gave no {learned} for {result.model}: {result.status.message}; try another solver=",
+        solver=result.solver,
+    )
 
 
 @contextmanager

@@ -235,24 +235,24 @@ class Wrong(torch.nn.Module):
 
 
 @pytest.mark.parametrize(
-    ("settings", "message"),
+    ("settings", "name"),
     [
         ({"encoder": "resnet"}, "encoder"),
         ({"encoder": 3}, "encoder"),
-        ({"encoder": lambda shape: shape}, "must return a torch.nn.Module"),
-        ({"encoder": torch.nn.Linear(7, 3)}, "cannot take a batch of shape \\(2, 5\\)"),
-        ({"encoder": Wrong("images")}, "torch.nn.Flatten"),
-        ({"encoder": Wrong("one row")}, "it gave shape \\(1, 5\\)"),
-        ({"encoder": Wrong("tuple")}, "it gave a tuple"),
-        ({"encoder": Wrong("nan")}, "finite"),
-        ({"encoder": Wrong("integers")}, "floating-point"),
-        ({"encoder": "conv"}, "image_shape"),
-        ({"image_shape": (2, 3)}, "5 numbers"),
+        ({"encoder": lambda shape: shape}, "encoder"),
+        ({"encoder": torch.nn.Linear(7, 3)}, "encoder"),
+        ({"encoder": Wrong("images")}, "encoder"),
+        ({"encoder": Wrong("one row")}, "encoder"),
+        ({"encoder": Wrong("tuple")}, "encoder"),
+        ({"encoder": Wrong("nan")}, "encoder"),
+        ({"encoder": Wrong("integers")}, "encoder"),
+        ({"encoder": "conv"}, "encoder"),
+        ({"image_shape": (2, 3)}, "image_shape"),
         ({"image_shape": "square"}, "image_shape"),
         ({"objective": "max"}, "objective"),
         ({"device": "tpu"}, "device"),
         ({"device": "cpu:1"}, "device"),
-        ({"device": "cuda:99"}, "sees \\d+ GPUs"),
+        ({"device": "cuda:99"}, "device"),
         ({"dtype": "float16"}, "dtype"),
         ({"epochs": 0}, "epochs"),
         ({"batch_size": 1}, "batch_size"),
@@ -268,11 +268,11 @@ class Wrong(torch.nn.Module):
         ({"weights": [1.0, 1.0]}, "weights"),
         ({"simplex": "nobody"}, "nobody"),
         ({"callback": "stop"}, "callback"),
-        ({"learning_rate": 1e30, "optimizer": "sgd", "final_learning_rate": 0.0}, "lower learning_rate"),
+        ({"learning_rate": 1e30, "optimizer": "sgd", "final_learning_rate": 0.0}, "learning_rate"),
     ],
 )
-def test_bad_parameters_are_our_errors(blobs: tuple, settings: dict[str, Any], message: str) -> None:
-    with pytest.raises(InputError, match=message):
+def test_bad_parameters_are_our_errors(blobs: tuple, settings: dict[str, Any], name: str) -> None:
+    with pytest.raises(InputError, check=about(name)):
         mo.deep.DeepNPSVC(**{**CHEAP, **settings}).fit(*blobs)
 
 

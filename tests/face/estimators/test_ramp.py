@@ -42,8 +42,9 @@ def test_an_outlier_does_not_pull() -> None:
     y = np.array([0] * 10 + [1] * 10 + [1])
     ramp = mo.estimators.RampSVC(lam=2.0, standardise=False).fit(x[:, None], y)
     assert (ramp.predict(x[:20, None]) == y[:20]).all()
-    with pytest.warns(ConvergenceWarning, match="puts all 21 training points into class 1"):
+    with pytest.warns(ConvergenceWarning):
         hinge = mo.estimators.HingeSVC(lam=2.0, standardise=False).fit(x[:, None], y)
+    assert (hinge.predict(x[:, None]) == 1).all()
     assert (hinge.predict(x[:20, None]) != y[:20]).any()
 
 

@@ -96,14 +96,14 @@ def test_reader_refuses_what_a_form_has_not(tmp_path):
     with mosek.Task() as task:
         task.appendvars(1)
         task.appendbarvars([3])
-        with pytest.raises(ExportError, match=r"\b1\b"):
+        with pytest.raises(ExportError, check=about("matrix variables")):
             form_of_task(task)
     with mosek.Task() as task:
         task.appendvars(1)
         task.appendcons(1)
         task.putconname(0, "between")
         task.putconbound(0, mosek.boundkey.ra, 0.0, 1.0)
-        with pytest.raises(ExportError, match="'between'"):
+        with pytest.raises(ExportError, check=about("between")):
             form_of_task(task)
     path = tmp_path / "broken.task"
     path.write_bytes(b"not a task")

@@ -38,7 +38,7 @@ def test_an_error_in_any_piece_reaches_the_caller_and_blas_has_its_threads_again
             raise ValueError("piece 1")
 
     with threadpool_limits(2, user_api="blas"):
-        with pytest.raises(ValueError, match="piece 1"):
+        with pytest.raises(ValueError, check=lambda error: error.args == ("piece 1",)):
             share(work, 3)
         assert blas_threads() == 2
         assert workers(10**9) == 2
@@ -149,5 +149,5 @@ def test_a_singular_matrix_gets_a_larger_diagonal_and_an_indefinite_one_an_error
     exact = np.diag(v) + np.ones((4, 4))
     lower = shifted_cholesky(exact.copy(), 0.0)
     assert lower @ lower.T == pytest.approx(exact, rel=1e-14)
-    with pytest.raises(np.linalg.LinAlgError, match="far from"):
+    with pytest.raises(np.linalg.LinAlgError):
         shifted_cholesky(np.array([[1.0, 3.0], [3.0, 1.0]]), 0.0)

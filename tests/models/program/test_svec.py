@@ -62,5 +62,5 @@ def test_order_of_a_size(order: int) -> None:
 
 @pytest.mark.parametrize("size", [2, 4, 5, 7])
 def test_no_order(size: int) -> None:
-    with pytest.raises(ValueError, match=rf"\b{size}\b"):
+    with pytest.raises(ValueError):
         order_of(size)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from data import Points, clustered as outlying
+from facts import about
 
 from marginopt.errors import InputError
 from marginopt.instances import gaussian_clusters
@@ -121,24 +122,24 @@ def test_a_relaxation_that_a_solver_cannot_read_is_a_reason() -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "words"),
+    ("arguments", "name"),
     [
-        ({"instances": []}, "non-empty"),
-        ({"instances": [clustered(14, 2), clustered(14, 2, seed=1)]}, "different names"),
-        ({"exact": "skip"}, "scip"),
-        ({"exact": ["auto", "gorubi"]}, "gurobi"),
-        ({"solver": "clarabell"}, "clarabel"),
+        ({"instances": []}, "instances"),
+        ({"instances": [clustered(14, 2), clustered(14, 2, seed=1)]}, "instances"),
+        ({"exact": "skip"}, "skip"),
+        ({"exact": ["auto", "gorubi"]}, "gorubi"),
+        ({"solver": "clarabell"}, "clarabell"),
         ({"lam": 0.0}, "lam"),
         ({"time_limit": -1.0}, "time_limit"),
-        ({"time_limits": 3.0}, "time_limit"),
-        ({"limits/nodes": 3}, "goes with the solver: exact=\\('scip', {'limits/nodes'"),
-        ({"start": {"w": np.zeros(3)}}, "start is for one solve"),
-        ({"relaxations": [Conic(), Conic()]}, "different names"),
-        ({"instances": [Points(np.ones((4, 2)), np.array([0, 1, 2, 1]), "three")]}, "-1 and \\+1"),
+        ({"time_limits": 3.0}, "time_limits"),
+        ({"limits/nodes": 3}, "limits/nodes"),
+        ({"start": {"w": np.zeros(3)}}, "start"),
+        ({"relaxations": [Conic(), Conic()]}, "relaxations"),
+        ({"instances": [Points(np.ones((4, 2)), np.array([0, 1, 2, 1]), "three")]}, "y"),
     ],
 )
-def test_wrong_calls_fail_before_any_work(arguments: dict[str, object], words: str, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(InputError, match=words):
+def test_wrong_calls_fail_before_any_work(arguments: dict[str, object], name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(InputError, check=about(name)):
         gap_report(**{"instances": [clustered(14, 2)], **arguments})
     assert capsys.readouterr().err == ""
 

@@ -8,7 +8,7 @@ from data import clustered
 from facts import about
 from oracles import enumerated
 
-from marginopt.errors import InputError, UnsupportedModelError
+from marginopt.errors import InputError, MarginoptWarning, UnsupportedModelError
 from marginopt.models import ZeroOneSVM
 from marginopt.relaxations import heuristic, tighten
 
@@ -51,7 +51,7 @@ def test_the_kappa_form_has_no_cost_to_lower() -> None:
 
 
 def test_points_that_are_all_zero_leave_nothing_to_search() -> None:
-    with pytest.warns(UserWarning, match="no constant column"):
+    with pytest.warns(MarginoptWarning):
         model = ZeroOneSVM(np.zeros((4, 2)), [1.0, -1, 1, -1], lam=0.5)
     w, objective = heuristic(model)
     np.testing.assert_array_equal(w, 0.0)

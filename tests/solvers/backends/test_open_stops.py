@@ -32,7 +32,7 @@ def test_an_error_in_the_callback_comes_out(name):
     def broken(row):
         raise ZeroDivisionError("mine")
 
-    with pytest.raises(ZeroDivisionError, match="mine"):
+    with pytest.raises(ZeroDivisionError, check=lambda error: error.args == ("mine",)):
         solve(knapsack() if name == "highs" else random_qp(0, 12), name, callback=broken)
 
 

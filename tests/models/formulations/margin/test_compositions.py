@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from data import clouds
 from effort import trials
+from facts import about
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 import marginopt as mo
@@ -139,7 +140,7 @@ def test_convex_compositions(model: mo.Margin) -> None:
 def test_compositions_with_binaries(model: mo.Margin) -> None:
     if not np.isfinite(model.reach[1]).all():
         if isinstance(model.loss, margin.PiecewiseLinear):  # no switch of its pieces can be an indicator
-            with pytest.raises(InputError, match="needs bounds of the margins"):
+            with pytest.raises(InputError, check=about("domain")):
                 model.compile()
             return
         if Feature.INDICATOR not in model.form.features:

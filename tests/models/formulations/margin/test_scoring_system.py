@@ -105,25 +105,25 @@ def test_a_composition_is_a_scoring_system() -> None:
 
 
 @pytest.mark.parametrize(
-    ("wrong", "said"),
+    "wrong",
     [
-        ({"coefficients": (1, 10)}, "l <= 0 <= u"),
-        ({"coefficients": (-1.5, 2)}, "whole numbers"),
-        ({"coefficients": 10}, "a pair"),
-        ({"coefficients": ([-1, -1], [1, 1])}, "coefficients must have shape"),
-        ({"intercept_range": (3, -3)}, "a lower and an upper bound"),
-        ({"intercept_range": (0.5, 3)}, "whole numbers"),
-        ({"max_features": -1}, "max_features"),
-        ({"max_features": 1.5}, "whole numbers"),
-        ({"C0": -0.1}, r"\bC0\b"),
-        ({"C0": None}, r"\bC0\b"),
-        ({"C1": "much"}, r"\bC1\b"),
-        ({"epsilon": 2.0}, "epsilon"),
-        ({"sample_weight": -1.0}, "sample_weight"),
+        {"coefficients": (1, 10)},
+        {"coefficients": (-1.5, 2)},
+        {"coefficients": 10},
+        {"coefficients": ([-1, -1], [1, 1])},
+        {"intercept_range": (3, -3)},
+        {"intercept_range": (0.5, 3)},
+        {"max_features": -1},
+        {"max_features": 1.5},
+        {"C0": -0.1},
+        {"C0": None},
+        {"C1": "much"},
+        {"epsilon": 2.0},
+        {"sample_weight": -1.0},
     ],
 )
-def test_what_it_refuses(wrong: dict[str, object], said: str) -> None:
-    with pytest.raises(InputError, match=said):
+def test_what_it_refuses(wrong: dict[str, object]) -> None:
+    with pytest.raises(InputError, check=about(*wrong)):
         mo.ScoringSystem(X, Y, **wrong)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from facts import about
+from facts import about, subjects
 
 import marginopt as mo
 from marginopt import margin
@@ -158,8 +158,9 @@ def test_refusals() -> None:
 def test_the_kernel_norm_is_that_of_the_images() -> None:
     """The hinge over K's rows with w'Kw is the hinge over the images."""
     K = mo.RBF(0.5).matrix(X, X) + 1.0
-    with pytest.warns(MarginoptWarning, match="no constant column"):  # the kernel has it
+    with pytest.warns(MarginoptWarning) as caught:  # the kernel has it
         rows = mo.Margin(K, Y, regulariser=margin.KernelNorm(0.5 * (K + K.T)), sample_weight=0.8)
+    assert subjects(caught) == ["intercept"]
     images = mo.Margin(X, Y, sample_weight=0.8, kernel=mo.RBF(0.5))
     found, wanted = (mo.solve(model, "clarabel", tol=1e-8) for model in (rows, images))
     assert found.objective == pytest.approx(wanted.objective, rel=1e-6)
