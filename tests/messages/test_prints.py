@@ -1,0 +1,116 @@
+"""One print of every class that shows an answer, word for word: tests/messages/golden/prints.txt.
+
+What differs from machine to machine is masked: seconds, iterations, versions, numbers below 1e-4 and digits after the fifth.
+``MARGINOPT_GOLDEN=write`` writes the file anew.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.svm import SVC
+
+import marginopt as mo
+from marginopt import margin, questions
+from marginopt.instances import Instance
+
+GOLDEN = Path(__file__).parent / "golden" / "prints.txt"
+X = np.array([[1.0, 2.0, 1.0], [1.0, -1.0, 0.5], [1.0, -2.0, -1.0], [1.0, -1.0, 2.0], [1.0, 1.0, -1.0]])
+Y = np.array([1.0, -1.0, -1.0, 1.0, -1.0])
+#: Rows of two binary features, some of them twice with both labels.
+ROWS = np.array([[1.0, 0, 0], [1, 0, 1], [1, 1, 0], [1, 1, 1], [1, 0, 0], [1, 1, 1], [1, 1, 0], [1, 0, 1]])
+LABELS = np.array([-1.0, -1, 1, 1, 1, 1, -1, -1])
+HINGE = mo.HingeSVM(X, Y, 1.0)
+COUNT = mo.ZeroOneSVM(X, Y, 1.0, intercept="free")
+INTEGER = mo.Margin(ROWS, LABELS, "zero-one", margin.L0(0.5), intercept="free", domain=margin.Integers((-6, -2, -2), (6, 2, 2)))
+
+
+@cache
+def _solved() -> mo.Result:
+    return mo.solve(HINGE, "clarabel")
+
+
+def _apart() -> mo.Margin:
+    slope = np.array([[0.0, 1.0, 0.0]])
+    rows = [margin.LinearRows(slope, np.array([low]), np.array([low + 1.0])) for low in (2.0, -3.0)]
+    return mo.Margin(X, Y, "hinge", "l2", subject_to=rows)
+
+
+def _report() -> object:
+    instance = {"toy": mo.ZeroOneSVM(X, Y, 1.0)}
+    return mo.gap_report(instance, relaxations=["continuous", "conic"], exact="zero-one-bb", progress=False)
+
+
+PRINTS: dict[str, Callable[[], object]] = {
+    "model": lambda: HINGE,
+    "form": lambda: HINGE.form,
+    "form report": lambda: HINGE.form.inspect(),
+    "instance": lambda: Instance(X, Y, name="toy"),
+    "result": _solved,
+    "certificate": lambda: _solved().certificate,
+    "exact result": lambda: mo.solve(COUNT, "zero-one-bb"),
+    "infeasible": lambda: mo.solve(_apart(), "clarabel"),
+    "explanation": lambda: HINGE.explain(_solved()),
+    "conflict": lambda: mo.solvers.conflict(_apart()),
+    "path": lambda: mo.path(HINGE, "lam", [0.5, 1.0], solver="clarabel"),
+    "comparison": lambda: mo.compare(HINGE, ["clarabel", "zero-one-bb"]),
+    "comparison of models": lambda: mo.compare({"one": HINGE, "other": HINGE}, ["clarabel"]),
+    "relaxed": lambda: mo.relax(mo.ZeroOneSVM(X, Y, 1.0), "conic"),
+    "gap report": _report,
+    "audit": lambda: mo.audit(SVC(kernel="linear").fit(X, Y), X, Y),
+    "depth": lambda: mo.halfspace_depth(X[:, 1:], [0.0, 0.0]),
+    "fairness": lambda: questions.audit_fairness(np.where(ROWS[:, 1] > 0, 1, -1), LABELS, ROWS[:, 1:], "false-positive-rate"),
+    "fairness game": lambda: questions.fairness_game(ROWS, LABELS, ROWS[:, 1:], rounds=2),
+    "ranges": lambda: questions.coefficient_ranges(INTEGER, 0.2),
+    "importance": lambda: questions.feature_importance(INTEGER),
+    "supports": lambda: questions.supports(INTEGER, 0.2),
+    "most different": lambda: questions.most_different_classifier(INTEGER, 0.5),
+    "stability": lambda: questions.prediction_stability(COUNT, X[:2]),
+    "conformal sets": lambda: questions.conformal_sets(COUNT, X[:2], 0.2),
+}
+
+
+#: Prints that are tables with seconds in the last columns.
+TIMED = ("comparison", "comparison of models", "gap report")
+
+
+def masked(text: str) -> str:
+    """Return the text without what differs from machine to machine; runs of spaces, which depend on it, are two."""
+    text = re.sub(r"\b\d+\.\d+\.\d+\b", "<version>", text)
+    text = re.sub(r"\b[\d.]+(e-\d+)?(?= s (building|solving))", "<seconds>", text)
+    text = re.sub(r"\b\d+(?= (iterations|nodes|directions))", "<count>", text)
+    text = re.sub(r"-?\b(\d+(\.\d+)?e-(0[4-9]|[1-9]\d)|0\.0+e\+00)\b", "<small>", text)
+    text = re.sub(r"Solvers that can: .*", "Solvers that can: <list>", text)
+    text = re.sub(r"\d+\.\d{5,}", lambda number: f"{float(number[0]):.4f}", text)
+    return "\n".join(re.sub(r"(?<=\S)   +", "  ", line.rstrip()) for line in text.splitlines())
+
+
+def without_times(text: str) -> str:
+    """Return the text of a table with its last numbers masked: counts, seconds and ratios of seconds."""
+    return re.sub(r"(?<=  )(\d+  )?[\d.]+(e-\d+)?(  [\d.]+)*$", "<times>", masked(text), flags=re.MULTILINE)
+
+
+def _golden() -> dict[str, str]:
+    sections = re.split(r"^\[(.+)\]\n", GOLDEN.read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]
+    return {title: body.strip() for title, body in zip(sections[::2], sections[1::2], strict=True)}
+
+
+@pytest.mark.parametrize("name", PRINTS)
+def test_a_print_is_that_of_the_golden_file(name: str) -> None:
+    printed = (without_times if name in TIMED else masked)(str(PRINTS[name]())).strip()
+    assert "np.float64" not in printed
+    if os.environ.get("MARGINOPT_GOLDEN") == "write":
+        sections = (_golden() if GOLDEN.exists() else {}) | {name: printed}
+        text = "".join(f"[{title}]\n{sections[title]}\n\n" for title in PRINTS if title in sections)
+        GOLDEN.write_text(text.rstrip() + "\n", encoding="utf-8")
+    assert printed == _golden()[name]
+
+
+def test_the_golden_file_has_no_other_prints() -> None:
+    assert set(_golden()) == set(PRINTS)
