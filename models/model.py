@@ -414,8 +414,8 @@ class Model(Displayed, ExportMethods, ABC, metaclass=FormulationType):
         Returns
         -------
         Model
-            A `models.changes.changed_model.Changed`: labels, scores, summary and explanations are the model's. Solvers that read
-            a structural view of the model do not read it; those that read its form do.
+            A `ChangedModel` (`models.changes`): labels, scores, summary and explanations are the model's. Solvers that read a
+            structural view of the model do not read it; those that read its form do.
 
         Raises
         ------

@@ -124,20 +124,20 @@ class FormulationInfo:
         One line: what it is.
     reference : str
         Where it is stated, with the equation.
-    data : Data
-        What it is stated on.
+    data : DataKind
+        The kind of data that it is stated on.
     build : callable, optional
         The model on the arrays and chosen parameters (all of them, defaults filled in); call `state` instead. Where there is none
         the class is called with the arrays in their order and the parameters by their names.
     parameters : tuple of Parameter
     arrays : tuple of str
-        Names of its arrays where ``data`` is `Data.ARRAYS`: those of an npz file at the prompt.
+        Names of its arrays where ``data`` is `DataKind.ARRAYS`: those of an npz file at the prompt.
     intercept : callable
         Whether the data are to have a first column of ones, as the parameters are; only asked where there are data.
     also : tuple of str
         Further public names of its file, which stand in ``models`` beside the class.
     small : callable, optional
-        Small arrays for tests, seeded; needed with `Data.ARRAYS`, and a default is there for data.
+        Small arrays for tests, seeded; needed with `DataKind.ARRAYS`, and a default is there for data.
     objective : callable, optional
         The stated objective of a model (in its own sense) at values of the form's blocks, computed from the data and not from the
         form: the conformance suite compares the two.

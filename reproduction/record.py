@@ -216,7 +216,7 @@ class PaperTable:
     protocol : str
         What a repetition does, with the choices that the paper leaves open.
     entries : callable
-        Its cells under an `Effort`.
+        Its cells under an effort, "quick", "reduced" or "full".
     notes : tuple of str
         Errata and choices that concern the whole table.
     across : int
@@ -260,7 +260,7 @@ class PaperFigure:
     name, paper, number, title
         As of `PaperTable`.
     needs : callable
-        The runs that it is drawn from, under an `Effort`.
+        The runs that it is drawn from, under an effort, "quick", "reduced" or "full".
     draw : callable
         From what was measured to the picture; None where too little was.
     note : str

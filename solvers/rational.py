@@ -48,7 +48,7 @@ class RationalForm:
     Raises
     ------
     TooLargeError
-        More than `MOST_NONZEROS` coefficients.
+        More than `MAX_NONZEROS` coefficients.
     """
 
     form: StandardForm
@@ -84,7 +84,7 @@ class RationalForm:
 
     @cached_property
     def convex(self) -> bool:
-        """Return whether P ⪰ 0 exactly, by no P, a factor, or pivots of LDL' up to order `MOST_UNKNOWNS`; False if unknown."""
+        """Return whether P ⪰ 0 exactly, by no P, a factor, or pivots of LDL' up to order `MAX_UNKNOWNS`; False if unknown."""
         quadratic = self.form.quadratic
         if quadratic is None or quadratic.factor is not None:
             return True

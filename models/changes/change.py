@@ -37,7 +37,7 @@ class Change(ABC):
 
     @abstractmethod
     def applied(self, form: StandardForm) -> StandardForm:
-        """The changed form.
+        """Return the changed form.
 
         Raises
         ------
@@ -58,7 +58,7 @@ class Change(ABC):
         return before if self.restricts else float("-inf")
 
     def carried(self, form: StandardForm) -> StandardForm:
-        """Another form that has some of the blocks, with what the change says of these alone; nothing unless a change knows."""
+        """Return a form with some of the blocks after the part of the change that concerns them; by default unchanged."""
         return form
 
     @property
@@ -69,7 +69,7 @@ class Change(ABC):
     @property
     @abstractmethod
     def lines(self) -> tuple[Line, ...]:
-        """The constraints that it adds, as text and LaTeX."""
+        """Return the constraints that the change adds, as text and LaTeX."""
 
     @property
     def note(self) -> str:

@@ -23,15 +23,15 @@ from .tiles import BitDistances, BlockPanel, Entries, Panel
 BLOCK = 64
 
 
-def pieces(n: int) -> tuple[int, int]:
-    """Length and number of the pieces that `runs_in_pieces` sums n terms in."""
+def piece_sizes(n: int) -> tuple[int, int]:
+    """Return the length and the number of the pieces in which `product_in_pieces` sums n terms."""
     length = max(BLOCK, math.isqrt(n))
     return length, -(-n // length)
 
 
-def in_pieces(A: Points, x: FloatArray) -> FloatArray:
+def product_in_pieces(A: Points, x: FloatArray) -> FloatArray:
     """A x; dense, piece by piece of x, so that a term goes through √n roundings in place of n."""
-    length, count = pieces(x.size)
+    length, count = piece_sizes(x.size)
     if count == 1 or sp.issparse(A):
         return np.asarray(A @ x)
     if A.shape[0] > BLOCK:
@@ -49,7 +49,7 @@ def weighted_sum(X: Points, weights: FloatArray) -> FloatArray:
     """X'·weights; where most points have no weight, they are not read."""
     support = np.flatnonzero(weights)
     few = not sp.issparse(X) and 4 * support.size < weights.size
-    return in_pieces(X[support].T, weights[support]) if few else in_pieces(X.T, weights)
+    return product_in_pieces(X[support].T, weights[support]) if few else product_in_pieces(X.T, weights)
 
 
 class GramOperator(ABC):
@@ -300,7 +300,7 @@ class KernelGram(GramOperator):
         """Roundings that a term of a sum in `product` goes through at most."""
         if isinstance(self.kernel, (Linear, Precomputed)):
             size = self.X.shape[1] if isinstance(self.kernel, Linear) else 0
-            return size + 8 + (self.n if sp.issparse(self.X) else sum(pieces(self.n)))
+            return size + 8 + (self.n if sp.issparse(self.X) else sum(piece_sizes(self.n)))
         if (self._radial is not None or sp.issparse(self.X)) and support * self.n > _COMPILED_FROM:
             return support + 16
         return min(support, BLOCK) + support // BLOCK + 16
@@ -350,12 +350,12 @@ class KernelGram(GramOperator):
     @cached_property
     def _bits(self) -> bool:
         """Return whether `_radial` will be distances by bits."""
-        return isinstance(self.kernel, RadialKernel) and sp.issparse(self.X) and BitDistances.suit(self.X)
+        return isinstance(self.kernel, RadialKernel) and sp.issparse(self.X) and BitDistances.suits(self.X)
 
     @property
     def entry_kind(self) -> np.dtype[Any]:
         """Kind of the entries; of points of zeros and ones, that of their distances."""
-        return BitDistances.kind(self.X) if self._bits else super().entry_kind
+        return BitDistances.distance_type(self.X) if self._bits else super().entry_kind
 
     def load(self, *, single: bool, panels: bool = False) -> None:
         """The loops of bits or of the RBF kernel on dense points, as `_radial` will choose; it is not made here."""
@@ -457,7 +457,7 @@ class KernelGram(GramOperator):
         if isinstance(self.kernel, Linear):
             value = np.asarray(self.X @ weighted_sum(self.X, signed))
         elif isinstance(self.kernel, Precomputed):
-            value = in_pieces(self.X, signed)
+            value = product_in_pieces(self.X, signed)
         else:
             value = self._kernel_product(signed)
         value = value + self.offset * float(signed.sum())

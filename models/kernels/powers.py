@@ -3,8 +3,7 @@
 2^min(0, z_i'z_j - h_i - h_j) for `ROWS` points by a strip of columns at once. The products stay in registers, where 2^x is
 2^k·2^r with k = round(x) and |r| ≤ ½: the factor 2^r by the polynomial that interpolates it at n Chebyshev points, the factor 2^k
 by adding k to the exponent's bits. With n = 7 in float32 and 12 in float64 the remainder, at most (ln 2)^n √2/n!·2/4^n, is below
-3e-9 and 5e-18. Loops that a compiler vectorises by columns keep the products in memory, as BLAS does: with 20 features this takes
-half of their time, 0.4 ns a value in float32 and 1.0 in float64 on one core with AVX-512.
+3e-9 and 5e-18. Loops that a compiler vectorises by columns keep the products in memory, as BLAS does.
 """
 
 from __future__ import annotations
@@ -150,7 +149,7 @@ def _write(target: Any, builder: Any, signature: Any, arguments: Any, rows: int)
 
 
 def tile_of(rows: int) -> Any:
-    """A compiled function for so many rows, without any check.
+    """Return the compiled function for so many rows; it checks nothing.
 
     It writes 2^min(0, z_i'z_j - h_i - h_j) for the points ``i``, ... of ``left`` and strip ``s`` of ``strips`` to ``out``, from
     row k and column j on. Arrays are as `powers` says, C-contiguous and of one type.

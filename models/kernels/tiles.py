@@ -1,8 +1,7 @@
 """Blocks of kernel values by few bytes an entry: float32, counts of bits, and rounded whole numbers.
 
 *Kernel values in float32 between some fixed points and any others.* The fixed points are gathered once, and values come in
-tiles that stay in a core's own cache: for 60 features and 128 rows at once that takes less than half of the time of whole rows,
-each with its own gathering.
+tiles that stay in a core's own cache.
 
 *Distances between points of zeros and ones as the bytes they fit into, with the kernel's values in a table.* They are a quarter
 of float32 values, and a product that reads them takes no longer: the memory gives less, and the table stays in the first-level
@@ -59,12 +58,12 @@ class Entries:
         """Standard deviation of what values lose in whole numbers: that of a number that is anywhere in its step."""
         return self.step / math.sqrt(12.0) if self.table is None and self.kind.kind == "u" else 0.0
 
-    def given(self, points: IntArray, weights: SingleArray) -> SingleArray:
-        """The weights that the table's values are multiplied with."""
+    def signed_weights(self, points: IntArray, weights: SingleArray) -> SingleArray:
+        """Return the weights times the signs of the points: the factors of the table's values."""
         return weights if self.signs is None else weights * self.signs[points]
 
-    def finished(self, points: IntArray, sums: FloatArray, weights: FloatArray | SingleArray, total: float) -> FloatArray:
-        """Q weights between the points, of the sums over t(e); ``total`` is the sum of what was `given`."""
+    def scaled_product(self, points: IntArray, sums: FloatArray, weights: FloatArray | SingleArray, total: float) -> FloatArray:
+        """Return Q·weights between the points from the sums over t(e); ``total`` is the sum of `signed_weights`."""
         if self.signs is None or self.loading is None:
             return sums
         return (self.step * sums + self.shift * total) * self.signs[points] + self.loading[points] * weights
@@ -149,14 +148,14 @@ class Panel(ABC):
     def product(self, indices: IntArray, weights: SingleArray) -> FloatArray:
         """Q[indices, points] weights."""
         entries, total = self.entries, np.zeros(indices.size)
-        signed_weights = entries.given(self.points, weights)
+        signed_weights = entries.signed_weights(self.points, weights)
         for first, last, tile in self.tiles(indices, self.points.size):
             total += tile @ signed_weights[first:last]
         if entries.signs is None:
             return total
         scattered = np.zeros(entries.signs.size, dtype=np.float32)
         scattered[self.points] = weights
-        return entries.finished(indices, total, scattered[indices], float(signed_weights.sum(dtype=np.float64)))
+        return entries.scaled_product(indices, total, scattered[indices], float(signed_weights.sum(dtype=np.float64)))
 
 
 class BlockPanel(Panel):
@@ -251,11 +250,11 @@ class CountPanel(Panel):
         """Q[indices, points] weights, without any tile."""
         from .loops import table_products
 
-        entries, sums, signed_weights = self.entries, np.zeros(indices.size), self.entries.given(self.points, weights)
+        entries, sums, signed_weights = self.entries, np.zeros(indices.size), self.entries.signed_weights(self.points, weights)
         table_products(self._across, self._chosen(indices), entries.table, signed_weights, sums)
         scattered = np.zeros(self._words.shape[1], dtype=np.float32)
         scattered[self.points] = weights
-        return entries.finished(indices, sums, scattered[indices], float(signed_weights.sum()))
+        return entries.scaled_product(indices, sums, scattered[indices], float(signed_weights.sum()))
 
 
 ROUNDED = np.dtype(np.uint16)
@@ -313,8 +312,8 @@ class BitDistances:
     table: FloatArray
 
     @staticmethod
-    def suit(X: Any) -> bool:
-        """Return whether all stored numbers are the same, and bits cost no more than they."""
+    def suits(X: Any) -> bool:
+        """Return whether X can be stored as bits: all stored numbers are equal, and the bits take no more memory than these."""
         n, p = X.shape
         few = X.nnz > 0 and -(-p // _BITS) * n <= _WORDS * (X.nnz + n)
         return bool(few and X.has_canonical_format and (X.data == X.data[0]).all())
@@ -340,7 +339,7 @@ class BitDistances:
     @classmethod
     def of(cls, kernel: RadialKernel, X: Any) -> BitDistances | None:
         """Return the distances of points with one stored number; None for others, and where bits of many features cost more."""
-        if not cls.suit(X):
+        if not cls.suits(X):
             return None
         n, p = X.shape
         size = -(-p // _BITS)
@@ -364,7 +363,7 @@ class BitDistances:
         return self._fill(block, words, self._rows(rows), signs[columns], signs[rows], offset, scale)
 
     @staticmethod
-    def kind(X: Any) -> np.dtype[Any]:
+    def distance_type(X: Any) -> np.dtype[Any]:
         """The least type that holds every distance: twice the largest number of ones, or all features."""
         return np.min_scalar_type(min(X.shape[1], 2 * int(np.diff(X.indptr).max(initial=0))))
 

@@ -1,4 +1,4 @@
-"""Relaxations of problems from parts, as records."""
+"""The registry's records of the relaxations of composed problems (`Margin`): continuous, products, hulls, thresholds."""
 
 from __future__ import annotations
 

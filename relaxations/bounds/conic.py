@@ -36,7 +36,7 @@ class Conic(WholeNorm[ConicSVM]):
         return ConicSVM(model.X, model.y, lam=float(model.sample_weight[0]))
 
     def lift(self, model: ZeroOneSVM, target: ConicSVM, multipliers: Mapping[str, FloatArray]) -> LiftedDual:
-        """γ from ``hull``, v from ``split``."""
+        """Return the dual point of the 0-1 problem: γ from the multipliers ``hull``, v from ``split``."""
         return dual_at(ConicProblem(target.signed, float(model.sample_weight[0]), None), multipliers["hull"], multipliers)
 
 

@@ -47,7 +47,7 @@ class RankOneHulls(LiftedHulls):
     combinations: FloatArray = field(default_factory=lambda: np.zeros((0, 0)), repr=False)
 
     def branches(self) -> tuple[Branch, ...]:
-        """Kept from t on, violated up to t."""
+        """Return the two branches of a step: kept from the threshold on, violated up to it."""
         assert isinstance(self.of, ZeroOne)
         t = self.of.threshold
         return Branch(((0.0, 0.0),), low=t), Branch(((0.0, 1.0),), high=t)
@@ -105,7 +105,7 @@ class RankOne(AllHulls):
         return f"rank-one hulls, {self.pairs} pairs{self._suffix}"
 
     def missing(self, composed: Margin) -> str:
-        """A step loss, and what hulls ask."""
+        """Return the reason why the problem has no rank-one hulls (its loss is no step, or that of `AllHulls`); else empty."""
         if not isinstance(composed.loss, ZeroOne):
             return (
                 f"{type(composed.loss).__name__} is no step; rank-one hulls are those of ZeroOne, and 'hulls' reads other losses"
@@ -113,7 +113,7 @@ class RankOne(AllHulls):
         return super().missing(composed)
 
     def hull(self, composed: Margin) -> Loss:
-        """The combinations are chosen from the data alone."""
+        """Return the loss with rank-one rows for sums and differences of pairs, chosen from the data alone."""
         rows = to_dense(composed.loss.rows(composed.points, composed.y)[0])
         norms = np.maximum(np.linalg.norm(rows, axis=1), 1e-300)
         pairs = conflicting_pairs(rows, self.pairs)

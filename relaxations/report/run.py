@@ -471,7 +471,7 @@ class Plan:
         DataError
             The file is no store.
         InputError
-            A solver has no key in it (`Asked.key`).
+            A solver's options have no digest, such as a function.
         """
         for item in (self.solver, *self.exact):
             digest(item.key)

@@ -91,7 +91,7 @@ def verify(result: Result, model: Model | StandardForm, exact: bool = False) -> 
         What was solved. (A result keeps no data; it keeps their digest, which must agree.)
     exact : bool
         In rational arithmetic as well: the floating-point data, point and multipliers are the rational numbers that they are. Up
-        to `solvers.rational.MOST_NONZEROS` coefficients.
+        to `solvers.rational.MAX_NONZEROS` coefficients.
 
     Raises
     ------

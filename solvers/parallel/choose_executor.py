@@ -62,7 +62,7 @@ def choose_executor(jobs: int | None = None, cluster: Cluster = None) -> Executo
 
 
 def cluster_executor(cluster: Cluster, jobs: int | None = None) -> AsynchronousExecutor:
-    """Return the executor on a named cluster; see `team_of`."""
+    """Return the executor on a named cluster; see `choose_executor`."""
     if isinstance(cluster, str):
         return _ray(jobs) if cluster == "ray" else _dask(cluster, jobs)
     distributed = sys.modules.get("distributed")

@@ -1,8 +1,7 @@
 """Executors of independent tasks: base classes, tasks as bytes without their large arrays, and the workers' cache of these.
 
-*Serialisation of tasks: pickled without their large arrays, which are named by their content and sent once.* Arrays that one
-task alone has (`Own`) are sent with it, copied once. (Buffers without a copy crashed the process: a garbage collection found
-one still exported.)
+*Serialisation of tasks: pickled without their large arrays, which are named by their content and sent once.* Arrays that
+one task alone has (`TaskArrays`) are sent with it, copied once.
 """
 
 from __future__ import annotations

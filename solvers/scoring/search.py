@@ -19,7 +19,7 @@ from .box_program import Box, BoxProgram, Multipliers, NodeBound, Relaxed, Score
 from .check import FORMAT
 from .descent import best_intercept, descend, workspace_for
 from .reduced import ReducedScoringProblem
-from .tree import CLOSED, HALVES, Stack, below, split, stack_for
+from .tree import CLOSED, HALVES, Stack, make_stack, search_below, split
 
 # Bounds of boxes by linear programs over pairs of opposite points (`BoxProgram`).
 
@@ -318,7 +318,7 @@ class Search:
         r, problem = self.reduced, self.reduced.problem
         d = r.Z.shape[1]
         self.rows = rows_of(r)
-        self.stack: Stack = stack_for(r, greedy_order(r), spread_of(r))
+        self.stack: Stack = make_stack(r, greedy_order(r), spread_of(r))
         if self.branching == "auto":
             self.branching = branching_for(r)
         self.program = PairProgram(r) if self.branching == "pairs" else None
@@ -458,7 +458,7 @@ class Search:
         k, end, few = self.stack, min(self.nodes + most, self._until), max(_FEW, most // 16)
         while k.now.top > 0 and self.nodes < end and time.perf_counter() < self.deadline:
             before = self.nodes
-            below(self.rows, k, np.int64(self.cut), min(few, end - before), self.branching == "supports")
+            search_below(self.rows, k, np.int64(self.cut), min(few, end - before), self.branching == "supports")
             self._take()
             if self.nodes == before and k.now.top + 5 > k.bound.size:
                 return False

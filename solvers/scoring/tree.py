@@ -46,8 +46,8 @@ class Stack(NamedTuple):
     scratch: Scratch
 
 
-def stack_for(reduced: ReducedScoringProblem, order: np.ndarray, spread: np.ndarray) -> Stack:
-    """Room; ``order`` is that of splits by support, ``spread`` how much a coefficient moves scores."""
+def make_stack(reduced: ReducedScoringProblem, order: np.ndarray, spread: np.ndarray) -> Stack:
+    """Return an empty stack; ``order`` is the order of splits by support, ``spread`` how far a coefficient moves scores."""
     d = reduced.Z.shape[1]
     return Stack(
         lower=np.zeros((_ROOM, d), np.int64),
@@ -195,7 +195,7 @@ def split(rows: Any, k: Any, kind: Any, j: Any, half: Any, cut: Any) -> Any:
 
 
 @entry
-def below(rows: Any, k: Any, cut: Any, most: Any, by_support: Any) -> Any:
+def search_below(rows: Any, k: Any, cut: Any, most: Any, by_support: Any) -> Any:
     """Search below the nodes on the stack until it is empty, ``most`` nodes were bounded, or a list is full."""
     end = k.now.nodes + most
     while k.now.top > 0 and k.now.nodes < end:

@@ -198,7 +198,7 @@ def write_vipr(
     """Prove the optimum of a mixed-integer linear program in the VIPR format, which the field's checkers read.
 
     A branch and bound whose bounds are sums of rows and bounds of variables with rational multipliers: no step of the file rests
-    on rounding, and `viprchk` (Cheung, Gleixner, Steffy) verifies it without this package. The numbers of the form are taken as
+    on rounding, and ``viprchk`` (Cheung, Gleixner, Steffy) verifies it without this package. The numbers of the form are taken as
     the rational numbers that they are. It is meant for small programs whose answer other people must be able to check: the bounds
     are those of linear relaxations, without cuts.
 

@@ -133,7 +133,7 @@ class ZeroOneState:
 # Distributed and resumable searches: construction of their engines, reading and writing of the checkpoint.
 
 
-def check_pieces(engine: str, checkpoint: object) -> None:
+def check_checkpoint_option(engine: str, checkpoint: object) -> None:
     """Check the option ``checkpoint`` and its compatibility with the engine.
 
     Raises
@@ -172,7 +172,7 @@ def resume_search(state: ZeroOneState, stopped: StoppedSearch) -> None:
     shared.lower_bound, state.earlier_nodes, state.stopped = stopped.lower_bound, stopped.nodes, stopped
 
 
-def runs_in_pieces(state: ZeroOneState, threads: int, proof: str | None) -> Engine:
+def resumable_engine(state: ZeroOneState, threads: int, proof: str | None) -> Engine:
     """Return the engine of a distributed or resumable search: boxes from the root or the checkpoint, or distributed conflicts."""
     from .engines.boxes import BoxEngine
     from .engines.distributed_boxes import SubtreeEngine
@@ -243,7 +243,7 @@ def first_engine(engine: EngineName, coordinates: int, cluster: bool = False) ->
     return "boxes" if coordinates <= (CLUSTER_COORDINATES if cluster else BOX_COORDINATES) else "conflicts"
 
 
-def heuristic_is_due(state: ZeroOneState, end: float) -> bool:
+def run_due_heuristic(state: ZeroOneState, end: float) -> bool:
     """Run the due steps of the heuristic until the clock shows ``end``; return True if the engine is next."""
     heuristic, engine = state.heuristic, state.engine
     if heuristic is None or (engine is not None and not engine.at_checkpoint):
@@ -290,7 +290,7 @@ def _create_engine(state: ZeroOneState, chosen: EngineName, proof: str | None) -
     shared = state.shared
     threads = state.options.threads or joblib.cpu_count()
     if state.team is not None or state.keeper is not None:
-        return runs_in_pieces(state, threads, proof)
+        return resumable_engine(state, threads, proof)
     shared.reduced = shared.reduced.restretched(shared.upper)
     shared.polish = Polish.of(shared.reduced)
     if state.engine_name == "boxes":
@@ -383,7 +383,7 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
                 name="proof_gap",
             )
         object.__setattr__(self, "earlier", as_solved_problem(self.earlier))
-        check_pieces(self.engine, self.checkpoint)
+        check_checkpoint_option(self.engine, self.checkpoint)
         check_path("proof", self.proof, "the proof log")
 
     def run(self, model: Model, options: Options, kept_model: KeptModel | None = None) -> Answer:
@@ -482,7 +482,7 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
         if state.keeper is not None and state.keeper.due:
             write_checkpoint(state)
         if state.recorder is None:
-            if not heuristic_is_due(state, end):
+            if not run_due_heuristic(state, end):
                 return Outcome.RUNNING
             engine = engine_at_checkpoint(state, self._engine_option, self.proof)
             outcome = engine.work(max(end - time.perf_counter(), 1e-3))

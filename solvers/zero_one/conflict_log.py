@@ -247,7 +247,7 @@ class ProofSubproblemResult:
     who: str
 
     def check(self, points: int) -> None:
-        """Raise an error of `subtrees.outcomes` unless the result is well formed and about ``points`` points."""
+        """Raise ValueError unless the result is well formed and about ``points`` points."""
         for node in self.nodes:
             check_numbers(node.parent, node.side, node.extra, least=0.0)
             check_state(node.state, points)

@@ -57,7 +57,7 @@ _TRIANGLE = "PositiveSemidefiniteConeTriangle"
 
 
 @dataclass(eq=False)
-class Read:
+class MofProgram:
     """A file's program; its objective is minimised, whatever the file does with it."""
 
     index: dict[str, int]
@@ -104,7 +104,7 @@ class Read:
         return constraints
 
 
-def read_program(document: dict[str, Any]) -> Read:
+def read_program(document: dict[str, Any]) -> MofProgram:
     """The program of a document.
 
     Raises
@@ -119,7 +119,7 @@ def read_program(document: dict[str, Any]) -> Read:
     if len(index) != len(document["variables"]) or not all(isinstance(name, str) and name for name in index):
         raise DataError("the names of variables must be texts that differ and are not empty")
     n = len(index)
-    program = Read(index, np.zeros(n), np.full(n, -np.inf), np.full(n, np.inf), np.zeros(n, dtype=bool))
+    program = MofProgram(index, np.zeros(n), np.full(n, -np.inf), np.full(n, np.inf), np.zeros(n, dtype=bool))
     _read_objective(document["objective"], program)
     for number, c in enumerate(document["constraints"]):
         kind, name = c["function"]["type"], c.get("name") or f"c{number}"
@@ -164,7 +164,7 @@ def _affine(terms: list[dict[str, Any]], index: dict[str, int]) -> dict[int, flo
     return row
 
 
-def _read_objective(objective: dict[str, Any], read: Read) -> None:
+def _read_objective(objective: dict[str, Any], read: MofProgram) -> None:
     sense = objective["sense"]
     if sense not in ("min", "max", "feasibility"):
         raise DataError(f"an objective is min, max or feasibility, not {sense!r}")
@@ -239,7 +239,7 @@ def _read_indicator(name: str, c: dict[str, Any], F: sp.csr_array, g: FloatArray
     return Constraint(name, sp.csr_array(sp.diags_array(sign) @ F), sign * g + shift, Indicator(2))
 
 
-def _read_bound(c: dict[str, Any], read: Read) -> None:
+def _read_bound(c: dict[str, Any], read: MofProgram) -> None:
     j, kind = read.index[c["function"]["name"]], c["set"]["type"]
     if kind == "Integer":
         read.integer[j] = True
@@ -375,7 +375,7 @@ def _layout(document: dict[str, Any]) -> Layout | None:
     return Layout.from_record(json.loads(text)) if text.startswith('{"format": "marginopt layout') else None
 
 
-def _regrouped(program: Read, layout: Layout) -> tuple[Constraint, ...]:
+def _regrouped(program: MofProgram, layout: Layout) -> tuple[Constraint, ...]:
     pieces, curved = (*program.scalar(), *program.pieces), iter(program.curved)
     F = sp.csr_array(sp.vstack([c.F for c in pieces], format="csr")) if pieces else None
     g = np.concatenate([c.g for c in pieces]) if pieces else np.zeros(0)

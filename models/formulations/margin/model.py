@@ -737,7 +737,7 @@ class Margin(Model):
 
     def view(self, kind: type[V]) -> V | None:
         """`ScoringProblem` of counts and whole coefficients, `SparseProblem` of convex losses with few coefficients,
-        `MarginProblem` of what is `searched`, `LinearProblem` of hinges.
+        `MarginProblem` of losses that branch and bound reads (`problems`), `LinearProblem` of hinges.
 
         Else the loss's own (`Loss.view`). That and the last one are of a loss of margins and μ||w||², and nothing else.
         """

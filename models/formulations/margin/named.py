@@ -232,7 +232,7 @@ class SVDD(NamedComposition):
 
     Notes
     -----
-    Form: that of `losses.soft_ball.SoftBall`, with the level t = R² - ||w||² in place of R². The score of x is R² - ||x - w||².
+    Form: that of `SoftBall`, with the level t = R² - ||w||² in place of R². The score of x is R² - ||x - w||².
     Points far from the origin (dense, without a kernel) are moved there, for x'x would lose their digits: ``w`` is then the
     centre less that of `place`, and `centre` is the centre.
 

@@ -174,7 +174,7 @@ class HingeQuadratic(Model):
     Parameters
     ----------
     factor : HingeFactor, PointsFactor or LoweredFactor
-        H (p, p) symmetric positive definite and G (m, p); m may be 0 (`hinge_factor`).
+        H (p, p) symmetric positive definite and G (m, p); m may be 0.
     b : array_like (p,)
     constant : float
     h, weights, tau : array_like (m,)

@@ -214,7 +214,7 @@ def _weighted_lines(problem: RotatedProblem, box: CheckedBox, weights: Array, cu
 
 
 def apply_relaxation(problem: RotatedProblem, box: CheckedBox, entry: dict[str, Any], cut: float) -> None:
-    """Return the bound of the box by a round's pairs and multipliers, and restrict the box to the part that may cost less than
+    """Raise the bound of the box by a round's pairs and multipliers, and restrict the box to the part that may cost less than
     the cut.
 
     For feasible points of interest in the box, with slopes α, rows and demanded points R w ≥ r, prices θ of budgets,

@@ -262,7 +262,7 @@ class Triangle:
 
     def _multiplied(self, weights: FloatArray, panel: Panel, blocks: list[Block]) -> Steps:
         scale, entries = float(np.abs(weights).max()) or 1.0, panel.entries
-        signed_weights = entries.given(self.own, (weights / scale).astype(np.float32))
+        signed_weights = entries.signed_weights(self.own, (weights / scale).astype(np.float32))
         sums, table = np.zeros((workers(self.own.size**2 // 2), self.own.size)), entries.table
 
         def multiply(block: Tile, first: int, begin: int, out: FloatArray, room: SingleArray) -> None:
@@ -281,7 +281,9 @@ class Triangle:
                     multiply(tile, first, begin, out, room)
 
         yield from _shared(blocks, lambda part, k: add(part, sums[k]), len(sums))
-        return entries.finished(self.own, scale * sums.sum(axis=0), weights, scale * float(signed_weights.sum(dtype=np.float64)))
+        return entries.scaled_product(
+            self.own, scale * sums.sum(axis=0), weights, scale * float(signed_weights.sum(dtype=np.float64))
+        )
 
     def _computed(self) -> int:
         """Entries that every product computes."""

@@ -368,7 +368,7 @@ class BoxSMO(Algorithm[BoxEqualityQP, BoxState]):
     iteration (LIBSVM's rule) until the next refresh, which sees all points. Moving cached columns costs about as much as two
     pairs a column on the points that leave, so the first look comes after as many pairs as will have paid for it.
 
-    It begins with working sets of ``block`` points (`box_blocks`) and goes over to pairs among all points when these sets need
+    It begins with working sets of ``block`` points (`block_round`) and goes over to pairs among all points when these sets need
     few new columns.
 
     Parameters

@@ -57,7 +57,7 @@ def next_down(x: float) -> float:
 
 @dataclass(frozen=True, eq=False)
 class ConflictProblem:
-    """The problem with equal points as one."""
+    """The problem that a log states, with equal points merged."""
 
     rows: Array  #: (m, p) penalised parts, one for each group of equal points
     labels: Array  #: (m,) the intercept's column, zeros without one
@@ -71,27 +71,27 @@ class ConflictProblem:
         """Return whether deletions are counted, not paid."""
         return math.isfinite(self.budget)
 
-    def room(self, state: States, spent: float) -> float:
-        """T where further deletions of weight ``spent`` are proved, rounded up."""
+    def norm_cutoff(self, state: States, spent: float) -> float:
+        """Return T, the bound of ||w||² where further deletions of weight ``spent`` are proved, rounded up."""
         if self.counted:
             return self.target
         return next_up(next_up(self.target - next_down(self.deleted(state))) - spent)
 
     def deleted(self, state: States) -> float:
-        """V, off by at most one rounding (whole numbers: exact)."""
+        """Return V, the weight of the deleted points, off by at most one rounding (whole numbers: exact)."""
         return math.fsum(self.weights[state == DELETED].tolist())
 
-    def over(self, state: States, spent: float) -> bool:
-        """Return whether that leaves no solution of interest."""
-        return self.deleted(state) + spent > self.budget if self.counted else self.room(state, spent) <= 0.0
+    def is_excluded(self, state: States, spent: float) -> bool:
+        """Return whether further deletions of weight ``spent`` exclude every solution of interest."""
+        return self.deleted(state) + spent > self.budget if self.counted else self.norm_cutoff(state, spent) <= 0.0
 
-    def less(self, spent: float, point: int) -> float:
+    def remaining_cost(self, spent: float, point: int) -> float:
         """Return the proved cost of further deletions once a free point is deleted, rounded down."""
         remaining = spent - float(self.weights[point])
         return max(remaining if self.counted and remaining.is_integer() else next_down(remaining), 0.0)
 
-    def keep_heavy(self, state: States) -> None:
-        """Keep what may not be deleted."""
+    def keep_undeletable(self, state: States) -> None:
+        """Mark as kept every free point whose deletion would exceed the budget."""
         if self.counted:
             state[(state == FREE) & (self.weights > self.budget - self.deleted(state))] = KEPT
 
@@ -221,7 +221,7 @@ class Conflicts(NodeRules[State]):
             if number not in self._stated:
                 raise InvalidProofError(f"node {ident} names a conflict that is not there")
             conflict = self._known[number] = stated_conflict(self._problem, self._stated[number])
-        if not conflict.norm >= self._problem.room(state, spent):
+        if not conflict.norm >= self._problem.norm_cutoff(state, spent):
             raise InvalidProofError(f"a conflict of node {ident} proves {conflict.norm:g}, which is too little")
         if any(state[i] == DELETED for i in conflict.points):
             raise InvalidProofError(f"a conflict of node {ident} has a point that is deleted")
@@ -291,8 +291,8 @@ def _children(
     def valid(number: int, spent: float) -> Conflict:
         return conflicts.valid(ident, state, number, spent)
 
-    problem.keep_heavy(state)
-    if problem.over(state, extra):
+    problem.keep_undeletable(state)
+    if problem.is_excluded(state, extra):
         return []
     for step in record["steps"]:
         if step[0] == "pack":
@@ -304,11 +304,11 @@ def _children(
             if len(free) > 1:
                 raise InvalidProofError(f"a conflict of node {ident} leaves a choice between {len(free)} points")
             state[free[0]] = DELETED
-            extra = problem.less(extra, free[0])
-            problem.keep_heavy(state)
+            extra = problem.remaining_cost(extra, free[0])
+            problem.keep_undeletable(state)
         else:
             raise InvalidProofError(f"node {ident} has an unknown step")
-        if problem.over(state, extra):
+        if problem.is_excluded(state, extra):
             return []
     if "split" not in record:
         raise InvalidProofError(f"node {ident} is neither proved to be empty nor split")
@@ -323,7 +323,7 @@ def _children(
         child = state.copy()
         child[ordered[:side]] = KEPT
         child[i] = DELETED
-        children.append((child, problem.less(extra, i)))
+        children.append((child, problem.remaining_cost(extra, i)))
     return children
 
 
@@ -358,4 +358,4 @@ def _either(problem: ConflictProblem, state: States, extra: float, ordered: list
     i = ordered[0]
     deleted, demanded = state.copy(), state.copy()
     deleted[i], demanded[i] = DELETED, KEPT
-    return [(deleted, problem.less(extra, i)), (demanded, extra)]
+    return [(deleted, problem.remaining_cost(extra, i)), (demanded, extra)]

@@ -81,7 +81,7 @@ class SubproblemResult:
     who: str  #: machine and process
 
     def check(self, ground: SearchData) -> None:
-        """Raise an error of `subtrees.outcomes` unless the result is well formed, finite, and about the points of ``ground``."""
+        """Raise ValueError unless the result is well formed, finite, and about the points of ``ground``."""
         reduced = ground.reduced
         self.nodes.check(*reduced.rows.shape)
         check_numbers(self.unresolved)

@@ -57,7 +57,7 @@ class ConflictSearchData:
         return Dive(self.rows, self.exact, self.weights, self.order)
 
     @property
-    def few(self) -> int:
+    def nodes_per_clock_check(self) -> int:
         """Number of nodes between two readings of the clock."""
         return max(min(100, _WORK_PER_CHECK // max(self.rows.a.size, 1)), 1)
 
@@ -89,7 +89,7 @@ class ConflictSubproblemResult:
     who: str
 
     def check(self, ground: ConflictSearchData) -> None:
-        """Raise an error of `subtrees.outcomes` unless the result is well formed, finite, and about the points of ``ground``."""
+        """Raise ValueError unless the result is well formed, finite, and about the points of ``ground``."""
         for bound, extra, state in self.nodes:
             check_numbers(bound, extra)
             check_state(np.frombuffer(state, dtype=np.int8), len(ground.weights))
@@ -113,7 +113,7 @@ def search_conflicts(task: ConflictSubproblem, threads: int | None) -> ConflictS
             if bound >= cutoff:
                 continue
             dive.plant(np.frombuffer(state, dtype=np.int8), extra, bound, shared.upper)
-        if dive.run(cutoff, ground.few) == k.CANDIDATE:
+        if dive.run(cutoff, ground.nodes_per_clock_check) == k.CANDIDATE:
             offer_kept(shared, dive)
     open_nodes = [*frontier(dive), *pending]
     cutoff = min(shared.cut, task.target)
@@ -252,7 +252,7 @@ class ConflictTeamEngine(Engine):
         return self._conclude(self._bound(), outcome)
 
     def _search_locally(self) -> None:
-        if self._dive.run(self._cutoff, self.ground.few) == k.CANDIDATE:
+        if self._dive.run(self._cutoff, self.ground.nodes_per_clock_check) == k.CANDIDATE:
             offer_kept(self._shared, self._dive)
         if self._dive.effort >= self._dispatch_effort:
             for node in frontier(self._dive):

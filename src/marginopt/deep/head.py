@@ -1,4 +1,4 @@
-"""The network: encoders φ, and the hypothesis (22) over their features."""
+"""The network of `DeepNPSVC`: encoders φ, and the hypothesis f_l, NPSVC++ (22), over their features."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ class NPSVCHead(nn.Module):
         return torch.linalg.vector_norm(self.planes.weight, dim=1)
 
     def freeze_planes(self, frozen: bool) -> None:
-        """Return whether W̃ (with the layer norm that reads the representation) takes part in the next update."""
+        """Exclude W̃, and the layer norm before it, from the next update; False includes both again."""
         for part in (self.norm, self.planes):
             part.requires_grad_(not frozen)
 

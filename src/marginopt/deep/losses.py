@@ -1,4 +1,4 @@
-"""One objective for each class, (A.13), their combination, and the τ-step (25)."""
+"""Losses of deep nonparallel classifiers: one objective for each class, NPSVC++ (A.13), their weights τ and the τ-step (25)."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ class HingeSVCCV(CrossValidated, HingeClassifier):
         How many values of β, k/(lam_grid + 1) for k = 1 .. lam_grid; or the values of λ themselves.
     cv : int, float, splitter or iterable
         Number of stratified folds (never more than the smallest class has points); a part in (0, 1), the size of one stratified
-        validation set; or whatever scikit-learn takes (`PredefinedSplit` for a validation set of your own).
+        validation set; or whatever scikit-learn takes (``PredefinedSplit`` for a validation set of your own).
     n_jobs : int, optional
         Folds at a time (joblib).
     solver, tol, multi_class, class_weight, standardise, time_limit, verbose

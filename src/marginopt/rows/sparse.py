@@ -69,7 +69,7 @@ class StoredBlock(SparseBlock):
         return squares
 
     def arrays(self) -> CSR:
-        """Copies, the ones among them."""
+        """Return copies of data, column indices and row ends, with the column of ones."""
         height = self.ends.size - 1
         size = self.data.size + height * self.ones
         data, indices = np.empty(size), np.empty(size, dtype=np.int32)

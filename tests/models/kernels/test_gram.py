@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from marginopt.models.kernels.gram import BLOCK, KernelGram, MatrixGram, in_pieces, pieces
+from marginopt.models.kernels.gram import BLOCK, KernelGram, MatrixGram, piece_sizes, product_in_pieces
 from marginopt.models.kernels.kernels import RBF, CallableKernel, Kernel, Linear, Polynomial, Precomputed
 from marginopt.models.rounding import gamma, two_product
 
@@ -77,7 +77,7 @@ def test_matrix_gram() -> None:
 def test_a_sum_in_pieces_has_as_many_roundings_as_a_piece_and_pieces(rows: int, terms: int) -> None:
     rng = np.random.default_rng(rows + terms)
     A, x = rng.normal(size=(terms, rows)).T, rng.normal(size=terms)
-    found = in_pieces(A, x)
+    found = product_in_pieces(A, x)
     for row, value in zip(A, found.tolist(), strict=True):
         exact = math.fsum(np.concatenate(two_product(row, x)).tolist())
-        assert abs(value - exact) <= gamma(sum(pieces(terms)) + 2) * float(np.abs(row) @ np.abs(x))
+        assert abs(value - exact) <= gamma(sum(piece_sizes(terms)) + 2) * float(np.abs(row) @ np.abs(x))

@@ -21,8 +21,8 @@ ROUNDS = 2
 
 # Return codes of `explore`: the reason for stopping.
 BUDGET, DONE, GROW, CANDIDATE, LEAF = 0, 1, 2, 3, 4
-#: Fields of `Pool.now`: open nodes on the heap, free records and pages, current node (-1: none), counts of nodes, relaxations and
-#: Newton steps, number of the next node, frugal mode, end of the log, points of all nodes, whether there is a candidate.
+#: Fields of `BoxPool.now`: open nodes on the heap, free records and pages, current node (-1: none), counts of nodes, relaxations
+#: and Newton steps, number of the next node, frugal mode, end of the log, points of all nodes, whether there is a candidate.
 NOW = integers_and_floats(
     "waiting records pages current nodes relaxations newton_steps next_id frugal log_at points candidate", ""
 )
@@ -124,8 +124,8 @@ def empty_workspace(n: int, p: int) -> BoxWorkspace:
 class Log(NamedTuple):
     """The buffer of the proof log, and the counts of the pool."""
 
-    buffer: Any  #: `Pool.log`
-    now: Any  #: `Pool.now`
+    buffer: Any  #: `BoxPool.log`
+    now: Any  #: `BoxPool.now`
 
 
 @inner

@@ -1,4 +1,4 @@
-"""Depth-first search on norm-conflicts."""
+"""Depth-first search on norm-conflicts: sets of points that no w below the cutoff classifies with margin 1 together."""
 
 from __future__ import annotations
 
