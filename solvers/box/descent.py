@@ -128,7 +128,7 @@ def _length(
 
 #: Scalar operations a second of the compiled loop and of BLAS, which decide between the two and the length of a round.
 _LOOP, _BLAS = 1.5e9, 1.5e10
-#: DataSetInfo number of Newton steps.
+#: Expected number of Newton steps.
 _NEWTON = 6.0
 
 
