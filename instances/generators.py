@@ -243,9 +243,25 @@ def clean_test_set(instance: Instance, seed: Rng, n: int = 100_000) -> Instance:
 
 
 def rings(n: int, noise: float = 0.1, seed: Rng = 0) -> Instance:
-    """Two concentric rings of radius 1 (+1) and 2 (-1) in the plane: a picture for kernels, from no paper.
+    """Draw two concentric rings in the plane, of radius 1 (labelled +1) and 2 (labelled -1): an example for kernels.
 
-    ``noise`` is the standard deviation of the radius. X is n × 2, without an intercept column.
+    Parameters
+    ----------
+    n : int
+        Number of points, at least 2; the classes alternate.
+    noise : float
+        Standard deviation of the radius, in [0, 1].
+    seed : int or numpy.random.Generator
+
+    Returns
+    -------
+    Instance
+        X is n × 2, without an intercept column.
+
+    Raises
+    ------
+    InputError
+        ``n`` or ``noise`` is out of its range.
     """
     n, generator = as_count(n, "n", least=2), as_generator(seed)
     noise = as_fraction(noise, "noise", 1.0)

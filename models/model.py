@@ -310,7 +310,19 @@ class Model(Displayed, ExportMethods, ABC, metaclass=FormulationType):
         return replace(self, **{parameter: value})
 
     def with_parameter(self, parameter: str, value: Any) -> Self:
-        """The same model with one field changed; formulations share what does not depend on it, the parts of the form too.
+        """Return the model with one field changed; it shares what does not depend on the field, such as parts of the form.
+
+        Parameters
+        ----------
+        parameter : str
+            Name of a field, such as "lam".
+        value : object
+            Its new value.
+
+        Returns
+        -------
+        Model
+            A new model of the same class; this one stays as it is.
 
         Raises
         ------

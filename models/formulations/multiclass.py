@@ -429,7 +429,7 @@ class MulticlassSVM(Model):
         return self.objective(np.zeros((self.classes.size, self.features.rows.shape[1])))
 
     def primal_from_dual(self, alpha: FloatArray) -> dict[str, FloatArray]:
-        """W(α) and the slack that it needs; α one for each row."""
+        """Return the block ``W`` (p, K) at dual multipliers α, one for each row of ``margin``, and the slack that it needs."""
         W = self._problem.coefficients(self._problem.with_own(np.asarray(alpha)))
         return {"W": W, **self._loss.slack(self.margins(W))}
 

@@ -309,7 +309,7 @@ class RadialKernel(DistanceKernel):
 
     @abstractmethod
     def of_distances(self, distances: FloatArray) -> FloatArray:
-        """k where ||x - z||² = ``distances``, which it may overwrite."""
+        """Return k where ||x - z||² = ``distances`` (n × m), which it may overwrite."""
 
     def matrix(self, X: Points, Z: Points) -> FloatArray:
         """k(x_i, z_j) from the squared distances."""
@@ -466,7 +466,7 @@ class RBF(RadialKernel):
         return replace(self, gamma=gamma_by_rule(self.gamma, X, sample_weight)) if isinstance(self.gamma, str) else self
 
     def of_distances(self, distances: FloatArray) -> FloatArray:
-        """exp(-γ||x_i - z_j||²), in place."""
+        """Return exp(-γ d) of squared distances d (n × m), computed in place."""
         distances *= -gamma_number(self.gamma)
         return np.exp(distances, out=distances)
 

@@ -177,7 +177,7 @@ class Perspective(Convexification[PerspectiveRelaxation]):
         return None if self.M is None else BigM(self.M).constants(model)
 
     def m_source(self, model: ZeroOneSVM) -> str:
-        """Return the source of M."""
+        """Return the source of the big-M constants that are kept beside the perspective; empty without M."""
         return "" if self.M is None else BigM(self.M).m_source(model)
 
     def caveat(self, model: ZeroOneSVM) -> str:

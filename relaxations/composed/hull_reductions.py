@@ -416,7 +416,7 @@ class EqualHulls(_Hulls):
         return f"hulls, equal gamma{self._suffix}"
 
     def hull(self, composed: Margin) -> Loss:
-        """γ from the largest singular value."""
+        """Return the hulls of single points with equal γ, the largest that the norm pays for."""
         rows = to_dense(composed.loss.rows(composed.points, composed.y)[0])
         largest = float(np.linalg.norm(rows, 2)) ** 2 / composed.regulariser.curvature()
         return PointHulls(composed.loss, np.full(rows.shape[0], (1.0 - _INSIDE) / largest), self.reach)
@@ -432,7 +432,7 @@ class OneHull(_Hulls):
         return f"hulls, one point{self._suffix}"
 
     def hull(self, composed: Margin) -> Loss:
-        """μ of the regulariser."""
+        """Return the hulls of single points, each with the whole norm."""
         return SingleHulls(composed.loss, composed.regulariser.curvature(), self.reach)
 
 
@@ -446,7 +446,7 @@ class AllHulls(_Hulls):
         return f"hulls, SDP{self._suffix}"
 
     def hull(self, composed: Margin) -> Loss:
-        """μ of the regulariser."""
+        """Return the lifted hulls of all points: the SDP."""
         return LiftedHulls(composed.loss, composed.regulariser.curvature(), (), self.reach)
 
 
@@ -476,6 +476,6 @@ class PairHulls(AllHulls):
         return f"hulls, {self.pairs} pairs{self._suffix}"
 
     def hull(self, composed: Margin) -> Loss:
-        """The pairs are chosen from the data alone."""
+        """Return the lifted hulls of pairs, which are chosen from the data alone."""
         chosen = conflicting_pairs(to_dense(composed.loss.rows(composed.points, composed.y)[0]), self.pairs)
         return LiftedHulls(composed.loss, composed.regulariser.curvature(), chosen, self.reach)

@@ -219,6 +219,16 @@ def separability(A: FloatArray) -> Separability:
     Solves max t subject to A w ≥ t, |w_j| ≤ 1 on rows scaled to unit length (scaling a row by a positive number changes
     neither answer); t* > 0 separates, and at t* = 0 the rows' multipliers are the Farkas proof.
 
+    Parameters
+    ----------
+    A : ndarray (n, p)
+        Signed rows a_i = y_i x_i, dense.
+
+    Returns
+    -------
+    Separability
+        A separating direction w (p,), or multipliers f (n,) of a Farkas proof.
+
     Raises
     ------
     SolverError

@@ -657,7 +657,23 @@ class Result(Displayed):
         return model_or_form
 
     def save(self, path: str | Path) -> Path:
-        """Write the result to one npz file (JSON and arrays, no pickle); `marginopt.io.load_result` reads it back."""
+        """Write the result to one npz file (JSON and arrays, no pickle); `marginopt.io.load_result` reads it back.
+
+        Parameters
+        ----------
+        path : str or Path
+            The suffix .npz is added where it is missing.
+
+        Returns
+        -------
+        Path
+            The file that was written.
+
+        Raises
+        ------
+        WriteError
+            The file cannot be written; an earlier file of this name stays as it is.
+        """
         return SAVE(self, path)
 
     def into(self, problem: Any) -> object:

@@ -268,7 +268,7 @@ class ZeroOne(Loss):
         return ZeroOneProblem(A, costs, penalised) if plain else None
 
     def saturation(self) -> float:
-        """Zero from t on, one below it."""
+        """Return the threshold t: the loss is 0 from t on, 1 below it."""
         return self.threshold
 
 

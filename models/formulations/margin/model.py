@@ -578,7 +578,16 @@ class Margin(Model):
         return self.form_with(self.name, *self.domain.bounds(self.width))
 
     def form_with(self, name: str, lower: FloatArray, upper: FloatArray, M: FloatArray | None = None) -> StandardForm:
-        """The form under a name, with bounds of w, and with given big-M constants: how named formulations compile."""
+        """Return the form under a name, with bounds of w: how named formulations compile.
+
+        Parameters
+        ----------
+        name : str
+        lower, upper : ndarray (p,)
+            Bounds of w; ±inf without one.
+        M : ndarray (n,), optional
+            Big-M constants of the points' switches, in units of margins; derived from the bounds unless given.
+        """
         return self._assembled(name, lower, upper, M)[0].form()
 
     def origin(self, label: str) -> str:
@@ -736,7 +745,9 @@ class Margin(Model):
         )
 
     def view(self, kind: type[V]) -> V | None:
-        """`ScoringProblem` of counts and whole coefficients, `SparseProblem` of convex losses with few coefficients,
+        """Return the structural view of this kind, which solvers read; None where the composition has none.
+
+        `ScoringProblem` is of counts and whole coefficients, `SparseProblem` of convex losses with few coefficients,
         `MarginProblem` of losses that branch and bound reads (`problems`), `LinearProblem` of hinges.
 
         Else the loss's own (`Loss.view`). That and the last one are of a loss of margins and μ||w||², and nothing else.

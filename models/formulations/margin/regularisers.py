@@ -122,7 +122,7 @@ class SquaredNorm(Regulariser):
         return float(self.mu * (w @ w))
 
     def add(self, builder: Assembly, w: Affine, span: FloatArray) -> None:
-        """A quadratic cost."""
+        """Add the quadratic cost."""
         builder.cost_of_squares(self.mu, w)
 
     def cost_line(self) -> Line:
@@ -178,7 +178,7 @@ class KernelNorm(Regulariser):
         return float(w @ self.K @ w)
 
     def add(self, builder: Assembly, w: Affine, span: FloatArray) -> None:
-        """A quadratic cost."""
+        """Add the quadratic cost."""
         builder.cost_of_form(self.K, w)
 
     def curvatures(self, penalised: BoolArray) -> FloatArray:
@@ -239,7 +239,7 @@ class L1(Regulariser):
         return float(self.mu * np.abs(w).sum())
 
     def add(self, builder: Assembly, w: Affine, span: FloatArray) -> None:
-        """a and its rows."""
+        """Add a_j ≥ |w_j|, its two rows and the cost."""
         builder.cost(self.mu, _absolute(builder, w))
 
     def cost_line(self) -> Line:
@@ -290,7 +290,7 @@ class ElasticNet(Regulariser):
         return float(self.l1 * np.abs(w).sum() + self.l2 * (w @ w))
 
     def add(self, builder: Assembly, w: Affine, span: FloatArray) -> None:
-        """a, its rows, and squares."""
+        """Add a_j ≥ |w_j|, its two rows, the cost of a and that of squares."""
         builder.cost(self.l1, _absolute(builder, w))
         builder.cost_of_squares(self.l2, w)
 

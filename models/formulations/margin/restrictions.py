@@ -95,7 +95,7 @@ class Restriction(Part):
         return None
 
     def blocks(self, classifier: Classifier, name: str) -> dict[str, FloatArray]:
-        """The variables that it adds under ``name``, at their best for a classifier; none where it does not know them."""
+        """Return the variables that the restriction adds, by label, at their best values for a classifier; by default none."""
         return {}
 
     def violation(self, X: FloatArray, y: FloatArray, w: FloatArray) -> float:

@@ -99,7 +99,7 @@ class JointHyperplanesSVM(TargetModel):
         return HingeQuadratic(factor, np.zeros(2 * p), np.full(n, self.margin), np.full(n, self.c), np.zeros(n))
 
     def objective(self, u: FloatArray) -> float:
-        """The stated objective at (u, v)."""
+        """Return the stated objective at both hyperplanes, u and v one after the other in one vector (2p,)."""
         return self.program.value(u)
 
     def hyperplanes(self, values: Mapping[str, FloatArray]) -> tuple[FloatArray, FloatArray]:

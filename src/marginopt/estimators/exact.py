@@ -91,6 +91,11 @@ class ZeroOneSVC(SearchedClassifier):
         within : float, optional
             Passed to `questions.prediction_stability`; ε unless given.
 
+        Returns
+        -------
+        tuple of float
+            Proved ends of the interval, in [0, 1]; they are equal where every prediction is decided.
+
         Raises
         ------
         InputError

@@ -156,7 +156,7 @@ class Trainer:
         self._options = Options(tol=sample.tol, seed=sample.seed, threads=sample.threads)
 
     def kernel(self, gamma: float) -> FloatArray:
-        """exp(-γ||x_i - x_j||²) on the whole sample."""
+        """Return the RBF kernel matrix exp(-γ||x_i - x_j||²) of the whole sample (n × n)."""
         return np.asarray(np.exp(-gamma * self.sample.distances))
 
     def accuracy(self, K: FloatArray, C: float, split: Split) -> float:

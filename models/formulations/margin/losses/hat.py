@@ -51,7 +51,7 @@ class Hat(Loss):
         )
 
     def convex_pieces(self) -> tuple[Branch, ...]:
-        """The hinges of m and of -m."""
+        """Return the hinge of the score m and that of -m, whose minimum the hat is."""
         return Branch(((0.0, 0.0), (-1.0, 1.0))), Branch(((0.0, 0.0), (1.0, 1.0)))
 
     def corners(self) -> Corners:
