@@ -10,6 +10,7 @@ Pages must not show such identifiers as code, nor name a file that is not there.
 from __future__ import annotations
 
 import ast
+import builtins
 import csv
 import re
 import sys
@@ -23,6 +24,8 @@ QUESTION = re.compile(r"(What|Whether|Whose|That|As|Where|Which|Who|How|When)\b"
 FILE = re.compile(r"(models|solvers|relaxations|instances|src|benchmarks|tests|reproduction)/[\w/.-]+\.(py|js|csv|md)")
 #: Participles and pronouns that say nothing of what a variable or parameter holds.
 PRIVATE_LOCALS = frozenset({"found", "said", "told", "asked", "got", "meant", "given", "known", "kept"})
+#: Packages whose names docstrings refer to by a full path.
+FOREIGN = frozenset({"contextlib", "sklearn"})
 #: Beginnings of public docstrings that name nothing.
 FRAGMENT = re.compile(r"(Of|With|Without|From|By|For|In|Its|It|Those|Such|Nothing|Also|Again)\b")
 
@@ -75,6 +78,30 @@ def questions(tree: ast.Module) -> Iterator[tuple[int, str]]:
                 yield node.body[0].lineno, text[:40]
 
 
+def known_names(trees: dict[str, ast.Module]) -> set[str]:
+    """Return every identifier that the modules bind or use, with the names of modules and of what strings name."""
+    names = set(dir(builtins)) | {part for file in trees for part in Path(file).with_suffix("").parts}
+    for node in (node for tree in trees.values() for node in ast.walk(tree)):
+        for field in ("id", "attr", "name", "arg", "asname"):
+            names.update((getattr(node, field, None) or "").split("."))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and re.fullmatch(r"[\w.-]+", node.value):
+            names.update(node.value.split("."))
+    return names
+
+
+def stale_references(file: str, tree: ast.Module, names: set[str]) -> Iterator[str]:
+    """Yield the references of docstrings and comments, in single backticks, to names that no module has."""
+    lines = enumerate((ROOT / file).read_text(encoding="utf-8").splitlines(), 1)
+    texts = [(number, line[line.index("#") :]) for number, line in lines if line.lstrip().startswith("#") or "  #" in line]
+    documented = (node for node in ast.walk(tree) if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef))
+    texts += [(node.body[0].lineno, ast.get_docstring(node, clean=False) or "") for node in documented]
+    for line, text in texts:
+        for reference in re.findall(r"(?<!`)`([A-Za-z_][\w.]*)`(?!`)", text):
+            parts = reference.split(".")
+            if parts[0] not in FOREIGN and not names.issuperset(parts):
+                yield f"{file}:{line}: there is no {reference}"
+
+
 def pages() -> Iterator[Path]:
     """Yield the pages that are written by hand, without the papers' tables and the lab notes."""
     yield from (ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "docs" / "index.md")
@@ -98,8 +125,10 @@ def main() -> int:
     """Print every fault with its place; return 1 if there is one."""
     words, paths = banned()
     faults = []
-    for file in sorted(path for folder in FOLDERS for path in (ROOT / folder).rglob("*.py")):
-        name, tree = file.relative_to(ROOT).as_posix(), ast.parse(file.read_text(encoding="utf-8"))
+    files = sorted(path for folder in FOLDERS for path in (ROOT / folder).rglob("*.py"))
+    trees = {file.relative_to(ROOT).as_posix(): ast.parse(file.read_text(encoding="utf-8")) for file in files}
+    names = known_names(trees)
+    for name, tree in trees.items():
         faults += [
             f"{name}: the path has a banned name, {part}" for part in Path(name).with_suffix("").parts if paths.fullmatch(part)
         ]
@@ -110,6 +139,7 @@ def main() -> int:
             if word in PRIVATE_LOCALS and not name.startswith("reproduction/")
         ]
         faults += [f"{name}:{line}: the docstring names nothing at its beginning: {text}" for line, text in questions(tree)]
+    faults += [fault for name, tree in trees.items() for fault in stale_references(name, tree, names)]
     faults += [fault for page in pages() for fault in page_faults(page, words)]
     print("\n".join(faults) or "names and docstrings: no fault")
     return bool(faults)

@@ -1,4 +1,4 @@
-"""The errors and warnings of marginopt: a leaf that every layer may import and that imports nothing.
+"""The errors and warnings of marginopt: a leaf that every layer may import and that imports none of them.
 
 Whatever a user can cause is one of these. Where a *value* is at fault the error also derives from
 ``ValueError``, where a *package* is missing from ``ImportError``, so that code written against the standard
@@ -7,6 +7,7 @@ exceptions keeps working.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 __all__ = [
@@ -25,6 +26,7 @@ __all__ = [
     "UnsupportedModelError",
     "WriteError",
     "near_names",
+    "plain_scalars",
     "unknown_name",
 ]
 
@@ -43,8 +45,20 @@ def near_names(name: str, names: Iterable[str], count: int = 3) -> list[str]:
     return [other for small in matches for other in by_small[small]][:count]
 
 
+#: A scalar as NumPy 2 represents it, ``np.float64(0.5)``.
+_NUMPY_SCALAR = re.compile(r"\bnp\.(?:float|int|uint|bool|str_|complex)\w*\(([^()]*)\)")
+
+
+def plain_scalars(text: str) -> str:
+    """Return the text with NumPy's representation of scalars replaced by Python's: ``np.float64(0.5)`` is 0.5."""
+    return _NUMPY_SCALAR.sub(r"\1", text)
+
+
 class MarginoptError(Exception):
-    """Base of every error that marginopt raises on purpose."""
+    """Base of every error that marginopt raises on purpose; its message shows scalars as Python does, also NumPy's."""
+
+    def __init__(self, message: str = "") -> None:
+        super().__init__(plain_scalars(message))
 
 
 class InputError(MarginoptError, ValueError):
@@ -223,5 +237,5 @@ class MarginoptWarning(UserWarning):
     """
 
     def __init__(self, message: str = "", *, name: str = "") -> None:
-        super().__init__(message)
+        super().__init__(plain_scalars(message))
         self.name = name
