@@ -65,14 +65,18 @@ _COUNTED = {"haberman": ("slim/haberman.csv.bz2", 0, 1), "voicepath": ("e01loss/
 _FEWEST = {"lam": 2e8, "intercept": "free"}
 
 
-def planned_instances() -> Iterator[PlannedInstance]:
-    """Yield the instances of the book, the quick ones of each family first."""
+def planned_instances(files: bool = True) -> Iterator[PlannedInstance]:
+    """Yield the instances of the book, the quick ones of each family first.
+
+    Scoring systems and audits are stated from files of MARGINOPT_DATA; without ``files`` they are left out.
+    """
     yield from _drawn()
     yield from _from_packages()
     yield from _fewest_errors()
     yield from _of_miplib()
-    yield from _scoring_systems()
-    yield from _audits()
+    if files:
+        yield from _scoring_systems()
+        yield from _audits()
     yield from _of_brooks()
     for name, path, label, header in _TABLES:
         data = _table(path, label, header)
