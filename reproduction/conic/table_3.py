@@ -92,7 +92,9 @@ def _entries(effort: ProtocolSize) -> Sequence[Entry]:
         runs = _runs(effort, tuple(_SETS) if average else (name,), method, tau)
         summary = partial(_average, len(_SETS)) if average else mean_of("error", 100.0)
         there = Published.of(r["misclassification_pct"], r["std_pct"], None if average else 20)
-        caveat = "" if name in _COMMON else "the mean over another set too" if average else "another set of that name"
+        caveat = (
+            "" if name in _COMMON else "the mean includes that other set" if average else "another data set has that name here"
+        )
         notes = (_BREAST,) if average else _notes(name, method)
         entries.append(Entry((name, method, f"τ = {tau}"), there, runs, summary, notes, caveat=caveat))
     return [*entries, *(_four(effort, method, tau) for method in ("hinge", "conic") for tau in _TAUS if not effort.one_row)]

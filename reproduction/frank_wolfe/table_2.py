@@ -12,7 +12,7 @@ from ..record import CellKind, Entry, PaperTable, Published, Run
 from .data import OTHER_POINTS, published_test, untested
 from .protocol import training_runs
 
-__all__ = ["QUICK", "REST", "TABLES"]
+__all__ = ["QUICK", "REST", "SHUTTLE", "TABLES"]
 
 #: One set of one binary problem and one of many, for the quick effort.
 QUICK = ("a1a", "Pendigits")
@@ -44,12 +44,17 @@ _LETTER = (
     "printed 96.54), from 97.20 to 96.94 (MFW, printed 97.35). The kernel is LibCVM's, whose code the paper's is based on; with "
     "the printed exp(-d²/2m), four times wider, one run gave 95.88, 92.88 and 95.06."
 )
+SHUTTLE = (
+    "The scale of the features, which is not printed: judged are UCI's own, whose ranges are 99 to 26,987. Scaled to [-1, 1] on "
+    "the training part, five runs of the same protocol give 99.73 ± 0.01 (CVM), 97.50 ± 1.32 (FW), 97.98 ± 0.98 (MFW), and in "
+    "Table 8 96.23 ± 0.86 (FW), 95.44 ± 0.65 (MFW): all five are inside, and equal by Welch's test."
+)
 #: More votes than two classes have.
 _MULTI = ("USPS", "Pendigits", "Letter", "Shuttle", "MNIST", "Protein", "KDD10pc")
 
 
 def _note(name: str) -> str:
-    return {"Pendigits": _WIDTH, "USPS": _OTHER_USPS, "Letter": _LETTER}.get(name, _TUNING)
+    return {"Pendigits": _WIDTH, "USPS": _OTHER_USPS, "Letter": _LETTER, "Shuttle": SHUTTLE}.get(name, _TUNING)
 
 
 def _rows(effort: ProtocolSize) -> Iterator[tuple[Mapping[str, str], str, str, tuple[Run, ...]]]:

@@ -209,13 +209,13 @@ class BookModel:
 
 
 MODELS: dict[str, BookModel] = {
-    "zero-one": BookModel("min ||w||² + λ Σ 1{y_i x_i'w < 1}", _priced(_zero_one), _by_name("zero-one"), "zero-one-bb"),
+    "zero-one": BookModel("min ||w||² + λ Σ 1{u_i < 1}", _priced(_zero_one), _by_name("zero-one"), "zero-one-bb"),
     "balanced": BookModel(
         "min ||w||² + Σ C_i 1{u_i < 1}, w_0 outside the norm, C_i = C / size of i's class",
         _balanced, _balanced_model, "zero-one-bb", price="C",
     ),
-    "hinge": BookModel("min ||w||² + λ Σ (1 - y_i x_i'w)_+", _priced(_hinge), _by_name("hinge"), "auto", logged=False),
-    "ramp": BookModel("min ||w||² + λ Σ min((1 - y_i x_i'w)_+, 2)", _priced(_ramp), _by_name("ramp"), "margin-bb"),
+    "hinge": BookModel("min ||w||² + λ Σ (1 - u_i)_+", _priced(_hinge), _by_name("hinge"), "auto", logged=False),
+    "ramp": BookModel("min ||w||² + λ Σ min((1 - u_i)_+, 2)", _priced(_ramp), _by_name("ramp"), "margin-bb"),
     "conic": BookModel(
         "min Tr W + λ Σz, x_i'W x_i - 2u_i + 1 ≥ (1 - u_i)_+²/z_i + (1 - u_i)_-²/(1 - z_i), W ⪰ ww'",
         _priced(_conic), _by_name("conic"), "conic-ipm", logged=False, point=_w_and_W,
@@ -427,7 +427,7 @@ def book_page(entries: Sequence[Entry]) -> str:
     models, statuses = Counter(e.model for e in entries), Counter(e.status for e in entries)
     counts = ", ".join(f"{count} {model}" for model, count in sorted(models.items()))
     parts = {
-        "counts": f"**{len(entries)} entries**: {counts}. {statuses['proved']} are proved to 1e-6, {statuses['open']} are open.",
+        "counts": f"**{len(entries)} entries**: {counts}. {statuses['proved']} are proved, {statuses['open']} are open.",
         "models": "\n".join(f"| {name} | `{model.line.replace('||', '‖')}` |" for name, model in MODELS.items()),
         "heads": "".join(f'<th><button type="button">{name}</button></th>' for name in _COLUMNS),
         "rows": "\n".join(map(_row, entries)),
