@@ -1,10 +1,15 @@
 """Sparse support vector machines by `sparse-bb`, each with a checked proof log.
 
     python benchmarks/sparse.py [--limit SECONDS] [--price C ...] [--seed N ...] [--wide | --small] [--others SOLVER ...]
+    python benchmarks/sparse.py --curve NAME_OR_FILE ... [--loss LOSS ...] [--most K] [--limit SECONDS] [--price C ...]
 
 Rows are drawn from N(0, Σ), Σ_ij = .5^|i-j|; labels are the sign of the sum of k features, spread evenly. 5% of the labels are
 flipped (n = 500, p = 200, k = 5; with ``--small`` n = 100, p = 30, k = 3), or with ``--wide`` none (n = p = 1,000, k = 10).
 Times are processor seconds, the limit is of wall time. ``--others`` names solvers of the model's mixed-integer quadratic form.
+
+``--curve`` takes data sets instead, by the names of `marginopt.load` or as LIBSVM files, with standardised columns and a free
+intercept, and k from the largest to 1; the search of each k carries its bound and its point to the next one. Its limit is of
+processor time.
 """
 
 from __future__ import annotations
@@ -19,6 +24,10 @@ from pathlib import Path
 import numpy as np
 
 import marginopt as mo
+from marginopt.models.arrays import to_dense
+from marginopt.models.formulations.margin.problems import SparseProblem
+from marginopt.solvers.exact.search import Incumbent, TreeSearch
+from marginopt.solvers.sparse.search import SparseRule
 
 TOLERANCE = 1e-4
 
@@ -55,6 +64,47 @@ def measure(X: np.ndarray, y: np.ndarray, k: int, loss: str, C: float, limit: fl
     return "| " + " | ".join(map(str, cells)) + " |"
 
 
+def standardised(source: str) -> tuple[np.ndarray, np.ndarray]:
+    """Return a constant column and the columns of a data set with mean 0 and variance 1, and its labels."""
+    data = mo.read(source) if Path(source).exists() else mo.load(source)
+    X, y = np.asarray(to_dense(data.X), dtype=np.float64), np.asarray(data.y)
+    deviation = X.std(axis=0)
+    X = (X[:, deviation > 0.0] - X[:, deviation > 0.0].mean(axis=0)) / deviation[deviation > 0.0]
+    return np.column_stack([np.ones(y.size), X]), np.where(y > y.min(), 1.0, -1.0)
+
+
+def curve(source: str, loss: str, C: float, most: int, limit: float) -> str:
+    """Return a row: of each k the gap in percent and the processor seconds, or the seconds alone where it is proved."""
+    X, y = standardised(source)
+    cells, bound, w = [], 0.0, None
+    for k in range(most, 0, -1):
+        model = mo.Margin(X, y, loss, "half-l2", intercept="free", sample_weight=C, subject_to=[mo.at_most(k).nonzero])
+        problem = model.view(SparseProblem)
+        assert problem is not None
+        begin = time.process_time()
+        rule = SparseRule(problem)
+        rule.lowest = max(rule.lowest, bound)
+        search = TreeSearch(rule, Incumbent(TOLERANCE))
+        if w is not None:
+            rule.improve(w, search.incumbent)
+        while not search.done and time.process_time() - begin < limit:
+            search.step()
+        bound, w, seconds = search.bound, search.incumbent.w, time.process_time() - begin
+        gap = 1.0 - bound / search.incumbent.value
+        cells.append(f"{seconds:.1f}" if search.done else f"{100.0 * gap:.1f}%")
+    n, p = X.shape[0], X.shape[1] - 1
+    return f"| {Path(source).name.split('.')[0]} | {n}×{p} | {loss} | {C:g} | " + " | ".join(reversed(cells)) + " |"
+
+
+def print_curves(options: argparse.Namespace) -> None:
+    """Print a row for each set, loss and C."""
+    print("| set | n×p | loss | C | " + " | ".join(f"k = {k}" for k in range(1, options.most + 1)) + " |")
+    print("|---" * (4 + options.most) + "|")
+    SparseRule.load()
+    for C, loss, source in itertools.product(options.price, options.loss, options.curve):
+        print(curve(source, loss, C, options.most, options.limit), flush=True)
+
+
 def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -64,7 +114,13 @@ def main() -> None:
     parser.add_argument("--wide", action="store_true")
     parser.add_argument("--small", action="store_true")
     parser.add_argument("--others", nargs="*", default=[])
+    parser.add_argument("--curve", nargs="*", default=[])
+    parser.add_argument("--loss", nargs="*", default=["hinge", "squared-hinge"])
+    parser.add_argument("--most", type=int, default=10)
     options = parser.parse_args()
+    if options.curve:
+        print_curves(options)
+        return
     n, p, k, flipped = 500, 200, 5, 0.05
     if options.wide:
         n, p, k, flipped = 1000, 1000, 10, 0.0
@@ -76,7 +132,7 @@ def main() -> None:
         warnings.simplefilter("ignore")
         X, y = rows(50, 10, 2, 0.0)
         measure(X, y, 2, "hinge", 1.0, 60.0)  # compiled loops are loaded
-        for seed, loss, C in itertools.product(options.seed, ("hinge", "squared-hinge"), options.price):
+        for seed, loss, C in itertools.product(options.seed, options.loss, options.price):
             X, y = rows(n, p, k, flipped, seed)
             for other in ("", *options.others):
                 print(measure(X, y, k, loss, C, options.limit, other), flush=True)

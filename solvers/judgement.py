@@ -100,7 +100,7 @@ def judge(model: Model, solver: Solver, answer: Answer, options: Options, licenc
     judgement = Judgement(model, owner, form, solver, options, tol, claim=answer, answer=answer)
     for stage in STAGES:
         judgement = stage(judgement)
-    return _result(judgement, licence, picked)
+    return _result(judgement, licence, picked).judged()
 
 
 def form_that_fits(model: Model) -> StandardForm | None:

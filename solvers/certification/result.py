@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -195,6 +196,11 @@ def _claimed(claim: Claim, sign: float) -> str:
         parts.append(f"bound {sign * claim.bound:.10g}")
     return (", " + ", ".join(parts)) if parts else ""
 
+
+#: The proved bounds, in the form's sense, of results that were judged in this process. A changed copy is another result.
+_JUDGED_BOUNDS: WeakKeyDictionary[Result, float] = WeakKeyDictionary()
+#: Statuses beside which a bound is not carried to other problems: objective and bound may contradict each other.
+_DOUBTFUL = (Status.INACCURATE, Status.FAILED)
 
 # The status of a result in the words of other packages, and a check that its point is the same in theirs.
 
@@ -620,7 +626,26 @@ class Result(Displayed):
         """The same result with an update, and more to show."""
         a = self.answer
         noted = replace(a, update=a.update if update is None else update, details={**a.details, **details})
-        return replace(self, answer=noted)
+        result = replace(self, answer=noted)
+        if self in _JUDGED_BOUNDS:
+            _JUDGED_BOUNDS[result] = self.judged_bound
+        return result
+
+    def judged(self) -> Result:
+        """Return the result itself, after its proved bound was recorded as one that this process has judged."""
+        bound, kind = self.best_bound
+        believed = kind == Kind.PROVED.value and not self.unverified and not self.answer.bound_caveat
+        if believed and self.status not in _DOUBTFUL:
+            _JUDGED_BOUNDS[self] = bound
+        return self
+
+    @property
+    def judged_bound(self) -> float:
+        """The proved bound that this process has judged, in the form's sense; -∞ of results from elsewhere and changed copies.
+
+        Bounds that rest on what remote workers sent back are not among these: their proof log is.
+        """
+        return _JUDGED_BOUNDS.get(self, float("-inf"))
 
     def support(self, label: str = "a", threshold: float = 0.0) -> IntArray:
         """Indices of a block's entries above ``threshold``: the support vectors of a dual."""

@@ -11,31 +11,18 @@ import numpy as np
 
 from ...models.formulations.margin.problems import SparseProblem
 from ...models.model import Model
-from ..certification.result import Kind, Result
+from ..certification.result import Result
 from ..exact.algorithm import ExactSearch
+from ..exact.earlier import earlier_bound, solved_pairs
 from ..exact.search import BoundingRule
 from ..interface.solver import Gives, Purpose, SolverInfo
 from .check import SparseChecker
 
 
-@dataclass(frozen=True, eq=False)
-class KnownBound:
-    """A proved lower bound of a problem, which is one of the same problem with fewer coefficients too.
-
-    Parameters
-    ----------
-    problem : SparseProblem
-    bound : float
-    """
-
-    problem: SparseProblem
-    bound: float
-
-    def implied(self, other: SparseProblem) -> float:
-        """Return the bound of another problem; -∞ where none follows."""
-        names = [field.name for field in fields(SparseProblem) if field.name != "most"]
-        same = all(np.array_equal(getattr(self.problem, name), getattr(other, name)) for name in names)
-        return self.bound if same and other.most <= self.problem.most else -math.inf
+def _implies(solved: SparseProblem, other: SparseProblem) -> bool:
+    """Return True if each lower bound of a solved problem is one of another problem: the same with as few coefficients."""
+    names = [field.name for field in fields(SparseProblem) if field.name != "most"]
+    return other.most <= solved.most and all(np.array_equal(getattr(solved, name), getattr(other, name)) for name in names)
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,11 +38,12 @@ class SparseBB(ExactSearch[SparseProblem]):
 
     Parameters
     ----------
-    earlier : sequence of KnownBound
-        Bounds of problems that differ in k alone; `path` states them. Without ``proof``, whose log has none.
+    earlier : sequence of (Margin, Result) or (Margin, path of a proof log), optional
+        Solved problems that differ in k alone, as `path` states them. Their bounds count if the result was judged in this process
+        or its log is valid; not with ``proof``, whose log has none of them.
     """
 
-    earlier: Sequence[KnownBound] = ()
+    earlier: object = ()
 
     checker: ClassVar[SparseChecker] = SparseChecker()
     compiling: ClassVar[float] = 6.0
@@ -68,6 +56,10 @@ class SparseBB(ExactSearch[SparseProblem]):
         tolerance=1e-6,
         reference="docs/how-to/sparse.md",
     )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "earlier", solved_pairs(self.earlier))
 
     def rule(self) -> type[BoundingRule[SparseProblem]]:
         """Return the bounding rule of supports."""
@@ -82,8 +74,12 @@ class SparseBB(ExactSearch[SparseProblem]):
 
     def known_bound(self, view: SparseProblem) -> float:
         """Return the best bound of earlier problems with at least as many coefficients."""
-        earlier = () if self.proof is not None else self.earlier
-        return max((problem.implied(view) for problem in earlier), default=-math.inf)
+        bound = -math.inf
+        for model, evidence in () if self.proof is not None else solved_pairs(self.earlier):
+            solved = model.view(SparseProblem)
+            if solved is not None and _implies(solved, view):
+                bound = max(bound, earlier_bound(self.checker, model, evidence))
+        return bound
 
     def path_order(self, parameter: str, values: Sequence[Any]) -> Sequence[int]:
         """Return the order in which to solve a path of k: the largest first, whose bound holds for all others."""
@@ -91,9 +87,5 @@ class SparseBB(ExactSearch[SparseProblem]):
         return sorted(range(len(values)), key=lambda i: -int(values[i])) if parameter == "k" and whole else range(len(values))
 
     def carried_over(self, solved: Sequence[tuple[Model, Result]]) -> Mapping[str, Any]:
-        """Return the proved bounds of solved problems as the option ``earlier``."""
-        views = [(model.view(SparseProblem), result) for model, result in solved if result.bound_kind == Kind.PROVED]
-        known_bounds = [
-            KnownBound(view, float(result.bound)) for view, result in views if view is not None and result.bound is not None
-        ]
-        return {"earlier": tuple(known_bounds)} if known_bounds and self.proof is None else {}
+        """Return the solved problems as the option ``earlier``."""
+        return {"earlier": tuple(solved)} if solved and self.proof is None else {}

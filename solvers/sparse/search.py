@@ -32,7 +32,7 @@ from .dual import (
 from .relaxation import Workspace, relax, workspace_for
 
 #: Features beside the count that a relaxation begins with, and that a round may add; rounds of a node.
-_BESIDE, _ADDED, _ROUNDS = 12, 12, 12
+_BESIDE, _ADDED, _ROUNDS = 40, 12, 12
 #: Relative accuracy of relaxations as a share of the tolerance; of refits; steps of the interior point method, at most.
 _SHARE, _EXACT, _STEPS = 0.1, 1e-11, 100
 #: Share of the distance to the cutoff within which an open node's bound is known well enough.
@@ -43,8 +43,9 @@ _WHOLE = 64
 _CANDIDATES = 8
 #: Sides that are tried at a time; steps after which a node is split instead if few succeed; sizes t that are tried for a side.
 _SIDES, _PATIENCE, _SIZES = 8, 2, 8
-#: Share of the cutoff that a relaxation must fall short of before sides are tried; accuracy of their first relaxations.
-_WEAK, _COARSE = 0.4, 0.01
+#: Share of the cutoff that a relaxation must fall short of before sides are tried, and number of sides from which they are not;
+#: accuracy of their first relaxations.
+_WEAK, _MANY, _COARSE = 0.4, 1000, 0.01
 
 
 #: A node that is not split: closed, or open with more features decided.
@@ -121,6 +122,7 @@ class SparseRule(BoundingRule[SparseProblem]):
         counted = problem.counted
         self._q = float(problem.curvature[counted].min(initial=math.inf)) if counted.any() and problem.most else 0.0
         self._sides = np.column_stack([counted & (problem.upper > 0.0), counted & (problem.lower < 0.0)]).ravel()
+        self._bounds_sides = self._q > 0.0 and int(self._sides.sum()) < _MANY  # of more, each one takes too long
         gains = gains_of(problem, self._columns, dual_point(problem, problem.costs * 0.5))
         self._order = np.argsort(-gains.values, kind="stable")
 
@@ -218,7 +220,7 @@ class SparseRule(BoundingRule[SparseProblem]):
             last = np.sort(g[chosen])[-min(count, chosen.size)] if chosen.size and count else math.inf
             g[chosen] = -math.inf
             larger = np.flatnonzero(g > max(last, 0.0))
-            weak = self._q > 0.0 and not node.arrays["tried"].any() and workspace.value[0] < _WEAK * target
+            weak = self._bounds_sides and not node.arrays["tried"].any() and workspace.value[0] < _WEAK * target
             if best.bounds.node >= target or weak or (not larger.size and (chosen.size or cut == math.inf)):
                 break  # where it is weak, sides are tried next: more features would lower its value
             if not larger.size:  # a node without a choice: rounding and balance may cost what keeps it from the cutoff
@@ -229,7 +231,7 @@ class SparseRule(BoundingRule[SparseProblem]):
         return best
 
     def _round(self, state: State, relaxed: _Relaxed) -> None:
-        """Try the support of the largest z, and swaps from it where it is the best one so far."""
+        """Try the support of the largest z, unless its dual bound is above the incumbent, and swaps where it is the best."""
         problem = self.problem
         support = (state == IN) & problem.counted
         z = np.where(problem.counted[relaxed.active], relaxed.z, 0.0)
@@ -238,7 +240,8 @@ class SparseRule(BoundingRule[SparseProblem]):
                 break
             if problem.counted[j] and state[j] == FREE:
                 support[j] = True
-        if self._refit(support):
+        gains = relaxed.gains
+        if gains.base - float(gains.values[support].sum()) < self._incumbent.value and self._refit(support):
             self._swap(support)
 
     def _swap(self, support: BoolArray) -> None:
@@ -313,7 +316,8 @@ class SparseRule(BoundingRule[SparseProblem]):
         record.split = self._split(part, relaxed)
         if record.split == CLOSED and (record.inside.size or record.outside.size):
             record.split = AGAIN
-        part["tried"] = np.zeros_like(part["tried"])
+        if part["size"] > 0.0:
+            part["tried"] = np.zeros_like(part["tried"])
         children: list[tuple[float, NodeArrays]] = []
         for choice in () if record.split == CLOSED else (FREE,) if record.split == AGAIN else (IN, OUT):
             child = state.copy()
@@ -325,7 +329,7 @@ class SparseRule(BoundingRule[SparseProblem]):
         return Branching(bound, children, record.values, closed)
 
     def _split(self, part: NodeArrays, relaxed: _Relaxed) -> int:
-        """Return the free feature of the largest gain that may be the largest one, if these are few, or of the most fractional z.
+        """Return the free feature of the largest gain that may be the largest one, if these are few, or of the largest z.
 
         `CLOSED` where no choice is left.
         """
@@ -339,8 +343,8 @@ class SparseRule(BoundingRule[SparseProblem]):
             return int(np.argmax(np.where(largest, relaxed.gains.values, -math.inf)))
         z = np.zeros(state.size)
         z[relaxed.active] = relaxed.z
-        score = np.where(free, np.minimum(z, 1.0 - z) + 1e-9 * relaxed.gains.values / (1.0 + np.abs(relaxed.gains.values)), -1.0)
-        return int(np.argmax(score))
+        gains = relaxed.gains.values
+        return int(np.argmax(np.where(free, z + 1e-9 * gains / (1.0 + np.abs(gains)), -1.0)))
 
     # -- sides that are not the largest coefficient ------------------------------------------------------------------
 
@@ -356,7 +360,7 @@ class SparseRule(BoundingRule[SparseProblem]):
     def _weak(self, part: NodeArrays, bound: float) -> bool:
         """Return True where sides should be tried: far below the cutoff, or below a node where they were."""
         short = part["size"] > 0.0 or bound < _WEAK * self._incumbent.cut
-        return bool(self._q > 0.0 and short and not part["tried"].any() and self._untried(part).size)
+        return bool(self._bounds_sides and short and not part["tried"].any() and self._untried(part).size)
 
     @property
     def _beyond(self) -> float:
@@ -381,7 +385,7 @@ class SparseRule(BoundingRule[SparseProblem]):
             return Branching(math.inf, record=record.values, closed=closed)
         few = 2 * int((tried & sides).sum()) > int(tried.sum()) and untried.size - codes.size > 2 * self.problem.most
         if few and int(tried.sum()) <= _PATIENCE * _SIDES:
-            part["tried"] = np.ones_like(tried)
+            part |= {"tried": np.ones_like(tried), "size": np.array(0.0)}  # nor in the nodes below
         record.split = AGAIN
         return Branching(bound, [(bound, part)], record.values, closed)
 

@@ -18,6 +18,7 @@ from ...models.formulations.zero_one.model import ZeroOneSVM
 from ...models.views import ZeroOneProblem
 from ..exact.checkpoint import Saved, log_file
 from ..exact.dispatcher import bound_caveat
+from ..exact.earlier import solved_pairs
 from ..exact.limits import Limits, check_count, check_path
 from ..exact.log_file import LogFile, Mark
 from ..interface.algorithm import Algorithm, Outcome
@@ -34,7 +35,7 @@ from .engines.engine import Engine, SharedState
 from .heuristic import Heuristic
 from .incumbent import Polish, trivial_incumbent
 from .reduced import for_boxes, reduce_problem, smallest_problem
-from .reuse import SolvedProblem, Transfer, as_solved_problem, ends_first, transferred_bound
+from .reuse import SolvedProblem, Transfer, ends_first, transferred_bound
 
 if TYPE_CHECKING:
     from ...models.model import Model
@@ -334,9 +335,10 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
     proof_gap : float
         The second pass proves, and the log claims, the bound times 1 - ``proof_gap``: the last part of a bound costs most.
     earlier : sequence of (ZeroOneSVM, Result), optional
-        Solved problems with the same columns and other λ, class costs or points. Their solutions are tried as incumbents, and
-        their proved bounds yield a lower bound (`solvers.zero_one.reuse`), so that a run may end before the search. With
-        ``proof`` the bounds of their logs count, which the log cites by digest.
+        Solved problems with the same columns and other λ, class costs or points; a path of a proof log may stand for the result.
+        Their solutions are tried as incumbents, and bounds that were judged in this process, or whose log is valid, yield a lower
+        bound (`solvers.zero_one.reuse`), so that a run may end before the search. With ``proof`` the bounds of their logs count,
+        which the log cites by digest.
     cluster : distributed.Client or str, optional
         Distribute subtrees to the workers of a Dask cluster (a client, or its scheduler's address) or, with "ray", of this
         session's Ray cluster. The order and number of nodes depend on timing (the run is not deterministic); the validity of
@@ -382,7 +384,7 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
                 f"proof_gap must be a number in [0, 1), the share of the bound not to be proved; it is {self.proof_gap!r}",
                 name="proof_gap",
             )
-        object.__setattr__(self, "earlier", as_solved_problem(self.earlier))
+        object.__setattr__(self, "earlier", solved_pairs(self.earlier))
         check_checkpoint_option(self.engine, self.checkpoint)
         check_path("proof", self.proof, "the proof log")
 
@@ -416,8 +418,8 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
 
     def carried_over(self, solved: Sequence[tuple[Model, Result]]) -> Mapping[str, Any]:
         """Return the solved problems as the option ``earlier``."""
-        solved_problems = [SolvedProblem.of(model, result) for model, result in solved if model.view(ZeroOneProblem) is not None]
-        return {"earlier": tuple(solved_problems)} if solved_problems and self.proof is None else {}
+        pairs = tuple((model, result) for model, result in solved if model.view(ZeroOneProblem) is not None)
+        return {"earlier": pairs} if pairs and self.proof is None else {}
 
     def load(self, view: ZeroOneProblem | ZeroOneBudget) -> None:
         """Compile the first engine, or load it from Numba's cache on disk; a later engine is compiled at its first turn."""
@@ -449,7 +451,8 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
         shared.improve_bound(0.0)
         if options.start is not None and "w" in options.start:
             state.take_start(np.asarray(options.start["w"], dtype=np.float64))
-        state.take_earlier(view, as_solved_problem(self.earlier), self.proof is not None)
+        solved_problems = [SolvedProblem.of(*pair) for pair in solved_pairs(self.earlier)]
+        state.take_earlier(view, solved_problems, self.proof is not None)
         if reduced.rows.shape[0]:
             boxes_first = first_engine("auto", reduced.rows.shape[1]) == "boxes"
             state.heuristic = Heuristic(shared, rng, self.restarts, 0 if boxes_first else self.neighbourhoods)
@@ -525,7 +528,7 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
         figures = {} if engine is None else engine.figures()
         if engine is not None:
             details |= {"open_nodes": engine.open_nodes, **figures}
-        if as_solved_problem(self.earlier):
+        if self.earlier:
             details["carried_bound"] = state.carried
             update = Update(UpdateKind.CLOSED if engine is None and shared.closed else UpdateKind.STARTED)
         if state.team is not None:

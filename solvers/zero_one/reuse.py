@@ -15,6 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
 
@@ -24,6 +25,8 @@ from ...models.model import Model
 from ...models.views import ZeroOneProblem
 from ..certification.result import Result
 from ..exact.check.sealed import stated_bound
+from ..exact.earlier import earlier_bound
+from .check.checker import ZeroOneChecker
 
 _EPS = 2.0**-53
 
@@ -38,24 +41,24 @@ class SolvedProblem:
     log: str | None = None  #: path of the proof log of the bound
 
     @classmethod
-    def of(cls, model: Model, result: Result) -> SolvedProblem:
-        """Return the record of a solved model with a λ. A bound that is not proved is ignored.
+    def of(cls, model: Model, evidence: Result | str | Path) -> SolvedProblem:
+        """Return the record of a solved model with a λ. A bound that is not proved is ignored (`solvers.exact.earlier`).
 
         Raises
         ------
         InputError
-            The model is not a 0-1 problem with λ.
+            The model is not a 0-1 problem with λ; and as `earlier_bound`.
         """
         view = model.view(ZeroOneProblem)
         if view is None:
             raise InputError(
                 f"an earlier result helps zero-one-bb if it is one of ZeroOneSVM(X, y, lam=...); got {model.name}", name="result"
             )
-        claim = result.claim
-        proved = claim.bound is not None and claim.proved and math.isfinite(claim.bound)
-        return cls(
-            view, max(float(claim.bound or 0.0), 0.0) if proved else 0.0, result.values.get("w"), result.answer.proof or None
-        )
+        bound = earlier_bound(ZeroOneChecker(), model, evidence)
+        bound = max(bound, 0.0) if math.isfinite(bound) else 0.0
+        if not isinstance(evidence, Result):
+            return cls(view, bound, None, str(evidence))
+        return cls(view, bound, evidence.values.get("w"), evidence.answer.proof or None)
 
     @property
     def logged(self) -> SolvedProblem:
@@ -64,31 +67,6 @@ class SolvedProblem:
 
     def __repr__(self) -> str:
         return f"Earlier(n={len(self.problem.weights)}, bound={self.bound:.9g})"
-
-
-def as_solved_problem(results: object) -> tuple[SolvedProblem, ...]:
-    """Return a tuple of `SolvedProblem` from `SolvedProblem` objects or pairs (model, result).
-
-    Raises
-    ------
-    InputError
-        An item is neither.
-    """
-    items = results if isinstance(results, Sequence) and not isinstance(results, str) else (results,)
-    if len(items) == 2 and isinstance(items[0], Model):
-        items = (items,)  # one pair
-    records = []
-    for item in items:
-        if isinstance(item, SolvedProblem):
-            records.append(item)
-        elif isinstance(item, Sequence) and len(item) == 2 and isinstance(item[0], Model) and isinstance(item[1], Result):
-            records.append(SolvedProblem.of(item[0], item[1]))
-        else:
-            raise InputError(
-                f"earlier must hold pairs (model, result) of solved 0-1 problems; it holds a {type(item).__name__}",
-                name="earlier",
-            )
-    return tuple(records)
 
 
 @dataclass(frozen=True, eq=False)

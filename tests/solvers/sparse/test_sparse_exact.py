@@ -13,7 +13,7 @@ from marginopt.models.formulations.margin.problems import SparseProblem
 from marginopt.models.views import LinearLoss
 from marginopt.solvers.exact.search import Incumbent, TreeSearch
 from marginopt.solvers.sparse import search as sparse_search
-from marginopt.solvers.sparse.algorithm import KnownBound
+from marginopt.solvers.sparse.algorithm import _implies
 from marginopt.solvers.sparse.search import SparseRule
 
 pytestmark = pytest.mark.filterwarnings("ignore::marginopt.errors.MarginoptWarning")
@@ -252,14 +252,10 @@ def test_a_path_carries_bounds_to_fewer_coefficients():
     for k, bound in enumerate(bounds, 1):
         _, optimum = _enumerated(X, y, np.full(40, 3.0), LinearLoss.HINGE, k)
         assert bound <= optimum * (1.0 + 1e-9)
-    view = model.view(SparseProblem)
-    known = KnownBound(view, 5.0)
-    assert known.implied(view) == 5.0
-    assert (
-        known.implied(dataclasses.replace(view, most=2))
-        == -np.inf
-        == known.implied(dataclasses.replace(view, costs=2.0 * view.costs))
-    )
+    doubled = dataclasses.replace(model.view(SparseProblem), costs=np.full(40, 6.0))
+    assert _implies(model.view(SparseProblem), model.view(SparseProblem))
+    assert not _implies(model.view(SparseProblem), doubled)
+    assert not _implies(model.view(SparseProblem), dataclasses.replace(model.view(SparseProblem), most=2))
 
 
 def test_a_start_with_too_many_coefficients_keeps_the_largest():
@@ -271,3 +267,22 @@ def test_a_start_with_too_many_coefficients_keeps_the_largest():
     result = mo.solve(model, "sparse-bb", start={"w": w}, node_limit=1)
     alone = mo.solve(mo.Margin(X[:, :1], y, "hinge", "half-l2", sample_weight=0.5))
     assert result.objective <= alone.objective * (1.0 + 1e-6)
+
+
+@pytest.mark.parametrize(("many", "tried"), [(1000, 8), (20, 0)])
+def test_largest_coefficients_are_given_up(many, tried, monkeypatch):
+    """Where none can be excluded at the root, no node below tries them; of too many none is tried."""
+    calls = []
+    monkeypatch.setattr(sparse_search, "_WEAK", 2.0)
+    monkeypatch.setattr(sparse_search, "_MANY", many)
+    monkeypatch.setattr(SparseRule, "_exclude_side", lambda self, part, code, record: bool(calls.append(code)))
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((40, 10))
+    y = np.where(X[:, :2].sum(axis=1) + 2.0 * rng.standard_normal(40) > 0.0, 1.0, -1.0)
+    model = mo.Margin(X, y, "hinge", "half-l2", sample_weight=1.0, subject_to=[mo.at_most(2).nonzero])
+    search = _searched(model.view(SparseProblem))
+    assert len(calls) == tried
+    assert search.explored > 3
+    low, high = _enumerated(X, y, np.ones(40), LinearLoss.HINGE, 2)
+    assert low * (1 - 1e-9) <= search.incumbent.value <= high * (1 + 1e-6)
+    assert search.bound >= search.incumbent.value * (1 - 2e-6)

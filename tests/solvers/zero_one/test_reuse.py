@@ -48,13 +48,14 @@ def test_no_carried_bound_exceeds_the_optimum(seed):
     X, y = clusters(14, seed=seed)
     X, y = np.concatenate([X, X[:3]]), np.concatenate([y, y[:3]])
     models = [random_problem(rng, X, y) for _ in range(5)]
-    earlier = [SolvedProblem.of(model, solved(model)) for model in models[:4]]
+    pairs = [(model, solved(model)) for model in models[:4]]
+    earlier = [SolvedProblem.of(*pair) for pair in pairs]
     target = models[4]
     optimum = solved(target, tol=1e-9)
     for size in range(1, 5):
         for some in itertools.combinations(earlier, size):
             assert transferred_bound(target.view(ZeroOneProblem), some).bound <= optimum.objective * (1 + 1e-12)
-    warm = solved(target, earlier=earlier)
+    warm = solved(target, earlier=pairs)
     assert warm.objective == pytest.approx(optimum.objective, rel=2e-6)
     assert warm.bound <= optimum.objective * (1 + 1e-12)
 
