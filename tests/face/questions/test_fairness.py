@@ -180,6 +180,24 @@ def test_forged_logs_are_refused(audited: tuple[mo.questions.Answer, Path], chan
     assert not report.valid and report.message
 
 
+@pytest.mark.parametrize("limit", [0.05, 0.5, None])
+def test_an_audit_of_probabilities_states_what_its_logs_prove(limit: float | None, tmp_path: Path) -> None:
+    """Wherever the limit ends search or logs, the answer with its logs is checked."""
+    rng = np.random.default_rng(3)
+    n = 90
+    protected = np.column_stack([rng.integers(20, 60, n), rng.integers(0, 3, n)]).astype(float)
+    predictions = rng.random(n)
+    y = (rng.random(n) < 0.8 * predictions + 0.1 * protected[:, 1]).astype(int)
+    answer = mo.questions.audit_fairness(
+        predictions, y, protected, "calibration", proof=tmp_path / "audit.jsonl", time_limit=limit
+    )
+    assert len(answer.logs) == 2 and answer.value <= answer.bound
+    report = answer.check()
+    assert report.valid, report.message
+    assert report.bound == pytest.approx(answer.bound, rel=1e-12)
+    assert limit is not None or answer.bound <= answer.value + 1e-5
+
+
 def test_logs_of_other_data_are_refused(audited: tuple[mo.questions.Answer, Path]) -> None:
     answer, path = audited
     question = answer.question
