@@ -654,7 +654,7 @@ def _cost(model: Margin, w: tuple[float, ...]) -> float:
 
 
 def _composition(model: Model) -> Margin:
-    """Return the model as a composition.
+    """Return the model as a composition with the model's names of features.
 
     Raises
     ------
@@ -667,4 +667,4 @@ def _composition(model: Model) -> Margin:
         raise InputError(f"this needs a Margin, or a formulation that is one; it got a {type(model).__name__}", name="model")
     if isinstance(composed.domain, Increasing):
         raise InputError("coefficients in an order have no ranges of their own here: state the model without Increasing")
-    return composed
+    return composed if composed.data_names is not None else replace(composed, data_names=model.unmodified.data_names)

@@ -376,7 +376,7 @@ def _view(model: ZeroOneSVM) -> ZeroOneProblem:
 
 def _rows(model: ZeroOneSVM, points: Any) -> FloatArray:
     """Return the points as dense rows; raise InputError unless they have the model's columns, a free constant one included."""
-    X, penalised = as_points(points), model.penalised
+    X, penalised = as_points(model.unnamed_rows(points, "points"), "points"), model.penalised
     rows = np.asarray(X if isinstance(X, np.ndarray) else X.toarray(), dtype=np.float64)
     if rows.shape[1] != len(penalised):
         raise InputError(

@@ -381,6 +381,19 @@ def test_bad_options_of_a_game_are_refused(wrong: dict[str, object]) -> None:
         mo.questions.fairness_game(X, y, protected, **wrong)  # type: ignore[arg-type]
 
 
+def test_frames_train_a_game() -> None:
+    pandas = pytest.importorskip("pandas", reason="pandas is not installed")
+    X, y, protected = persons(1)
+    frame, groups = pandas.DataFrame(X, columns=list("abc")), pandas.DataFrame(protected, columns=["sex", "age"])
+    game = mo.questions.fairness_game(frame, pandas.Series(np.where(y > 0, "yes", "no")), groups, rounds=2)
+    plain = mo.questions.fairness_game(X, y, protected, rounds=2)
+    assert (game.bounds == plain.bounds).all() and (game.predict_proba(frame) == plain.predict_proba(X)).all()
+    assert "age" in str(game) or "sex" in str(game)
+    for wrong in (frame.assign(b="word"), frame.assign(b=np.nan)):
+        with pytest.raises(mo.errors.InputError):
+            mo.questions.fairness_game(wrong, y, groups, rounds=1)
+
+
 def test_other_data_of_a_game_are_refused() -> None:
     X, y, protected = persons(0)
     for data in ((X[:-1], y, protected), (X, y[:-1], protected), (X, np.zeros(len(y)), protected), (X * np.nan, y, protected)):

@@ -241,6 +241,21 @@ def test_scoring_systems_have_supports() -> None:
     assert answer.closed and (1, 2) in answer.question.listed
 
 
+def test_names_of_a_frame_are_in_the_sentences() -> None:
+    pandas = pytest.importorskip("pandas", reason="pandas is not installed")
+    base = instance(3)
+    frame = pandas.DataFrame(base.X, columns=["one", "age"])
+    X, y, n = base.X, base.y, len(base.y)
+    for model in (mo.ScoringSystem(frame, y, coefficients=(-2, 2)), mo.ZeroOneSVM(frame, y, 3.0, intercept="free")):
+        unnamed = mo.ScoringSystem(X, y, coefficients=(-2, 2)) if isinstance(model, mo.ScoringSystem) else None
+        answer = coefficient_ranges(model, 0.1)
+        assert answer.question.names == answer.evidence.names == ("age",)
+        assert unnamed is None or coefficient_ranges(unnamed, 0.1).value == answer.value
+        assert "age" in feature_importance(model).sentence
+        assert f"of its {n} predictions" in most_different_classifier(model, 0.1).sentence
+    assert supports(mo.ScoringSystem(frame, y, coefficients=(-2, 2)), 0.1).question.names == ("age",)
+
+
 def test_pictures(real: mo.ZeroOneSVM) -> None:
     pytest.importorskip("matplotlib", reason="matplotlib is not installed")
     from marginopt.drawing import figure_of

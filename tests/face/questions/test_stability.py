@@ -196,6 +196,23 @@ def test_bad_options(options: dict[str, Any]) -> None:
         prediction_stability(instance(0, 8), **options)
 
 
+def test_frames_are_read_by_name() -> None:
+    """A frame's columns must be the model's: the same ones in another order would be other points."""
+    pandas = pytest.importorskip("pandas", reason="pandas is not installed")
+    base = instance(8, 16)
+    frame = pandas.DataFrame(base.X, columns=["one", "sex", "age"])
+    model = mo.ZeroOneSVM(frame, base.y, 3.0, intercept="free")
+    for points in (frame, np.asarray(frame)):
+        assert (prediction_stability(model, points[:4]).value == prediction_stability(base, base.X[:4]).value).all()
+        assert (conformal_sets(model, points[:4], 0.3).contains == conformal_sets(base, base.X[:4], 0.3).contains).all()
+    holes = frame.astype(float)
+    holes.loc[1, "age"] = np.nan
+    for points in (frame[["one", "age", "sex"]], holes, frame.assign(age="old")):
+        for ask in (prediction_stability, lambda model, points: conformal_sets(model, points, 0.3)):
+            with pytest.raises(mo.errors.InputError):
+                ask(model, points)
+
+
 def test_bad_requests() -> None:
     model = instance(0, 8)
     for points in ([[1.0, 2.0]], [[2.0, 2.0, 2.0]], [[1.0, math.nan, 0.0]], [1.0, 2.0, 3.0]):
