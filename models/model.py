@@ -266,18 +266,31 @@ class Model(Displayed, ExportMethods, ABC, metaclass=FormulationType):
         """
         if not values:
             raise InputError(f"there is no point of {self.name} to predict by")
-        named = labelled_arrays(X, None)
-        if named is not None and self.feature_names and named[2].features and named[2].features != self.feature_names:
-            raise InputError(
-                f"X has the columns {', '.join(named[2].features[:12])}; the model has {', '.join(self.feature_names[:12])}",
-                name="X",
-            )
-        scores = self.decision_function(values, X if named is None else named[0])
+        scores = self.decision_function(values, self.unnamed_rows(X))
         codes = (scores >= 0.0).astype(np.int64) if scores.ndim == 1 else scores.argmax(axis=1)
         names = self.unmodified.data_names
         if names is not None and names.classes:
             return np.array(names.classes)[codes]
         return np.where(codes > 0, 1.0, -1.0) if scores.ndim == 1 else codes
+
+    def unnamed_rows(self, X: object, name: str = "X") -> object:
+        """Return new rows without the names of their columns, which must be the model's where both have names.
+
+        Raises
+        ------
+        InputError
+            Other columns, or the same ones in another order; a column without numbers, or with missing ones.
+        """
+        named = labelled_arrays(X, None)
+        if named is None:
+            return X
+        features = named[2].features
+        if self.feature_names and features and features != self.feature_names:
+            raise InputError(
+                f"{name} has the columns {', '.join(features[:12])}; the model has {', '.join(self.feature_names[:12])}",
+                name=name,
+            )
+        return named[0]
 
     def explain_points(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> PointExplanation:
         """Return the meaning of a solution for each point (or objective); no rows where the formulation has none.

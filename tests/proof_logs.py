@@ -10,6 +10,8 @@ from data import clouds
 from marginopt.models.views import ZeroOneProblem
 from marginopt.solvers.records import Options
 from marginopt.solvers.zero_one import ZeroOneBB
+from marginopt.solvers.zero_one.conflict_log import ConflictRecorder
+from marginopt.solvers.zero_one.reduced import reduce_problem
 
 
 def problem_of(seed, n, p, free, lam):
@@ -29,6 +31,14 @@ def write(problem, path, seconds=30.0, **native):
             break
         outcome = algorithm.advance(state, 0.05)
     return outcome, algorithm.answer(state)
+
+
+def write_part(problem, path, bound, nodes):
+    """Write the log of a conflict pass towards ``bound`` that ends after so many nodes; return the bound that it claims."""
+    reduced = reduce_problem(problem)
+    recorder = ConflictRecorder(str(path), reduced, bound, np.ones(len(reduced.weights)))
+    recorder.merge(recorder.prover.work(1e9, nodes))
+    return recorder.finish(np.zeros(len(problem.penalised)))
 
 
 def sealed(records):
@@ -97,9 +107,8 @@ def damage_conflicts(rng, log):
     nodes = [record for record in log if "steps" in record]
     conflict, node = conflicts[int(rng.integers(len(conflicts)))], nodes[int(rng.integers(len(nodes)))]
     at = int(rng.integers(len(conflict["conflict"])))
-    kind = str(
-        rng.choice(["bound", "drop", "clear", "alpha", "point", "pack", "split", "weight", "row", "member", "parent", "cut"])
-    )
+    kinds = ["bound", "drop", "clear", "alpha", "point", "pack", "split", "weight", "row", "member", "parent", "cut"]
+    kind = str(rng.choice(kinds + ["target", "open", "opened"] * ("target" in log[-1])))
     if kind == "bound":
         log[-1]["bound"] *= 1 + 10 ** rng.uniform(-5.5, 1)
     elif kind == "drop":
@@ -126,6 +135,13 @@ def damage_conflicts(rng, log):
         log[0]["member"][int(rng.integers(len(log[0]["member"])))] = int(rng.integers(-1, len(log[0]["member"])))
     elif kind == "parent":
         node["parent"] = int(rng.integers(len(nodes)))
+    elif kind == "target":
+        log[-1]["target"] *= float(rng.choice([0.0, 0.9, 1.1, 4.0, -1.0]))
+    elif kind == "open" and "open" in node:
+        node["open"] = [int(x) for x in rng.integers(len(conflicts), size=int(rng.integers(3)))]
+    elif kind == "opened":  # a proved node is called open, or an open one proved
+        node["open"] = node.pop("open", None) or []
+        log[-1]["bound"] *= float(rng.choice([1.0, 1.2, 1.5]))
     else:
         log = log[: int(rng.integers(1, len(log)))]
     return kind, log

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import math
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -43,6 +44,10 @@ if TYPE_CHECKING:
     from .engines.boxes import BoxEngine
     from .engines.distributed_boxes import StoppedSearch, SubtreeEngine, ZeroOneCheckpoint
 
+#: Effort of the conflict engine, about nanoseconds, from which a finished pass is recorded before a deadline may end the next
+#: one, and the growth of the effort between two records.
+RECORDED, _RECORDED_GROWTH = 2e8, 4.0
+
 # The state of a run of the exact 0-1 solver.
 
 
@@ -60,6 +65,9 @@ class ZeroOneState:
     earlier_effort: float = 0.0
     writer: ProofWriter | None = None
     recorder: ConflictRecorder | None = None
+    ended: Outcome | None = None  #: outcome of the search, while its proof is written
+    sealed: float = 0.0  #: bound that the log at the path claims: one of a finished pass of the search
+    recorded: float = RECORDED  #: effort of the engine from which the next finished pass is recorded
     carried: float = 0.0
     transfer: Transfer = field(default_factory=Transfer)  #: bounds of earlier problems that imply ``carried``
     again: int = 0  #: node count of the engine at which the heuristic runs again
@@ -101,8 +109,35 @@ class ZeroOneState:
     def cites(self) -> bool:
         """Return whether the bounds of cited logs are the best ones that a log can prove."""
         engine = self.logging_engine
-        recorded = self.recorder is not None and self.recorder.succeeded
-        return self.carried > (0.0 if engine is None else engine.own_bound) and not recorded
+        recorded = max(self.sealed, 0.0 if self.recorder is None else self.recorder.provable)
+        return self.carried > max(recorded, 0.0 if engine is None else engine.own_bound)
+
+    def unrecorded(self, outcome: Outcome) -> bool:
+        """Return whether a log of the proved bound is to be written: the search has ended, or its deadline may be near.
+
+        Without workers, a finished pass of the conflict engine is recorded each time that the effort has grown by a factor.
+        """
+        engine = self.engine
+        if outcome is Outcome.CONVERGED:
+            return not self.logged
+        if self.logging_engine is not None or outcome is Outcome.TIME_LIMIT or not self.shared.lower_bound > self.sealed:
+            return False
+        if outcome is not Outcome.RUNNING:
+            return True
+        due = engine is not None and self.earlier_effort + engine.effort >= self.recorded
+        return due and self.team is None and math.isfinite(self.shared.limits.deadline)
+
+    def seal(self) -> WriteError | None:
+        """End the recorder's log, which takes the path's place if it proves more; return the error if it could not be written."""
+        recorder, engine = self.recorder, self.engine
+        assert recorder is not None
+        self.recorder, fault = None, recorder.fault
+        self.recorded = _RECORDED_GROWTH * (self.earlier_effort + (0.0 if engine is None else engine.effort))
+        if self.sealed and recorder.provable <= self.sealed:
+            recorder.drop()
+            return fault
+        self.sealed = recorder.finish(self.shared.incumbent.w)
+        return recorder.fault
 
     def take_start(self, w: FloatArray) -> None:
         """Offer a classifier, and its polish, to the incumbent.
@@ -492,15 +527,21 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
             state.checkpoint = outcome is not Outcome.RUNNING or engine.at_checkpoint
             if state.writer is not None and state.writer.fault is not None:
                 return Outcome.UNWRITTEN
-            if self.proof is None or outcome is not Outcome.CONVERGED or state.logged:
+            if self.proof is None or not state.unrecorded(outcome):
                 return outcome
-            engine.release()  # the proof numbers its subproblems from 1
+            if outcome is not Outcome.RUNNING:
+                state.ended = outcome
+                engine.release()  # the proof numbers its subproblems from 1
             state.recorder = self._recorder(self.proof, state, state.shared.lower_bound)
         state.recorder.work(max(end - time.perf_counter(), 1e-3))
         state.checkpoint = state.recorder.finished
         if state.recorder.fault is not None:
             return Outcome.UNWRITTEN
-        return Outcome.CONVERGED if state.recorder.finished else Outcome.RUNNING
+        if not state.recorder.finished:
+            return Outcome.RUNNING
+        if state.ended is None:
+            state.seal()
+        return state.ended or Outcome.RUNNING
 
     def _recorder(self, path: str, state: ZeroOneState, bound: float) -> ConflictRecorder:
         return ConflictRecorder(path, state.shared.reduced, bound, state.order, gap=self.proof_gap, team=state.team)
@@ -541,7 +582,7 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
             file = write_citing_log(self.proof, problem, state.transfer, state.carried, w)
             details["proof_bound"] = state.carried
             write_error = file.fault
-        elif logging_engine is not None and (state.recorder is None or not state.recorder.succeeded):
+        elif logging_engine is not None and (state.recorder is None or state.recorder.provable <= logging_engine.own_bound):
             assert state.writer is not None
             if state.recorder is not None:
                 state.recorder.drop()
@@ -549,12 +590,14 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
             details["proof_bound"] = logging_engine.own_bound
             write_error = state.writer.fault
         elif self.proof is not None:
-            recorder = state.recorder or self._recorder(self.proof, state, 0.0)
             if state.writer is not None:
                 state.writer.drop()
-            details |= {"proof_nodes": recorder.nodes, "proof_bound": recorder.finish(w)}
-            details |= recorder.figures()
-            write_error = recorder.fault
+            if state.recorder is None and not state.sealed:
+                state.recorder = self._recorder(self.proof, state, 0.0)
+            if (recorder := state.recorder) is not None:
+                details |= {"proof_nodes": recorder.nodes, **recorder.figures()}
+                write_error = state.seal()
+            details["proof_bound"] = state.sealed
         return Answer(
             values={"w": w, "z": z},
             proof=str(self.proof or ""),

@@ -386,7 +386,7 @@ class BudgetBB(Algorithm[ZeroOneBudget, BudgetState]):
         """Run a slice of the current λ problem, of the tree search, or of the pass that writes the proof."""
         if state.ended is None:
             outcome = self._search(state, seconds)
-            if self.solver.proof is None or outcome not in (Outcome.CONVERGED, Outcome.INFEASIBLE):
+            if self.solver.proof is None or outcome in (Outcome.RUNNING, Outcome.TIME_LIMIT):
                 return outcome
             state.ended = outcome
             state.recorder = self._recorder(self.solver.proof, state, state.lower_bound)

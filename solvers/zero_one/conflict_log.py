@@ -10,17 +10,20 @@ where those prove enough; nodes refer to them. A node proves by packing conflict
 cost at least e among the free ones, deletes a point that is the only free one of a conflict, and ends with a conflict of kept
 points or branches on a point. The compiled part is `solvers.zero_one.loops.conflicts.prove`;
 ``docs/explanation/zero-one-bb.md`` has the rules.
+
+The node of the least bound is next, so that a pass that a limit ends still proves the least bound of its open nodes.
 """
 
 from __future__ import annotations
 
+import heapq
 import json
 import math
 import os
 import platform
 import time
 import zlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -70,6 +73,10 @@ _FREE, _KEPT, _DELETED = -1, 0, 1
 _BOOK = 512
 #: Nodes after which a point's activity has faded by a tenth.
 _FADE = 256
+#: Bytes of open nodes beyond which the newest node is next.
+_MAX_BYTES = 2**27
+#: Share of a norm that rounding may take when an open node is closed at its own bound.
+_NORM_SLACK = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,10 +102,11 @@ class ProofNode:
     state: Any
     extra: float
     start: Any = None  #: the kept points' S-pair, where it is known
+    bound: float = 0.0  #: reduced value (or squared norm) of the node's solutions, from below
 
 
 class ConflictProver:
-    """Proves nodes depth-first and says why, in lines of a log.
+    """Proves nodes, the one of the least bound first, and says why, in lines of a log.
 
     Parameters
     ----------
@@ -107,6 +115,11 @@ class ConflictProver:
         Number of the first node, and of the first conflict.
     numbered : bool
         Whether conflicts say their numbers, as they must where logs of several are merged.
+
+    Attributes
+    ----------
+    stuck : list of ProofNode
+        Nodes without free points that rounding keeps open.
     """
 
     def __init__(self, wanted: ProofGoal, first: int = 0, numbered: bool = False) -> None:
@@ -115,55 +128,105 @@ class ConflictProver:
         self._activity = np.zeros(len(wanted.weights))
         self._book = empty_book(*self._finder.rows.a.shape)
         self._ident = self._conflicts = first
+        self._pushes = self._bytes = 0
+        self._heap: list[tuple[float, int, ProofNode]] = []
         self.nodes = 0
-        self.failed = False
-        self.stack: list[ProofNode] = []
+        self.stuck: list[ProofNode] = []
+
+    @property
+    def waiting(self) -> int:
+        """Number of nodes to process."""
+        return len(self._heap)
+
+    @property
+    def open_nodes(self) -> list[ProofNode]:
+        """Nodes to process, in no order."""
+        return [node for _, _, node in self._heap]
+
+    def push(self, node: ProofNode) -> None:
+        """Add a node to process."""
+        self._pushes += 1
+        self._bytes += _bytes_of(node)
+        heapq.heappush(self._heap, (node.bound if self._bytes < _MAX_BYTES else -float(self._pushes), self._pushes, node))
+
+    def pop(self) -> ProofNode:
+        """Remove the next node to process."""
+        node = heapq.heappop(self._heap)[-1]
+        self._bytes -= _bytes_of(node)
+        return node
 
     def plant(self) -> None:
         """Begin at the root."""
         root = np.full(len(self._wanted.weights), _FREE, dtype=np.int8)
         if math.isinf(self._wanted.budget):
             root[self._wanted.weights >= self._wanted.cut] = _KEPT
-        self.stack.append(ProofNode(-1, 0, root, 0.0))
+        self.push(ProofNode(-1, 0, root, 0.0))
 
     def work(self, seconds: float, most: int | None = None) -> str:
         """Prove on for about ``seconds``, ``most`` nodes at most; the lines of the nodes that are done."""
         end, lines, last = time.perf_counter() + seconds, list[str](), None if most is None else self.nodes + most
-        while self.stack and not self.failed and self.nodes != last and time.perf_counter() < end:
-            lines += self._process(self.stack.pop())
+        while self._heap and self.nodes != last and time.perf_counter() < end:
+            lines += self._process(self.pop())
         return "".join(lines)
 
     def _process(self, node: ProofNode) -> list[str]:
-        from .loops.conflicts import OPEN_LEAF, PROVED, prove
+        from .loops.conflicts import OPEN_LEAF, PROVED
 
-        clear(self._book.now)
-        goal, finder = self._wanted, self._finder
-        start = finder.start() if node.start is None else node.start
-        state, extra, start_copy = node.state, np.array([node.extra]), copied(start)
-        point = int(
-            prove(
-                finder.rows, finder.exact, goal.weights, goal.order, self._activity, finder.room, state, extra, start_copy,
-                self._book, goal.cut, goal.budget,
-            )
-        )  # fmt: skip
-        ident = self._ident
-        self._ident += 1
+        point, state, extra, start = self._proved(node, self._wanted.cut)
         self.nodes += 1
         if self.nodes % _FADE == 0:
             self._activity *= 0.9
-        steps, lines = self._steps()
-        record: dict[str, Any] = {"id": ident, "parent": node.parent, "side": node.side, "steps": steps}
+        bound = max(node.bound, min(self._paid(state, extra) + self._finder.norm_of(start), self._wanted.cut))
         if point == OPEN_LEAF:
             # rounding hid the conflict, as the bound is proved; any free point is as good
             free = np.flatnonzero(state == _FREE)
-            point = int(free[0]) if free.size else OPEN_LEAF
-            self.failed = not free.size
-        if point >= 0:
+            if not free.size:
+                self.stuck.append(replace(node, bound=bound))
+                return []
+            point = int(free[0])
+        steps, lines = self._steps()
+        ident, record = self._record(node, steps)
+        if point != PROVED:
             record["split"] = [-1, [point]]
-            self._branch(ident, point, state, float(extra[0]), start_copy)
-        elif point != PROVED:
-            self.failed = True
+            self._branch(ident, point, state, extra, start, bound)
         return [*lines, json.dumps(record) + "\n"]
+
+    def _proved(self, node: ProofNode, cut: float) -> tuple[int, Any, float, Any]:
+        """Return the code of `prove` at a cutoff, the states after it, the cost of further deletions and the S-pair."""
+        from .loops.conflicts import prove
+
+        clear(self._book.now)
+        goal, finder = self._wanted, self._finder
+        start = copied(finder.start() if node.start is None else node.start)
+        state, extra = node.state.copy(), np.array([node.extra])
+        code = prove(
+            finder.rows, finder.exact, goal.weights, goal.order, self._activity, finder.room, state, extra, start,
+            self._book, cut, goal.budget,
+        )  # fmt: skip
+        return int(code), state, float(extra[0]), start
+
+    def _paid(self, state: Any, extra: float) -> float:
+        """Return what a node's solutions pay for deletions, from below."""
+        return float(self._wanted.weights[state == _DELETED].sum()) + extra if math.isinf(self._wanted.budget) else 0.0
+
+    def _record(self, node: ProofNode, steps: list[Any]) -> tuple[int, dict[str, Any]]:
+        ident = self._ident
+        self._ident += 1
+        return ident, {"id": ident, "parent": node.parent, "side": node.side, "steps": steps}
+
+    def closed(self, node: ProofNode) -> tuple[list[str], float]:
+        """Return the lines of an open node that ends at a bound of its own, and that bound."""
+        from .loops.conflicts import CUT, PROVED
+
+        bound = node.bound * (1.0 - _NORM_SLACK)
+        code = self._proved(node, bound)[0]
+        count, kind = int(self._book.now.steps), int(self._book.steps[0, 0])
+        if code == PROVED and (count == 0 or (count == 1 and kind == CUT)):
+            steps, lines = self._steps()
+        else:  # rounding hid the conflict of the kept points: deletions alone
+            steps, lines, bound = [], [], self._paid(node.state, node.extra)
+        _, record = self._record(node, [])
+        return [*lines, json.dumps(record | {"open": [number for _, number in steps]}) + "\n"], bound
 
     def _steps(self) -> tuple[list[Any], list[str]]:
         """A node's steps, and the lines of the conflicts that they use."""
@@ -195,13 +258,13 @@ class ConflictProver:
                 steps.append(["pack", [[numbers[k], shares[k]] for k in range(first, last)]])
         return steps, lines
 
-    def _branch(self, ident: int, point: int, state: Any, extra: float, start: Any) -> None:
-        """Two children: the point deleted, first, and kept."""
+    def _branch(self, ident: int, point: int, state: Any, extra: float, start: Any, bound: float) -> None:
+        """Two children: the point deleted, and kept."""
         deleted, demanded = state.copy(), state.copy()
         deleted[point], demanded[point] = _DELETED, _KEPT
         less = max(extra - float(self._wanted.weights[point]), 0.0)
-        self.stack.append(ProofNode(ident, 1, demanded, extra, start))
-        self.stack.append(ProofNode(ident, 0, deleted, less, start))
+        self.push(ProofNode(ident, 1, demanded, extra, start, bound))
+        self.push(ProofNode(ident, 0, deleted, less, start, bound))
 
 
 def empty_book(n: int, p: int) -> Any:
@@ -213,6 +276,10 @@ def empty_book(n: int, p: int) -> Any:
         np.zeros((_BOOK, width), i64), np.zeros((_BOOK, width)), np.zeros(_BOOK, i64), np.zeros(n + 1, i64), np.zeros(n + 1),
         np.zeros((4 * n + 64, 3), i64), np.zeros(32 * n + 256, i64), np.zeros(32 * n + 256), named_scalars(BOOK),
     )  # fmt: skip
+
+
+def _bytes_of(node: ProofNode) -> int:
+    return int(node.state.nbytes) + (0 if node.start is None else sum(int(part.nbytes) for part in node.start) // 2)
 
 
 def copied(active: Any) -> Any:
@@ -236,22 +303,22 @@ class ProofSubproblem:
 
 @dataclass(frozen=True, eq=False)
 class ProofSubproblemResult:
-    """The result of a subproblem of the proof: open nodes, log lines, number of nodes, and the worker's times."""
+    """The result of a subproblem of the proof: open nodes, stuck ones, log lines, number of nodes, and the worker's times."""
 
     nodes: list[ProofNode]
+    stuck: list[ProofNode]
     lines: bytes
     count: int
-    failed: bool
     seconds: float
     busy: float
     who: str
 
     def check(self, points: int) -> None:
         """Raise ValueError unless the result is well formed and about ``points`` points."""
-        for node in self.nodes:
-            check_numbers(node.parent, node.side, node.extra, least=0.0)
+        for node in (*self.nodes, *self.stuck):
+            check_numbers(node.parent, node.side, node.extra, node.bound, least=0.0)
             check_state(node.state, points)
-        check_numbers(self.count, int(self.failed), least=0)
+        check_numbers(self.count, least=0)
         check_work(self.seconds, self.busy, 0.0, self.who)
         lines_of(self.lines)
 
@@ -260,15 +327,20 @@ def prove_subproblem(task: ProofSubproblem, threads: int | None) -> ProofSubprob
     """Prove a subproblem with one thread."""
     start, processor_start = time.perf_counter(), time.thread_time()
     prover = ConflictProver(task.wanted, task.number * NODES, numbered=True)
-    # the prover changes states in place, so it works on copies
-    prover.stack = [ProofNode(node.parent, node.side, node.state.copy(), node.extra) for node in reversed(task.nodes)]
+    for node in task.nodes:
+        prover.push(node)
     text = prover.work(task.seconds, most=NODES // 1000)
-    open_nodes = [ProofNode(node.parent, node.side, node.state, node.extra) for node in prover.stack]
+    open_nodes, stuck = _sent(prover.open_nodes), _sent(prover.stuck)
     worker = f"{platform.node()}:{os.getpid()}"
     lines = zlib.compress(text.encode(), 1)
     return ProofSubproblemResult(
-        open_nodes, lines, prover.nodes, prover.failed, time.perf_counter() - start, time.thread_time() - processor_start, worker
+        open_nodes, stuck, lines, prover.nodes, time.perf_counter() - start, time.thread_time() - processor_start, worker
     )
+
+
+def _sent(nodes: list[ProofNode]) -> list[ProofNode]:
+    """Return nodes as messages, without their S-pairs."""
+    return [replace(node, start=None) for node in nodes]
 
 
 class ProofParts:
@@ -289,14 +361,14 @@ class ProofParts:
         self.nodes = 0
 
     @property
-    def open_nodes(self) -> int:
-        """Number of nodes in subproblems in progress."""
-        return sum(len(nodes) for nodes in self._dispatcher.flying.values())
+    def open_nodes(self) -> list[ProofNode]:
+        """Nodes in subproblems in progress."""
+        return [node for nodes in self._dispatcher.flying.values() for node in nodes]
 
     @property
     def waiting(self) -> int:
         """Number of nodes in the pool."""
-        return len(self._prover.stack)
+        return self._prover.waiting
 
     def figures(self) -> dict[str, float]:
         """Return the counts of the dispatcher."""
@@ -311,11 +383,8 @@ class ProofParts:
         return text
 
     def drawn(self, most: int) -> list[ProofNode]:
-        """Remove at most ``most`` nodes nearest to the root from the pool, which have the largest subtrees, and return them."""
-        stack = self._prover.stack
-        nodes = [ProofNode(node.parent, node.side, node.state, node.extra) for node in stack[:most]]
-        del stack[:most]
-        return nodes
+        """Remove at most ``most`` nodes of the least bounds from the pool, and return them."""
+        return _sent([self._prover.pop() for _ in range(min(most, self._prover.waiting))])
 
     def task(self, number: int, nodes: list[ProofNode], seconds: float) -> ProofSubproblem:
         """Return the subproblem of these nodes as a message to a worker."""
@@ -329,8 +398,9 @@ class ProofParts:
         """Add a result: its log lines and its open nodes."""
         self._lines.append(lines_of(outcome.lines))
         self.nodes += outcome.count
-        self._prover.failed |= bool(outcome.failed)
-        self._prover.stack += outcome.nodes
+        self._prover.stuck += outcome.stuck
+        for node in outcome.nodes:
+            self._prover.push(node)
 
 
 #: Share of the claimed bound that is left to rounding: the pass proves half of it more than the log claims.
@@ -339,6 +409,8 @@ _SLACK = 1e-9
 
 class ConflictRecorder(LogWriter):
     """Proves ``bound`` (stated) in slices of time and writes the log.
+
+    A pass that ends early claims the least bound of its open nodes.
 
     Parameters
     ----------
@@ -355,6 +427,11 @@ class ConflictRecorder(LogWriter):
         The log claims ``bound`` (1 - gap): a little less is proved much sooner.
     team : AsynchronousTeam, optional
         Workers that prove subtrees.
+
+    Attributes
+    ----------
+    prover : ConflictProver or None
+        Prover of the nodes in this process; None where the bound needs no tree.
     """
 
     def __init__(
@@ -379,44 +456,55 @@ class ConflictRecorder(LogWriter):
         }
         super().__init__(LogFile(path), header if budget is None else header | {"kind": "budget", "budget": budget})
         self._claim = bound * (1.0 - _SLACK)
-        cut = (bound * (1.0 - 0.5 * _SLACK) - (reduced.constant if budget is None else 0.0)) / reduced.unit
+        self._unit, self._constant = reduced.unit, reduced.constant if budget is None else 0.0
+        cut = (bound * (1.0 - 0.5 * _SLACK) - self._constant) / reduced.unit
         allowed = math.inf if budget is None else float(budget) - reduced.constant
         weights, unit = reduced.weights, reduced.unit
         if budget is not None:
             weights, unit = np.rint(reduced.weights * reduced.unit), 1.0
         goal = ProofGoal(reduced, weights, np.ascontiguousarray(order, dtype=np.float64), cut, allowed, unit)
-        self._prover: ConflictProver | None = None
+        self.prover: ConflictProver | None = None
         self._parts: ProofParts | None = None
         if cut > 0.0 and len(weights) and allowed >= 0.0:
-            self._prover = ConflictProver(goal, numbered=team is not None)
-            self._prover.plant()
+            self.prover = ConflictProver(goal, numbered=team is not None)
+            self.prover.plant()
             if team is not None:
-                self._parts = ProofParts(goal, self._prover, team)
+                self._parts = ProofParts(goal, self.prover, team)
 
     @property
     def nodes(self) -> int:
         """Nodes that are proved."""
-        return (0 if self._prover is None else self._prover.nodes) + (0 if self._parts is None else self._parts.nodes)
+        return (0 if self.prover is None else self.prover.nodes) + (0 if self._parts is None else self._parts.nodes)
 
     @property
-    def failed(self) -> bool:
-        """Return whether a node could not be proved."""
-        return self._prover is not None and self._prover.failed
+    def _open_nodes(self) -> list[ProofNode]:
+        if self.prover is None:
+            return []
+        return [*self.prover.open_nodes, *([] if self._parts is None else self._parts.open_nodes)]
 
     @property
-    def open_nodes(self) -> int:
-        """Nodes that remain."""
-        return (0 if self._prover is None else len(self._prover.stack)) + (0 if self._parts is None else self._parts.open_nodes)
+    def _stuck(self) -> list[ProofNode]:
+        return [] if self.prover is None else self.prover.stuck
 
     @property
     def finished(self) -> bool:
-        """Return whether everything is proved, or cannot be."""
-        return self.failed or not self.open_nodes
+        """Return whether no node remains that can be proved."""
+        return self.prover is None or not (self.prover.waiting or (self._parts is not None and self._parts.open_nodes))
 
     @property
     def succeeded(self) -> bool:
         """Return whether everything is proved."""
-        return self.finished and not self.failed
+        return self.finished and not self._stuck
+
+    @property
+    def provable(self) -> float:
+        """The bound that a log of the nodes so far proves."""
+        remaining = [*self._open_nodes, *self._stuck]
+        return self._stated(min(node.bound for node in remaining)) if remaining else max(self._claim, 0.0)
+
+    def _stated(self, bound: float) -> float:
+        """Return the claim of a reduced bound."""
+        return max(min((bound * self._unit + self._constant) * (1.0 - _SLACK), self._claim), 0.0)
 
     def figures(self) -> dict[str, float]:
         """Return the figures of the team's work."""
@@ -426,11 +514,17 @@ class ConflictRecorder(LogWriter):
         """Prove on for about ``seconds``."""
         end = time.perf_counter() + seconds
         while not self.finished and self.fault is None and (remaining := end - time.perf_counter()) > 0.0:
-            assert self._prover is not None
-            self._file.write_text(self._prover.work(min(remaining, 0.1)) if self._parts is None else self._parts.work(remaining))
+            assert self.prover is not None
+            self._file.write_text(self.prover.work(min(remaining, 0.1)) if self._parts is None else self._parts.work(remaining))
 
     def finish(self, w: FloatArray | None) -> float:
-        """Write the claim and the incumbent; returns the claimed bound, 0 where the pass did not come to its end."""
-        claimed = max(self._claim, 0.0) if self.succeeded else 0.0
-        self._seal({"bound": claimed, "w": None if w is None else w.tolist()})
-        return claimed
+        """Write the claim and the incumbent; return the claimed bound. Open nodes end at bounds of their own."""
+        claim: dict[str, Any] = {"bound": self.provable, "w": None if w is None else w.tolist()}
+        remaining = [*self._open_nodes, *self._stuck]
+        if remaining and claim["bound"] > 0.0:
+            assert self.prover is not None
+            closed = [self.prover.closed(node) for node in remaining]
+            self._file.write_text("".join(line for lines, _ in closed for line in lines))
+            claim |= {"bound": self._stated(min(bound for _, bound in closed)), "target": self._claim}
+        self._seal(claim)
+        return float(claim["bound"])

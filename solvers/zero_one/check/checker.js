@@ -787,7 +787,8 @@ class BoxTree {
 
 /** The tree of a log of conflicts: sets of points that no w of small norm keeps all, which are packed and branched on. */
 class ConflictTree {
-  constructor(header, statement, bound, records) {
+  constructor(header, statement, bound, records, target = bound) {
+    refuseIf(!isNumber(target) || target < bound, "the tree's target is no finite number at or above the claimed bound");
     const { zero, merged } = statement.groups(header.member);
     this.counted = statement.budget !== null;
     this.lost = this.counted || !zero.length ? 0 : down(exactSum(zero.map((i) => statement.weights[i])));
@@ -795,14 +796,15 @@ class ConflictTree {
     this.trivial = this.lost >= bound || this.budget < 0;
     if (this.trivial) return;
     this.bound = bound;
-    this.target = this.lost > 0 ? up(bound - this.lost) : bound;
+    this.target = this.lost > 0 ? up(target - this.lost) : target;
+    this.claim = this.lost > 0 ? up(bound - this.lost) : bound;
     const rows = merged.map((group) => statement.A[group[0]]);
     this.weights = merged.map((group) =>
       this.counted ? group.length : down(exactSum(group.map((i) => statement.weights[i]))),
     );
     this.rows = rows.map((row) => statement.inside.map((j) => row[j]));
     this.labels = rows.map((row) => (statement.intercept < 0 ? 0 : row[statement.intercept]));
-    this.reach = statement.intercept < 0 ? 0 : statement.interceptReach(rows, bound);
+    this.reach = statement.intercept < 0 ? 0 : statement.interceptReach(rows, target);
     this.stated = new Map();
     for (const record of records.filter((candidate) => "conflict" in candidate)) {
       const number = integer(record.number ?? this.stated.size, "a conflict's number");
@@ -880,8 +882,14 @@ class ConflictTree {
 
   /** Free points of a conflict that a node may use: no solution of interest keeps them all. */
   #choices(number, id, points, spent) {
-    const { kept, away, norm } = this.#conflict(integer(number, "a conflict"), id);
+    const { norm } = this.#conflict(integer(number, "a conflict"), id);
     refuseIf(!(norm >= this.#room(points, spent)), `a conflict of node ${id} proves ${norm}, which is too little`);
+    return this.#free(number, id, points);
+  }
+
+  /** Free points of a conflict whose other points are as its signs demand. */
+  #free(number, id, points) {
+    const { kept, away } = this.#conflict(integer(number, "a conflict"), id);
     refuseIf(kept.some((i) => points[i] === VIOLATED), `a conflict of node ${id} has a point that is deleted`);
     const wrong = away.some((i) => points[i] !== VIOLATED);
     refuseIf(wrong, `a conflict of node ${id} has a negative multiplier of a point that is not deleted`);
@@ -901,12 +909,27 @@ class ConflictTree {
       else if (!this.#cut(node, step[1], id)) return [];
       if (this.#over(node)) return [];
     }
+    if ("open" in record) {
+      refuseIf(!this.#endsOpen(node, record.open, id), `open node ${id} may hold a solution below the claimed bound`);
+      return [];
+    }
     refuseIf(!("split" in record), `node ${id} is neither proved to be empty nor split`);
     return this.#split(node, record.split, id).map((state, side) => {
       const next = this.tree.child(id, side);
       refuseIf(next === undefined, `child ${side} of node ${id} is missing`);
       return { record: next, state };
     });
+  }
+
+  /** Whether what a node has deleted and the conflicts of its kept points reach the claim. */
+  #endsOpen({ points, extra }, chosen, id) {
+    let norm = 0;
+    for (const number of integers(chosen, null, "conflicts of an open node")) {
+      refuseIf(this.#free(number, id, points).length > 0, `open node ${id} has a conflict with a free point`);
+      norm = Math.max(norm, this.#conflict(number, id).norm);
+    }
+    if (this.counted) return norm >= this.claim;
+    return down(down(down(this.#deleted(points)) + extra) + norm) >= this.claim;
   }
 
   /** Delete the one free point of a conflict; false where it has none. */
@@ -1062,7 +1085,7 @@ class ProofCheck {
     this.stage = "tree";
     if (claim.bound <= 0) return;
     const Kind = header.kind === "boxes" ? BoxTree : ConflictTree;
-    const tree = new Kind(header, statement, claim.bound, records);
+    const tree = new Kind(header, statement, claim.bound, records, claim.target);
     if (tree.trivial) return;
     const pending = new Heap();
     pending.push({ ...tree.first, floor: tree.floor(tree.first.state) });

@@ -19,7 +19,9 @@ The steps of a node:
 - ``split``: on the free points c_0, c_1, ... of a conflict with N ≥ T, child i deletes c_i and keeps c_0 .. c_{i-1}, with
   (e - λ_{c_i})₊; or on one free point, deleted and kept.
 
-A node ends when V + e ≥ B, and every child must occur.
+A node ends when V + e ≥ B, and every child must occur. A log that claims less, C ≤ B, states B as its *target*, and may have
+``open`` nodes: with a conflict of kept points or none, N = 0, and V + e + N ≥ C (in the cardinality form N ≥ C). No w of a value
+below C is in one of them.
 
 The cardinality form, min Σ_{penalised} w_j² with at most k margins violated, has the same trees with weights of one: solutions of
 interest have ||w||² < T = B throughout, a node that has deleted V points and proved e more is empty where V + e > k, and a point
@@ -64,6 +66,7 @@ class ConflictProblem:
     weights: Array  #: (m,) summed, rounded down
     reach: float  #: bound on |b|
     target: float  #: B less what the zero rows cost
+    claim: float  #: C less what the zero rows cost
     budget: float  #: deletions that are allowed, less the zero rows; infinite where deletions are paid from the target
 
     @property
@@ -84,6 +87,11 @@ class ConflictProblem:
     def is_excluded(self, state: States, spent: float) -> bool:
         """Return whether further deletions of weight ``spent`` exclude every solution of interest."""
         return self.deleted(state) + spent > self.budget if self.counted else self.norm_cutoff(state, spent) <= 0.0
+
+    def ends_open(self, state: States, spent: float, norm: float) -> bool:
+        """Return whether solutions whose squared norm is at least ``norm`` reach the claim."""
+        paid = 0.0 if self.counted else next_down(next_down(self.deleted(state)) + spent)
+        return (norm if self.counted else next_down(paid + norm)) >= self.claim
 
     def remaining_cost(self, spent: float, point: int) -> float:
         """Return the proved cost of further deletions once a free point is deleted, rounded down."""
@@ -131,9 +139,9 @@ def _whole_budget(header: dict[str, Any]) -> int:
 
 
 def reduced_conflict_problem(
-    header: dict[str, Any], A: Array, weights: Array, penalised: npt.NDArray[np.bool_], bound: float
+    header: dict[str, Any], A: Array, weights: Array, penalised: npt.NDArray[np.bool_], bound: float, target: float
 ) -> ConflictProblem | None:
-    """Groups of equal points; None where the points that every w violates prove the bound."""
+    """Groups of equal points; None where the points that every w violates prove the bound, C; ``target`` is B."""
     member = [int(k) for k in header["member"]]
     if len(member) != len(weights) or int((~penalised).sum()) > 1:
         raise InvalidProofError("member must hold one number for each point; at most one weight is outside the norm")
@@ -165,8 +173,9 @@ def reduced_conflict_problem(
         if not (np.abs(labels) == 1.0).all():
             raise InvalidProofError("the intercept's column does not hold ±1")
         longest = max((next_up(math.sqrt(next_up(math.fsum(next_up(x * x) for x in row)))) for row in rows.tolist()), default=0.0)
-        reach = next_up(1.0 + next_up(longest * next_up(math.sqrt(bound))))
-    return ConflictProblem(rows, labels, summed, reach, next_up(bound - fixed_cost) if fixed_cost else bound, budget)
+        reach = next_up(1.0 + next_up(longest * next_up(math.sqrt(target))))
+    remaining, claim = ((next_up(value - fixed_cost) if fixed_cost else value) for value in (target, bound))
+    return ConflictProblem(rows, labels, summed, reach, remaining, claim, budget)
 
 
 def stated_conflict(problem: ConflictProblem, record: dict[str, Any]) -> Conflict:
@@ -216,17 +225,26 @@ class Conflicts(NodeRules[State]):
 
     def valid(self, ident: int, state: States, number: int, spent: float) -> Conflict:
         """A conflict that node ``ident`` may use, where further deletions of weight ``spent`` are proved."""
+        conflict = self._conflict(ident, number)
+        if not conflict.norm >= self._problem.norm_cutoff(state, spent):
+            raise InvalidProofError(f"a conflict of node {ident} proves {conflict.norm:g}, which is too little")
+        _check_points(conflict, state, ident)
+        return conflict
+
+    def kept(self, ident: int, state: States, number: int) -> Conflict:
+        """A conflict of the kept points of node ``ident``, whatever norm it proves."""
+        conflict = self._conflict(ident, number)
+        _check_points(conflict, state, ident)
+        if any(state[i] == FREE for i in conflict.points):
+            raise InvalidProofError(f"open node {ident} has a conflict with a free point")
+        return conflict
+
+    def _conflict(self, ident: int, number: int) -> Conflict:
         conflict = self._known.get(number)
         if conflict is None:
             if number not in self._stated:
                 raise InvalidProofError(f"node {ident} names a conflict that is not there")
             conflict = self._known[number] = stated_conflict(self._problem, self._stated[number])
-        if not conflict.norm >= self._problem.norm_cutoff(state, spent):
-            raise InvalidProofError(f"a conflict of node {ident} proves {conflict.norm:g}, which is too little")
-        if any(state[i] == DELETED for i in conflict.points):
-            raise InvalidProofError(f"a conflict of node {ident} has a point that is deleted")
-        if any(state[i] != DELETED for i in conflict.away):
-            raise InvalidProofError(f"a conflict of node {ident} has a negative multiplier of a point that is not deleted")
         return conflict
 
     def for_records(self, records: Iterable[dict[str, Any]]) -> Conflicts:
@@ -239,6 +257,14 @@ class Conflicts(NodeRules[State]):
         return _children(self._problem, self, record, *state)
 
 
+def _check_points(conflict: Conflict, state: States, ident: int) -> None:
+    """Raise InvalidProofError unless a node has deleted no point of a conflict but those of negative multipliers."""
+    if any(state[i] == DELETED for i in conflict.points):
+        raise InvalidProofError(f"a conflict of node {ident} has a point that is deleted")
+    if any(state[i] != DELETED for i in conflict.away):
+        raise InvalidProofError(f"a conflict of node {ident} has a negative multiplier of a point that is not deleted")
+
+
 def _named(record: dict[str, Any]) -> Iterator[int]:
     """Numbers of the conflicts that a node uses."""
     for step in record["steps"]:
@@ -248,6 +274,7 @@ def _named(record: dict[str, Any]) -> Iterator[int]:
             yield int(step[1])
     if "split" in record:
         yield int(record["split"][0])
+    yield from (int(number) for number in record.get("open", ()))
 
 
 def check_conflict_tree(problem: ConflictProblem, records: list[dict[str, Any]], crew: VerifierPool | None = None) -> int:
@@ -310,6 +337,11 @@ def _children(
             raise InvalidProofError(f"node {ident} has an unknown step")
         if problem.is_excluded(state, extra):
             return []
+    if "open" in record:
+        norms = [conflicts.kept(ident, state, int(number)).norm for number in record["open"]]
+        if not problem.ends_open(state, extra, max(norms, default=0.0)):
+            raise InvalidProofError(f"open node {ident} may hold a solution below the claimed bound")
+        return []
     if "split" not in record:
         raise InvalidProofError(f"node {ident} is neither proved to be empty nor split")
     number, ordered = int(record["split"][0]), [int(i) for i in record["split"][1]]

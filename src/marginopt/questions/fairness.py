@@ -353,7 +353,7 @@ def audited(
         added.
     """
     solver = _Solver(proof, len(question.sides) > 1, time_limit)
-    problems, bounds, proved = question.problems(), dict[str, float](), True
+    problems, bounds, searched, proved = question.problems(), dict[str, float](), dict[str, float](), True
     candidates, logs, details = list[Subgroup](), list[ProofLog](), list[str]()
     for side, best in question.sides.items():
         normal = np.zeros(len(best.columns))
@@ -361,18 +361,21 @@ def audited(
             result = solver.solve(side, problems[side], best.margin is None, earlier.get(side, []))
             earlier.setdefault(side, []).append((problems[side], result))
             proved = proved and result.bound_kind == "proved"
-            bounds[side], log = solver.logged_bound(side, result)
-            logs += [log] if log is not None else []
-            if log is None and proof is not None:
-                details.append("no log proves this bound")
+            bounds[side] = searched[side] = -math.inf if result.bound is None else result.bound
+            if proof is not None:
+                bounds[side], log = solver.logged_bound(side, searched[side])
+                logs.append(log)
             if not result.solved:
                 details.append(f"the search ended early ({result.status})")
             if result.values is not None:
                 normal = np.asarray(result.values["w"], dtype=np.float64)[1:]
         candidates.append(question.subgroup(side, best.best_threshold(normal)))
     group = max(candidates, key=question.count)
+    bound, reached = question.bound(bounds), question.bound(searched)
+    if bound > reached * (1.0 + _LOG_SLACK):
+        details.append(f"the search proved {shown(reached, question.sense)}, which its time limit left without a log")
     detail = ", ".join(dict.fromkeys(details))
-    return Answer(question, question.count(group), question.bound(bounds), proved, group, tuple(logs), detail)
+    return Answer(question, question.count(group), bound, proved, group, tuple(logs), detail)
 
 
 @dataclass(frozen=True)
@@ -391,15 +394,10 @@ class _Solver:
             native["proof"] = str(self._path(side))
         return solve(model, "zero-one-bb", time_limit=limit, threads=1, **native)
 
-    def logged_bound(self, side: Side, result: Result) -> tuple[float, ProofLog | None]:
-        """Return the bound of a result and its log; no log where the search ended before the log proves the bound."""
-        bound = -math.inf if result.bound is None else result.bound
-        if self.proof is None:
-            return bound, None
-        logged = stated_bound(self._path(side))
-        if logged < bound * (1.0 - _LOG_SLACK):
-            return bound, None
-        return min(logged, bound), ProofLog.of_file(side, self._path(side))
+    def logged_bound(self, side: Side, bound: float) -> tuple[float, ProofLog]:
+        """Return the bound that a solve's log claims, at most the solve's own, and the log."""
+        path = self._path(side)
+        return min(stated_bound(path), bound), ProofLog.of_file(side, path)
 
     def _path(self, side: Side) -> Path:
         assert self.proof is not None

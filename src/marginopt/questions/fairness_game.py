@@ -22,6 +22,7 @@ import numpy as np
 from ..display import Display, Displayed
 from ..drawing import COLOURS, new_axes
 from ..errors import InputError
+from ..labelled import labelled_arrays
 from ..models.arrays import FloatArray, as_points, as_positive, to_dense
 from ..models.model import Model
 from ..solvers.certification.result import Result
@@ -94,7 +95,7 @@ class FairnessGame(Displayed):
         InputError
             Another number of columns.
         """
-        points = np.asarray(to_dense(as_points(X)), dtype=np.float64)
+        points = _rows(X)
         if points.shape[1] + 1 != self.classifiers.shape[1]:
             raise InputError(f"X must have {self.classifiers.shape[1] - 1} columns; it has {points.shape[1]}", name="X")
         return _predictions(points, self.classifiers[:rounds]).mean(axis=0)
@@ -150,7 +151,7 @@ def fairness_game(
 
     Parameters
     ----------
-    X : array_like (n, p)
+    X : array_like (n, p) or data frame
         Features of the learner, without a constant column.
     y : array_like (n,)
         Labels 0 and 1, or -1 and +1.
@@ -182,7 +183,7 @@ def fairness_game(
     ----------
     Kearns, Neel, Roth, Wu: Preventing fairness gerrymandering: auditing and learning for subgroup fairness, ICML 2018.
     """
-    points = np.asarray(to_dense(as_points(X)), dtype=np.float64)
+    points = _rows(X)
     n = points.shape[0]
     allowed, penalty = as_positive(allowed, "allowed", zero=True), as_positive(penalty, "penalty")
     if isinstance(rounds, bool) or not isinstance(rounds, int) or rounds < 1:
@@ -209,6 +210,12 @@ def fairness_game(
             accusations += _slopes(question, group)
     assert answer is not None
     return FairnessGame(tuple(trajectory), np.array(classifiers), allowed, answer)
+
+
+def _rows(X: object) -> FloatArray:
+    """Return the learner's features, of an array or a data frame, as dense rows."""
+    labelled = labelled_arrays(X, None)
+    return np.asarray(to_dense(as_points(X if labelled is None else labelled[0])), dtype=np.float64)
 
 
 def _predictions(points: FloatArray, classifiers: Sequence[FloatArray] | FloatArray) -> FloatArray:

@@ -170,6 +170,11 @@ class LevelQuestion(BoundedQuestion):
         """Return whether bounds of the problems prove an exclusion."""
         return not item.possible(self.model) or bounds.get(item.name, -math.inf) > self.level
 
+    def covers(self, best: tuple[float, ...]) -> bool:
+        """Return whether the level is that of ε above a classifier, so that the set holds all within ε of the optimum."""
+        cost = self.cost(best)
+        return self.level >= (cost + self.within * abs(cost)) * (1.0 - 1e-12)
+
     def cost(self, w: Iterable[float]) -> float:
         """Return the objective of a classifier, counted from the data; infinite outside the domain and the restrictions."""
         counted = self.model.counted_cost({"w": np.array(tuple(w))})
@@ -191,9 +196,11 @@ class RangeQuestion(LevelQuestion):
     sense: ClassVar[Sense] = "minimum"
 
     def count(self, evidence: Evidence) -> float:
-        """Return the number of coefficients whose sign no two witnesses of the set dispute."""
+        """Return the number of coefficients whose sign no two witnesses of the set dispute; NaN if none shows the level."""
         if not isinstance(evidence, CoefficientRanges):
             raise InputError(f"the evidence must be CoefficientRanges; it is a {type(evidence).__name__}", name="evidence")
+        if not any(map(self.covers, evidence.witnesses)):
+            return math.nan
         inside = np.array([w for w in evidence.witnesses if self.cost(w) <= self.level])[:, list(self.columns)]
         return float(((inside > 0.0).all(axis=0) | (inside < 0.0).all(axis=0)).sum())
 
@@ -545,9 +552,11 @@ class SupportQuestion(LevelQuestion):
     listed: tuple[tuple[int, ...], ...]
 
     def count(self, evidence: Evidence) -> float:
-        """Return the number of supports that witnesses of the set have."""
+        """Return the number of supports that witnesses of the set have; NaN if none shows the level."""
         if not isinstance(evidence, SupportSet):
             raise InputError(f"the evidence must be a SupportSet; it is a {type(evidence).__name__}", name="evidence")
+        if not any(map(self.covers, evidence.witnesses)):
+            return math.nan
         inside = [w for w in evidence.witnesses if self.cost(w) <= self.level]
         return float(len({tuple(j for j in self.columns if w[j]) for w in inside}))
 
@@ -645,7 +654,7 @@ def _cost(model: Margin, w: tuple[float, ...]) -> float:
 
 
 def _composition(model: Model) -> Margin:
-    """Return the model as a composition.
+    """Return the model as a composition with the model's names of features.
 
     Raises
     ------
@@ -658,4 +667,4 @@ def _composition(model: Model) -> Margin:
         raise InputError(f"this needs a Margin, or a formulation that is one; it got a {type(model).__name__}", name="model")
     if isinstance(composed.domain, Increasing):
         raise InputError("coefficients in an order have no ranges of their own here: state the model without Increasing")
-    return composed
+    return composed if composed.data_names is not None else replace(composed, data_names=model.unmodified.data_names)

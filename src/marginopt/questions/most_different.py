@@ -8,6 +8,7 @@ fewer than k predictions.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
@@ -121,10 +122,10 @@ class DifferenceQuestion(LevelQuestion):
         return np.flatnonzero(np.array(self.turned) * _scores(self.model, w) >= 1.0)
 
     def count(self, evidence: Evidence) -> float:
-        """Return the number of predictions that the different classifier turns."""
+        """Return the number of predictions that the different classifier turns; NaN if ``best`` does not show the level."""
         if not isinstance(evidence, Disagreements):
             raise InputError(f"the evidence must be Disagreements; it is a {type(evidence).__name__}", name="evidence")
-        return float(self.points(evidence.different).size)
+        return float(self.points(evidence.different).size) if self.covers(self.best) else math.nan
 
     def bound(self, bounds: Mapping[str, float]) -> float:
         """Return the largest number that no proved bound excludes."""

@@ -96,9 +96,7 @@ class OtherPrediction(BoundedQuestion):
     @property
     def rival(self) -> ZeroOneSVM:
         """The model with the point as one more row, at a cost beyond all others: its optimum is at most L(x)."""
-        weights, X = self.model.sample_weight, np.vstack([to_dense(self.model.X), self.point])
-        prices = np.append(weights, 4.0 * float(weights.sum()))
-        return ZeroOneSVM(X, np.append(self.model.y, self.label), prices, intercept=self.model.intercept)
+        return _rival(self.model, self.point, self.label)
 
     def problems(self) -> Mapping[str, Model]:
         """Return `rival`."""
@@ -133,6 +131,12 @@ class OtherPrediction(BoundedQuestion):
 
     def _objective(self, w: FloatArray) -> float:
         return float(self.model.objective(w, tol=0.0))
+
+
+def _rival(model: ZeroOneSVM, point: FloatArray, label: float) -> ZeroOneSVM:
+    weights, X = model.sample_weight, np.vstack([to_dense(model.X), point])
+    prices = np.append(weights, 4.0 * float(weights.sum()))
+    return ZeroOneSVM(X, np.append(model.y, label), prices, intercept=model.intercept)
 
 
 def _label_changes(model: ZeroOneSVM, excess: Any) -> Any:
@@ -376,7 +380,7 @@ def _view(model: ZeroOneSVM) -> ZeroOneProblem:
 
 def _rows(model: ZeroOneSVM, points: Any) -> FloatArray:
     """Return the points as dense rows; raise InputError unless they have the model's columns, a free constant one included."""
-    X, penalised = as_points(points), model.penalised
+    X, penalised = as_points(model.unnamed_rows(points, "points"), "points"), model.penalised
     rows = np.asarray(X if isinstance(X, np.ndarray) else X.toarray(), dtype=np.float64)
     if rows.shape[1] != len(penalised):
         raise InputError(
@@ -414,6 +418,67 @@ def _target_table(
 
 
 @dataclass(frozen=True, eq=False)
+class ConformalPValue(BoundedQuestion):
+    """The full-conformal p-value of a label at a point: (1 + #{i : L_i ≥ L_y(x) - λ})/(n + 1), see `conformal_sets`.
+
+    One log proves an upper bound of it: the log bounds L_y(x) from below, and a classifier that keeps point i bounds L_i from
+    above.
+
+    Parameters
+    ----------
+    model : ZeroOneSVM
+    point : ndarray (p,)
+    label : float
+        y, -1 or +1.
+    alpha : float
+        The set leaves the label out if the p-value is at most α.
+    witnesses : ndarray (n, p)
+        A classifier that keeps each training point; NaN without one.
+    """
+
+    model: ZeroOneSVM
+    point: FloatArray
+    label: float
+    alpha: float
+    witnesses: FloatArray
+
+    sense: ClassVar[Sense] = "maximum"
+
+    def problems(self) -> Mapping[str, Model]:
+        """Return the model with the point and the label kept."""
+        return {"label": _rival(self.model, self.point, self.label)}
+
+    def count(self, evidence: Evidence) -> float:
+        """Return 1/(n + 1), the least p-value that there is: the point itself counts."""
+        if not isinstance(evidence, OtherClassifier) or evidence.w.shape != self.point.shape:
+            raise InputError(f"the evidence must be an OtherClassifier of {self.point.size} coefficients", name="evidence")
+        return 1.0 / (len(self.model.y) + 1)
+
+    def bound(self, bounds: Mapping[str, float]) -> float:
+        """Return the share of points, (x, y) among them, that no witness shows to have a smaller score."""
+        bound = max(bounds.get("label", 0.0), 0.0)
+        least = bound - float(self.model.sample_weight[0]) - _ROUNDING * bound
+        signed = np.asarray(to_dense(self.model.X)) * self.model.y[:, None]
+        smaller = sum(
+            float(row @ w) >= 1.0 and float(self.model.objective(w, tol=0.0)) < least
+            for row, w in zip(signed, self.witnesses, strict=True)
+            if np.isfinite(w).all()
+        )
+        return (len(signed) + 1 - smaller) / (len(signed) + 1)
+
+    def claim(self, bound: float) -> str:
+        """Return the claim, and the level at which the set leaves the label out."""
+        point = ", ".join(f"{x:.6g}" for x in self.point[self.model.penalised].tolist())
+        outside = f", so the set of level {1.0 - self.alpha:.4g} leaves it out" if bound <= self.alpha else ""
+        return f"The conformal p-value of {self.label:+.0f} at the point ({point}) is at most {shown(bound, self.sense)}{outside}"
+
+    @property
+    def data(self) -> str:
+        """Return the number of points."""
+        return f"{len(self.model.y)} points"
+
+
+@dataclass(frozen=True, eq=False)
 class ConformalSets(Displayed):
     """Exact full-conformal prediction sets.
 
@@ -425,11 +490,50 @@ class ConformalSets(Displayed):
         Whether -1, and +1, is in the set.
     certain : ndarray of bool (points, 2)
         Whether the decision is proved; a label that is not certain is in the set.
+    model : ZeroOneSVM
+    points : ndarray (points, p)
+    witnesses : ndarray (n, p)
+        A classifier that keeps each training point, the best one found; NaN without one.
     """
 
     alpha: float
     contains: BoolArray
     certain: BoolArray
+    model: ZeroOneSVM
+    points: FloatArray
+    witnesses: FloatArray
+
+    def answer(self, index: int, label: int, *, proof: str | Path | None = None, time_limit: float | None = None) -> Answer:
+        """Return the bound of a label's p-value as an answer that others can check. One model is solved for it.
+
+        Parameters
+        ----------
+        index : int
+            Number of the point.
+        label : int
+            -1 or +1.
+        proof : str or Path, optional
+            Path of a proof log of the bound.
+        time_limit : float, optional
+            Seconds of the solve.
+
+        Raises
+        ------
+        InputError
+            There is no point of this number, or the label is neither -1 nor +1.
+        """
+        if isinstance(index, bool) or not isinstance(index, (int, np.integer)) or not 0 <= index < len(self.points):
+            raise InputError(f"index must be a number from 0 to {len(self.points) - 1}; it is {index!r}", name="index")
+        if label not in (-1, 1):
+            raise InputError(f"label must be -1 or +1; it is {label!r}", name="label")
+        question = ConformalPValue(self.model, self.points[index], float(label), self.alpha, self.witnesses)
+        native: dict[str, Any] = {} if proof is None else {"proof": str(proof)}
+        result = solve(question.problems()["label"], "zero-one-bb", time_limit=time_limit, threads=1, **native)
+        bound, logs = float(result.bound or 0.0), tuple[ProofLog, ...]()
+        if proof is not None:
+            bound, logs = min(stated_bound(proof), bound), (ProofLog.of_file("label", proof),)
+        evidence = OtherClassifier(np.asarray(result.values["w"], dtype=np.float64))
+        return Answer(question, question.count(evidence), question.bound({"label": bound}), True, evidence, logs)
 
     def labels(self) -> list[tuple[int, ...]]:
         """Return the labels of each set."""
@@ -496,13 +600,14 @@ def conformal_sets(
     n, lam, deadline = len(view.weights), float(view.weights[0]), _deadline(time_limit)
     rank = math.floor(level * (n + 1) + 1e-12)
     if rank == 0:
-        return ConformalSets(level, np.ones((len(X), 2), bool), np.ones((len(X), 2), bool))
+        every = np.ones((len(X), 2), bool)
+        return ConformalSets(level, every, every, model, X, np.full((n, X.shape[1]), math.nan))
     optimum = solve(model, "zero-one-bb", options=Options(tol=tol, time_limit=time_limit))
     training, limits = view.A, Limits(tol=tol, deadline=deadline)
-    train_values, train_bounds = _kept_table(view, training, optimum, math.inf, _with_nodes(limits, 1))
+    train_values, *_ = _kept_table(view, training, optimum, math.inf, _with_nodes(limits, 1))
     cap = float(np.sort(train_values)[::-1][rank - 1]) + 2.0 * lam  # no label beyond it can be in the set
-    train_values, train_bounds = _kept_table(view, training, optimum, cap, limits)
-    new_values, new_bounds = _kept_table(view, np.vstack([-X, X]), optimum, cap, limits)
+    train_values, train_bounds, witnesses = _kept_table(view, training, optimum, cap, limits)
+    new_values, new_bounds, _ = _kept_table(view, np.vstack([-X, X]), optimum, cap, limits)
     contains, certain = np.zeros((len(X), 2), bool), np.zeros((len(X), 2), bool)
     scale = 4.0 * tol * cap
     for side in range(2):
@@ -512,7 +617,7 @@ def conformal_sets(
         sure = (train_bounds[None, :] + lam >= value[:, None] - scale).sum(axis=1)
         contains[:, side] = possible >= rank
         certain[:, side] = (possible >= rank) == (sure >= rank)
-    return ConformalSets(level, contains, certain)
+    return ConformalSets(level, contains, certain, model, X, witnesses)
 
 
 def _with_nodes(limits: Limits, nodes: int) -> Limits:
@@ -522,11 +627,12 @@ def _with_nodes(limits: Limits, nodes: int) -> Limits:
 
 def _kept_table(
     view: ZeroOneProblem, rows: FloatArray, optimum: Result, cap: float, limits: Limits
-) -> tuple[FloatArray, FloatArray]:
-    """Return values and bounds of the least objectives that keep each row; the optimum's own for a row that it keeps."""
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return values, bounds and classifiers of the least objectives that keep each row; the optimum's for a row that it keeps."""
     satisfied = rows @ np.asarray(optimum.values["w"]) >= 1.0
     value = np.full(len(rows), float(optimum.objective))
     bound = np.full(len(rows), float(optimum.bound or 0.0))
+    w = np.tile(np.asarray(optimum.values["w"], dtype=np.float64), (len(rows), 1))
     if not satisfied.all():
-        value[~satisfied], bound[~satisfied], *_ = _target_table(view, rows[~satisfied], optimum, cap, limits)
-    return value, bound
+        value[~satisfied], bound[~satisfied], w[~satisfied], *_ = _target_table(view, rows[~satisfied], optimum, cap, limits)
+    return value, bound, w

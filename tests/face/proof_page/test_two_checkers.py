@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from data import clouds
-from proof_logs import damage, damage_conflicts, problem_of, read, sealed, write
+from proof_logs import damage, damage_conflicts, problem_of, read, sealed, write, write_part
 
 import marginopt as mo
 from marginopt.solvers.zero_one.check import checker
@@ -20,13 +20,17 @@ pytestmark = pytest.mark.skipif(NODE is None, reason="needs node (apt-get instal
 
 
 def genuine(folder):
-    """Paths of 28 logs: boxes, conflicts and budgets, plain and packed."""
+    """Paths of 34 logs: boxes, conflicts, their passes that end early, and budgets."""
     paths = []
     for seed in range(12):
         for engine in ("boxes", "conflicts"):
             path = folder / f"genuine-{engine}-{seed}.jsonl"
             write(problem_of(seed, 14 + 2 * seed, 1 + seed % 3, bool(seed % 2), 10.0 ** (seed % 3 - 1)), path, engine=engine)
             paths.append(path)
+    for seed in range(6, 12):
+        path, problem = folder / f"genuine-part-{seed}.jsonl", problem_of(seed, 14 + 2 * seed, 2, bool(seed % 2), 1.0)
+        write_part(problem, path, 0.9 * problem.objective(write(problem, path)[1].values["w"]), 1 + seed % 3)
+        paths.append(path)
     for seed in range(4):
         path = folder / f"genuine-budget-{seed}.jsonl"
         X, y = clouds(seed, 14, 2, 0.4)

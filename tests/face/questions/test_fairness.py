@@ -180,6 +180,24 @@ def test_forged_logs_are_refused(audited: tuple[mo.questions.Answer, Path], chan
     assert not report.valid and report.message
 
 
+@pytest.mark.parametrize("limit", [0.05, 0.5, None])
+def test_an_audit_of_probabilities_states_what_its_logs_prove(limit: float | None, tmp_path: Path) -> None:
+    """Wherever the limit ends search or logs, the answer with its logs is checked."""
+    rng = np.random.default_rng(3)
+    n = 90
+    protected = np.column_stack([rng.integers(20, 60, n), rng.integers(0, 3, n)]).astype(float)
+    predictions = rng.random(n)
+    y = (rng.random(n) < 0.8 * predictions + 0.1 * protected[:, 1]).astype(int)
+    answer = mo.questions.audit_fairness(
+        predictions, y, protected, "calibration", proof=tmp_path / "audit.jsonl", time_limit=limit
+    )
+    assert len(answer.logs) == 2 and answer.value <= answer.bound
+    report = answer.check()
+    assert report.valid, report.message
+    assert report.bound == pytest.approx(answer.bound, rel=1e-12)
+    assert limit is not None or answer.bound <= answer.value + 1e-5
+
+
 def test_logs_of_other_data_are_refused(audited: tuple[mo.questions.Answer, Path]) -> None:
     answer, path = audited
     question = answer.question
@@ -361,6 +379,19 @@ def test_bad_options_of_a_game_are_refused(wrong: dict[str, object]) -> None:
     X, y, protected = persons(0)
     with pytest.raises(mo.errors.InputError):
         mo.questions.fairness_game(X, y, protected, **wrong)  # type: ignore[arg-type]
+
+
+def test_frames_train_a_game() -> None:
+    pandas = pytest.importorskip("pandas", reason="pandas is not installed")
+    X, y, protected = persons(1)
+    frame, groups = pandas.DataFrame(X, columns=list("abc")), pandas.DataFrame(protected, columns=["sex", "age"])
+    game = mo.questions.fairness_game(frame, pandas.Series(np.where(y > 0, "yes", "no")), groups, rounds=2)
+    plain = mo.questions.fairness_game(X, y, protected, rounds=2)
+    assert (game.bounds == plain.bounds).all() and (game.predict_proba(frame) == plain.predict_proba(X)).all()
+    assert "age" in str(game) or "sex" in str(game)
+    for wrong in (frame.assign(b="word"), frame.assign(b=np.nan)):
+        with pytest.raises(mo.errors.InputError):
+            mo.questions.fairness_game(wrong, y, groups, rounds=1)
 
 
 def test_other_data_of_a_game_are_refused() -> None:

@@ -4,16 +4,26 @@ from __future__ import annotations
 
 import itertools
 import json
+import math
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from oracles import COUNT
+from proof_logs import read, sealed
 
 import marginopt as mo
-from marginopt.questions import Disagreements, coefficient_ranges, feature_importance, most_different_classifier, supports
-from marginopt.questions.good_classifiers import CoefficientRanges, SupportSet
+from marginopt.questions import (
+    Disagreements,
+    ProofLog,
+    coefficient_ranges,
+    feature_importance,
+    most_different_classifier,
+    supports,
+)
+from marginopt.questions.good_classifiers import CoefficientRanges, SupportSet, pattern_box
 
 #: Largest intercept and coefficient of the integer classifiers.
 _INTERCEPT, _COEFFICIENT = 6, 2
@@ -89,6 +99,102 @@ def test_good_classifiers_are_those_of_enumeration(seed: int, tmp_path: Path) ->
     check_supports(model, within, tmp_path / "supports")
 
 
+def forgery(log: list[dict[str, Any]], bound: float, poor: np.ndarray, rng: np.random.Generator) -> list[dict[str, Any]]:
+    """A log that claims a bound, below the cost of a poor classifier, with a record or some numbers changed to prove it."""
+    log = json.loads(json.dumps(log))
+    log[-1]["bound"], log[0]["cut"], log[-1]["w"] = bound, max(bound, log[0]["cut"]), poor.tolist()
+    kind = int(rng.integers(5))
+    if kind == 0 and len(log) > 3:  # a node is left out, or replaced by another one
+        log[int(rng.integers(1, len(log) - 1))] = log[int(rng.integers(1, len(log) - 1))]
+    elif kind == 1:  # other data: costs, prices or bounds of coefficients
+        part = log[0][str(rng.choice(["costs", "price", "lower", "upper"]))]
+        part[int(rng.integers(len(part)))] += float(rng.choice([1.0, 5.0, -1.0]))
+    elif kind == 2:
+        del log[int(rng.integers(1, len(log)))]
+    else:
+        for _ in range(int(rng.integers(1, 6))):
+            change_a_number(log[int(rng.integers(1, len(log)))], rng)
+        log[-1]["bound"] = bound
+    return log
+
+
+def change_a_number(part: Any, rng: np.random.Generator) -> None:
+    """Change a number somewhere below a record, such as a multiplier, a pair or a place of branching."""
+    keys = list(part) if isinstance(part, dict) else list(range(len(part)))
+    if not keys:
+        return
+    key = keys[int(rng.integers(len(keys)))]
+    if isinstance(part[key], dict | list):
+        change_a_number(part[key], rng)
+    elif isinstance(part[key], int):
+        part[key] += int(rng.integers(-2, 3))
+    elif isinstance(part[key], float):
+        part[key] *= float(rng.choice([0.0, 0.5, 3.0, -1.0, 100.0]))
+
+
+@pytest.mark.parametrize("seed", [3, 4])
+def test_no_forged_log_proves_an_importance(seed: int, tmp_path: Path) -> None:
+    model, rng = instance(seed), np.random.default_rng(seed)
+    answer = feature_importance(model, proof=tmp_path)
+    path, question = Path(answer.logs[0].path), answer.question
+    assert answer.check().valid
+    log = read(path)
+    W, costs = enumerated(model)
+    without = W[:, question.column] == 0
+    optimum, poor = costs[without].min(), W[without][costs[without].argmax()]
+    assert answer.bound <= optimum - costs.min()
+    for k in range(30):
+        claimed = float(optimum) + (1e-3, 0.5, 3.0)[k % 3]
+        path.write_text(sealed(forgery(log, claimed, poor, rng)))
+        name = answer.logs[0].problem
+        lie = replace(answer, bound=question.bound({name: claimed}), logs=(ProofLog.of_file(name, path),))
+        assert lie.bound > optimum - costs.min()
+        assert not lie.check().valid
+        assert not mo.check_proof(path, question).valid
+
+
+@pytest.mark.parametrize("seed", [4, 5])
+def test_no_forged_log_leaves_out_a_support(seed: int, tmp_path: Path) -> None:
+    """Each forged log excludes the signs of a classifier that is in the set, so that its support is not among the listed."""
+    model, rng = instance(seed), np.random.default_rng(seed)
+    answer = supports(model, 0.5, proof=tmp_path)
+    question = answer.question
+    assert answer.check().valid and len(question.listed) > 1
+    columns, path = question.columns, tmp_path / "forged.jsonl"
+    witness = answer.evidence.witnesses[-1]
+    item = pattern_box(model.width, columns, tuple(int(np.sign(witness[j])) for j in columns))
+    mo.solve(item.model(model), "margin-bb", proof=str(path))
+    log = read(path)
+    W, costs = enumerated(model)
+    inside = ((item.lower <= W) & (item.upper >= W)).all(axis=1)
+    poor = W[inside][costs[inside].argmax()]
+    support = tuple(j for j in columns if witness[j])
+    listed = tuple(other for other in question.listed if other != support)
+    fewer = replace(question, exclusions=(*question.exclusions, item), listed=listed)
+    evidence = replace(answer.evidence, witnesses=answer.evidence.witnesses[:-1])
+    for k in range(30):
+        claimed = question.level + (1e-3, 0.5, 3.0)[k % 3]
+        path.write_text(sealed(forgery(log, claimed, poor, rng)))
+        logs = (*answer.logs, ProofLog.of_file(item.name, path))
+        lie = replace(answer, question=fewer, evidence=evidence, value=fewer.count(evidence), bound=float(len(listed)), logs=logs)
+        assert not mo.check_proof(path, item.model(model)).valid
+        assert k % 10 or not lie.check().valid
+    missing = replace(answer, question=replace(question, exclusions=question.exclusions[1:]))
+    assert not missing.check().valid
+
+
+def test_a_level_that_no_classifier_shows_is_refused(tmp_path: Path) -> None:
+    """A lower level than ε above a classifier excludes more, and the sentence would still say "within ε of the best"."""
+    model = instance(4)
+    for ask in (coefficient_ranges, supports, most_different_classifier):
+        answer = ask(model, 0.5, proof=tmp_path / ask.__name__)
+        assert answer.check().valid
+        lower = replace(answer.question, level=0.9 * answer.question.level)
+        lie = replace(answer, question=lower, value=answer.bound, bound=lower.bound({}))
+        assert not lie.check().valid
+        assert not replace(lie, value=math.nan).check().valid
+
+
 @pytest.fixture(name="real")
 def _real() -> mo.ZeroOneSVM:
     rng = np.random.default_rng(4)
@@ -133,6 +239,21 @@ def test_scoring_systems_have_supports() -> None:
     y = np.where(X[:, 1] + X[:, 2] > 0.5, 1.0, -1.0)
     answer = supports(mo.ScoringSystem(X, y, coefficients=(-2, 2)), 0.1)
     assert answer.closed and (1, 2) in answer.question.listed
+
+
+def test_names_of_a_frame_are_in_the_sentences() -> None:
+    pandas = pytest.importorskip("pandas", reason="pandas is not installed")
+    base = instance(3)
+    frame = pandas.DataFrame(base.X, columns=["one", "age"])
+    X, y, n = base.X, base.y, len(base.y)
+    for model in (mo.ScoringSystem(frame, y, coefficients=(-2, 2)), mo.ZeroOneSVM(frame, y, 3.0, intercept="free")):
+        unnamed = mo.ScoringSystem(X, y, coefficients=(-2, 2)) if isinstance(model, mo.ScoringSystem) else None
+        answer = coefficient_ranges(model, 0.1)
+        assert answer.question.names == answer.evidence.names == ("age",)
+        assert unnamed is None or coefficient_ranges(unnamed, 0.1).value == answer.value
+        assert "age" in feature_importance(model).sentence
+        assert f"of its {n} predictions" in most_different_classifier(model, 0.1).sentence
+    assert supports(mo.ScoringSystem(frame, y, coefficients=(-2, 2)), 0.1).question.names == ("age",)
 
 
 def test_pictures(real: mo.ZeroOneSVM) -> None:

@@ -173,6 +173,30 @@ def test_conformal_sets_equal_refits(seed: int) -> None:
         assert (sets.contains == (p_values > alpha + 1e-9)).all()
 
 
+@pytest.mark.parametrize("seed", [0, 1])
+def test_a_label_is_left_out_with_a_log_and_forgeries_are_refused(seed: int, tmp_path: Path) -> None:
+    model, path = instance(seed, 9, lam=[0.7, 3.0][seed]), tmp_path / "label.jsonl"
+    points = np.array([[1.0, 0.0, 2.4], [1.0, 1.0, 0.9], [1.0, 1.0, 5.0]])
+    sets = conformal_sets(model, points, 0.45)
+    assert not sets.contains.all()
+    for k, side in zip(*np.nonzero(~sets.contains), strict=True):
+        label = (-1, 1)[side]
+        answer = sets.answer(int(k), label, proof=path)
+        truth = refitted_p_value(model, points[k], label)
+        assert answer.value <= truth <= answer.bound + 1e-12 and answer.bound <= sets.alpha
+        assert answer.logs[0].sha256[:16] in answer.sentence and "leaves it out" in answer.sentence
+        assert answer.check().valid and mo.check_proof(path, answer.question).valid
+        for forged in (answer.bound - 1.0 / 10.0, math.nan):
+            assert not replace(answer, bound=forged).check().valid
+        false = replace(answer.question, witnesses=np.zeros_like(sets.witnesses))  # they keep no point
+        assert not replace(answer, question=false).check().valid
+        assert not mo.check_proof(path, replace(answer.question, label=-answer.question.label)).valid
+        assert not sets.answer(int(k), label).check().valid  # nothing for others to check
+    for index, label in ((-1, 1), (3, 1), (0, 0)):
+        with pytest.raises(mo.errors.InputError):
+            sets.answer(index, label)
+
+
 def test_estimator_answers() -> None:
     model = instance(14, 24)
     X, y = np.asarray(model.X)[:, 1:], np.where(model.y > 0, "yes", "no")
@@ -194,6 +218,23 @@ def test_estimator_answers() -> None:
 def test_bad_options(options: dict[str, Any]) -> None:
     with pytest.raises(mo.errors.InputError):
         prediction_stability(instance(0, 8), **options)
+
+
+def test_frames_are_read_by_name() -> None:
+    """A frame's columns must be the model's: the same ones in another order would be other points."""
+    pandas = pytest.importorskip("pandas", reason="pandas is not installed")
+    base = instance(8, 16)
+    frame = pandas.DataFrame(base.X, columns=["one", "sex", "age"])
+    model = mo.ZeroOneSVM(frame, base.y, 3.0, intercept="free")
+    for points in (frame, np.asarray(frame)):
+        assert (prediction_stability(model, points[:4]).value == prediction_stability(base, base.X[:4]).value).all()
+        assert (conformal_sets(model, points[:4], 0.3).contains == conformal_sets(base, base.X[:4], 0.3).contains).all()
+    holes = frame.astype(float)
+    holes.loc[1, "age"] = np.nan
+    for points in (frame[["one", "age", "sex"]], holes, frame.assign(age="old")):
+        for ask in (prediction_stability, lambda model, points: conformal_sets(model, points, 0.3)):
+            with pytest.raises(mo.errors.InputError):
+                ask(model, points)
 
 
 def test_bad_requests() -> None:

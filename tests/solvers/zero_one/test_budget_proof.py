@@ -173,12 +173,13 @@ def test_the_two_forms_are_not_mistaken_for_each_other(tmp_path):
     assert not check_proof(path).valid
 
 
-def test_a_run_that_is_stopped_claims_nothing(tmp_path):
+def test_a_run_that_is_stopped_claims_its_bound(tmp_path):
     data = mo.instances.gaussian_clusters(100, 3, 0.5, seed=2)
     path = tmp_path / "log"
     result = mo.solve(mo.ZeroOneSVM(data.X, data.y, kappa=0.17), "zero-one-bb", proof=str(path), node_limit=50)
     report = check_proof(path)
-    assert report.valid and report.bound == result.details["proof_bound"] == 0.0
+    assert result.status is mo.Status.NODE_LIMIT and result.bound > 0.0
+    assert report.valid and report.bound == result.details["proof_bound"] == pytest.approx(result.bound, rel=2e-9)
 
 
 @pytest.mark.parametrize("form", [{"kappa": 0.2}, {"lam": 5.0}])

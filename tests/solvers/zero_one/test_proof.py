@@ -7,10 +7,11 @@ import pytest
 from data import clouds
 from effort import trials
 from facts import about, unwritten
-from proof_logs import damage, damage_conflicts, problem_of, read, sealed, write
+from proof_logs import damage, damage_conflicts, problem_of, read, sealed, write, write_part
 from scipy.sparse import csr_array
 
 from marginopt.errors import InputError
+from marginopt.instances import gaussian_clusters
 from marginopt.models.formulations.hinge import HingeSVM
 from marginopt.models.formulations.zero_one.model import ZeroOneSVM
 from marginopt.models.views import ZeroOneProblem
@@ -128,6 +129,25 @@ def test_forged_logs_prove_nothing_false(tmp_path, engine, free):
     assert refused >= trials(6, 12)
 
 
+@pytest.mark.parametrize("free", [False, True])
+def test_forged_logs_with_open_nodes_prove_nothing_false(tmp_path, free):
+    path, problem = tmp_path / "log", problem_of(11, 14, 3, free, 2.0)
+    bound = write(problem, path, engine="conflicts")[1].bound
+    refused, rng = 0, np.random.default_rng(1)
+    for nodes in (1, 3):
+        assert write_part(problem, path, bound, nodes) > 0.0
+        log = read(path)
+        assert "target" in log[-1]
+        for _ in range(trials(20, 100)):
+            kind, bad = damage_conflicts(rng, log)
+            path.write_text(sealed(bad))
+            report = check_proof(path)
+            refused += not report.valid
+            if report.valid:
+                assert report.bound <= best_value(bad) * (1 + 2e-9), kind
+    assert refused >= trials(15, 75)
+
+
 @pytest.mark.parametrize("engine", ["boxes", "conflicts"])
 def test_corrupted_logs_are_refused(tmp_path, engine):
     """Any change of any byte breaks the seal: bytes changed, lost, repeated, lines exchanged."""
@@ -184,16 +204,49 @@ def test_a_negative_multiplier_is_of_a_deleted_point(tmp_path):
     assert not report.valid and "not deleted" in report.message
 
 
-def test_a_search_that_is_cut_short_leaves_a_log_that_claims_nothing(tmp_path):
+def test_a_search_that_is_cut_short_leaves_a_log_of_its_bound(tmp_path):
     path = tmp_path / "log"
     problem = problem_of(7, 60, 8, True, 3.0)
     algorithm = ZeroOneBB(proof=str(path), engine="conflicts", restarts=2, neighbourhoods=2)
     state = algorithm.init(problem, Options(node_limit=5), np.random.default_rng(0))
-    while algorithm.advance(state, 0.05).name == "RUNNING":
+    while (outcome := algorithm.advance(state, 0.05)).name == "RUNNING":
         pass
     answer = algorithm.answer(state)
     report = check_proof(path)
-    assert report.valid and report.bound == answer.details["proof_bound"] == 0.0
+    assert outcome.name == "NODE_LIMIT"
+    assert report.valid and report.bound == answer.details["proof_bound"] == pytest.approx(answer.bound, rel=2e-9)
+    assert answer.bound > 0.0
+
+
+@pytest.mark.parametrize("free", [False, True])
+@pytest.mark.parametrize("seed", [3, 4])
+def test_a_pass_that_is_cut_short_claims_the_least_bound_of_its_open_nodes(tmp_path, seed, free):
+    path, problem = tmp_path / "log", problem_of(seed, 40, 5, free, 3.0)
+    answer = write(problem, path, engine="conflicts")[1]
+    claims = []
+    for nodes in (0, 1, 4, 12, 10**6):
+        claims.append(write_part(problem, path, answer.bound, nodes))
+        report = check_proof(path)
+        assert report.valid and report.bound == claims[-1], report.message
+    assert claims == sorted(claims) and 0.0 < claims[1] < claims[-1] == pytest.approx(answer.bound, rel=2e-9)
+
+
+@pytest.mark.parametrize("engine", ["auto", "conflicts"])
+def test_finished_passes_are_logged_before_a_deadline_ends_the_next(tmp_path, engine):
+    """The log at the path is one of a pass that the search has finished, while the search goes on."""
+    path, data = tmp_path / "log", gaussian_clusters(90, 8, 0.5, seed=1)
+    problem = ZeroOneSVM(data.X, data.y, 5.0).view(ZeroOneProblem)
+    algorithm = ZeroOneBB(proof=str(path), engine=engine, restarts=2, neighbourhoods=2)
+    state = algorithm.init(problem, Options(time_limit=1e6), np.random.default_rng(0))
+    state.recorded = 0.0  # the effort from which passes are recorded
+    while not state.sealed:
+        assert algorithm.advance(state, 1e-3).name == "RUNNING"
+    report = check_proof(path)
+    assert report.valid and 0.0 < report.bound == state.sealed < algorithm.measure(state).objective
+    algorithm.advance(state, 1e-3)
+    algorithm.answer(state)
+    later = check_proof(path)
+    assert later.valid and later.bound >= report.bound
 
 
 def test_unreadable_files_are_reported(tmp_path):
