@@ -249,14 +249,8 @@ def picture(rows: Sequence[Record]) -> str:
             {"color": "#000000", "marker": "X"} if name == "optimum" else {"color": colour_of(k - 1), "marker": marker_of(k - 1)}
         )
         right.errorbar(gap, errors.mean(), yerr=spread, ms=5, lw=1.0, ls="", **look)
-        right.annotate(
-            name,
-            (gap, errors.mean()),
-            xytext=(4, 4) if gap < 50.0 else (-4, 4),
-            ha="left" if gap < 50.0 else "right",
-            textcoords="offset points",
-            fontsize=8,
-        )
+        if name == "optimum":
+            right.annotate(name, (gap, errors.mean()), xytext=(5, 4), textcoords="offset points", fontsize=8)
     right.set(xlabel="mean gap, %", ylabel="test error above Bayes, points", xlim=(-5, 102), title="test error")
     legend_below(figure)
     return svg_of(figure)

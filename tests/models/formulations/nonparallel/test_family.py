@@ -134,7 +134,7 @@ def test_nonconvex_members_refuse_convex_solvers() -> None:
     for loss in NONCONVEX:
         model = NonparallelSVM(X, y, 0, loss=loss)  # type: ignore[arg-type]
         for solver in ("clarabel", "boxqp"):
-            with pytest.raises(UnsupportedModelError, match=r"integer|no form|view"):
+            with pytest.raises(UnsupportedModelError, match=r"integer|bilinear|view"):
                 solvers.solve(model, solver)
         with pytest.raises(UnsupportedModelError, match="convex"):
             _ = model.program
