@@ -9,9 +9,10 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import scipy.sparse as sp
 
-from ...models.arrays import FloatArray, to_dense
+from ...models.arrays import BoolArray, FloatArray, to_dense
 from ...models.formulations.margin.assembly import Affine, Assembly
 from ...models.formulations.margin.conic_losses import lifted
+from ...models.formulations.margin.group_losses import GroupLosses, at_points
 from ...models.formulations.margin.loss import Branch, Loss
 from ...models.formulations.margin.model import Margin
 from ...models.formulations.margin.part import Setting
@@ -43,6 +44,10 @@ class BoundingLoss(Loss):
     def values(self, argument: FloatArray) -> FloatArray:
         """The loss that it bounds."""
         return self.of.values(argument)
+
+    def unlabelled(self, n: int) -> BoolArray:
+        """Points that need no label in the loss."""
+        return self.of.unlabelled(n)
 
     def nonnegative(self) -> bool:
         """Return whether the loss is nonnegative."""
@@ -169,6 +174,9 @@ def union_lines() -> tuple[Line, ...]:
 #
 # the dual of maximising `PointHulls` over γ in Γ (γ_i the multiplier of point i's row; Conic (21) for the 0-1 loss).
 #
+# A coefficient without squares (a free intercept) has W_jj ≤ span_j² in place of its price, span_j a bound of |w_j|. A loss for
+# each group of points brings the union of each loss that has branches; the others stay as they are.
+#
 # *Two points at once*: for a pair (i, j) and branches (k, l) there are z_kl ≥ 0 with the marginals z_ik and z_jl, and a vector
 # m_kl of R² with the marginals m_ik, m_jl, lifted to M_kl: [z_kl m_kl'; m_kl M_kl] ⪰ 0, Σ_kl M_kl = (a_i, a_j)'W(a_i, a_j). Ends
 # of the branches, (m_i - a z) ≥ 0 and (m_j - b z) ≥ 0, are multiplied with each other: M_12 - b m_i - a m_j + ab z ≥ 0. *Valid*:
@@ -196,19 +204,30 @@ class LiftedHulls(BoundingLoss):
 
     def add(self, builder: Assembly, context: Setting) -> Affine | None:
         """W, the unions and the pairs."""
-        p = context.w.rows
+        p, penalised = context.w.rows, np.flatnonzero(context.penalised)
         W = builder.variables("W", svec_size(p), *_bounds(context.span), shape=(p, p), symmetric=True)
         builder.require("lifted", lifted(context.w, W), PSD.of_order(p + 1))
-        builder.gain_of_squares(self.mu, context.w)
-        builder.cost(self.mu * svec(np.eye(p)), W)
-        A = context.argument.terms["w"].dense()
-        pieces = split_margins(builder, context, self.branches(), self.reach, squares=True)
-        squares = W.under(svec_rank_one(A))
+        builder.gain_of_squares(self.mu, context.w.at(penalised))
+        builder.cost(self.mu * svec(np.diag(1.0 * context.penalised)), W)
+        if not isinstance(self.of, GroupLosses):
+            self._add_union(builder, context, W, self.branches())
+            return None
+        for name, loss, points in self.of.parts():
+            with builder.labelled(f"{name} ", points.tolist()):
+                if loss.convex_pieces():
+                    self._add_union(builder, at_points(context, points), W, loss.convex_pieces())
+                else:
+                    loss.add(builder, at_points(context, points))
+        return None
+
+    def _add_union(self, builder: Assembly, context: Setting, W: Affine, branches: tuple[Branch, ...]) -> None:
+        """The union of branches, with the lifted squares of its margins."""
+        pieces = split_margins(builder, context, branches, self.reach, squares=True)
+        squares = W.under(svec_rank_one(context.argument.terms["w"].dense()))
         for q in pieces.squares:
             squares = squares - q
         builder.require_nonnegative("hull", squares)
         self.add_rows(builder, context, W, pieces)
-        return None
 
     def branches(self) -> tuple[Branch, ...]:
         """Return the branches of the loss."""
@@ -363,6 +382,10 @@ class SingleHulls(BoundingLoss):
         return (*union_lines(), hull)
 
 
+_SQUARES = (
+    "hulls offset the loss by the regulariser's squares, which must be there for every coefficient: SquaredNorm or ElasticNet "
+    "with intercept='penalised'; 'continuous' and 'products' take any regulariser"
+)
 #: The largest equal γ is taken this share below the edge of Γ, so that the form is strictly convex.
 _INSIDE = 1e-6
 
@@ -387,15 +410,12 @@ class _Hulls(ComposedReduction):
             )
         rows = to_dense(composed.loss.rows(composed.points, composed.y)[0])
         if composed.regulariser.curvature() <= 0 or not composed.penalised[rows.any(axis=0)].all():
-            return (
-                "hulls offset the loss by the regulariser's squares, which must be there for every coefficient: SquaredNorm or "
-                "ElasticNet with intercept='penalised'; 'continuous' and 'products' take any regulariser"
-            )
+            return _SQUARES
         return ""
 
     def target(self, composed: Margin) -> StandardForm:
         """The composition with another loss."""
-        return bounded_by_reach(composed, replace(composed, loss=self.hull(composed)).form.relax_integrality())
+        return bounded_by_reach(composed, replace(composed, loss=self.hull(composed), groups=None).form.relax_integrality())
 
     @abstractmethod
     def hull(self, composed: Margin) -> Loss:
@@ -438,12 +458,26 @@ class OneHull(_Hulls):
 
 @dataclass(frozen=True)
 class AllHulls(_Hulls):
-    """`LiftedHulls`: the SDP, the best over all γ in Γ."""
+    """`LiftedHulls`: the SDP, the best over all γ in Γ; of a loss for each group of points too."""
 
     @property
     def name(self) -> str:
         """Name for tables."""
         return f"hulls, SDP{self._suffix}"
+
+    def missing(self, composed: Margin) -> str:
+        """Branches, squares, and a bound of every coefficient that has none."""
+        loss = composed.loss
+        if isinstance(loss, GroupLosses):
+            unread = [part for _, part, _ in loss.parts() if not (part.convex or part.convex_pieces())]
+            if loss.convex or unread:
+                return f"{', '.join(type(part).__name__ for part in unread) or 'a convex loss'} has no convex branches"
+        elif not loss.convex_pieces():
+            return super().missing(composed)
+        held = composed.penalised | np.isfinite(composed.reach[0])
+        if composed.regulariser.curvature() > 0.0 and held.all():
+            return ""
+        return f"{_SQUARES}; the SDP takes a free intercept that the losses alone hold, or a domain"
 
     def hull(self, composed: Margin) -> Loss:
         """Return the lifted hulls of all points: the SDP."""
@@ -474,6 +508,12 @@ class PairHulls(AllHulls):
     def name(self) -> str:
         """Name for tables."""
         return f"hulls, {self.pairs} pairs{self._suffix}"
+
+    def missing(self, composed: Margin) -> str:
+        """One loss, and what the SDP needs."""
+        if isinstance(composed.loss, GroupLosses):
+            return "hulls of pairs are those of one loss; 'hulls' reads a loss for each group of points"
+        return super().missing(composed)
 
     def hull(self, composed: Margin) -> Loss:
         """Return the lifted hulls of pairs, which are chosen from the data alone."""

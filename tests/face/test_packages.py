@@ -14,7 +14,7 @@ from marginopt.models.formulations import all_formulations, get_formulation
 pytestmark = pytest.mark.filterwarnings("ignore::marginopt.errors.MarginoptWarning")
 
 #: Nonconvex quadratic problems, for which packages of convex programs have no words; and what is no program.
-NONCONVEX, FORMLESS = {"chebyshev", "stiefel"}, {"max-min", "nonparallel, correntropy"}
+NONCONVEX, FORMLESS = {"chebyshev", "stiefel"}, {"max-min"}
 FORMS = [*sorted(set(all_formulations()) - NONCONVEX - FORMLESS), "nonparallel, capped"]
 #: Packages that lack a feature; HiGHS also lacks integers beside a quadratic objective.
 LACKING = {
@@ -44,11 +44,9 @@ def test_every_cell_is_filled_or_has_its_reason(matrix: dict[str, dict[str, str]
         if name in FORMLESS:
             assert all(cells.values())
             continue
-        if name in NONCONVEX:
-            assert {package for package, reason in cells.items() if reason} == {"MOSEK", "CVXPY", "HiGHS", "Clarabel"}
-            continue
         features = example(name).form.features
         lacking = set().union(*(LACKING.get(feature, set()) for feature in features))
+        lacking |= {"MOSEK", "CVXPY", "HiGHS", "Clarabel"} if Feature.BILINEAR in features else set()
         lacking |= {"HiGHS"} if {Feature.INTEGER, Feature.QUADRATIC} <= features else set()
         assert {package for package, reason in cells.items() if reason} == lacking, name
 

@@ -130,13 +130,8 @@ class GroupLosses(Loss):
     def add(self, builder: Assembly, context: Setting) -> Affine | None:
         """The rows of each group's loss."""
         for name, loss, points in self.parts():
-            of_group = replace(
-                context, X=context.X[points], y=context.y[points], sample_weight=context.sample_weight[points],
-                argument=context.argument.at(points), reach=context.reach[points],
-                M=None if context.M is None else context.M[points],
-            )  # fmt: skip
             with builder.labelled(f"{name} ", points.tolist()):
-                loss.add(builder, of_group)
+                loss.add(builder, at_points(context, points))
         return None
 
     def blocks(self, classifier: Classifier) -> dict[str, FloatArray]:
@@ -179,6 +174,15 @@ class GroupLosses(Loss):
         for kind, points in enumerate(self.members.values()):
             kinds[points] = kind
         return CornerTable(tuple(one for one in corners if one is not None), kinds)
+
+
+def at_points(context: Setting, points: IntArray) -> Setting:
+    """Return the setting of some of the points."""
+    return replace(
+        context, X=context.X[points], y=context.y[points], sample_weight=context.sample_weight[points],
+        argument=context.argument.at(points), reach=context.reach[points],
+        M=None if context.M is None else context.M[points],
+    )  # fmt: skip
 
 
 def _of_group(name: str, line: Line) -> Line:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -19,7 +19,8 @@ from ...inspection.explanation import ON, ZERO, PointExplanation, PointRow
 from ...kernels.feature_map import FeatureMap
 from ...kernels.kernels import Kernel, Linear, Precomputed, as_kernel
 from ...model import Model
-from ...program.cones import Nonnegative
+from ...program.cones import Bilinear, Nonnegative
+from ...program.exponential_cones import Exponential
 from ...program.form import Block, Constraint, Quadratic, StandardForm
 from ...record import Arrays, Chosen, DataKind, FormulationInfo, Parameter, kernel_is_linear, kernel_parameters, named_kernel
 from ...rounding import gamma
@@ -30,8 +31,11 @@ from .hinge_quadratic import HingeQuadratic
 
 
 @dataclass(frozen=True, eq=False)
-class CappedProgram:
-    """min Σ_{class} min(|f_i|, ε) + c Σ_{others} (s - f_j)_+ + ½u'Hu with H ⪰ rI.
+class ConcaveProgram(ABC):
+    """min Σ_{class} ℓ(|f_i|) + c Σ_{others} (s - f_j)_+ + ½u'Hu with H ⪰ rI and ℓ concave, as a program for global searches.
+
+    Blocks ``u``, ``xi`` (ξ of the other points, then ξ_i ≥ |f_i| of the class) and those of the loss; constraints ``margin``
+    f + ξ - s ≥ 0, ``above`` ξ - f ≥ 0 and ``below`` ξ + f ≥ 0 with terms of the loss. Searches need |u_j| ≤ `reach`.
 
     Parameters
     ----------
@@ -40,7 +44,7 @@ class CappedProgram:
     inside : ndarray of bool (n,)
         Points of the class.
     H : ndarray (p, p)
-    r, c, margin, epsilon : float
+    r, c, margin : float
         > 0; s is the margin.
     """
 
@@ -50,7 +54,6 @@ class CappedProgram:
     r: float
     c: float
     margin: float
-    epsilon: float
 
     @property
     def reach(self) -> float:
@@ -58,43 +61,112 @@ class CappedProgram:
         at_zero = self.c * self.margin * float((~self.inside).sum())
         return float(np.sqrt(2.0 * at_zero / self.r)) * (1.0 + 1e-9)
 
-    def form(self, name: str) -> StandardForm:
-        """Return the program.
+    @property
+    def far(self) -> FloatArray:
+        """Bounds of |f_i| of the class."""
+        return self.reach * np.linalg.norm(self.rows[self.inside], axis=1)
 
-        Blocks ``u``, ``xi`` (other points, then those of the class) and ``z`` (of the class, binary); constraints ``margin``
-        f + ξ - s ≥ 0, ``above`` ξ + Mz - f ≥ 0 and ``below`` ξ + Mz + f ≥ 0. Searches need |u_j| ≤ `reach`.
-        """
+    @abstractmethod
+    def form(self, name: str) -> StandardForm:
+        """Return the program."""
+
+    @abstractmethod
+    def values(self, u: FloatArray) -> dict[str, FloatArray]:
+        """Return u with the best values of the other blocks."""
+
+    def _form(self, name: str, own: tuple[Block, ...], M: sp.csr_array, costs: FloatArray, tops: FloatArray) -> StandardForm:
+        """The program with the loss's own blocks, M their terms in ``above`` and ``below``; costs and tops of ξ_i and of them."""
         A, B, p = sp.csr_array(self.rows[self.inside]), sp.csr_array(self.rows[~self.inside]), self.rows.shape[1]
         k, m = A.shape[0], B.shape[0]
-        M = sp.diags_array(self.reach * np.linalg.norm(self.rows[self.inside], axis=1))
         rows = {
-            "margin": sp.hstack([B, sp.eye_array(m), sp.csr_array((m, 2 * k))]),
+            "margin": sp.hstack([B, sp.eye_array(m), sp.csr_array((m, costs.size))]),
             "above": sp.hstack([-A, sp.csr_array((k, m)), sp.eye_array(k), M]),
             "below": sp.hstack([A, sp.csr_array((k, m)), sp.eye_array(k), M]),
         }
         sides = {"margin": np.full(m, -self.margin), "above": np.zeros(k), "below": np.zeros(k)}
-        rest = m + 2 * k
+        rest = m + costs.size
         return StandardForm(
             name=name,
-            blocks=(Block("u", (p,)), Block("xi", (m + k,)), Block("z", (k,))),
-            q=np.concatenate([np.zeros(p), np.full(m, self.c), np.ones(k), np.full(k, self.epsilon)]),
+            blocks=(Block("u", (p,)), Block("xi", (m + k,)), *own),
+            q=np.concatenate([np.zeros(p), np.full(m, self.c), costs]),
             constraints=tuple(
                 Constraint(label, sp.csr_array(F), sides[label], Nonnegative(F.shape[0])) for label, F in rows.items()
             ),
             lower=np.concatenate([np.full(p, -self.reach), np.zeros(rest)]),
-            upper=np.concatenate([np.full(p, self.reach), np.full(m, np.inf), np.full(k, self.epsilon), np.ones(k)]),
-            integer=np.arange(p + rest) >= p + m + k,
+            upper=np.concatenate([np.full(p, self.reach), np.full(m, np.inf), tops]),
+            integer=np.zeros(p + rest, dtype=bool),
             quadratic=Quadratic(matrix=sp.block_diag([sp.csc_array(self.H), sp.csc_array((rest, rest))], format="csc")),
         )
 
+    def _split(self, u: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """ξ of the other points, and |f_i| of the class."""
+        f = self.rows @ u
+        return np.maximum(self.margin - f[~self.inside], 0.0), np.abs(f[self.inside])
+
+
+@dataclass(frozen=True, eq=False)
+class CappedProgram(ConcaveProgram):
+    """ℓ(a) = min(a, ε): block ``z``, binary, with cost ε and the term M_i z_i.
+
+    Parameters
+    ----------
+    epsilon : float
+        > 0.
+    """
+
+    epsilon: float
+
+    def form(self, name: str) -> StandardForm:
+        """Return the program."""
+        M, k = sp.csr_array(sp.diags_array(self.far)), self.far.size
+        costs, tops = np.repeat([1.0, self.epsilon], k), np.repeat([self.epsilon, 1.0], k)
+        form = self._form(name, (Block("z", (k,)),), M, costs, tops)
+        return form.replace(integer=np.arange(form.n) >= form.n - k)
+
     def values(self, u: FloatArray) -> dict[str, FloatArray]:
         """Return u with the best values of the other blocks."""
-        f = self.rows @ u
-        size = np.abs(f[self.inside])
+        short, size = self._split(u)
         given_up = size > self.epsilon
-        short = np.maximum(self.margin - f[~self.inside], 0.0)
         xi = np.concatenate([short, np.where(given_up, 0.0, size)])
         return {"u": u, "xi": xi, "z": given_up.astype(np.float64)}
+
+
+@dataclass(frozen=True, eq=False)
+class CorrentropyProgram(ConcaveProgram):
+    """ℓ(a) = 1 - exp(-γa): blocks ``decay`` d_i with cost 1 - d_i and ``growth`` g_i, g_i ≥ exp(γ ξ_i) and d_i g_i ≤ 1.
+
+    Parameters
+    ----------
+    gamma : float
+        > 0.
+    """
+
+    gamma: float
+
+    def form(self, name: str) -> StandardForm:
+        """Return the program: an exponential cone ``exponential`` and a bilinear row ``product`` for each point of the class."""
+        k = self.far.size
+        with np.errstate(over="ignore"):
+            tops = np.concatenate([self.far, np.ones(k), np.exp(self.gamma * self.far) * (1.0 + 1e-12)])
+        blocks, costs = (Block("decay", (k,)), Block("growth", (k,))), np.repeat([0.0, -1.0, 0.0], k)
+        form = self._form(name, blocks, sp.csr_array((k, 2 * k)), costs, tops)
+        i, xi, decay, growth = np.arange(k), *(np.arange(start, start + k) for start in form.n - k * np.array([3, 2, 1]))
+        entries = np.concatenate([np.full(k, self.gamma), np.ones(k)])
+        exponential = sp.csr_array((entries, (np.concatenate([3 * i, 3 * i + 2]), np.concatenate([xi, growth]))), (3 * k, form.n))
+        pairs = np.concatenate([3 * i + 1, 3 * i + 2]), np.concatenate([decay, growth])
+        product = sp.csr_array((np.ones(2 * k), pairs), (3 * k, form.n))
+        rows = (
+            Constraint("exponential", exponential, np.tile([0.0, 1.0, 0.0], k), Exponential(3, k)),
+            Constraint("product", product, np.tile([1.0, 0.0, 0.0], k), Bilinear(3, k)),
+        )
+        return form.replace(constraints=(*form.constraints, *rows), r=float(k))
+
+    def values(self, u: FloatArray) -> dict[str, FloatArray]:
+        """Return u with the best values of the other blocks."""
+        short, size = self._split(u)
+        with np.errstate(over="ignore"):
+            growth = np.exp(self.gamma * size)
+        return {"u": u, "xi": np.concatenate([short, size]), "decay": np.exp(-self.gamma * size), "growth": growth}
 
 
 #: Table 1 by the methods' names: similarity loss and dissimilarity loss.
@@ -113,10 +185,10 @@ DISSIMILARITY = {
 }
 HINGE = ("(s - a)_+", "[s - a]_+")
 NONCONVEX = ("correntropy", "capped")
-#: How the form states a similarity loss that is not convex, or why it has no form.
+#: How the form states a similarity loss that is not convex.
 _FORMS = {
     "capped": "form: ls(f_i) = min xi_i + epsilon z_i, |f_i| <= xi_i + M_i z_i, z_i in {0, 1}, M_i = ||psi_i|| sqrt(2 c s m/r)",
-    "correntropy": "no form: t >= 1 - exp(-gamma |a|) needs exp of a nonconvex argument, which no cone holds",
+    "correntropy": "form: ls(f_i) = min 1 - d_i, |f_i| <= xi_i, g_i >= exp(gamma xi_i), d_i g_i <= 1",
 }
 
 
@@ -274,8 +346,8 @@ class NonparallelSVM(TargetModel):
     others are concave in |a|: ``majorant(u)`` replaces ℓ_s(a) by its tangent in |a| at u, a convex
     problem that touches the objective at u and lies above it elsewhere; the solver "npsvc-mm" repeats that. Its result carries
     the certificate of the majorant at its own point: optimal for it means stationary for the model. ``"capped"`` also has a
-    mixed-integer form with valid big-M constants (`CappedProgram`: blocks ``u``, ``xi``, ``z``), whose optimum is global;
-    ``"correntropy"`` has none, since exp of a nonconvex argument is in no cone.
+    mixed-integer form with valid big-M constants (`CappedProgram`: blocks ``u``, ``xi``, ``z``), ``"correntropy"`` one with
+    exponential cones and bilinear rows (`CorrentropyProgram`: ``u``, ``xi``, ``decay``, ``growth``); their optima are global.
 
     Raises
     ------
@@ -484,26 +556,16 @@ class NonparallelSVM(TargetModel):
         return 12 * p * p + 24 * self.X.shape[0] * p
 
     def compile(self) -> StandardForm:
-        """The form of `HingeQuadratic`, under this model's name; that of `CappedProgram` for the capped loss.
-
-        Raises
-        ------
-        UnsupportedModelError
-            The loss is correntropy, which has none.
-        """
-        if self.convex:
-            return super().compile()
-        if self.loss != "capped":
-            raise UnsupportedModelError(f"{_FORMS[self.loss]}; solve(model, 'npsvc-mm') finds a stationary point", name="loss")
-        return self._capped.form(self.name)
+        """The form of `HingeQuadratic`, under this model's name; that of a `ConcaveProgram` where the loss is not convex."""
+        return super().compile() if self.convex else self._concave_program.form(self.name)
 
     @property
-    def _capped(self) -> CappedProgram:
-        rows, H = self.features.rows, self.regulariser
-        return CappedProgram(rows, self.inside, H, self.r, self.c, self.margin, self.epsilon)
+    def _concave_program(self) -> ConcaveProgram:
+        parts = (self.features.rows, self.inside, self.regulariser, self.r, self.c, self.margin)
+        return CappedProgram(*parts, self.epsilon) if self.loss == "capped" else CorrentropyProgram(*parts, self.gamma)
 
     def bound(self, x: FloatArray | None, multipliers: Mapping[str, FloatArray] | None) -> Bound:
-        """The dual value of `HingeQuadratic`; the form's Lagrangian for the capped loss."""
+        """The dual value of `HingeQuadratic`; the form's Lagrangian where the loss is not convex."""
         return super().bound(x, multipliers) if self.convex else Model.bound(self, x, multipliers)
 
     @property
@@ -513,12 +575,12 @@ class NonparallelSVM(TargetModel):
 
     @property
     def cutoff(self) -> float:
-        """The objective of u = 0, which is behind the capped loss's big-M constants."""
-        return self.value_at_zero if self.loss == "capped" else super().cutoff
+        """The objective of u = 0, which is behind the bounds of a form that is not convex."""
+        return super().cutoff if self.convex else self.value_at_zero
 
     def complete(self, values: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
-        """All blocks of the capped loss's form from ``u``."""
-        return dict(values) if self.loss != "capped" or "z" in values else self._capped.values(values["u"])
+        """All blocks of a form that is not convex from ``u``."""
+        return dict(values) if self.convex or len(values) > 1 else self._concave_program.values(values["u"])
 
     @property
     def statement(self) -> Statement:

@@ -86,6 +86,7 @@ def test_costs_thresholds_and_restrictions_of_a_composition() -> None:
         mo.Margin(X, y, margin.ZeroOne(0.5), sample_weight=costs),
         mo.Margin(X, y, "zero-one", sample_weight=costs, subject_to=mo.error_budget(-1, 0.3)),
         mo.Margin(X, y, "zero-one", margin.ElasticNet(0.1, 0.9), sample_weight=costs, domain=margin.Box(-1.0, 1.0)),
+        mo.Margin(X, y, "zero-one", sample_weight=costs, intercept="free"),
     ):
         optimum = mo.solve(model, "scip").objective
         relaxed = relax(model, RankOne(), "clarabel", TIGHT)
@@ -93,9 +94,10 @@ def test_costs_thresholds_and_restrictions_of_a_composition() -> None:
         assert relaxed.bound >= relax(model, AllHulls(), "clarabel", TIGHT).bound - 1e-5
 
 
-def test_other_losses_and_a_free_intercept_are_refused_with_the_reason() -> None:
+def test_other_losses_and_an_intercept_without_a_bound_are_refused_with_the_reason() -> None:
     X, y = points(0, 8)
-    for model in (mo.RampSVM(X, y, 1.0, intercept="penalised"), mo.ZeroOneSVM(X, y, intercept="free")):
+    unbounded = mo.Margin(X, y, "zero-one", intercept="free", subject_to=mo.error_budget(-1, 0.3))
+    for model in (mo.RampSVM(X, y, 1.0, intercept="penalised"), unbounded):
         with pytest.raises(UnsupportedModelError, check=about(RankOne().name)):
             RankOne().apply(model)
 

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from data import clouds
+from effort import trials
 from facts import about
 
 import marginopt as mo
@@ -121,6 +122,30 @@ def test_bounds_are_below_the_enumerated_optimum_and_in_order(loss: Any) -> None
         assert found[weaker] <= found[stronger] + 1e-5 * (1 + abs(optimum)), (weaker, stronger)
     assert found["products, triangles separated"] == pytest.approx(found["products"], rel=1e-4)
     assert found["hulls, SDP"] < found["hulls, 15 pairs"]  # pairs do something here
+
+
+@pytest.mark.parametrize("intercept", ["free", "penalised"])
+@pytest.mark.parametrize("seed", range(trials(2, 60)))
+def test_hulls_of_unlabelled_points_lie_between_the_labelled_and_the_enumerated_optimum(seed: int, intercept: Any) -> None:
+    X, y = points(seed, 8)
+    X, labelled = np.column_stack([np.ones(8), X]), np.isin(np.arange(8), (0, 1, 6, 7))
+    groups = np.where(labelled, "labelled", "unlabelled")
+    losses = {"labelled": "hinge", "unlabelled": margin.Hat()}
+    model = mo.Margin(X, np.where(labelled, y, 0.0), losses, groups=groups, intercept=intercept)
+    machines = []
+    for signs in itertools.product([-1.0, 1.0], repeat=4):
+        classes = y.copy()
+        classes[~labelled] = signs
+        machines.append(mo.Margin(X, classes, "hinge", intercept=intercept))
+    optimum = min(mo.solve(machine, "clarabel", tol=1e-9).objective for machine in machines)
+    alone = mo.solve(mo.Margin(X[labelled], y[labelled], "hinge", intercept=intercept), "clarabel", tol=1e-9).objective
+    relaxed = relax(model, "hulls", options=TIGHT)
+    assert relaxed.bound_kind == "proved" and relaxed.bound <= optimum * (1.0 + 1e-9) <= relaxed.objective * (1.0 + 1e-6)
+    if intercept == "free":  # an intercept of either sign, as large as may be, lets every unlabelled point off
+        assert relaxed.bound == pytest.approx(alone, rel=1e-5)
+    else:
+        assert relaxed.bound - alone >= 0.05 * (optimum - alone) - 1e-5
+    assert {row.label for row in relaxed.form.constraints} >= {"labelled margin", "unlabelled hull"}
 
 
 @pytest.mark.parametrize("seed", range(3))
