@@ -16,11 +16,11 @@ def trials(few: int, full: int) -> int:
     return full if FULL else few
 
 
-def part(cells: Iterable[Cell], few: int, kind: Callable[[Cell], Hashable] | None = None) -> list[Cell]:
+def part(cells: Iterable[Cell], few: int, kind: Callable[[Cell], Hashable] | None = None, turn: int = 0) -> list[Cell]:
     """Return ``few`` cells, evenly spread from the first to the last, in their order; all where the environment asks for it.
 
-    With ``kind``, each kind of cell has so many; a kind with fewer has all of its own. Kinds take turns in where their first
-    cell lies, so that one cell of each among the same columns is not the same column for all.
+    With ``kind``, each kind of cell has so many; a kind with fewer has all of its own. ``turn`` moves all of them on, each kind
+    by one more: rows that take some of the same columns each take others.
     """
     cells = list(cells)
     if FULL:
@@ -28,11 +28,12 @@ def part(cells: Iterable[Cell], few: int, kind: Callable[[Cell], Hashable] | Non
     kinds: dict[Hashable, list[int]] = {}
     for place, cell in enumerate(cells):
         kinds.setdefault(kind(cell) if kind is not None else None, []).append(place)
-    chosen = (place for turn, places in enumerate(kinds.values()) for place in _spread(places, few, turn))
+    chosen = (place for number, places in enumerate(kinds.values()) for place in _spread(places, few, turn + number))
     return [cells[place] for place in sorted(chosen)]
 
 
 def _spread(places: list[int], few: int, turn: int) -> list[int]:
     if few >= len(places):
         return places
-    return [places[(k * len(places) // few + turn) % len(places)] for k in range(few)]
+    last = len(places) - 1
+    return [places[(k * last // max(few - 1, 1) + turn) % len(places)] for k in range(few)]

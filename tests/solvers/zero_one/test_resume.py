@@ -21,6 +21,7 @@ import numpy as np
 import pytest
 from clusters import DaskCluster, dask_cluster, kill, ray_cluster
 from data import clouds
+from effort import FULL
 from facts import about, at
 
 import marginopt as mo
@@ -442,6 +443,7 @@ def test_a_proof_goes_on_from_a_checkpoint_with_workers_killed(
     assert [p.name for p in tmp_path.iterdir()] == [proof.name]
 
 
+@pytest.mark.skipif(not FULL, reason="at full effort; tests/solvers/parallel has Ray in every run")
 def test_ray_proves_the_same(small: Any, short: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("ray", reason="marginopt[ray] is not installed")
     stated, alone, whole = small
