@@ -143,7 +143,7 @@ assert read(path) == expected[1]
 #: What is written, and kinds that are only killed.
 KINDS = "result comparison path .mps .lp .mof.json .cbf report.html report.md report.csv"
 MORE = "report.tex report.json"
-#: The process's program: kinds one after another, each in a folder of its own; reports are made once. Prints a line a law and kind.
+#: The process's program: kinds one after another, each in a folder of its own; it prints a line for each law and kind.
 EACH = """
 import sys
 from pathlib import Path
