@@ -173,7 +173,6 @@ def test_results_of_the_other_calls_are_those_of_one_process(call: str, client: 
     _the_same(call, cluster=client)
 
 
-@pytest.mark.skipif(not FULL, reason="at full effort; tests/solvers/parallel has Ray in every run")
 def test_they_are_so_on_ray(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("ray", reason="marginopt[ray] is not installed")
     from ray.util.joblib import register_ray

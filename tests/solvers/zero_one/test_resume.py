@@ -14,6 +14,7 @@ import subprocess
 import sys
 import threading
 import time
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,6 @@ import numpy as np
 import pytest
 from clusters import DaskCluster, dask_cluster, kill, ray_cluster
 from data import clouds
-from effort import FULL
 from facts import about, at
 
 import marginopt as mo
@@ -400,6 +400,7 @@ def test_a_cluster_that_goes_leaves_a_file_that_goes_on_without_it(
     path = tmp_path / "search.npz"
     with dask_cluster(tmp_path, workers=1) as lonely:
         client = Client(lonely.address, set_as_default=False)
+        client.run(import_module, "marginopt.solvers.zero_one.algorithm")  # else the search may end before its worker is ready
         take_in = subtrees.SubtreeEngine.take_in
 
         def closing(self: Any, number: int, found: Any) -> None:
@@ -443,7 +444,6 @@ def test_a_proof_goes_on_from_a_checkpoint_with_workers_killed(
     assert [p.name for p in tmp_path.iterdir()] == [proof.name]
 
 
-@pytest.mark.skipif(not FULL, reason="at full effort; tests/solvers/parallel has Ray in every run")
 def test_ray_proves_the_same(small: Any, short: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("ray", reason="marginopt[ray] is not installed")
     stated, alone, whole = small
