@@ -1,6 +1,6 @@
 """One BLAS thread a process, set before NumPy is imported; with ``MARGINOPT_TEST_EFFORT=full`` as many as the machine has.
 
-Every worker of the suite has a processor, and threads that wait for each other on small matrices cost half of the suite's time.
+Every worker of the suite has a processor: threads that wait for each other on small matrices would take it from the others.
 """
 
 import os
