@@ -28,7 +28,7 @@ test: env-test
 	@echo "running every test (make quick leaves the slow ones out)"
 	$(BIN)/python -m pytest $(WORKERS) --durations=25
 
-# Every test on all of its random trials (tests/effort.py), of which `make test` takes a part: an hour or more.
+# The nightly command: every test on all of its cells and random trials (tests/effort.py), of which `make test` takes a part. An hour or more.
 test-full: export MARGINOPT_TEST_EFFORT = full
 test-full: test
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import blas_threads as blas_threads  # before NumPy
 import numpy as np
 import pytest
 from clusters import DaskCluster, dask_cluster

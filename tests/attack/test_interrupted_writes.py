@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -18,57 +19,62 @@ posix = pytest.mark.skipif(os.name != "posix", reason="needs signals and limits 
 
 #: A problem whose log has megabytes, and a limit on the size of files that it meets in the midst of the search.
 PROBLEM = """
-import resource, signal, sys, tempfile
+import json, resource, signal, sys, tempfile
+from pathlib import Path
 import numpy as np
 import marginopt as mo
 from marginopt.errors import WriteError
 rng = np.random.default_rng(0)
 y = np.where(np.arange(60) % 2, 1.0, -1.0)
 X = np.column_stack([np.ones(60), rng.normal(size=(60, 3)) + 0.3 * y[:, None]])
-def limit(size, **problem):
+"""
+
+#: A search whose log does not fit, for each kind of it, in a process: what the error says and holds.
+FULL = """
+folder = Path(sys.argv[1])
+cells = {
+    "boxes.jsonl": ("boxes", {"lam": 1.0}, 36), "boxes.jsonl.gz": ("boxes", {"lam": 1.0}, 36),
+    "conflicts.jsonl": ("conflicts", {"lam": 1.0}, 36), "conflicts.jsonl.gz": ("conflicts", {"lam": 1.0}, 36),
+    "budget.log": (None, {"kappa": 0.2}, 24),
+}
+
+def search(n, engine, words, proof):
+    engine = {} if engine is None else {"engine": engine}
+    mo.solve(mo.ZeroOneSVM(X[:n], y[:n], **words), "zero-one-bb", proof=str(proof), time_limit=60, **engine)
+
+with tempfile.TemporaryDirectory() as warm:
     # Compiled code is written to a cache, where the limit would be met first: what runs below has run once before.
-    engine = {"engine": problem.pop("engine")} if "engine" in problem else {}
-    with tempfile.TemporaryDirectory() as folder:
-        mo.solve(mo.ZeroOneSVM(X[:20], y[:20], **problem), "zero-one-bb", proof=folder + "/log", time_limit=60, **engine)
-    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+    for name, (engine, words, _) in cells.items():
+        search(20, engine, words, Path(warm) / name)
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))
+for name, (engine, words, n) in cells.items():
+    try:
+        search(n, engine, words, folder / name)
+    except WriteError as error:
+        r = error.result
+        said = [bool(r.bound <= r.objective), r.bound_kind, bool(np.isfinite(r.objective)), str(error)]
+        print(json.dumps([name, *said]), flush=True)
 """
 
 
-def _run(code: str, *arguments: object) -> str:
-    done = subprocess.run([sys.executable, "-c", PROBLEM + code, *map(str, arguments)], capture_output=True, text=True)
+@posix
+def test_a_proof_log_on_a_full_disk(tmp_path: Path) -> None:
+    """The error holds the result; an older log is there still, and nothing else. A budget's has no older one here."""
+    names = ["boxes.jsonl", "boxes.jsonl.gz", "conflicts.jsonl", "conflicts.jsonl.gz"]
+    for name in names:
+        (tmp_path / name).write_text("an older log")
+    done = subprocess.run([sys.executable, "-c", PROBLEM + FULL, str(tmp_path)], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    return done.stdout
-
-
-@posix
-@pytest.mark.parametrize("engine", ["boxes", "conflicts"])
-@pytest.mark.parametrize("suffix", [".jsonl", ".jsonl.gz"])
-def test_a_proof_log_on_a_full_disk(engine: str, suffix: str, tmp_path: Path) -> None:
-    """The error holds the result; an older log is there still, and nothing else."""
-    path = tmp_path / f"log{suffix}"
-    path.write_text("an older log")
-    said = _run(
-        "limit(2000, lam=1.0, engine=sys.argv[2])\nmodel = mo.ZeroOneSVM(X[:36], y[:36], lam=1.0)\n"
-        "try:\n    mo.solve(model, 'zero-one-bb', engine=sys.argv[2], proof=sys.argv[1], time_limit=60)\n"
-        "except WriteError as error:\n"
-        "    r = error.result\n    print(r.bound <= r.objective, r.bound_kind, np.isfinite(r.objective), error)\n",
-        path,
-        engine,
-    )
-    assert said.startswith("True proved True ") and "could not be written: File too large" in said and "as it was before" in said
-    assert path.read_text() == "an older log" and list(tmp_path.iterdir()) == [path]
-
-
-@posix
-def test_a_proof_log_of_a_budget_on_a_full_disk(tmp_path: Path) -> None:
-    said = _run(
-        "limit(2000, kappa=0.2)\n"
-        "try:\n    mo.solve(mo.ZeroOneSVM(X[:24], y[:24], kappa=0.2), 'zero-one-bb', proof=sys.argv[1], time_limit=60)\n"
-        "except WriteError as error:\n    print(error.result.bound_kind, error.result.status.name)\n",
-        tmp_path / "log",
-    )
-    assert said.startswith("proved") and list(tmp_path.iterdir()) == []
+    cells = {name: rest for name, *rest in map(json.loads, done.stdout.splitlines())}
+    assert list(cells) == [*names, "budget.log"]
+    for name in names:
+        below, kind, finite, words = cells[name]
+        assert (below, kind, finite) == (True, "proved", True), name
+        assert "could not be written: File too large" in words and "as it was before" in words
+        assert (tmp_path / name).read_text() == "an older log"
+    assert cells["budget.log"][1] == "proved"
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(names)
 
 
 @posix

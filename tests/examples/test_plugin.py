@@ -11,6 +11,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from effort import part
 from scripts import COMMANDS
 
 TEMPLATE = Path(__file__).parents[2] / "examples" / "plugin"
@@ -113,8 +114,8 @@ def test_it_stands_in_the_matrix(site: Path) -> None:
 def test_it_obeys_the_laws(site: Path) -> None:
     """The conformance suite, as its author would run it."""
     commands = [
-        ["huber", "--on", "box-fista,boxqp,clarabel,scs,highs"],
-        ["box-fista", "--on", "huber,box,hinge-quadratic,nonparallel"],
+        ["huber", "--on", ",".join(part(["box-fista", "boxqp", "clarabel", "scs", "highs"], 2))],
+        ["box-fista", "--on", ",".join(part(["huber", "box", "hinge-quadratic", "nonparallel"], 2))],
         ["huber-bound"],
     ]
     for out in told(site, "marginopt.conformance.__main__", commands):

@@ -1,4 +1,7 @@
-"""Every block of Python in the documentation runs, a page at a time; links lead somewhere; the gallery's examples run."""
+"""Every block of Python in the documentation runs, a page at a time; links lead somewhere; the gallery's examples run.
+
+By default some pages of each folder and some examples run.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +17,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from effort import part
 from scripts import script_runner
 
 from marginopt.errors import MarginoptError
@@ -34,6 +38,7 @@ def named(path: Path) -> str:
 
 
 PAGES = [p for p in sorted(DOCS.rglob("*.md")) if not named(p).startswith(_MADE)]
+WITH_CODE = [p for p in PAGES if "```python" in p.read_text(encoding="utf-8")]
 NOTES = sorted((ROOT / "benchmarks" / "results").glob("*.md"))
 
 
@@ -44,7 +49,7 @@ def run() -> Iterator[Callable[[Path, Path], str]]:
         yield found
 
 
-@pytest.mark.parametrize("page", [p for p in PAGES if "```python" in p.read_text(encoding="utf-8")], ids=named)
+@pytest.mark.parametrize("page", part(WITH_CODE, 4, kind=lambda page: page.parent), ids=named)
 def test_every_block_runs(page: Path, run: Callable[[Path, Path], str], tmp_path: Path) -> None:
     """In a process and a folder of its own; a block that does not run says why in a comment above it."""
     blocks = [code for skipped, code in _BLOCK.findall(page.read_text(encoding="utf-8")) if not skipped]
@@ -64,7 +69,7 @@ def test_links_lead_somewhere(page: Path) -> None:
         assert "://" in target or made or place.exists(), target
 
 
-@pytest.mark.parametrize("example", sorted((ROOT / "examples" / "gallery").glob("plot_*.py")), ids=lambda p: p.stem)
+@pytest.mark.parametrize("example", part(sorted((ROOT / "examples" / "gallery").glob("plot_*.py")), 3), ids=lambda p: p.stem)
 def test_the_gallery_runs(example: Path, run: Callable[[Path, Path], str], tmp_path: Path) -> None:
     assert not run(example, tmp_path)
 

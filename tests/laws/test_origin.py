@@ -6,10 +6,12 @@ The decision function of a fitted estimator is that of the model that it solved,
 from __future__ import annotations
 
 import warnings
+from itertools import product
 from typing import Any
 
 import numpy as np
 import pytest
+from effort import part
 from facts import about
 from sklearn.base import is_classifier
 from sklearn.exceptions import ConvergenceWarning
@@ -106,7 +108,7 @@ def by_formula(e: Any, name: str, Z: np.ndarray) -> np.ndarray:
     return (k @ (a * y) - (p + q) / 2) / ((p - q) / 2)
 
 
-@pytest.mark.parametrize(("info", "kernel", "standardise", "offset"), CASES)
+@pytest.mark.parametrize(("info", "kernel", "standardise", "offset"), part(CASES, 2, kind=lambda case: case.values[0].name))
 def test_estimators_score_as_model_and_formula(info: Any, kernel: str, standardise: bool, offset: float) -> None:
     train, rows = BASE + offset, NEW + offset
     e = made(info, kernel, standardise)
@@ -135,21 +137,22 @@ def _nonparallel(e: Any, Z: np.ndarray) -> np.ndarray:
     return scores[:, 1] - scores[:, 0]
 
 
-@pytest.mark.parametrize("offset", [2.0**10, 1e6, 1e8])
-@pytest.mark.parametrize("scale", [1.0, 2.0**-6])
+MOVING = [
+    mo.estimators.NCHSVC(kernel="linear", standardise=False, C=10.0, tol=1e-10),
+    mo.estimators.MEBOneClass(kernel="linear", standardise=False, contamination=0.0, tol=1e-10),
+    mo.estimators.NCHSVC(C=10.0, tol=1e-10, standardise=False),
+    mo.estimators.L2SVC(C=10.0, tol=1e-10, standardise=False),
+    mo.estimators.HingeSVC(lam=2.0, tol=1e-9),
+    mo.estimators.MulticlassSVC(lam=2.0),
+]
+
+
 @pytest.mark.parametrize(
-    "estimator",
-    [
-        mo.estimators.NCHSVC(kernel="linear", standardise=False, C=10.0, tol=1e-10),
-        mo.estimators.MEBOneClass(kernel="linear", standardise=False, contamination=0.0, tol=1e-10),
-        mo.estimators.NCHSVC(C=10.0, tol=1e-10, standardise=False),
-        mo.estimators.L2SVC(C=10.0, tol=1e-10, standardise=False),
-        mo.estimators.HingeSVC(lam=2.0, tol=1e-9),
-        mo.estimators.MulticlassSVC(lam=2.0),
-    ],
-    ids=lambda e: f"{type(e).__name__}-{getattr(e, 'kernel', 'linear')}",
+    ("number", "scale", "offset"),
+    part(product(range(len(MOVING)), [1.0, 2.0**-6], [2.0**10, 1e6, 1e8]), 2, kind=lambda cell: cell[0]),
 )
-def test_answers_move_with_the_data(estimator: Any, offset: float, scale: float) -> None:
+def test_answers_move_with_the_data(number: int, scale: float, offset: float) -> None:
+    estimator = MOVING[number]
     near = estimator.fit(BASE * scale, Y).decision_function(NEW * scale)
     far = estimator.fit(BASE * scale + offset, Y).decision_function(NEW * scale + offset)
     np.testing.assert_allclose(far, near, rtol=2e-4, atol=2e-4 * np.abs(near).max())
@@ -172,11 +175,13 @@ SEPARABLE = np.array([[2.0, 0], [3, 1], [-2, 0], [-3, -1], [2.5, 2], [-2.5, -2]]
 LABELS = np.array([1, 1, 0, 0, 1, 0])
 
 
-@pytest.mark.parametrize("cost", [1e-4, 1e-8, 1e-12])
+WITH_COST = [i for i in mo.estimators().values() if {"lam", "C"} & set(i.make().get_params()) and is_classifier(i.make())]
+
+
 @pytest.mark.parametrize(
-    "info",
-    [i for i in mo.estimators().values() if {"lam", "C"} & set(i.make().get_params()) and is_classifier(i.make())],
-    ids=lambda i: i.name,
+    ("info", "cost"),
+    part(product(WITH_COST, [1e-4, 1e-8, 1e-12]), 1, kind=lambda cell: cell[0].name),
+    ids=lambda value: str(getattr(value, "name", value)),
 )
 def test_a_tiny_cost_classifies_or_says_so(info: Any, cost: float) -> None:
     e = info.make()

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import Any
 
 import numpy as np
 import pytest
-from effort import trials
+from effort import part, trials
 
 import marginopt as mo
 from marginopt import Status, margin
@@ -35,9 +36,8 @@ CHANGES: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("change", CHANGES)
-@pytest.mark.parametrize("seed", range(3))
-def test_rows_keep_the_proof(seed: int, change: str) -> None:
+@pytest.mark.parametrize(("change", "seed"), part(product(CHANGES, range(3)), 1, kind=lambda cell: cell[0]))
+def test_rows_keep_the_proof(change: str, seed: int) -> None:
     X, y, _, c = fair(seed)
     base = mo.ConicSVM(X, y, 1.0)
     result = mo.solve(base.with_constraint(CHANGES[change](c)), "clarabel")
@@ -59,9 +59,8 @@ def test_fixed_coefficients_and_the_budget_form_keep_the_proof(seed: int) -> Non
         assert result.status is Status.OPTIMAL and result.bound_kind == "proved", result
 
 
-@pytest.mark.parametrize("regulariser", ["l2", "half-l2"])
-@pytest.mark.parametrize("seed", range(3))
-def test_restrictions_of_a_composition_keep_the_proof(seed: int, regulariser: str) -> None:
+@pytest.mark.parametrize(("regulariser", "seed"), part(product(["l2", "half-l2"], range(3)), 1, kind=lambda cell: cell[0]))
+def test_restrictions_of_a_composition_keep_the_proof(regulariser: str, seed: int) -> None:
     X, y, g, _ = fair(seed)
     rules = [mo.parity(g, 0.05), mo.fixed({2: 0.1})]
     for parts in ({"subject_to": rules}, {"domain": margin.Box(-0.4, 0.4)}, {}):
@@ -69,7 +68,7 @@ def test_restrictions_of_a_composition_keep_the_proof(seed: int, regulariser: st
         assert result.status is Status.OPTIMAL and result.bound_kind == "proved", result
 
 
-@pytest.mark.parametrize("seed", range(trials(2, 4)))
+@pytest.mark.parametrize("seed", range(trials(1, 4)))
 def test_no_prices_prove_more_than_the_optimum(seed: int) -> None:
     """Noise on all multipliers, of every size: the bound falls, and never passes the optimum."""
     X, y, _, c = fair(seed)

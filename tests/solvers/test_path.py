@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from effort import part as spread
 from facts import about
 
 import marginopt as mo
@@ -192,8 +195,7 @@ _CHANGES: dict[str, dict[str, object]] = {
 }
 
 
-@pytest.mark.parametrize("solver", [*_TOL, *_SOME])
-@pytest.mark.parametrize("part", list(_CHANGES))
+@pytest.mark.parametrize(("solver", "part"), spread(product([*_TOL, *_SOME], _CHANGES), 3, kind=lambda cell: cell[0]))
 def test_every_part_is_updated_alone(solver: str, part: str) -> None:
     """From the same first form to one in which a single part differs, and back."""
     _need(solver)

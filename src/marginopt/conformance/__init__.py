@@ -5,7 +5,18 @@
 (tests/laws/test_matrix.py).
 """
 
-from .examine import Cell, case_cells, examine, formulation_cells, relaxation_cells, report, solver_cells, tally, trial_cells
+from .examine import (
+    Cell,
+    case_cells,
+    examine,
+    formulation_cells,
+    reduced_cells,
+    relaxation_cells,
+    report,
+    solver_cells,
+    tally,
+    trial_cells,
+)
 from .formulation_laws import FORMULATION_LAWS, RELAXATION_LAWS, Reduced
 from .laws import Case, Law, Laws, State, Verdict, cases
 from .solver_laws import PROGRAM_LAWS, SOLVER_LAWS, Trial
@@ -27,6 +38,7 @@ __all__ = [
     "cases",
     "examine",
     "formulation_cells",
+    "reduced_cells",
     "relaxation_cells",
     "report",
     "solver_cells",

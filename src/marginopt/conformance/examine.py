@@ -80,10 +80,14 @@ def relaxation_cells(relaxation: Relaxation) -> Iterator[Cell]:
     for case in cases(get_formulation(_ZERO_ONE)):
         if case.optimum is None:
             continue
-        reduced = Reduced(relaxation, case)
-        for law in RELAXATION_LAWS.found:
-            refused = bool(reduced.obstacle) and law is not RELAXATION_LAWS.found[0]
-            yield Cell(law, reduced.name, not_applicable(reduced.obstacle) if refused else law(reduced))
+        yield from reduced_cells(Reduced(relaxation, case))
+
+
+def reduced_cells(reduced: Reduced) -> Iterator[Cell]:
+    """The laws of a relaxation on one case."""
+    for law in RELAXATION_LAWS.found:
+        refused = bool(reduced.obstacle) and law is not RELAXATION_LAWS.found[0]
+        yield Cell(law, reduced.name, not_applicable(reduced.obstacle) if refused else law(reduced))
 
 
 def examine(name: str, others: Iterable[str] | None = None) -> Iterator[Cell]:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import functools
+from itertools import product
 from pathlib import Path
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from data import nine_points
-from effort import trials
+from effort import part, trials
 from facts import about, at
 from hypothesis import HealthCheck, given, settings, strategies as st
 from hypothesis.extra import numpy as hnp
@@ -89,8 +90,11 @@ def _has_form(model: Model) -> bool:
         return False
 
 
-@pytest.mark.parametrize("suffix", sorted(file_formats()))
-@pytest.mark.parametrize("model", [*_models(), *_examples()], ids=lambda m: m.statement.title)
+@pytest.mark.parametrize(
+    ("suffix", "model"),
+    part(product(sorted(file_formats()), [*_models(), *_examples()]), 8, kind=lambda cell: cell[0]),
+    ids=lambda value: value if isinstance(value, str) else value.statement.title,
+)
 def test_round_trip_of_every_formulation_is_exact(suffix: str, model: Model, tmp_path: Path) -> None:
     path = tmp_path / f"model{suffix}"
     missing = model.form.features - file_formats()[suffix].carries
@@ -250,9 +254,11 @@ _READERS = {"gurobi": _by_gurobi, "highs": _by_highs, "scip": _by_scip}
 _SCIP = (HingeSVM, ZeroOneSVM, RampSVM, NonparallelSVM)
 
 
-@pytest.mark.parametrize("suffix", [".lp", ".mps"])
-@pytest.mark.parametrize("index", range(len(_LINEAR_ROWS)), ids=[m.statement.title for m in _LINEAR_ROWS])
-@pytest.mark.parametrize("reader", _READERS)
+@pytest.mark.parametrize(
+    ("reader", "suffix", "index"),
+    part(product(_READERS, [".lp", ".mps"], range(len(_LINEAR_ROWS))), 5, kind=lambda cell: cell[:2]),
+    ids=lambda value: value if isinstance(value, str) else _LINEAR_ROWS[value].statement.title,
+)
 def test_independent_readers_find_the_same_optimum(reader: str, suffix: str, index: int, tmp_path: Path) -> None:
     """Gurobi, HiGHS and SCIP read our files with code that shares nothing with ours; to 1e-6."""
     model = _LINEAR_ROWS[index]

@@ -80,18 +80,20 @@ class Tags(HTMLParser):
 
 
 @pytest.fixture(scope="module")
-def harmless() -> Tags:
-    return Tags(report_of("harmless").html())
+def tags() -> tuple[Tags, Tags]:
+    """The page of a harmless name, and its table in a notebook."""
+    report = report_of("harmless")
+    return Tags(report.html()), Tags(report._repr_html_())
 
 
-def test_html_has_the_tags_of_a_harmless_name(hostile: tuple[str, GapReport], harmless: Tags) -> None:
-    name, report = hostile
+def test_html_has_the_tags_of_a_harmless_name(hostile: tuple[str, GapReport], tags: tuple[Tags, Tags]) -> None:
+    (name, report), (harmless, table) = hostile, tags
     page = Tags(report.html())
     assert page.tags == harmless.tags and page.attributes == harmless.attributes
     assert all(link.startswith(("#", "data:image/svg+xml,")) for link in page.links)
     words = "".join(page.text)
     assert legible(name) in words and not any(c in words + str(report) for c in "\r\x00\x07\x1b\u202e")
-    assert Tags(report._repr_html_()).tags == Tags(report_of("harmless")._repr_html_()).tags
+    assert Tags(report._repr_html_()).tags == table.tags
 
 
 def test_pictures_are_well_formed_without_scripts(hostile: tuple[str, GapReport]) -> None:

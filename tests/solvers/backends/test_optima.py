@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from effort import trials
 from programs import INF, INFEASIBLE, QP, UNBOUNDED, bounded_qp, form_of, random_qp, solve
 
 import marginopt as mo
@@ -41,7 +42,7 @@ def test_linear_program(name, assert_kkt):
 
 @pytest.mark.parametrize("name", [n for n in QP if n not in ("clarabel", "daqp")])
 @pytest.mark.parametrize("rank", [12, 4], ids=["definite", "semidefinite"])
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(trials(1, 4)))
 def test_random_quadratic_programs(name, rank, seed, assert_kkt):
     form = random_qp(seed, rank)
     truth = solve(form, "clarabel", tol=1e-8)

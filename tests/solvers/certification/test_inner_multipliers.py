@@ -32,7 +32,7 @@ def drawn(seed: int, loss: Any, regulariser: Any, *restrictions: Any, domain: An
     return mo.Margin(X, y, loss, regulariser, sample_weight=weights, domain=domain, subject_to=list(restrictions))
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(trials(2, 6)))
 @pytest.mark.parametrize(
     "loss",
     [margin.Hinge(), margin.EpsilonInsensitive(0.2), margin.NearestHulls(), margin.EnclosingBall()],
@@ -81,7 +81,7 @@ REGULARISERS = [margin.SquaredNorm(0.7), margin.L1(0.5), margin.GroupL1((0, 1, 1
 DOMAINS = [margin.Reals(), margin.Box(-1.0, 1.5), margin.Signs((0, 1, 0))]
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(trials(1, 4)))
 @pytest.mark.parametrize("regulariser", REGULARISERS, ids=lambda p: type(p).__name__)
 @pytest.mark.parametrize("domain", DOMAINS, ids=lambda p: type(p).__name__)
 def test_nu_hinges_whose_optimum_is_zero(seed: int, regulariser: Any, domain: Any) -> None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import warnings
+from itertools import product
 
 import clarabel
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from effort import part
 from facts import about
 
 from marginopt.errors import InputError, MarginoptWarning
@@ -230,9 +232,12 @@ def degenerate_instances():
 EXTREMES = [{"lam": value} for value in (1e-6, 1.0, 1e6)] + [{"kappa": value} for value in (1e-4, 0.1, 0.5)]
 
 
-@pytest.mark.parametrize("parameters", EXTREMES, ids=str)
-@pytest.mark.parametrize(("name", "X", "y"), [pytest.param(*case, id=case[0]) for case in degenerate_instances()])
-def test_degenerate_data_end_solved_or_honestly(name, X, y, parameters):
+DEGENERATE = {name: (X, y) for name, X, y in degenerate_instances()}
+
+
+@pytest.mark.parametrize(("name", "parameters"), part(product(DEGENERATE, EXTREMES), 2, kind=lambda cell: cell[0]), ids=str)
+def test_degenerate_data_end_solved_or_honestly(name, parameters):
+    X, y = DEGENERATE[name]
     given = model(X, y, **parameters)
     raw = solved(given)
     if name == "rows of zeros" and parameters.get("kappa") == 1e-4:

@@ -18,6 +18,7 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from effort import trials
 
 import marginopt as mo
 from marginopt.models import Block, Constraint, Model, Nonnegative, StandardForm, Statement
@@ -216,7 +217,7 @@ def sealed(path: Path, records: list[dict[str, Any]]) -> Path:
     return path
 
 
-@pytest.mark.parametrize("seed", range(25))
+@pytest.mark.parametrize("seed", range(trials(8, 25)))
 def test_search_and_checker_against_enumeration(seed: int, tmp_path: Path) -> None:
     model = instance(seed)
     result = mo.solve(model, "cover-bb", proof=str(tmp_path / "a.log"))

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from effort import trials
 from facts import about
 
 import marginopt as mo
@@ -52,7 +53,7 @@ def enumerated(model: mo.ScoringSystem) -> float:
     return float(values[used <= (p if model.max_features is None else model.max_features)].min())
 
 
-@pytest.mark.parametrize("seed", range(24))
+@pytest.mark.parametrize("seed", range(trials(8, 24)))
 def test_the_optimum_is_that_of_enumeration_and_the_bound_is_proved(seed: int) -> None:
     model = drawn(seed)
     best = enumerated(model)

@@ -117,7 +117,7 @@ def test_optimum_is_that_of_the_best_support(name, block, monkeypatch):
         assert np.count_nonzero(search.incumbent.w) <= k
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(trials(6, 20)))
 @pytest.mark.parametrize("name", LOSSES)
 def test_a_price_for_each_coefficient(name, seed):
     """Supports of every size, with a price for each feature."""

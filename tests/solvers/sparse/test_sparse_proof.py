@@ -66,7 +66,7 @@ def records_of(path: Path) -> list[Record]:
 
 
 @pytest.mark.parametrize("weak", [sparse_search._WEAK, 2.0])
-@pytest.mark.parametrize("seed", range(15))
+@pytest.mark.parametrize("seed", range(trials(5, 15)))
 def test_what_is_written_is_verified(seed: int, weak: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Packed or plain, with the model and without; another model's log is refused; few or many bounds of largest coefficients."""
     monkeypatch.setattr(sparse_search, "_WEAK", weak)

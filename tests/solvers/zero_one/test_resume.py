@@ -14,6 +14,7 @@ import subprocess
 import sys
 import threading
 import time
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -399,6 +400,7 @@ def test_a_cluster_that_goes_leaves_a_file_that_goes_on_without_it(
     path = tmp_path / "search.npz"
     with dask_cluster(tmp_path, workers=1) as lonely:
         client = Client(lonely.address, set_as_default=False)
+        client.run(import_module, "marginopt.solvers.zero_one.algorithm")  # else the search may end before its worker is ready
         take_in = subtrees.SubtreeEngine.take_in
 
         def closing(self: Any, number: int, found: Any) -> None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import product
 from typing import Any
 
 import cvxpy as cp
 import numpy as np
 import pytest
+from effort import part
 
 import marginopt as mo
 
@@ -115,11 +117,12 @@ BALANCE = {"insensitive": "sum_i beta_i = 0", "huber": "sum_i beta_i = 0", "pair
 ENDLESS = ("one-class", "ball")
 
 
-@pytest.mark.parametrize("mu", [0.25, 0.5, 1.0])
-@pytest.mark.parametrize(
-    ("name", "intercept"), [*((name, "penalised") for name in CASES), *((name, "free") for name in CASES if name not in ENDLESS)]
-)
-def test_a_printed_dual_has_the_optimum_of_the_problem(name: str, mu: float, intercept: Any) -> None:
+PRINTED = [*((name, "penalised") for name in CASES), *((name, "free") for name in CASES if name not in ENDLESS)]
+
+
+@pytest.mark.parametrize(("printed", "mu"), part(product(PRINTED, [0.25, 0.5, 1.0]), 1, kind=lambda cell: cell[0]), ids=str)
+def test_a_printed_dual_has_the_optimum_of_the_problem(printed: tuple[str, Any], mu: float) -> None:
+    name, intercept = printed
     loss, y, part, total, conditions, restated = CASES[name]
     model = mo.Margin(X, y, loss, mo.margin.SquaredNorm(mu), intercept=intercept, sample_weight=C)
     dual = model.statement.dual
