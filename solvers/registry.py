@@ -118,6 +118,7 @@ def get_solver(name: str) -> Solver:
     for module in _modules():
         need = getattr(module, "ABSENT", lambda _: None)(key)
         if need is not None:
+            # exempt (text): the name that a user gave
             raise MissingPackageError(need, key.rpartition(":")[2])
     raise unknown_name("solver", name, ["auto", *sorted({*_own(), *EXTENSIONS.names})])
 

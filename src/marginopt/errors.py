@@ -46,6 +46,7 @@ def near_names(name: str, names: Iterable[str], count: int = 3) -> list[str]:
 
 
 #: A scalar as NumPy 2 represents it, ``np.float64(0.5)``.
+# exempt (text): NumPy's representation
 _NUMPY_SCALAR = re.compile(r"\bnp\.(?:float|int|uint|bool|str_|complex)\w*\(([^()]*)\)")
 
 

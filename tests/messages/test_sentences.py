@@ -153,10 +153,6 @@ SENTENCES: list[tuple[Callable[[], object], str]] = [
     (lambda: _groups(groups=["a"] * 4), "loss names the group 'b', in which there are no points"),
     (lambda: _groups(loss={"a": "hinge", "b": "nu"}), "must be a sum of functions of its points' margins; NuHinge is not"),
     (lambda: _groups(sample_weight={"a": 1.0}), "sample_weight by group must name a, b; they name a"),
-    (
-        lambda: mo.models.NonparallelSVM(X, Y, 1, loss="correntropy").form,
-        "needs exp of a nonconvex argument, which no cone holds; solve(model, 'npsvc-mm') finds a stationary point",
-    ),
     (lambda: mo.models.NonparallelSVM(X, Y, 1, loss="capped").program, "is not convex, so the problem is no convex one"),
     (lambda: relax(mo.RampSVM(X, Y), "conic"), "it relaxes a ZeroOneSVM, and its optimum bounds nothing of a RampSVM"),
     (lambda: mo.gap_report([]), "instances must be a non-empty list of instances with different names, or of models"),
