@@ -281,7 +281,11 @@ def linear_bound(problem: BoxProblem, node: CheckedBox, alpha: Array, flipped: A
 
 
 def tighten(problem: BoxProblem, node: CheckedBox, alpha: Array, packing: Packing, bound: float, c: Array, slope: Array) -> bool:
-    """Shrink the box and decide points by the ball Σ_j (v_j - c_j)² + slope_j |v_j - c_j| ≤ target - D."""
+    """Shrink the box and decide points by the ball Σ_j (v_j - c_j)² + slope_j |v_j - c_j| ≤ target - D.
+
+    False where the node is empty: also where the ball excludes what a decided point demands, for a search may have decided that
+    point the other way.
+    """
     r = float(round_up(problem.target - bound))
     if not math.isfinite(r):
         return True
@@ -301,8 +305,12 @@ def tighten(problem: BoxProblem, node: CheckedBox, alpha: Array, packing: Packin
     error = round_up(error + problem.e + 2.0**-52 * np.abs(centre))
     u_lo, u_hi = round_down(centre - error), round_up(centre + error)
     free = node.state == FREE
-    t = np.maximum(round_down(1.0 - u_hi), 0.0)
-    kept_out = free & (round_down(round_down(t * t) / problem.norm2) >= r)
+    short, beyond = np.maximum(round_down(1.0 - u_hi), 0.0), np.maximum(round_down(u_lo - 1.0), 0.0)
+    unreachable = round_down(round_down(short * short) / problem.norm2) >= r
+    inevitable = round_down(round_down(beyond * beyond) / problem.norm2) >= r
+    if (unreachable & (node.state == KEPT)).any() or (inevitable & (node.state == VIOLATED)).any():
+        return False
+    kept_out = free & unreachable
     turn = round_down(u_lo - round_up(0.5 * alpha * problem.norm2))
     beta = round_down(packing.left - round_up(alpha * round_up(1.0 - u_lo)))
     beta = round_down(beta - round_up(round_up(0.25 * alpha * alpha) * problem.norm2 * (1.0 + 2.0**-50)))

@@ -662,12 +662,12 @@ function tighten(problem, node, alpha, packing, { bound, c, slope }) {
     if (node.lo[j] > node.hi[j]) return false;
   }
   for (let i = 0; i < problem.m; i++) {
-    if (node.state[i] === FREE && !decideByBall(problem, node, i, alpha[i], packing.left[i], c, r)) return false;
+    if (!decideByBall(problem, node, i, alpha[i], packing.left[i], c, r)) return false;
   }
   return true;
 }
 
-/** Decide one free point by the ball ||v - c||² < r; false where it can be neither kept nor violated. */
+/** Decide one point by the ball ||v - c||² < r; false where it can be neither kept nor violated, or not be what it is. */
 function decideByBall(problem, node, i, alpha, left, c, r) {
   const norm2 = problem.norm2[i];
   const products = Array.from(problem.g[i], (x, j) => x * c[j]);
@@ -676,6 +676,11 @@ function decideByBall(problem, node, i, alpha, left, c, r) {
   const low = down(centre - off);
   const short = Math.max(down(1 - up(centre + off)), 0);
   const neverKept = down(down(short * short) / norm2) >= r;
+  if (node.state[i] === KEPT) return !neverKept;
+  if (node.state[i] === VIOLATED) {
+    const excess = Math.max(down(low - 1), 0);
+    return down(down(excess * excess) / norm2) < r;
+  }
   // where the point is violated its cost replaces α(1 - u): the least value is β at the margin u = turn
   const turn = down(low - up(up(0.5 * alpha * norm2)));
   const square = up(up(up(0.25 * alpha * alpha) * norm2));

@@ -18,8 +18,9 @@ from marginopt.models.views import ZeroOneProblem
 from marginopt.solvers.exact.check.arithmetic import InvalidProofError
 from marginopt.solvers.proofs import check_proof
 from marginopt.solvers.records import Options
+from marginopt.solvers.solve import solve
 from marginopt.solvers.zero_one import ZeroOneBB
-from marginopt.solvers.zero_one.check.boxes import BoxProblem, CheckedBox, pack as packed
+from marginopt.solvers.zero_one.check.boxes import BoxProblem, CheckedBox, Packing, pack as packed, tighten
 from marginopt.solvers.zero_one.check.checker import LoggedZeroOneProblem, ZeroOneChecker
 
 
@@ -38,6 +39,31 @@ def test_logs_are_accepted(tmp_path, engine, free, name):
         assert report.bound <= answer.bound
         assert report.value == pytest.approx(problem.objective(answer.values["w"]), rel=1e-14)
         assert report.gap <= 1.1e-6
+
+
+@pytest.mark.parametrize(("state", "point", "bound", "empty"), [(0, -2.0, 9.5, True), (0, -2.0, 0.5, False), (1, 2.0, 9.5, True)])
+def test_a_decided_point_that_the_ball_excludes_empties_the_node(state, point, bound, empty):
+    """With w in a ball about ``point``, of squared radius 10 - bound, w ≥ 1 is demanded (state 0) or w < 1 (state 1)."""
+    g, none = np.ones((1, 1)), np.zeros(1)
+    problem = BoxProblem(g, none, np.ones(1), np.ones(1), False, 10.0, np.full(1, -3.0), np.full(1, 3.0))
+    node = CheckedBox(problem.lo.copy(), problem.hi.copy(), np.array([state]), np.full(1, -3.0), 0.0)
+    node_is_open = tighten(problem, node, none, Packing(problem.weights, 0.0), bound, np.array([point]), none)
+    assert node_is_open == (not empty)
+
+
+@pytest.mark.filterwarnings("ignore::marginopt.errors.MarginoptWarning")
+def test_checker_and_search_may_decide_a_point_differently(tmp_path):
+    """Seed 17: where the search found a point violated, the checker had shown it kept; both are true of an empty node."""
+    for seed in range(17, 17 + trials(1, 150)):
+        rng = np.random.default_rng(seed)
+        n, p = int(rng.integers(12, 30)), int(rng.integers(1, 4))
+        X = rng.normal(size=(n, p))
+        y = np.where(X[:, 0] + rng.normal(size=n) > 0, 1.0, -1.0)
+        X = np.round(X, 1) if seed % 3 == 0 else X
+        model = ZeroOneSVM(X, y, lam=float(rng.choice([0.05, 0.2, 0.4, 1.0])))
+        solve(model, "zero-one-bb", proof=tmp_path / "log", engine="boxes")
+        report = check_proof(tmp_path / "log")
+        assert report.valid, report.message
 
 
 def test_pairs_are_paid_once(tmp_path):
