@@ -61,6 +61,13 @@ def large() -> tuple[mo.ZeroOneSVM, dict[str, Any], mo.Result]:
     return stated, alone, mo.solve(stated, "zero-one-bb", **alone)
 
 
+@pytest.fixture(scope="module")
+def middle() -> tuple[mo.ZeroOneSVM, dict[str, Any], mo.Result]:
+    stated = model(100, 4)
+    alone = options(mo.solve(stated, "zero-one-bb", engine="boxes", threads=1))
+    return stated, alone, mo.solve(stated, "zero-one-bb", **alone)
+
+
 @pytest.fixture
 def short(monkeypatch: pytest.MonkeyPatch) -> None:
     """Stretches and slices of a few nodes, so that small trees go in many pieces."""
@@ -418,11 +425,12 @@ def test_a_cluster_that_goes_leaves_a_file_that_goes_on_without_it(
 
 
 def test_a_proof_goes_on_from_a_checkpoint_with_workers_killed(
-    large: Any, short: None, cluster: DaskCluster, client: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    middle: Any, short: None, cluster: DaskCluster, client: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    stated, alone, whole = large
+    stated, alone, whole = middle
     path, proof = tmp_path / "search.npz", tmp_path / "proof.jsonl.gz"
     words = {**alone, "cluster": client, "checkpoint": path, "proof": str(proof)}
+    monkeypatch.setattr(batch_size, "LONG", 0.008)
     arrived, take_in = list[int](), subtrees.SubtreeEngine.take_in
 
     def counted(self: Any, number: int, found: Any) -> None:
