@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Sequence
 
 from ..errors import MarginoptError, MarginoptWarning
-from .examine import Cell, examine, report, tally
+from .examine import LawCell, examine, report, tally
 from .laws import State
 
 HOLDS, VIOLATED, WRONG_USE = 0, 1, 2
@@ -38,7 +38,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     return VIOLATED if tally(cells)[State.VIOLATED] else HOLDS
 
 
-def _json(cells: list[Cell]) -> str:
+def _json(cells: list[LawCell]) -> str:
     records = [{"law": c.law.name, "subject": c.subject, "state": c.verdict.state.value, "words": c.verdict.words} for c in cells]
     return json.dumps(records, indent=2)
 
