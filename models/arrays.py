@@ -316,8 +316,7 @@ def check_bytes(need: int, what: str) -> None:
     if need > limit:
         raise TooLargeError(
             f"{what} would need {need:,} bytes ({need / 2**30:.1f} GiB); the limit is {limit:,} (half of this machine's memory, "
-            "or MARGINOPT_MAX_BYTES). Hand-written algorithms that read the model's structure need no matrix: "
-            "marginopt.solvers() lists them",
+            "or MARGINOPT_MAX_BYTES). Choose an algorithm that needs no matrix: marginopt.solvers() lists them",
             name="X",
         )
 

@@ -709,7 +709,8 @@ def model_gaps(
     """
     if not isinstance(model, Model | StandardForm):
         raise InputError(
-            f"model_gaps takes a formulation or a form; gap_report takes instances too; got {type(model).__name__}", name="model"
+            f"model must be a formulation or a form; it is a {type(model).__name__} (gap_report takes instances too)",
+            name="model",
         )
     reductions = None if names is None else [get_relaxation(item).reduction if isinstance(item, str) else item for item in names]
     return gap_report([model], reductions, exact, options=options, progress=False)

@@ -61,8 +61,8 @@ class LinearProgram:
         unsupported = sorted(feature.value for feature in form.features - {Feature.INTEGER})
         if unsupported:
             raise UnsupportedModelError(
-                f"VIPR certificates are of mixed-integer linear programs; {form.name} has {', '.join(unsupported)}. Of the "
-                "0-1 loss with ½||w||² and of scoring systems, solve(model, proof=path) writes a log that check_proof verifies",
+                f"VIPR certificates are of mixed-integer linear programs; {form.name} has {', '.join(unsupported)}. For "
+                "the 0-1 loss with ½||w||² and scoring systems, solve(model, proof=path) writes a log that check_proof verifies",
                 name="model",
             )
         exact = RationalForm(form)

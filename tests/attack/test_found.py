@@ -1,4 +1,4 @@
-"""What the first attack found, sentence by sentence, where no other file here states it (table: benchmarks/results/claims.md)."""
+"""The faults that the first attack found, sentence by sentence, where no other file here states it."""
 
 from __future__ import annotations
 

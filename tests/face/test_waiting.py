@@ -1,4 +1,4 @@
-"""What a user hears while a fit takes long, while loops compile, and in a log of many events."""
+"""Messages while a fit takes long, while loops compile, and in a log of many events."""
 
 from __future__ import annotations
 

@@ -76,8 +76,8 @@ def solve_with_warning(problem: Model, solver: Any, options: Options, expected: 
         if not result.solved and result.status not in expected:
             gap = f"{result.gap:.1e}" if np.isfinite(result.gap) else "unknown"
             warnings.warn(
-                f"{result.solver} on {result.model}: {result.status.message} (relative gap {gap}); standardise the features, or "
-                "give another solver= or a larger tol= or time_limit=; result_ and certificate_ say more",
+                f"{result.solver} on {result.model}: {result.status.message} (relative gap {gap}; see certificate_). "
+                "Standardise the features, or give another solver= or a larger tol= or time_limit=",
                 ConvergenceWarning,
                 stacklevel=3,
             )

@@ -1,4 +1,4 @@
-"""What a terminal shows: it fits, a log is plain, advice is in the terminal's words; exports and benchmarks."""
+"""The screen of a terminal: it fits, a log is plain, advice is in the terminal's words; exports and benchmarks."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ from marginopt.solvers.records import Options
 
 
 def judged(form: StandardForm, status: Status, **said: Any) -> Result:
-    """What becomes of a bare claim."""
+    """Return what becomes of a bare claim."""
     return judge(as_model(form), get_solver("highs"), Answer(status, "my word", **said), Options(), OPEN)
 
 
