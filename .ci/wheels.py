@@ -54,7 +54,7 @@ print(f"marginopt {mo.__version__} on Python {sys.version.split()[0]}: installed
 
 
 def run(*command: str | Path, cwd: Path) -> str:
-    """What a command prints that must succeed, away from the checkout and from what is installed beside it."""
+    """Return what a command prints that must succeed, away from the checkout and from what is installed beside it."""
     environment = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "VIRTUAL_ENV")}
     done = subprocess.run([str(part) for part in command], cwd=cwd, env=environment, capture_output=True, text=True, check=False)
     if done.returncode:

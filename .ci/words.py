@@ -1,4 +1,4 @@
-"""The check of names and docstrings of ``make lint``: banned identifiers and paths, beginnings of docstrings.
+"""The check of names, docstrings and messages of ``make lint``: banned names, empty beginnings, long messages.
 
 ``.ci/names.csv`` lists names that the project no longer uses, with the field's standard term. Its column ``banned`` holds
 alternatives separated by bars: a regular expression that an identifier must not match, or ``path:`` and one that the name of a
@@ -22,10 +22,16 @@ FOLDERS = ("models", "solvers", "relaxations", "instances", "reproduction", "src
 QUESTION = re.compile(r"(What|Whether|Whose|That|As|Where|Which|Who|How|When)\b")
 #: Files of the repository, as pages name them.
 FILE = re.compile(r"(models|solvers|relaxations|instances|src|benchmarks|tests|reproduction)/[\w/.-]+\.(py|js|csv|md)")
+#: Folders beside the packages, whose docstrings do not begin with a relative word either; a gallery's title may be a question.
+BESIDE = ("tests", "benchmarks", "docs", "examples/plugin", "examples/users")
+RELATIVE = re.compile(r'^ *r?"""((?:What|Whether|Whose|That|As)\b.{,40})', re.MULTILINE)
 #: Participles and pronouns that say nothing of what a variable or parameter holds.
 PRIVATE_LOCALS = frozenset({"found", "said", "told", "asked", "got", "meant", "given", "known", "kept"})
 #: Packages whose names docstrings refer to by a full path.
 FOREIGN = frozenset({"contextlib", "sklearn"})
+#: Names of what is called with a message; ends of sentences and of clauses within a message.
+MESSAGE = re.compile(r"(Error|Warning|^warn)$")
+SENTENCE_END, CLAUSE_END = re.compile(r"(?<!\.\.)\.\s+(?=\S)"), re.compile(r"(?:;|(?<!\.\.)\.)\s+(?=\S)")
 #: Beginnings of public docstrings that name nothing.
 FRAGMENT = re.compile(r"(Of|With|Without|From|By|For|In|Its|It|Those|Such|Nothing|Also|Again)\b")
 
@@ -55,8 +61,8 @@ def identifiers(tree: ast.Module) -> Iterator[tuple[int, str]]:
 
 
 def locals_of(tree: ast.Module) -> set[tuple[int, str]]:
-    """Return the lines and the names of all parameters and of all variables that a function binds."""
-    functions = (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef))
+    """Return the lines and the names of all parameters and of all variables that functions and classes bind."""
+    functions = [node for node in tree.body if isinstance(node, ast.FunctionDef | ast.ClassDef)]
     names = set()
     for node in (node for function in functions for node in ast.walk(function)):
         if isinstance(node, ast.arg):
@@ -76,6 +82,16 @@ def questions(tree: ast.Module) -> Iterator[tuple[int, str]]:
             public = not isinstance(node, ast.Module) and not node.name.startswith("_")
             if text and (QUESTION.match(text) or (public and FRAGMENT.match(text))):
                 yield node.body[0].lineno, text[:40]
+
+
+def long_messages(tree: ast.Module) -> Iterator[tuple[int, str]]:
+    """Yield the line and the beginning of every message that has more than two sentences or three clauses."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and node.args and MESSAGE.search(getattr(node.func, "id", getattr(node.func, "attr", ""))):
+            pieces = [v for v in ast.walk(node.args[0]) if isinstance(v, ast.Constant) and isinstance(v.value, str)]
+            text = "".join(v.value for v in sorted(pieces, key=lambda v: (v.lineno, v.col_offset)))
+            if len(SENTENCE_END.findall(text)) > 1 or len(CLAUSE_END.findall(text)) > 2:
+                yield node.lineno, text[:60]
 
 
 def known_names(trees: dict[str, ast.Module]) -> set[str]:
@@ -138,7 +154,14 @@ def main() -> int:
             for line, word in sorted(locals_of(tree))
             if word in PRIVATE_LOCALS and not name.startswith("reproduction/")
         ]
+        faults += [f"{name}:{line}: the message is longer than two sentences: {text}" for line, text in long_messages(tree)]
         faults += [f"{name}:{line}: the docstring names nothing at its beginning: {text}" for line, text in questions(tree)]
+    beside = sorted(path for folder in BESIDE for path in (ROOT / folder).rglob("*.py"))
+    faults += [
+        f"{file.relative_to(ROOT)}: the docstring begins with a relative word: {text}"
+        for file in beside
+        for text in RELATIVE.findall(file.read_text(encoding="utf-8"))
+    ]
     faults += [fault for name, tree in trees.items() for fault in stale_references(name, tree, names)]
     faults += [fault for page in pages() for fault in page_faults(page, words)]
     print("\n".join(faults) or "names and docstrings: no fault")

@@ -18,7 +18,7 @@ from marginopt.models.program.cones import smat, svec, svec_indices, svec_rank_o
 
 @dataclass(frozen=True)
 class PeerAnswer:
-    """What a peer says: its optimum and status, its primal (w, W) and its dual (γ, v, μ), and its own seconds."""
+    """The answer of a peer: its optimum and status, its primal (w, W) and its dual (γ, v, μ), and its own seconds."""
 
     value: float
     status: str

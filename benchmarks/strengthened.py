@@ -61,7 +61,7 @@ class Draw:
 
     @property
     def common(self) -> Record:
-        """What determines a run beside its variant and seed."""
+        """Return what determines a run beside its variant and seed."""
         return {"where": list(self.where), "outliers": self.outliers, "data": self.seed}
 
     @property

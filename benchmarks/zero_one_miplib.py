@@ -203,7 +203,7 @@ def write_sol(point: Point, path: Path) -> None:
 
 
 def verified(at: Instance, log: Path) -> str:
-    """What the checker, which shares nothing with the solver, says of a log."""
+    """Return what the checker, which shares nothing with the solver, says of a log."""
     begin = time.process_time()
     report = check_proof(log, model(at))
     said = f"proves {report.bound:.8g} at value {report.value:.8g}" if report.valid else f"refused: {report.message}"

@@ -65,7 +65,7 @@ class Rows:
         return tuple(row[name] for name in self._columns.names[: self._columns.keys])
 
     def has(self, *key: object) -> bool:
-        """Whether the row of these key values is there."""
+        """Return whether the row of these key values is there."""
         return tuple(word(value) for value in key) in self.known
 
     def add(self, *values: object) -> None:

@@ -1,4 +1,4 @@
-"""What rows of `zero_one.py ... --out FILE` say; ``clusters``: shares solved, performance profile, ratios, growth with n, p."""
+"""Summary of the rows of `zero_one.py ... --out FILE`; shares solved, performance profile, ratios, growth."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the rows of `zero_one.py brooks` and `zero_one.py targets` say."""
+"""Tables of the rows of `zero_one.py brooks` and `zero_one.py targets` say."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def published_table(path: Path | None) -> dict[tuple[int, int, float], dict[str,
 
 
 def agreement(mean: float, row: dict[str, str], tol: float) -> str:
-    """Whether our mean has the digits of a published mean that is proven five times of five; '' where none is."""
+    """Return whether our mean has the digits of a published mean that is proven five times of five; '' where none is."""
     for method in ("benders", "bigM"):
         if row[f"{method}_proven_of_5"] == "5":
             printed = row[f"{method}_mean_upper"]

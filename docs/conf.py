@@ -68,7 +68,7 @@ _HIDDEN = re.compile(r'<a (class="reference internal" href="plot_[^"]*"><span cl
 
 
 def _accessible(app: Any, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
-    """What axe finds in the theme: headings of the navigation without a level, code that scrolls and cannot be focused, links
+    """Return the findings of axe: headings of the navigation without a level, code that scrolls and cannot be focused, links
     without words."""
     for part in ("body", "furo_navigation_tree"):
         if part in context:

@@ -109,7 +109,7 @@ def _named_parts() -> str:
 
 def _named_relaxations() -> str:
     """A table of the relaxations that have names, the weaker bounds first."""
-    rows = [[f"`{r.name}`", escaped(r.applicability), escaped(r.summary)] for r in mo.relaxations.relaxations().values()]
+    rows = [[f"`{r.name}`", escaped(r.applicability), escaped(r.summary)] for r in mo.relaxations().values()]
     return table(["name", "reads", "what it is"], rows)
 
 
@@ -164,7 +164,7 @@ def documented(thing: Any, name: str, *, methods: bool = True, with_errata: bool
 
 
 def errata(thing: type) -> list[str]:
-    """What the sources print wrong, each to its paragraph's end: docstrings of a class, its methods, functions beside it."""
+    """Return what the sources print wrong, each to its paragraph's end: docstrings of a class, its methods, functions."""
     module = sys.modules[thing.__module__]
     beside = [value for value in vars(module).values() if getattr(value, "__module__", "") == thing.__module__]
     members = [value for value in [*vars(thing).values(), *beside] if inspect.isfunction(value) or isinstance(value, property)]

@@ -110,7 +110,7 @@ def check_codes(y: object, labels: Sequence[Label] | None, n: int) -> tuple[npt.
         codes = np.array(y, dtype=np.float64)
     except (TypeError, ValueError):
         raise DataError(
-            "y must hold class codes (-1 and +1, or 0..K-1); for labels of any other kind use Instance.from_labels(X, labels)",
+            "y must hold class codes (-1 and +1, or 0..K-1); for labels of any other kind use Instance.from_labels(X, y)",
             name="y",
         ) from None
     if codes.shape != (n,):
@@ -140,7 +140,7 @@ def _class_labels(present: FloatArray, labels: Sequence[Label] | None) -> tuple[
     raise DataError(
         f"y must be -1 and +1 for two classes or 0..K-1 for K ≥ 3 classes, got the {present.size} values {shown}"
         + ("" if labels is None else f" for {len(labels)} labels")
-        + "; Instance.from_labels(X, labels) codes labels of any kind"
+        + "; Instance.from_labels(X, y) codes labels of any kind"
     )
 
 

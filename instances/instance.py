@@ -336,7 +336,7 @@ class Instance(Displayed, LabelledData):
     def from_labels(
         cls,
         X: object,
-        labels: object,
+        y: object,
         name: str = "",
         source: str = "given",
         feature_names: Sequence[str] | None = None,
@@ -344,7 +344,7 @@ class Instance(Displayed, LabelledData):
     ) -> Instance:
         """Build an instance from labels of any kind; of two classes the one that sorts second becomes +1."""
         matrix = check_matrix(X)
-        codes, classes = encode_labels(labels)
+        codes, classes = encode_labels(y)
         names = None if feature_names is None else tuple(feature_names)
         return cls(matrix, codes, name, source, names, description, classes)
 

@@ -6,8 +6,10 @@ is read-only.
 
 from __future__ import annotations
 
+import numbers
 import os
 import sys
+from dataclasses import fields
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
@@ -132,6 +134,24 @@ def as_positive(value: object, name: str, *, zero: bool = False, infinite: bool 
     if not (np.isfinite(number) or (infinite and number == np.inf)) or number < 0 or (number == 0 and not zero):
         raise InputError(f"{name} must be a {'' if infinite else 'finite '}number {need}; it is {number:g}", name=name)
     return number
+
+
+def as_integer(value: object, name: str, least: int = 0) -> int:
+    """Check one integer ≥ ``least``, Python's or NumPy's."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < least:
+        raise InputError(f"{name} must be an integer ≥ {least}; it is {value!r}", name=name)
+    return int(value)
+
+
+def plain_fields(part: Any) -> None:
+    """Replace NumPy's scalars in the fields of a data class by Python's numbers, which its representation shows."""
+    for name in [item.name for item in fields(part)]:
+        value = getattr(part, name)
+        if isinstance(value, np.generic):
+            object.__setattr__(part, name, value.item())
+        elif isinstance(value, list | tuple):
+            entries = [entry.item() if isinstance(entry, np.generic) else entry for entry in value]
+            object.__setattr__(part, name, type(value)(entries))
 
 
 def as_share(value: object, name: str, *, zero: bool = False) -> float:
@@ -296,8 +316,7 @@ def check_bytes(need: int, what: str) -> None:
     if need > limit:
         raise TooLargeError(
             f"{what} would need {need:,} bytes ({need / 2**30:.1f} GiB); the limit is {limit:,} (half of this machine's memory, "
-            "or MARGINOPT_MAX_BYTES). Hand-written algorithms that read the model's structure need no matrix: "
-            "marginopt.solvers() lists them",
+            "or MARGINOPT_MAX_BYTES). Choose an algorithm that needs no matrix: marginopt.solvers() lists them",
             name="X",
         )
 

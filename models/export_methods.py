@@ -84,7 +84,7 @@ class ExportMethods(ABC):
 
         return dual_form(self.form)
 
-    def conflict(self, solver: Any = None, most: int = 400) -> Conflict:
+    def conflict(self, solver: Any = None, max_solves: int = 400) -> Conflict:
         """Return the reason why there is no point: rows, cones and bounds that exclude each other, none of which can be left out.
 
         A deletion filter on certificates (`solvers.checks.conflict`), in rational arithmetic at the end where all rows are
@@ -94,8 +94,8 @@ class ExportMethods(ABC):
         ----------
         solver : str, Solver or pair, optional
             Which solves the feasibility problems; HiGHS for linear rows (integers included), Clarabel for cones, SCIP for both.
-        most : int
-            Solves at most; a set that is left larger than irreducible says so.
+        max_solves : int
+            Limit of the solves; a set that is left larger than irreducible says so.
 
         Raises
         ------
@@ -104,7 +104,7 @@ class ExportMethods(ABC):
         UnsupportedModelError
             A formulation without a standard form.
         """
-        return CONFLICT(self, solver, most)
+        return CONFLICT(self, solver, max_solves)
 
 
 @dataclass(frozen=True)

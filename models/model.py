@@ -45,12 +45,20 @@ V = TypeVar("V")
 # exempt (formulation): the one table of what stored files call the parameters of formulations
 #: Earlier names of parameters, by class and name: digests of stored files hold them.
 EARLIER_NAMES: Mapping[str, Mapping[str, str]] = {
+    "BigM": {"big_m": "M"},
     "ChebyshevNPSVC": {"y": "labels"},
+    "Combined": {"big_m": "M"},
+    "CombinedRelaxation": {"big_m": "M"},
+    "Hinge": {"big_m": "M"},
     "JointHyperplanesSVM": {"y": "labels"},
+    "L0L1": {"k": "most"},
     "Margin": {"sample_weight": "weights"},
     "MulticlassSVM": {"sample_weight": "weights"},
+    "Moments": {"max_variables": "most"},
     "NonparallelSVM": {"y": "labels"},
     "NuSVM": {"sample_weight": "weights"},
+    "Perspective": {"big_m": "M"},
+    "PerspectiveRelaxation": {"big_m": "M"},
     "ScoringSystem": {"sample_weight": "weights"},
 }
 

@@ -1,5 +1,6 @@
 """Relaxations: reductions of the 0-1 loss with their ways back, incumbents, losses, and the gap report."""
 
+from ..extensions import callable_package
 from .bounds.big_m import BigM, Hinge
 from .bounds.combined import Combined, CombinedRelaxation
 from .bounds.conic import Conic, KernelConic
@@ -102,3 +103,5 @@ __all__ = [
     "tighten",
     "zero_one_loss",
 ]
+
+callable_package(__name__, relaxations)

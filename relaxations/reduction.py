@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import InputError, MarginoptWarning, UnsupportedModelError
-from ..models.arrays import FloatArray, as_positive
+from ..models.arrays import FloatArray, as_positive, plain_fields
 from ..models.formulations.linear import first_column_is_one
 from ..models.formulations.zero_one.model import ZeroOneSVM
 from ..models.model import Model
@@ -110,6 +110,9 @@ class Reduction(ABC, Generic[T]):
     against_m: ClassVar[bool] = False
     #: Whether that picture has its bound as the level beside them: it needs no M.
     beside_m: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        plain_fields(self)
 
     @property
     @abstractmethod

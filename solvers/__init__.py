@@ -1,8 +1,6 @@
 """The registry of solvers, results and certificates, the driver, hand-written algorithms, backends."""
 
-import sys
-import types
-
+from ..extensions import callable_package
 from ..models.export_methods import Conflict
 from .certification.certificate import Certificate
 from .certification.rays import Separability, separability
@@ -62,11 +60,4 @@ __all__ = [
 ]
 
 
-class _CallablePackage(types.ModuleType):
-    """The package itself, callable: ``marginopt.solvers()`` is the table of solvers, ``marginopt.solvers.x`` its modules."""
-
-    def __call__(self) -> SolverTable:
-        return solvers()
-
-
-sys.modules[__name__].__class__ = _CallablePackage
+callable_package(__name__, solvers)

@@ -441,9 +441,7 @@ class Options:
             A value that is out of range; ``options`` of another type.
         """
         if not (options is None or isinstance(options, Options)):
-            raise InputError(
-                f"options must be Options(...); they are a {type(options).__name__}; single ones are keywords", name="options"
-            )
+            raise InputError(f"options must be Options(...), or keywords; they are a {type(options).__name__}", name="options")
         base = cls() if options is None else options
         if not overrides:
             return base

@@ -41,7 +41,7 @@ class DaskCluster:
 
 
 def kill(process: subprocess.Popen[str]) -> None:
-    """As the machine's loss would."""
+    """End the process as the loss of its machine would."""
     process.send_signal(signal.SIGKILL)
     process.wait(10)
 

@@ -48,7 +48,7 @@ def interrupted(solver: str, folder: Path) -> str:
 
 
 def _interrupted(child: subprocess.Popen[str]) -> str:
-    """What the process printed; whoever sees no reaction to Ctrl-C for ten seconds presses it again (seen once in Gurobi)."""
+    """Return what the process printed; whoever sees no reaction to Ctrl-C for ten seconds presses it again."""
     for _ in range(4):
         child.send_signal(signal.SIGINT)
         try:

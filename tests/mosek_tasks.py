@@ -103,6 +103,6 @@ def solved(form):
 
 
 def form_of_new(form):
-    """What a new task of a form holds, as MOSEK reads it."""
+    """Return what a new task of a form holds, as MOSEK reads it."""
     with to_mosek(form) as task:
         return form_of_task(task)

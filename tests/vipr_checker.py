@@ -17,7 +17,7 @@ class WrongCertificateError(Exception):
 
 @dataclass(frozen=True)
 class Checked:
-    """What the file proves: the bounds of the optimum (None where it is open), or that there is no point."""
+    """The claim that the file proves: the bounds of the optimum (None where it is open), or that there is no point."""
 
     lower: Fraction | None
     upper: Fraction | None

@@ -1,4 +1,4 @@
-"""What a new user waits for: import, prompt, the first run of every solver with nothing compiled, the README, a report.
+"""The waiting time of a new user: import, prompt, the first run of every solver with nothing compiled, the README, a report.
 
     python benchmarks/costs/first_minute.py [--solvers smo zero-one-bb] [--repeat 5] [--best 2] [--clone] [--markdown]
 

@@ -1,4 +1,4 @@
-"""What a solve costs where there is next to nothing to solve, in processor time.
+"""The cost of a solve where there is next to nothing to solve, in processor time.
 
     OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 python benchmarks/costs/fixed_costs.py [--repeat 4] [--all]
 

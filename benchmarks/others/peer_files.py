@@ -42,11 +42,11 @@ class Outcome:
 
     @property
     def judged(self) -> bool:
-        """Whether the outcome says anything of the file."""
+        """Return whether the outcome says anything of the file."""
         return self.kind in ("optimal", "infeasible", "unbounded", "refused")
 
     def same(self, other: Outcome) -> bool:
-        """Whether two readers hold the same problem, as far as their outcomes tell."""
+        """Return whether two readers hold the same problem, as far as their outcomes tell."""
         if self.kind != other.kind or not self.judged:
             return False
         return self.kind != "optimal" or abs(self.value - other.value) <= AGREES * max(1.0, abs(self.value), abs(other.value))

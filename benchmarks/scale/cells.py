@@ -23,7 +23,7 @@ NUMBERS = {"seconds": ".2f", "cpu": ".2f", "peak_mb": ".0f", "gap": ".1e"}
 
 
 def in_process(table: str, case: Mapping[str, Any]) -> dict[str, Any]:
-    """What the table's ``cell`` gives for a case, in a fresh process with one thread, or why it gave nothing."""
+    """Return what the table's ``cell`` gives for a case, in a fresh process with one thread, or why it gave nothing."""
     return last_line([str(SCRIPT), "--cell", table, json.dumps(dict(case))], 1, 3 * case["limit"] + 300)
 
 

@@ -77,7 +77,7 @@ def table(a: argparse.Namespace) -> None:
 
 
 def named(r: dict[str, Any]) -> tuple[str, ...]:
-    """What is the same in the rows of one growth."""
+    """Return what is the same in the rows of one growth."""
     return r["data"], "hinge" if r["power"] == 1 else "squared", f"{r['C']:g}", r["peer"]
 
 

@@ -90,7 +90,7 @@ def processors(client: Any) -> dict[str, float]:
 
 
 class Log:
-    """What every slice took, as the coordinator takes it in."""
+    """The time of every slice, as the coordinator records it."""
 
     def __enter__(self) -> Log:
         self.rows: list[tuple[str, float, float, float]] = []  # worker, end, wall and processor seconds
@@ -213,7 +213,7 @@ def continued(a: argparse.Namespace) -> None:
 
 
 def _removals(dask_scheduler: Any) -> list[str]:
-    """What the scheduler says about workers that went."""
+    """Return what the scheduler says about workers that went."""
     return [text for _, text in dask_scheduler.get_logs() if "Remove worker" in text or "Removing worker" in text]
 
 

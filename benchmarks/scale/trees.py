@@ -85,7 +85,7 @@ def recorded(model: mo.ZeroOneSVM, w: np.ndarray) -> Tree:
 
 @dataclass(frozen=True)
 class Costs:
-    """What is assumed besides the tree.
+    """The assumptions besides the tree.
 
     ``latency``: seconds of a message one way; ``handling``: the coordinator's seconds for each slice, out and in; ``per_node``:
     its seconds for each node that comes back; ``stretch``: how much longer every node takes than recorded. Workers have
@@ -157,7 +157,7 @@ def simulate(tree: Tree, workers: int, costs: Costs) -> Outcome:
 
 
 def _head(tree: Tree, seconds: np.ndarray, costs: Costs) -> tuple[list[int], float]:
-    """What is open when the first worker is ready, and when that is: breadth-first, as best-first nearly is."""
+    """Return what is open when the first worker is ready, and when that is: breadth-first, as best-first nearly is."""
     pool, clock, count, ready = [0], 0.0, 0, math.inf
     while pool and (count % rule.FEW or clock < ready):
         node = pool.pop(0)

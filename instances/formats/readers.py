@@ -434,9 +434,8 @@ def read(
         raise DataError(f"no such file: {file}", file=file)
     suffixes = ".libsvm, .svm, .svmlight, .t, .csv, .tsv, .arff (each also .bz2, .gz, .xz), .parquet, .npz"
     raise DataError(
-        f"the suffix {kind!r} says no format that can be read; known are {suffixes}; "
-        "programs (.lp, .mps, .qps, .sif, .cbf, .nl, .qplib, .ptf, .mof.json) are read by marginopt.read. "
-        "For a data file with another name call read_libsvm, read_csv or read_arff",
+        f"the suffix {kind!r} is none of a data file: {suffixes}. Call marginopt.read for programs (.lp, .mps, .qps, .sif, .cbf, "
+        ".nl, .qplib, .ptf, .mof.json), and read_libsvm, read_csv or read_arff for a data file with another name",
         file=file,
     )
 

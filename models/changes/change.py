@@ -182,7 +182,7 @@ class FixedVariables(Change):
 
 
 @dataclass(frozen=True, eq=False)
-class Relaxed(Change):
+class ContinuousRelaxation(Change):
     """The continuous relaxation."""
 
     restricts: ClassVar[bool] = False

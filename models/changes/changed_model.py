@@ -17,7 +17,7 @@ from ..model import Model
 from ..program.cones import Feature
 from ..program.form import StandardForm
 from ..statement import Statement
-from .change import Change, FixedVariables, Relaxed
+from .change import Change, ContinuousRelaxation, FixedVariables
 from .expressions import cvxpy_module, expression_line, row_line
 
 if TYPE_CHECKING:
@@ -556,4 +556,4 @@ def relaxed(model: Model) -> Model:
     """See `Model.relaxed`."""
     if not model.form.features & {Feature.INTEGER, Feature.INDICATOR}:
         return model
-    return ChangedModel(model, Relaxed())
+    return ChangedModel(model, ContinuousRelaxation())

@@ -95,7 +95,7 @@ def _digest(text: str) -> str:
     return hashlib.sha256("\n".join(text.splitlines()).encode("utf-8")).hexdigest()
 
 
-class Rows(NamedTuple):
+class ConstraintLayout(NamedTuple):
     """A constraint without its numbers; ``own`` as in `Constraint`."""
 
     label: str
@@ -113,7 +113,7 @@ class Layout:
 
     name: str
     blocks: tuple[Block, ...]
-    constraints: tuple[Rows, ...]
+    constraints: tuple[ConstraintLayout, ...]
     maximise: bool
     constant: float
     order: tuple[int, ...] | None = None
@@ -122,7 +122,7 @@ class Layout:
     @classmethod
     def of(cls, form: StandardForm, order: IntArray | None = None) -> Layout:
         """The layout of a form."""
-        constraints = tuple(Rows(c.label, c.cone, c.own) for c in form.constraints)
+        constraints = tuple(ConstraintLayout(c.label, c.cone, c.own) for c in form.constraints)
         order_tuple = None if order is None else tuple(order.tolist())
         return cls(form.name, form.blocks, constraints, form.maximise, form.r, order_tuple)
 
@@ -161,7 +161,7 @@ class Layout:
         )
         if any(b.symmetric and (len(b.shape) != 2 or b.shape[0] != b.shape[1]) for b in blocks):
             raise DataError("a symmetric block that is not square")
-        constraints = tuple(Rows(_text(c["label"]), _cone(c), _names(c)) for c in record["constraints"])
+        constraints = tuple(ConstraintLayout(_text(c["label"]), _cone(c), _names(c)) for c in record["constraints"])
         order = tuple(_whole(j) for j in record["order"]) if "order" in record else None
         return cls(
             _text(record["name"]), blocks, constraints, bool(record["maximise"]), float(record["constant"]), order,

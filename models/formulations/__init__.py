@@ -9,8 +9,6 @@ from __future__ import annotations
 import functools
 import importlib
 import pkgutil
-import sys
-import types
 from collections.abc import Iterable, Iterator, Mapping
 from inspect import isabstract
 
@@ -152,11 +150,4 @@ def find_formulation(name: str) -> FormulationInfo | None:
     return next((info for info in public_formulations() if name in info.public), None)
 
 
-class _CallablePackage(types.ModuleType):
-    """The package itself, callable: ``models.formulations()`` is the table, ``models.formulations.x`` its modules."""
-
-    def __call__(self) -> FormulationTable:
-        return all_formulations()
-
-
-sys.modules[__name__].__class__ = _CallablePackage
+extensions.callable_package(__name__, all_formulations)

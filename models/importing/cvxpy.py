@@ -24,7 +24,7 @@ from ..program.cones import svec
 from ..program.form import Block, Constraint, Quadratic, StandardForm
 from .canonical import completed, cones_of, reader, with_stated_bounds, without_values
 from .rows import objective_size, unique
-from .source import Ending, Evaluated, Recipient, Returned, Row, Source
+from .source import ConstraintValue, Ending, Evaluated, Recipient, Returned, Source
 
 #: CVXPY's words for how a solve ended; a point goes in beside the first three.
 _STATUS = {
@@ -134,7 +134,7 @@ class CVXPYSource(Source, Recipient):
                 value = np.concatenate([piece.value(y) for piece in pieces])
                 size = np.concatenate([abs(piece.F) @ np.abs(y) + np.abs(piece.g) for piece in pieces])
                 violation = max(piece.cone.violation(piece.value(y)) for piece in pieces)
-                rows.append(Row(name, np.abs(value) if c.equations[name] else value, violation, size))
+                rows.append(ConstraintValue(name, np.abs(value) if c.equations[name] else value, violation, size))
         outside = np.maximum(np.maximum(form.lower - y, y - form.upper), 0.0)
         added = is_known & ~np.isin(np.arange(form.n), c.own)
         restricted = np.flatnonzero(added & (outside > AUXILIARY * (1.0 + np.abs(y))))
@@ -411,7 +411,7 @@ def _violation(constraint: Any) -> float:
     return float("inf") if residual is None else float(np.max(np.abs(residual), initial=0.0))
 
 
-def _row(name: str, constraint: Any) -> Row:
+def _row(name: str, constraint: Any) -> ConstraintValue:
     """A constraint at the present values of its variables; without a value where its rows are not those of the form."""
     import cvxpy
 
@@ -433,7 +433,7 @@ def _row(name: str, constraint: Any) -> Row:
     elif isinstance(constraint, kinds.PSD) and constraint.expr.ndim == 2:
         matrix = np.asarray(constraint.expr.value)
         value = svec(0.5 * (matrix + matrix.T)) if np.isrealobj(matrix) else value
-    return Row(name, value, violation, np.zeros(value.size))
+    return ConstraintValue(name, value, violation, np.zeros(value.size))
 
 
 def _stacked(constraint: Any) -> FloatArray:
@@ -441,9 +441,9 @@ def _stacked(constraint: Any) -> FloatArray:
     return np.vstack([_flat(part.value) for part in constraint.args]).ravel(order="F")
 
 
-def _violated(name: str, constraint: Any) -> Row:
+def _violated(name: str, constraint: Any) -> ConstraintValue:
     """A constraint between constants: by how much it is violated."""
-    return Row.equal(name, np.array([_violation(constraint)]))
+    return ConstraintValue.equal(name, np.array([_violation(constraint)]))
 
 
 def _flat(value: Any) -> FloatArray:

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from ...errors import InputError, UnsupportedModelError
 from ..arrays import FloatArray
 from .rows import RowProgram, RowSource, row_values
-from .source import Ending, Evaluated, Recipient, Returned, Row
+from .source import ConstraintValue, Ending, Evaluated, Recipient, Returned
 
 _INFINITE = 1e20
 #: HiGHS's model statuses.
@@ -112,7 +112,7 @@ class HighsSource(RowSource, Recipient):
         self._highs.setSolution(solution)
 
 
-def _rows(names: list[str], activity: FloatArray, low: FloatArray, high: FloatArray) -> list[Row]:
+def _rows(names: list[str], activity: FloatArray, low: FloatArray, high: FloatArray) -> list[ConstraintValue]:
     """The sides of rows: what is ≥ 0 (= 0) where they are met."""
     equal = np.isfinite(low) & (low == high)
     rows = []

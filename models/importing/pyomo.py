@@ -13,7 +13,7 @@ from ...errors import InputError, UnsupportedModelError
 from ..arrays import FloatArray
 from .quadratic_rows import QuadraticRow, two_sided
 from .rows import RowProgram, RowSource, row_values, slacks
-from .source import Ending, Evaluated, Recipient, Returned, Row
+from .source import ConstraintValue, Ending, Evaluated, Recipient, Returned
 
 #: Pyomo's termination conditions.
 _CONDITIONS = {
@@ -153,7 +153,7 @@ def _program(model: Any) -> tuple[list[Any], list[Any], RowProgram]:
     return variables, rows, program
 
 
-def _slacks(i: int, constraint: Any) -> list[Row]:
+def _slacks(i: int, constraint: Any) -> list[ConstraintValue]:
     """The sides of a linear row by Pyomo: what is ≥ 0 where the row is met."""
     import pyomo.environ as pyo
 

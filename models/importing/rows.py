@@ -17,7 +17,7 @@ from ..arrays import BoolArray, FloatArray, IntArray, as_array
 from ..program.cones import Cone, Indicator, Nonnegative, Zero
 from ..program.form import Block, Constraint, Quadratic, StandardForm
 from .quadratic_rows import QuadraticRow, quadratic_cone, slack_of
-from .source import Evaluated, Row, Source
+from .source import ConstraintValue, Evaluated, Source
 
 #: A name's index, as ``w[3]``, ``w(3)``, ``w_3`` and ``w3`` carry it.
 _INDEX = re.compile(r"(?:[\[(][^\[\]()]*[\])]|[_.]?\d+)$")
@@ -203,22 +203,22 @@ def row_values(
     *,
     equal: bool,
     upper: bool,
-) -> list[Row]:
+) -> list[ConstraintValue]:
     """Return linear rows as a comparison knows them: by name, number and side; ``values`` are ≥ 0 where the rows are met."""
     side = "=" if equal else "≤" if upper else "≥"
     sizes = np.zeros(values.size) if sizes is None else sizes
-    make = Row.equal if equal else Row.at_least
+    make = ConstraintValue.equal if equal else ConstraintValue.at_least
     return [make(f"{names[i]} ({side}, row {i})", values[[k]], sizes[[k]]) for k, i in enumerate(np.asarray(places).tolist())]
 
 
-def indicators(violation: float) -> Row:
+def indicators(violation: float) -> ConstraintValue:
     """Return all indicator constraints as one row: by how much the worst of those that are switched on is violated."""
-    return Row.at_least("indicators", np.array([-violation]), np.array([1.0 + violation]))
+    return ConstraintValue.at_least("indicators", np.array([-violation]), np.array([1.0 + violation]))
 
 
-def slacks(name: str, slack: float, size: float = 0.0, *, equal: bool = False) -> Row:
+def slacks(name: str, slack: float, size: float = 0.0, *, equal: bool = False) -> ConstraintValue:
     """Return one row that is to be ≥ 0, or 0 where ``equal``."""
-    return (Row.equal if equal else Row.at_least)(name, np.array([slack]), np.array([size]))
+    return (ConstraintValue.equal if equal else ConstraintValue.at_least)(name, np.array([slack]), np.array([size]))
 
 
 def objective_size(form: StandardForm, x: FloatArray) -> float:

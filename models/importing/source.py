@@ -74,7 +74,7 @@ class Returned:
 
 
 @dataclass(frozen=True, eq=False)
-class Row:
+class ConstraintValue:
     """The value of one constraint at a point.
 
     Parameters
@@ -94,12 +94,12 @@ class Row:
     size: FloatArray
 
     @classmethod
-    def at_least(cls, name: str, value: FloatArray, size: FloatArray | None = None) -> Row:
+    def at_least(cls, name: str, value: FloatArray, size: FloatArray | None = None) -> ConstraintValue:
         """A row that is to be ≥ 0."""
         return cls(name, value, float(np.maximum(-value, 0.0).max(initial=0.0)), np.zeros(value.size) if size is None else size)
 
     @classmethod
-    def equal(cls, name: str, value: FloatArray, size: FloatArray | None = None) -> Row:
+    def equal(cls, name: str, value: FloatArray, size: FloatArray | None = None) -> ConstraintValue:
         """A row that is to be 0."""
         return cls(name, value, float(np.abs(value).max(initial=0.0)), np.zeros(value.size) if size is None else size)
 
@@ -122,7 +122,7 @@ class Evaluated:
 
     objective: float
     size: float
-    rows: Sequence[Row]
+    rows: Sequence[ConstraintValue]
     outside: float
     remark: str = ""
 

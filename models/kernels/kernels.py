@@ -14,7 +14,7 @@ from typing import ClassVar, Literal, TypeAlias
 import numpy as np
 
 from ...errors import InputError
-from ..arrays import FloatArray, IntArray, Points, as_positive, row_norms_squared, to_dense
+from ..arrays import FloatArray, IntArray, Points, as_integer, as_positive, row_norms_squared, to_dense
 from ..rounding import gamma, gamma as gamma_n
 
 #: Squared distance of Z's farthest row from Z's mean, over the mean's squared norm, below which points are moved.
@@ -134,15 +134,15 @@ def gamma_by_rule(rule: GammaRule, X: Points, sample_weight: FloatArray | None =
     return 1.0 / (2.0 * mean) if rule == "frank-wolfe" else 1.0 / mean
 
 
-def check_gamma(gamma: float | str) -> None:
-    """Raise `InputError` where γ is neither a number > 0 nor the name of a rule."""
+def as_kernel_gamma(gamma: float | GammaRule) -> float | GammaRule:
+    """Check that γ is a number > 0 or the name of a rule."""
     if isinstance(gamma, str):
         if gamma not in GAMMA_RULES:
             raise InputError(
                 f"gamma must be a number > 0 or one of the rules {', '.join(GAMMA_RULES)}; it is {gamma!r}", name="gamma"
             )
-        return
-    as_positive(gamma, "gamma")
+        return gamma
+    return as_positive(gamma, "gamma")
 
 
 def gamma_number(gamma: float | str) -> float:
@@ -459,7 +459,7 @@ class RBF(RadialKernel):
     name = "rbf"
 
     def __post_init__(self) -> None:
-        check_gamma(self.gamma)
+        object.__setattr__(self, "gamma", as_kernel_gamma(self.gamma))
 
     def fitted(self, X: Points, sample_weight: FloatArray | None = None) -> RBF:
         """The kernel with γ a number."""
@@ -515,10 +515,9 @@ class Polynomial(Kernel):
     name = "polynomial"
 
     def __post_init__(self) -> None:
-        check_gamma(self.gamma)
-        as_positive(self.coef0, "coef0", zero=True)
-        if not isinstance(self.degree, (int, np.integer)) or self.degree < 1:
-            raise InputError(f"degree must be an integer ≥ 1; it is {self.degree!r}", name="degree")
+        object.__setattr__(self, "gamma", as_kernel_gamma(self.gamma))
+        object.__setattr__(self, "coef0", as_positive(self.coef0, "coef0", zero=True))
+        object.__setattr__(self, "degree", as_integer(self.degree, "degree", 1))
 
     def fitted(self, X: Points, sample_weight: FloatArray | None = None) -> Polynomial:
         """The kernel with γ a number."""

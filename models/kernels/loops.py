@@ -53,10 +53,10 @@ def _distances(words: Any, mine: Any, first: int, last: int, counts: Any) -> Non
 @_njit
 def table_rows(words: Any, chosen: Any, table: Any, signs: Any, own: Any, first: int, last: int, out: Any) -> None:
     """out_ij ← own_i·signs_j·table[d_ij] for ``first`` ≤ j < ``last``, d the distances of the rows of ``chosen``."""
-    room = np.empty(_BLOCK, dtype=np.uint32)
+    buffer = np.empty(_BLOCK, dtype=np.uint32)
     for b in range(first, last, _BLOCK):
         e = min(last, b + _BLOCK)
-        counts, sign = room[: e - b], signs[b:e]
+        counts, sign = buffer[: e - b], signs[b:e]
         for i in range(chosen.shape[0]):
             _distances(words, chosen[i], b, e, counts)
             row, factor = out[i, b:e], own[i]
@@ -67,10 +67,10 @@ def table_rows(words: Any, chosen: Any, table: Any, signs: Any, own: Any, first:
 @_njit
 def accumulate_table(words: Any, chosen: Any, table: Any, weights: Any, first: int, last: int, out: Any) -> None:
     """out_j += Σ_i weights_i·table[d_ij] for ``first`` ≤ j < ``last``."""
-    room = np.empty(_BLOCK, dtype=np.uint32)
+    buffer = np.empty(_BLOCK, dtype=np.uint32)
     for b in range(first, last, _BLOCK):
         e = min(last, b + _BLOCK)
-        counts, sums = room[: e - b], out[b:e]
+        counts, sums = buffer[: e - b], out[b:e]
         for i in range(chosen.shape[0]):
             _distances(words, chosen[i], b, e, counts)
             weight = weights[i]
@@ -81,10 +81,10 @@ def accumulate_table(words: Any, chosen: Any, table: Any, weights: Any, first: i
 @_njit
 def count_rows(words: Any, chosen: Any, first: int, out: Any) -> None:
     """out_ij ← d_ij for the points from ``first`` on, so many as out has columns; its type holds every distance there is."""
-    room = np.empty(_BLOCK, dtype=np.uint32)
+    buffer = np.empty(_BLOCK, dtype=np.uint32)
     for b in range(0, out.shape[1], _BLOCK):
         e = min(out.shape[1], b + _BLOCK)
-        counts = room[: e - b]
+        counts = buffer[: e - b]
         for i in range(chosen.shape[0]):
             _distances(words, chosen[i], first + b, first + e, counts)
             row = out[i, b:e]
@@ -95,10 +95,10 @@ def count_rows(words: Any, chosen: Any, first: int, out: Any) -> None:
 @_loose
 def table_products(words: Any, chosen: Any, table: Any, weights: Any, out: Any) -> None:
     """out_i += Σ_j weights_j·table[d_ij] over all points, in float32 for each block of them."""
-    room = np.empty(_BLOCK, dtype=np.uint32)
+    buffer = np.empty(_BLOCK, dtype=np.uint32)
     for b in range(0, words.shape[1], _BLOCK):
         e = min(words.shape[1], b + _BLOCK)
-        counts, factors = room[: e - b], weights[b:e]
+        counts, factors = buffer[: e - b], weights[b:e]
         for i in range(chosen.shape[0]):
             _distances(words, chosen[i], b, e, counts)
             total = table.dtype.type(0.0)
@@ -187,16 +187,16 @@ def scatter_rows(chosen: Any, first: Any, features: Any, values: Any, start: Any
 
 
 @_sparse_loops_njit
-def gather_rows(first: Any, features: Any, values: Any, dense: Any, room: Any, out: Any) -> None:
-    """out_l = X times column l of ``dense``, X by rows (CSR); ``dense`` has `LANES` columns, ``room`` is `PANEL` × `LANES`.
+def gather_rows(first: Any, features: Any, values: Any, dense: Any, buffer: Any, out: Any) -> None:
+    """out_l = X times column l of ``dense``, X by rows (CSR); ``dense`` has `LANES` columns, ``buffer`` is `PANEL` × `LANES`.
 
-    A stored number meets all columns at once, in vector instructions; sums stay in ``room`` until they are transposed.
+    A stored number meets all columns at once, in vector instructions; sums stay in ``buffer`` until they are transposed.
     """
-    n, lanes = first.size - 1, room.shape[1]
-    for b in range(0, n, room.shape[0]):
-        e = min(n, b + room.shape[0])
+    n, lanes = first.size - 1, buffer.shape[1]
+    for b in range(0, n, buffer.shape[0]):
+        e = min(n, b + buffer.shape[0])
         for j in range(b, e):
-            sums = room[j - b]
+            sums = buffer[j - b]
             for t in range(lanes):
                 sums[t] = 0.0
             for k in range(first[j], first[j + 1]):
@@ -206,4 +206,4 @@ def gather_rows(first: Any, features: Any, values: Any, dense: Any, room: Any, o
         for t in range(out.shape[0]):
             row = out[t]
             for j in range(b, e):
-                row[j] = room[j - b, t]
+                row[j] = buffer[j - b, t]

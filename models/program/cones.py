@@ -20,7 +20,7 @@ from typing import ClassVar
 import numpy as np
 
 from ...errors import InputError
-from ..arrays import BoolArray, FloatArray, IntArray
+from ..arrays import BoolArray, FloatArray, IntArray, plain_fields
 from ..rounding import gamma
 
 _SQRT2 = float(np.sqrt(2.0))
@@ -110,6 +110,7 @@ class Cone(ABC):
     convex: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
+        plain_fields(self)
         if self.dim < 1 or self.count < 0:
             raise InputError(f"a cone needs dim ≥ 1 and count ≥ 0, not dim = {self.dim}, count = {self.count}", name="dim")
 

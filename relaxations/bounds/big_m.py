@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from ...errors import InputError
-from ...models.arrays import FloatArray, as_vector
+from ...models.arrays import FloatArray, as_positive, as_vector
 from ...models.formulations.hinge import HingeSVM
 from ...models.formulations.zero_one.model import ZeroOneSVM
 from ...models.program.form import StandardForm
@@ -28,7 +28,7 @@ class WithConstants(Reduction[T]):
 
     Parameters
     ----------
-    M : {"zero", "incumbent", "stated"} or float
+    big_m : {"zero", "incumbent", "stated"} or float
         Where the constants come from. *Valid* ones, M_i = 1 + ||x_i|| √(UB - λ_i), follow from a feasible value UB: that of w = 0
         or that of an incumbent (``upper_bound`` of the model, see `tighten`). "stated" are those of the model; a number is
         taken for every point as it is.
@@ -41,23 +41,25 @@ class WithConstants(Reduction[T]):
         An unknown source, or a number or factor that is not positive.
     """
 
-    M: MSource = "zero"
+    big_m: MSource = "zero"
     factor: float = 1.0
 
     def __post_init__(self) -> None:
-        if isinstance(self.M, str):
-            if self.M not in ("zero", "incumbent", "stated"):
-                raise InputError(f"M must be 'zero', 'incumbent', 'stated' or a number > 0; it is {self.M!r}", name="M")
-        elif not (isinstance(self.M, int | float) and np.isfinite(self.M) and self.M > 0):
-            raise InputError(f"M must be 'zero', 'incumbent', 'stated' or a number > 0; it is {self.M!r}", name="M")
-        if not (np.isfinite(self.factor) and self.factor > 0):
-            raise InputError(f"factor must be a number > 0; it is {self.factor!r}", name="factor")
+        super().__post_init__()
+        if isinstance(self.big_m, str):
+            if self.big_m not in ("zero", "incumbent", "stated"):
+                raise InputError(
+                    f"big_m must be 'zero', 'incumbent', 'stated' or a number > 0; it is {self.big_m!r}", name="big_m"
+                )
+        elif not (isinstance(self.big_m, int | float) and np.isfinite(self.big_m) and self.big_m > 0):
+            raise InputError(f"big_m must be 'zero', 'incumbent', 'stated' or a number > 0; it is {self.big_m!r}", name="big_m")
+        object.__setattr__(self, "factor", as_positive(self.factor, "factor"))
 
     @property
     def source_name(self) -> str:
         """The constants' source for names of relaxations."""
         names = {"zero": "M from w=0", "incumbent": "M from incumbent", "stated": "M as stated"}
-        base = names[self.M] if isinstance(self.M, str) else f"M={self.M:g}"
+        base = names[self.big_m] if isinstance(self.big_m, str) else f"M={self.big_m:g}"
         return base if self.factor == 1.0 else f"{self.factor:g}x {base}"
 
     def restate(self, model: ZeroOneSVM) -> ZeroOneSVM:
@@ -68,17 +70,17 @@ class WithConstants(Reduction[T]):
         InputError
             "incumbent" for a model without ``upper_bound``.
         """
-        if self.M == "incumbent" and model.upper_bound is None and model.incumbent is None:
+        if self.big_m == "incumbent" and model.upper_bound is None and model.incumbent is None:
             raise InputError(
-                "M='incumbent' needs a model with an upper_bound: tighten(model, w) sets it from a classifier w", name="M"
+                "big_m='incumbent' needs a model with an upper_bound: tighten(model, w) sets it from a classifier w", name="M"
             )
         changes: dict[str, object] = {"encoding": "bigm", "gamma": None, "rows": "bigm"}
-        if self.M == "zero":
+        if self.big_m == "zero":
             changes |= {"big_m": "auto", "upper_bound": None, "incumbent": None}
-        elif self.M == "incumbent":
+        elif self.big_m == "incumbent":
             changes["big_m"] = "auto"
-        elif self.M != "stated":
-            changes["big_m"] = as_vector(self.M, model.X.shape[0], "M")
+        elif self.big_m != "stated":
+            changes["big_m"] = as_vector(self.big_m, model.X.shape[0], "big_m")
         chosen = restated(model, **changes)
         return chosen if self.factor == 1.0 else restated(chosen, big_m=self.factor * chosen.big_m_values)
 
@@ -93,7 +95,7 @@ class WithConstants(Reduction[T]):
 
     def caveat(self, model: ZeroOneSVM) -> str:
         """Constants below the tightest ones known to be valid may cut off the optimum."""
-        if self.M in ("zero", "incumbent") and self.factor >= 1.0:
+        if self.big_m in ("zero", "incumbent") and self.factor >= 1.0:
             return ""  # valid by the argument that gives them
         M, valid = self.constants(model), restated(model, big_m="auto").big_m_values
         short = int((valid * (1.0 - 1e-12) > M).sum())
@@ -164,7 +166,7 @@ class Hinge(WithConstants[HingeSVM]):
         self.check(model)
         M = self.constants(model)
         if not (M > 0).all():
-            raise InputError(f"Hinge() needs M > 0; the model's smallest is {M.min():g}", name="M")
+            raise InputError(f"Hinge() needs M > 0; the model's smallest is {M.min():g}", name="big_m")
         with without_warnings():
             return HingeSVM(model.X, model.y, _quotients(model.sample_weight, M))
 

@@ -33,7 +33,7 @@ class CombinedRelaxation(ConvexifiedLosses):
         Taken literally, as in `ConicSVM`.
     y : array_like (n,)
         Labels -1, +1.
-    lam, M : float or array_like (n,)
+    lam, big_m : float or array_like (n,)
         λ_i > 0 and M_i > 0. The optimum bounds that of the 0-1 problem if M is valid.
 
     Notes
@@ -47,13 +47,13 @@ class CombinedRelaxation(ConvexifiedLosses):
         Wrong shapes, non-finite data, labels, λ ≤ 0, M ≤ 0.
     """
 
-    M: float | FloatArray
+    big_m: float | FloatArray
 
     name = "CombinedRelaxation"
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        positive(self.M, self.X.shape[0], "M")
+        positive(self.big_m, self.X.shape[0], "big_m")
 
     @cached_property
     def conic(self) -> ConicSVM:
@@ -64,7 +64,7 @@ class CombinedRelaxation(ConvexifiedLosses):
     @cached_property
     def big_m_values(self) -> FloatArray:
         """M_i."""
-        return as_vector(self.M, self.X.shape[0], "M")
+        return as_vector(self.big_m, self.X.shape[0], "big_m")
 
     @property
     def form_bytes(self) -> int:
@@ -133,7 +133,7 @@ class CombinedRelaxation(ConvexifiedLosses):
 class Combined(WithConstants[CombinedRelaxation], Convexification[CombinedRelaxation]):
     """`CombinedRelaxation` with big-M constants from an incumbent (or another source): takes a λ for each point."""
 
-    M: MSource = "incumbent"
+    big_m: MSource = "incumbent"
 
     @property
     def name(self) -> str:

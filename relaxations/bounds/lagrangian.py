@@ -25,7 +25,7 @@ import numpy as np
 
 from ...errors import InputError
 from ...models.appraisal import Bound
-from ...models.arrays import FloatArray, as_vector
+from ...models.arrays import FloatArray, as_integer, as_vector
 from ...models.formulations.zero_one.model import ZeroOneSVM
 from ...models.model import Model
 from ...models.program.cones import Nonnegative, Zero
@@ -151,16 +151,16 @@ class Lagrangian(Reduction[Any]):
     rounds: int = 40
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.prices is not None:
             prices = as_vector(self.prices, np.size(self.prices), "prices")
             if self.rows == _BUDGET and not (prices.size == 1 and prices[0] > 0.0):
                 raise InputError(f"the price of a budget is one number > 0; it is {self.prices!r}", name="prices")
             price_tuple = tuple(prices.tolist())
             object.__setattr__(self, "prices", price_tuple[0] if np.ndim(self.prices) == 0 else price_tuple)
-        if not isinstance(self.rows, str) or not isinstance(self.rounds, int) or self.rounds < 1:
-            raise InputError(
-                f"rows must be a label and rounds an integer ≥ 1; they are {self.rows!r} and {self.rounds!r}", name="rows"
-            )
+        if not isinstance(self.rows, str):
+            raise InputError(f"rows must be the label of a constraint; it is {self.rows!r}", name="rows")
+        object.__setattr__(self, "rounds", as_integer(self.rounds, "rounds", 1))
 
     @property
     def name(self) -> str:

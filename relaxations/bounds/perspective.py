@@ -41,7 +41,7 @@ class PerspectiveRelaxation(ConvexifiedLosses):
         λ_i > 0; different ones need M.
     gamma : array_like (n,)
         γ in Γ.
-    M : float or array_like (n,), optional
+    big_m : float or array_like (n,), optional
         M_i > 0.
 
     Notes
@@ -55,27 +55,27 @@ class PerspectiveRelaxation(ConvexifiedLosses):
     """
 
     gamma: FloatArray
-    M: float | FloatArray | None = None
+    big_m: float | FloatArray | None = None
 
     name = "PerspectiveRelaxation"
     proving = ()
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.M is not None:
-            positive(self.M, self.X.shape[0], "M")
+        if self.big_m is not None:
+            positive(self.big_m, self.X.shape[0], "big_m")
         elif self.sample_weight.min() != self.sample_weight.max():
             raise InputError(
                 f"without M one lam for all points is needed; they range from {self.sample_weight.min():g} to "
                 f"{self.sample_weight.max():g}",
-                name="M",
+                name="big_m",
             )
         object.__setattr__(self, "gamma", as_gamma(self.gamma, self.signed))
 
     @cached_property
     def big_m_values(self) -> FloatArray | None:
         """M_i, where there are rows."""
-        return None if self.M is None else as_vector(self.M, self.X.shape[0], "M")
+        return None if self.big_m is None else as_vector(self.big_m, self.X.shape[0], "big_m")
 
     @property
     def form_bytes(self) -> int:
@@ -126,7 +126,7 @@ class Perspective(Convexification[PerspectiveRelaxation]):
     ----------
     gamma : {"uniform", "stated"} or array_like (n,)
         Where γ comes from: see `GammaSource`. Numbers that are not in Γ are scaled into it.
-    M : MSource, optional
+    big_m : MSource, optional
         Big-M rows with constants from this source (`BigM`); none where it is not given.
 
     Raises
@@ -136,19 +136,20 @@ class Perspective(Convexification[PerspectiveRelaxation]):
     """
 
     gamma: GammaSource = "uniform"
-    M: MSource | None = None
+    big_m: MSource | None = None
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if isinstance(self.gamma, str) and self.gamma not in ("uniform", "stated"):
             raise InputError(f"gamma must be 'uniform', 'stated' or n numbers; it is {self.gamma!r}", name="gamma")
-        if self.M is not None:
-            BigM(self.M)
+        if self.big_m is not None:
+            BigM(self.big_m)
 
     @property
     def name(self) -> str:
         """Name with the sources of γ and M."""
         source = f"{self.gamma} gamma" if isinstance(self.gamma, str) else "given gamma"
-        return f"perspective, {source}" + ("" if self.M is None else f" + big-M, {BigM(self.M).source_name}")
+        return f"perspective, {source}" + ("" if self.big_m is None else f" + big-M, {BigM(self.big_m).source_name}")
 
     def chosen(self, model: ZeroOneSVM) -> FloatArray:
         """γ for this model, in Γ."""
@@ -165,7 +166,7 @@ class Perspective(Convexification[PerspectiveRelaxation]):
     @property
     def of_costs(self) -> tuple[Need, ...]:
         """One λ where there are no rows with M."""
-        return super().of_costs if self.M is None else ()
+        return super().of_costs if self.big_m is None else ()
 
     def target(self, model: ZeroOneSVM) -> PerspectiveRelaxation:
         """The relaxation with the same data, λ and this γ; with "stated" the model's own γ."""
@@ -174,15 +175,15 @@ class Perspective(Convexification[PerspectiveRelaxation]):
 
     def constants(self, model: ZeroOneSVM) -> FloatArray | None:
         """M_i of the rows."""
-        return None if self.M is None else BigM(self.M).constants(model)
+        return None if self.big_m is None else BigM(self.big_m).constants(model)
 
     def m_source(self, model: ZeroOneSVM) -> str:
         """Return the source of the big-M constants that are kept beside the perspective; empty without M."""
-        return "" if self.M is None else BigM(self.M).m_source(model)
+        return "" if self.big_m is None else BigM(self.big_m).m_source(model)
 
     def caveat(self, model: ZeroOneSVM) -> str:
         """Return the caveat of `BigM`."""
-        return "" if self.M is None else BigM(self.M).caveat(model)
+        return "" if self.big_m is None else BigM(self.big_m).caveat(model)
 
 
 RELAXATIONS = (

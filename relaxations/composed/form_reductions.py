@@ -471,18 +471,19 @@ class Moments(FormReduction):
 
     Parameters
     ----------
-    most : int
+    max_variables : int
         Variables up to which a form is read: the moment matrix has about half the square of that many rows.
     """
 
-    most: int = 9
+    max_variables: int = 9
     name = "moments"
 
     def refusal(self, form: StandardForm) -> str:
         """Linear rows, bounded variables, few of them."""
         missing = moments_missing(form)
-        if not missing and form.n > self.most:
-            missing = f"it has {form.n} variables, and moments are for {self.most} at most: Moments(most=...) for more"
+        if not missing and form.n > self.max_variables:
+            limit = self.max_variables
+            missing = f"it has {form.n} variables, and moments are for {limit} at most: Moments(max_variables=...) for more"
         return missing
 
     def obstacle(self, model: Model) -> str:

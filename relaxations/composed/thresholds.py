@@ -39,7 +39,7 @@ from typing import ClassVar
 import numpy as np
 
 from ...errors import InputError
-from ...models.arrays import FloatArray
+from ...models.arrays import FloatArray, as_positive
 from ...models.formulations.margin.model import Margin
 from ...models.formulations.ramp import RampSVM
 from ...models.formulations.zero_one.model import ZeroOneSVM
@@ -81,7 +81,8 @@ class Thresholds(PartsReduction[ZeroOneSVM]):
     reads: ClassVar[tuple[type[Model], ...]] = (RampSVM, Margin)
 
     def __post_init__(self) -> None:
-        if not 0.0 < self.tau < 1.0:
+        super().__post_init__()
+        if as_positive(self.tau, "tau") >= 1.0:
             raise InputError(f"tau must be between 0 and 1; it is {self.tau!r}", name="tau")
 
     @property

@@ -231,7 +231,7 @@ def parse_seeds(seed_list: Sequence[int] | None, options: Options) -> tuple[int,
 
 # The plan of a gap report: its dimensions, checked, and the tasks that follow from them.
 
-# Words for big-M constants: "incumbent", "zero", "100x zero", "5": what a report's dimension M takes.
+# Words for big-M constants: "incumbent", "zero", "100x zero", "5": what a report's dimension big_m takes.
 
 # exempt (text): a user's '100x zero'
 _WORDS = re.compile(r"(?:([0-9.eE+-]+)\s*x\s*)?(zero|incumbent|stated)")
@@ -260,7 +260,9 @@ def constants(value: str | float) -> BigM:
         source: MSource = match[2]  # type: ignore[assignment]
         return BigM(source, factor=1.0 if match[1] is None else float(match[1]))
     except ValueError as error:
-        raise InputError(f"M must be 'incumbent', 'zero', '100x zero' or a number > 0; it is {value!r}", name="M") from error
+        raise InputError(
+            f"big_m must be 'incumbent', 'zero', '100x zero' or a number > 0; it is {value!r}", name="big_m"
+        ) from error
 
 
 #: The open solver of mixed-integer programs that ``exact="auto"`` puts beside whatever auto picks.
@@ -283,7 +285,7 @@ class Plan:
         Of the instances.
     asked : tuple of Reduction or None
         Of the models; None for all that read a model and bound it.
-    exact : tuple of Asked
+    exact : tuple of SolverSpec
         The exact solvers; none for no exact solve.
     beside : bool
         Whether the generic open solver stands beside what auto picks.
@@ -295,7 +297,7 @@ class Plan:
         Of the exact solvers.
     proofs : bool
         Whether proof logs are kept.
-    solver : Asked
+    solver : SolverSpec
         Of the relaxations.
     options : Options
         Of every solve; the node limit is the exact solvers' alone.
@@ -326,7 +328,7 @@ class Plan:
         exact: SolverLike | Sequence[SolverLike] | None,
         lam: float | str | Sequence[float],
         encodings: str | Sequence[str],
-        M: str | float | Sequence[str | float] | None,
+        big_m: str | float | Sequence[str | float] | None,
         kappa: float | Sequence[float] | None,
         seeds: Sequence[int] | None,
         held_out: float | Mapping[str, InstanceData] | None,
@@ -343,7 +345,9 @@ class Plan:
         """
         instances, models = split_instances_and_models(problems)
         instances, tests = parse_held_out(held_out, instances, models, options.seed)
-        constants_list = () if M is None else tuple(constants(m) for m in ([M] if isinstance(M, str | float | int) else M))
+        constants_list = (
+            () if big_m is None else tuple(constants(m) for m in ([big_m] if isinstance(big_m, str | float | int) else big_m))
+        )
         relaxation_list = None if relaxations is None else parse_relaxations(relaxations)
         chosen = list(default_relaxations() if relaxation_list is None else relaxation_list)
         chosen += [m for m in constants_list if m not in chosen]  # the sweep over M
@@ -515,7 +519,7 @@ def gap_report(
     solver: SolverLike = "auto",
     store: str | Path | None = None,
     encodings: str | Sequence[str] = "bigm",
-    M: str | float | Sequence[str | float] | None = None,
+    big_m: str | float | Sequence[str | float] | None = None,
     kappa: float | Sequence[float] | None = None,
     seeds: Sequence[int] | None = None,
     held_out: float | Mapping[str, InstanceData] | None = None,
@@ -564,7 +568,7 @@ def gap_report(
         object is known again by its class and parameters.
     encodings : str or sequence of str
         "bigm", "indicator", "strengthened": how exact solvers get the problem. Those that read the data have no encoding.
-    M : str, float or sequence, optional
+    big_m : str, float or sequence, optional
         M of the encodings that have one, and as many big-M relaxations: "incumbent", "zero" (both valid), "100x zero", or a
         number for every point, which may cut off the optimum and is marked so. "incumbent" where it is not given.
     kappa : float or sequence of float, optional
@@ -603,7 +607,7 @@ def gap_report(
     """
     options = parse_limits(options, overrides)
     assert options.time_limit is not None  # there is one by now
-    plan = Plan.of(instances, relaxations, exact, lam, encodings, M, kappa, seeds, held_out, proofs, solver, options)
+    plan = Plan.of(instances, relaxations, exact, lam, encodings, big_m, kappa, seeds, held_out, proofs, solver, options)
     if store is not None:
         plan.open_store(store)  # what is wrong with it is an error now
     begin, progress_lines = time.perf_counter(), Progress(progress, options.time_limit)
@@ -705,7 +709,8 @@ def model_gaps(
     """
     if not isinstance(model, Model | StandardForm):
         raise InputError(
-            f"model_gaps takes a formulation or a form; gap_report takes instances too; got {type(model).__name__}", name="model"
+            f"model must be a formulation or a form; it is a {type(model).__name__} (gap_report takes instances too)",
+            name="model",
         )
     reductions = None if names is None else [get_relaxation(item).reduction if isinstance(item, str) else item for item in names]
     return gap_report([model], reductions, exact, options=options, progress=False)

@@ -116,7 +116,7 @@ NOT_RUN = "not run"
 
 
 @dataclass(frozen=True)
-class Cell:
+class TableCell:
     """One cell.
 
     Parameters
@@ -179,9 +179,9 @@ class Row:
     family: str
     sigma: float | None
     trivial: bool
-    zeta: Cell
-    gaps: tuple[Cell, ...]
-    exacts: tuple[Cell, ...]
+    zeta: TableCell
+    gaps: tuple[TableCell, ...]
+    exacts: tuple[TableCell, ...]
     details: tuple[ReportRow, ...]
     runs: tuple[ExactCell, ...]
 
@@ -211,8 +211,8 @@ class Matrix:
                 Row(
                     f"instance-{k + 1}", instance, label(instance), where(titled(instance), instance.lam), family(instance),
                     trait(instance, "sigma"), instance.key in report.trivial, _zeta_cell(report, instance),
-                    tuple(gaps.get(name, Cell("not asked", "not part of this run")) for name in relaxations),
-                    tuple(best.get(name, Cell("not asked", "not part of this run")) for name in solvers),
+                    tuple(gaps.get(name, TableCell("not asked", "not part of this run")) for name in relaxations),
+                    tuple(best.get(name, TableCell("not asked", "not part of this run")) for name in solvers),
                     tuple(details), tuple(runs),
                 )
             )  # fmt: skip
@@ -264,26 +264,26 @@ def _percent(value: Interval) -> str:
     return interval("percent", value)
 
 
-def _gap_cell(row: ReportRow) -> Cell:
+def _gap_cell(row: ReportRow) -> TableCell:
     cell = row.relaxation
     if cell.reason:
-        return Cell(NOT_RUN, cell.reason)
+        return TableCell(NOT_RUN, cell.reason)
     if cell.target_bound is not None:
         words = f"{cell.target_bound:.7g} ({cell.target_kind}) bounds its own optimum alone: {cell.caveat}"
-        return Cell("no bound of ζ", words)
+        return TableCell("no bound of ζ", words)
     if cell.bound is None:
-        return Cell("no bound", f"{cell.status}: the solve gave no bound")
+        return TableCell("no bound", f"{cell.status}: the solve gave no bound")
     if row.gap is None:
         note = f"bound {cell.bound:.7g}, {cell.kind}; ζ may be 0, so there is no gap relative to it"
-        return Cell("no gap", note, _kind(cell.kind))
+        return TableCell("no gap", note, _kind(cell.kind))
     high = row.gap.high
-    return Cell(_percent(row.gap), "", _kind(cell.kind), 100.0 * high, min(max(high, 0.0), 1.0), open=not row.gap.exact)
+    return TableCell(_percent(row.gap), "", _kind(cell.kind), 100.0 * high, min(max(high, 0.0), 1.0), open=not row.gap.exact)
 
 
-def _exact_cell(cell: ExactCell, best: float) -> Cell:
+def _exact_cell(cell: ExactCell, best: float) -> TableCell:
     """Seconds where it proved ζ, else the interval that it leaves; nodes and root gap below."""
     if cell.reason:
-        return Cell(NOT_RUN, cell.reason)
+        return TableCell(NOT_RUN, cell.reason)
     counted = [] if cell.nodes is None else [f"{cell.nodes:,} node{'' if cell.nodes == 1 else 's'}"]
     root = root_gap(cell, best)
     counted += [] if root is None else [f"root gap {percent(root, 1)}"]
@@ -291,19 +291,19 @@ def _exact_cell(cell: ExactCell, best: float) -> Cell:
     how = "" if cell.variant == cell.solver else cell.variant  # which of its runs
     seconds = 0.0 if cell.solve_seconds is None else cell.solve_seconds
     if cell.caveat:
-        return Cell("no bound of ζ", f"{cell.variant}: {cell.caveat}")
+        return TableCell("no bound of ζ", f"{cell.variant}: {cell.caveat}")
     if cell.proven:
-        return Cell(f"{seconds:.3g} s", how, _kind(cell.kind), seconds, more=more)
+        return TableCell(f"{seconds:.3g} s", how, _kind(cell.kind), seconds, more=more)
     low = "?" if cell.bound is None else f"{cell.bound:.5g}"
     high = "?" if cell.incumbent is None else f"{cell.incumbent:.5g}"
     note = "; ".join(filter(None, (how, cell.status)))
-    return Cell(f"[{low}, {high}] in {seconds:.3g} s", note, _kind(cell.kind), 1e6 + seconds, more=more, open=True)
+    return TableCell(f"[{low}, {high}] in {seconds:.3g} s", note, _kind(cell.kind), 1e6 + seconds, more=more, open=True)
 
 
-def _zeta_cell(report: ReportData, instance: InstanceCell) -> Cell:
+def _zeta_cell(report: ReportData, instance: InstanceCell) -> TableCell:
     zeta = report.best[instance.key]
     if zeta.exact:
         kinds = {c.kind for c in report.exacts_of(instance.key) if c.proven}
         kind = Kind.PROVED.value if Kind.PROVED in kinds else Kind.CLAIMED.value
-        return Cell(f"{zeta.high:.7g}", "", _kind(kind), zeta.high)
-    return Cell(interval("value", zeta), "nobody proved it: best bound and best classifier", "none", zeta.high, open=True)
+        return TableCell(f"{zeta.high:.7g}", "", _kind(kind), zeta.high)
+    return TableCell(interval("value", zeta), "nobody proved it: best bound and best classifier", "none", zeta.high, open=True)

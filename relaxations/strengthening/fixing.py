@@ -28,7 +28,7 @@ import numpy as np
 import scipy.linalg as sl
 
 from ...errors import InputError
-from ...models.arrays import BoolArray, FloatArray, as_positive, as_vector
+from ...models.arrays import BoolArray, FloatArray, as_integer, as_positive, as_vector
 from ...models.conic_bound import coordinates, repair_gamma
 from ...models.formulations.linear import dense_signed_rows
 from ...models.formulations.zero_one.model import ZeroOneSVM
@@ -60,7 +60,7 @@ class Fixings:
     ----------
     zero, one : ndarray of bool (n,)
         Points with z_i = 0, z_i = 1 in every solution with an objective of at most UB.
-    M : ndarray (n,)
+    big_m : ndarray (n,)
         Valid M_i for those solutions: at most the model's.
     bound_zero, bound_one : ndarray (n,)
         Largest D_i⁰ and D_i¹; with the M of an earlier round they bound what is at most UB: min(D_i, UB) is a bound of all.
@@ -70,23 +70,23 @@ class Fixings:
 
     zero: BoolArray
     one: BoolArray
-    M: FloatArray
+    big_m: FloatArray
     bound_zero: FloatArray
     bound_one: FloatArray
     value: float
 
     @classmethod
-    def nothing(cls, M: FloatArray) -> Fixings:
+    def nothing(cls, big_m: FloatArray) -> Fixings:
         """Before anything is proved."""
-        none, low = np.zeros(M.size, dtype=bool), np.full(M.size, -np.inf)
-        return cls(none, none, M, low, low, -np.inf)
+        none, low = np.zeros(big_m.size, dtype=bool), np.full(big_m.size, -np.inf)
+        return cls(none, none, big_m, low, low, -np.inf)
 
     def improved(self, other: Fixings) -> Fixings:
         """Return the fixings that both together prove."""
         return Fixings(
             self.zero | other.zero,
             self.one | other.one,
-            np.minimum(self.M, other.M),
+            np.minimum(self.big_m, other.big_m),
             np.maximum(self.bound_zero, other.bound_zero),
             np.maximum(self.bound_one, other.bound_one),
             max(self.value, other.value),
@@ -125,8 +125,7 @@ class Fixing(Reduction[StandardForm]):
     def __post_init__(self) -> None:
         object.__setattr__(self, "gamma", as_vector(self.gamma, np.size(self.gamma), "gamma"))
         object.__setattr__(self, "upper_bound", as_positive(self.upper_bound, "upper_bound", zero=True))
-        if not isinstance(self.rounds, int) or self.rounds < 1:
-            raise InputError(f"rounds must be an integer ≥ 1; it is {self.rounds!r}", name="rounds")
+        object.__setattr__(self, "rounds", as_integer(self.rounds, "rounds", 1))
 
     @property
     def name(self) -> str:
@@ -157,13 +156,13 @@ class Fixing(Reduction[StandardForm]):
         fixings = Fixings.nothing(np.maximum(model.big_m_values, _LEAST_M))
         for _ in range(self.rounds):
             for multiple in _MULTIPLES:
-                fixings = fixings.improved(_fixed_at(A, model.sample_weight, multiple * gamma, fixings.M, self.upper_bound))
+                fixings = fixings.improved(_fixed_at(A, model.sample_weight, multiple * gamma, fixings.big_m, self.upper_bound))
         return fixings
 
     def apply(self, model: ZeroOneSVM) -> StandardForm:
         """The model's form, in its encoding, with tightened M and fixed z."""
         fixings = self.fixed(model)
-        form = restated(model, big_m=fixings.M).form
+        form = restated(model, big_m=fixings.big_m).form
         lower, upper = form.lower.copy(), form.upper.copy()
         z = form.slices["z"]
         upper[z] = np.where(fixings.zero, 0.0, upper[z])
@@ -186,7 +185,7 @@ class Fixing(Reduction[StandardForm]):
 
     def constants(self, model: ZeroOneSVM) -> FloatArray:
         """The tightened M_i."""
-        return self.fixed(model).M
+        return self.fixed(model).big_m
 
     def m_source(self, model: ZeroOneSVM) -> str:
         """Source of M: the dual point and UB."""

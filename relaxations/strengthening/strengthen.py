@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import InputError, MarginoptError
-from ...models.arrays import FloatArray
+from ...models.arrays import FloatArray, as_integer
 from ...models.conic_bound import repair_gamma
 from ...models.formulations.linear import dense_signed_rows
 from ...models.formulations.zero_one.model import ZeroOneSVM
@@ -60,8 +60,7 @@ def heuristic(
     UnsupportedModelError
         A κ form.
     """
-    if not isinstance(rounds, int) or rounds < 0:
-        raise InputError(f"rounds must be an integer ≥ 0; it is {rounds!r}", name="rounds")
+    rounds = as_integer(rounds, "rounds")
     require(model, "heuristic()", COST_FORM)
     problem = model.view(ZeroOneProblem)
     assert problem is not None  # every λ form has one
@@ -102,7 +101,7 @@ _NEGLIGIBLE = 1e-6
 
 def strengthen(
     model: ZeroOneSVM,
-    rng: int | np.random.Generator = 0,
+    seed: int | np.random.Generator = 0,
     rounds: int = 60,
     relaxation: Reduction[Any] | None = None,
     solver: SolverLike | SolverSpec = "auto",
@@ -119,7 +118,7 @@ def strengthen(
     ----------
     model : ZeroOneSVM
         M that was given is replaced by the valid one.
-    rng, rounds
+    seed, rounds
         Of the `heuristic`.
     relaxation : Reduction, optional
         One whose lifted dual has γ (``hull``): `Conic` where it is not given, `Combined` where the λ_i differ.
@@ -147,14 +146,14 @@ def strengthen(
     if relaxation is None and equal:
         relaxation = Conic()
     if relaxation is None or relaxation.constants(restated(plain, upper_bound=plain.incumbent_value)) is not None:
-        w, _ = heuristic(plain, rng, rounds, starts)  # M of the relaxation comes from the incumbent
+        w, _ = heuristic(plain, seed, rounds, starts)  # M of the relaxation comes from the incumbent
         plain, starts, rounds = restated(plain, incumbent=w), [w], 0
     relaxed = relax(
         plain, Combined() if relaxation is None else relaxation, solver, Options(tol=1e-8) if options is None else options
     )
     if relaxed.values is not None:
         starts = [*starts, relaxed.values["w"]]
-    w, _ = heuristic(plain, rng, rounds, starts)
+    w, _ = heuristic(plain, seed, rounds, starts)
     hull = None if relaxed.lifted is None else relaxed.lifted.multipliers.get("hull")
     if hull is None:
         raise InputError(

@@ -414,9 +414,7 @@ def _conditions(
         missing += np.where(there, 0.0, price)
         products += float(price @ np.abs(slack))
         undercut += float(price @ np.maximum(-slack, 0.0))
-    scale = 1.0 + max(
-        np.abs(gradient - form.q).max(initial=0.0), np.abs(form.q).max(initial=0.0), np.abs(pulled).max(initial=0.0)
-    )
+    scale = 1.0 + max(float(np.abs(v).max(initial=0.0)) for v in (gradient - form.q, form.q, pulled))
     residual = np.abs(gradient - pulled - reduced)
     stationarity = float((residual * weights).max(initial=0.0)) / scale
     unpriced = float(missing.max(initial=0.0)) / scale

@@ -1,7 +1,7 @@
 """Evidence that a solver did not give, found from the data: multipliers, Farkas multipliers and rays.
 
 Three searches share the rows of a form, scaled for least squares (`ScaledRows`): linear rows by nonnegative least squares
-(`Rows`), second-order and semidefinite cones by least squares over a product of cones (`ConeRows`), and multipliers in the
+(`FormRows`), second-order and semidefinite cones by least squares over a product of cones (`ConeRows`), and multipliers in the
 interior of those that bound the objective by a linear program (`interior`). Nothing here is a proof: the evidence is judged as if
 the solver had given it.
 """
@@ -234,7 +234,7 @@ _PARTS = (1, 2, 3, 4, 5, 6, 8, 10, 12)
 
 
 @dataclass(frozen=True, eq=False)
-class Rows(ScaledRows):
+class FormRows(ScaledRows):
     """The rows of a form with linear constraints, each scaled to unit length; bounds last.
 
     Parameters
@@ -247,7 +247,7 @@ class Rows(ScaledRows):
     equal: BoolArray
 
     @classmethod
-    def of(cls, form: StandardForm) -> Rows | None:
+    def of(cls, form: StandardForm) -> FormRows | None:
         """Return the rows; None where a constraint is not linear, a variable is an integer, or the matrix is too large."""
         linear = all(isinstance(c.cone, (Zero, Nonnegative)) for c in form.constraints)
         if not linear or not fit(form, _MOST):
@@ -381,7 +381,7 @@ def _exact_ray(form: StandardForm, d: FloatArray) -> FloatArray:
 
 # Missing multipliers, Farkas multipliers and rays of conic programs, found by projections on the dual cones.
 #
-# The alternatives are those of `Rows`, by least squares over a product of cones, not only of half-lines. What is different
+# The alternatives are those of `FormRows`, by least squares over a product of cones, not only of half-lines. What is different
 # is that a cone's image need not be closed: at a residual that is small and not zero neither side may hold, and then nothing
 # is said. What comes out is judged, with its error, as if the solver had given it.
 

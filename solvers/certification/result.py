@@ -663,7 +663,7 @@ class Result(Displayed):
         """
         return VERIFY(self, self._own(model, "verify"), exact)
 
-    def check_duals(self, model: Model | StandardForm | None = None, most: int = 12, seed: int = 0) -> DualCheck:
+    def check_duals(self, model: Model | StandardForm | None = None, max_rows: int = 12, seed: int = 0) -> DualCheck:
         """Multipliers beside finite differences of the optimum by the right-hand sides (`solvers.checks.verify`).
 
         Raises
@@ -671,7 +671,7 @@ class Result(Displayed):
         InputError
             As `verify`.
         """
-        return CHECK_DUALS(self, self._own(model, "check_duals"), most, seed)
+        return CHECK_DUALS(self, self._own(model, "check_duals"), max_rows, seed)
 
     def _own(self, model: Model | StandardForm | None, verb: str) -> Model | StandardForm:
         model_or_form = self.stated if model is None else model

@@ -25,7 +25,7 @@ from ...models.program.lagrangian import lagrangian
 from ...models.program.multiplier_repair import Multipliers
 from ..records import Answer, Status
 from .certificate import Certificate, Certifier, certify, nonnegative
-from .evidence import ByLabel, ConeRows, Rows, ScaledRows, interior
+from .evidence import ByLabel, ConeRows, FormRows, ScaledRows, interior
 from .rays import Ray
 from .verdict import conditions_met, proves_optimum
 
@@ -113,7 +113,7 @@ def unbounded_integer_ray(form: StandardForm) -> str:
     if form.quadratic is not None or not form.integer.any() or not falls.any():
         return ""
     relaxed = form.replace(integer=np.zeros(form.n, dtype=bool))
-    rows = Rows.of(relaxed)
+    rows = FormRows.of(relaxed)
     d = None if rows is None else rows.ray()
     if d is None or not Ray.of(relaxed, Status.UNBOUNDED, d).proved:
         return ""
@@ -222,7 +222,7 @@ def _close(certificate: Certificate, tol: float) -> bool:
 
 def _rows(form: StandardForm) -> ScaledRows | None:
     """Its rows, as those can be used that find evidence about it."""
-    rows = Rows.of(form)
+    rows = FormRows.of(form)
     return ConeRows.of(form) if rows is None else rows
 
 
@@ -284,7 +284,7 @@ def prove_zero_is_least(form: StandardForm, multipliers: Mapping[str, FloatArray
     origin = np.zeros(form.n)
     if lagrangian(cone, origin, z).value == 0.0:
         return _ARGUMENT
-    rows = Rows.of(cone)
+    rows = FormRows.of(cone)
     exact = None if rows is None else rows.bounding()
     return _ARGUMENT if exact is not None and lagrangian(cone, origin, exact[0]).value == 0.0 else ""
 

@@ -31,7 +31,7 @@ from ..solve import solve_problem
 Element: TypeAlias = tuple[str, int]
 
 
-def conflict(model: ExportMethods, solver: SolverLike | None = None, most: int = 400) -> Conflict:
+def conflict(model: ExportMethods, solver: SolverLike | None = None, max_solves: int = 400) -> Conflict:
     """An irreducible infeasible set of rows, cones and bounds of what has no point; also ``model.conflict()``.
 
     Parameters
@@ -39,8 +39,8 @@ def conflict(model: ExportMethods, solver: SolverLike | None = None, most: int =
     model : Model or StandardForm
     solver : str, Solver or pair, optional
         Which solves the feasibility problems; HiGHS for linear rows (integers included), Clarabel for cones, SCIP for both.
-    most : int
-        Solves at most; a set that is left larger than irreducible says so.
+    max_solves : int
+        Limit of the solves; a set that is left larger than irreducible says so.
 
     Raises
     ------
@@ -50,7 +50,7 @@ def conflict(model: ExportMethods, solver: SolverLike | None = None, most: int =
     form = as_model(model).form
     linear = all(isinstance(c.cone, (Zero, Nonnegative)) for c in form.constraints)
     able = "highs" if linear else "scip" if form.integer.any() else "clarabel"
-    search = _Search(form, resolve(able if solver is None else solver), most)
+    search = _Search(form, resolve(able if solver is None else solver), max_solves)
     elements, done = search.run()
     proof = _exact(form, elements) if linear and not form.integer.any() else None
     names = {element: _name(form, element) for element in elements}
@@ -82,8 +82,8 @@ CONFLICT.done_by(conflict)
 class _Search:
     """The deletion filter and what it knows."""
 
-    def __init__(self, form: StandardForm, solver: SolverSpec, most: int) -> None:
-        self.form, self.solver, self.left = form, solver, most
+    def __init__(self, form: StandardForm, solver: SolverSpec, max_solves: int) -> None:
+        self.form, self.solver, self.solves_left = form, solver, max_solves
         self.weights: dict[Element, float] = {}
 
     def run(self) -> tuple[list[Element], bool]:
@@ -95,7 +95,7 @@ class _Search:
             )
         needed: list[Element] = []
         while rest := [element for element in remaining if element not in needed]:
-            if self.left <= 0:
+            if self.solves_left <= 0:
                 return remaining, False
             smaller = self._reduced([element for element in remaining if element != rest[0]])
             if smaller is None:
@@ -106,7 +106,7 @@ class _Search:
 
     def _reduced(self, elements: list[Element]) -> list[Element] | None:
         """The elements that a certificate of their infeasibility uses; None where no certificate was found."""
-        self.left -= 1
+        self.solves_left -= 1
         result = solve_problem(_restricted(self.form, elements), self.solver, Options())
         if result.status is not Status.INFEASIBLE:
             return None

@@ -166,7 +166,7 @@ def _unrepeated(result: Result) -> str:
 def check_duals(
     result: Result,
     model: Model | StandardForm,
-    most: int = 12,
+    max_rows: int = 12,
     seed: int = 0,
     *,
     step: float = 1e-4,
@@ -180,8 +180,8 @@ def check_duals(
         Of a continuous form, with multipliers.
     model : Model or StandardForm
         What was solved.
-    most : int
-        Rows at most, drawn by ``seed``: every one costs two solves.
+    max_rows : int
+        Limit of the rows, which are drawn by ``seed``: every one costs two solves.
     step : float
         By which g_i is moved, relative to 1 + |g_i|.
     solver : str, Solver or pair
@@ -197,7 +197,7 @@ def check_duals(
         raise InputError("check_duals needs multipliers of a continuous form; this result has none", name="result")
     places = [(k, i) for k, c in enumerate(form.constraints) for i in range(c.rows) if c.label in result.multipliers]
     rng = np.random.default_rng(seed)
-    chosen = [places[j] for j in sorted(rng.permutation(len(places))[:most].tolist())]
+    chosen = [places[j] for j in sorted(rng.permutation(len(places))[:max_rows].tolist())]
     base = _optimum(form, solver)
     rows = []
     for k, i in chosen:

@@ -89,7 +89,7 @@ class BatchSize:
 BROKEN = 8
 
 
-class Outcome(Protocol):
+class SubproblemOutcome(Protocol):
     """The part of a subproblem's result that the dispatcher reads."""
 
     @property
@@ -182,7 +182,7 @@ class Dispatcher:
             self.awake = True
             return
         try:
-            result: Outcome = completed.result()
+            result: SubproblemOutcome = completed.result()
             self._pool.check(result)
         except MarginoptError:
             raise

@@ -78,18 +78,6 @@ class NodeRate:
         self.seconds = (time.perf_counter() - begun) / max(nodes, 1)
 
 
-def check_count(name: str, value: object, least: int) -> None:
-    """Check an option that is a number of things.
-
-    Raises
-    ------
-    InputError
-        The value is no integer, or below ``least``.
-    """
-    if isinstance(value, bool) or not isinstance(value, int) or value < least:
-        raise InputError(f"{name} must be an integer ≥ {least}; it is {value!r}", name=name)
-
-
 def check_path(name: str, value: object, content: str) -> None:
     """Check an option that is the path of a file to be written, or None.
 

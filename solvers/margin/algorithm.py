@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from ...errors import InputError, WriteError
-from ...models.arrays import FloatArray
+from ...models.arrays import FloatArray, as_integer
 from ...models.model import Model
 from ...models.views import Corners, MarginProblem
 from ..exact.checkpoint import Saved, log_file
-from ..exact.limits import Limits, check_count, check_path
+from ..exact.limits import Limits, check_path
 from ..exact.log_file import Mark
 from ..exact.rotation import rotated_basis, rotation
 from ..interface.algorithm import Algorithm, Outcome
@@ -23,7 +23,7 @@ from ..interface.recorder import Measure, beyond_fork
 from ..interface.solver import Gives, Purpose, SolverInfo
 from ..records import Answer, Options
 from .check.checker import MarginChecker
-from .proof import MarginCheckpoint, ProofLog, StoppedMarginSearch
+from .proof import MarginCheckpoint, MarginLog, StoppedMarginSearch
 
 if TYPE_CHECKING:
     from . import loops
@@ -296,7 +296,7 @@ class MarginState:
     descents: Any = None  #: `Descents`, and the problem and a node as the loops read them
     loops: Any = None
     node: Any = None
-    log: ProofLog | None = None
+    log: MarginLog | None = None
     rate: float = 0.0
     batch: int = FIRST
     keeper: MarginCheckpoint | None = None
@@ -401,8 +401,8 @@ class MarginBB(Algorithm[MarginProblem, MarginState]):
     )
 
     def __post_init__(self) -> None:
-        check_count("restarts", self.restarts, 0)
-        check_count("max_coefficients", self.max_coefficients, 1)
+        object.__setattr__(self, "restarts", as_integer(self.restarts, "restarts"))
+        object.__setattr__(self, "max_coefficients", as_integer(self.max_coefficients, "max_coefficients", 1))
         check_path("proof", self.proof, "the proof log")
         check_path("checkpoint", self.checkpoint, "the checkpoint")
 
@@ -496,7 +496,7 @@ class MarginBB(Algorithm[MarginProblem, MarginState]):
         from . import loops
 
         node, file = state.node, log_file(path, state.keeper, mark)
-        state.log = ProofLog(file, state.problem, state.rotated.V, state.loops, self._cutoff(state))
+        state.log = MarginLog(file, state.problem, state.rotated.V, state.loops, self._cutoff(state))
         numbers = loops.max_numbers_of_node(node.paired.shape[1], node.hinges.size, node.w.size, 2 * loops.ROUNDS)
         state.tree = state.tree._replace(log=np.zeros(2 * numbers + _HELD))
 

@@ -35,7 +35,7 @@ _SLACK, _PLACES = 1e-8, 4.0 * 2.0**-52
 _STRETCHES = (0.0, 1e-10, 1e-9, 4e-9, 1.6e-8)
 
 
-class ProofLog(LogWriter):
+class MarginLog(LogWriter):
     """Writer of a log, node by node.
 
     Parameters

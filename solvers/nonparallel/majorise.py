@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...errors import InputError
-from ...models.arrays import FloatArray
+from ...models.arrays import FloatArray, as_integer
 from ...models.formulations.nonparallel.hinge_quadratic import HingeQuadratic
 from ...models.formulations.nonparallel.npsvc import NonparallelSVM
 from ..box.descent import box_minimum
@@ -81,8 +81,7 @@ class Majorisation(Algorithm[NonparallelSVM, MajorisationState]):
     def __post_init__(self) -> None:
         if self.initial not in ("npsvm", "zero"):
             raise InputError(f"initial must be 'npsvm' or 'zero'; it is {self.initial!r}", name="initial")
-        if self.starts < 1:
-            raise InputError(f"starts must be an integer ≥ 1; it is {self.starts!r}", name="starts")
+        object.__setattr__(self, "starts", as_integer(self.starts, "starts", 1))
 
     def load(self, view: NonparallelSVM) -> None:
         """Load the loop of the majorants' dual problems."""

@@ -102,9 +102,7 @@ def _ray(jobs: int | None) -> AsynchronousExecutor:
     except ImportError as error:
         raise MissingPackageError("a Ray cluster needs ray", "ray", "pip install 'marginopt[ray]'") from error
     if not ray.is_initialized():
-        raise InputError(
-            "cluster: this session is connected to no Ray cluster; call ray.init() or ray.init(address=...) first", name="cluster"
-        )
+        raise InputError("cluster: this session is connected to no Ray cluster; call ray.init() before", name="cluster")
     from .ray_executor import RayExecutor
 
     return RayExecutor(jobs)

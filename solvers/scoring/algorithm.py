@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from ...errors import InputError
+from ...models.arrays import as_integer
 from ...models.formulations.margin.problems import ScoringProblem
 from ...models.rounding import below
-from ..exact.limits import Limits, check_count, check_path
+from ..exact.limits import Limits, check_path
 from ..interface.algorithm import Algorithm, Outcome
 from ..interface.recorder import Measure
 from ..interface.solver import Gives, Purpose, SolverInfo
@@ -23,7 +24,7 @@ from ..records import Answer, Options
 from .check import ScoringChecker
 
 if TYPE_CHECKING:
-    from .search import ProofLog, Search
+    from .search import Search, SupportsLog
 
 #: Nodes for each further descent, once the first ones are done.
 _NODES_A_DESCENT = 4_000
@@ -40,7 +41,7 @@ class SupportsState:
     search: Search
     limits: Limits
     first: int
-    log: ProofLog | None = None
+    log: SupportsLog | None = None
     lower_bound: Fraction = Fraction(0)
 
 
@@ -85,7 +86,7 @@ class SupportsBB(Algorithm[ScoringProblem, SupportsState]):
             raise InputError(
                 f"branching must be 'auto', 'supports', 'signs' or 'pairs'; it is {self.branching!r}", name="branching"
             )
-        check_count("descents", self.descents, 1)
+        object.__setattr__(self, "descents", as_integer(self.descents, "descents", 1))
         check_path("proof", self.proof, "the proof log")
 
     def load(self, view: ScoringProblem) -> None:
@@ -95,7 +96,7 @@ class SupportsBB(Algorithm[ScoringProblem, SupportsState]):
     def init(self, view: ScoringProblem, options: Options, rng: np.random.Generator) -> SupportsState:
         """Merge equal rows, and take the start."""
         from .reduced import reduce_problem
-        from .search import ProofLog, Search
+        from .search import Search, SupportsLog
 
         limits = Limits.of(options, 0.0)
         low, high = view.intercept
@@ -105,7 +106,7 @@ class SupportsBB(Algorithm[ScoringProblem, SupportsState]):
                 "give features in smaller numbers, or intercept_range"
             )
         reduced = reduce_problem(view)
-        log = None if self.proof is None else ProofLog(str(self.proof), reduced)
+        log = None if self.proof is None else SupportsLog(str(self.proof), reduced)
         listeners = (None, None) if log is None else (log.take, log.certify)
         search = Search(reduced, rng, listeners[0], self.branching, listeners[1], limits.deadline)
         m, d = search.reduced.Z.shape

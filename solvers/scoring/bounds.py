@@ -191,7 +191,7 @@ _SEEN = 4_000_000
 
 
 @by_reference
-class Rows(NamedTuple):
+class ScoringData(NamedTuple):
     """The data and the prices (`Reduced`)."""
 
     Z: Any
@@ -229,10 +229,10 @@ class Scratch(NamedTuple):
     queue: Any
 
 
-def rows_of(reduced: ReducedScoringProblem) -> Rows:
+def rows_of(reduced: ReducedScoringProblem) -> ScoringData:
     """Return the rows that the loops read."""
     r = reduced
-    return Rows(
+    return ScoringData(
         r.Z, r.codes, r.levels, r.positive, r.negative, r.apart, r.whole, np.int64(r.price), np.int64(r.size_price),
         np.int64(r.problem.most),
     )  # fmt: skip

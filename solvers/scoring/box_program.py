@@ -29,7 +29,7 @@ from .reduced import ReducedScoringProblem
 
 
 @dataclass(frozen=True, eq=False)
-class Box:
+class ScoreBox:
     """A node without ``more``: l ≤ ρ ≤ u, those in ``must`` not 0, and so tightened."""
 
     lower: IntArray
@@ -48,7 +48,7 @@ class Box:
 
 
 @dataclass(frozen=True, eq=False)
-class Multipliers:
+class PairMultipliers:
     """Whole multipliers over a common denominator, of costs in units: pairs of rows, and the limit on the number of features."""
 
     denominator: int
@@ -62,7 +62,7 @@ class NodeBound(NamedTuple):
     """The bound of an open node: the node above it whose multipliers prove it."""
 
     number: int
-    multipliers: Multipliers
+    multipliers: PairMultipliers
 
 
 class Scores:
@@ -82,7 +82,7 @@ class Scores:
         for j, (column, codes) in enumerate(zip(values, reduced.codes, strict=True)):
             self._rows[:, j] = np.array([int(Fraction(x) * self.scale) for x in column], dtype=object)[codes]
 
-    def least(self, box: Box, held: Multipliers) -> int:
+    def least(self, box: ScoreBox, held: PairMultipliers) -> int:
         """Return a lower bound of every system of the box, in units."""
         r, K = self.reduced, held.denominator * self.scale
         v = self._rows[held.pairs[:, 0]] - self._rows[held.pairs[:, 1]]
@@ -118,28 +118,28 @@ _BITS = 44
 _NEAR = 1e-6
 
 
-def middle(box: Box) -> tuple[int, int]:
+def middle(box: ScoreBox) -> tuple[int, int]:
     """The widest coefficient, and its middle."""
     j = int(np.argmax(box.upper - box.lower))
     return j, int(box.lower[j] + box.upper[j]) // 2
 
 
 @dataclass(frozen=True, eq=False)
-class Relaxed:
+class BoxSolution:
     """A solution of the program of a box: its value in units, what it uses, and the pairs that matter."""
 
     value: float
     use: FloatArray  #: (2, d): a^+ and a^-
     rho: FloatArray  #: r^+ - r^-
     wrong: FloatArray  #: (2, m): z by row, for each class
-    held: Multipliers
+    held: PairMultipliers
 
     @property
     def whole(self) -> bool:
         """Return whether it is a system."""
         return bool(max(np.abs(x - np.rint(x)).max() for x in (self.use, self.rho)) < _NEAR)
 
-    def split(self, box: Box) -> tuple[int, int]:
+    def split(self, box: ScoreBox) -> tuple[int, int]:
         """Coefficient j and half h by which the solution is cut off, or the box shrinks: ρ_j ≤ h, ρ_j > h."""
         d = self.rho.size
         away = np.minimum(self.use, 1.0 - self.use) * (box.lower < box.upper)
@@ -155,7 +155,7 @@ class Relaxed:
 
 
 @final
-class BoxProgram:
+class NodeProgram:
     """The program of one box in HiGHS.
 
     Parameters
@@ -171,7 +171,7 @@ class BoxProgram:
         All that it has.
     """
 
-    def __init__(self, reduced: ReducedScoringProblem, box: Box, pairs: IntArray) -> None:
+    def __init__(self, reduced: ReducedScoringProblem, box: ScoreBox, pairs: IntArray) -> None:
         import highspy  # imported here: it is slow, and few problems need it
 
         native: Any = highspy
@@ -235,7 +235,7 @@ class BoxProgram:
         A = sp.csr_array(rows)
         self._highs.addRows(lower.size, lower, upper, A.nnz, A.indptr[:-1], A.indices, A.data)
 
-    def solve(self, cut: int) -> Relaxed | None:
+    def solve(self, cut: int) -> BoxSolution | None:
         """Return the solution; None where HiGHS has none. Multipliers are fine enough for bounds near ``cut``."""
         c, d, highs = self._columns.size, self.box.lower.size, self._highs
         if not c and not len(self.pairs):
@@ -249,9 +249,9 @@ class BoxProgram:
         use[self._columns], parts[self._columns] = x[:c], x[c : 2 * c]
         wrong = np.where(self._of_point >= 0, x[self._of_point], 0.0)
         value = highs.getInfo().objective_function_value * self._unit
-        return Relaxed(value, use.reshape(2, d), parts[:d] - parts[d:], wrong, self._whole(duals, cut))
+        return BoxSolution(value, use.reshape(2, d), parts[:d] - parts[d:], wrong, self._whole(duals, cut))
 
-    def _whole(self, duals: FloatArray, cut: int) -> Multipliers:
+    def _whole(self, duals: FloatArray, cut: int) -> PairMultipliers:
         """Multipliers of the pairs that have one, rounded down."""
         denominator = 1 << max(0, _BITS - int(cut).bit_length())
         of_pairs = np.zeros((len(self.pairs), 2))
@@ -259,4 +259,4 @@ class BoxProgram:
         limit = int(max(-duals[0], 0.0) * denominator)
         used = (of_pairs > 0).any(axis=1)
         cover, margin = (tuple(map(int, side.tolist())) for side in of_pairs[used].T)
-        return Multipliers(denominator, limit, self.pairs[used], cover, margin)
+        return PairMultipliers(denominator, limit, self.pairs[used], cover, margin)

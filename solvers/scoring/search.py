@@ -15,13 +15,13 @@ import numpy as np
 from ...models.arrays import FloatArray, IntArray
 from ..exact.log_file import LogFile, LogWriter
 from .bounds import ALL, entry, rows_of
-from .box_program import Box, BoxProgram, Multipliers, NodeBound, Relaxed, Scores, middle
+from .box_program import BoxSolution, NodeBound, NodeProgram, PairMultipliers, ScoreBox, Scores, middle
 from .check import FORMAT
 from .descent import best_intercept, descend, workspace_for
 from .reduced import ReducedScoringProblem
 from .tree import CLOSED, HALVES, Stack, make_stack, search_below, split
 
-# Bounds of boxes by linear programs over pairs of opposite points (`BoxProgram`).
+# Bounds of boxes by linear programs over pairs of opposite points (`NodeProgram`).
 
 # Pairs of opposite points whose rows a solution of the pairs' program violates.
 
@@ -65,7 +65,7 @@ class Violated:
         self.reduced = reduced
         self._of_class = (np.flatnonzero(reduced.positive > 0), np.flatnonzero(reduced.negative > 0))
 
-    def pairs(self, box: Box, use: FloatArray, rho: FloatArray, wrong: FloatArray, known_rows: IntArray) -> IntArray:
+    def pairs(self, box: ScoreBox, use: FloatArray, rho: FloatArray, wrong: FloatArray, known_rows: IntArray) -> IntArray:
         """New pairs (p, 2), the most violated first."""
         decided = ~box.free & ((box.lower != 0) | (box.upper != 0))
         columns = np.flatnonzero((use.sum(axis=0) > 1e-9) | (rho != 0) | decided)
@@ -111,7 +111,7 @@ class Violated:
         return _Cells(rows, starts[best], ends[best], wrong)
 
     def _lacking(
-        self, box: Box, columns: IntArray, use: FloatArray, scores: FloatArray, wrong: FloatArray,
+        self, box: ScoreBox, columns: IntArray, use: FloatArray, scores: FloatArray, wrong: FloatArray,
         a: IntArray, b: IntArray,
     ) -> FloatArray:  # fmt: skip
         """By how much the two rows of each pair are violated; the second one as a share of what it may lack."""
@@ -125,7 +125,7 @@ class Violated:
         _lack(P, Q, apart, limits, np.ascontiguousarray(use[:, columns]), np.stack([slack, z]), lacking, scratch)
         return lacking
 
-    def _nearest(self, box: Box, plus: IntArray, minus: IntArray) -> tuple[int, int]:
+    def _nearest(self, box: ScoreBox, plus: IntArray, minus: IntArray) -> tuple[int, int]:
         """The pair of these rows that fewest coefficients which are not decided help."""
         if plus.size == minus.size == 1:
             return int(plus[0]), int(minus[0])
@@ -191,13 +191,15 @@ class PairProgram:
     def __init__(self, reduced: ReducedScoringProblem) -> None:
         self.reduced, self.scores, self.violated = reduced, Scores(reduced), Violated(reduced)
 
-    def bound(self, box: Box, held: NodeBound | None, cut: int, deadline: float = math.inf) -> tuple[int, Relaxed | None]:
+    def bound(
+        self, box: ScoreBox, held: NodeBound | None, cut: int, deadline: float = math.inf
+    ) -> tuple[int, BoxSolution | None]:
         """Return a lower bound of every system of the box, in units, and the program's solution; first with the pairs held.
 
         No round is begun after the deadline, by the clock of `time.perf_counter`.
         """
         best, values = None, []
-        program = BoxProgram(self.reduced, box, np.zeros((0, 2), dtype=np.int64) if held is None else held.multipliers.pairs)
+        program = NodeProgram(self.reduced, box, np.zeros((0, 2), dtype=np.int64) if held is None else held.multipliers.pairs)
         for _ in range(_ROUNDS):
             if time.perf_counter() > deadline:
                 break
@@ -304,7 +306,7 @@ class Search:
     listener: Callable[[IntArray], None] | None = None  #: receives every event (`tree.Stack.events`), in order
     branching: str = "auto"
     #: receives a node's number and multipliers, where what lies below it is closed by them
-    certifier: Callable[[int, Multipliers], None] | None = None
+    certifier: Callable[[int, PairMultipliers], None] | None = None
     deadline: float = math.inf  #: by the clock of `time.perf_counter`: a stretch is left then, its nodes stay open
     rho0: int = 0
     rho: IntArray = field(init=False)
@@ -436,7 +438,7 @@ class Search:
             node_bound = self._open()
         if self.program is not None:
             node_bound = self._bounded_by_pairs(
-                self.program, Box(k.lower[0].copy(), k.upper[0].copy(), k.must[0].copy()), node_bound
+                self.program, ScoreBox(k.lower[0].copy(), k.upper[0].copy(), k.must[0].copy()), node_bound
             )
         elif self._below(min(int(min(most, _STRETCH)), max(1, _READ // max(self.reduced.Z.size, 1)))):
             return
@@ -464,13 +466,13 @@ class Search:
                 return False
         return bool(k.now.top) and self.nodes < self._until
 
-    def _bounded_by_pairs(self, program: PairProgram, box: Box, node_bound: NodeBound | None) -> NodeBound | None:
+    def _bounded_by_pairs(self, program: PairProgram, box: ScoreBox, node_bound: NodeBound | None) -> NodeBound | None:
         """Put what is left of the first node's children on the stack, and say what bounds them."""
         k = self.stack
         if k.bound[0] < self.cut and box.single:
             self.single(box.lower)
             return node_bound
-        relaxed: Relaxed | None = None
+        relaxed: BoxSolution | None = None
         if k.bound[0] < self.cut:
             units, relaxed = program.bound(box, node_bound, self.cut, self.deadline)
             if relaxed is not None:
@@ -486,7 +488,7 @@ class Search:
         self._take()
         return node_bound
 
-    def _round(self, relaxed: Relaxed) -> None:
+    def _round(self, relaxed: BoxSolution) -> None:
         """Descend from the system that is nearest to a solution, on the features that this uses."""
         rho = np.clip(np.rint(relaxed.rho), self.lower, self.upper).astype(np.int64)
         used = relaxed.use.sum(axis=0)
@@ -519,7 +521,7 @@ class Search:
             self.offer(int(np.clip(rho0, *problem.intercept)), rho)
 
 
-class ProofLog(LogWriter):
+class SupportsLog(LogWriter):
     """The proof log: the problem, the splits of the tree, the claim and a seal (`solvers.scoring.check`).
 
     Splits and multipliers are written as they come. Which nodes are closed follows from the splits: those that are not split.
@@ -545,7 +547,7 @@ class ProofLog(LogWriter):
         if splits:
             self._file.write([{"splits": splits}])
 
-    def certify(self, number: int, multipliers: Multipliers) -> None:
+    def certify(self, number: int, multipliers: PairMultipliers) -> None:
         """Write a node's multipliers, once: pairs of points in the place of pairs of rows."""
         if number in self._written:
             return

@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from ...errors import InputError
-from ...models.arrays import BoolArray, FloatArray, IntArray, check_bytes
+from ...models.arrays import BoolArray, FloatArray, IntArray, as_integer, check_bytes
 from ...models.views import SimplexQP
 from ..interface.algorithm import Algorithm, Outcome
 from ..interface.recorder import Measure
@@ -99,8 +99,8 @@ class ProjectedGradient(Algorithm[SimplexQP, DenseState]):
     info = RECORDS["pga"]
 
     def __post_init__(self) -> None:
-        if self.components is not None and (not isinstance(self.components, int) or self.components < 2):
-            raise InputError(f"components must be an integer ≥ 2, or None for all; it is {self.components!r}", name="components")
+        if self.components is not None:
+            object.__setattr__(self, "components", as_integer(self.components, "components", 2))
 
     def init(self, view: SimplexQP, options: Options, rng: np.random.Generator) -> DenseState:
         """Return the state at the start; the n × n matrix is materialised, within the limit of memory."""

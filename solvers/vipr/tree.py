@@ -29,7 +29,7 @@ Bounds = list[Fraction | None]
 
 
 @dataclass(frozen=True)
-class Row:
+class LinearConstraint:
     """Σ v_j x_j ≥ side, or = side."""
 
     terms: list[tuple[int, Fraction]]
@@ -42,7 +42,7 @@ class LinearProgram:
     """minimise cost'x subject to rows and bounds, some x integer: the float64 data of a form, taken as rational numbers."""
 
     exact: RationalForm
-    rows: list[Row]  #: in the order of the form's rows
+    rows: list[LinearConstraint]  #: in the order of the form's rows
     cost: Vector
     lower: Bounds
     upper: Bounds
@@ -61,13 +61,13 @@ class LinearProgram:
         unsupported = sorted(feature.value for feature in form.features - {Feature.INTEGER})
         if unsupported:
             raise UnsupportedModelError(
-                f"VIPR certificates are of mixed-integer linear programs; {form.name} has {', '.join(unsupported)}. Of the "
-                "0-1 loss with ½||w||² and of scoring systems, solve(model, proof=path) writes a log that check_proof verifies",
+                f"VIPR certificates are of mixed-integer linear programs; {form.name} has {', '.join(unsupported)}. For "
+                "the 0-1 loss with ½||w||² and scoring systems, solve(model, proof=path) writes a log that check_proof verifies",
                 name="model",
             )
         exact = RationalForm(form)
         rows = [
-            Row(terms, isinstance(c.cone, Zero), -Fraction(g))
+            LinearConstraint(terms, isinstance(c.cone, Zero), -Fraction(g))
             for c in form.constraints
             for terms, g in zip(exact.rows[c.label], c.g.tolist(), strict=True)
         ]
@@ -189,7 +189,7 @@ _MARGINS = (1e-13, 1e-11, 1e-9, 1e-7)
 
 
 @dataclass(frozen=True, eq=False)
-class Relaxation:
+class NodeRelaxation:
     """HiGHS's result at a node."""
 
     x: FloatArray | None  #: a point; None without one
@@ -222,7 +222,7 @@ class RelaxationSolver:
         highs.passModel(to_highs(self._highspy, form))
         return highs
 
-    def solve(self, lower: FloatArray, upper: FloatArray) -> Relaxation:
+    def solve(self, lower: FloatArray, upper: FloatArray) -> NodeRelaxation:
         """Return the relaxation within bounds.
 
         Raises
@@ -235,11 +235,11 @@ class RelaxationSolver:
         status = self._highs.getModelStatus()
         if status == self._highspy.HighsModelStatus.kOptimal:
             solution = self._highs.getSolution()
-            return Relaxation(np.array(solution.col_value), np.array(solution.row_dual))
+            return NodeRelaxation(np.array(solution.col_value), np.array(solution.row_dual))
         if status == self._highspy.HighsModelStatus.kInfeasible:
             _, has_ray, ray = self._highs.getDualRay()
             if has_ray:
-                return Relaxation(None, np.array(ray))
+                return NodeRelaxation(None, np.array(ray))
         raise SolverError(f"the relaxation of a node has no bound: HiGHS ends with {status.name}", solver="highs")
 
     def exact_point(self, x: FloatArray) -> Vector | None:
@@ -394,7 +394,7 @@ class _Search:
             raise SolverError(f"the {claim} of a node at depth {len(path)} could not be made rational (variables without bounds)")
         return ProofNode(path, proof, relaxation.x is None), relaxation.x
 
-    def _proof(self, relaxation: Relaxation, lower: Bounds, upper: Bounds) -> RationalSum | None:
+    def _proof(self, relaxation: NodeRelaxation, lower: Bounds, upper: Bounds) -> RationalSum | None:
         if relaxation.x is not None:
             return bounding_sum(self.program, relaxation.y, self.program.cost, lower, upper)
         nothing = [Fraction(0)] * len(self.program.cost)

@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 import numpy as np
 
 from ...errors import DataError, InputError, WriteError
-from ...models.arrays import FloatArray
+from ...models.arrays import FloatArray, as_integer
 from ...models.formulations.zero_one.binary_margins import ZeroOneBudget
 from ...models.formulations.zero_one.model import ZeroOneSVM
 from ...models.views import ZeroOneProblem
 from ..exact.checkpoint import Saved, log_file
 from ..exact.dispatcher import bound_caveat
 from ..exact.earlier import solved_pairs
-from ..exact.limits import Limits, check_count, check_path
+from ..exact.limits import Limits, check_path
 from ..exact.log_file import LogFile, Mark
 from ..interface.algorithm import Algorithm, Outcome
 from ..interface.recorder import Measure
@@ -413,7 +413,7 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
     def __post_init__(self) -> None:
         if self.engine not in ("auto", "boxes", "conflicts"):
             raise InputError(f"engine must be 'auto', 'boxes' or 'conflicts'; it is {self.engine!r}", name="engine")
-        check_count("restarts", self.restarts, 0)
+        object.__setattr__(self, "restarts", as_integer(self.restarts, "restarts"))
         if not isinstance(self.proof_gap, (int, float)) or not 0.0 <= self.proof_gap < 1.0:
             raise InputError(
                 f"proof_gap must be a number in [0, 1), the share of the bound not to be proved; it is {self.proof_gap!r}",

@@ -97,19 +97,19 @@ class Polish:
 
 
 def penalised_rows(reduced: ReducedZeroOneProblem, tau: FloatArray) -> Any:
-    """Return `kernels.conflicts.Rows` of the reduced rows with thresholds ``tau``."""
-    from .loops.conflicts import Rows
+    """Return `ConflictRows` of the reduced rows with thresholds ``tau``."""
+    from .loops.conflicts import ConflictRows
 
     n = len(reduced.weights)
     a = np.ascontiguousarray(reduced.rows[:, :-1] if reduced.free else reduced.rows)
     sign = np.sign(reduced.rows[:, -1]) if reduced.free else np.zeros(n)
     pull = 1.0 / np.maximum(np.linalg.norm(a, axis=1), 1e-300)
-    return Rows(*_layouts(a, pull), sign, np.ascontiguousarray(tau), pull, reduced.free, 0.0, False)
+    return ConflictRows(*_layouts(a, pull), sign, np.ascontiguousarray(tau), pull, reduced.free, 0.0, False)
 
 
 def stretched_rows(reduced: ReducedZeroOneProblem, tau: FloatArray, upper: float) -> Any:
     """Return the same rows with the intercept as a coordinate whose square, a small share of ``upper``, stays in the norm."""
-    from .loops.conflicts import Rows
+    from .loops.conflicts import ConflictRows
 
     if not reduced.free:
         exact = penalised_rows(reduced, tau)
@@ -122,7 +122,7 @@ def stretched_rows(reduced: ReducedZeroOneProblem, tau: FloatArray, upper: float
     norms = np.linalg.norm(a[:, :-1], axis=1)
     pull = 1.0 / np.maximum(norms, max(_SHORTEST * float(np.median(norms)), 1e-300))
     reach = reach / stretch * (1 + 1e-15)
-    return Rows(*_layouts(_padded(a), pull), np.zeros(len(a)), np.ascontiguousarray(tau), pull, False, reach, True)
+    return ConflictRows(*_layouts(_padded(a), pull), np.zeros(len(a)), np.ascontiguousarray(tau), pull, False, reach, True)
 
 
 def _padded(a: FloatArray) -> FloatArray:

@@ -15,6 +15,8 @@ A leaf that every folder may import.
 
 from __future__ import annotations
 
+import sys
+import types
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -228,3 +230,8 @@ def register(thing: object, *, replace: bool = False) -> None:
 
 def _shown(thing: object) -> str:
     return f"the class {thing.__name__}" if isinstance(thing, type) else f"{thing!r:.80} of type {type(thing).__name__}"
+
+
+def callable_package(name: str, table: Callable[[], object]) -> None:
+    """Make a package callable: ``marginopt.solvers()`` is the table of solvers, ``marginopt.solvers.x`` one of its modules."""
+    sys.modules[name].__class__ = type("CallablePackage", (types.ModuleType,), {"__call__": lambda package: table()})

@@ -1,4 +1,4 @@
-"""What the first attack found, sentence by sentence, where no other file here states it (table: benchmarks/results/claims.md)."""
+"""The faults that the first attack found, sentence by sentence, where no other file here states it."""
 
 from __future__ import annotations
 
@@ -150,13 +150,13 @@ def test_a_big_m_of_one_is_no_bound_in_the_report() -> None:
     """ "hinge, M=1 ... (proved)" bounds nothing where margins are left below 1 - M."""
     X, y = labelled(1, 30, 2, 0.0)
     model = mo.ZeroOneSVM(X, y, 1.0)
-    relaxed = rx.relax(model, rx.Hinge(M=1.0))
+    relaxed = rx.relax(model, rx.Hinge(big_m=1.0))
     # of its own problem, which is another one
     assert relaxed.bound == -np.inf and relaxed.target_bound > mo.solve(model, "zero-one-bb").objective
     assert "no bound of the optimum: M is below" in str(relaxed)
     data = mo.instances.gaussian_clusters(16, 2, sigma=0.5, outliers="clustered", seed=1)
     printed = str(
-        mo.gap_report([data], lam=1.0, relaxations=[rx.Hinge(M=1.0), rx.BigM("zero")], exact="zero-one-bb", progress=False)
+        mo.gap_report([data], lam=1.0, relaxations=[rx.Hinge(big_m=1.0), rx.BigM("zero")], exact="zero-one-bb", progress=False)
     )
     (line,) = [line for line in printed.splitlines() if "hinge, M=1 " in line]
     assert "none: no bound of ζ" in line

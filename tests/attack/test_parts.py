@@ -1,4 +1,4 @@
-"""What parts of `Margin` are given: anything at all, in every field; what they refuse they refuse in our words."""
+"""Attacks on the parts of `Margin`: anything at all, in every field; what they refuse they refuse in our words."""
 
 from __future__ import annotations
 

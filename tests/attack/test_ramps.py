@@ -89,7 +89,7 @@ def test_packed_logs_are_read_within_a_limit(tmp_path: Path, monkeypatch: pytest
 
 @pytest.mark.filterwarnings("ignore:overflow", "ignore:invalid")
 def test_a_log_whose_sums_overflow_claims_nothing(tmp_path: Path) -> None:
-    """What the checker is left is infinite then, and the claim is 0, which it proves."""
+    """The rest of the checker is infinite then, and the claim is 0, which it proves."""
     rng = np.random.default_rng(0)
     X, y = np.c_[np.ones(8), 1e150 * rng.normal(size=(8, 2))], np.sign(rng.normal(size=8))
     model = mo.Margin(X, y, mo.margin.Ramp(2, 2), mo.margin.L1(), sample_weight=1e300)

@@ -32,7 +32,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def run(site: Path, *arguments: str) -> str:
-    """What a fresh interpreter prints that has the package on its path."""
+    """Return what a fresh interpreter prints that has the package on its path."""
     done = subprocess.run(
         [sys.executable, "-W", "error", *arguments],
         capture_output=True, text=True, check=False, timeout=300, env={**os.environ, "PYTHONPATH": str(site)},

@@ -67,7 +67,7 @@ def test_a_report_with_a_worker_killed_and_one_added_is_that_of_one_process(
 
 
 def _figures(cell: Any) -> dict[str, Any]:
-    """What a cell says, but for its times."""
+    """Return what a cell says, but for its times."""
     record = cell.record()
     said = {k: v for k, v in record.items() if not k.endswith("seconds") and k not in ("trace", "time_limit")}
     return {k: pytest.approx(v, rel=1e-6, abs=1e-9) if isinstance(v, float) else v for k, v in said.items()}

@@ -1,4 +1,4 @@
-"""What comes from outside: seen where ours are, refused clearly, and never in the way of the rest."""
+"""Extensions from outside: seen where ours are, refused clearly, and never in the way of the rest."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the page says of Slurm, as far as a machine without it goes: the page's own code makes its scripts and starts its jobs."""
+"""The page on Slurm, as far as a machine without it goes: the page's own code makes its scripts and starts its jobs."""
 
 from __future__ import annotations
 

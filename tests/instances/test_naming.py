@@ -1,4 +1,4 @@
-"""What instances are called: family and parameters are fields, and names are written from them and never read."""
+"""The names of instances: family and parameters are fields, and names are written from them and never read."""
 
 from __future__ import annotations
 

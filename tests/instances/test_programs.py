@@ -132,7 +132,7 @@ def test_compressed_programs_are_found_by_their_names(stored: Path) -> None:
 
 
 class _Bad:
-    """What runs code when it is unpickled."""
+    """An object whose unpickling runs code."""
 
     def __reduce__(self) -> tuple[Callable[..., object], tuple[str]]:
         return os.system, ("exit 1",)

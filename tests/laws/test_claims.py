@@ -40,7 +40,7 @@ MODELS: dict[str, Model | StandardForm] = {
 
 
 def told(problem: Model | StandardForm, status: Status, **said: object) -> mo.Result:
-    """What becomes of an answer that a solver gives."""
+    """Return what becomes of an answer that a solver gives."""
     return judge(as_model(problem), get_solver("scip"), Answer(status, "a lie", **said), Options(), OPEN)  # type: ignore[arg-type]
 
 

@@ -11,7 +11,7 @@ from facts import about
 import marginopt as mo
 from marginopt.conformance import State, examine, tally
 from marginopt.conformance.__main__ import main
-from marginopt.conformance.laws import Verdict
+from marginopt.conformance.laws import LawVerdict
 from marginopt.errors import InputError
 from marginopt.solvers import Solver, SolverInfo
 from marginopt.solvers.registry import EXTENSIONS
@@ -67,5 +67,5 @@ def test_wrong_use_has_its_own_exit_code(capsys: pytest.CaptureFixture[str]) -> 
 
 def test_a_verdict_has_words() -> None:
     with pytest.raises(ValueError):
-        Verdict(State.NOT_APPLICABLE, " ")
+        LawVerdict(State.NOT_APPLICABLE, " ")
     assert tally([]) == dict.fromkeys(State, 0)

@@ -102,7 +102,7 @@ def site(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _site_packages(*names: str) -> None:
-    """What builds the site is an extra of its own: `make docs` brings it, `make test` alone does not."""
+    """The packages that build the site are an extra of their own: `make docs` brings it, `make test` alone does not."""
     for name in names:
         pytest.importorskip(name, reason='the site needs pip install "marginopt[docs]"')
 

@@ -197,8 +197,8 @@ def test_rooms_have_an_order(part: str) -> None:
 
 
 def test_every_verb_has_a_home_that_does_it() -> None:
-    """What a room offers and cannot do (`marginopt.late_method`): the package names who does it, and there the function is
-    given."""
+    """A method that a folder offers and another implements (`marginopt.late_method`): the package names where, and there the
+    function is given."""
     texts = [path.read_text(encoding="utf-8") for _, path, _ in sources()]
     stated = {
         name for text in texts for name in re.findall(r'^[A-Z_]+: LateMethod\[.*\] = LateMethod\("(\w+)"\)', text, re.MULTILINE)

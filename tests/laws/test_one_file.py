@@ -36,7 +36,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def run(site: Path, *arguments: str) -> str:
-    """What a fresh interpreter prints that has the copy first on its path."""
+    """Return what a fresh interpreter prints that has the copy first on its path."""
     done = subprocess.run(
         [sys.executable, "-P", *arguments],  # not the folder that it runs in
         capture_output=True, text=True, check=False, timeout=300, cwd=ROOT,

@@ -38,7 +38,7 @@ MOVED = ("NCHSVC", "MEBOneClass")
 
 
 def has_an_origin(name: str, kernel: str, standardise: bool) -> bool:
-    """Whether the problem itself depends on where the origin is, which float64 does not hold at 1e8."""
+    """Return whether the problem itself depends on where the origin is, which float64 does not hold at 1e8."""
     return not (standardise or kernel == "rbf" or name == "MaxMinSVC" or (kernel == "linear" and name in MOVED))
 
 

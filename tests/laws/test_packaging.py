@@ -1,4 +1,4 @@
-"""What is installed: every folder is named, the wheel carries code, data and types, no file has two names."""
+"""The installed package: every folder is named, the wheel carries code, data and types, no file has two names."""
 
 from __future__ import annotations
 

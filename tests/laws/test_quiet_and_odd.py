@@ -1,4 +1,4 @@
-"""What a solver is asked oddly, or of odd data: our words or the right thing, and nothing on the terminal."""
+"""Odd requests of a solver, and odd data: our words or the right thing, and nothing on the terminal."""
 
 from __future__ import annotations
 

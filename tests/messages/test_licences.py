@@ -171,7 +171,7 @@ def _missing(solver: str) -> Callable[[Path, pytest.MonkeyPatch], str]:
 
 
 def _auto(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    """What ``auto`` records where Gurobi's licence is too small and the package of the first choice is missing."""
+    """Return what ``auto`` records where Gurobi's licence is too small and the package of the first choice is missing."""
     _need("gurobipy")
     if get_solver("gurobi").licence().state is LicenceState.FULL:
         pytest.skip("a full Gurobi licence is installed")

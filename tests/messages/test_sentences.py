@@ -11,7 +11,7 @@ import pytest
 
 import marginopt as mo
 from marginopt import margin
-from marginopt.conformance.laws import State, Verdict
+from marginopt.conformance.laws import LawVerdict, State
 from marginopt.errors import ExtensionError, MarginoptError, MissingPackageError
 from marginopt.extensions import _Promise
 from marginopt.instances import Instance
@@ -182,7 +182,7 @@ PYTHON_ERRORS: list[tuple[type[Exception], Callable[[], object], str]] = [
     (ValueError, lambda: order_of(2), "2 is not the length of the svec of a symmetric matrix"),
     (
         ValueError,
-        lambda: Verdict(State.NOT_APPLICABLE, " "),
+        lambda: LawVerdict(State.NOT_APPLICABLE, " "),
         "a verdict 'not applicable' without figures or a reason says nothing",
     ),
     (ValueError, lambda: integers_and_floats("size", "gap"), "NumPy's scalars have attributes of these names: size"),

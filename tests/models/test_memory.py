@@ -1,4 +1,4 @@
-"""What a process has held is its own."""
+"""The memory that a process has held is its own."""
 
 import subprocess
 import sys

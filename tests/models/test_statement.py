@@ -1,4 +1,4 @@
-"""What models print: algebra, sizes, class, source; LaTeX that balances; HTML that is escaped."""
+"""The prints of models: algebra, sizes, class, source; LaTeX that balances; HTML that is escaped."""
 
 from __future__ import annotations
 

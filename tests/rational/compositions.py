@@ -73,7 +73,7 @@ class Compositions:
     # -- what a point costs ---------------------------------------------------------------------------------------------
 
     def allowed(self, w: Vector, slack: Fraction = ZERO) -> bool:
-        """Whether no restriction is broken by more than the slack."""
+        """Return whether no restriction is broken by more than the slack."""
         margins = [dot(a, w) for a in self.rows]
         return (
             all(low is None or v >= low - slack for v, low in zip(w, self.lower, strict=False))
@@ -93,7 +93,7 @@ class Compositions:
         return sum((d * v * v for d, v in zip(self.squares, w, strict=True)), norm) + sum(prices, ZERO) + sum(losses, ZERO)
 
     def at(self, w: Vector, slack: Fraction = ZERO) -> Fraction | None:
-        """What w costs; None where it is not allowed."""
+        """Return what w costs; None where it is not allowed."""
         return self.cost(w, slack) if self.allowed(w, slack) else None
 
     # -- the norm -------------------------------------------------------------------------------------------------------

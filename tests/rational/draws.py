@@ -41,7 +41,7 @@ class Drawn:
 
     @property
     def unbounded(self) -> bool:
-        """Whether the domain is."""
+        """Return whether the domain is."""
         return self.kinds["domain"] in ("reals", "signs")
 
 

@@ -79,7 +79,7 @@ class Arrangement:
         self._cells: dict[frozenset[int], dict[Signs, Cell]] = {}
 
     def _spanned(self, axis: Vector) -> bool:
-        """Whether the axis is a combination of the normals."""
+        """Return whether the axis is a combination of the normals."""
         left, rest = [list(n) for n, _ in self.planes], list(axis)
         for c in range(len(axis)):
             pivot = next((row for row in left if row[c]), None)

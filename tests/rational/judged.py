@@ -1,4 +1,4 @@
-"""What is wrong with an answer beside the optimum in rational arithmetic; empty where nothing is."""
+"""The faults of an answer beside the optimum in rational arithmetic; empty where nothing is."""
 
 from __future__ import annotations
 
@@ -81,5 +81,5 @@ def report_fault(report: mo.proofs.ProofReport, optimum: Fraction | None, *, mus
 
 
 def _above(bound: float, optimum: Fraction) -> bool:
-    """Whether a bound is more than the optimum, not to any tolerance."""
+    """Return whether a bound is more than the optimum, not to any tolerance."""
     return bound == math.inf or (math.isfinite(bound) and Fraction(float(bound)) > optimum)

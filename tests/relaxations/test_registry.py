@@ -135,7 +135,7 @@ def test_a_refusal_names_the_relaxations_that_read_the_model() -> None:
     able = ["continuous-hinge", "continuous", "lagrangian", "products", "products-separated", "lagrangian-budget"]
     with pytest.raises(UnsupportedModelError, check=about("big-M, M from w=0", allowed=able)):
         relax(budget, BigM("zero"))
-    assert Perspective("uniform", M="incumbent").obstacle(weighted) == "" and Perspective("uniform").obstacle(weighted)
+    assert Perspective("uniform", big_m="incumbent").obstacle(weighted) == "" and Perspective("uniform").obstacle(weighted)
     shifted = np.column_stack([X[:, 1:], np.ones(12)])
     with pytest.raises(UnsupportedModelError, check=about("kernel SDP, linear kernel")):
         relax(ZeroOneSVM(shifted, y, lam=1.0), KernelConic())

@@ -183,7 +183,7 @@ def test_a_row_that_nobody_measured_stays_with_its_reason(tmp_path: Path) -> Non
 
 
 def test_a_page_is_the_same_where_the_data_are_not_at_hand(tmp_path: Path) -> None:
-    """What is judged, and why a cell is missing, may rest on data: an update of another table leaves both."""
+    """A judgement, and the reason why a cell is missing, may rest on data: an update of another table leaves both."""
     here, there = (
         replace(entry(0.8), caveat="" if judged else "other points", notes=(note,))
         for judged, note in ((True, "as printed"), (False, "other"))

@@ -121,7 +121,7 @@ def test_table_3_on_images(criterion: str, monkeypatch: pytest.MonkeyPatch, tmp_
 
 @pytest.mark.parametrize("name", ["npsvc-table-3", "npsvc-figure-4"])
 def test_without_pytorch_a_cell_says_what_to_install(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As in the README's environment; the other cells are measured."""
+    """The environment of the README has no PyTorch; the other cells are measured."""
     for module in [module for module in sys.modules if module.startswith("marginopt.deep")]:
         monkeypatch.delitem(sys.modules, module)
     monkeypatch.setitem(sys.modules, "torch", None)

@@ -264,7 +264,7 @@ _SHARING: list[tuple[mo.Model, str, list[float]]] = [
 
 @pytest.mark.parametrize(("model", "parameter", "values"), _SHARING, ids=lambda v: getattr(v, "name", ""))
 def test_a_moved_model_is_the_new_model(model: mo.Model, parameter: str, values: list[float]) -> None:
-    """What is shared between the models of a path is what a new model would have, form, views and certificates."""
+    """The parts that models of a path share are those of a new model, form, views and certificates."""
     import dataclasses
 
     moved = model

@@ -211,7 +211,7 @@ def test_a_result_says_that_its_solver_was_late() -> None:
 
 
 def test_a_left_call_does_not_hold_a_path_to_its_model() -> None:
-    """What a call that was left works on is not updated: the next value of the path builds its own."""
+    """The model of a call that was left is not updated: the next value of the path builds its own."""
     X, y = _points(10_000, 50)
     path = mo.path(mo.HingeSVM(X, y, lam=1.0), "lam", [1.0, 2.0], solver="scs", time_limit=LIMIT)
     assert [r.status for r in path] == [Status.TIME_LIMIT] * 2

@@ -1,4 +1,4 @@
-"""What this package adds to marginopt; pyproject.toml names it."""
+"""The additions of this package to marginopt; pyproject.toml names it."""
 
 from .formulation import HuberSVM
 from .relaxation import HuberBound

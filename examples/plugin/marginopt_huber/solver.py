@@ -107,7 +107,7 @@ class BoxFista(Algorithm[BoxQP, State]):
         return Measure(state.iteration, primal, bound, active=free, step="fista")
 
     def answer(self, state: State) -> Answer:
-        """What a means in the model's form."""
+        """Return what a means in the model's form."""
         point = state.view.recover(state.a)
         return Answer(values=point.values, multipliers=point.multipliers, reduced=point.reduced)
 

@@ -8,11 +8,10 @@ from typing import ClassVar
 import numpy as np
 
 from ....errors import InputError
-from ...arrays import FloatArray, as_positive
+from ...arrays import FloatArray, as_integer, as_positive
 from ...program.cones import Nonnegative
 from ...statement import Line, plus, times
 from .assembly import Affine, Assembly
-from .part import as_whole
 from .regularisers import L1, Regulariser, Sparsity
 
 
@@ -90,7 +89,7 @@ class L0(Regulariser):
 
 @dataclass(frozen=True)
 class L0L1(Regulariser):
-    """μ_0 ||w||_0 + μ_1 ||w||_1, infinite beyond ``most`` non-zero coefficients: Ustun and Rudin, 2015, (4).
+    """μ_0 ||w||_0 + μ_1 ||w||_1, infinite beyond k non-zero coefficients: Ustun and Rudin, 2015, (4).
 
     Blocks ``s`` in {0, 1}, |w_j| ≤ u_j s_j with u_j the domain's bound, where non-zero coefficients are counted, and ``a`` ≥ |w|
     where μ_1 > 0.
@@ -99,35 +98,36 @@ class L0L1(Regulariser):
     ----------
     mu0, mu1 : float
         ≥ 0.
-    most : int, optional
+    k : int, optional
+        Non-zero coefficients at most; any number where it is not given.
 
     Raises
     ------
     InputError
-        A price below 0, a limit that is no whole number ≥ 0; a domain without bounds (when the problem is compiled).
+        A price below 0, a limit that is no integer ≥ 0; a domain without bounds (when the problem is compiled).
     """
 
     mu0: float = 0.0
     mu1: float = 0.0
-    most: int | None = None
+    k: int | None = None
 
     convex: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         for name in ("mu0", "mu1"):
             object.__setattr__(self, name, as_positive(getattr(self, name), name, zero=True))
-        if self.most is not None:
-            object.__setattr__(self, "most", as_whole(self.most, "most, a number of coefficients,"))
+        if self.k is not None:
+            object.__setattr__(self, "k", as_integer(self.k, "k"))
 
     @property
     def counts(self) -> bool:
         """Return whether non-zero coefficients are counted."""
-        return self.mu0 > 0 or self.most is not None
+        return self.mu0 > 0 or self.k is not None
 
     def value(self, w: FloatArray) -> float:
         """Both prices; infinite beyond the limit."""
         count = int(np.count_nonzero(w))
-        if self.most is not None and count > self.most:
+        if self.k is not None and count > self.k:
             return float("inf")
         return float(self.mu0 * count + self.mu1 * np.abs(w).sum())
 
@@ -136,8 +136,8 @@ class L0L1(Regulariser):
         if self.counts:
             s = add_support(builder, w, span, "s")
             builder.cost(self.mu0, s)
-            if self.most is not None:
-                builder.require("s count", -s.under(np.ones((1, w.rows))) + float(self.most), Nonnegative(1))
+            if self.k is not None:
+                builder.require("s count", -s.under(np.ones((1, w.rows))) + float(self.k), Nonnegative(1))
         if self.mu1 > 0:
             L1(self.mu1).add(builder, w, span)
 
@@ -149,14 +149,14 @@ class L0L1(Regulariser):
     def lines(self) -> tuple[Line, ...]:
         """The rows of s and a."""
         rows = support_lines("s") if self.counts else ()
-        if self.most is not None:
-            rows = (*rows, Line(f"sum_j s_j <= {self.most}", rf"\textstyle\sum_j s_j \le {self.most}", "s count"))
+        if self.k is not None:
+            rows = (*rows, Line(f"sum_j s_j <= {self.k}", rf"\textstyle\sum_j s_j \le {self.k}", "s count"))
         return (*rows, *L1(1.0).lines()) if self.mu1 > 0 else rows
 
     @property
     def sparsity(self) -> Sparsity:
         """Return the regulariser itself."""
-        return Sparsity(self.mu0, self.mu1, self.most)
+        return Sparsity(self.mu0, self.mu1, self.k)
 
     def blocks(self, w: FloatArray) -> dict[str, FloatArray]:
         """s and a, of which the form has what is counted or priced."""

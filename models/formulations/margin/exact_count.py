@@ -101,9 +101,9 @@ class ExactCount:
         domain.add(assembly := alone(context.w), context.w)
         rows = [linear_rows(domain, assembly)]
         for rule in restrictions:
-            points, budget = rule.kept(n), rule.budget(context.y)
-            if rule.most is not None:
-                size_limits.append(rule.most)
+            points, budget = rule.kept_points(n), rule.budget(context.y)
+            if rule.max_nonzeros is not None:
+                size_limits.append(rule.max_nonzeros)
             elif points is not None:
                 demanded[points] = True
             elif budget is not None:

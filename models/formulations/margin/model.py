@@ -469,7 +469,7 @@ class Margin(Model):
             raise InputError(
                 "with a kernel the coefficients are coordinates of its feature space: columns do not name them", name="kernel"
             )
-        located = tuple(restriction.located(names, self.X, self.y) for restriction in self.subject_to)
+        located = tuple(restriction.resolve_names(names, self.X, self.y) for restriction in self.subject_to)
         object.__setattr__(self, "subject_to", located)
         for restriction in located:
             restriction.check(self.width, self.y)
@@ -496,7 +496,7 @@ class Margin(Model):
     @property
     def _count_place(self) -> int | None:
         """The place of the one restriction that counts coefficients; None where there is none, or more than one."""
-        places = [i for i, rule in enumerate(self.subject_to) if rule.most is not None]
+        places = [i for i, rule in enumerate(self.subject_to) if rule.max_nonzeros is not None]
         return places[0] if len(places) == 1 else None
 
     @property

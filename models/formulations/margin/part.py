@@ -12,7 +12,7 @@ import scipy.sparse as sp
 
 from ....errors import InputError
 from ....rows import Rows
-from ...arrays import BoolArray, FloatArray, Points, as_points, in_memory, row_norms_squared
+from ...arrays import BoolArray, FloatArray, Points, as_points, in_memory, plain_fields, row_norms_squared
 from ...kernels.feature_map import KernelCoordinates
 from ...kernels.kernels import Kernel, as_kernel
 from ...statement import Line
@@ -32,6 +32,9 @@ class Part(ABC):
 
     convex: ClassVar[bool] = True
     reads_big_m: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        plain_fields(self)
 
     @property
     def reads_reach(self) -> bool:
@@ -156,20 +159,6 @@ def as_flag(value: object, name: str) -> bool:
     if np.ndim(value) == 0 and isinstance(value, bool | np.bool_ | int) and value in (0, 1):  # type: ignore[arg-type]
         return bool(value)
     raise InputError(f"{name} must be True or False; it is {value!r}", name=name)
-
-
-def as_whole(value: Any, name: str) -> int:
-    """A whole number ≥ 0.
-
-    Raises
-    ------
-    InputError
-        Anything else.
-    """
-    number = as_numbers(value, name)
-    if isinstance(value, bool) or number.ndim or not 0 <= number < 2.0**53 or number != np.rint(number):
-        raise InputError(f"{name} must be a whole number ≥ 0; it is {value!r}", name=name)
-    return int(number)
 
 
 def as_wholes(value: object, name: str) -> tuple[int, ...]:

@@ -148,9 +148,9 @@ def _limits(loss: Loss, domain: Domain, restrictions: Sequence[Restriction], con
     domain.add(assembly := alone(context.w), context.w)
     rows = [linear_rows(domain, assembly)]
     for rule in restrictions:
-        points, budget, equal = rule.kept(n), rule.budget(context.y), rule.equal_rates(context.y)
-        if rule.most is not None:
-            size_limits.append(rule.most)
+        points, budget, equal = rule.kept_points(n), rule.budget(context.y), rule.equal_rates(context.y)
+        if rule.max_nonzeros is not None:
+            size_limits.append(rule.max_nonzeros)
         elif points is not None:
             demanded[points] = True
         elif budget is not None:
@@ -339,7 +339,7 @@ def composed_problem(
     """
     X, y, weights = data
     threshold, sparsity = loss.indicator_threshold, regulariser.sparsity
-    limits = [restriction.most for restriction in restrictions]
+    limits = [restriction.max_nonzeros for restriction in restrictions]
     lower, upper = domain.bounds(penalised.size)
     bounded = domain.integer and bool(np.isfinite(lower).all() and np.isfinite(upper).all())
     if not threshold or sparsity is None or None in limits or not bounded:

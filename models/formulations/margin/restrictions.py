@@ -16,14 +16,14 @@ from numpy.typing import ArrayLike
 from ....errors import InputError
 from ....labelled import DataNames
 from ....rows import Rows
-from ...arrays import BoolArray, FloatArray, IntArray, Points, as_positive, as_share, in_memory, to_dense
+from ...arrays import BoolArray, FloatArray, IntArray, Points, as_integer, as_positive, as_share, in_memory, to_dense
 from ...program.cones import Nonnegative, Zero
 from ...statement import Line
 from ...views import Budget, EqualRates
 from ..linear import first_column_is_one
 from .assembly import Affine, Assembly
 from .count_regularisers import add_support
-from .part import Classifier, Part, Setting, as_numbers, as_whole, as_wholes
+from .part import Classifier, Part, Setting, as_numbers, as_wholes
 
 
 class Restriction(Part):
@@ -53,11 +53,11 @@ class Restriction(Part):
         """Label of its constraints."""
 
     @property
-    def most(self) -> int | None:
+    def max_nonzeros(self) -> int | None:
         """k where it is that at most k penalised coefficients are not zero; None where it is something else."""
         return None
 
-    def kept(self, n: int) -> IntArray | None:
+    def kept_points(self, n: int) -> IntArray | None:
         """Return the points, of n, whose margins must be at least 1; None where the restriction is something else."""
         return None
 
@@ -70,7 +70,7 @@ class Restriction(Part):
         """Return whether it names coefficients by columns of X."""
         return False
 
-    def located(self, names: DataNames, X: Points | Rows, y: FloatArray) -> Restriction:
+    def resolve_names(self, names: DataNames, X: Points | Rows, y: FloatArray) -> Restriction:
         """Return the restriction with columns and classes by number, where it was stated by their names.
 
         Raises
@@ -216,7 +216,7 @@ class Fixed(Restriction):
         """Return whether a key is the name of a column."""
         return any(isinstance(j, str) for j in self.coefficients)
 
-    def located(self, names: DataNames, X: Points | Rows, y: FloatArray) -> Restriction:
+    def resolve_names(self, names: DataNames, X: Points | Rows, y: FloatArray) -> Restriction:
         """Return the restriction with indices in place of names."""
         return Fixed({names.column(j) if isinstance(j, str) else j: v for j, v in self.coefficients.items()})
 
@@ -256,24 +256,24 @@ class Keep(Restriction):
 
     def add(self, builder: Assembly, context: Setting, errors: Affine | None, name: str) -> None:
         """A row for each point."""
-        chosen = self.kept(context.argument.rows)
+        chosen = self.kept_points(context.argument.rows)
         builder.require_nonnegative(name, context.argument.at(chosen) - 1.0, tuple(chosen.tolist()))
 
-    def located(self, names: DataNames, X: Points | Rows, y: FloatArray) -> Restriction:
+    def resolve_names(self, names: DataNames, X: Points | Rows, y: FloatArray) -> Restriction:
         """Return the restriction with the points of a class in place of its name."""
         return Keep(np.flatnonzero(y == names.code(self.points))) if isinstance(self.points, str) else self
 
     def check(self, p: int, y: FloatArray) -> None:
         """Check the points."""
-        self.kept(y.size)
+        self.kept_points(y.size)
 
-    def kept(self, n: int) -> IntArray:
+    def kept_points(self, n: int) -> IntArray:
         """The points."""
         return members(self.points, n, "points to keep")
 
     def violation(self, X: FloatArray, y: FloatArray, w: FloatArray) -> float:
         """The largest shortfall of a margin."""
-        chosen = self.kept(y.size)
+        chosen = self.kept_points(y.size)
         return float(np.maximum(1.0 - (y * np.asarray(X @ w))[chosen], 0.0).max())
 
     def lines(self) -> tuple[Line, ...]:
@@ -333,7 +333,7 @@ class Nonzero(Restriction):
     convex: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "k", as_whole(self.k, "the number of non-zero coefficients"))
+        object.__setattr__(self, "k", as_integer(self.k, "k"))
 
     def add(self, builder: Assembly, context: Setting, errors: Affine | None, name: str) -> None:
         """s, its rows and their sum."""
@@ -342,7 +342,7 @@ class Nonzero(Restriction):
         builder.require(f"{name} count", -s.under(np.ones((1, chosen.size))) + float(self.k), Nonnegative(1))
 
     @property
-    def most(self) -> int:
+    def max_nonzeros(self) -> int:
         """k."""
         return self.k
 
@@ -391,9 +391,10 @@ class ErrorBudget(Restriction):
     of_margins: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         object.__setattr__(self, "share", as_share(self.share, "share", zero=True))
 
-    def located(self, names: DataNames, X: Points | Rows, y: FloatArray) -> Restriction:
+    def resolve_names(self, names: DataNames, X: Points | Rows, y: FloatArray) -> Restriction:
         """Return the restriction with the code of a class in place of its name."""
         return ErrorBudget(int(names.code(self.points)), self.share) if isinstance(self.points, str) else self
 
@@ -501,7 +502,7 @@ class _OfGroups(Restriction):
         object.__setattr__(self, "groups", np.array(self.groups))
         object.__setattr__(self, "epsilon", as_positive(self.epsilon, "epsilon", zero=True))
 
-    def located(self, names: DataNames, X: Points | Rows, y: FloatArray) -> Restriction:
+    def resolve_names(self, names: DataNames, X: Points | Rows, y: FloatArray) -> Restriction:
         """Return the restriction with the column that ``groups`` names in place of the name."""
         if self.groups.ndim or self.groups.dtype.kind != "U":
             return self

@@ -12,7 +12,7 @@ from .compiled import EPS, entry, inner
 
 
 @by_reference
-class Relaxation(NamedTuple):
+class BoxRelaxation(NamedTuple):
     """The relaxation min over the box of ||w||² + q'w + const + Σ_i φ_i(b_i - g_i'w), φ_i' = clip(h_i t, 0, cap_i)."""
 
     rows: Any  #: (p, n) by column; rows of violated points with opposite sign
@@ -43,12 +43,12 @@ class Relaxation(NamedTuple):
     err: Any
 
 
-def empty_relaxation(n: int, p: int) -> Relaxation:
+def empty_relaxation(n: int, p: int) -> BoxRelaxation:
     """Return the arrays of a relaxation for n points in p coordinates."""
     by_point, by_coordinate = [np.empty(n) for _ in range(9)], [np.empty(p) for _ in range(10)]
     b, cap, h, alpha, u, curved, left, most, env = by_point
     q, s, c, ds, g, d, trial, mid, half, wide = by_coordinate
-    return Relaxation(
+    return BoxRelaxation(
         rows=np.empty((p, n)), b=b, cap=cap, h=h, q=q, alpha=alpha, u=u, curved=curved, s=s, c=c, ds=ds, left=left,
         position=np.empty(n, np.int64), g=g, d=d, trial=trial, on=np.empty(p, np.bool_), H=np.empty((p, p)), L=np.empty((p, p)),
         mid=mid, half=half, wide=wide, most=most, env=env, err=np.empty(n),
@@ -103,7 +103,7 @@ def margins(G: Any, m: int, w: Any, u: Any) -> None:
 
 
 @inner
-def ranges(G: Any, m: int, lo: Any, hi: Any, R: Relaxation) -> None:
+def ranges(G: Any, m: int, lo: Any, hi: Any, R: BoxRelaxation) -> None:
     """Compute the activity bounds of the first m margins over the box and Σ_j |g_ij| max |w_j|: ``env``, ``most`` and ``err``."""
     minimum, maximum, size = R.env, R.most, R.err
     for i in range(m):
@@ -133,7 +133,7 @@ def _value(b: Any, cap: Any, h: Any, m: int, u: Any, q: Any, w: Any) -> float:
 
 # exempt (length): compiled as one function; a call would pass array by array
 @entry
-def newton(R: Relaxation, m: int, const: float, lo: Any, hi: Any, w: Any, cut: float, stop: float) -> tuple[float, int]:
+def newton(R: BoxRelaxation, m: int, const: float, lo: Any, hi: Any, w: Any, cut: float, stop: float) -> tuple[float, int]:
     """Minimise the smoothed relaxation of m points by projected semismooth Newton; return (D, iterations) and fill α, s, c.
 
     The problem is min over lo ≤ w ≤ hi of ||w||² + q'w + const + Σ_i φ_i(b_i - g_i'w), φ_i' = clip(h_i t, 0, cap_i). The
@@ -207,7 +207,7 @@ def newton(R: Relaxation, m: int, const: float, lo: Any, hi: Any, w: Any, cut: f
 
 
 @inner
-def rounding(R: Relaxation, m: int, const: float) -> float:
+def rounding(R: BoxRelaxation, m: int, const: float) -> float:
     """Return a bound on the rounding error of D, and write a bound on the error of each s_j to ``ds``.
 
     Sums of k terms in any order are off by at most k·EPS·Σ|terms| to first order; the factor 4 covers the rest.

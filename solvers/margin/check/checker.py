@@ -194,7 +194,7 @@ def _polar(problem: RotatedProblem, entry: dict[str, Any]) -> tuple[Array, Array
     return T.T @ restricted, sum_error(size, np.abs(T.T) @ np.abs(restricted))
 
 
-def _support(problem: RotatedProblem, box: CheckedBox, entry: dict[str, Any]) -> tuple[Array, float]:
+def _branching_coefficient(problem: RotatedProblem, box: CheckedBox, entry: dict[str, Any]) -> tuple[Array, float]:
     """Return γ with γ_j v_j ≤ π_j 1{v_j ≠ 0} on the box, and the prices that are certain to be paid, with γ_j = 0."""
     price, used = problem.stated.price, box.used
     slopes = _numbers(entry, "support", price.size)
@@ -242,7 +242,7 @@ def apply_relaxation(problem: RotatedProblem, box: CheckedBox, entry: dict[str, 
     right[: len(logged.rows)], right[len(logged.rows) : len(logged.rows) + len(problem.g)] = logged.least, 1.0
     weights = np.concatenate([alpha, mu])
     turned, off_turned = _polar(problem, multipliers)
-    gamma, prices = _support(problem, box, multipliers)
+    gamma, prices = _branching_coefficient(problem, box, multipliers)
     pulled, off_pulled = _weighted_lines(problem, box, weights, cut)
     lin = turned + gamma - pulled
     error = off_turned + off_pulled + sum_error(6, np.abs(turned) + np.abs(gamma) + np.abs(pulled))

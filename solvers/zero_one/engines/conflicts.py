@@ -24,7 +24,7 @@ LISTED = 4_000_000
 class Dive:
     """A depth-first search below one node, whose arrays serve all later nodes as well."""
 
-    def __init__(self, rows: k.Rows, exact: k.Rows, weights: FloatArray, order: FloatArray) -> None:
+    def __init__(self, rows: k.ConflictRows, exact: k.ConflictRows, weights: FloatArray, order: FloatArray) -> None:
         self.rows, self.exact, self.weights, self.order = rows, exact, weights, order
         n, p = rows.a.shape
         levels = n + 3

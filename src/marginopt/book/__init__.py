@@ -2,6 +2,6 @@
 
 from .entries import Entry, load_entries
 from .solving import run_entry, submit_result
-from .verification import Verdict, verify_entry
+from .verification import EntryVerdict, verify_entry
 
-__all__ = ["Entry", "Verdict", "load_entries", "run_entry", "submit_result", "verify_entry"]
+__all__ = ["Entry", "EntryVerdict", "load_entries", "run_entry", "submit_result", "verify_entry"]

@@ -318,7 +318,7 @@ _ROUNDING = Fraction(1, 10**12)
 
 
 @dataclass(frozen=True)
-class Verdict:
+class EntryVerdict:
     """The outcome of a check.
 
     Parameters
@@ -344,7 +344,7 @@ class Verdict:
         return f"{self.name}: {word}: {self.message}"
 
 
-def verify_entry(entry: Entry, log: str | Path | None = None) -> Verdict:
+def verify_entry(entry: Entry, log: str | Path | None = None) -> EntryVerdict:
     """Check what an entry claims.
 
     The value is recomputed from the point in rational arithmetic, with every constraint, and so is a bound by multipliers.
@@ -358,32 +358,32 @@ def verify_entry(entry: Entry, log: str | Path | None = None) -> Verdict:
 
     Returns
     -------
-    Verdict
+    EntryVerdict
     """
     try:
         X, y = build_data(entry.data)
     except DataError as error:
-        return Verdict(entry.name, None, f"the data are not here: {error}")
+        return EntryVerdict(entry.name, None, f"the data are not here: {error}")
     except InputError as error:
-        return Verdict(entry.name, False, str(error))
+        return EntryVerdict(entry.name, False, str(error))
     if data_digest(X, y) != entry.sha256:
-        return Verdict(entry.name, False, "the data have another digest than the entry states")
+        return EntryVerdict(entry.name, False, "the data have another digest than the entry states")
     try:
         value = exact_value(entry.model, entry.parameters, X, y, entry.point)
         bound = None if not entry.multipliers else exact_bound(entry.parameters, X, y, entry.multipliers)
     except (InputError, KeyError, TypeError, ValueError) as error:
-        return Verdict(entry.name, False, f"the point or the multipliers cannot be evaluated: {error}")
+        return EntryVerdict(entry.name, False, f"the point or the multipliers cannot be evaluated: {error}")
     fault = _fault(entry, value, bound)
     if fault:
-        return Verdict(entry.name, False, fault, value, bound)
+        return EntryVerdict(entry.name, False, fault, value, bound)
     if log is None:
-        return Verdict(entry.name, True, f"value {float(value):.12g} exact; {_support(entry, bound)}", value, bound)
+        return EntryVerdict(entry.name, True, f"value {float(value):.12g} exact; {_support(entry, bound)}", value, bound)
     report = check_proof(log, stated_model(entry.model, entry.parameters, X, y))
     if not report.valid:
-        return Verdict(entry.name, False, f"the log is refused: {report.message}", value)
+        return EntryVerdict(entry.name, False, f"the log is refused: {report.message}", value)
     if report.bound < entry.bound:
-        return Verdict(entry.name, False, f"the log proves {report.bound:.17g}, less than the entry's bound", value)
-    return Verdict(entry.name, True, f"value exact; the log proves {report.bound:.12g}", value, Fraction(report.bound))
+        return EntryVerdict(entry.name, False, f"the log proves {report.bound:.17g}, less than the entry's bound", value)
+    return EntryVerdict(entry.name, True, f"value exact; the log proves {report.bound:.12g}", value, Fraction(report.bound))
 
 
 def _fault(entry: Entry, value: Fraction, bound: Fraction | None) -> str:

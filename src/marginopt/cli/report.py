@@ -51,7 +51,7 @@ def add_options(command: Command) -> None:
     group.add_argument("--relaxations", help=_relaxations_help())
     group.add_argument("--exact", default="auto", help="exact solvers, or none (default auto)")
     group.add_argument("--encodings", default="bigm", help="of bigm, indicator, strengthened (default bigm)")
-    group.add_argument("--M", help='incumbent, zero, "100x zero" or numbers: M of the encodings, and big-M relaxations')
+    group.add_argument("--big-m", help='incumbent, zero, "100x zero" or numbers: M of the encodings, and big-M relaxations')
     group.add_argument("--kappa", help="values of κ: sweep the conic relaxation's κ form")
     group.add_argument("--kappas", type=int, metavar="COUNT", help="the same at COUNT values uniform in (0, 0.5]")
     group.add_argument("--seeds", help="seeds of the exact solvers (default --seed)")
@@ -111,7 +111,7 @@ def _run(a: argparse.Namespace, instances: list[Instance]) -> GapReport:
         "exact": None if exact == ["none"] else "auto" if exact == ["auto"] else exact,
         "lam": "auto" if a.lam == "auto" else _list(a.lam, float, "--lam"),
         "encodings": _list(a.encodings, str, "--encodings"),
-        "M": None if a.M is None else _list(a.M, str, "--M"),
+        "big_m": None if a.big_m is None else _list(a.big_m, str, "--big-m"),
         "kappa": kappa,
         "seeds": None if a.seeds is None else _list(a.seeds, int, "--seeds"),
         "held_out": a.held_out,

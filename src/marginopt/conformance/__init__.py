@@ -6,7 +6,7 @@
 """
 
 from .examine import (
-    Cell,
+    LawCell,
     case_cells,
     examine,
     formulation_cells,
@@ -18,7 +18,7 @@ from .examine import (
     trial_cells,
 )
 from .formulation_laws import FORMULATION_LAWS, RELAXATION_LAWS, Reduced
-from .laws import Case, Law, Laws, State, Verdict, cases
+from .laws import Case, Law, Laws, LawVerdict, State, cases
 from .solver_laws import PROGRAM_LAWS, SOLVER_LAWS, Trial
 
 __all__ = [
@@ -27,13 +27,13 @@ __all__ = [
     "RELAXATION_LAWS",
     "SOLVER_LAWS",
     "Case",
-    "Cell",
     "Law",
+    "LawCell",
+    "LawVerdict",
     "Laws",
     "Reduced",
     "State",
     "Trial",
-    "Verdict",
     "case_cells",
     "cases",
     "examine",

@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Sequence
 
 from ..errors import MarginoptError, MarginoptWarning
-from .examine import Cell, examine, report, tally
+from .examine import LawCell, examine, report, tally
 from .laws import State
 
 HOLDS, VIOLATED, WRONG_USE = 0, 1, 2
@@ -22,7 +22,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         description="Try the laws of marginopt on a solver, a formulation or a relaxation.",
         epilog="exit codes: 0 every law holds or does not apply, 1 one does not hold, 2 wrong use",
     )
-    parser.add_argument("name", help="as in marginopt.solvers(), models.formulations(), relaxations.relaxations()")
+    parser.add_argument("name", help="as in marginopt.solvers(), marginopt.formulations(), marginopt.relaxations()")
     parser.add_argument("--on", metavar="NAMES", help="only on these formulations (for a solver) or by these solvers, by commas")
     parser.add_argument("--all", action="store_true", help="also every cell that holds, with its figures")
     parser.add_argument("--json", action="store_true", help="print JSON for machines")
@@ -38,7 +38,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     return VIOLATED if tally(cells)[State.VIOLATED] else HOLDS
 
 
-def _json(cells: list[Cell]) -> str:
+def _json(cells: list[LawCell]) -> str:
     records = [{"law": c.law.name, "subject": c.subject, "state": c.verdict.state.value, "words": c.verdict.words} for c in cells]
     return json.dumps(records, indent=2)
 

@@ -13,7 +13,7 @@ from ..relaxations import Relaxation, relaxations
 from ..solvers.interface.solver import Solver
 from ..solvers.registry import all_solvers
 from .formulation_laws import FORMULATION_LAWS, RELAXATION_LAWS, Reduced
-from .laws import Law, State, Verdict, cases, not_applicable
+from .laws import Law, LawVerdict, State, cases, not_applicable
 from .solver_laws import PROGRAM_LAWS, SOLVER_LAWS, Trial, unusable
 
 T = TypeVar("T")
@@ -22,7 +22,7 @@ _ZERO_ONE = "ZeroOneSVM"
 
 
 @dataclass(frozen=True)
-class Cell:
+class LawCell:
     """The verdict of one law on one subject.
 
     Parameters
@@ -30,52 +30,52 @@ class Cell:
     law : Law
     subject : str
         The thing, and the case that it was tried on.
-    verdict : Verdict
+    verdict : LawVerdict
     """
 
     law: Law[Any] = field(repr=False)
     subject: str
-    verdict: Verdict
+    verdict: LawVerdict
 
     def __str__(self) -> str:
         return f"{self.law.name}, {self.subject}: {self.verdict}"
 
 
-def formulation_cells(info: FormulationInfo) -> Iterator[Cell]:
+def formulation_cells(info: FormulationInfo) -> Iterator[LawCell]:
     """The laws of a formulation on each of its cases."""
     for k, case in enumerate(cases(info)):
         for law in FORMULATION_LAWS.found:
             if law.every_case or k == 0:
-                yield Cell(law, case.name, law(case))
+                yield LawCell(law, case.name, law(case))
 
 
-def trial_cells(info: FormulationInfo, solver: Solver) -> Iterator[Cell]:
+def trial_cells(info: FormulationInfo, solver: Solver) -> Iterator[LawCell]:
     """The laws of a solver on each case of a formulation."""
     for k, case in enumerate(cases(info)):
         yield from case_cells(Trial(solver, case), every_law=k == 0)
 
 
-def case_cells(trial: Trial, every_law: bool = False) -> Iterator[Cell]:
+def case_cells(trial: Trial, every_law: bool = False) -> Iterator[LawCell]:
     """The laws of a solver on one case: those that hold on every case, or all of them."""
     for law in SOLVER_LAWS.found:
         if law.every_case or every_law:
-            yield Cell(law, trial.name, _tried(law, trial))
+            yield LawCell(law, trial.name, _tried(law, trial))
 
 
-def _tried(law: Law[Trial], trial: Trial) -> Verdict:
+def _tried(law: Law[Trial], trial: Trial) -> LawVerdict:
     if trial.without and law is not SOLVER_LAWS.found[0]:  # the first law is the one of refusals
         return not_applicable(trial.without)
     return law(trial)
 
 
-def solver_cells(solver: Solver) -> Iterator[Cell]:
+def solver_cells(solver: Solver) -> Iterator[LawCell]:
     """The laws of a solver alone."""
     reason = unusable(solver)
     for law in PROGRAM_LAWS.found:
-        yield Cell(law, solver.info.name, not_applicable(reason) if reason else law(solver))
+        yield LawCell(law, solver.info.name, not_applicable(reason) if reason else law(solver))
 
 
-def relaxation_cells(relaxation: Relaxation) -> Iterator[Cell]:
+def relaxation_cells(relaxation: Relaxation) -> Iterator[LawCell]:
     """The laws of a relaxation on every 0-1 problem with a known optimum."""
     for case in cases(get_formulation(_ZERO_ONE)):
         if case.optimum is None:
@@ -83,20 +83,20 @@ def relaxation_cells(relaxation: Relaxation) -> Iterator[Cell]:
         yield from reduced_cells(Reduced(relaxation, case))
 
 
-def reduced_cells(reduced: Reduced) -> Iterator[Cell]:
+def reduced_cells(reduced: Reduced) -> Iterator[LawCell]:
     """The laws of a relaxation on one case."""
     for law in RELAXATION_LAWS.found:
         refused = bool(reduced.obstacle) and law is not RELAXATION_LAWS.found[0]
-        yield Cell(law, reduced.name, not_applicable(reduced.obstacle) if refused else law(reduced))
+        yield LawCell(law, reduced.name, not_applicable(reduced.obstacle) if refused else law(reduced))
 
 
-def examine(name: str, others: Iterable[str] | None = None) -> Iterator[Cell]:
+def examine(name: str, others: Iterable[str] | None = None) -> Iterator[LawCell]:
     """Everything the laws say of a solver, a formulation or a relaxation.
 
     Parameters
     ----------
     name : str
-        As in ``marginopt.solvers()``, ``models.formulations()`` or ``relaxations.relaxations()``; all of them where one name is
+        As in ``marginopt.solvers()``, ``marginopt.formulations()`` or ``marginopt.relaxations()``; all of them where one name is
         used for several.
     others : iterable of str, optional
         Where ``name`` is a solver, the formulations to try it on; where it is a formulation, the solvers to try on it. All where
@@ -135,7 +135,7 @@ def _raise_unknown(name: str, names: list[str]) -> None:
     raise unknown_name("solver, formulation or relaxation", name, names)
 
 
-def tally(cells: Iterable[Cell]) -> dict[State, int]:
+def tally(cells: Iterable[LawCell]) -> dict[State, int]:
     """Return the number of cells of each state."""
     counts = dict.fromkeys(State, 0)
     for cell in cells:
@@ -143,7 +143,7 @@ def tally(cells: Iterable[Cell]) -> dict[State, int]:
     return counts
 
 
-def report(cells: list[Cell], every: bool = False) -> str:
+def report(cells: list[LawCell], every: bool = False) -> str:
     """Return a paragraph for each law: where it does not hold, why it does not apply, and with ``every`` where it holds.
 
     A reason for which several laws do not apply stands once, at the end.
@@ -167,7 +167,7 @@ def report(cells: list[Cell], every: bool = False) -> str:
     return "\n".join([*lines, "", f"{len(cells)} cells: {total}"]).strip()
 
 
-def _reasons(cells: list[Cell]) -> list[str]:
+def _reasons(cells: list[LawCell]) -> list[str]:
     """A line for each reason, with the first of its subjects."""
     reasons: dict[str, list[str]] = {}
     for c in cells:

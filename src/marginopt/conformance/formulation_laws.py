@@ -20,13 +20,13 @@ from ..models.importing.quadratic_rows import plain_products
 from ..models.record import DataKind
 from ..relaxations import Direction, Relaxation, Relaxed, relax
 from ..solvers import Options, certify, solve
-from .laws import Case, Laws, Verdict, all_of, at_most, holds, not_applicable, violated
+from .laws import Case, Laws, LawVerdict, all_of, at_most, holds, not_applicable, violated
 
 FORMULATION_LAWS: Laws[Case] = Laws()
 
 
 @FORMULATION_LAWS.law("printed", every_case=True)
-def printed(case: Case) -> Verdict:
+def printed(case: Case) -> LawVerdict:
     """The printed model holds its title, objective, constraints, sizes and source."""
     s, text = case.model.statement, str(case.model)
     expected = {"title": s.title, "class": s.problem_class, "objective": s.objective.text, "sizes": s.sizes, "source": s.source}
@@ -36,7 +36,7 @@ def printed(case: Case) -> Verdict:
 
 
 @FORMULATION_LAWS.law("LaTeX", every_case=True)
-def latex(case: Case) -> Verdict:
+def latex(case: Case) -> LawVerdict:
     """The LaTeX has balanced braces, every environment ends where it should, and nothing but ASCII outside text."""
     body = case.model.latex(standalone=True)
     depth = 0
@@ -58,7 +58,7 @@ def latex(case: Case) -> Verdict:
 
 
 @FORMULATION_LAWS.law("constraints are stated")
-def stated(case: Case) -> Verdict:
+def stated(case: Case) -> LawVerdict:
     """Check that the labels of the statement's lines are constraints of the form."""
     if case.form is None:
         return not_applicable("there is no standard form")
@@ -73,7 +73,7 @@ def stated(case: Case) -> Verdict:
 
 
 @FORMULATION_LAWS.law("form against the statement", every_case=True)
-def direct(case: Case) -> Verdict:
+def direct(case: Case) -> LawVerdict:
     """At a solution the form's objective is the stated one, computed from the data without the form."""
     evaluate = case.info.objective
     if evaluate is None:
@@ -86,7 +86,7 @@ def direct(case: Case) -> Verdict:
 
 
 @FORMULATION_LAWS.law("bound at any multipliers")
-def any_multipliers(case: Case) -> Verdict:
+def any_multipliers(case: Case) -> LawVerdict:
     """Whatever the multipliers and the point, the model's bound does not exceed the optimum."""
     form = case.form
     if form is None:
@@ -106,7 +106,7 @@ def any_multipliers(case: Case) -> Verdict:
 
 
 @FORMULATION_LAWS.law("written and read")
-def files(case: Case) -> Verdict:
+def files(case: Case) -> LawVerdict:
     """Every file format reads back the form that it wrote, with cones as quadratic rows where it has no others, or refuses it."""
     if case.form is None:
         return not_applicable("there is no standard form")
@@ -132,19 +132,19 @@ def files(case: Case) -> Verdict:
 
 
 @FORMULATION_LAWS.law("inputs untouched", every_case=True)
-def inputs(case: Case) -> Verdict:
+def inputs(case: Case) -> LawVerdict:
     """Stating, compiling and printing a model changes none of the arrays that it was given."""
     _ = case.model, case.form, str(case.model)
     return holds("unchanged") if case.untouched else violated("an array of the data was changed")
 
 
 @FORMULATION_LAWS.law("bad input")
-def bad_input(case: Case) -> Verdict:
+def bad_input(case: Case) -> LawVerdict:
     """Arrays of wrong shape, values that are not finite, one class, unknown or impossible parameters: each is an InputError."""
     return all_of(_refused(case, description, arrays, parameters) for description, arrays, parameters in _spoilt(case))
 
 
-def _refused(case: Case, what: str, arrays: Mapping[str, Any], parameters: Mapping[str, object]) -> Verdict:
+def _refused(case: Case, what: str, arrays: Mapping[str, Any], parameters: Mapping[str, object]) -> LawVerdict:
     try:
         case.info.state(arrays, parameters)
     except InputError as error:
@@ -223,12 +223,12 @@ class Reduced:
         return relax(self.original, self.relaxation.reduction, options=Options(tol=_TOL, threads=1, time_limit=60))
 
 
-def _above(what: str, value: float, optimum: float) -> Verdict:
+def _above(what: str, value: float, optimum: float) -> LawVerdict:
     return at_most(f"{what} above the 0-1 optimum by", (value - optimum) / max(abs(optimum), 1.0), _TOL)
 
 
 @RELAXATION_LAWS.law("refuses what it does not take")
-def refuses(r: Reduced) -> Verdict:
+def refuses(r: Reduced) -> LawVerdict:
     """A model that the relaxation does not take is refused, with the reason, before any work."""
     if not r.obstacle:
         return not_applicable("it takes the model")
@@ -240,7 +240,7 @@ def refuses(r: Reduced) -> Verdict:
 
 
 @RELAXATION_LAWS.law("bounds the optimum")
-def bounds(r: Reduced) -> Verdict:
+def bounds(r: Reduced) -> LawVerdict:
     """The target's optimum and its proved bound lie on the stated side of the known 0-1 optimum."""
     if r.caveat:
         return not_applicable(r.caveat)
@@ -252,7 +252,7 @@ def bounds(r: Reduced) -> Verdict:
 
 
 @RELAXATION_LAWS.law("lifts its dual")
-def lifted(r: Reduced) -> Verdict:
+def lifted(r: Reduced) -> LawVerdict:
     """The target's multipliers prove a bound of the 0-1 optimum that loses nothing of the target's."""
     if r.caveat:
         return not_applicable(r.caveat)
@@ -267,7 +267,7 @@ def lifted(r: Reduced) -> Verdict:
 
 
 @RELAXATION_LAWS.law("lifts any multipliers")
-def lifts_any(r: Reduced) -> Verdict:
+def lifts_any(r: Reduced) -> LawVerdict:
     """Whatever the multipliers, what they prove does not exceed the 0-1 optimum."""
     if r.caveat:
         return not_applicable(r.caveat)
@@ -281,7 +281,7 @@ def lifts_any(r: Reduced) -> Verdict:
 
 
 @RELAXATION_LAWS.law("recovers a point")
-def recovered(r: Reduced) -> Verdict:
+def recovered(r: Reduced) -> LawVerdict:
     """The point brought back is feasible for the 0-1 problem, and no better than its optimum."""
     if r.relaxed.values is None:
         return violated("no point comes back")
@@ -291,7 +291,7 @@ def recovered(r: Reduced) -> Verdict:
 
 
 @RELAXATION_LAWS.law("can be stored")
-def can_be_stored(r: Reduced) -> Verdict:
+def can_be_stored(r: Reduced) -> LawVerdict:
     """Reports keep it by its name and hand it to other processes: it can be pickled, hashed and compared."""
     reduction = r.relaxation.reduction
     back = pickle.loads(pickle.dumps(reduction))

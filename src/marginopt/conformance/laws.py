@@ -1,7 +1,7 @@
 """The abstract law, its registry, its verdicts, and the tiny instances that laws are tried on.
 
-A law is a function that looks at one thing and returns a `Verdict`. There are four kinds, by what they look at: a formulation on
-a tiny instance, a solver on such a case, a solver alone, a relaxation. The decorator puts a law on the list of its kind; its
+A law is a function that looks at one thing and returns a `LawVerdict`. There are four kinds, by what they look at: a formulation
+on a tiny instance, a solver on such a case, a solver alone, a relaxation. The decorator puts a law on the list of its kind; its
 docstring is what the examination prints.
 """
 
@@ -32,7 +32,7 @@ class State(enum.Enum):
 
 
 @dataclass(frozen=True)
-class Verdict:
+class LawVerdict:
     """A state and what supports it: figures where the law holds or does not, the reason where it does not apply."""
 
     state: State
@@ -46,27 +46,27 @@ class Verdict:
         return f"{self.state.value}: {self.words}"
 
 
-def holds(words: str) -> Verdict:
+def holds(words: str) -> LawVerdict:
     """The law holds; the figures."""
-    return Verdict(State.HOLDS, words)
+    return LawVerdict(State.HOLDS, words)
 
 
-def violated(words: str) -> Verdict:
+def violated(words: str) -> LawVerdict:
     """The law does not hold; what was found and what was to be."""
-    return Verdict(State.VIOLATED, words)
+    return LawVerdict(State.VIOLATED, words)
 
 
-def not_applicable(reason: str) -> Verdict:
+def not_applicable(reason: str) -> LawVerdict:
     """The law says nothing here, and why."""
-    return Verdict(State.NOT_APPLICABLE, reason)
+    return LawVerdict(State.NOT_APPLICABLE, reason)
 
 
-def at_most(what: str, value: float, limit: float) -> Verdict:
+def at_most(what: str, value: float, limit: float) -> LawVerdict:
     """Return whether a figure is within its limit; NaN is not."""
     return holds(f"{what} {value:.1e}") if value <= limit else violated(f"{what} {value:.3e}, allowed {limit:.1e}")
 
 
-def all_of(verdicts: Iterable[Verdict]) -> Verdict:
+def all_of(verdicts: Iterable[LawVerdict]) -> LawVerdict:
     """One verdict from several: violated if one is, not applicable if all are, else that of the first that holds."""
     verdict_list = list(verdicts)
     wrong = [v.words for v in verdict_list if v.state is State.VIOLATED]
@@ -96,10 +96,10 @@ class Law(Generic[T]):
 
     name: str
     statement: str
-    check: Callable[[T], Verdict] = field(repr=False)
+    check: Callable[[T], LawVerdict] = field(repr=False)
     every_case: bool = False
 
-    def __call__(self, subject: T) -> Verdict:
+    def __call__(self, subject: T) -> LawVerdict:
         """The verdict; an error of ours that the law did not ask for is one too."""
         try:
             return self.check(subject)
@@ -113,10 +113,10 @@ class Laws(Generic[T]):
     def __init__(self) -> None:
         self.found: list[Law[T]] = []
 
-    def law(self, name: str, *, every_case: bool = False) -> Callable[[Callable[[T], Verdict]], Law[T]]:
+    def law(self, name: str, *, every_case: bool = False) -> Callable[[Callable[[T], LawVerdict]], Law[T]]:
         """Decorator: the function becomes a law of this kind, stated by its docstring."""
 
-        def added(check: Callable[[T], Verdict]) -> Law[T]:
+        def added(check: Callable[[T], LawVerdict]) -> Law[T]:
             statement = " ".join((check.__doc__ or "").split())
             self.found.append(Law(name, statement, check, every_case))
             return self.found[-1]

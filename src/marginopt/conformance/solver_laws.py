@@ -30,7 +30,7 @@ from ..solvers.certification.result import Result
 from ..solvers.interface.solver import NONCONVEX, Gives, Solver
 from ..solvers.records import Status
 from ..solvers.registry import installed
-from .laws import Case, Laws, Verdict, all_of, at_most, holds, not_applicable, violated
+from .laws import Case, Laws, LawVerdict, all_of, at_most, holds, not_applicable, violated
 
 
 @functools.singledispatch
@@ -258,7 +258,7 @@ _ROUNDING = 1e-10
 _KNOWN = 1e-7
 
 
-def _same(what: str, value: float, wanted: float, tol: float) -> Verdict:
+def _same(what: str, value: float, wanted: float, tol: float) -> LawVerdict:
     """Return whether two objectives agree."""
     difference = abs(value - wanted) / max(abs(wanted), _KNOWN / tol)
     comparison = f"{what}: {value:.12g}, wanted {wanted:.12g}"
@@ -274,7 +274,7 @@ def _interval(result: Result) -> tuple[float, float]:
     return result.best_bound[0], np.inf if result.certificate is None else result.certificate.objective
 
 
-def _overlap(what: str, one: tuple[float, float], other: tuple[float, float], tol: float) -> Verdict:
+def _overlap(what: str, one: tuple[float, float], other: tuple[float, float], tol: float) -> LawVerdict:
     """Return whether two intervals meet; no verdict where one of them says nothing."""
     if any(np.isneginf(low) and np.isposinf(high) for low, high in (one, other)):
         return not_applicable("the clock stopped the search before it had a bound or a point")
@@ -289,7 +289,7 @@ def _solved(t: Trial, r: Result) -> bool:
 
 
 @SOLVER_LAWS.law("refuses what it does not read", every_case=True)
-def refuses(t: Trial) -> Verdict:
+def refuses(t: Trial) -> LawVerdict:
     """A solver that cannot read a model, or is not licensed for it, says so by its own name before any work."""
     if not t.without:
         return not_applicable("it reads the model")
@@ -301,7 +301,7 @@ def refuses(t: Trial) -> Verdict:
 
 
 @SOLVER_LAWS.law("reaches the optimum", every_case=True)
-def optimum(t: Trial) -> Verdict:
+def optimum(t: Trial) -> LawVerdict:
     """The status is optimal, or stationary where the problem is not convex, and the objective is the known optimum's."""
     r = t.result
     if t.stopped(r) and t.case.optimum is not None:
@@ -317,7 +317,7 @@ def optimum(t: Trial) -> Verdict:
 
 
 @SOLVER_LAWS.law("its point is feasible", every_case=True)
-def feasible(t: Trial) -> Verdict:
+def feasible(t: Trial) -> LawVerdict:
     """The recomputed certificate finds the rows, bounds and integers met, and the objective that the solver claims."""
     c = t.result.certificate
     if c is None:
@@ -332,7 +332,7 @@ def feasible(t: Trial) -> Verdict:
 
 
 @SOLVER_LAWS.law("weak duality", every_case=True)
-def weak_duality(t: Trial) -> Verdict:
+def weak_duality(t: Trial) -> LawVerdict:
     """No bound exceeds the objective or the known optimum; multipliers prove one where the formulation has a dual of its own."""
     r = t.result
     if r.status is Status.STATIONARY:
@@ -354,7 +354,7 @@ def weak_duality(t: Trial) -> Verdict:
 
 
 @SOLVER_LAWS.law("optimality conditions", every_case=True)
-def conditions(t: Trial) -> Verdict:
+def conditions(t: Trial) -> LawVerdict:
     """Stationarity, dual cones and complementarity hold in our signs, computed from the form's data alone."""
     if not t.gives_duals:
         return not_applicable("it gives no multipliers")
@@ -366,12 +366,12 @@ def conditions(t: Trial) -> Verdict:
     return violated("; ".join(broken)) if broken else holds(f"to {t.tol:.0e}")
 
 
-def _invariant(t: Trial, other: Case) -> Verdict:
+def _invariant(t: Trial, other: Case) -> LawVerdict:
     """The same objective on a problem that is the same."""
     return _equal(t, t.solve(other.model), 1.0)
 
 
-def _equal(t: Trial, r: Result, factor: float) -> Verdict:
+def _equal(t: Trial, r: Result, factor: float) -> LawVerdict:
     """The objective of the case's result times the factor, or an interval that meets its own where the clock stopped a search."""
     first = t.result
     if t.stopped(first) or t.stopped(r):
@@ -385,7 +385,7 @@ def _equal(t: Trial, r: Result, factor: float) -> Verdict:
 
 
 @SOLVER_LAWS.law("order of the points")
-def permutation(t: Trial) -> Verdict:
+def permutation(t: Trial) -> LawVerdict:
     """Points in another order have the same optimum."""
     if not t.case.has_points:
         return not_applicable("it is stated on matrices, not on points")
@@ -394,7 +394,7 @@ def permutation(t: Trial) -> Verdict:
 
 
 @SOLVER_LAWS.law("names of the classes")
-def label_flip(t: Trial) -> Verdict:
+def label_flip(t: Trial) -> LawVerdict:
     """Check that the optimum is the same with the two classes exchanged."""
     if t.case.info.data is not DataKind.TWO_CLASSES:
         return not_applicable("it is not stated on two classes")
@@ -402,7 +402,7 @@ def label_flip(t: Trial) -> Verdict:
 
 
 @SOLVER_LAWS.law("units of the objective")
-def scaling(t: Trial) -> Verdict:
+def scaling(t: Trial) -> LawVerdict:
     """A form whose objective is multiplied by 16 has 16 times the optimum."""
     form = t.case.form
     if t.solver.info.views:
@@ -418,7 +418,7 @@ def _different(one: Result, other: Result) -> list[str]:
 
 
 @SOLVER_LAWS.law("repeats")
-def repeatability(t: Trial) -> Verdict:
+def repeatability(t: Trial) -> LawVerdict:
     """The same seed on one thread gives the same point; a solver of ours gives it bit for bit."""
     if t.stopped(t.result) or t.stopped(again := t.solve()):
         return not_applicable("the clock stopped its search")
@@ -430,7 +430,7 @@ def repeatability(t: Trial) -> Verdict:
 
 
 @SOLVER_LAWS.law("limits")
-def limits(t: Trial) -> Verdict:
+def limits(t: Trial) -> LawVerdict:
     """Stopped after one iteration or node it says so, or is done; a point that it has is no better than the optimum."""
     r = t.solve(iteration_limit=1, node_limit=1)
     if not (r.status.stopped or r.status.solved or r.status in (Status.STALLED, Status.INACCURATE)):
@@ -447,7 +447,7 @@ def limits(t: Trial) -> Verdict:
 
 
 @SOLVER_LAWS.law("explained")
-def explained(t: Trial) -> Verdict:
+def explained(t: Trial) -> LawVerdict:
     """The model explains the answer: every constraint of the form is told of."""
     if not t.result.values:
         return not_applicable("stopped without a point") if t.stopped(t.result) else violated(f"{t.result.status}, and no point")
@@ -461,7 +461,7 @@ def explained(t: Trial) -> Verdict:
 
 
 @SOLVER_LAWS.law("stored and read")
-def stored(t: Trial) -> Verdict:
+def stored(t: Trial) -> LawVerdict:
     """A result that is saved and loaded is the same; certified anew from the model it has the same status."""
     with tempfile.TemporaryDirectory() as folder:
         path = t.result.save(Path(folder) / "result.npz")
@@ -475,7 +475,7 @@ def stored(t: Trial) -> Verdict:
 
 
 @SOLVER_LAWS.law("inputs untouched", every_case=True)
-def inputs(t: Trial) -> Verdict:
+def inputs(t: Trial) -> LawVerdict:
     """A solve changes none of the arrays that it was given."""
     return holds("unchanged") if t.result and t.case.untouched else violated("an array of the data was changed")
 
@@ -516,7 +516,7 @@ _INFEASIBLE = _Programs([[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0]], [-1.0, 0.0, 0.0],
 _UNBOUNDED = _Programs([[1.0, 0.0]], [0.0], [0.0, -1.0], [1.0, 0.0])
 
 
-def _called(solver: Solver, programs: _Programs, status: Status) -> Verdict:
+def _called(solver: Solver, programs: _Programs, status: Status) -> LawVerdict:
     """Every program that the solver reads ends with the status, or without a claim."""
     if solver.info.views:
         return not_applicable("it reads structural views, which a program without a model does not have")
@@ -530,7 +530,7 @@ def _called(solver: Solver, programs: _Programs, status: Status) -> Verdict:
     return all_of(calls) if calls else not_applicable("it reads no linear or quadratic program")
 
 
-def _judged(solver: Solver, form: StandardForm, status: Status) -> Verdict:
+def _judged(solver: Solver, form: StandardForm, status: Status) -> LawVerdict:
     r = solve(form, solver, time_limit=20)
     if r.status is status:
         return holds(form.name)
@@ -540,19 +540,19 @@ def _judged(solver: Solver, form: StandardForm, status: Status) -> Verdict:
 
 
 @PROGRAM_LAWS.law("infeasible programs")
-def infeasible(solver: Solver) -> Verdict:
+def infeasible(solver: Solver) -> LawVerdict:
     """A program without a feasible point is called infeasible, or left without a claim; never solved."""
     return _called(solver, _INFEASIBLE, Status.INFEASIBLE)
 
 
 @PROGRAM_LAWS.law("unbounded programs")
-def unbounded(solver: Solver) -> Verdict:
+def unbounded(solver: Solver) -> LawVerdict:
     """A program whose objective falls for ever is called unbounded, or left without a claim; never solved."""
     return _called(solver, _UNBOUNDED, Status.UNBOUNDED)
 
 
 @PROGRAM_LAWS.law("the record")
-def record(solver: Solver) -> Verdict:
+def record(solver: Solver) -> LawVerdict:
     """The record has a name in small letters, a summary and a reference or a package, and says what is read."""
     info = solver.info
     missing = [

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import numbers
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -15,7 +14,7 @@ import torch
 from torch import Tensor
 
 from ..errors import InputError
-from ..models.arrays import as_positive
+from ..models.arrays import as_integer, as_positive, plain_fields
 from .head import Network
 from .losses import ChebyshevLoss, gradient_gram, stationarity
 
@@ -65,13 +64,12 @@ class Settings:
     encoder_epochs: int | None = None
 
     def __post_init__(self) -> None:
+        plain_fields(self)
         for name, minimum in (("epochs", 1), ("batch_size", 2), ("encoder_epochs", 0)):
             value = getattr(self, name)
             if value is None and name == "encoder_epochs":
                 continue
-            if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < minimum:
-                raise InputError(f"{name} must be an integer ≥ {minimum}; it is {value!r}", name=name)
-            object.__setattr__(self, name, int(value))
+            object.__setattr__(self, name, as_integer(value, name, minimum))
         for name in ("learning_rate", "final_learning_rate", "weight_decay", "gamma", "final_gamma"):
             object.__setattr__(self, name, as_positive(getattr(self, name), name, zero=name != "learning_rate"))
         if self.final_learning_rate > self.learning_rate:

@@ -6,11 +6,10 @@ An estimator is one file with a record in ``ESTIMATORS``, found by looking; ``ma
 import functools
 import importlib
 import pkgutil
-import sys
-import types
 from typing import TYPE_CHECKING, Any
 
 from ..display import Display, Displayed, Tabular
+from ..extensions import callable_package
 from .base import EstimatorInfo
 
 if TYPE_CHECKING:  # for type checkers; an estimator that has no line here works all the same
@@ -78,11 +77,4 @@ def __dir__() -> list[str]:
     return sorted({*globals(), *__getattr__("__all__")})
 
 
-class _CallablePackage(types.ModuleType):
-    """The package itself, callable: ``marginopt.estimators()`` is the table, ``marginopt.estimators.x`` its modules."""
-
-    def __call__(self) -> EstimatorTable:
-        return all_estimators()
-
-
-sys.modules[__name__].__class__ = _CallablePackage
+callable_package(__name__, all_estimators)

@@ -27,7 +27,7 @@ from ..solvers.parallel import choose_executor
 from ..solvers.records import Options, Status
 from ..solvers.registry import resolve
 from .base import Pair, binary_problems, class_scores, refuse
-from .training import Outcome, one_or_all, solved, solved_task, warn_of_one_class
+from .training import BinaryFit, one_or_all, solved, solved_task, warn_of_one_class
 from .training_set import (
     PointsEstimator,
     Predictor,
@@ -132,7 +132,7 @@ class ModelClassifier(ClassifierMixin, PointsEstimator, ABC):  # type: ignore[mi
         """The classes of validated rows."""
         return decide(self._predictor, self._pairs, self.classes_, X)[1]
 
-    def _solve_all(self, stage: Stage) -> list[Outcome]:
+    def _solve_all(self, stage: Stage) -> list[BinaryFit]:
         """Every binary problem, in parallel where asked."""
         tasks = []
         for pair in stage.pairs:
@@ -174,7 +174,7 @@ class ModelClassifier(ClassifierMixin, PointsEstimator, ABC):  # type: ignore[mi
                 warnings.simplefilter("ignore", MarginoptWarning)
             yield
 
-    def _keep(self, stage: Stage, outcomes: Sequence[Outcome]) -> None:
+    def _keep(self, stage: Stage, outcomes: Sequence[BinaryFit]) -> None:
         """Set the fitted attributes."""
         self._predictor = stage.space.predictor(stage.sample, stage.pairs, [o.solution for o in outcomes])
         self._pairs = [Pair(np.zeros(0, dtype=np.int64), np.zeros(0), p.negative, p.positive) for p in stage.pairs]

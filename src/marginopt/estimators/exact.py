@@ -79,7 +79,7 @@ class ZeroOneSVC(SearchedClassifier):
     node_limit: int | None = 10_000
     kappa: float | None = None
 
-    def ambiguity(self, eps: float, within: float | None = None) -> tuple[float, float]:
+    def ambiguity(self, epsilon: float, within: float | None = None) -> tuple[float, float]:
         """Return the interval of the ambiguity at ε: the share of training points that some classifier predicts otherwise.
 
         The classifiers are those with an objective of at most the optimum + ε Σλ, and "otherwise" is with margin 1. Points count
@@ -87,7 +87,7 @@ class ZeroOneSVC(SearchedClassifier):
 
         Parameters
         ----------
-        eps : float
+        epsilon : float
         within : float, optional
             Passed to `questions.prediction_stability`; ε unless given.
 
@@ -103,7 +103,7 @@ class ZeroOneSVC(SearchedClassifier):
         """
         from ..questions.stability import prediction_stability
 
-        level = as_positive(eps, "eps", zero=True)
+        level = as_positive(epsilon, "epsilon", zero=True)
         model = self._two_class_problem()
         table = prediction_stability(model, within=level if within is None else within, time_limit=self.time_limit)
         copies = model.sample_weight / model.sample_weight.min()

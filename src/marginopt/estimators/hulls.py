@@ -19,7 +19,7 @@ from ..solvers.certification.result import Result
 from ..solvers.records import Options
 from .base import EstimatorInfo
 from .classifier import KernelClassifier, ModelClassifier, Stage, WeightedClassifier
-from .training import Outcome, one_or_all, solve_checked, solved
+from .training import BinaryFit, one_or_all, solve_checked, solved
 from .training_set import KernelSpace, Sample, Solution, Space
 
 
@@ -115,7 +115,7 @@ class MaxMinSVC(ModelClassifier):
         gamma = np.asarray(result.optimised_parameters["gamma"])
         return _between_edges(problem.at(gamma), result.values["a"], np.sqrt(gamma))
 
-    def _solve_all(self, stage: Stage) -> list[Outcome]:
+    def _solve_all(self, stage: Stage) -> list[BinaryFit]:
         if not self.shared or len(stage.pairs) == 1:
             return super()._solve_all(stage)
         if self.parameter == "per-feature":
@@ -125,7 +125,7 @@ class MaxMinSVC(ModelClassifier):
             )
         return _shared_gamma([self._stated(stage, pair) for pair in stage.pairs], self.tol or 1e-3, self.time_limit)
 
-    def _keep(self, stage: Stage, outcomes: Sequence[Outcome]) -> None:
+    def _keep(self, stage: Stage, outcomes: Sequence[BinaryFit]) -> None:
         super()._keep(stage, outcomes)
         squares = [np.asarray(o.solution.metric) ** 2 for o in outcomes]
         self.gamma_ = one_or_all([float(g) if g.ndim == 0 else g for g in squares])
@@ -143,7 +143,7 @@ def _between_edges(problem: ConvexHullsDual, a: FloatArray, metric: FloatArray |
     return Solution(a * problem.y / half, -0.5 * (p + q) / half, metric, problem.place.centre)
 
 
-def _shared_gamma(problems: Sequence[Model], tol: float, time_limit: float | None) -> list[Outcome]:
+def _shared_gamma(problems: Sequence[Model], tol: float, time_limit: float | None) -> list[BinaryFit]:
     """Ascent in log γ on the sum of the problems' optimal values (envelope theorem, as MaxMin (51)), then the solutions there."""
     # exempt (formulation): an estimator states one formulation; what it draws is that one's
     models = [p for p in problems if isinstance(p, MaxMinSVM)]
@@ -168,7 +168,7 @@ def _shared_gamma(problems: Sequence[Model], tol: float, time_limit: float | Non
     gamma = float(np.clip(np.exp(minimum.x[0]), lower, upper))
     outcomes = [solved(NCHSVC._solution, model.at(gamma), "smo", options) for model in models]
     metric = np.asarray(np.sqrt(gamma))
-    return [Outcome(o.problem, o.result, Solution(o.solution.coefficients, o.solution.intercept, metric)) for o in outcomes]
+    return [BinaryFit(o.problem, o.result, Solution(o.solution.coefficients, o.solution.intercept, metric)) for o in outcomes]
 
 
 ESTIMATORS = (

@@ -14,7 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from ..errors import InputError
-from ..models.arrays import FloatArray, Points, as_positive
+from ..models.arrays import FloatArray, Points, as_integer, as_positive
 from ..models.formulations.nonparallel.chebyshev import ChebyshevNPSVC
 from ..models.kernels.kernels import RBF, Kernel, Linear, Precomputed
 from ..solvers.certification.certificate import certify_by_model
@@ -82,8 +82,7 @@ def approximate(
     """
     if name not in ("nystroem", "fourier"):
         raise InputError(f"approximation must be 'nystroem', 'fourier' or None; it is {name!r}", name="approximation")
-    if isinstance(components, bool) or not isinstance(components, (int, np.integer)) or components < 1:
-        raise InputError(f"components must be an integer ≥ 1; it is {components!r}", name="components")
+    as_integer(components, "components", 1)
     if isinstance(kernel, Precomputed):
         raise InputError(
             "an approximation needs points, not a precomputed kernel matrix: give the kernel itself", name="approximation"

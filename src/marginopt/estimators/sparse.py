@@ -9,17 +9,16 @@ import numpy as np
 
 from ..drawing import colour_of, new_axes
 from ..errors import InputError
-from ..models.arrays import FloatArray, Points, as_positive
+from ..models.arrays import FloatArray, Points, as_integer, as_positive
 from ..models.formulations.margin.model import Margin
 from ..models.formulations.margin.naming import LOSSES, named
-from ..models.formulations.margin.part import as_whole
 from ..models.formulations.margin.regularisers import SquaredNorm
 from ..models.formulations.margin.restrictions import Nonzero
 from ..models.model import Model
 from ..solvers.path import SolutionPath, path
 from .base import EstimatorInfo
 from .classifier import SearchedClassifier, Stage
-from .training import Outcome, one_or_all
+from .training import BinaryFit, one_or_all
 from .training_set import Space
 
 if TYPE_CHECKING:
@@ -103,12 +102,12 @@ class SparseSVC(SearchedClassifier):
 
     @property
     def _count(self) -> int:
-        k = as_whole(self.k, "k")
+        k = as_integer(self.k, "k")
         if k < 1:
             raise InputError(f"k must be at least 1; it is {k}", name="k")
         return k
 
-    def _solve_all(self, stage: Stage) -> list[Outcome]:
+    def _solve_all(self, stage: Stage) -> list[BinaryFit]:
         outcomes = super()._solve_all(stage)
         self.__dict__.pop("curve_", None)
         if self.curve:
@@ -116,7 +115,7 @@ class SparseSVC(SearchedClassifier):
             self.curve_ = one_or_all(curves)
         return outcomes
 
-    def _curve(self, stage: Stage, place: int, outcome: Outcome) -> SolutionPath:
+    def _curve(self, stage: Stage, place: int, outcome: BinaryFit) -> SolutionPath:
         """Return the results for each number of features up to that of the fit."""
         X, y, cost = stage.data(stage.pairs[place])
         sizes, result = list(range(1, min(self._count, X.shape[1] - 1) + 1)), outcome.result
@@ -128,7 +127,7 @@ class SparseSVC(SearchedClassifier):
         fewer = path(problem, "k", sizes[:-1], solver=self._asked(), options=self._options({"w": result.values["w"]}))
         return SolutionPath("k", tuple(sizes), (*fewer.results, result), fewer.seconds + seconds)
 
-    def _keep(self, stage: Stage, outcomes: Sequence[Outcome]) -> None:
+    def _keep(self, stage: Stage, outcomes: Sequence[BinaryFit]) -> None:
         super()._keep(stage, outcomes)
         self.support_ = np.flatnonzero((self.coef_ != 0.0).any(axis=0))
         self.gap_ = max(outcome.result.gap for outcome in outcomes)

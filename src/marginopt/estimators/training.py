@@ -36,7 +36,7 @@ _LOOK = 1000
 
 
 @dataclass(frozen=True, eq=False)
-class Outcome:
+class BinaryFit:
     """One binary problem, solved."""
 
     problem: Model
@@ -76,8 +76,8 @@ def solve_with_warning(problem: Model, solver: Any, options: Options, expected: 
         if not result.solved and result.status not in expected:
             gap = f"{result.gap:.1e}" if np.isfinite(result.gap) else "unknown"
             warnings.warn(
-                f"{result.solver} on {result.model}: {result.status.message} (relative gap {gap}); standardise the features, or "
-                "give another solver= or a larger tol= or time_limit=; result_ and certificate_ say more",
+                f"{result.solver} on {result.model}: {result.status.message} (relative gap {gap}; see certificate_). "
+                "Standardise the features, or give another solver= or a larger tol= or time_limit=",
                 ConvergenceWarning,
                 stacklevel=3,
             )
@@ -184,14 +184,14 @@ def solved(
     solver: Any,
     options: Options,
     expected: frozenset[Status] = frozenset(),
-) -> Outcome:
+) -> BinaryFit:
     """Solve a copy, so that the model that is kept carries no kernel columns and no compiled form."""
     work = copy.copy(problem)
     result = solve_checked(work, solver, options, expected)
-    return Outcome(problem, result, solution(work, result))
+    return BinaryFit(problem, result, solution(work, result))
 
 
-def solved_task(task: tuple[Any, ...], threads: int | None) -> Outcome:
+def solved_task(task: tuple[Any, ...], threads: int | None) -> BinaryFit:
     """`solved` as a task: its arguments in a tuple, and the threads to take where the options ask for none."""
     solution, problem, solver, options, expected = task
     return solved(solution, problem, solver, options.sharing(threads), expected)

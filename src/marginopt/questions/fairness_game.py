@@ -23,7 +23,7 @@ from ..display import Display, Displayed
 from ..drawing import COLOURS, new_axes
 from ..errors import InputError
 from ..labelled import labelled_arrays
-from ..models.arrays import FloatArray, as_points, as_positive, to_dense
+from ..models.arrays import FloatArray, as_integer, as_points, as_positive, to_dense
 from ..models.model import Model
 from ..solvers.certification.result import Result
 from .answer import Answer
@@ -186,8 +186,7 @@ def fairness_game(
     points = _rows(X)
     n = points.shape[0]
     allowed, penalty = as_positive(allowed, "allowed", zero=True), as_positive(penalty, "penalty")
-    if isinstance(rounds, bool) or not isinstance(rounds, int) or rounds < 1:
-        raise InputError(f"rounds must be an integer ≥ 1; it is {rounds!r}", name="rounds")
+    rounds = as_integer(rounds, "rounds", 1)
     question = fairness_question(np.zeros(n), y, protected, metric, None, margin)
     regression = np.linalg.pinv(np.column_stack([np.ones(n), points]))
     accusations, votes = np.zeros(n), np.zeros(n)

@@ -198,7 +198,7 @@ class PredictionStability(Displayed, Tabular):
         """The largest number of false labels, whichever they are, with which no exact learner turns the prediction."""
         return np.asarray(self.label_changes - 1)
 
-    def ambiguity(self, eps: float, counts: Any = None) -> tuple[float, float]:
+    def ambiguity(self, epsilon: float, counts: Any = None) -> tuple[float, float]:
         """Return the interval of the ambiguity at ε: the share of points that some classifier predicts otherwise.
 
         The classifiers are those with f(w) ≤ f* + ε Σλ. Both ends agree where every point is proved and ε is within the search.
@@ -206,7 +206,7 @@ class PredictionStability(Displayed, Tabular):
 
         Parameters
         ----------
-        eps : float
+        epsilon : float
         counts : array_like (targets,), optional
             Weights of the points in the share; one each unless given.
 
@@ -215,7 +215,7 @@ class PredictionStability(Displayed, Tabular):
         InputError
             ε is negative or not a number.
         """
-        allowance = as_positive(eps, "eps", zero=True) * float(self.model.sample_weight.sum())
+        allowance = as_positive(epsilon, "epsilon", zero=True) * float(self.model.sample_weight.sum())
         optimum, lower = float(self.optimum.objective), float(self.optimum.bound or 0.0)
         scale = _ROUNDING * abs(optimum)
         certain = self.value <= lower + allowance + min(optimum - lower, self.optimum.tol * abs(optimum)) + scale

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Literal, TypeAlias
 import numpy as np
 
 from ..errors import InputError, MissingPackageError
-from ..models.arrays import FloatArray, IntArray, Points, check_bytes
+from ..models.arrays import FloatArray, IntArray, Points, as_integer, check_bytes, plain_fields
 from ..models.formulations.convex_hulls import ConvexHullsDual
 from ..models.kernels.kernels import RBF, Precomputed, squared_distances
 from ..solvers.parallel import Executor, SerialExecutor
@@ -87,6 +87,9 @@ class Selector(ABC):
     name: ClassVar[str]
     #: C where the user gives none: one number or candidates.
     default_C: ClassVar[float | tuple[float, ...]] = C_GRID
+
+    def __post_init__(self) -> None:
+        plain_fields(self)
 
     @abstractmethod
     def choose(self, sample: Sample) -> Choice:
@@ -242,8 +245,8 @@ class CrossValidation(Selector):
     name = "cv"
 
     def __post_init__(self) -> None:
-        if not isinstance(self.folds, int) or self.folds < 2:
-            raise InputError(f"folds must be an integer ≥ 2; it is {self.folds!r}", name="folds")
+        super().__post_init__()
+        object.__setattr__(self, "folds", as_integer(self.folds, "folds", 2))
 
     def choose(self, sample: Sample) -> Choice:
         """Train folds × γ × C models; ``details['accuracy']`` is the γ × C table of means."""
@@ -313,11 +316,10 @@ class Bat(Selector):
     name = "bat"
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         check_judge(self.judge, self.share)
         for name, minimum in (("bats", 2), ("iterations", 1)):
-            value = getattr(self, name)
-            if not isinstance(value, int) or value < minimum:
-                raise InputError(f"{name} must be an integer ≥ {minimum}; it is {value!r}", name=name)
+            object.__setattr__(self, name, as_integer(getattr(self, name), name, minimum))
         if self.scale not in ("log2", "linear"):
             raise InputError(f"scale must be 'log2' or 'linear'; it is {self.scale!r}", name="scale")
         for name in ("loudness", "pulse_rate"):

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from ..errors import InputError, SolverError
-from ..models.arrays import FloatArray, Points, as_labels, as_points, as_positive, to_dense
+from ..models.arrays import FloatArray, Points, as_integer, as_labels, as_points, as_positive, to_dense
 from ..models.formulations.max_min import MaxMinSVM, fisher_ratio
 from ..solvers.parallel import Cluster, choose_executor
 from ..solvers.registry import SolverLike, resolve
@@ -54,6 +54,7 @@ class CriterionSelector(Selector):
     trainer: type[Trainer] = Trainer
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         check_judge(self.judge, self.share)
 
     @abstractmethod
@@ -167,6 +168,7 @@ class MaxMinSelector(Selector):
     default_C: ClassVar[float | tuple[float, ...]] = 1.0
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.parameter not in ("gamma", "log-gamma"):
             raise InputError(
                 f"parameter must be 'gamma' or 'log-gamma', one γ for all features; it is {self.parameter!r}", name="parameter"
@@ -298,8 +300,7 @@ def _sample(
 ) -> Sample:
     points = as_points(X)
     labels = as_labels(y, points.shape[0])
-    if not isinstance(seed, (int, np.integer)) or seed < 0:
-        raise InputError(f"seed must be an integer ≥ 0; it is {seed!r}", name="seed")
+    seed = as_integer(seed, "seed")
     if not (_spread(points) > 0).any():
         raise InputError("all rows of X are equal: no kernel tells them apart, so there is no gamma to select", name="X")
     if resolve(solver).auto:

@@ -26,7 +26,7 @@ from marginopt.solvers import Answer, Status
 
 
 class Truth(enum.Enum):
-    """What there is."""
+    """The truth about a program, as it was planted."""
 
     EMPTY = "no point"
     ENDLESS = "no least value"
@@ -222,7 +222,7 @@ def case(number: int) -> Case:
 
 
 def wrong(result: mo.Result, problem: Case) -> str:
-    """What the result claims that is not so; empty where nothing is."""
+    """Return what the result claims that is not so; empty where nothing is."""
     truth, status, said = problem.truth, result.status, result.evidence
     proved = "proved: " in said
     bound = float(result.sign * result.bound)
@@ -249,7 +249,7 @@ def _within_tolerance(problem: Case) -> bool:
 
 
 def proof_is_lost(result: mo.Result, problem: Case) -> bool:
-    """Whether a true claim about a linear program without integers stays a claim: counted, not wrong."""
+    """Return whether a true claim about a linear program without integers stays a claim: counted, not wrong."""
     linear = problem.name in ("linear", "narrow") and result.status in (Status.INFEASIBLE, Status.UNBOUNDED)
     return linear and "proved: " not in result.evidence
 
@@ -291,7 +291,7 @@ def lied(answer: Answer, form: StandardForm, rng: np.random.Generator) -> Answer
 
 
 def judged(number: int, answer: Answer, problem: Case, solver: str) -> str:
-    """What is wrong with the judgement of one lie; empty where nothing is."""
+    """Return what is wrong with the judgement of one lie; empty where nothing is."""
     lie = lied(answer, problem.form, np.random.default_rng([number, 11]))
     result, fault = judgement(problem.model, solver, lie)
     if result is None:

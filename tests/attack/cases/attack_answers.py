@@ -239,7 +239,7 @@ def case(number: int) -> Case:
 
 
 def wrong(result: mo.Result, problem: Case) -> str:
-    """What the result claims that is not so; empty where nothing is."""
+    """Return what the result claims that is not so; empty where nothing is."""
     if problem.truth is None:
         return "" if not result.status.solved or result.status is Status.INFEASIBLE else f"{result.status} of an empty set"
     kind = str(result.bound_kind)
@@ -359,14 +359,14 @@ def corrupted(answer: Answer, form: StandardForm, rng: np.random.Generator) -> A
 
 
 def judged(number: int, answer: Answer, problem: Case, solver: str) -> str:
-    """What is wrong with the judgement of one corrupted answer; empty where nothing is."""
+    """Return what is wrong with the judgement of one corrupted answer; empty where nothing is."""
     lie = corrupted(answer, problem.form, np.random.default_rng([number, 7]))
     result, fault = judgement(problem.model, solver, lie)
     return fault if result is None else wrong(result, problem)
 
 
 def judgement(model: Model | StandardForm, solver: str, lie: Answer) -> tuple[mo.Result | None, str]:
-    """What becomes of an answer that was made up; none, and the exception where there is one."""
+    """Return what becomes of an answer that was made up; none, and the exception where there is one."""
     try:
         with np.errstate(all="ignore"):
             result = judge(as_model(model), get_solver(solver), lie, Options(), OPEN)

@@ -50,7 +50,7 @@ def attack(number: int) -> tuple[str, str]:
 
 
 def solved(number: int, rng: Random) -> str:
-    """What is wrong with an answer, or with a log or a forgery of it; empty where nothing is."""
+    """Return what is wrong with an answer, or with a log or a forgery of it; empty where nothing is."""
     problem = drawn(number)
     optimum = problem.exact.optimum()
     if problem.model.view(MarginProblem) is None:
@@ -68,7 +68,7 @@ def solved(number: int, rng: Random) -> str:
 
 
 def counted(number: int, rng: Random, most: int = len(OTHERS)) -> str:
-    """What is wrong with the answers of up to ``most`` other solvers that read the problem, their w counted in rationals."""
+    """Return what is wrong with the answers of up to ``most`` other solvers that read the problem, their w in rationals."""
     problem = drawn(number)
     able = ["auto", *(name for name in readers(problem.model) if name in OTHERS)]
     optimum = problem.exact.optimum()

@@ -101,7 +101,7 @@ def _text(cell: Any) -> str:
 
 
 def agree(instance: Instance, data: _Data) -> bool:
-    """Whether an instance holds these rows and labels."""
+    """Return whether an instance holds these rows and labels."""
     X, labels = data
     held = [_text(instance.labels[instance.classes.index(code)]) for code in instance.y.tolist()]  # type: ignore[index]
     return X.shape == instance.X.shape and np.array_equal(instance.dense().X, X) and held == labels

@@ -1,4 +1,4 @@
-"""What comes in by other doors: other libraries' problems, rows on disk, checkpoints, depths, proofs, reports, kernels of parts.
+"""Attacks on the other ways in: other libraries' problems, rows on disk, checkpoints, depths, proofs, reports, kernels of parts.
 
 Whatever the numbers are (NaN, infinities, 1e308, empty, of other types and shapes, not convex), an answer or one of our own
 errors comes back; depths and proved optima are right.

@@ -157,7 +157,7 @@ def _solutions() -> dict[str, str]:
 
 
 def reader(kind: str) -> Callable[[Path], Any]:
-    """What reads this kind of file."""
+    """Return what reads this kind of file."""
     if kind in FORMS or kind == ".names.json":
         return read_form
     if kind in DATA:

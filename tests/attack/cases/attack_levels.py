@@ -53,7 +53,7 @@ def nu(rng: Random) -> str:
 
 
 def _beside(rng: Random, X: np.ndarray, Z: np.ndarray, y: np.ndarray, loss: margin.Loss) -> str:
-    """What is wrong with the answer about X in a unit of its own, beside that about Z."""
+    """Return what is wrong with the answer about X in a unit of its own, beside that about Z."""
     costs, mu = 10.0 ** rng.uniform(-5, 5) * rng.uniform(0.5, 2.0, y.size), 10.0 ** float(rng.uniform(-7, 2))
     free = isinstance(loss, margin.NuHinge)
     unit = 2.0 ** int(rng.integers(-20, 21))
@@ -81,7 +81,7 @@ def _beside(rng: Random, X: np.ndarray, Z: np.ndarray, y: np.ndarray, loss: marg
 
 
 def _cost(X: np.ndarray, y: np.ndarray, loss: margin.Loss, mu: float, free: bool, costs: np.ndarray, w: np.ndarray) -> Fraction:
-    """What w costs at the best levels."""
+    """Return what w costs at the best levels."""
     point, c = fractions(w), fractions(costs)
     margins = [int(label) * dot(fractions(x), point) for x, label in zip(X, y, strict=True)]
     norm = Fraction(mu) * sum((v * v for v in point[int(free) :]), Fraction(0))

@@ -45,7 +45,7 @@ class Given:
     kept: list[Any] = field(default_factory=list)
 
     def untouched(self) -> bool:
-        """Whether nothing was written to what was handed over."""
+        """Return whether nothing was written to what was handed over."""
         return _bytes(self.X) == self.kept[0] and _bytes(self.y) == self.kept[1]
 
 
@@ -126,7 +126,7 @@ def drawn(rng: np.random.Generator, n: int, p: int, *, ones: bool = True, whole:
 
 
 def small(form: StandardForm) -> bool:
-    """Whether the optimum of a form is found in rational arithmetic soon."""
+    """Return whether the optimum of a form is found in rational arithmetic soon."""
     linear = all(c.cone.symbol in ("Zero", "Nonnegative") for c in form.constraints)
     rows = form.rows + int(np.isfinite(form.lower).sum() + np.isfinite(form.upper).sum())
     whole = form.integer
@@ -160,7 +160,7 @@ def scoring_truth(model: mo.ScoringSystem, given: Given, weights: np.ndarray) ->
 
 
 def compared(result: mo.Result, truth: Fraction | None, other: mo.Result | None = None) -> str:
-    """What the result claims that the truth, or another solver's point, does not allow; empty where nothing is."""
+    """Return what the result claims that the truth, or another solver's point, does not allow; empty where nothing is."""
     if result.status in (Status.INFEASIBLE, Status.UNBOUNDED) and "proved: " in result.evidence and truth is not None:
         return f"{result.status} called proved, and an optimum exists"
     bound, proved = float(result.sign * result.bound), str(result.bound_kind) == "proved"

@@ -51,7 +51,7 @@ class Exact:
 
     @classmethod
     def of(cls, view: MarginProblem, ramp: margin.Ramp) -> Exact:
-        """As the view has it, and the loss of its model."""
+        """Return the problem of a view with the loss of its model."""
         pairs = [[(Fraction(a), Fraction(b)) for a, b in part.tolist()] for part in (view.A, view.atoms)]
         first, second = view.curvature.tolist()
         again = Fraction(ramp.beyond) if np.isfinite(ramp.beyond) else None
@@ -188,7 +188,7 @@ def drawn(rng: np.random.Generator) -> mo.Margin:
 
 
 def solved(rng: np.random.Generator) -> str:
-    """What is wrong with an answer, or with a log or a forgery of it; empty where nothing is."""
+    """Return what is wrong with an answer, or with a log or a forgery of it; empty where nothing is."""
     model = drawn(rng)
     view = model.view(MarginProblem)
     if view is None:

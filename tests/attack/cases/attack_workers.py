@@ -1,4 +1,4 @@
-"""What workers of a cluster send back: outcomes of slices with lies in every field, of both searches and of their proofs.
+"""Attacks on the replies of a cluster's workers: slices with lies in every field, of both searches and their proofs.
 
 A worker here is a function call, and so is its cluster. Whatever comes back: a result or one of our own errors; an objective that
 its own point has; a bound that says whose word it is; and a proof log that is either valid, and then its bound is no more than

@@ -129,26 +129,26 @@ def test_solve_exits_1_when_not_solved(capsys: Any, csv: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "name"),
     [
         (("solve", "hinge", "no-such-set"), "no-such-set"),
         (("solve", "hinge", "missing.csv"), "missing.csv"),
         (("solve", "hinge", "{csv}", "--lam", "-1"), "lam"),
         (("solve", "hinge", "{csv}", "--solver", "clarabell"), "clarabel"),
-        (("solve", "conic", "{csv}", "--solver", "piqp"), "positive semidefinite"),
-        (("solve", "conic", "{csv}", "--kappa", "0.1", "--lam", "1"), "exactly one"),
+        (("solve", "conic", "{csv}", "--solver", "piqp"), "piqp"),
+        (("solve", "conic", "{csv}", "--kappa", "0.1", "--lam", "1"), "kappa"),
         (("compare", "hinge", "{csv}", "--solvers", "clarabel,nothing"), "nothing"),
         (("solve", "hinje", "{csv}"), "hinge"),
-        (("solve", "hinge", "{csv}", "--kappa", "0.1"), "hinge has no --kappa"),
-        (("solve", "hinge", "{csv}", "--lam", "much"), "--lam needs a number"),
+        (("solve", "hinge", "{csv}", "--kappa", "0.1"), "--kappa"),
+        (("solve", "hinge", "{csv}", "--lam", "much"), "--lam"),
         (("solve", "l2svm", "{csv}", "--kernel", "sigmoid"), "--kernel"),
-        (("solve", "stiefel", "{csv}"), "npz file that holds H, E"),
+        (("solve", "stiefel", "{csv}"), "npz"),
     ],
 )
-def test_wrong_use_exits_2_and_says_what(capsys: Any, csv: Path, words: tuple[str, ...], said: str) -> None:
+def test_wrong_use_exits_2_and_names_what(capsys: Any, csv: Path, words: tuple[str, ...], name: str) -> None:
     code, _, err = run(capsys, *(word.replace("{csv}", str(csv)) for word in words))
     assert code == 2
-    assert said in err
+    assert name in err
 
 
 def test_compare_prints_a_row_for_each_solver(capsys: Any, csv: Path) -> None:
@@ -185,8 +185,7 @@ def test_a_proof_is_written_verified_and_refused_when_damaged(capsys: Any, csv: 
     assert code == 1
     assert "NOT proved" in out
     code, _, err = run(capsys, "check-proof", tmp_path / "missing")
-    assert code == 2
-    assert "there is no file" in err
+    assert code == 2 and str(tmp_path / "missing") in err
 
 
 def test_report_writes_four_files(capsys: Any, csv: Path, tmp_path: Path) -> None:

@@ -33,7 +33,7 @@ def test_separated_classes_are_told_apart(loss: str) -> None:
 
 @pytest.mark.parametrize("loss", ["twsvm", "lstsvm", "npsvm", "pinball"])
 def test_each_hyperplane_is_the_optimum_of_its_model(loss: str) -> None:
-    """As another solver finds it, from the same model."""
+    """Another solver finds the same hyperplanes from the same model."""
     X, y = _data()
     fitted = NonparallelSVC(loss, gamma=0.2, standardise=False, tol=1e-8).fit(X, y)
     for k, model in enumerate(mo.NonparallelSVM.one_per_class(X, y, loss=loss, c=1.0, r=0.1, kernel=mo.RBF(0.2))):

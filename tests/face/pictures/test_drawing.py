@@ -1,4 +1,4 @@
-"""What all pictures share: curves that can be told apart, legends that hide nothing."""
+"""Laws of all pictures: curves that can be told apart, legends that hide nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `model.explain(result)` says is true of the solution; every sentence on multipliers is checked."""
+"""`model.explain(result)` is true of the solution; every sentence on multipliers is checked."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `form.inspect()` and `form.spy()` say is what the numbers are."""
+"""`form.inspect()` and `form.spy()` say what the numbers are."""
 
 from __future__ import annotations
 

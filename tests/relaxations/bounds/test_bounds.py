@@ -186,9 +186,9 @@ def test_caveats_and_sources() -> None:
 @pytest.mark.parametrize(
     ("make", "name"),
     [
-        (lambda: BigM("w"), "M"),
-        (lambda: BigM(-1.0), "M"),
-        (lambda: BigM(float("nan")), "M"),
+        (lambda: BigM("w"), "big_m"),
+        (lambda: BigM(-1.0), "big_m"),
+        (lambda: BigM(float("nan")), "big_m"),
         (lambda: Hinge("zero", factor=0.0), "factor"),
     ],
 )
@@ -199,13 +199,13 @@ def test_wrong_parameters(make, name) -> None:
 
 def test_incumbent_needs_an_upper_bound() -> None:
     X, y = tiny(0)
-    with pytest.raises(InputError, check=about("M")):
+    with pytest.raises(InputError, check=about("big_m")):
         BigM("incumbent").apply(ZeroOneSVM(X, y))
 
 
 def test_hinge_refuses_zero_m() -> None:
     X, y = tiny(0)
-    with pytest.raises(InputError, check=about("M")):
+    with pytest.raises(InputError, check=about("big_m")):
         Hinge("stated").apply(ZeroOneSVM(X, y, big_m=0.0))
 
 
@@ -236,7 +236,7 @@ def test_best_multiple_respects_given_constants() -> None:
 
 def test_combined_model_states_itself() -> None:
     X, y = tiny(0)
-    model = CombinedRelaxation(X, y, lam=1.0, M=9.0)
+    model = CombinedRelaxation(X, y, lam=1.0, big_m=9.0)
     assert "big_m" in str(model) and "M_i z_i" in model.latex()
     form, conic = model.form, ConicSVM(X, y, lam=1.0).form
     assert [c.label for c in form.constraints] == [*(c.label for c in conic.constraints), "big_m"]
@@ -245,7 +245,7 @@ def test_combined_model_states_itself() -> None:
     np.testing.assert_allclose(form.constraint("big_m").value(x), y * (X @ values["w"]) + 9.0 * values["z"] - 1.0)
     assert model.form_bytes > 0
     np.testing.assert_allclose(model.decision_function(values, X), X @ values["w"])
-    for bad in ({"lam": 0.0, "M": 2.0}, {"lam": 1.0, "M": 0.0}):
-        with pytest.raises(InputError, check=about("M", "lam")):
+    for bad in ({"lam": 0.0, "big_m": 2.0}, {"lam": 1.0, "big_m": 0.0}):
+        with pytest.raises(InputError, check=about("big_m", "lam")):
             CombinedRelaxation(X, y, **bad)
     assert model.bound(None, None).value == -np.inf

@@ -33,8 +33,8 @@ def test_bounds_their_order_and_ways_back(seed: int) -> None:
         for name, reduction in {
             "uniform": Perspective(),
             "star": Perspective(star),
-            "uniform, M": Perspective(M="incumbent"),
-            "star, M": Perspective(star, M="incumbent"),
+            "uniform, M": Perspective(big_m="incumbent"),
+            "star, M": Perspective(star, big_m="incumbent"),
             "big-M": BigM("incumbent"),
         }.items()
     }
@@ -68,7 +68,7 @@ def test_the_multipliers_of_the_combined_relaxation_reach_its_bound() -> None:
     model = ZeroOneSVM(X, y, weights)
     model = tighten(model, solve(model, "zero-one-bb").values["w"])
     both = relax(model, Combined(), "clarabel", TIGHT)
-    fixed = relax(model, Perspective(both.lifted.multipliers["hull"], M="incumbent"), "clarabel", TIGHT)
+    fixed = relax(model, Perspective(both.lifted.multipliers["hull"], big_m="incumbent"), "clarabel", TIGHT)
     assert fixed.bound == pytest.approx(both.bound, rel=1e-6)
 
 
@@ -82,7 +82,7 @@ def test_stated_gamma_is_the_models() -> None:
     continuous = solve(cone.form.relax_integrality(), "clarabel", tol=1e-9)
     assert solve(target, "clarabel", tol=1e-9).objective == pytest.approx(continuous.objective, rel=1e-7)
     assert "13" in str(target)
-    assert Perspective("stated", M="zero").m_source(model).startswith("M from w=0, valid")
+    assert Perspective("stated", big_m="zero").m_source(model).startswith("M from w=0, valid")
 
 
 def test_bad_input() -> None:
@@ -90,21 +90,21 @@ def test_bad_input() -> None:
     model = ZeroOneSVM(X, y)
     with pytest.raises(InputError, check=about("gamma")):
         Perspective("best")
-    with pytest.raises(InputError, check=about("M")):
-        Perspective(M="none")
+    with pytest.raises(InputError, check=about("big_m")):
+        Perspective(big_m="none")
     with pytest.raises(InputError, check=about("gamma")):
         Perspective("stated").apply(model)
-    with pytest.raises(InputError, check=about("M")):
-        Perspective(M="incumbent").apply(model)
+    with pytest.raises(InputError, check=about("big_m")):
+        Perspective(big_m="incumbent").apply(model)
     with pytest.raises(InputError, check=about("gamma")):
         Perspective(np.ones(3)).apply(model)
     with pytest.raises(UnsupportedModelError, check=about("perspective, uniform gamma")):
         Perspective().apply(ZeroOneSVM(X, y, np.linspace(1, 2, 14)))
     with pytest.raises(UnsupportedModelError, check=about("perspective, uniform gamma")):
         Perspective().apply(ZeroOneSVM(X, y, intercept="free"))
-    with pytest.raises(InputError, check=about("M")):
+    with pytest.raises(InputError, check=about("big_m")):
         PerspectiveRelaxation(X, y, 1.0, np.zeros(14), 0.0)
     with pytest.raises(InputError, check=about("lam")):
         PerspectiveRelaxation(X, y, -1.0, np.zeros(14), 1.0)
-    with pytest.raises(InputError, check=about("M")):
+    with pytest.raises(InputError, check=about("big_m")):
         PerspectiveRelaxation(X, y, np.linspace(1, 2, 14), np.zeros(14))

@@ -33,7 +33,7 @@ DIMENSIONS = {
     "lam": 2.0,
     "time_limit": 120.0,
     "encodings": ["bigm", "indicator", "strengthened"],
-    "M": ["10x zero", 1.2],
+    "big_m": ["10x zero", 1.2],
     "kappa": [0.1, 0.2],
     "seeds": [3, 4],
 }
@@ -124,7 +124,7 @@ def test_each_dimension_is_part_of_the_key(tmp_path: Path) -> None:
     assert exact_cells() == 1
     assert exact_cells(encodings="indicator") == 2
     assert exact_cells(encodings=["bigm", "indicator"]) == 2
-    assert exact_cells(M="zero") == 3
+    assert exact_cells(big_m="zero") == 3
     assert exact_cells(seeds=[0, 1]) == 4
     assert exact_cells(node_limit=1000) == 5
     assert exact_cells(lam=2.0) == 6
@@ -133,7 +133,7 @@ def test_each_dimension_is_part_of_the_key(tmp_path: Path) -> None:
 
 
 def test_parallel_cells_are_those_of_one_after_the_other(report: GapReport) -> None:
-    few = {**DIMENSIONS, "encodings": "bigm", "M": None, "seeds": [3], "exact": "scip"}
+    few = {**DIMENSIONS, "encodings": "bigm", "big_m": None, "seeds": [3], "exact": "scip"}
     with joblib.parallel_config(backend="threading", n_jobs=2):  # an enclosing configuration is used
         found = gap_report([points(12), points(10)], progress=False, threads=1, **few)
     assert [c.key for c in found.instances] == [c.key for c in report.instances]
@@ -238,7 +238,7 @@ def test_words_for_constants() -> None:
     assert constants("100x zero") == constants(" 1e2 x zero") == BigM("zero", factor=100.0)
     assert constants("5") == constants(5.0) == BigM(5.0)
     for wrong in ("five", "x zero", "-1", "1..5x zero", ""):
-        with pytest.raises(InputError, check=about("M")):
+        with pytest.raises(InputError, check=about("big_m")):
             constants(wrong)
 
 
@@ -248,8 +248,8 @@ def test_words_for_constants() -> None:
         ({"encodings": ["bigm", "bgim"]}, "encodings"),
         ({"encodings": []}, "encodings"),
         ({"encodings": ["bigm", "bigm"]}, "encodings"),
-        ({"M": ["twice"]}, "M"),
-        ({"M": -1.0}, "M"),
+        ({"big_m": ["twice"]}, "big_m"),
+        ({"big_m": -1.0}, "big_m"),
         ({"kappa": 1.5}, "kappa"),
         ({"seeds": []}, "seeds"),
         ({"seeds": [1, 1]}, "seeds"),

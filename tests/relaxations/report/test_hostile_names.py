@@ -59,7 +59,7 @@ def hostile(request: pytest.FixtureRequest) -> tuple[str, GapReport]:
 
 
 class Tags(HTMLParser):
-    """What a browser would make of a page."""
+    """The tags of a page, as a browser reads them."""
 
     def __init__(self, text: str) -> None:
         super().__init__()

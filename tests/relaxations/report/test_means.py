@@ -281,7 +281,7 @@ def test_latex_is_escaped_and_has_every_table() -> None:
 
 
 def _has_booktabs() -> bool:
-    """Whether a TeX engine with the package booktabs is installed."""
+    """Return whether a TeX engine with the package booktabs is installed."""
     if shutil.which("pdflatex") is None or shutil.which("kpsewhich") is None:
         return False
     return subprocess.run(["kpsewhich", "booktabs.sty"], capture_output=True, check=False).returncode == 0

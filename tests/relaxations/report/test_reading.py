@@ -1,4 +1,4 @@
-"""What a reader of the page would be led astray by: medians of other instances, columns of nothing, ends that hide intervals."""
+"""Laws of a page that does not mislead its reader: medians of other instances, columns of nothing, ends that hide intervals."""
 
 from __future__ import annotations
 

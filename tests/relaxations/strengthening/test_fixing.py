@@ -31,8 +31,8 @@ def test_every_classifier_that_is_as_good_satisfies_the_fixings_and_rows(seed: i
     model, optimum = models(seed, slack=(1.0, 1.02)[seed % 2])
     fixing = fix_variables(model, (Combined(), Conic(), BigM("incumbent"))[seed % 3])
     found = fixing.fixed(model)
-    assert (model.big_m_values >= found.M).all()
-    assert (model.big_m_values > found.M).any()
+    assert (model.big_m_values >= found.big_m).all()
+    assert (model.big_m_values > found.big_m).any()
     assert found.value <= optimum
     A = model.y[:, None] * model.X
     rng = np.random.default_rng(seed)
@@ -44,7 +44,7 @@ def test_every_classifier_that_is_as_good_satisfies_the_fixings_and_rows(seed: i
         violated = A @ w < 1.0 - 1e-9  # as `objective` counts
         assert not (violated & found.zero).any()
         assert violated[found.one].all()
-        assert (A @ w >= 1.0 - found.M * violated - 1e-9).all()
+        assert (A @ w >= 1.0 - found.big_m * violated - 1e-9).all()
 
 
 @pytest.mark.parametrize("encoding", ["bigm", "indicator", "strengthened"])

@@ -95,7 +95,7 @@ def test_warm_start_at_the_optimum_needs_no_epoch() -> None:
 
 @pytest.mark.parametrize("width", [1.0, 0.1, 0.02])
 def test_active_sets_come_first_from_inside_the_box(width: float) -> None:
-    """Whether the box binds for no variable, for some, or for most of them."""
+    """The box binds for no variable, for some, or for most of them."""
     rng = np.random.default_rng(4)
     Z = rng.normal(size=(40, 60))
     program = BoxProgram(Z, rng.normal(size=40), np.full(40, -width), np.full(40, width), np.zeros(40))

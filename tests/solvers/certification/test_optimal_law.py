@@ -22,7 +22,7 @@ LEVELS = ("nearest-hulls", M.NuHinge(0.4), M.OneClass(0.4))
 
 
 def lawful(result: Result) -> bool:
-    """Whether OPTIMAL implies that the gap is within the tolerance, or that both numbers are zero within rounding."""
+    """Return whether OPTIMAL implies that the gap is within the tolerance, or that both numbers are zero within rounding."""
     certificate = result.certificate
     if result.status is not Status.OPTIMAL or certificate is None or not np.isfinite(result.bound):
         return True

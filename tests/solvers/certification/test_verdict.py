@@ -46,7 +46,7 @@ def test_rounding_counts() -> None:
 
 
 def test_an_optimum_beside_zero_is_measured_by_itself() -> None:
-    """What is tiny beside the data is not zero: hinge loss at data of 1e6 has optima of 1e-12."""
+    """A number that is tiny beside the data is not zero: hinge loss at data of 1e6 has optima of 1e-12."""
     for scale in (1e-10, 1.0, 1e20):
         assert judged(objective=1e-10, bound=-1e-12, scale=scale) is Status.INACCURATE
         assert judged(objective=1e-10, bound=0.0, scale=scale) is Status.INACCURATE

@@ -195,12 +195,12 @@ def test_linear_systems_are_solved_exactly() -> None:
 
 
 def test_multipliers_agree_with_differences(model: mo.HingeSVM, result: mo.Result) -> None:
-    check = result.check_duals(model, most=4)
+    check = result.check_duals(model, max_rows=4)
     assert check.agrees, check
     assert result.multipliers is not None
     wrong = {label: np.asarray(z) + 0.5 for label, z in result.multipliers.items()}
     changed = replace(result, answer=replace(result.answer, multipliers=wrong))
-    assert not changed.check_duals(model, most=4).agrees
+    assert not changed.check_duals(model, max_rows=4).agrees
 
 
 def test_a_proof_that_is_not_repeated_exactly_stays_one_in_words(model: mo.HingeSVM) -> None:

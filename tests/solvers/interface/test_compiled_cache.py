@@ -96,7 +96,7 @@ STATE = "from typing import NamedTuple\n\n\nclass {name}(NamedTuple):\n    x: fl
 
 
 def test_code_that_was_kept_for_a_class_that_is_gone_is_not_read(package: Path) -> None:
-    """As after an update that renames the record that a loop reads: what is on disk names the old one."""
+    """Simulate an update that renames the record that a loop reads: what is on disk names the old one."""
     (package / "caller.py").write_text(
         "from .compiled import loops\n\n\n@loops.entry\ndef run(state):\n    return state.x + 1.0\n"
     )
@@ -109,7 +109,7 @@ def test_code_that_was_kept_for_a_class_that_is_gone_is_not_read(package: Path) 
 
 
 def test_code_that_was_kept_for_a_module_that_is_gone_is_not_read(package: Path) -> None:
-    """As after an update that moves a record to another module, where only the file of the loop itself counts."""
+    """Simulate an update that moves a record to another module, where only the file of the loop itself counts."""
     (package / "alone.py").write_text(
         "from pathlib import Path\nfrom marginopt.solvers.interface.numba_flags import FAST, Loops\nloops = Loops(FAST)\n"
     )
@@ -147,7 +147,7 @@ def test_first_runs_at_the_same_time_are_safe(package: Path) -> None:
 
 
 def test_where_no_folder_can_be_written_every_process_compiles(package: Path) -> None:
-    """As in a container with a read-only file system: Numba would refuse."""
+    """Simulate a container with a read-only file system: Numba would refuse."""
     nowhere = "from numba.core.caching import CompileResultCacheImpl as c; c._locator_classes = []; "
     told = "; from marginopt.code_cache import CodeCache; print(CodeCache.kept)"
     done = subprocess.run(

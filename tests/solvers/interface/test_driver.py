@@ -25,7 +25,7 @@ from marginopt.solvers.solve import solve_problem
 
 @dataclass
 class State:
-    """What the fake keeps."""
+    """The state of the fake algorithm."""
 
     view: SimplexQP
     options: Options

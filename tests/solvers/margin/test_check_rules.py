@@ -56,7 +56,7 @@ def cost_of(stated: MarginProblem, w: list[Fraction], norm: Fraction) -> Fractio
 
 
 def allowed(stated: MarginProblem, w: list[Fraction]) -> bool:
-    """Whether it is feasible, exactly."""
+    """Return whether it is feasible, exactly."""
     inside = all(low <= x <= high for low, x, high in zip(stated.lower.tolist(), w, stated.upper.tolist(), strict=True))
     whole = all(x.denominator == 1 for x, whole in zip(w, stated.whole, strict=True) if whole)
     used = sum(bool(x) for x, counted in zip(w, stated.counted, strict=True) if counted)

@@ -146,7 +146,7 @@ def test_the_view_says_what_the_parts_say(part: int) -> None:
 
 
 def wrong(number: int, path: str) -> str:
-    """What is wrong with the answer or the log of one problem; empty where nothing is, or the engine does not read it."""
+    """Return what is wrong with the answer or the log of one problem; empty where nothing is, or the engine does not read it."""
     problem = drawn(number)
     if problem.model.view(MarginProblem) is None:
         return ""

@@ -1,4 +1,4 @@
-"""What the checker of `margin-bb`'s logs makes of numbers that overflow: nothing, and never less than the points left."""
+"""The checker of `margin-bb`'s logs on numbers that overflow: nothing, and never less than the points left."""
 
 from __future__ import annotations
 

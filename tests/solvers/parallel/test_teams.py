@@ -218,7 +218,7 @@ def test_places_share_out_evenly_and_by_what_is_there() -> None:
 
 
 def _empty(client: Any) -> bool:
-    """Whether the workers let the data go, soon."""
+    """Return whether the workers let the data go, soon."""
     for _ in range(100):
         if not any(client.run(lambda dask_worker: len(dask_worker.data)).values()):
             return True

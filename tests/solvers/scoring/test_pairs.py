@@ -17,7 +17,7 @@ from effort import trials
 import marginopt as mo
 from marginopt.models.formulations.margin.problems import ScoringProblem
 from marginopt.solvers.proofs import check_proof
-from marginopt.solvers.scoring.box_program import Box, Scores
+from marginopt.solvers.scoring.box_program import ScoreBox, Scores
 from marginopt.solvers.scoring.check import CheckedNode, LoggedMultipliers as Checked, LoggedScoringProblem
 from marginopt.solvers.scoring.reduced import reduce_problem
 from marginopt.solvers.scoring.search import PairProgram
@@ -89,7 +89,7 @@ def test_solver_and_checker_find_the_same_and_a_single_system_is_counted() -> No
         if node is None or not r.exact:
             continue
         must = np.array([j in node.must for j in range(p.lower.size)])
-        box = Box(np.array(node.lower), np.array(node.upper), must)
+        box = ScoreBox(np.array(node.lower), np.array(node.upper), must)
         units, relaxed = PairProgram(r).bound(box, None, 2**40)
         if relaxed is None:
             assert not any(node.lower) and not any(node.upper)

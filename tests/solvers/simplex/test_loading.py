@@ -1,4 +1,4 @@
-"""What a run of a solver on a kernel compiles is there before its clock starts."""
+"""The loops of a solver on a kernel are compiled before its clock starts."""
 
 import subprocess
 import sys

@@ -233,7 +233,7 @@ def _taken_up(rows, ok, keen, active, scratch):
 
 def rows_of(a, tau):
     pull = 1.0 / np.linalg.norm(a, axis=1)
-    return k.Rows(*_layouts(a, pull), np.zeros(len(a)), tau, pull, False, 0.0, True)
+    return k.ConflictRows(*_layouts(a, pull), np.zeros(len(a)), tau, pull, False, 0.0, True)
 
 
 @pytest.mark.parametrize(("n", "p"), [(1, 1), (9, 3), (16, 4), (45, 7)])

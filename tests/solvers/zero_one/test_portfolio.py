@@ -1,4 +1,4 @@
-"""Whose turn it is where two engines search: by what the bounds that each has proved say of the rest."""
+"""The schedule of two engines that search: by what the bounds that each has proved say of the rest."""
 
 import math
 

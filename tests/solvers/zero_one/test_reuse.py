@@ -1,4 +1,4 @@
-"""What solved 0-1 problems say about related ones: never more than the truth, and enough to end early."""
+"""Solved 0-1 problems and related ones: never more than the truth, and enough to end early."""
 
 import hashlib
 import itertools

@@ -10,7 +10,7 @@ import numpy as np
 from ....exact.loops.compiled import EPS
 from ....exact.loops.heap import pop, push
 from ....exact.loops.matching import Pairs
-from ....exact.loops.newton import Relaxation, margins, newton, ranges, reduced_cost_tightening, rounding
+from ....exact.loops.newton import BoxRelaxation, margins, newton, ranges, reduced_cost_tightening, rounding
 from ..compiled import entry, inner
 from .pairing import by_falling, pair_up
 from .records import (
@@ -44,7 +44,7 @@ THETA = 8.0
 
 
 @inner
-def relax(data: BoxData, node: BoxNode, k: int, R: Relaxation, const: float, cut: float, theta: float, now: Any) -> float:
+def relax(data: BoxData, node: BoxNode, k: int, R: BoxRelaxation, const: float, cut: float, theta: float, now: Any) -> float:
     """Solve the relaxation of the k rows with losses times θ and return a proved lower bound; α, s and c remain in ``R``.
 
     The smoothing decreases until the gap of the smoothed problem decides whether the bound reaches the cutoff.
@@ -80,7 +80,7 @@ def relax(data: BoxData, node: BoxNode, k: int, R: Relaxation, const: float, cut
 # exempt (arguments): compiled, array by array
 @inner
 def beyond_levels(
-    data: BoxData, node: BoxNode, k: int, R: Relaxation, sure: float, other: float, D: float, cut: float, now: Any
+    data: BoxData, node: BoxNode, k: int, R: BoxRelaxation, sure: float, other: float, D: float, cut: float, now: Any
 ) -> bool:
     """Return True if the levels of the losses exclude every solution below the cutoff from the box.
 
@@ -114,7 +114,7 @@ def beyond_levels(
 
 
 @inner
-def _cannot_fix(R: Relaxation, m: int, lo: Any, hi: Any, r: float) -> bool:
+def _cannot_fix(R: BoxRelaxation, m: int, lo: Any, hi: Any, r: float) -> bool:
     """Return True if no point can be decided: the ball about c of radius √r holds the whole box, and no point costs r.
 
     Decisions by the box alone are made in the children as well.
@@ -129,7 +129,7 @@ def _cannot_fix(R: Relaxation, m: int, lo: Any, hi: Any, r: float) -> bool:
 
 
 @inner
-def fix_points(node: BoxNode, m: int, R: Relaxation, D: float, cut: float, ec: float) -> float:
+def fix_points(node: BoxNode, m: int, R: BoxRelaxation, D: float, cut: float, ec: float) -> float:
     """Decide points by the ball and the box: return the amount of change, or -1 if the node is empty.
 
     With r = cut - D and u = g_i'c: z_i = 0 needs (1 - u)²/||g_i||² < r; z_i = 1 needs β_i + (u' - 1)²/||g_i||² < r with
@@ -180,7 +180,7 @@ def fix_points(node: BoxNode, m: int, R: Relaxation, D: float, cut: float, ec: f
 
 
 @inner
-def _scatter_multipliers(R: Relaxation, k: int, al: Any) -> None:
+def _scatter_multipliers(R: BoxRelaxation, k: int, al: Any) -> None:
     """Scatter the multipliers of the k rows to the positions in the node."""
     for t in range(k):
         al[R.position[t]] = R.alpha[t]
@@ -189,7 +189,7 @@ def _scatter_multipliers(R: Relaxation, k: int, al: Any) -> None:
 # exempt (arguments): compiled, array by array
 @inner
 def tighten(
-    data: BoxData, node: BoxNode, m: int, R: Relaxation, P: Pairs, base: float, cut: float, log: Log, ident: int
+    data: BoxData, node: BoxNode, m: int, R: BoxRelaxation, P: Pairs, base: float, cut: float, log: Log, ident: int
 ) -> float:
     """Alternate relaxation and bound tightening, and return a proved lower bound of the node (∞ if it is empty)."""
     now = log.now
@@ -431,7 +431,7 @@ def _scaled(data: BoxData, w: Any, total: float, margin: Any, P: Pairs) -> tuple
 
 
 @inner
-def _remove_decided(data: BoxData, node: BoxNode, m: int, base: float, R: Relaxation) -> tuple[float, int]:
+def _remove_decided(data: BoxData, node: BoxNode, m: int, base: float, R: BoxRelaxation) -> tuple[float, int]:
     """Remove the points that the box decides: return (base, remaining points), or (∞, 0) if a kept point cannot be kept."""
     lo, hi, idx, z, l, G, lam, norm = node.lo, node.hi, node.idx, node.z, node.l, node.G, node.lam, node.norm
     p, rows = lo.size, data.rows

@@ -8,7 +8,7 @@ import numpy as np
 
 from ....exact.loops.compiled import EPS
 from ....exact.loops.matching import WIDEST, Pairs, match
-from ....exact.loops.newton import Relaxation, margins
+from ....exact.loops.newton import BoxRelaxation, margins
 from ..compiled import inner
 from .records import FREE, KEPT, VIOLATED, BoxData, BoxNode
 
@@ -49,7 +49,7 @@ def by_falling(key: Any, m: int, order: Any, P: Pairs) -> None:
 
 
 @inner
-def one_side(data: BoxData, node: BoxNode, m: int, R: Relaxation, P: Pairs, which: int) -> tuple[int, int]:
+def one_side(data: BoxData, node: BoxNode, m: int, R: BoxRelaxation, P: Pairs, which: int) -> tuple[int, int]:
     """Write the points of one side that a pair can gain from, by decreasing margin, and return the range to use.
 
     The range of ``P.side[which]`` has at most `WIDEST` points, those with margins nearest to 1.
@@ -154,7 +154,7 @@ def _fix_partners(P: Pairs, rows: Any, columns: Any, z: Any, residual: Any) -> t
 
 
 @inner
-def pair_up(data: BoxData, node: BoxNode, m: int, R: Relaxation, P: Pairs) -> tuple[float, int]:
+def pair_up(data: BoxData, node: BoxNode, m: int, R: BoxRelaxation, P: Pairs) -> tuple[float, int]:
     """Pack pairs of points that no w of the box keeps both; return (a lower bound of their cost, number of pairs).
 
     The return value for two kept points that exclude each other is (∞, 1).

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ....exact.loops.matching import Pairs, empty_pairs
-from ....exact.loops.newton import Relaxation, empty_relaxation
+from ....exact.loops.newton import BoxRelaxation, empty_relaxation
 from ....interface.algorithm import integers_and_floats
 from ....interface.numba_flags import by_reference
 from ..compiled import inner
@@ -111,7 +111,7 @@ class BoxWorkspace(NamedTuple):
     """The workspace of the processing of nodes."""
 
     node: BoxNode
-    relaxation: Relaxation
+    relaxation: BoxRelaxation
     pairs: Pairs
     margin: Any  #: (2n,)
 

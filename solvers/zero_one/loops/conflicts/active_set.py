@@ -14,7 +14,7 @@ import numpy as np
 
 from ....exact.loops.compiled import EPS
 from ..compiled import entry, inner
-from .records import CONFLICT, KEEN_AWAY, LANES, OPTIMUM, TROUBLE, VIOLATE, Active, Rows, Scratch, Violations, dot
+from .records import CONFLICT, KEEN_AWAY, LANES, OPTIMUM, TROUBLE, VIOLATE, Active, ConflictRows, Scratch, Violations, dot
 
 #: Share of a constraint's norm below which it is orthogonalised a second time.
 _REORTHOGONALISE = 0.1
@@ -110,7 +110,7 @@ def threshold(tau: float, second: int) -> float:
 
 
 @inner
-def weigh(rows: Rows, ok: Any, priority: Any, violations: Violations, unit: bool) -> None:
+def weigh(rows: ConflictRows, ok: Any, priority: Any, violations: Violations, unit: bool) -> None:
     """Set the scale of each point's violation, and the level for its margin; with ``unit`` the rows have norm 1."""
     scale, level, tau, pull = violations.scale, violations.level, rows.tau, rows.pull
     for i in range(ok.size):
@@ -161,7 +161,7 @@ def _compute_violations(t: Any, w: Any, violations: Violations) -> float:
 
 
 @inner
-def _single_error(rows: Rows, w: Any) -> float:
+def _single_error(rows: ConflictRows, w: Any) -> float:
     """Return a bound on the error of a scaled violation in single precision, a dot product of p terms at the largest priority."""
     p = w.size
     size = rows.widest[p]
@@ -171,7 +171,7 @@ def _single_error(rows: Rows, w: Any) -> float:
 
 
 @inner
-def farthest(rows: Rows, ok: Any, priority: Any, active: Active, q: int, scratch: Scratch) -> tuple[int, int, float]:
+def farthest(rows: ConflictRows, ok: Any, priority: Any, active: Active, q: int, scratch: Scratch) -> tuple[int, int, float]:
     """Return the entering constraint (point, -1 or `VIOLATE`, violation), or (-1, -1, 0) if all constraints are satisfied.
 
     Single precision suffices if its error is small relative to the largest violation, since any violated constraint is correct.
@@ -192,7 +192,7 @@ def farthest(rows: Rows, ok: Any, priority: Any, active: Active, q: int, scratch
 
 
 @inner
-def _steepest(rows: Rows, active: Active, q: int, grid: Any, tops: Any, lower: float) -> int:
+def _steepest(rows: ConflictRows, active: Active, q: int, grid: Any, tops: Any, lower: float) -> int:
     """Return the point that raises the norm most, among each lane's most violated one with a violation of at least ``lower``.
 
     This is the steepest-edge rule: a step along the part of a_i orthogonal to the active constraints, of norm r_i, gains
@@ -220,7 +220,7 @@ def _steepest(rows: Rows, active: Active, q: int, grid: Any, tops: Any, lower: f
 
 
 @inner
-def widest_pair(rows: Rows, ok: Any, priority: Any, w: Any, u: Any) -> tuple[int, int, float]:
+def widest_pair(rows: ConflictRows, ok: Any, priority: Any, w: Any, u: Any) -> tuple[int, int, float]:
     """Return the most violated pair (first, second, violation) for a free intercept, or (-1, -1, 0) if all are satisfied."""
     across, tau, sign, pull = rows.t, rows.tau, rows.sign, rows.pull
     p, n = across.shape
@@ -306,7 +306,7 @@ def certified_norm(active: Active, reach: float) -> float:
 
 
 @inner
-def _constraint(rows: Rows, first: int, second: int, g: Any) -> None:
+def _constraint(rows: ConflictRows, first: int, second: int, g: Any) -> None:
     p = g.size
     if second < 0:
         scale = threshold(rows.tau[first], second)
@@ -320,7 +320,7 @@ def _constraint(rows: Rows, first: int, second: int, g: Any) -> None:
 
 # exempt (length): compiled as one function; a call would pass array by array
 @entry
-def active_set(rows: Rows, ok: Any, priority: Any, T: float, active: Active, scratch: Scratch) -> tuple[int, float]:
+def active_set(rows: ConflictRows, ok: Any, priority: Any, T: float, active: Active, scratch: Scratch) -> tuple[int, float]:
     """Minimise ½||w||² over the constraints of the points ``ok`` by Goldfarb and Idnani's dual method, from an S-pair.
 
     Returns (CONFLICT, N) as soon as the multipliers prove a norm N ≥ T, (OPTIMUM, ||w||²) at the solution, and (TROUBLE, ·) if

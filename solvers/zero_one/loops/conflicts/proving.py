@@ -11,7 +11,20 @@ from ....interface.algorithm import integers_and_floats
 from ....interface.numba_flags import by_reference
 from ..compiled import entry, inner
 from .active_set import active_set, certified, threshold
-from .records import CONFLICT, DELETED, FREE, KEEN, KEEN_AWAY, KEPT, Active, ConflictWorkspace, Rows, Scratch, copy_active, dot
+from .records import (
+    CONFLICT,
+    DELETED,
+    FREE,
+    KEEN,
+    KEEN_AWAY,
+    KEPT,
+    Active,
+    ConflictRows,
+    ConflictWorkspace,
+    Scratch,
+    copy_active,
+    dot,
+)
 
 #: Fields of `Book.now`: numbers of conflicts, of those in the last packing, of steps, of entries.
 BOOK = integers_and_floats("booked packed steps entries", "")
@@ -59,7 +72,7 @@ def _round_multipliers(active: Active, q: int, reach: float, T: float, before: A
 
 
 @inner
-def _record_conflict(rows: Rows, active: Active, T: float, exactly: bool, book: Book, scratch: Scratch) -> int:
+def _record_conflict(rows: ConflictRows, active: Active, T: float, exactly: bool, book: Book, scratch: Scratch) -> int:
     """Record the conflict of an S-pair and return its number, -1 if the book is full."""
     number = book.now.booked
     if number >= book.size.size:
@@ -108,8 +121,8 @@ def _record_step(book: Book, kind: int, number: int) -> None:
 # exempt (arguments): compiled, array by array
 @entry
 def prove(
-    rows: Rows,
-    exact: Rows,
+    rows: ConflictRows,
+    exact: ConflictRows,
     weights: Any,
     order: Any,
     activity: Any,

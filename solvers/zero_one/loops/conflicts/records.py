@@ -25,7 +25,7 @@ VIOLATE = -2
 
 
 @by_reference
-class Rows(NamedTuple):
+class ConflictRows(NamedTuple):
     """The rows of the points, in several layouts."""
 
     a: Any  #: (n, p) penalised parts

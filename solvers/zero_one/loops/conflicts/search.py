@@ -11,7 +11,20 @@ from ....interface.algorithm import integers_and_floats
 from ....interface.numba_flags import by_reference
 from ..compiled import entry, inner
 from .active_set import active_set, certified
-from .records import CONFLICT, DELETED, FREE, KEEN, KEEN_AWAY, KEPT, OPTIMUM, Active, ConflictWorkspace, Rows, copy_active, dot
+from .records import (
+    CONFLICT,
+    DELETED,
+    FREE,
+    KEEN,
+    KEEN_AWAY,
+    KEPT,
+    OPTIMUM,
+    Active,
+    ConflictRows,
+    ConflictWorkspace,
+    copy_active,
+    dot,
+)
 
 #: Largest number of conflicts that a node inherits, the latest ones of its parent.
 POOL = 160
@@ -186,8 +199,8 @@ def _fix_expensive(stack: Stack, spare: float, residual: Any, offset: float, pri
 # exempt (length): compiled as one function; a call would pass array by array
 @inner
 def expand(
-    rows: Rows,
-    exact: Rows,
+    rows: ConflictRows,
+    exact: ConflictRows,
     weights: Any,
     stack: Stack,
     level: int,
@@ -344,7 +357,7 @@ _LARGE_SUBTREE, _FIRST_PROBE = 2000, 1000
 
 
 @inner
-def _score(rows: Rows, stack: Stack, level: int, order: Any, i: int) -> float:
+def _score(rows: ConflictRows, stack: Stack, level: int, order: Any, i: int) -> float:
     """Return the branching score of point i: distance of its violation by the kept points' solution × activity × order².
 
     The factors estimate the gain of keeping the point (the norm rises with the first, and conflicts lose a free point with the
@@ -355,7 +368,7 @@ def _score(rows: Rows, stack: Stack, level: int, order: Any, i: int) -> float:
 
 
 @inner
-def _branching_point(rows: Rows, stack: Stack, level: int, order: Any) -> int:
+def _branching_point(rows: ConflictRows, stack: Stack, level: int, order: Any) -> int:
     """Return the free point with the highest score, -1 without free points."""
     best, best_score = -1, -1.0
     for i in range(stack.state.size):
@@ -367,7 +380,7 @@ def _branching_point(rows: Rows, stack: Stack, level: int, order: Any) -> int:
 
 
 @inner
-def _best_candidates(rows: Rows, stack: Stack, level: int, order: Any, points: Any, scores: Any) -> int:
+def _best_candidates(rows: ConflictRows, stack: Stack, level: int, order: Any, points: Any, scores: Any) -> int:
     """Write the free points with the highest scores to ``points``, in decreasing order, and return their number."""
     m = 0
     for i in range(stack.state.size):
@@ -388,7 +401,7 @@ def _best_candidates(rows: Rows, stack: Stack, level: int, order: Any, points: A
 
 @inner
 def _probed_point(
-    rows: Rows, exact: Rows, weights: Any, order: Any, stack: Stack, workspace: ConflictWorkspace, cut: float
+    rows: ConflictRows, exact: ConflictRows, weights: Any, order: Any, stack: Stack, workspace: ConflictWorkspace, cut: float
 ) -> int:
     """Return the best branching point by strong branching on the candidates with the highest scores; -1 without free points.
 
@@ -469,7 +482,14 @@ def _count_below(stack: Stack, level: int) -> None:
 
 @entry
 def search(
-    rows: Rows, exact: Rows, weights: Any, order: Any, stack: Stack, room: ConflictWorkspace, cut: float, nodes: int
+    rows: ConflictRows,
+    exact: ConflictRows,
+    weights: Any,
+    order: Any,
+    stack: Stack,
+    workspace: ConflictWorkspace,
+    cut: float,
+    nodes: int,
 ) -> int:
     """Search depth-first for solutions below ``cut``, at most ``nodes`` nodes, and return the reason for stopping.
 
@@ -489,7 +509,7 @@ def search(
             now.nodes += 1
             if stack.at[level] != -2:
                 stack.trail_from[level] = now.trailed
-            outcome = expand(rows, exact, weights, stack, level, cut, room)
+            outcome = expand(rows, exact, weights, stack, level, cut, workspace)
             if outcome == 2:
                 stack.at[level] = -2
                 return CANDIDATE
@@ -501,7 +521,7 @@ def search(
             if outcome == 1:
                 if _has_large_subtree(stack, level, cut):
                     probes = now.probes
-                    point = _probed_point(rows, exact, weights, order, stack, room, cut)
+                    point = _probed_point(rows, exact, weights, order, stack, workspace, cut)
                     node_count += now.probes - probes
                 else:
                     point = _branching_point(rows, stack, level, order)

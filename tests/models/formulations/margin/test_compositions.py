@@ -82,7 +82,7 @@ def compositions(draw: st.DrawFn, losses: list[Any], domains: list[Any]) -> mo.M
 
 
 def checked(model: mo.Margin, result: mo.Result) -> None:
-    """What holds of any solved composition."""
+    """Check the laws of any solved composition."""
     tolerance = 2e-5 * (1.0 + abs(result.objective))
     w = result.values["w"]
     binary = bool(model.form.integer.any())
@@ -100,7 +100,7 @@ def checked(model: mo.Margin, result: mo.Result) -> None:
 
 
 def falls_without_end(model: mo.Margin, result: mo.Result) -> bool:
-    """Whether the stated objective falls along the solver's ray, and the domain lets it."""
+    """Return whether the stated objective falls along the solver's ray, and the domain lets it."""
     assert result.answer.ray is not None
     d = np.asarray(result.answer.ray["w"])
     d = d / np.abs(d).max()

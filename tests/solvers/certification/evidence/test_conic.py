@@ -24,7 +24,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::marginopt.errors.MarginoptWarni
 
 
 def judged(form: StandardForm, status: Status, **said: Any) -> Result:
-    """What becomes of a bare claim."""
+    """Return what becomes of a bare claim."""
     return judge(as_model(form), get_solver("clarabel"), Answer(status, "my word", **said), Options(), OPEN)
 
 
