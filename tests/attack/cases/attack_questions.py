@@ -25,12 +25,12 @@ import numpy as np
 from families import Family, tried
 from proof_logs import sealed
 from rational.corners import Corners
+from rational.half_spaces import worst_disparity
 
 import marginopt as mo
 from marginopt import questions
 from marginopt.errors import MarginoptError
 from marginopt.questions import ProofLog
-from marginopt.questions.fairness import FairnessQuestion
 
 Random = np.random.Generator
 #: Lies told of each answer; to which part OPTIMAL and closed answers are the truth.
@@ -54,7 +54,18 @@ def _other(rng: Random, value: Any) -> Any:
     if isinstance(value, bool):
         return not value
     if isinstance(value, int | float | Fraction):
-        moved = (value + 1, value - 1, -value, 2 * value, value * (1 + 1e-3), value * (1 - 1e-3), 0, math.inf, -math.inf, math.nan)
+        moved = (
+            value + 1,
+            value - 1,
+            -value,
+            2 * value,
+            value * (1 + 1e-3),
+            value * (1 - 1e-3),
+            0,
+            math.inf,
+            -math.inf,
+            math.nan,
+        )
         return moved[int(rng.integers(len(moved)))]
     if isinstance(value, str):
         return value[::-1] + "x"
@@ -146,42 +157,6 @@ def _claimed(path: str) -> float:
 # -- fairness ----------------------------------------------------------------------------------------------------------
 
 
-def half_spaces(points: np.ndarray) -> np.ndarray:
-    """All subsets that half-spaces cut off distinct points, from the basic solutions of l (b + w's) ≥ 1 (rows of booleans)."""
-    m, d = points.shape
-    scale = np.maximum(np.ptp(points, axis=0), 1e-300)
-    A = np.column_stack([np.ones(m), (points - points.mean(axis=0)) / scale])
-    found = {(False,) * m, (True,) * m}
-    for r in range(1, min(d + 1, m) + 1):
-        for others in itertools.combinations(range(1, d + 1), r - 1):
-            columns = [0, *others]
-            rows = np.array(list(itertools.combinations(range(m), r)))
-            M = A[rows][:, :, columns]
-            regular = np.abs(np.linalg.det(M)) > 1e-9
-            for signs in itertools.product((-1.0, 1.0), repeat=r):
-                x = np.linalg.solve(M[regular], np.broadcast_to(np.array(signs), (int(regular.sum()), r))[:, :, None])[:, :, 0]
-                scores = x @ A[:, columns].T
-                found |= set(map(tuple, (scores[(np.abs(scores) >= 1.0 - 1e-7).all(axis=1)] > 0.0).tolist()))
-    return np.array(sorted(found))
-
-
-def worst_disparity(question: FairnessQuestion) -> Fraction:
-    """The worst weighted disparity in rational arithmetic, by the definition: share(g) |rate(g) - rate|."""
-    rows, place = question.cells
-    members = question.members
-    weights = [Fraction(w) for w in question.sample_weight[members].tolist()]
-    pairs = zip(question.predictions[members].tolist(), question.y[members].tolist(), strict=True)
-    rule = {"false-negative-rate": lambda a, b: 1 - Fraction(a), "calibration": lambda a, b: Fraction(b) - Fraction(a)}
-    values = [rule.get(question.metric, lambda a, b: Fraction(a))(a, b) for a, b in pairs]
-    mean = sum(w * v for w, v in zip(weights, values, strict=True)) / sum(weights)
-    reference = Fraction(0) if question.metric == "calibration" else mean
-    sums = [Fraction(0)] * len(rows)
-    for k, w, v in zip(place.tolist(), weights, values, strict=True):
-        sums[k] += w * (v - reference)
-    groups = (sum((s for s, g in zip(sums, group, strict=True) if g), Fraction(0)) for group in half_spaces(rows).tolist())
-    return max(map(abs, groups)) / sum(map(Fraction, question.sample_weight.tolist()))
-
-
 def _below(bound: float, truth: Fraction) -> bool:
     """Whether an upper bound is none."""
     return bound < math.inf and (bound == -math.inf or math.isnan(bound) or Fraction(bound) < truth)
@@ -252,9 +227,15 @@ def ranges(rng: Random) -> str:
             return f"bound {answer.bound} of {one_sign} signs, {lies} said"
         low, high = np.asarray(evidence.lower), np.asarray(evidence.upper)
         inside = evidence.names == tuple(f"w_{j + 1}" for j in range(good.shape[1])) and low.shape == high.shape == good.shape[1:]
-        return "" if inside and (good > low).all() and (good < high).all() else f"ranges {evidence.facts()} leave out {good.tolist()}"
+        return (
+            ""
+            if inside and (good > low).all() and (good < high).all()
+            else f"ranges {evidence.facts()} leave out {good.tolist()}"
+        )
 
-    return _good(rng, lambda folder, limit: questions.coefficient_ranges(model, _epsilon(rng), proof=folder, time_limit=limit), fault)
+    return _good(
+        rng, lambda folder, limit: questions.coefficient_ranges(model, _epsilon(rng), proof=folder, time_limit=limit), fault
+    )
 
 
 _SIGNS: dict[str, Callable[[np.ndarray], Any]] = {">": lambda v: (v > 0).all(), "<": lambda v: (v < 0).all()}
@@ -266,7 +247,7 @@ def importance(rng: Random) -> str:
 
     def fault(answer: Any) -> str:
         question, evidence = answer.question, answer.evidence
-        best = costs[(W == np.array(question.best)).all(axis=1)]
+        best = costs[(np.array(question.best) == W).all(axis=1)]
         rises = np.array([costs[W[:, j] == 0].min() for j in range(1, model.width)]) - (best[0] if best.size else math.inf)
         if answer.bound > rises[question.column - 1] + 1e-9 or answer.value < rises[question.column - 1] - 1e-9:
             return f"the rise is in [{answer.bound}, {answer.value}], the truth is {rises[question.column - 1]}"
@@ -467,8 +448,10 @@ def _limited_fault(result: mo.Result, model: mo.Model, log: str, truth: Fraction
         return f"the log claims {report.bound!r}, the result {result.bound!r}"
     if result.status is mo.Status.INFEASIBLE and truth is not None:
         return f"infeasible, the optimum is {float(truth)!r}"
-    closed = truth is None or abs(Fraction(float(result.objective)) - truth) <= CLOSED * truth + _ROUNDING
-    return "" if result.status is not mo.Status.OPTIMAL or closed else f"OPTIMAL at {result.objective!r}, the truth is {truth}"
+    if result.status is not mo.Status.OPTIMAL or truth is None:
+        return ""
+    closed = abs(Fraction(float(result.objective)) - truth) <= CLOSED * truth + _ROUNDING
+    return "" if closed else f"OPTIMAL at {result.objective!r}, the truth is {float(truth)!r}"
 
 
 FAMILIES: tuple[Family, ...] = (
