@@ -33,7 +33,7 @@ from ..models.formulations.zero_one.model import ZeroOneSVM, keeps
 from ..models.model import Model
 from ..models.program.form import StandardForm
 from .certification.result import Result
-from .exact.check.sealed import digest_of
+from .exact.check.sealed import digest_of, stated_bound
 from .proofs import Question, check_proof
 from .records import Options
 from .solve import solve_problem
@@ -43,6 +43,10 @@ _FAR = 1e7
 #: Least relative decrease below two meeting lines that counts as a new corner, in units of the tolerance.
 _NEW = 2.0
 _SOLVER = "zero-one-bb"
+#: Relative difference that rounding may leave between numbers of a path and those of its check.
+_AGREES = Fraction(1, 10**9)
+#: Least ratio of bound and value at which a path of any tolerance counts as proved.
+_PROVED = 1.0 - 2.0 * _NEW * 1e-2
 
 
 @dataclass(frozen=True, eq=False)
@@ -260,24 +264,63 @@ class WholePath(Displayed, Tabular, Question):
     def check(self) -> PathReport:
         """Verify the logs from the data: derive the model of every breakpoint, check its log, count every corner again.
 
-        The corners' two numbers are evaluated in rational arithmetic, and the bounds are those of the logs, not of this object.
+        The corners' two numbers are evaluated in rational arithmetic. The bounds are those of the logs, interpolated between
+        their λ and compared with the path at every λ where either has a kink; this object must not state more.
         """
         if len(self.logs) != len(self.breakpoints):
             return PathReport(False, 0.0, 0, f"there are {len(self.logs)} logs for {len(self.breakpoints)} breakpoints")
         costs = _costs(self.model)
         numbers = [_numbers(self.model, costs, corner.w) for corner in self.corners]
         for corner, (violations, norm) in zip(self.corners, numbers, strict=True):
-            logged_norm = Fraction(corner.norm)
-            if violations != Fraction(corner.violations) or abs(norm - logged_norm) > logged_norm * Fraction(1, 10**12):
+            if not (_rounded(corner.violations, violations) and _rounded(corner.norm, norm)):
                 return PathReport(False, 0.0, 0, f"the classifier of {corner.violations:g} violations has other numbers")
-        ratio, nodes = 1.0, 0
+        nodes, bounds = 0, dict[float, float]()
         for point, log, problem in zip(self.breakpoints, self.logs, self.problems().values(), strict=True):
             report = check_proof(log, problem)
             if not report.valid:
                 return PathReport(False, 0.0, nodes, f"the log at λ = {point.lam:g}: {report.message}")
-            value = float(min(norm + Fraction(point.lam) * violations for violations, norm in numbers))
-            ratio, nodes = min(ratio, report.bound / value if value else 1.0), nodes + report.nodes
-        return PathReport(True, ratio, nodes, "")
+            nodes += report.nodes
+            bounds[point.lam] = report.bound
+        if self.digests != tuple(digest_of(Path(log)) for log in self.logs):
+            return PathReport(False, 0.0, nodes, "the logs' digests are others")
+        ratio = self._least_ratio(bounds)
+        return PathReport(not (message := self._objection(numbers, bounds, ratio)), ratio, nodes, message)
+
+    def _least_ratio(self, bounds: Mapping[float, float]) -> float:
+        """Return the least ratio of proved bounds, interpolated, and the path's value over (0, lam_max]."""
+        kinks = [lam for lam in (*bounds, *self._ends) if 0.0 < lam <= self.lam_max]
+        return min(self._ratio_at(lam, bounds) for lam in (0.5 * min(kinks), *kinks))
+
+    def _ratio_at(self, lam: float, bounds: Mapping[float, float]) -> float:
+        value = min(corner.value(lam) for corner in self.corners)
+        nodes = sorted(bounds.items())
+        bound = float(np.interp(lam, [0.0, *(node for node, _ in nodes)], [0.0, *(proved for _, proved in nodes)]))
+        return bound / value if value > 0.0 else 1.0
+
+    @property
+    def _ends(self) -> list[float]:
+        """The upper ends of the corners' intervals."""
+        return [*(corner.lam_high for corner in self.corners[:-1]), self.lam_max]
+
+    def _objection(self, numbers: list[tuple[Fraction, Fraction]], bounds: Mapping[float, float], ratio: float) -> str:
+        """Return the first statement of the path that its corners' numbers and the logs' bounds do not imply."""
+        slack, low = 1.0 + float(_AGREES), 0.0
+        for corner, high, (violations, norm) in zip(self.corners, self._ends, numbers, strict=True):
+            values = [(norm + lam * violations, min(n + lam * v for v, n in numbers)) for lam in (Fraction(low), Fraction(high))]
+            if corner.lam_low != low or not low < high or any(value > least * (1 + _AGREES) for value, least in values):
+                return f"the classifier of {corner.violations:g} violations is not the best one on its interval"
+            if not corner.bound <= slack * min(self._ratio_at(lam, bounds) for lam in (low or 0.5 * high, high)):
+                return f"the logs prove less of the classifier of {corner.violations:g} violations than is stated"
+            low = high
+        last = self.corners[-1].lam_high
+        if not (last == self.lam_max or (last == math.inf and not numbers[-1][0])):
+            return f"the last classifier is the best one up to {self.lam_max:g}, not {last:g}"
+        for point in self.breakpoints:
+            if not point.bound <= bounds[point.lam] * slack:
+                return f"the log at λ = {point.lam:g} proves {bounds[point.lam]:.12g}, not the stated {point.bound:.12g}"
+        if not self._ratio <= ratio * slack or (self.proved and ratio < _PROVED):
+            return f"the logs prove the path up to a share of {1.0 - ratio:.1e}"
+        return ""
 
     def between(self, time_limit: float | None = None) -> tuple[Result, ...]:
         """Solve the κ form for every number of violations between two corners: the least norm with at most that many.
@@ -353,6 +396,11 @@ def _numbers(model: ZeroOneSVM, costs: FloatArray, w: FloatArray) -> tuple[Fract
     violated = costs[~keeps(model.signed, w)]
     violations = sum((Fraction(c) for c in violated.tolist()), Fraction(0))
     return violations, sum((Fraction(x) ** 2 for x in w[model.penalised].tolist()), Fraction(0))
+
+
+def _rounded(number: float, exact: Fraction) -> bool:
+    """Return whether a number is a rational one up to rounding."""
+    return math.isfinite(number) and abs(Fraction(number) - exact) <= exact * Fraction(1, 10**12)
 
 
 @dataclass(frozen=True, eq=False)
@@ -445,9 +493,11 @@ class _Search:
         model = stated_at_lam(self.model, self.costs, lam)
         result = solve_problem(model, _SOLVER, Options.of(self.options, **limits, **start, **native))
         bound = 0.0 if result.bound is None else float(result.bound)
-        self.bounds[lam] = max(bound, self.bounds.get(lam, 0.0))
         if proof is None:
+            self.bounds[lam] = max(bound, self.bounds.get(lam, 0.0))
             self.solved.append((model, result))
+        else:  # a path with logs states what they prove
+            self.bounds[lam] = min(bound, stated_bound(proof))
         return self._point(np.asarray(result.values["w"], dtype=np.float64))
 
     def breakpoint_lams(self) -> list[float]:

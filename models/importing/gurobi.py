@@ -163,9 +163,17 @@ def _value(expression: Any, x: FloatArray) -> float:
             expression.getCoeff(k) * x[expression.getVar1(k).index] * x[expression.getVar2(k).index]
             for k in range(expression.size())
         ]
-        return math.fsum(pairs) + _value(expression.getLinExpr(), x)
+        return _sum(pairs) + _value(expression.getLinExpr(), x)
     terms = [expression.getCoeff(k) * x[expression.getVar(k).index] for k in range(expression.size())]
-    return math.fsum([*terms, expression.getConstant()])
+    return _sum([*terms, expression.getConstant()])
+
+
+def _sum(terms: list[float]) -> float:
+    """The sum of terms; NaN where it is beyond what numbers hold."""
+    try:
+        return math.fsum(terms)
+    except (OverflowError, ValueError):
+        return math.nan
 
 
 def _switched_violation(model: Any, row: Any, x: FloatArray) -> float:

@@ -302,6 +302,15 @@ def _watch(gurobipy: Any, recorder: Recorder, model: Any, where: int) -> None:
         model.terminate()
 
 
+def _bound(model: Any) -> float | None:
+    """Return the bound of a mixed-integer or nonconvex model; None where presolve left none."""
+    try:
+        bound = float(model.ObjBound)
+    except AttributeError:
+        return None
+    return bound if abs(bound) < 1e99 else None
+
+
 def _read(gurobipy: Any, model: Any, form: StandardForm, recorder: Recorder) -> Answer:
     """Return the answer: incumbent, bound, counts, and multipliers of continuous models."""
     codes = gurobipy.GRB.Status
@@ -313,7 +322,7 @@ def _read(gurobipy: Any, model: Any, form: StandardForm, recorder: Recorder) -> 
     variables = model.getVars()
     x = np.array(model.getAttr("X", variables[: form.n])) if has_point else None
     objective = float(model.ObjVal) if has_point else None
-    bound = float(model.ObjBound) if mixed and abs(model.ObjBound) < 1e99 and status is not Status.INFEASIBLE else None
+    bound = _bound(model) if mixed and status is not Status.INFEASIBLE else None
     nodes = int(model.NodeCount) if mixed else None
     iterations = int(model.IterCount) + int(model.BarIterCount)
     multipliers = reduced = None

@@ -43,6 +43,9 @@ if TYPE_CHECKING:
 # that of the proof pass, `kernels.conflicts.prove`.
 
 _FREE, _KEPT, _DELETED = -1, 0, 1
+#: Nodes of the search from which its bound is recorded, the growth between two records, and the nodes of a record for one of the
+#: search. A record proves the bound with about as many nodes as the search; one that takes more does not delay the search.
+_RECORDED, _RECORDED_GROWTH, _RECORD_NODES = 50, 4, 4
 #: Trial norms for the bounds of the first `_PROBED_NODES` nodes, as shares of the interval from a node's bound to the cutoff.
 _TRIALS = (0.97, 0.9, 0.75, 0.5)
 _PROBED_NODES = 200
@@ -235,6 +238,31 @@ class BudgetState:
     checkpoint: bool = True  #: whether every repeated run passes through this state
     ended: Outcome | None = None  #: outcome of the search, while its proof is written
     recorder: ConflictRecorder | None = None
+    sealed: float = 0.0  #: bound that the log at the path claims
+    recorded: int = _RECORDED  #: nodes of the search from which its bound is recorded before a deadline may end it
+
+    @property
+    def searched_nodes(self) -> int:
+        """Nodes of the λ problems and of the tree search."""
+        engine = None if self.inner is None else self.inner.engine
+        return self.nodes + (0 if engine is None else engine.nodes) + (0 if self.search is None else self.search.nodes)
+
+    def unrecorded(self, outcome: Outcome) -> bool:
+        """Return whether a log of the bound is to be written: the search has ended, or its deadline may be near."""
+        if outcome is not Outcome.RUNNING:
+            return outcome is not Outcome.TIME_LIMIT
+        due = self.checkpoint and self.searched_nodes >= self.recorded and self.lower_bound > self.sealed
+        return due and self.options.time_limit is not None
+
+    def seal(self) -> None:
+        """End the recorder's log, which takes the path's place if it proves more."""
+        recorder = self.recorder
+        assert recorder is not None
+        self.recorder, self.recorded = None, _RECORDED_GROWTH * self.searched_nodes
+        if self.sealed and recorder.provable <= self.sealed:
+            recorder.drop()
+        else:
+            self.sealed = recorder.finish(None if self.best is None else self.best.w)
 
 
 def offer(state: BudgetState, w: FloatArray) -> Point:
@@ -285,8 +313,7 @@ def nodes_left(state: BudgetState, nodes: int) -> int:
 def out_of_nodes(state: BudgetState) -> bool:
     """Return True if the node limit is reached."""
     limit = state.options.node_limit
-    nodes = state.nodes + (0 if state.search is None else state.search.nodes)
-    return limit is not None and nodes >= limit
+    return limit is not None and state.searched_nodes >= limit
 
 
 def budget_search(state: BudgetState) -> BudgetSearch:
@@ -384,19 +411,29 @@ class BudgetBB(Algorithm[ZeroOneBudget, BudgetState]):
 
     def advance(self, state: BudgetState, seconds: float) -> Outcome:
         """Run a slice of the current λ problem, of the tree search, or of the pass that writes the proof."""
-        if state.ended is None:
+        if state.recorder is None:
             outcome = self._search(state, seconds)
-            if self.solver.proof is None or outcome in (Outcome.RUNNING, Outcome.TIME_LIMIT):
+            if self.solver.proof is None or not state.unrecorded(outcome):
                 return outcome
-            state.ended = outcome
+            state.ended = None if outcome is Outcome.RUNNING else outcome
             state.recorder = self._recorder(self.solver.proof, state, state.lower_bound)
             return Outcome.RUNNING
-        assert state.recorder is not None
-        state.recorder.work(seconds)
-        state.checkpoint = state.recorder.finished
-        if state.recorder.fault is not None:
+        recorder = state.recorder
+        recorder.work(seconds)
+        state.checkpoint = recorder.finished
+        if recorder.fault is not None:
             return Outcome.UNWRITTEN
-        return state.ended if state.recorder.finished else Outcome.RUNNING
+        if state.ended is None and (recorder.finished or recorder.nodes > _RECORD_NODES * max(state.searched_nodes, _RECORDED)):
+            state.seal()
+            return Outcome.RUNNING
+        return state.ended if state.ended is not None and recorder.finished else Outcome.RUNNING
+
+    def abandon(self, state: BudgetState) -> None:
+        """End the logs: nothing takes their path's place."""
+        if state.recorder is not None:
+            state.recorder.drop()
+        if state.inner is not None:
+            self._inner_solver.abandon(state.inner)
 
     def _recorder(self, path: str, state: BudgetState, bound: float) -> ConflictRecorder:
         return ConflictRecorder(path, state.reduced, bound, order(state), state.view.budget, self.solver.proof_gap)
@@ -478,10 +515,9 @@ class BudgetBB(Algorithm[ZeroOneBudget, BudgetState]):
 
     def measure(self, state: BudgetState) -> Measure:
         """Return best feasible norm, proved bound and nodes."""
-        inner = 0 if state.inner is None else self.solver.measure(state.inner).iteration
         search = state.search
         return Measure(
-            iteration=state.nodes + inner + (0 if search is None else search.nodes),
+            iteration=state.searched_nodes,
             objective=math.nan if state.best is None else state.best.norm,
             bound=state.lower_bound,
             active=0 if search is None else search.open_nodes,
@@ -501,10 +537,12 @@ class BudgetBB(Algorithm[ZeroOneBudget, BudgetState]):
             values = {"w": best.w, "z": violated.astype(np.float64)}
             details |= {"value": best.norm, "violations": int(violated.sum())}
         if self.solver.proof is not None:
-            recorder = state.recorder or self._recorder(self.solver.proof, state, 0.0)
-            claimed = recorder.finish(None if best is None else best.w)
-            details |= {"proof_nodes": recorder.nodes, "proof_bound": claimed}
-            write_error = recorder.fault
+            if state.recorder is None and not state.sealed:
+                state.recorder = self._recorder(self.solver.proof, state, 0.0)
+            if (recorder := state.recorder) is not None:
+                state.seal()
+                details["proof_nodes"], write_error = recorder.nodes, recorder.fault
+            details["proof_bound"] = state.sealed
         nodes = self.measure(state).iteration
         log = str(self.solver.proof or "")
         return Answer(

@@ -109,7 +109,7 @@ class TargetSearch:
         for attempt in range(_ROUNDS):
             for target, row in enumerate(reduced.rows[self._first :]):
                 centre = v if attempt == 0 or np.isnan(self._points[target, 0]) else self._points[target]
-                size = float(np.abs(centre).mean())
+                size = float(np.abs(centre).mean()) or 1.0 / float(np.linalg.norm(row))  # the optimum may be w = 0
                 for _ in range(_SAMPLES):
                     near = centre + rng.normal(size=p) * size * rng.choice(_DISTANCES)
                     margin = float(row @ near) / size

@@ -1,6 +1,6 @@
 """The whole attack on claims, certification, inputs, files, imports, estimators and proofs; prints the table with its cases.
 
-    python tests/attack/run.py [--part 0.1] [--seed 0]
+    python tests/attack/run.py [--part 0.1] [--seed 0x0123abc] [--only questions]
 
 Exit code 1 if a claim above the exact truth, a wrong optimum, or an exception that is not ours was found. The same seed gives the
 same cases; each is printed with the number by which it can be run alone.
@@ -32,9 +32,11 @@ import attack_files as files
 import attack_imports as imports
 import attack_inputs as inputs
 import attack_levels as levels
+import attack_losses as losses
 import attack_models as models
 import attack_options as options
 import attack_outside as outside
+import attack_questions as questions
 import attack_ramps as ramps
 import attack_solvers as solvers
 import attack_stores as stores
@@ -163,7 +165,7 @@ def main() -> int:
     """Run it and print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--part", type=float, default=1.0, help="this part of the cases (default 1)")
-    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--seed", type=lambda text: int(text, 0), default=0, help="a number, 0x... for the digits of a commit")
     parts = (
         "answers",
         "alternatives",
@@ -184,11 +186,17 @@ def main() -> int:
         "stores",
         "bombs",
         "options",
+        "questions",
+        "losses",
     )
     parser.add_argument("--only", choices=parts)
     a = parser.parse_args()
     warnings.simplefilter("ignore")
     rows: list[Row] = []
+    if a.only in (None, "questions"):
+        rows.append(attack_cases("questions, paths, limits", questions.attack, round(2_000 * a.part), a.seed))
+    if a.only in (None, "losses"):
+        rows.append(attack_cases("relaxed, sparse, smooth losses", losses.attack, round(2_000 * a.part), a.seed))
     if a.only in (None, "files"):
         rows.append(attack_files(round(2_000 * a.part), a.seed))
         rows.append(attack_programs(round(2_000 * a.part), a.seed))

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from fractions import Fraction
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import attack_outside
@@ -16,7 +18,8 @@ from facts import about
 from sklearn.svm import SVC, NuSVC
 
 import marginopt as mo
-from marginopt.errors import InputError
+from marginopt.errors import InputError, MarginoptError
+from marginopt.solvers.backends.gurobi import _bound
 from marginopt.solvers.exact.dispatcher import check_numbers, check_state
 from marginopt.solvers.parallel.executor import TaskResult
 
@@ -108,6 +111,24 @@ def test_numbers_that_gurobi_refuses_to_tell_are_our_refusal() -> None:
         x.Obj = float("inf")
         with pytest.raises(InputError, check=about("model")):
             mo.from_gurobi(m)
+
+
+@pytest.mark.parametrize("sizes", [(1e308, -1e308, 1.0), (1e308, 1e308, 1e3), (1e200, -1e200, 1e200)])
+def test_sums_beyond_numbers_are_no_error_of_gurobi_programs(sizes: tuple[float, float, float]) -> None:
+    """Case 11103224088: "-inf + inf in fsum" came out of the comparison of form and source."""
+    gp = pytest.importorskip("gurobipy")
+    with gp.Env(params={"OutputFlag": 0}) as env, gp.Model(env=env) as m:
+        x = m.addMVar(2, lb=-1e9, ub=1e9)
+        m.setObjective(sizes[0] * x[0] * x[0] + sizes[1] * x[0] * x[1])
+        m.addConstr(sizes[2] * x[0] + sizes[2] * x[1] >= 0.0)
+        with contextlib.suppress(MarginoptError):
+            mo.from_gurobi(m)
+
+
+def test_a_bound_that_gurobi_has_not_is_none() -> None:
+    """Case 11103222864: gurobipy raises AttributeError where presolve ends before there is a bound."""
+    assert _bound(object()) is None
+    assert [_bound(SimpleNamespace(ObjBound=bound)) for bound in (2.0, 1e100, -1e100)] == [2.0, None, None]
 
 
 def test_a_redundant_equation_makes_no_set_empty() -> None:

@@ -82,6 +82,18 @@ class BoundedQuestion(Question):
         """
 
     @abstractmethod
+    def objection(self, evidence: Evidence, bounds: Mapping[str, float]) -> str:
+        """Return what the evidence shows beyond its value that neither the data nor proved bounds imply; empty without one.
+
+        Parameters
+        ----------
+        evidence : Evidence
+            Evidence that `count` takes.
+        bounds : mapping of str to float
+            As in `bound`.
+        """
+
+    @abstractmethod
     def claim(self, bound: float) -> str:
         """Return the main clause of the sentence: no object of the class goes beyond ``bound``."""
 
@@ -215,8 +227,8 @@ class Answer(Displayed):
         Returns
         -------
         AnswerReport
-            ``valid`` only where the logs imply ``bound`` and the evidence attains ``value``. A missing or damaged log is
-            reported, never raised.
+            ``valid`` only where the logs imply ``bound``, the evidence attains ``value``, and data and logs imply whatever else
+            the evidence shows. A missing or damaged log is reported, never raised.
         """
         reports, message, bounds = dict[str, ProofReport](), "", dict[str, float]()
         problems = self.question.problems()
@@ -226,7 +238,9 @@ class Answer(Displayed):
                 message = message or f"the question has no problem {log.problem!r}"
                 continue
             report = reports[log.problem] = check_proof(log.path, model)
-            if report.valid:
+            if report.valid and ProofLog.of_file(log.problem, log.path) != log:
+                message = message or f"the log of {log.problem!r} has another digest"
+            elif report.valid:
                 bounds[log.problem] = max(report.bound, bounds.get(log.problem, -math.inf))
             else:
                 message = message or f"the log of {log.problem!r}: {report.message}"
@@ -237,6 +251,7 @@ class Answer(Displayed):
             message = f"the logs prove {bound:.12g}, not the stated bound {self.bound:.12g}"
         if not message and not (value == self.value or abs(value - self.value) <= scale):
             message = f"the evidence has the value {value:.12g}, not {self.value:.12g}"
+        message = message or self.question.objection(self.evidence, bounds)
         return AnswerReport(not message, bound, value, message, reports)
 
     def plot(self, ax: Axes | None = None) -> Axes:
@@ -260,5 +275,12 @@ class Answer(Displayed):
 
 def shown(bound: float, sense: Sense, digits: int = 4) -> str:
     """Return a bound in decimal digits, rounded to the side on which it holds."""
+    if not math.isfinite(bound):
+        return f"{bound:g}"
     rounding = decimal.ROUND_CEILING if sense == "maximum" else decimal.ROUND_FLOOR
     return f"{decimal.Context(prec=digits, rounding=rounding).create_decimal_from_float(bound):f}"
+
+
+def share_of(within: float) -> str:
+    """Return a share in per cent: at most the share, so that a sentence is about no more classifiers than the proof."""
+    return f"{float(shown(100.0 * within * (1.0 + 1e-15), 'minimum', 6)):g}"

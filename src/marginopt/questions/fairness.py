@@ -251,6 +251,12 @@ class FairnessQuestion(BoundedQuestion):
         """Return the upper bound of the disparity, from lower bounds of the problems."""
         return rounded_up(max(best.bound(bounds.get(side)) for side, best in self.sides.items()) / self.weight)
 
+    def objection(self, evidence: Evidence, bounds: Mapping[str, float]) -> str:
+        """Return that rule, sizes or rates of the group are not those of its half-space."""
+        assert isinstance(evidence, Subgroup)
+        restated = self.subgroup(evidence.side, evidence.half_space)
+        return "" if evidence == restated else "the rule, the sizes or the rates of the group are not those of its half-space"
+
     def claim(self, bound: float) -> str:
         """Return the claim that no linear subgroup has a larger disparity."""
         robust = "" if self.margin is None else f" that stays whichever side persons within {self.margin:g} of its boundary take"

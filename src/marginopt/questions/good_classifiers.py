@@ -26,7 +26,7 @@ from ..models.formulations.margin.part import Box, Increasing, Integers
 from ..models.model import Model
 from ..solvers.exact.check.sealed import stated_bound
 from ..solvers.solve import solve
-from .answer import Answer, BoundedQuestion, Evidence, ProofLog, Sense
+from .answer import Answer, BoundedQuestion, Evidence, ProofLog, Sense, share_of, shown
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -88,6 +88,10 @@ class Exclusion(Restriction):
         low, high = base.domain.bounds(base.width)
         return bool((np.maximum(low, self.lower) <= np.minimum(high, self.upper)).all())
 
+    def side_of(self, p: int, j: int) -> Exclusion:
+        """Return the exclusion that bounds coefficient j alone as this one does."""
+        return Exclusion.of_coefficient(p, j, self.lower[j], self.upper[j])
+
     @classmethod
     def of_coefficient(cls, p: int, j: int, lower: float = -math.inf, upper: float = math.inf) -> Exclusion:
         """Return bounds on one coefficient."""
@@ -129,7 +133,10 @@ class CoefficientRanges(Evidence):
     def facts(self) -> tuple[tuple[str, str], ...]:
         """Return the outer and the inner range of every coefficient."""
         rows = zip(self.names, self.lower, self.upper, self.witnessed_lower, self.witnessed_upper, strict=True)
-        return tuple((name, f"within ({a:.4g}, {b:.4g}); attained [{c:.4g}, {d:.4g}]") for name, a, b, c, d in rows)
+        return tuple(
+            (name, f"within ({shown(a, 'minimum')}, {shown(b, 'maximum')}); attained [{c:.4g}, {d:.4g}]")
+            for name, a, b, c, d in rows
+        )
 
     def draw(self, ax: Axes) -> None:
         """Draw the outer ranges as thin lines and the inner ones as thick ones."""
@@ -162,6 +169,16 @@ class LevelQuestion(BoundedQuestion):
     level: float
     exclusions: tuple[Restriction, ...]
 
+    @property
+    def columns(self) -> tuple[int, ...]:
+        """The coefficients' columns in w, without a free intercept."""
+        return _columns(self.model)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of `columns`."""
+        return _names(self.model)
+
     def problems(self) -> Mapping[str, Model]:
         """Return the model under each restriction."""
         return {item.name: item.model(self.model) for item in self.exclusions if item.possible(self.model)}
@@ -183,15 +200,12 @@ class LevelQuestion(BoundedQuestion):
     @property
     def data(self) -> str:
         """Return the number of points and the level."""
-        return f"{len(self.model.y)} points, objective at most {self.level:.6g}"
+        return f"{len(self.model.y)} points, objective at most {shown(self.level, 'minimum', 6)}"
 
 
 @dataclass(frozen=True, eq=False)
 class RangeQuestion(LevelQuestion):
     """The number of coefficients that have one sign in every classifier of the set."""
-
-    names: tuple[str, ...]
-    columns: tuple[int, ...]
 
     sense: ClassVar[Sense] = "minimum"
 
@@ -201,18 +215,45 @@ class RangeQuestion(LevelQuestion):
             raise InputError(f"the evidence must be CoefficientRanges; it is a {type(evidence).__name__}", name="evidence")
         if not any(map(self.covers, evidence.witnesses)):
             return math.nan
-        inside = np.array([w for w in evidence.witnesses if self.cost(w) <= self.level])[:, list(self.columns)]
+        inside = self._inside(evidence)
         return float(((inside > 0.0).all(axis=0) | (inside < 0.0).all(axis=0)).sum())
+
+    def _inside(self, evidence: CoefficientRanges) -> FloatArray:
+        """Return the coefficients of the witnesses in the set."""
+        return np.array([w for w in evidence.witnesses if self.cost(w) <= self.level])[:, list(self.columns)]
 
     def bound(self, bounds: Mapping[str, float]) -> float:
         """Return the number of coefficients with a side of zero that is excluded."""
         return float(len(self._signed(bounds)))
 
     def _signed(self, bounds: Mapping[str, float]) -> set[int]:
-        p = self.model.width
-        sides = {j: ({"lower": 0.0}, {"upper": 0.0}) for j in self.columns}
-        chosen = {item for item in self.exclusions if self.excluded(item, bounds)}
-        return {j for j, pair in sides.items() if any(Exclusion.of_coefficient(p, j, **side) in chosen for side in pair)}
+        return {j for j, pair in self._limits(bounds).items() if pair[0] >= 0.0 or pair[1] <= 0.0}
+
+    def _limits(self, bounds: Mapping[str, float]) -> dict[int, tuple[float, float]]:
+        """Return the open interval of each coefficient that the exclusions leave."""
+        p, chosen = self.model.width, {item for item in self.exclusions if self.excluded(item, bounds)}
+        limits = {}
+        for j in self.columns:
+            sides = [item for item in chosen if isinstance(item, Exclusion) and item == item.side_of(p, j)]
+            below = [item.upper[j] for item in sides if item.upper[j] < math.inf]
+            above = [item.lower[j] for item in sides if item.lower[j] > -math.inf]
+            limits[j] = max(below, default=-math.inf), min(above, default=math.inf)
+        return limits
+
+    def objection(self, evidence: Evidence, bounds: Mapping[str, float]) -> str:
+        """Return that ranges are narrower than the exclusions prove, or not those that the witnesses attain."""
+        assert isinstance(evidence, CoefficientRanges)
+        if (evidence.names, evidence.columns) != (self.names, self.columns):
+            return "the ranges are of other coefficients than the model's"
+        lower, upper = np.array([*self._limits(bounds).values()]).reshape(-1, 2).T
+        if not ((evidence.lower <= lower).all() and (evidence.upper >= upper).all()):
+            return "the logs prove wider ranges than are stated"
+        inside = self._inside(evidence)
+        attained = (inside.min(axis=0), inside.max(axis=0))
+        if not all(map(np.array_equal, attained, (evidence.witnessed_lower, evidence.witnessed_upper))):
+            return "the witnesses attain other ranges than are stated"
+        unproved = [item.name for item in self.exclusions if not self.excluded(item, bounds)]
+        return f"no log proves that no classifier has {unproved[0]}" if unproved else ""
 
     def claim(self, bound: float) -> str:
         """Return the claim that so many coefficients have one sign."""
@@ -222,7 +263,7 @@ class RangeQuestion(LevelQuestion):
             words += [f"{name} < 0"] if Exclusion.of_coefficient(p, j, lower=0.0) in self.exclusions else []
         signs = f" ({', '.join(words)})" if words else ""
         count = f"At least {bound:.0f} of {len(self.names)} coefficients have one sign{signs}"
-        return f"{count} in every classifier within {100.0 * self.within:.3g}% of the best"
+        return f"{count} in every classifier within {share_of(self.within)}% of the best"
 
 
 class Explorer:
@@ -337,7 +378,7 @@ def coefficient_ranges(
     explorer = Explorer(model, within, solver, time_limit, proof)
     base, width = explorer.model, as_positive(precision, "precision") * (max(map(abs, explorer.best)) or 1.0)
     p = base.width
-    columns = tuple(int(j) for j in np.flatnonzero(base.penalised))
+    columns = _columns(base)
     for j in columns:  # the witnesses of each sign shorten the searches that follow
         for side in ({"lower": 0.0}, {"upper": 0.0}):
             explorer.solve(Exclusion.of_coefficient(p, j, **side))
@@ -346,11 +387,11 @@ def coefficient_ranges(
     ends = [Exclusion.of_coefficient(p, j, upper=a) for j, (a, _) in zip(columns, limits, strict=True) if math.isfinite(a)]
     ends += [Exclusion.of_coefficient(p, j, lower=b) for j, (_, b) in zip(columns, limits, strict=True) if math.isfinite(b)]
     exclusions = tuple(dict.fromkeys(item for item in (*signs, *ends) if explorer.excludes(item)))
-    names = tuple(base.feature_names[j] if base.feature_names else f"w_{j}" for j in columns)
+    names = _names(base)
     inside = np.array(explorer.inside())[:, list(columns)]
     lower, upper = np.array(limits).T
     evidence = CoefficientRanges(names, columns, lower, upper, inside.min(axis=0), inside.max(axis=0), tuple(explorer.inside()))
-    question = RangeQuestion(base, explorer.within, explorer.level, exclusions, names, columns)
+    question = RangeQuestion(base, explorer.within, explorer.level, exclusions)
     bounds = {item.name: explorer.bounds.get(item.name, -math.inf) for item in exclusions}
     logs = explorer.logs_of(exclusions)
     return Answer(question, question.count(evidence), question.bound(bounds), explorer.proved, evidence, logs)
@@ -408,7 +449,10 @@ class FeatureImportance(Evidence):
     def facts(self) -> tuple[tuple[str, str], ...]:
         """Return the rise of the objective without each feature."""
         rows = zip(self.names, self.lower, self.upper, strict=True)
-        return tuple((f"without {name}", f"objective +{max(low, 0.0):.6g} to +{max(high, 0.0):.6g}") for name, low, high in rows)
+        return tuple(
+            (f"without {name}", f"objective +{shown(max(low, 0.0), 'minimum', 6)} to +{shown(max(high, 0.0), 'maximum', 6)}")
+            for name, low, high in rows
+        )
 
     def draw(self, ax: Axes) -> None:
         """Draw bars of the proved rises."""
@@ -426,43 +470,71 @@ class ImportanceQuestion(BoundedQuestion):
     ----------
     model : Margin
     column : int
-        The feature's column in w.
-    feature : str
+        The feature's column in w, one of a penalised coefficient.
     best : tuple of float
         The classifier of comparison.
+
+    Raises
+    ------
+    InputError
+        There is no such column.
     """
 
     model: Margin
     column: int
-    feature: str
     best: tuple[float, ...]
 
     sense: ClassVar[Sense] = "minimum"
 
+    def __post_init__(self) -> None:
+        if self.column not in _columns(self.model):
+            raise InputError(f"column must be one of {_columns(self.model)}; it is {self.column!r}", name="column")
+
     @property
-    def exclusion(self) -> Exclusion:
-        """The restriction to classifiers without the feature."""
-        return Exclusion.of_coefficient(self.model.width, self.column, 0.0, 0.0)
+    def exclusions(self) -> Mapping[int, Exclusion]:
+        """The restriction to classifiers without a feature, by its column."""
+        return {j: Exclusion.of_coefficient(self.model.width, j, 0.0, 0.0) for j in _columns(self.model)}
 
     def problems(self) -> Mapping[str, Model]:
-        """Return the model without the feature."""
-        return {self.exclusion.name: self.exclusion.model(self.model)}
+        """Return the model without each feature."""
+        return {item.name: item.model(self.model) for item in self.exclusions.values() if item.possible(self.model)}
 
     def count(self, evidence: Evidence) -> float:
         """Return the rise that the witness without the feature attains."""
         if not isinstance(evidence, FeatureImportance) or self.column not in evidence.columns:
             raise InputError(f"the evidence must be a FeatureImportance; it is a {type(evidence).__name__}", name="evidence")
         w = evidence.witnesses[evidence.columns.index(self.column)]
-        return math.inf if w[self.column] else _cost(self.model, w) - _cost(self.model, self.best)
+        return self._attained(w, self.column)
+
+    def _attained(self, w: tuple[float, ...], j: int) -> float:
+        return math.inf if w[j] else _cost(self.model, w) - _cost(self.model, self.best)
 
     def bound(self, bounds: Mapping[str, float]) -> float:
         """Return the proved rise."""
-        return bounds.get(self.exclusion.name, -math.inf) - _cost(self.model, self.best)
+        return self._rise(self.column, bounds)
+
+    def _rise(self, j: int, bounds: Mapping[str, float]) -> float:
+        item = self.exclusions[j]
+        bound = bounds.get(item.name, -math.inf) if item.possible(self.model) else math.inf
+        return bound - _cost(self.model, self.best)
+
+    def objection(self, evidence: Evidence, bounds: Mapping[str, float]) -> str:
+        """Return that a rise is proved to be at least less than is stated, or that a witness attains another one."""
+        assert isinstance(evidence, FeatureImportance)
+        columns = _columns(self.model)
+        if (evidence.names, evidence.columns, evidence.best) != (_names(self.model), columns, self.best):
+            return "the rises are of other coefficients or over another classifier"
+        attained = [self._attained(w, j) for w, j in zip(evidence.witnesses, columns, strict=True)]
+        if not np.array_equal(attained, evidence.upper):
+            return "the witnesses attain other rises than are stated"
+        proved = np.array([self._rise(j, bounds) for j in columns])
+        return "" if (evidence.lower <= proved).all() else "the logs prove smaller rises than are stated"
 
     def claim(self, bound: float) -> str:
         """Return the claim that no classifier without the feature is as good."""
-        rise = math.floor(bound * 1e6) / 1e6 if math.isfinite(bound) else bound
-        return f"Every classifier without {self.feature} has an objective at least {rise:.6g} above the best one found"
+        feature = _names(self.model)[_columns(self.model).index(self.column)]
+        rise = shown(bound, self.sense, 6)
+        return f"Every classifier without {feature} has an objective at least {rise} above the best one found"
 
     @property
     def data(self) -> str:
@@ -493,8 +565,7 @@ def feature_importance(
     """
     explorer = Explorer(model, 0.0, solver, time_limit, proof)
     base = explorer.model
-    columns = tuple(int(j) for j in np.flatnonzero(base.penalised))
-    names = tuple(base.feature_names[j] if base.feature_names else f"w_{j}" for j in columns)
+    columns, names = _columns(base), _names(base)
     without = [Exclusion.of_coefficient(base.width, j, 0.0, 0.0) for j in columns]
     bounds = [explorer.solve(item) for item in without]
     cost, best = min(explorer.found)
@@ -502,9 +573,9 @@ def feature_importance(
     lower, upper = np.array(bounds) - cost, np.array([c for c, _ in chosen]) - cost
     evidence = FeatureImportance(names, columns, lower, upper, best, tuple(w for _, w in chosen))
     k = int(lower.argmax())
-    question = ImportanceQuestion(base, columns[k], names[k], best)
+    question = ImportanceQuestion(base, columns[k], best)
     bound = question.bound({without[k].name: bounds[k]})
-    return Answer(question, question.count(evidence), bound, explorer.proved, evidence, explorer.logs_of([without[k]]))
+    return Answer(question, question.count(evidence), bound, explorer.proved, evidence, explorer.logs_of(without))
 
 
 @dataclass(frozen=True, eq=False)
@@ -547,8 +618,6 @@ class SupportSet(Evidence):
 class SupportQuestion(LevelQuestion):
     """The number of supports of integer classifiers of the set: sign patterns outside the listed supports are excluded."""
 
-    names: tuple[str, ...]
-    columns: tuple[int, ...]
     listed: tuple[tuple[int, ...], ...]
 
     def count(self, evidence: Evidence) -> float:
@@ -565,6 +634,12 @@ class SupportQuestion(LevelQuestion):
         chosen = [item for item in self.exclusions if self.excluded(item, bounds)]
         return float(len(self.listed)) if self._covered((), chosen) else float(2 ** len(self.columns))
 
+    def objection(self, evidence: Evidence, bounds: Mapping[str, float]) -> str:
+        """Return that supports or costs are not those of the witnesses."""
+        assert isinstance(evidence, SupportSet)
+        restated = support_set(self.model, evidence.witnesses)
+        return "" if evidence.facts() == restated.facts() else "the supports or their costs are not those of the witnesses"
+
     def _covered(self, pattern: tuple[int, ...], chosen: list[Restriction]) -> bool:
         """Return whether each completion of a sign pattern is excluded or has a listed support."""
         item = pattern_box(self.model.width, self.columns, pattern)
@@ -576,7 +651,7 @@ class SupportQuestion(LevelQuestion):
 
     def claim(self, bound: float) -> str:
         """Return the claim that there are no other supports."""
-        return f"No more than {bound:.0f} sets of features support a classifier within {100.0 * self.within:.3g}% of the best"
+        return f"No more than {bound:.0f} sets of features support a classifier within {share_of(self.within)}% of the best"
 
 
 def pattern_box(p: int, columns: tuple[int, ...], pattern: tuple[int, ...]) -> Exclusion:
@@ -619,7 +694,7 @@ def supports(
     base = explorer.model
     if not base.domain.integer:
         raise InputError("supports needs whole coefficients: domain=Integers(lower, upper), or a ScoringSystem", name="domain")
-    columns = tuple(int(j) for j in np.flatnonzero(base.penalised))
+    columns = _columns(base)
     exclusions: list[Exclusion] = []
     stack: list[tuple[int, ...]] = [()]
     while stack:
@@ -631,21 +706,36 @@ def supports(
             exclusions.append(item)
         elif len(pattern) < len(columns):
             stack += [(*pattern, sign) for sign in (-1, 0, 1)]
-    names = tuple(base.feature_names[j] if base.feature_names else f"w_{j}" for j in columns)
     listed: dict[tuple[int, ...], tuple[float, ...]] = {}
     for w in explorer.inside():
         listed.setdefault(tuple(j for j in columns if w[j]), w)
-    question = SupportQuestion(base, explorer.within, explorer.level, tuple(exclusions), names, columns, tuple(listed))
-    words = tuple(tuple(names[columns.index(j)] for j in support) for support in listed)
-    evidence = SupportSet(names, columns, words, tuple(listed.values()), tuple(_cost(base, w) for w in listed.values()))
+    question = SupportQuestion(base, explorer.within, explorer.level, tuple(exclusions), tuple(listed))
+    evidence = support_set(base, tuple(listed.values()))
     bounds = {item.name: explorer.bounds[item.name] for item in exclusions}
     logs = explorer.logs_of(exclusions)
     return Answer(question, question.count(evidence), question.bound(bounds), explorer.proved, evidence, logs)
 
 
+def support_set(model: Margin, witnesses: tuple[tuple[float, ...], ...]) -> SupportSet:
+    """Return the supports of classifiers, in the model's names, and their costs."""
+    columns, names = _columns(model), _names(model)
+    words = tuple(tuple(name for name, j in zip(names, columns, strict=True) if w[j]) for w in witnesses)
+    return SupportSet(names, columns, words, witnesses, tuple(_cost(model, w) for w in witnesses))
+
+
 def _witnessed(explorer: Explorer, item: Exclusion) -> bool:
     """Return whether a classifier of the set that satisfies a restriction is known."""
     return any(all(low <= x <= high for low, x, high in zip(item.lower, w, item.upper, strict=True)) for w in explorer.inside())
+
+
+def _columns(model: Margin) -> tuple[int, ...]:
+    """Return the columns of the coefficients in w: a free intercept is none of them."""
+    return tuple(int(j) for j in np.flatnonzero(model.penalised))
+
+
+def _names(model: Margin) -> tuple[str, ...]:
+    """Return the names of the coefficients."""
+    return tuple(model.feature_names[j] if model.feature_names else f"w_{j}" for j in _columns(model))
 
 
 def _cost(model: Margin, w: tuple[float, ...]) -> float:

@@ -20,7 +20,7 @@ from ..drawing import COLOURS, new_axes
 from ..errors import InputError, UnsupportedModelError
 from ..models.arrays import FloatArray, IntArray, as_positive
 from ..models.formulations.zero_one.model import ZeroOneSVM
-from ..models.model import Model
+from ..models.model import Model, fingerprint
 from ..solvers.proofs import Question
 from ..solvers.whole_path import PathReport, WholePath, whole_path
 from .answer import shown
@@ -88,8 +88,8 @@ class LamSelection(Displayed, Tabular, Question):
         faults = [f"fold {k}: {report.message}" for k, report in enumerate(reports) if not report.valid]
         parts = [_part(model, train) for train, _ in self.splits]
         for k, (path, part) in enumerate(zip(self.folds, parts, strict=True)):
-            if not (np.array_equal(path.model.X, part.X) and np.array_equal(path.model.y, part.y)):
-                faults.append(f"fold {k}: the path is of other data")
+            if fingerprint(path.model) != fingerprint(part) or path.lam_max < self.path.lam_max:
+                faults.append(f"fold {k}: the path is of other data, or ends before λ = {self.path.lam_max:g}")
         ends = _ends(self.folds, self.path.lam_max)
         errors = _piece_errors(model, ends, self.folds, self.splits)
         if not (np.array_equal(self.ends, ends) and np.array_equal(self.errors, errors)):

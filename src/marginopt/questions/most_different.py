@@ -21,7 +21,7 @@ from ..models.arrays import FloatArray, IntArray, to_dense
 from ..models.formulations.margin.model import Margin
 from ..models.formulations.margin.restrictions import ErrorBudget
 from ..models.model import Model
-from .answer import Answer, Evidence, Sense
+from .answer import Answer, Evidence, Sense, share_of
 from .good_classifiers import Explorer, LevelQuestion, Restriction
 
 if TYPE_CHECKING:
@@ -137,9 +137,25 @@ class DifferenceQuestion(LevelQuestion):
         ]
         return float(min([*numbers, n + 1]) - 1)
 
+    def objection(self, evidence: Evidence, bounds: Mapping[str, float]) -> str:
+        """Return that flipped points or scores are not those of the two classifiers."""
+        assert isinstance(evidence, Disagreements)
+        if evidence.best != self.best:
+            return "the classifiers are compared with another one"
+        restated = self.disagreements(evidence.different)
+        same = evidence.points == restated.points and np.array_equal(
+            [evidence.scores, evidence.other_scores], [restated.scores, restated.other_scores]
+        )
+        return "" if same else "the flipped points or the scores are not those of the classifiers"
+
+    def disagreements(self, different: tuple[float, ...]) -> Disagreements:
+        """Return where a classifier and ``best`` differ."""
+        points = tuple(self.points(different).tolist())
+        return Disagreements(self.best, different, points, _scores(self.model, self.best), _scores(self.model, different))
+
     def claim(self, bound: float) -> str:
         """Return that no classifier of the set flips more predictions."""
-        within = f"within {100.0 * self.within:.3g}% of the best"
+        within = f"within {share_of(self.within)}% of the best"
         return f"No classifier {within} flips more than {bound:.0f} of its {len(self.model.y)} predictions with margin at least 1"
 
 
@@ -197,9 +213,7 @@ def most_different_classifier(
             break
     exclusions = (TurnedPredictions(turned, excluded),)
     question = replace(question, exclusions=exclusions)
-    different = most_different()
-    points = tuple(question.points(different).tolist())
-    evidence = Disagreements(explorer.best, different, points, _scores(base, explorer.best), _scores(base, different))
+    evidence = question.disagreements(most_different())
     bounds = {item.name: explorer.bounds[item.name] for item in exclusions if item.name in explorer.bounds}
     logs = explorer.logs_of(exclusions)
     return Answer(question, question.count(evidence), question.bound(bounds), explorer.proved, evidence, logs)

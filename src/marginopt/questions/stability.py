@@ -30,7 +30,7 @@ from ..display import Display, Displayed, Tabular
 from ..drawing import COLOURS, new_axes
 from ..errors import InputError, UnsupportedModelError
 from ..models.arrays import BoolArray, FloatArray, as_points, as_positive, to_dense
-from ..models.formulations.zero_one.model import ZeroOneSVM
+from ..models.formulations.zero_one.model import ZeroOneSVM, keeps
 from ..models.model import Model
 from ..models.views import ZeroOneProblem
 from ..solvers.certification.result import Result
@@ -93,6 +93,9 @@ class OtherPrediction(BoundedQuestion):
 
     sense: ClassVar[Sense] = "minimum"
 
+    def __post_init__(self) -> None:
+        _view(self.model)
+
     @property
     def rival(self) -> ZeroOneSVM:
         """The model with the point as one more row, at a cost beyond all others: its optimum is at most L(x)."""
@@ -106,11 +109,16 @@ class OtherPrediction(BoundedQuestion):
         """Return the objective of a classifier; ∞ if it does not give the point the label."""
         if not isinstance(evidence, OtherClassifier) or evidence.w.shape != self.point.shape:
             raise InputError(f"the evidence must be an OtherClassifier of {self.point.size} coefficients", name="evidence")
-        return self._objective(evidence.w) if self.label * float(self.point @ evidence.w) >= 1.0 else math.inf
+        kept = bool(keeps(self.label * self.point[None, :], evidence.w)[0])
+        return self._objective(evidence.w) if kept else math.inf
 
     def bound(self, bounds: Mapping[str, float]) -> float:
         """Return the bound of the problem; zero without one."""
         return max(bounds.get("rival", 0.0), 0.0)
+
+    def objection(self, evidence: Evidence, bounds: Mapping[str, float]) -> str:
+        """Return nothing: a classifier shows no more than its value."""
+        return ""
 
     def claim(self, bound: float) -> str:
         """Return the claim, and the number of false labels that it certifies."""
@@ -130,7 +138,7 @@ class OtherPrediction(BoundedQuestion):
         return f"{len(rows)} points in {len(np.unique(rows, axis=0))} distinct rows"
 
     def _objective(self, w: FloatArray) -> float:
-        return float(self.model.objective(w, tol=0.0))
+        return _counted(self.model, w)
 
 
 def _rival(model: ZeroOneSVM, point: FloatArray, label: float) -> ZeroOneSVM:
@@ -434,6 +442,11 @@ class ConformalPValue(BoundedQuestion):
         The set leaves the label out if the p-value is at most α.
     witnesses : ndarray (n, p)
         A classifier that keeps each training point; NaN without one.
+
+    Raises
+    ------
+    InputError
+        The λ of the points differ, so that points are not exchangeable.
     """
 
     model: ZeroOneSVM
@@ -443,6 +456,9 @@ class ConformalPValue(BoundedQuestion):
     witnesses: FloatArray
 
     sense: ClassVar[Sense] = "maximum"
+
+    def __post_init__(self) -> None:
+        _check_exchangeable(_view(self.model))
 
     def problems(self) -> Mapping[str, Model]:
         """Return the model with the point and the label kept."""
@@ -458,13 +474,17 @@ class ConformalPValue(BoundedQuestion):
         """Return the share of points, (x, y) among them, that no witness shows to have a smaller score."""
         bound = max(bounds.get("label", 0.0), 0.0)
         least = bound - float(self.model.sample_weight[0]) - _ROUNDING * bound
-        signed = np.asarray(to_dense(self.model.X)) * self.model.y[:, None]
+        signed = np.asarray(to_dense(self.model.signed))
         smaller = sum(
-            float(row @ w) >= 1.0 and float(self.model.objective(w, tol=0.0)) < least
+            bool(keeps(row[None, :], w)[0]) and _counted(self.model, w) < least
             for row, w in zip(signed, self.witnesses, strict=True)
             if np.isfinite(w).all()
         )
         return (len(signed) + 1 - smaller) / (len(signed) + 1)
+
+    def objection(self, evidence: Evidence, bounds: Mapping[str, float]) -> str:
+        """Return nothing: a classifier shows no more than its value."""
+        return ""
 
     def claim(self, bound: float) -> str:
         """Return the claim, and the level at which the set leaves the label out."""
@@ -594,8 +614,7 @@ def conformal_sets(
     level = as_positive(alpha, "alpha")
     if not level < 1.0:
         raise InputError(f"alpha must be in (0, 1), the rate of labels outside their sets; it is {alpha!r}", name="alpha")
-    if np.ptp(view.weights) != 0.0:
-        raise InputError("conformal sets need one λ for all points; with costs that differ points are not exchangeable")
+    _check_exchangeable(view)
     X = _rows(model, points)
     n, lam, deadline = len(view.weights), float(view.weights[0]), _deadline(time_limit)
     rank = math.floor(level * (n + 1) + 1e-12)
@@ -618,6 +637,16 @@ def conformal_sets(
         contains[:, side] = possible >= rank
         certain[:, side] = (possible >= rank) == (sure >= rank)
     return ConformalSets(level, contains, certain, model, X, witnesses)
+
+
+def _counted(model: ZeroOneSVM, w: FloatArray) -> float:
+    """Return the objective of a classifier, its margins decided in exact arithmetic."""
+    return float(model.cost.total(model.norm(w), ~keeps(np.asarray(to_dense(model.signed)), w)))
+
+
+def _check_exchangeable(view: ZeroOneProblem) -> None:
+    if np.ptp(view.weights) != 0.0:
+        raise InputError("conformal sets need one λ for all points; with costs that differ points are not exchangeable")
 
 
 def _with_nodes(limits: Limits, nodes: int) -> Limits:

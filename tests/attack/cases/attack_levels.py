@@ -5,7 +5,7 @@ but the units. The laws:
 
 - a proved bound is not above the truth, and OPTIMAL stands at it, to the tolerance: zero is no optimum beside it;
 - the gap of what is OPTIMAL is closed by the result's own tolerance;
-- w costs what the result says, with the best levels found in rational arithmetic.
+- w costs what the result says, with the best levels found in rational arithmetic, up to what margins round.
 """
 
 from __future__ import annotations
@@ -75,9 +75,17 @@ def _beside(rng: Random, X: np.ndarray, Z: np.ndarray, y: np.ndarray, loss: marg
         return f"OPTIMAL with a gap of {result.gap!r} ({solver})"
     assert result.certificate is not None
     cost, stated = _cost(scaled, y, loss, mu * unit**2, free, costs, result.values["w"]), Fraction(float(result.objective))
-    if cost > stated + Fraction(result.tol) * abs(stated) + Fraction(result.certificate.rounding):
+    if cost > stated + Fraction(result.tol) * abs(stated) + Fraction(result.certificate.rounding) + _rounding(
+        scaled, costs, result
+    ):
         return f"{float(stated)!r} is stated, w costs {float(cost)!r} ({solver})"
     return ""
+
+
+def _rounding(X: np.ndarray, costs: np.ndarray, result: mo.Result) -> Fraction:
+    """What the roundings of the margins are worth, from their terms: far from the origin w itself decides no more digits."""
+    size = float(costs @ (np.abs(X) @ np.abs(result.values["w"])))
+    return Fraction(2 * (X.shape[1] + 3), 2**53) * Fraction(size)
 
 
 def _cost(X: np.ndarray, y: np.ndarray, loss: margin.Loss, mu: float, free: bool, costs: np.ndarray, w: np.ndarray) -> Fraction:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import zlib
 from fractions import Fraction
@@ -11,56 +10,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 from oracles import COUNT
+from rational.half_spaces import worst_disparity
 
 import marginopt as mo
 from marginopt.questions.fairness import FairnessMetric, FairnessQuestion
 from marginopt.questions.half_spaces import BestHalfSpace, HalfSpace, coded_columns
 
 METRICS: tuple[FairnessMetric, ...] = ("false-positive-rate", "false-negative-rate", "selection-rate", "calibration")
-
-
-def half_spaces(points: np.ndarray) -> np.ndarray:
-    """All subsets that half-spaces cut off distinct points, from the basic solutions of l (b + w's) ≥ 1 (rows of booleans)."""
-    m, d = points.shape
-    A = np.column_stack([np.ones(m), points])
-    found = {(False,) * m, (True,) * m}
-    for r in range(1, min(d + 1, m) + 1):
-        for others in itertools.combinations(range(1, d + 1), r - 1):
-            columns = [0, *others]
-            rows = np.array(list(itertools.combinations(range(m), r)))
-            M = A[rows][:, :, columns]
-            regular = np.abs(np.linalg.det(M)) > 1e-9
-            for signs in itertools.product((-1.0, 1.0), repeat=r):
-                x = np.linalg.solve(M[regular], np.broadcast_to(np.array(signs), (int(regular.sum()), r))[:, :, None])[:, :, 0]
-                scores = x @ A[:, columns].T
-                for row in scores[(np.abs(scores) >= 1.0 - 1e-7).all(axis=1)] > 0.0:
-                    found.add(tuple(row.tolist()))
-    return np.array(sorted(found))
-
-
-def enumerated(question: FairnessQuestion) -> Fraction:
-    """The worst weighted disparity in rational arithmetic, by the definition: share(g) |rate(g) - rate|."""
-    rows, place = question.cells
-    members, best = question.members, Fraction(0)
-    weights = [Fraction(w) for w in question.sample_weight[members].tolist()]
-    p, t = question.predictions[members].tolist(), question.y[members].tolist()
-    rule = {"false-negative-rate": lambda a, b: 1 - Fraction(a), "calibration": lambda a, b: Fraction(b) - Fraction(a)}
-    values = [rule.get(question.metric, lambda a, b: Fraction(a))(a, b) for a, b in zip(p, t, strict=True)]
-    total = sum(map(Fraction, question.sample_weight.tolist()))
-    reference = Fraction(0)
-    if question.metric != "calibration":
-        reference = sum(w * v for w, v in zip(weights, values, strict=True)) / sum(weights)
-    sums = [[Fraction(0), Fraction(0)] for _ in rows]
-    for k, w, v in zip(place.tolist(), weights, values, strict=True):
-        sums[k][0] += w
-        sums[k][1] += w * v
-    for group in half_spaces(rows):
-        inside = [s for s, g in zip(sums, group.tolist(), strict=True) if g]
-        weight = sum((s[0] for s in inside), Fraction(0))
-        if weight:
-            rate = sum((s[1] for s in inside), Fraction(0)) / weight
-            best = max(best, weight / total * abs(rate - reference))
-    return best
 
 
 def instance(seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, FairnessMetric, np.ndarray | None]:
@@ -79,7 +35,7 @@ def instance(seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, FairnessMet
 def check_instance(seed: int, proof: Path) -> None:
     predictions, y, protected, metric, weights = instance(seed)
     answer = mo.questions.audit_fairness(predictions, y, protected, metric, sample_weight=weights, proof=proof)
-    worst = float(enumerated(answer.question))
+    worst = float(worst_disparity(answer.question))
     assert answer.proved and answer.question.margin is None
     assert answer.value == pytest.approx(worst, rel=1e-12, abs=1e-15)
     assert worst <= answer.bound * (1.0 + 1e-15)
@@ -310,7 +266,7 @@ def test_every_round_is_that_of_enumeration(metric: FairnessMetric, tmp_path: Pa
     game = mo.questions.fairness_game(X, y, protected, metric, rounds=4, proof=tmp_path / "last.jsonl")
     for number, state in enumerate(game.rounds, 1):
         question = mixed(game, X, number)
-        worst = float(enumerated(question))
+        worst = float(worst_disparity(question))
         assert state.proved
         assert state.unfairness == pytest.approx(worst, rel=1e-9, abs=1e-12)
         assert worst * (1 - 1e-12) <= state.bound <= worst + 1e-5

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from oracles import COUNT, enumerated
+from rational.corners import Corners
 
 import marginopt as mo
 from marginopt.models.arrays import FloatArray
@@ -278,3 +279,13 @@ def test_an_optimum_that_is_not_proved_makes_no_point_certain() -> None:
     assert open_optimum.bound == -1e3
     low, high = replace(table, optimum=open_optimum).ambiguity(0.1)
     assert low == 0.0 and high == table.ambiguity(0.1)[1]
+
+
+def test_targets_where_the_best_classifier_is_zero() -> None:
+    """A small λ: the search divided by the size of w = 0."""
+    model = instance(4, 9, lam=1e-3, free=False)
+    table = prediction_stability(model, within=None)
+    assert not np.any(table.optimum.values["w"]) and table.proved.all()
+    for k in (0, 3):
+        corners = Corners.of(model, -table.prediction[k] * table.points[k])
+        assert table.value[k] == pytest.approx(float(corners.least(9) or 0), rel=1e-5)

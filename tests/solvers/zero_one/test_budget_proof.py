@@ -14,7 +14,11 @@ from oracles import least_square
 
 import marginopt as mo
 from marginopt.errors import InputError
+from marginopt.models.formulations.zero_one.binary_margins import ZeroOneBudget
+from marginopt.solvers import Options
 from marginopt.solvers.proofs import check_proof
+from marginopt.solvers.zero_one.algorithm import ZeroOneBB
+from marginopt.solvers.zero_one.budget import BudgetBB
 
 
 def truth(header):
@@ -72,6 +76,22 @@ def test_a_larger_log_with_branches(tmp_path):
     report = check_proof(tmp_path / "log.gz")
     assert report.valid and report.gap <= 1.1e-6
     assert report.nodes == result.details["proof_nodes"] > 20
+
+
+def test_bounds_are_logged_before_a_deadline_ends_the_search(tmp_path):
+    """The log at the path claims what the search has proved, while the search goes on."""
+    path, data = tmp_path / "log", mo.instances.gaussian_clusters(80, 5, 0.5, seed=1)
+    view = mo.ZeroOneSVM(data.X, data.y, kappa=0.15).view(ZeroOneBudget)
+    algorithm = BudgetBB(ZeroOneBB(proof=str(path), restarts=2, neighbourhoods=2))
+    state = algorithm.init(view, Options(time_limit=1e6), np.random.default_rng(0))
+    while not state.sealed:
+        assert algorithm.advance(state, 1e-3).name == "RUNNING"
+    report = check_proof(path)
+    assert report.valid and report.bound == state.sealed == pytest.approx(state.lower_bound, rel=2e-9)
+    algorithm.advance(state, 1e-3)
+    algorithm.answer(state)
+    later = check_proof(path)
+    assert later.valid and later.bound >= report.bound
 
 
 def damage(rng, log):
