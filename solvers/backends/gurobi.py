@@ -1,4 +1,6 @@
-"""Gurobi: mixed-integer and continuous linear, quadratic (nonconvex ones by spatial branching) and second-order programs."""
+"""Gurobi: mixed-integer and continuous linear, quadratic and second-order programs; nonconvex, exponential and power ones by
+spatial branching.
+"""
 
 from __future__ import annotations
 
@@ -66,6 +68,9 @@ _OWN = ("env", "hints", "priorities", "dual_start")
 #: Attributes of variables that options set by block.
 _ATTRIBUTES = {"hints": "VarHintVal", "priorities": "BranchPriority"}
 
+#: Continuous problems of these are searched by branching, too: a bound comes with them, multipliers do not.
+_SEARCHED = NONCONVEX | {Feature.EXPONENTIAL, Feature.POWER}
+
 _STATUS = {
     "OPTIMAL": Status.OPTIMAL,
     "INFEASIBLE": Status.INFEASIBLE,
@@ -97,8 +102,7 @@ class Gurobi(Backend):
         summary="commercial branch and bound, simplex and interior point",
         package="gurobipy",
         module="gurobipy",
-        reads=frozenset({Feature.QUADRATIC, Feature.SECOND_ORDER, Feature.ROTATED, Feature.INTEGER, Feature.INDICATOR})
-        | NONCONVEX,
+        reads=frozenset(Feature) - {Feature.PSD},
         integrality=("IntFeasTol", _TIGHT),
         gives=frozenset({Gives.DUALS, Gives.BOUND, Gives.TRACE, Gives.WARM_START, Gives.UPDATES, Gives.INTERRUPT}),
         extra="commercial",
@@ -173,7 +177,7 @@ class Gurobi(Backend):
             "MIPGap": tol,
             "Seed": options.seed % 2_000_000_000,
         }
-        if not (form.integer.any() or form.features & NONCONVEX):
+        if not (form.integer.any() or form.features & _SEARCHED):
             chosen |= {"QCPDual": 1, "InfUnbdInfo": 1}
             # Gurobi's gap is relative to 1 + |objective|, which differs from ours for small objectives
             chosen["BarConvTol"] = float(np.clip(1e-4 * tol, 1e-12, 1e-8))
@@ -241,7 +245,7 @@ def _start(model: Any, form: StandardForm, options: Options) -> dict[str, str]:
     _dual_start(model, form, options)
     if options.start is None:
         return {}
-    if not (form.features & (NONCONVEX | {Feature.INTEGER}) or _continuous_start(form, options)):
+    if not (form.features & (_SEARCHED | {Feature.INTEGER}) or _continuous_start(form, options)):
         return unused_start("gurobi", "Gurobi takes starts for linear, mixed-integer and nonconvex models")
     variables = model.getVars()
     for block in form.blocks:
@@ -309,7 +313,7 @@ def _read(gurobipy: Any, model: Any, form: StandardForm, recorder: Recorder) -> 
     status_names = {getattr(codes, name): name for name in dir(codes) if not name.startswith("_")}
     status_name = status_names.get(model.Status, str(model.Status))
     status = _STATUS.get(status_name, Status.FAILED)
-    mixed, has_point = bool(model.IsMIP or form.features & NONCONVEX), model.SolCount > 0 and status is not Status.UNBOUNDED
+    mixed, has_point = bool(model.IsMIP or form.features & _SEARCHED), model.SolCount > 0 and status is not Status.UNBOUNDED
     variables = model.getVars()
     x = np.array(model.getAttr("X", variables[: form.n])) if has_point else None
     objective = float(model.ObjVal) if has_point else None
