@@ -7,7 +7,6 @@ from __future__ import annotations
 import functools
 import os
 import time
-from collections.abc import Mapping
 from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any
@@ -21,7 +20,7 @@ from ...models.export.programs import native_size, quadratic_cones
 from ...models.program.cones import Feature, Nonnegative, Zero
 from ...models.program.form import StandardForm
 from ..certification.supplied_evidence import newton_polish
-from ..interface.backend import Backend, set_by_block, unused_start
+from ..interface.backend import Backend, dual_start, set_by_block, starts_linear_program, unused_start
 from ..interface.recorder import Recorder
 from ..interface.solver import NONCONVEX, Gives, KeptModel, Licence, LicenceState, Purpose, SolverInfo, check_native
 from ..records import Answer, Options, Status
@@ -185,7 +184,7 @@ class Gurobi(Backend):
             chosen["TimeLimit"] = options.time_limit
         if options.threads is not None:
             chosen["Threads"] = options.threads
-        if _continuous_start(form, options):
+        if starts_linear_program(form, options):
             chosen["LPWarmStart"] = 2  # else presolve drops it
         if options.node_limit is not None:
             chosen["NodeLimit"] = options.node_limit
@@ -229,11 +228,6 @@ def _dispose(model: Any, environment: Any) -> None:
         environment.dispose()
 
 
-def _continuous_start(form: StandardForm, options: Options) -> bool:
-    """Return whether there is a start of a linear program, the only continuous one that Gurobi starts from a point."""
-    return not form.features and (options.start is not None or "dual_start" in options.native)
-
-
 def _start(model: Any, form: StandardForm, options: Options) -> dict[str, str]:
     """Set a start of all or some blocks, which Gurobi completes where there are integers, and multipliers of a linear program.
 
@@ -242,10 +236,12 @@ def _start(model: Any, form: StandardForm, options: Options) -> dict[str, str]:
     InputError
         A dual start of another program, of constraints that the form does not have, or of other shapes.
     """
-    _dual_start(model, form, options)
+    multipliers = dual_start(form, options)
+    if multipliers is not None:
+        model.setAttr("DStart", model.getConstrs(), multipliers.tolist())
     if options.start is None:
         return {}
-    if not (form.features & (_SEARCHED | {Feature.INTEGER}) or _continuous_start(form, options)):
+    if not (form.features & (_SEARCHED | {Feature.INTEGER}) or starts_linear_program(form, options)):
         return unused_start("gurobi", "Gurobi takes starts for linear, mixed-integer and nonconvex models")
     variables = model.getVars()
     for block in form.blocks:
@@ -253,21 +249,6 @@ def _start(model: Any, form: StandardForm, options: Options) -> dict[str, str]:
             piece = block.pack(options.start[block.label])
             model.setAttr("Start" if form.features else "PStart", variables[form.slices[block.label]], piece.tolist())
     return {}
-
-
-def _dual_start(model: Any, form: StandardForm, options: Options) -> None:
-    start = options.native.get("dual_start")
-    if start is None:
-        return
-    sizes = {c.label: c.rows for c in form.constraints}
-    if form.features or not isinstance(start, Mapping) or any(np.shape(z) != (sizes.get(k, -1),) for k, z in start.items()):
-        raise InputError(
-            "dual_start must map constraints of a linear program to one multiplier for each row; the constraints are "
-            + ", ".join(f"{label} ({rows})" for label, rows in sizes.items()),
-            name="dual_start",
-        )
-    z = [np.asarray(start.get(c.label, np.zeros(c.rows)), dtype=np.float64) for c in form.constraints]
-    model.setAttr("DStart", model.getConstrs(), np.concatenate([np.zeros(0), *z]).tolist())
 
 
 def _set_attribute(model: Any, attribute: str, place: slice, values: FloatArray) -> None:
