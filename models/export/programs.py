@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from itertools import islice
 from pathlib import Path
@@ -36,7 +36,7 @@ from ..arrays import BoolArray, FloatArray, IntArray
 from ..importing.quadratic_rows import QuadraticRow, bilinear_stack, quadratic_cone, quadratic_rows
 from ..importing.rows import IndicatorRow, unique
 from ..program.cones import PSD, Bilinear, Cone, Indicator, Nonnegative, RotatedSecondOrder, SecondOrder, Zero
-from ..program.exponential_cones import Exponential, Power
+from ..program.exponential_cones import Exponential, Power, TranscendentalCone
 from ..program.form import Block, Constraint, Quadratic, StandardForm
 
 _READ = (Zero, Nonnegative, SecondOrder, RotatedSecondOrder, PSD, Indicator, Exponential, Power, Bilinear)
@@ -239,8 +239,40 @@ def bilinear_rows(c: Constraint) -> Iterator[tuple[int, list[tuple[int, int]]]]:
         yield first, [(a, b) for a, b in pairs if not (empty[a] or empty[b])]
 
 
-def bilinear_names(c: Constraint) -> list[str]:
-    """One name for each bilinear row of a stack."""
+def transcendental_rows(c: Constraint, rows: Sequence[Any], exp: Callable[[Any], Any]) -> Iterator[tuple[str, Any]]:
+    """Inequalities h ≤ 0 of exponential and power cones in a package's own expressions, each under the name of its cone.
+
+    Of y e^{a/y} ≤ z most cones have a constant y, and then no quotient. A variable y and the bases of
+    powers have rows of their own.
+
+    Parameters
+    ----------
+    c : Constraint
+    rows : sequence
+        F x + g as the package's expressions.
+    exp : callable
+        The package's exponential.
+    """
+    numbers = [float(g) if size == 0 else None for g, size in zip(c.g, np.diff(c.F.indptr), strict=True)]
+    for k, name in enumerate(cone_names(c)):
+        a, y, z = rows[3 * k : 3 * k + 3]
+        scale = numbers[3 * k + 1]
+        if isinstance(c.cone, Power):
+            yield from ((f"{name} (base)", -1.0 * base) for base in (a, y))
+            first, second = (base if b is None else max(b, 0.0) for base, b in zip((a, y), numbers[3 * k :], strict=False))
+            mean = first**c.cone.alpha * second ** (1.0 - c.cone.alpha)
+            yield from ((name, sign * z - mean) for sign in (1.0, -1.0))
+        elif scale is None:
+            yield f"{name} (scale)", -1.0 * y
+            yield name, y * exp(a / y) - z
+        elif scale > 0.0:
+            yield name, scale * exp((1.0 / scale) * a) - z
+        else:  # a ≤ 0 ≤ z
+            yield from ((name, bound) for bound in (a, -1.0 * y, -1.0 * z))
+
+
+def cone_names(c: Constraint) -> list[str]:
+    """One name for each cone of a stack."""
     return [c.label] if c.cone.count == 1 else [f"{c.label}[{k}]" for k in range(c.cone.count)]
 
 
@@ -606,7 +638,10 @@ def native_size(form: StandardForm) -> tuple[int, int]:
     """Variables (auxiliary ones included) and linear rows (linking equations included) of the solver's model."""
     auxiliary = sum(rows.linked.size for rows in quadratic_cones(form))
     linear = sum(c.rows for c in form.constraints if isinstance(c.cone, (Zero, Nonnegative)))
-    return form.n + auxiliary, linear + auxiliary
+    curved = sum(
+        (1 + isinstance(c.cone, Power)) * c.cone.count for c in form.constraints if isinstance(c.cone, TranscendentalCone)
+    )
+    return form.n + auxiliary + curved, linear + auxiliary
 
 
 def _rows(form: StandardForm, c: Constraint, first: int) -> ConeRows:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar, TypeVar
 
@@ -32,7 +32,7 @@ from ..program.bridges import factor_of
 from ..program.cones import Nonnegative, RotatedSecondOrder, Zero
 from ..program.entries import Entries
 from ..program.form import Block, Constraint, Quadratic, StandardForm
-from ..record import DataKind, FormulationInfo, Parameter
+from ..record import Arrays, Chosen, DataKind, FormulationInfo, Parameter
 from ..rounding import gamma
 from ..statement import Line, Statement
 from .convex_hulls import ConvexHullsDual
@@ -561,6 +561,18 @@ def _grid_form(model: MaxMinSVM) -> StandardForm:
     )
 
 
+#: Values of a grid that the prompt asks for.
+_GRID = 5
+
+
+def _stated(arrays: Arrays, chosen: Chosen) -> MaxMinSVM:
+    """The model over its range, or over values in it whose logarithms are equally spaced."""
+    model = MaxMinSVM(*arrays.values(), **{name: value for name, value in chosen.items() if name != "over"})
+    if chosen["over"] == "interval":
+        return model
+    return replace(model, grid=np.clip(np.geomspace(model.lower, model.upper, _GRID), model.lower, model.upper))
+
+
 FORMULATIONS = (
     FormulationInfo(
         MaxMinSVM,
@@ -574,7 +586,9 @@ FORMULATIONS = (
             Parameter("lower", "least γ; 2^-15 where it is not given"),
             Parameter("upper", "largest γ; 8 where it is not given"),
             Parameter("parameter", "what moves", str, "gamma", ("gamma", "log-gamma", "per-feature")),
+            Parameter("over", f"all of the range, or {_GRID} values in it", str, "interval", ("interval", "grid")),
         ),
+        build=_stated,
         also=("MaxMinProblem",),
     ),
 )

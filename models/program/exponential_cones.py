@@ -334,7 +334,9 @@ class Power(TranscendentalCone):
         x, y, z = rows.T
         body = (x >= 0.0) & (y >= 0.0)
         level = np.where(body, np.abs(x) ** self.alpha * np.abs(y) ** (1.0 - self.alpha), -np.inf)
-        return np.column_stack([x, y, np.sign(z) * np.minimum(np.abs(z), level)]), np.maximum(np.abs(z) - level, 0.0)
+        return np.column_stack([x, y, np.sign(z) * np.minimum(np.abs(z), np.maximum(level, 0.0))]), np.maximum(
+            np.abs(z) - level, 0.0
+        )
 
     def _between(self, rows: FloatArray) -> FloatArray:
         """The root r in (0, |z|) of (½φ_x)^α (½φ_y)^{1-α} = r, φ_t = t + √(t² + 4α_t r (|z| - r)); (φ_x/2, φ_y/2, ±r)."""

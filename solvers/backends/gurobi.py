@@ -1,11 +1,12 @@
-"""Gurobi: mixed-integer and continuous linear, quadratic (nonconvex ones by spatial branching) and second-order programs."""
+"""Gurobi: mixed-integer and continuous linear, quadratic and second-order programs; nonconvex, exponential and power ones by
+spatial branching.
+"""
 
 from __future__ import annotations
 
 import functools
 import os
 import time
-from collections.abc import Mapping
 from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any
@@ -19,7 +20,7 @@ from ...models.export.programs import native_size, quadratic_cones
 from ...models.program.cones import Feature, Nonnegative, Zero
 from ...models.program.form import StandardForm
 from ..certification.supplied_evidence import newton_polish
-from ..interface.backend import Backend, set_by_block, unused_start
+from ..interface.backend import Backend, dual_start, set_by_block, starts_linear_program, unused_start
 from ..interface.recorder import Recorder
 from ..interface.solver import NONCONVEX, Gives, KeptModel, Licence, LicenceState, Purpose, SolverInfo, check_native
 from ..records import Answer, Options, Status
@@ -66,6 +67,9 @@ _OWN = ("env", "hints", "priorities", "dual_start")
 #: Attributes of variables that options set by block.
 _ATTRIBUTES = {"hints": "VarHintVal", "priorities": "BranchPriority"}
 
+#: Continuous problems of these are searched by branching, too: a bound comes with them, multipliers do not.
+_SEARCHED = NONCONVEX | {Feature.EXPONENTIAL, Feature.POWER}
+
 _STATUS = {
     "OPTIMAL": Status.OPTIMAL,
     "INFEASIBLE": Status.INFEASIBLE,
@@ -97,8 +101,7 @@ class Gurobi(Backend):
         summary="commercial branch and bound, simplex and interior point",
         package="gurobipy",
         module="gurobipy",
-        reads=frozenset({Feature.QUADRATIC, Feature.SECOND_ORDER, Feature.ROTATED, Feature.INTEGER, Feature.INDICATOR})
-        | NONCONVEX,
+        reads=frozenset(Feature) - {Feature.PSD},
         integrality=("IntFeasTol", _TIGHT),
         gives=frozenset({Gives.DUALS, Gives.BOUND, Gives.TRACE, Gives.WARM_START, Gives.UPDATES, Gives.INTERRUPT}),
         extra="commercial",
@@ -173,7 +176,7 @@ class Gurobi(Backend):
             "MIPGap": tol,
             "Seed": options.seed % 2_000_000_000,
         }
-        if not (form.integer.any() or form.features & NONCONVEX):
+        if not (form.integer.any() or form.features & _SEARCHED):
             chosen |= {"QCPDual": 1, "InfUnbdInfo": 1}
             # Gurobi's gap is relative to 1 + |objective|, which differs from ours for small objectives
             chosen["BarConvTol"] = float(np.clip(1e-4 * tol, 1e-12, 1e-8))
@@ -181,7 +184,7 @@ class Gurobi(Backend):
             chosen["TimeLimit"] = options.time_limit
         if options.threads is not None:
             chosen["Threads"] = options.threads
-        if _continuous_start(form, options):
+        if starts_linear_program(form, options):
             chosen["LPWarmStart"] = 2  # else presolve drops it
         if options.node_limit is not None:
             chosen["NodeLimit"] = options.node_limit
@@ -225,11 +228,6 @@ def _dispose(model: Any, environment: Any) -> None:
         environment.dispose()
 
 
-def _continuous_start(form: StandardForm, options: Options) -> bool:
-    """Return whether there is a start of a linear program, the only continuous one that Gurobi starts from a point."""
-    return not form.features and (options.start is not None or "dual_start" in options.native)
-
-
 def _start(model: Any, form: StandardForm, options: Options) -> dict[str, str]:
     """Set a start of all or some blocks, which Gurobi completes where there are integers, and multipliers of a linear program.
 
@@ -238,10 +236,12 @@ def _start(model: Any, form: StandardForm, options: Options) -> dict[str, str]:
     InputError
         A dual start of another program, of constraints that the form does not have, or of other shapes.
     """
-    _dual_start(model, form, options)
+    multipliers = dual_start(form, options)
+    if multipliers is not None:
+        model.setAttr("DStart", model.getConstrs(), multipliers.tolist())
     if options.start is None:
         return {}
-    if not (form.features & (NONCONVEX | {Feature.INTEGER}) or _continuous_start(form, options)):
+    if not (form.features & (_SEARCHED | {Feature.INTEGER}) or starts_linear_program(form, options)):
         return unused_start("gurobi", "Gurobi takes starts for linear, mixed-integer and nonconvex models")
     variables = model.getVars()
     for block in form.blocks:
@@ -249,21 +249,6 @@ def _start(model: Any, form: StandardForm, options: Options) -> dict[str, str]:
             piece = block.pack(options.start[block.label])
             model.setAttr("Start" if form.features else "PStart", variables[form.slices[block.label]], piece.tolist())
     return {}
-
-
-def _dual_start(model: Any, form: StandardForm, options: Options) -> None:
-    start = options.native.get("dual_start")
-    if start is None:
-        return
-    sizes = {c.label: c.rows for c in form.constraints}
-    if form.features or not isinstance(start, Mapping) or any(np.shape(z) != (sizes.get(k, -1),) for k, z in start.items()):
-        raise InputError(
-            "dual_start must map constraints of a linear program to one multiplier for each row; the constraints are "
-            + ", ".join(f"{label} ({rows})" for label, rows in sizes.items()),
-            name="dual_start",
-        )
-    z = [np.asarray(start.get(c.label, np.zeros(c.rows)), dtype=np.float64) for c in form.constraints]
-    model.setAttr("DStart", model.getConstrs(), np.concatenate([np.zeros(0), *z]).tolist())
 
 
 def _set_attribute(model: Any, attribute: str, place: slice, values: FloatArray) -> None:
@@ -318,7 +303,7 @@ def _read(gurobipy: Any, model: Any, form: StandardForm, recorder: Recorder) -> 
     status_names = {getattr(codes, name): name for name in dir(codes) if not name.startswith("_")}
     status_name = status_names.get(model.Status, str(model.Status))
     status = _STATUS.get(status_name, Status.FAILED)
-    mixed, has_point = bool(model.IsMIP or form.features & NONCONVEX), model.SolCount > 0 and status is not Status.UNBOUNDED
+    mixed, has_point = bool(model.IsMIP or form.features & _SEARCHED), model.SolCount > 0 and status is not Status.UNBOUNDED
     variables = model.getVars()
     x = np.array(model.getAttr("X", variables[: form.n])) if has_point else None
     objective = float(model.ObjVal) if has_point else None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import os
 import time
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -15,13 +16,15 @@ from ...models.arrays import FloatArray
 from ...models.export.native.mosek import change_mosek, native_order, to_mosek
 from ...models.program.cones import Feature, Nonnegative, Zero
 from ...models.program.form import StandardForm
-from ..interface.backend import Backend, unused_start
+from ..interface.backend import Backend, LinearRows, dual_start, starts_linear_program, unused_start
 from ..interface.recorder import Recorder
 from ..interface.solver import ALL_PARTS, Gives, KeptModel, Licence, LicenceState, Purpose, SolverInfo, check_native
 from ..records import Answer, Options, Status
 
 #: Feasibility and integrality tolerance of the mixed-integer optimiser; a big M multiplies a looser one.
 _TIGHT = 1e-9
+#: Distance within which a start is at a bound or a row.
+_NEAR = 1e-9
 
 #: By solution status first, then by the optimiser's termination code.
 _SOLUTION = {
@@ -47,8 +50,17 @@ _TERMINATION = {
 }
 
 
+#: Options of ours beside MOSEK's parameters: see `Mosek`.
+_OWN = ("env", "server", "dual_start")
+
+
 class Mosek(Backend):
-    """MOSEK; it takes no quadratic objective beside cones (the epigraph bridge is used) and no integers beside PSD cones."""
+    """MOSEK; it takes no quadratic objective beside cones (the epigraph bridge is used) and no integers beside PSD cones.
+
+    Beside its own parameters it takes ``env``, a ``mosek.Env`` of the user's, which stays open; ``server``, the address of an
+    OptServer that solves in its place; and for linear programs ``dual_start``, multipliers by constraint, beside ``start``: the
+    basis of both is the simplex method's first.
+    """
 
     info = SolverInfo(
         name="mosek",
@@ -75,10 +87,16 @@ class Mosek(Backend):
         """Return the licence, found by checking the features PTS and PTON out, without a model; cached."""
         return _licence(os.environ.get("MOSEKLM_LICENSE_FILE"))
 
+    def licence_under(self, options: Options) -> Licence:
+        """Return the licence; that of an environment or a server of the user's is left to MOSEK."""
+        if not {"env", "server"} & set(options.native):
+            return self.licence()
+        return Licence(LicenceState.FULL, "that of the environment or server given")
+
     def solve_form(self, form: StandardForm, options: Options) -> Answer:
         """Build, solve, read back."""
         begin = time.perf_counter()
-        with to_mosek(form) as task:
+        with to_mosek(form, _environment(options)) as task:
             return self._solve(task, form, options, begin)
 
     def solve_kept(self, form: StandardForm, options: Options, kept_model: KeptModel) -> Answer:
@@ -86,7 +104,7 @@ class Mosek(Backend):
         begin = time.perf_counter()
         parts = kept_model.updates(form, ALL_PARTS, any_bounds=True)
         if parts is None:
-            task = to_mosek(form)
+            task = to_mosek(form, _environment(options))
             kept_model.hold(form, task, functools.partial(task.__exit__, None, None, None))
         else:
             assert kept_model.form is not None
@@ -120,7 +138,7 @@ class Mosek(Backend):
         return replace(solution, build_seconds=loaded - begin, solve_seconds=solved - loaded, details=details)
 
     def _set_parameters(self, mosek: Any, task: Any, form: StandardForm, options: Options) -> None:
-        check_native("mosek", options.native, _parameter_names(mosek))
+        check_native("mosek", options.native, [*_OWN, *_parameter_names(mosek)])
         tol = options.tolerance(self.info.tolerance)
         accuracy = float(np.clip(1e-2 * tol, 1e-12, 1e-8))
         chosen: dict[str, Any] = {"MSK_IPAR_MIO_SEED": options.seed % 2_147_483_647}
@@ -139,11 +157,16 @@ class Mosek(Backend):
         if options.node_limit is not None:
             chosen["MSK_IPAR_MIO_MAX_NUM_RELAXS"] = options.node_limit
         if options.iteration_limit is not None:
-            limits = ("MSK_IPAR_INTPNT_MAX_ITERATIONS", "MSK_IPAR_SIM_MAX_ITERATIONS")
-            chosen |= dict.fromkeys(limits, options.iteration_limit)
+            limits = ("INTPNT", "SIM", "BI")
+            chosen |= dict.fromkeys((f"MSK_IPAR_{limit}_MAX_ITERATIONS" for limit in limits), options.iteration_limit)
+        if starts_linear_program(form, options):
+            chosen["MSK_IPAR_OPTIMIZER"] = "MSK_OPTIMIZER_FREE_SIMPLEX"
+            chosen["MSK_IPAR_SIM_HOTSTART"] = "MSK_SIM_HOTSTART_STATUS_KEYS"
         if form.integer.any() and options.start is not None:
             chosen["MSK_IPAR_MIO_CONSTRUCT_SOL"] = "MSK_ON"
-        for name, value in {**chosen, **options.native}.items():
+        if "server" in options.native:
+            task.putoptserverhost(str(options.native["server"]))
+        for name, value in {**chosen, **{k: v for k, v in options.native.items() if k not in _OWN}}.items():
             try:
                 task.putparam(name, str(value))
             except mosek.Error as error:
@@ -196,7 +219,17 @@ def _name(member: Any) -> str:
 
 
 def _start(mosek: Any, task: Any, form: StandardForm, options: Options) -> dict[str, str]:
-    """Set the initial mixed-integer solution: MOSEK takes the integer variables and constructs the rest."""
+    """Set the initial mixed-integer solution, whose integer variables MOSEK completes, or the first basis of a linear program.
+
+    Raises
+    ------
+    InputError
+        A dual start of another program, of constraints that the form does not have, or of other shapes.
+    """
+    multipliers = dual_start(form, options)
+    if starts_linear_program(form, options):
+        _put_basis(mosek, task, form, form.values_given(options.start or {}, "start"), multipliers)
+        return {}
     if options.start is None:
         return {}
     if not form.integer.any():
@@ -206,6 +239,39 @@ def _start(mosek: Any, task: Any, form: StandardForm, options: Options) -> dict[
             s = form.slices[block.label]
             task.putxxslice(mosek.soltype.itg, s.start, s.stop, block.pack(options.start[block.label]))
     return {}
+
+
+def _put_basis(
+    mosek: Any, task: Any, form: StandardForm, start: Mapping[str, FloatArray], multipliers: FloatArray | None
+) -> None:
+    """Set the status keys of a start: what is at a bound is not basic; a row also where its multiplier is not zero.
+
+    MOSEK completes or thins out what is no basis. Blocks without a start are at their bounds, or basic where they have none.
+    """
+    keys, x = mosek.stakey, np.clip(np.zeros(form.n), form.lower, form.upper)
+    for label, value in start.items():
+        x[form.slices[label]] = form.block(label).pack(value)
+    low, high = x <= form.lower + _NEAR, x >= form.upper - _NEAR
+    columns = [keys.low if at_low else keys.upr if at_high else keys.bas for at_low, at_high in zip(low, high, strict=True)]
+    equal = LinearRows.of(form).equal
+    F, g = form.rows_matrix()
+    active = np.abs(F @ x + g) <= _NEAR * (1.0 + np.abs(g)) if multipliers is None else multipliers != 0.0
+    rows = [keys.fix if is_equal else keys.low if at else keys.bas for is_equal, at in zip(equal, active, strict=True)]
+    task.putskxslice(mosek.soltype.bas, 0, form.n, columns)
+    task.putskcslice(mosek.soltype.bas, 0, len(rows), rows)
+    task.putxx(mosek.soltype.bas, x)
+    if multipliers is not None:
+        task.puty(mosek.soltype.bas, multipliers)
+
+
+def _environment(options: Options) -> Any:
+    """Return the user's environment; None without one."""
+    import mosek
+
+    environment = options.native.get("env")
+    if environment is not None and not isinstance(environment, mosek.Env):
+        raise InputError(f"env must be a mosek.Env; it is a {type(environment).__name__}", name="env")
+    return environment
 
 
 def _watch(mosek: Any, recorder: Recorder, code: Any, real: Any, whole: Any, long: Any) -> int:
@@ -252,7 +318,8 @@ def read_solution(mosek: Any, task: Any, form: StandardForm, code: Any, recorder
             multipliers, reduced = z, zeta
         else:
             farkas = z
-    iterations = int(task.getintinf(mosek.iinfitem.intpnt_iter))
+    counters = (mosek.iinfitem.intpnt_iter, mosek.iinfitem.sim_primal_iter, mosek.iinfitem.sim_dual_iter)
+    iterations = sum(int(task.getintinf(counter)) for counter in counters)
     count = iterations if nodes is None else nodes
     trace = recorder.end(count, objective, bound)
     return Answer(

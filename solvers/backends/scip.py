@@ -24,7 +24,7 @@ from ...models.program.form import StandardForm
 from ...models.views import ZeroOneProblem
 from ..interface.backend import Backend, set_by_block
 from ..interface.recorder import Recorder, polling
-from ..interface.solver import NONCONVEX, Gives, KeptModel, Purpose, SolverInfo, check_native
+from ..interface.solver import Gives, KeptModel, Purpose, SolverInfo, check_native
 from ..records import Answer, Options, Status
 from ..zero_one.incumbent import penalised_rows
 from ..zero_one.reduced import ReducedZeroOneProblem, reduce_problem
@@ -368,8 +368,7 @@ class Scip(Backend):
         summary="open branch and cut",
         package="pyscipopt",
         module="pyscipopt",
-        reads=frozenset({Feature.SECOND_ORDER, Feature.ROTATED, Feature.EXPONENTIAL, Feature.INTEGER, Feature.INDICATOR})
-        | NONCONVEX,
+        reads=frozenset(Feature) - {Feature.QUADRATIC, Feature.PSD},
         integrality=("numerics/feastol", _TIGHT),
         gives=frozenset({Gives.BOUND, Gives.TRACE, Gives.WARM_START, Gives.UPDATES, Gives.INTERRUPT}),
         time_limit_caveat="reading a quadratic objective of many terms",

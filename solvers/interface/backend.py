@@ -385,6 +385,33 @@ def set_by_block(form: StandardForm, options: Options, name: str, assign: Callab
         assign(form.slices[label], form.block(label).pack(array))
 
 
+def starts_linear_program(form: StandardForm, options: Options) -> bool:
+    """Return whether there is a start of a linear program, the only continuous one that simplex methods start from a point."""
+    return not form.features and (options.start is not None or "dual_start" in options.native)
+
+
+def dual_start(form: StandardForm, options: Options) -> FloatArray | None:
+    """Return the multipliers of all rows that the native option ``dual_start`` maps constraints to; None without it.
+
+    Raises
+    ------
+    InputError
+        Another type, a program that is not linear, a constraint that the form does not have, another shape.
+    """
+    start = options.native.get("dual_start")
+    if start is None:
+        return None
+    sizes = {c.label: c.rows for c in form.constraints}
+    if form.features or not isinstance(start, Mapping) or any(np.shape(z) != (sizes.get(k, -1),) for k, z in start.items()):
+        raise InputError(
+            "dual_start must map constraints of a linear program to one multiplier for each row; the constraints are "
+            + ", ".join(f"{label} ({rows})" for label, rows in sizes.items()),
+            name="dual_start",
+        )
+    z = [np.asarray(start.get(c.label, np.zeros(c.rows)), dtype=np.float64) for c in form.constraints]
+    return np.concatenate([np.zeros(0), *z])
+
+
 def unused_start(solver: str, why: str) -> dict[str, str]:
     """Warn that a start is not used, and return the note of it for the details."""
     warnings.warn(MarginoptWarning(f"start is not used: {solver}: {why}", name="start"), stacklevel=2)

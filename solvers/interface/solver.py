@@ -92,7 +92,7 @@ class Licence:
         """Return the reason why the licence does not cover this form; None where it does."""
         if not self.usable:
             return f"{self.state.value}: {self.detail}"
-        quadratic = bool(form.features & {Feature.QUADRATIC, Feature.SECOND_ORDER, Feature.ROTATED, Feature.BILINEAR})
+        quadratic = bool(form.features - {Feature.INTEGER, Feature.INDICATOR, Feature.PSD})
         limit = self.quadratic_limit if quadratic else self.limit
         variables, rows = (form.n, form.rows) if self.size is None else self.size(form)
         if limit is None or (variables <= limit and (self.limit is None or rows <= self.limit)):

@@ -23,7 +23,7 @@ from ...importing.quadratic_rows import plain_products, two_sided
 from ...importing.rows import IndicatorRow
 from ...program.cones import Bilinear, Feature, Indicator, Zero
 from ...program.form import Constraint, StandardForm
-from ..programs import INFINITE, FlatProgram, Layout, bilinear_names, one_sided, sidecar, symmetric
+from ..programs import INFINITE, FlatProgram, Layout, cone_names, one_sided, sidecar, symmetric
 from .formats import FileFormat, Source
 
 _LEAST, _MOST = ("minimize", "minimise", "minimum", "min"), ("maximize", "maximise", "maximum", "max")
@@ -504,9 +504,7 @@ def plain_rows(constraints: Sequence[Constraint]) -> list[str]:
     """Return the names in a file of all linear rows, and behind them those of the indicators and of the quadratic rows."""
     linear = [name for c in constraints if not isinstance(c.cone, Indicator | Bilinear) for name in c.names()]
     switched = [name for c in constraints if isinstance(c.cone, Indicator) for name in c.names()[1::2]]
-    return plain_names(
-        linear + switched + [name for c in constraints if isinstance(c.cone, Bilinear) for name in bilinear_names(c)]
-    )
+    return plain_names(linear + switched + [name for c in constraints if isinstance(c.cone, Bilinear) for name in cone_names(c)])
 
 
 def labelled(flat: FlatProgram, source: Source) -> StandardForm:

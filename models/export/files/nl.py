@@ -21,7 +21,7 @@ from ...arrays import BoolArray, FloatArray, IntArray
 from ...importing.quadratic_rows import plain_products, two_sided
 from ...program.cones import Bilinear, Feature
 from ...program.form import StandardForm
-from ..programs import FlatProgram, Layout, bilinear_names, one_sided, sidecar, symmetric
+from ..programs import FlatProgram, Layout, cone_names, one_sided, sidecar, symmetric
 from .formats import FileFormat, Source
 
 # Quadratic expressions of NL files: prefix notation, one operator, number or variable a line.
@@ -150,7 +150,7 @@ class _NL(FileFormat):
         if gradient.size:
             lines += [f"G0 {gradient.size}", *(f"{j} {flat.q[order[j]]:.17g}" for j in gradient)]
         names = form.names()
-        called = [name for c in form.constraints if isinstance(c.cone, Bilinear) for name in bilinear_names(c)]
+        called = [name for c in form.constraints if isinstance(c.cone, Bilinear) for name in cone_names(c)]
         called += [name for c in form.constraints if not isinstance(c.cone, Bilinear) for name in c.names()]
         text = "\n".join([*lines, ""])
         write_texts(

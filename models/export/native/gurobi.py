@@ -11,7 +11,15 @@ from ....errors import ExportError, LicenceError, MissingPackageError
 from ...program.cones import PSD, Bilinear, Nonnegative, Zero
 from ...program.exponential_cones import TranscendentalCone
 from ...program.form import Constraint, StandardForm, changed_entries
-from ..programs import ConeRows, IndicatorRows, bilinear_names, bilinear_rows, indicator_rows, quadratic_cones
+from ..programs import (
+    ConeRows,
+    IndicatorRows,
+    bilinear_rows,
+    cone_names,
+    indicator_rows,
+    quadratic_cones,
+    transcendental_rows,
+)
 
 
 def silent_environment(*, verbose: bool = False) -> Any:
@@ -54,15 +62,14 @@ def to_gurobi(form: StandardForm, environment: Any = None) -> Any:
     Raises
     ------
     ExportError
-        The form has semidefinite, exponential or power cones.
+        The form has semidefinite cones.
     MissingPackageError, LicenceError
         See `silent_environment`.
     """
-    refused = [c.label for c in form.constraints if isinstance(c.cone, PSD | TranscendentalCone)]
+    refused = [c.label for c in form.constraints if isinstance(c.cone, PSD)]
     if refused:
         raise ExportError(
-            f"Gurobi has no semidefinite, exponential or power cones: {', '.join(refused)}; Clarabel, SCS and MOSEK read them",
-            name="Gurobi",
+            f"Gurobi has no semidefinite cones: {', '.join(refused)}; Clarabel, SCS and MOSEK read them", name="Gurobi"
         )
     if environment is None:
         environment = silent_environment()
@@ -78,6 +85,8 @@ def to_gurobi(form: StandardForm, environment: Any = None) -> Any:
     for c in form.constraints:
         if isinstance(c.cone, Bilinear):
             _add_bilinear(gurobipy, model, c, variables)
+        elif isinstance(c.cone, TranscendentalCone):
+            _add_transcendental(gurobipy, model, c, variables)
     for indicators in indicator_rows(form):
         _add_indicators(gurobipy, model, indicators, variables)
     model.update()
@@ -192,14 +201,29 @@ def _add_cones(gurobipy: Any, model: Any, rows: ConeRows, variables: list[Any]) 
         model.addQConstr(h <= 0, name=label if count == 1 else f"{label}[{k}]")
 
 
-def _add_bilinear(gurobipy: Any, model: Any, c: Constraint, variables: list[Any]) -> None:
-    """One quadratic constraint t - a'b ≥ 0 or = 0 for each row of the stack."""
+def _affine(gurobipy: Any, c: Constraint, variables: list[Any]) -> list[Any]:
+    """F x + g row by row."""
     ends = c.F.indptr.tolist()
-    rows = [
+    return [
         gurobipy.LinExpr(c.F.data[i:j].tolist(), [variables[k] for k in c.F.indices[i:j]]) + float(g)
         for i, j, g in zip(ends[:-1], ends[1:], c.g, strict=True)
     ]
-    for (t, terms), name in zip(bilinear_rows(c), bilinear_names(c), strict=True):
+
+
+def _add_transcendental(gurobipy: Any, model: Any, c: Constraint, variables: list[Any]) -> None:
+    """One nonlinear equation v = h for each inequality h ≤ 0 of the cones, with a new variable v ≤ 0."""
+    for name, h in transcendental_rows(c, _affine(gurobipy, c, variables), gurobipy.nlfunc.exp):
+        if isinstance(h, gurobipy.NLExpr):
+            v = model.addVar(lb=-gurobipy.GRB.INFINITY, ub=0.0, name=name)
+            model.addGenConstrNL(v, h, name=name)
+        else:
+            model.addConstr(h <= 0, name=name)
+
+
+def _add_bilinear(gurobipy: Any, model: Any, c: Constraint, variables: list[Any]) -> None:
+    """One quadratic constraint t - a'b ≥ 0 or = 0 for each row of the stack."""
+    rows = _affine(gurobipy, c, variables)
+    for (t, terms), name in zip(bilinear_rows(c), cone_names(c), strict=True):
         slack = rows[t] - gurobipy.quicksum(rows[a] * rows[b] for a, b in terms)
         model.addConstr(slack == 0 if c.cone.equality else slack >= 0, name=name)  # type: ignore[attr-defined]
 

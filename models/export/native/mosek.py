@@ -21,13 +21,19 @@ _BESIDE_NO_QUADRATIC = {
 }  # fmt: skip
 
 
-def to_mosek(form: StandardForm) -> Any:
+def to_mosek(form: StandardForm, environment: Any = None) -> Any:
     """The form as a ``mosek.Task`` (always a minimisation, as the form is).
 
     Equalities and inequalities are linear constraints F x = -g, F x ≥ -g; each cone is one affine conic constraint
     F x + g in its domain; each indicator constraint is one disjunction, a ≥ 1 or F x + g ≥ 0. MOSEK refuses a quadratic
     objective beside cones when it is asked to solve, yet writes one without complaint: there, and beside disjunctions, the
     objective goes to its epigraph (`models.program.bridges.EpigraphBridge`).
+
+    Parameters
+    ----------
+    form : StandardForm
+    environment : mosek.Env, optional
+        One with a licence of the user's; MOSEK's own global one where it is not given.
 
     Raises
     ------
@@ -53,7 +59,7 @@ def to_mosek(form: StandardForm) -> Any:
     if Feature.QUADRATIC in features and features & _BESIDE_NO_QUADRATIC:
         form = EpigraphBridge(form).target
     indicator_rows(form)  # raises for a switch that is no binary variable
-    task = mosek.Task()
+    task = mosek.Task() if environment is None else environment.Task()
     task.puttaskname(form.name)
     _variables(mosek, task, form)
     _objective(mosek, task, form)

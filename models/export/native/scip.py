@@ -11,9 +11,9 @@ from ....errors import ExportError, MissingPackageError
 from ...arrays import FloatArray, IntArray
 from ...program.bridges import EpigraphBridge
 from ...program.cones import PSD, Bilinear, Nonnegative, Zero
-from ...program.exponential_cones import Exponential, Power
+from ...program.exponential_cones import TranscendentalCone
 from ...program.form import Constraint, StandardForm, changed_entries
-from ..programs import ConeRows, bilinear_names, bilinear_rows, indicator_rows, quadratic_cones
+from ..programs import ConeRows, bilinear_rows, cone_names, indicator_rows, quadratic_cones, transcendental_rows
 
 
 def to_scip(form: StandardForm, look: Callable[[], None] = lambda: None) -> Any:
@@ -27,15 +27,13 @@ def to_scip(form: StandardForm, look: Callable[[], None] = lambda: None) -> Any:
     Raises
     ------
     ExportError
-        The form has semidefinite or power cones.
+        The form has semidefinite cones.
     MissingPackageError
         PySCIPOpt is not installed.
     """
-    refused = [c.label for c in form.constraints if isinstance(c.cone, PSD | Power)]
+    refused = [c.label for c in form.constraints if isinstance(c.cone, PSD)]
     if refused:
-        raise ExportError(
-            f"SCIP has no semidefinite or power cones: {', '.join(refused)}; Clarabel, SCS and MOSEK read them", name="SCIP"
-        )
+        raise ExportError(f"SCIP has no semidefinite cones: {', '.join(refused)}; Clarabel, SCS and MOSEK read them", name="SCIP")
     try:
         import pyscipopt
     except ImportError as error:
@@ -54,13 +52,14 @@ def to_scip(form: StandardForm, look: Callable[[], None] = lambda: None) -> Any:
     for cone in quadratic_cones(form):
         _add_cones(pyscipopt, model, cone, x, look)
     for c in form.constraints:
-        if isinstance(c.cone, Exponential):
+        if isinstance(c.cone, TranscendentalCone):
             look()
-            _add_exponentials(pyscipopt, model, c, x)
+            for name, h in transcendental_rows(c, list(_affine(pyscipopt, c, x)), pyscipopt.exp):
+                model.addCons(h <= 0, name=name)
         elif isinstance(c.cone, Bilinear):
             look()
             rows = list(_affine(pyscipopt, c, x))
-            for (t, terms), name in zip(bilinear_rows(c), bilinear_names(c), strict=True):
+            for (t, terms), name in zip(bilinear_rows(c), cone_names(c), strict=True):
                 slack = rows[t] - pyscipopt.quicksum(rows[a] * rows[b] for a, b in terms)
                 model.addCons(slack == 0 if c.cone.equality else slack >= 0, name=name)
     slacks = []
@@ -146,22 +145,6 @@ def _affine(pyscipopt: Any, c: Constraint, x: list[Any], rows: IntArray | None =
     chosen = range(c.rows) if rows is None else rows
     for i in chosen:
         yield pyscipopt.quicksum(float(F.data[k]) * x[F.indices[k]] for k in range(F.indptr[i], F.indptr[i + 1])) + float(c.g[i])
-
-
-def _add_exponentials(pyscipopt: Any, model: Any, c: Constraint, x: list[Any]) -> None:
-    """y e^{a/y} ≤ z for each cone (a, y, z) of the stack, under its label; y is constant in most, and then no quotient."""
-    rows, constant = list(_affine(pyscipopt, c, x)), np.diff(c.F.indptr) == 0
-    for k, name in enumerate(bilinear_names(c)):
-        a, y, z = rows[3 * k : 3 * k + 3]
-        scale = float(c.g[3 * k + 1]) if constant[3 * k + 1] else None
-        if scale is None:
-            model.addCons(y >= 0, name=f"{name} (scale)")
-            model.addCons(y * pyscipopt.exp(a / y) - z <= 0, name=name)
-        elif scale > 0.0:
-            model.addCons(scale * pyscipopt.exp((1.0 / scale) * a) - z <= 0, name=name)
-        else:  # a ≤ 0 ≤ z
-            for sign, part in ((-1.0, a), (1.0, z)):
-                model.addCons(sign * part >= 0, name=name)
 
 
 def _add_cones(pyscipopt: Any, model: Any, rows: ConeRows, x: list[Any], look: Callable[[], None]) -> None:

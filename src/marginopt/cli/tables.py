@@ -168,14 +168,14 @@ PACKAGES: Mapping[str, Callable[[Model], Any]] = {
 def package_matrix() -> dict[str, dict[str, str]]:
     """Return, for the example of each formulation and each package, an empty string where the package takes it, else the reason.
 
-    Formulations with a choice of losses have a row for each further loss, "nonparallel, capped". A package that is not installed
-    takes nothing, and the reason says so.
+    Formulations with a choice of losses, or of a set that a parameter moves in, have a row for each further choice:
+    "nonparallel, capped". A package that is not installed takes nothing, and the reason says so.
     """
     matrix = {}
     for name in all_formulations():
         info = get_formulation(name)
-        losses = [loss for p in info.parameters if p.name == "loss" for loss in p.choices if loss != p.default]
-        for row, chosen in [(name, {}), *((f"{name}, {loss}", {"loss": loss}) for loss in losses)]:
+        choices = [(p.name, c) for p in info.parameters if p.name in ("loss", "over") for c in p.choices if c != p.default]
+        for row, chosen in [(name, {}), *((f"{name}, {choice}", {p: choice}) for p, choice in choices)]:
             model = info.example(np.random.default_rng(0), chosen)
             matrix[row] = {package: _reason(hand_over, model) for package, hand_over in PACKAGES.items()}
     return matrix

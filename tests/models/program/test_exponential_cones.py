@@ -6,13 +6,14 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from marginopt.errors import DataError, ExportError, InputError
+from marginopt.errors import DataError, InputError
 from marginopt.models import Block, Constraint, Exponential, Nonnegative, Power, Quadratic, StandardForm, Zero
 from marginopt.models.export.files.formats import read_form, write_form
 from marginopt.models.program.dual import dual_form
 from marginopt.models.program.lagrangian import lagrangian_bound
 from marginopt.models.rounding import entropy, exponential, logarithm, logarithm_of_one_plus, softplus
 from marginopt.solvers.records import Options, Status
+from marginopt.solvers.registry import get_solver
 from marginopt.solvers.solve import solve_problem
 
 mp = pytest.importorskip("mpmath")
@@ -344,11 +345,21 @@ def test_mosek_holds_them() -> None:
         assert task.getnumacc() == 6  # the objective in a rotated cone
 
 
-@pytest.mark.parametrize("package", ["gurobi", "scip"])
-def test_packages_without_them_refuse(package: str) -> None:
-    pytest.importorskip({"gurobi": "gurobipy", "scip": "pyscipopt"}[package])
-    from marginopt.models.export.native.gurobi import to_gurobi
-    from marginopt.models.export.native.scip import to_scip
-
-    with pytest.raises(ExportError):
-        {"gurobi": to_gurobi, "scip": to_scip}[package](mixed_form())
+@pytest.mark.parametrize("solver", ["gurobi", "scip"])
+def test_solvers_of_nonlinear_constraints_agree_with_the_conic_one(solver: str) -> None:
+    """Variable and constant scales and bases, bases without a point, and cones that are halfspaces."""
+    pytest.importorskip({"gurobi": "gurobipy", "scip": "pyscipopt"}[solver])
+    box = {"lower": np.full(3, -4.0), "upper": np.full(3, 4.0)}
+    first = sp.csr_array(np.outer(np.eye(3)[0], np.eye(3)[0]))
+    power = Constraint("power", first[[1, 0, 2]], np.array([2.0, 0.0, 1.5]), Power(alpha=0.3))
+    flat = Constraint("flat", first[[1, 2, 0]], np.array([-1.0, 0.0, -2.0]), Exponential())
+    constants = [(power, 1.5 ** (1 / 0.7) * 2 ** (-3 / 7)), (flat, 2.0)]
+    for constraint, optimum in constants:
+        form = mixed_form().replace(constraints=(constraint,), quadratic=None, q=np.array([1.0, 0.0, 0.0]), r=0.0, **box)
+        native = get_solver(solver).solve_form(form, Options())
+        assert native.objective == pytest.approx(optimum, rel=1e-6)
+    empty = Constraint("power", first[[1, 0, 2]], np.array([-2.0, 0.0, 0.0]), Power(alpha=0.3))
+    assert solve_problem(form.replace(constraints=(empty,)), solver, Options()).status is Status.INFEASIBLE
+    form = power_form().replace(lower=np.full(2, -20.0), upper=np.full(2, 20.0))
+    result = solve_problem(form, solver, Options())
+    assert result.objective == pytest.approx(OPTIMA["power"][1], rel=2e-6) and result.bound <= OPTIMA["power"][1] * (1 + 1e-6)

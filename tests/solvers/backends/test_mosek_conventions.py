@@ -10,16 +10,18 @@ import scipy.sparse as sp
 from facts import about
 from mosek_reader import form_of_task
 from mosek_tasks import FORMS, REAL, X, Y, form_of_new, solved
+from programs import form_of
 
 from marginopt.errors import InputError
-from marginopt.models import PSD, Block, Constraint, HingeSVM, StandardForm
+from marginopt.models import PSD, Block, Constraint, HingeSVM, Nonnegative, StandardForm, Zero
 from marginopt.models.export.native.mosek import psd_order, to_mosek
 from marginopt.models.program.cones import smat, svec, svec_size
-from marginopt.solvers.backends.mosek import Mosek, _watch, read_multipliers, read_solution
+from marginopt.solvers.backends.mosek import Mosek, _start, _watch, read_multipliers, read_solution
 from marginopt.solvers.certification.certificate import certify
 from marginopt.solvers.interface.recorder import Recorder
 from marginopt.solvers.interface.solver import KeptModel
 from marginopt.solvers.records import Options, Status
+from marginopt.solvers.solve import solve_problem
 
 mosek = pytest.importorskip("mosek", reason="MOSEK is not installed")
 
@@ -160,6 +162,32 @@ def test_parameters_are_known_and_checked():
             Mosek()._set_parameters(mosek, task, form, Options(native={"MSK_DPAR_MIO_TOL_GAP": 1}))
         with pytest.raises(InputError, check=about("MSK_IPAR_NUM_THREADS")):
             Mosek()._set_parameters(mosek, task, form, Options(native={"MSK_IPAR_NUM_THREADS": "many"}))
+
+
+@pytest.mark.parametrize("duals", [False, True])
+def test_the_start_of_a_linear_program_is_its_basis(duals):
+    """A vertex of HiGHS: as many basic variables and rows as there are rows, with independent columns, and simplex limits."""
+    rng = np.random.default_rng(0)
+    A = rng.normal(size=(8, 12))
+    rows = [("rows", A[:6], 0.1 - A[:6] @ rng.random(12), Nonnegative(6)), ("equal", A[6:], -A[6:] @ rng.random(12), Zero(2))]
+    form = form_of(rng.random(12), rows, np.zeros(12), np.full(12, 5.0))
+    vertex = solve_problem(form, "highs", Options(native={"solver": "simplex"}))
+    options = Options(start=vertex.values, iteration_limit=7, native={"dual_start": vertex.multipliers} if duals else {})
+    with to_mosek(form) as task:
+        assert _start(mosek, task, form, options) == {}
+        Mosek()._set_parameters(mosek, task, form, options)
+        for parameter in (mosek.iparam.sim_max_iterations, mosek.iparam.intpnt_max_iterations, mosek.iparam.bi_max_iterations):
+            assert task.getintparam(parameter) == 7
+        assert task.getintparam(mosek.iparam.optimizer) == mosek.optimizertype.free_simplex
+        basic = [np.array([k == mosek.stakey.bas for k in keys]) for keys in _keys(task)]
+        np.testing.assert_allclose(task.getxx(mosek.soltype.bas), vertex.values["x"], atol=1e-12)
+    basis = np.hstack([A, -np.eye(8)])[:, np.concatenate(basic)]
+    assert basis.shape == (8, 8) and np.linalg.cond(basis) < 1e6
+
+
+def _keys(task):
+    """Return the status keys of variables and of rows in the basic solution."""
+    return task.getskx(mosek.soltype.bas), task.getskc(mosek.soltype.bas)
 
 
 def test_the_backend_keeps_its_task(monkeypatch):

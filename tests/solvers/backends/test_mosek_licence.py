@@ -7,10 +7,10 @@ import subprocess
 import sys
 
 import pytest
-from facts import missing, unlicensed
+from facts import about, missing, unlicensed
 from mosek_tasks import FORMS, X, Y
 
-from marginopt.errors import LicenceError, MissingPackageError
+from marginopt.errors import InputError, LicenceError, MissingPackageError
 from marginopt.models import HingeSVM
 from marginopt.models.export.native.mosek import to_mosek
 from marginopt.solvers.backends.mosek import Mosek
@@ -49,6 +49,21 @@ def test_missing_package(monkeypatch):
     monkeypatch.setitem(sys.modules, "mosek", None)
     with pytest.raises(MissingPackageError, check=missing("mosek")):
         to_mosek(FORMS["hinge"])
+
+
+def test_an_environment_of_the_user_s_is_used_and_stays_open() -> None:
+    import mosek
+
+    if Mosek().licence().usable:
+        pytest.skip("a MOSEK licence is installed")
+    with mosek.Env() as own:
+        options = Options(native={"env": own})
+        assert Mosek().licence_under(options).state is LicenceState.FULL  # MOSEK decides, not the licence found here
+        with pytest.raises(LicenceError, check=unlicensed("mosek")):
+            solve_problem(HingeSVM(X, Y), "mosek", options)
+        assert own.Task().getnumvar() == 0
+    with pytest.raises(InputError, check=about("env")):
+        solve_problem(HingeSVM(X, Y), "mosek", Options(native={"env": "cloud"}))
 
 
 @pytest.mark.licensed

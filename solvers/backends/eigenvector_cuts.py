@@ -1,0 +1,192 @@
+"""Semidefinite programs by a solver without semidefinite cones: an outer approximation by eigenvector cuts.
+
+A symmetric matrix S is positive semidefinite if and only if v'Sv ≥ 0 for all v. The *master* problem has these inequalities
+for finitely many v, beginning with e_i and e_i ± e_j (S is then bounded by its diagonal). Where its optimum has a matrix with
+negative eigenvalues, their eigenvectors give violated inequalities, which are added.
+
+Each master is a relaxation, so its optimum bounds that of the program: there is a bound at any time, and it does not fall. If
+u are the multipliers of the inequalities, Σ u_k v_k v_k' is a multiplier of the cone, semidefinite whatever the rounding, so
+the bound is proved from the data as any other one. Points of the master are feasible but for the cone, which they approach.
+
+Integers may stand beside semidefinite cones, which MOSEK, Clarabel and SCS do not take.
+"""
+
+from __future__ import annotations
+
+import itertools
+import sys
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from operator import itemgetter
+from typing import ClassVar, TypeAlias
+
+import numpy as np
+import scipy.sparse as sp
+
+from ...models.arrays import FloatArray
+from ...models.model import BareForm, Model
+from ...models.program.cones import PSD, Feature, Nonnegative, smat, svec
+from ...models.program.form import Constraint, StandardForm
+from ..interface.backend import Backend
+from ..interface.recorder import Recorder
+from ..interface.solver import Gives, Licence, LicenceState, SolverInfo, installed_version
+from ..records import Answer, Options, Status
+from .gurobi import Gurobi
+
+#: Negative eigenvalue, relative to the largest absolute one (and at least to 1), that counts as rounding.
+_ROUNDING = 1e-8
+#: Label of a semidefinite constraint, number of a cone of its stack, and v.
+Vector: TypeAlias = tuple[str, int, FloatArray]
+
+
+@dataclass(frozen=True)
+class EigenvectorCuts(Backend):
+    """Outer approximation of semidefinite cones by the eigenvectors of negative eigenvalues.
+
+    Parameters
+    ----------
+    master : Backend
+        Solver of the relaxations, to which native options go. ``iteration_limit`` counts relaxations.
+    """
+
+    master: Backend = field(default_factory=Gurobi)
+
+    info: ClassVar[SolverInfo] = SolverInfo(
+        name="eigenvector-cuts",
+        summary="semidefinite programs by Gurobi or another solver without such cones: outer approximation, a bound at any time",
+        reads=frozenset({Feature.QUADRATIC, Feature.SECOND_ORDER, Feature.ROTATED, Feature.PSD, Feature.INTEGER}),
+        gives=frozenset({Gives.DUALS, Gives.BOUND, Gives.TRACE}),
+        tolerance=1e-4,
+        first_order=True,
+        reference="Sherali, Fraticelli: Enhancing RLT relaxations via a new class of semidefinite cuts, 2002",
+    )
+
+    def obstacle(self, model: Model) -> str | None:
+        """Return what the master does not read of the relaxations, or that there are no semidefinite cones."""
+        reason = super().obstacle(model)
+        if reason is None and Feature.PSD not in model.form.features:
+            return "it reads forms with positive semidefinite cones, and this one has none"
+        return reason or self.master.obstacle(BareForm(Cuts.first(model.form).relaxed))
+
+    def licence(self) -> Licence:
+        """Return the master's."""
+        package = self.master.info.package
+        if installed_version(package) is None:
+            return Licence(LicenceState.MISSING, f"the package {package} is not installed")
+        return replace(self.master.licence(), size=self._size)
+
+    def version(self) -> str:
+        """Return the master's."""
+        return self.master.version()
+
+    def _size(self, form: StandardForm) -> tuple[int, int]:
+        """Return variables and rows of the first relaxation."""
+        relaxed, size = Cuts.first(form).relaxed, self.master.licence().size
+        return (relaxed.n, relaxed.rows) if size is None else size(relaxed)
+
+    def solve_form(self, form: StandardForm, options: Options) -> Answer:
+        """Solve relaxations until the matrices are semidefinite up to rounding, or a limit ends it."""
+        begin, tol = time.perf_counter(), 0.1 * options.tolerance(self.info.tolerance)
+        each = replace(options, tol=tol, iteration_limit=None, callback=None)
+        recorder, cuts = Recorder(self.info.name, options), Cuts.first(form)
+        recorder.start()
+        last: tuple[Cuts, Answer] | None = None
+        count, bound, status = 0, None, Status.ITERATION_LIMIT
+        for count in range(1, 1 + (options.iteration_limit or sys.maxsize)):
+            answer = self.master.run(BareForm(cuts.relaxed), each.after(time.perf_counter() - begin))
+            if answer.values is None or answer.status not in (Status.OPTIMAL, Status.STALLED):
+                # an unbounded relaxation says nothing of the program
+                status = Status.FAILED if answer.status is Status.UNBOUNDED else answer.status
+                last = (cuts, answer) if last is None or status is Status.INFEASIBLE else last
+                break
+            last, vectors = (cuts, answer), cuts.violated(form.join(answer.values))
+            bound = answer.objective if answer.bound is None else answer.bound
+            recorder.see(count, np.nan, np.nan if bound is None else bound, step="relaxation")
+            if not vectors or recorder.stopped or _passed(options, begin):
+                status = Status.OPTIMAL if not vectors else Status.INTERRUPTED if recorder.stopped else Status.TIME_LIMIT
+                break
+            cuts = cuts.with_vectors(vectors)
+        assert last is not None
+        return replace(self._brought_back(*last), status=status, iterations=count, trace=recorder.end(count, None, bound))
+
+    def _brought_back(self, cuts: Cuts, answer: Answer) -> Answer:
+        """Return the program's answer from that of a relaxation."""
+        return replace(
+            answer,
+            native_status=f"{len(cuts)} cuts, {self.master.info.name}: {answer.native_status}",
+            multipliers=None if answer.multipliers is None else cuts.multipliers(answer.multipliers),
+            farkas=None if answer.farkas is None else cuts.multipliers(answer.farkas),
+            ray=None,
+            details={"cuts": len(cuts)},
+            build_seconds=0.0,
+            solve_seconds=0.0,
+            bridges=(),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Cuts:
+    """Inequalities W (F x + g) ≥ 0 of every semidefinite constraint, each row of W an svec(vv') of one cone of the stack."""
+
+    form: StandardForm
+    rows: Mapping[str, sp.csr_array]
+
+    def __len__(self) -> int:
+        return sum(W.shape[0] for W in self.rows.values())
+
+    @classmethod
+    def first(cls, form: StandardForm) -> Cuts:
+        """Those of e_i and e_i ± e_j."""
+        cuts = cls(form, {c.label: sp.csr_array((0, c.rows)) for c in form.constraints if isinstance(c.cone, PSD)})
+        vectors = []
+        for label in cuts.rows:
+            cone = form.constraint(label).cone
+            assert isinstance(cone, PSD)
+            unit = np.eye(cone.order)
+            pairs = [unit[i] + sign * unit[j] for i, j in itertools.combinations(range(cone.order), 2) for sign in (1.0, -1.0)]
+            vectors += [(label, k, v) for k in range(cone.count) for v in (*unit, *pairs)]
+        return cuts.with_vectors(vectors)
+
+    def with_vectors(self, vectors: list[Vector]) -> Cuts:
+        """These and the inequalities of further vectors."""
+        rows = dict(self.rows)
+        for label, group in itertools.groupby(vectors, key=itemgetter(0)):
+            cone, chosen = self.form.constraint(label).cone, list(group)
+            squares = svec(np.array([np.outer(v, v) for _, _, v in chosen]))
+            places = np.array([k for _, k, _ in chosen])[:, None] * cone.dim + np.arange(cone.dim)
+            starts = np.arange(len(chosen) + 1) * cone.dim
+            new = sp.csr_array((squares.ravel(), places.ravel(), starts), shape=(len(chosen), cone.dim * cone.count))
+            new.eliminate_zeros()
+            rows[label] = sp.csr_array(sp.vstack([rows[label], new], format="csr"))
+        return Cuts(self.form, rows)
+
+    @property
+    def relaxed(self) -> StandardForm:
+        """The form with these inequalities in place of its semidefinite cones."""
+        constraints = []
+        for c in self.form.constraints:
+            W = self.rows.get(c.label)
+            constraints.append(c if W is None else Constraint(c.label, sp.csr_array(W @ c.F), W @ c.g, Nonnegative(W.shape[0])))
+        return self.form.replace(constraints=tuple(constraints))
+
+    def violated(self, x: FloatArray) -> list[Vector]:
+        """Eigenvectors of the eigenvalues that are negative beyond rounding."""
+        vectors: list[Vector] = []
+        for label in self.rows:
+            c = self.form.constraint(label)
+            values, bases = np.linalg.eigh(smat(c.cone.stacked(c.value(x))))
+            negative = values < -_ROUNDING * np.maximum(np.abs(values).max(axis=1, keepdims=True), 1.0)
+            vectors += [(label, k, bases[k, :, j]) for k, j in np.argwhere(negative).tolist()]
+        return vectors
+
+    def multipliers(self, z: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
+        """Multipliers of the form from those of the relaxation: W'u of the cones."""
+        return {label: self.rows[label].T @ u if label in self.rows else u for label, u in z.items()}
+
+
+def _passed(options: Options, begin: float) -> bool:
+    return options.time_limit is not None and time.perf_counter() - begin >= options.time_limit
+
+
+SOLVERS = (EigenvectorCuts(),)
