@@ -43,7 +43,7 @@ _MEMORY = 2e9
 _NEAR = (1e-12, 1e-9, 1e-7)
 #: Rounds of random classifiers, about the optimum and then about each target's best one; their number for each target in a round,
 #: and their relative distances.
-_ROUNDS, _SAMPLES, _DISTANCES = 4, 20, (0.01, 0.03, 0.1, 0.3, 1.0)
+_ROUNDS, _SAMPLES, _DISTANCES = 2, 20, (0.01, 0.03, 0.1, 0.3, 1.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,13 +152,12 @@ class TargetSearch:
     def run(self) -> TargetBounds:
         """Search target by target until all are settled or a limit ends the search."""
         settled = self._proved >= self._cutoffs
-        base_margins = self._reduced.rows[self._first :] @ self._points[int(np.argmin(self._values))]
         finished = True
         while not settled.all():
             pending = np.flatnonzero(~settled)
             cutoffs = self._cutoffs[pending]
             ties = pending[cutoffs == cutoffs.max()]
-            target = int(ties[np.argmax(base_margins[ties])])  # the one nearest to being kept implies most about the others
+            target = int(ties[np.argmin(self._values[ties])])  # the one nearest to the cap implies most about the others
             if self._out_of_budget:
                 finished = False
                 break

@@ -40,21 +40,33 @@ class GameRound:
     Parameters
     ----------
     error : float
-        Weighted mean error of the mixture.
-    unfairness : float
-        Disparity of ``group`` under the mixture.
-    bound : float
-        No subgroup has a larger disparity.
-    proved : bool
-        Whether the bound holds in exact arithmetic.
-    group : Subgroup
+        Mean error of the mixture.
+    answer : Answer
+        The audit of the mixture, with its log if logs of all rounds were asked for.
     """
 
     error: float
-    unfairness: float
-    bound: float
-    proved: bool
-    group: Subgroup
+    answer: Answer
+
+    @property
+    def unfairness(self) -> float:
+        """The disparity of `group` under the mixture."""
+        return self.answer.value
+
+    @property
+    def bound(self) -> float:
+        """The bound of the disparity of every subgroup."""
+        return self.answer.bound
+
+    @property
+    def proved(self) -> bool:
+        """Whether the bound holds in exact arithmetic."""
+        return self.answer.proved
+
+    @property
+    def group(self) -> Subgroup:
+        """The worst subgroup found."""
+        return cast("Subgroup", self.answer.evidence)
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,14 +80,16 @@ class FairnessGame(Displayed):
         The learner's classifiers: intercept and coefficients; the prediction is 1 where the score is positive.
     allowed : float
         Disparity up to which the auditor does not accuse.
-    answer : Answer
-        The audit of the last mixture, with its log if one was asked for.
     """
 
     rounds: tuple[GameRound, ...]
     classifiers: FloatArray
     allowed: float
-    answer: Answer
+
+    @property
+    def answer(self) -> Answer:
+        """The audit of the last mixture, with its log if one was asked for."""
+        return self.rounds[-1].answer
 
     @property
     def errors(self) -> FloatArray:
@@ -166,7 +180,8 @@ def fairness_game(
     rounds : int
         Number of rounds, at least 1.
     proof : str or Path, optional
-        Path of the log of the last round's audit.
+        Path of the log of the last round's audit; or an existing folder, for one log a round. The log of a round whose bound
+        follows from earlier rounds cites their logs by digest.
     time_limit : float, optional
         Seconds of each audit.
 
@@ -192,7 +207,6 @@ def fairness_game(
     accusations, votes = np.zeros(n), np.zeros(n)
     trajectory, classifiers = list[GameRound](), list[FloatArray]()
     earlier: dict[Side, list[tuple[Model, Result]]] = {}
-    answer: Answer | None = None
     for number in range(1, rounds + 1):
         costs = (1.0 - 2.0 * question.y) / n + penalty * accusations / max(number - 1, 1)
         classifiers.append(-(regression @ costs))
@@ -201,14 +215,18 @@ def fairness_game(
         question = FairnessQuestion(
             mean, question.y, question.protected, question.names, metric, question.sample_weight, question.margin
         )
-        answer = audited(question, proof if number == rounds else None, time_limit, earlier)
-        group = cast("Subgroup", answer.evidence)
-        error = float(np.abs(question.y - mean).mean())
-        trajectory.append(GameRound(error, answer.value, answer.bound, answer.proved, group))
+        answer = audited(question, _log_path(proof, number, rounds), time_limit, earlier)
+        trajectory.append(GameRound(float(np.abs(question.y - mean).mean()), answer))
         if answer.value > allowed:
-            accusations += _slopes(question, group)
-    assert answer is not None
-    return FairnessGame(tuple(trajectory), np.array(classifiers), allowed, answer)
+            accusations += _slopes(question, trajectory[-1].group)
+    return FairnessGame(tuple(trajectory), np.array(classifiers), allowed)
+
+
+def _log_path(proof: str | Path | None, number: int, rounds: int) -> Path | None:
+    """Return the path of a round's log: one for each round in a folder, else that of the last round alone."""
+    if proof is not None and Path(proof).is_dir():
+        return Path(proof) / f"round-{number:0{len(str(rounds))}}.jsonl.gz"
+    return None if proof is None or number < rounds else Path(proof)
 
 
 def _rows(X: object) -> FloatArray:

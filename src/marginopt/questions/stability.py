@@ -370,7 +370,7 @@ def prediction_stability(
     prediction = np.where(X @ w >= 0.0, 1.0, -1.0)
     share = None if within is None else as_positive(within, "within", zero=True)
     total = float(view.weights.sum())
-    cap = math.inf if share is None else float(optimum.objective) + share * total + 0.5 * float(view.weights.min())
+    cap = math.inf if share is None else _beyond(float(optimum.objective) + share * total, view)
     limits = Limits(tol=as_positive(tol, "tol"), nodes=node_limit, deadline=deadline)
     value, bound, rivals, nodes, finished = _target_table(view, -prediction[:, None] * X, optimum, cap, limits)
     return PredictionStability(model, X, prediction, optimum, value, bound, rivals, cap, nodes, finished)
@@ -398,6 +398,11 @@ def _rows(model: ZeroOneSVM, points: Any) -> FloatArray:
     if (rows[:, ~penalised] != 1.0).any():
         raise InputError("the first column of points must be ones, as in the model's X: its weight is the free intercept")
     return rows
+
+
+def _beyond(value: float, view: ZeroOneProblem) -> float:
+    """Return a number above a value by more than rounding, and by a small share of a cost: a bound there excludes the value."""
+    return value * (1.0 + 10.0 * _ROUNDING) + 1e-3 * float(view.weights.min())
 
 
 def _deadline(time_limit: float | None) -> float:
