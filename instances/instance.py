@@ -445,22 +445,23 @@ class Instance(Displayed, LabelledData):
             raise DataError(f"{rows.size} of the {self.n} rows of {self.name}: {error}", name=error.name) from None
 
     def subsample(self, n: int, seed: Rng, stratified: bool = True) -> Instance:
-        """Choose n rows at random without replacement; stratified keeps the classes' proportions."""
+        """Choose n rows at random without replacement; stratified keeps the classes' proportions.
+
+        The name carries a seed that is a number: ``wdbc[n=60, seed=3]``.
+        """
         rows = choose_rows(self.y, n, seed, stratified)
-        return self._taken(rows, **self.naming.changed({"n": rows.size}, {}))
+        drawn = {"seed": float(seed)} if isinstance(seed, int | np.integer) else {}
+        return self._taken(rows, **self.naming.changed({"n": rows.size}, drawn))
 
     def subsamples(self, n: int, seeds: Iterable[int], stratified: bool = True) -> tuple[Instance, ...]:
         """Choose n rows once for each seed, as `subsample` does; the names carry the seeds, and the family is this instance's.
 
         A report takes means over them: ``gap_report(data.subsamples(30, seeds=range(10)))``.
         """
-        drawn = [(seed, self.subsample(n, seed, stratified)) for seed in seeds]
+        drawn = [self.subsample(n, seed, stratified) for seed in seeds]
         if not drawn:
             raise InputError("subsamples needs at least one seed", name="seeds")
-        family = self.naming.of
-        return tuple(
-            replace(part, name=f"{self.name}[n={part.n}, seed={seed}]", family=f"{family}[n={part.n}]") for seed, part in drawn
-        )
+        return tuple(replace(part, family=f"{self.naming.of}[n={part.n}]") for part in drawn)
 
     def split(self, fractions: Sequence[float], seed: Rng, stratified: bool = True) -> tuple[Instance, ...]:
         """Split all rows at random into parts of the given fractions, which sum to 1."""

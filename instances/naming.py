@@ -16,6 +16,8 @@ from ..errors import InputError
 
 #: What is counted and not kept as a parameter.
 SIZES = ("n", "p")
+#: Whole numbers, whose digits names have in full.
+_WHOLE = (*SIZES, "seed")
 
 
 def checked(parameters: object) -> dict[str, float]:
@@ -42,7 +44,7 @@ def checked(parameters: object) -> dict[str, float]:
 def composed(family: str, values: Mapping[str, float]) -> str:
     """The name of a family's member: sizes first, then parameters in their order."""
     ordered = [name for name in SIZES if name in values] + [name for name in values if name not in SIZES]
-    inside = ", ".join(f"{name}={values[name]:{'.12g' if name in SIZES else 'g'}}" for name in ordered)
+    inside = ", ".join(f"{name}={values[name]:{'.12g' if name in _WHOLE else 'g'}}" for name in ordered)
     return f"{family}[{inside}]" if inside else family
 
 

@@ -35,6 +35,17 @@ from .convexity import VERIFY_UP_TO, Convexity, Evidence, matrix_convexity, on_e
 from .entries import Entries, by_column, triangle
 
 
+#: Most variables, or rows, whose own names a print shows.
+_SHOWN_NAMES = 12
+
+
+def _own_names(own: tuple[str, ...] | None) -> str:
+    """Return the names that came from elsewhere, the first ones of many, to follow on a line."""
+    if own is None:
+        return ""
+    return ": " + ", ".join(own[:_SHOWN_NAMES]) + (", ..." if len(own) > _SHOWN_NAMES else "")
+
+
 @dataclass(frozen=True)
 class Block:
     """A labelled block of variables: a scalar (shape ()), a vector, or a symmetric matrix stored as svec.
@@ -764,18 +775,22 @@ class StandardForm(Displayed, ExportMethods):
         lines = [f"{self.name}: {self.n} variables, {self.rows} rows ({kinds}; {self.bytes:,} bytes)"]
         for b in self.blocks:
             s = self.slices[b.label]
-            lower, upper = self.lower[s], self.upper[s]
-            sort = "integer" if self.integer[s].any() else "symmetric" if b.symmetric else "real"
-            bounds = (
-                "free"
-                if not (np.isfinite(lower).any() or np.isfinite(upper).any())
-                else (f"in [{lower.min(initial=np.inf):g}, {upper.max(initial=-np.inf):g}]")
-            )
-            lines.append(f"  {b.label:<12} {b.shape!s:<12} {sort}, {bounds}")
-        lines += [f"  {c.label:<12} {c.rows:>6} rows in {c.cone}, {c.F.nnz} non-zeros" for c in self.constraints]
+            if b.own is None or b.size > _SHOWN_NAMES:
+                lines.append(f"  {b.label:<12} {b.shape!s:<12} {self._domain(s, b.symmetric)}{_own_names(b.own)}")
+            else:
+                lines += [f"  {name:<12} {self._domain(slice(k, k + 1))}" for k, name in enumerate(b.own, s.start)]
+        lines += [f"  {c.label:<12} {c.rows:>6} rows in {c.cone}, {c.F.nnz} non-zeros{_own_names(c.own)}" for c in self.constraints]
         return "\n".join(lines)
 
     __repr__ = __str__
+
+    def _domain(self, part: slice, symmetric: bool = False) -> str:
+        """Return type and bounds of a range of the variables."""
+        sort = "integer" if self.integer[part].any() else "symmetric" if symmetric else "real"
+        least, most = self.lower[part].min(initial=np.inf), self.upper[part].max(initial=-np.inf)
+        if not (np.isfinite(self.lower[part]).any() or np.isfinite(self.upper[part]).any()):
+            return f"{sort}, free"
+        return f"{sort}, in [{least:g}, {most:g}]"
 
     # -- values -------------------------------------------------------------------------------------------------
 

@@ -34,7 +34,7 @@ from . import RECORDS
 from .loops import add_squares, descend, slope, weigh
 
 #: Epochs after which Newton steps take over, and growth of the epochs from one look at the gap to the next.
-_EPOCHS, _GROWTH = 300, 1.25
+_EPOCHS, _EPOCH_GROWTH = 300, 1.25
 
 
 @dataclass(eq=False)
@@ -74,9 +74,16 @@ class CoordinateDescent:
         self.epochs += 1
         if self.epochs < self.next_look and self.numbers[0] > 0:
             return False
-        self.next_look = self.epochs + max(1, int((_GROWTH - 1.0) * self.epochs))
-        self.numbers[:] = self.alpha.size, np.inf, -np.inf
+        self.next_look = self.epochs + max(1, int((_EPOCH_GROWTH - 1.0) * self.epochs))
         return True
+
+    def reactivate(self, u: FloatArray) -> None:
+        """Make those points active again whose multiplier, which is at a bound, is not optimal at the margins u of w."""
+        active = int(self.numbers[0])
+        rest = self.order[active:]
+        wrong = np.where(self.alpha[rest] > 0.0, u[rest] > 1.0, u[rest] < 1.0)
+        self.order[active:] = np.concatenate([rest[wrong], rest[~wrong]])
+        self.numbers[0] += np.count_nonzero(wrong)
 
     @property
     def over(self) -> bool:
@@ -574,6 +581,7 @@ class LinearNewton(Algorithm[LinearProblem, LinearState]):
         descent.w[:] = v / (2.0 * view.mu)
         state.w, state.u = descent.w.copy(), margins(view, descent.w, state.block_bytes)
         state.passes += 2
+        descent.reactivate(state.u)
         primal = state.norm(state.w) + float((view.costs * view.loss.values(state.u)).sum())
         dual = view.loss.dual_terms(descent.alpha, view.costs).value - float(v @ v) / (4.0 * view.mu)
         if primal < state.best_primal:

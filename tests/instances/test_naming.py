@@ -39,15 +39,15 @@ def test_a_name_is_composed_where_none_is_given() -> None:
 def test_what_changes_an_instance_changes_what_it_is_said_to_be() -> None:
     wdbc = load("wdbc")
     small = strongest_features(wdbc.subsample(60, seed=0), 4)
-    assert (small.name, small.family) == ("wdbc[n=60, p=4]", "wdbc")
-    assert small.prepared().naming.said == {"n": 60, "p": 4}
+    assert (small.name, small.family) == ("wdbc[n=60, p=4, seed=0]", "wdbc")
+    assert small.prepared().naming.said == {"n": 60, "p": 4, "seed": 0}
     noisy = small.with_label_noise(0.1, seed=0)
-    assert (noisy.name, noisy.parameters) == ("wdbc[n=60, p=4, tau=0.1]", {"tau": 0.1})
+    assert (noisy.name, noisy.parameters) == ("wdbc[n=60, p=4, seed=0, tau=0.1]", {"seed": 0, "tau": 0.1})
     twice = noisy.with_label_noise(0.2, seed=1)  # no one rate says what was done
-    assert twice.name == "wdbc[n=60, p=4, tau=0.1][tau=0.2]" and twice.naming.said is None
+    assert twice.name == "wdbc[n=60, p=4, seed=0, tau=0.1][tau=0.2]" and twice.naming.said is None
     assert [part.family for part in small.split([0.5, 0.5], seed=0)] == ["wdbc", "wdbc"]
     mine = replace(gaussian_clusters(50, 3, 0.2), name="mine")
-    assert mine.subsample(20, seed=0).name == "mine[n=20]" and mine.subsample(20, seed=0).family == "gaussian-none"
+    assert mine.subsample(20, seed=20260101).name == "mine[n=20, seed=20260101]" and mine.subsample(20, seed=0).family == "gaussian-none"
     pair = load("digits").with_label_noise(0.1, seed=0).pair(3, 8)
     assert (pair.family, pair.parameters) == ("digits-3-8", {"tau": 0.1})
     assert [data.family for data in default_report_instances()] == ["wdbc"] * 2 + ["digits-3-8"] + ["gaussian-clustered"] * 2
@@ -87,4 +87,5 @@ def test_an_instance_that_was_pickled_before_it_had_a_family_is_read() -> None:
     old = Instance.__new__(Instance)
     old.__dict__.update(state)
     read = pickle.loads(pickle.dumps(old))
-    assert read.naming.of == "mine" and read.subsample(4, seed=0).name == "mine[n=4]"
+    assert read.naming.of == "mine" and read.subsample(4, seed=0).name == "mine[n=4, seed=0]"
+    assert read.subsample(4, seed=np.random.default_rng(0)).name == "mine[n=4]"

@@ -1,4 +1,4 @@
-"""Functions and their lists of arguments fit in the head (`test_circles` sees to imports between modules).
+"""Functions and their lists of arguments fit in the head (`test_circles` sees to imports between modules); a module binds a name once.
 
 Others stand under a comment: ``# exempt (length): why`` (a compiled function is read as one; what it calls is passed array by
 array and costs), ``# exempt (arguments): why`` (what users give by name to one call, and compiled functions).
@@ -75,3 +75,23 @@ def test_an_exemption_is_of_its_place_alone() -> None:
     assert not exempt.idle
     assert Exemptions("text", folder).idle == ["a/__init__.py:1", "d.py:2"]
     assert not Exemptions("length", folder).lines
+
+
+def rebound(tree: ast.Module) -> list[tuple[int, str]]:
+    """Names that the top level of a module binds a second time: the first constant is lost, and no linter says so."""
+    seen, again = set(), []
+    for node in tree.body:
+        targets: list[ast.expr] = []
+        if isinstance(node, ast.Assign):
+            targets = [e for t in node.targets for e in (t.elts if isinstance(t, ast.Tuple) else [t])]
+        elif isinstance(node, ast.AnnAssign) and node.value is not None:
+            targets = [node.target]
+        names = [t.id for t in targets if isinstance(t, ast.Name)]
+        again += [(node.lineno, name) for name in names if name in seen]
+        seen.update(names)
+    return again
+
+
+def test_a_module_binds_a_constant_once() -> None:
+    assert not [f"{file}:{line}: {name}" for file, tree in our_trees().items() for line, name in rebound(tree)]
+    assert rebound(ast.parse("A, B = 1, 2\nC: int\nC = 3\nB = 4\n")) == [(4, "B")]

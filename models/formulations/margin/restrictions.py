@@ -503,10 +503,15 @@ class _OfGroups(Restriction):
         object.__setattr__(self, "epsilon", as_positive(self.epsilon, "epsilon", zero=True))
 
     def resolve_names(self, names: DataNames, X: Points | Rows, y: FloatArray) -> Restriction:
-        """Return the restriction with the column that ``groups`` names in place of the name."""
-        if self.groups.ndim or self.groups.dtype.kind != "U":
+        """Return the restriction with the column that ``groups`` names, or whose index it is, in its place."""
+        if self.groups.ndim or self.groups.dtype.kind not in "Ui":
             return self
-        j = names.column(str(self.groups))
+        if self.groups.dtype.kind == "U":
+            j = names.column(str(self.groups))
+        else:
+            j, width = int(self.groups), X.shape[1]
+            if not 0 <= j < width:
+                raise InputError(f"groups is a column of X from 0 to {width - 1}, its name, or a group for each point; it is {j}", name="groups")
         column = in_memory(X, "a group by the name of its column")[:, [j]]
         return replace(self, groups=to_dense(column).reshape(-1))
 
@@ -523,8 +528,8 @@ class Parity(_OfGroups):
 
     Parameters
     ----------
-    groups : array_like (n,) or str
-        The group of each point, any names; or the name of the column of X that holds it.
+    groups : array_like (n,), str or int
+        The group of each point, any names; or the name or the index of the column of X that holds it.
     epsilon : float
         ε ≥ 0.
 
@@ -561,8 +566,8 @@ class CountParity(_OfGroups):
 
     Parameters
     ----------
-    groups : array_like (n,) or str
-        The group of each point, any names; or the name of the column of X that holds it.
+    groups : array_like (n,), str or int
+        The group of each point, any names; or the name or the index of the column of X that holds it.
     epsilon : float
         ε ≥ 0.
 

@@ -17,7 +17,7 @@ from .relaxation import relax, tighten_box
 
 #: Iterations of the procedure, solutions of each iteration's problem while p moves, and the share of the objective that squares
 #: may cost there.
-_TURNS, _SOLUTIONS, _SPEND = 50, 8, 1e-9
+_TURNS, _SOLUTIONS, _FINE = 50, 8, 1e-9
 #: Slope that stands for a jump, in units of the loss's height; distance that counts as being at a corner.
 _STEEP, _NEAR = 1e3, 1e-6
 #: Passes over all integer coefficients.
@@ -160,7 +160,7 @@ def descend(r: LoopProblem, k: LoopNode, infeasible_value: float, sharp: bool) -
         sure = _linearise(r, k)
         for _ in range(_SOLUTIONS):
             scale: Any = min(best, infeasible_value)
-            relax(r, k, sure, max(scale, 1e-300), _SPEND * scale, sharp)
+            relax(r, k, sure, max(scale, 1e-300), _FINE * scale, sharp)
             value = round_and_improve(r, k) if is_integral else objective(r, k, best)
             if not value < (best - 1e-12 * abs(best) if best < math.inf else best):
                 break
