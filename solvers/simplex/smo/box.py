@@ -355,6 +355,8 @@ def shrink(work: Any, cache: ColumnCache, order: IntArray) -> bool:
 
 #: Fewest pairs between two looks for points that can leave the iteration.
 _SHRINK_EVERY = 1000
+#: Looks at the gap while the number of pairs doubles, about.
+_LOOKS = 16
 #: Share of the violation asked for at which the loop stops: its gradient is of float32 columns.
 _AIM = 0.7
 
@@ -433,8 +435,10 @@ class BoxSMO(Algorithm[BoxEqualityQP, BoxState]):
         stop = state.limit if self.stride is None else min(state.limit, first + self.stride)
         while True:
             self._shrink(state, int(now.iteration))
-            pause = min(stop, state.next_look)
-            outcome = self._pairs(state, pause, end) if state.cached_block_streak >= CALM else self._block(state, pause)
+            if state.cached_block_streak >= CALM:
+                outcome = self._pairs(state, min(stop, state.next_look), end)
+            else:
+                outcome = self._block(state, stop)  # whole: a block that ends early needs its columns again
             if outcome is not Outcome.RUNNING:
                 return outcome
             if now.iteration >= state.next_look and self._gap_is_closed(state):
@@ -446,17 +450,18 @@ class BoxSMO(Algorithm[BoxEqualityQP, BoxState]):
                 return Outcome.RUNNING
 
     def _gap_is_closed(self, state: BoxState) -> bool:
-        """Return whether the gap is within the tolerance before the violation is; the next look is half as many steps later.
+        """Return whether the gap is within the tolerance before the violation is, and set the next look.
 
-        Only a gap that seems closed by float32 columns, or one that shrinking hides, is worth a gradient in float64.
+        A look costs one pass over the active points, about as much as a pair. Only a gap that seems closed is worth a gradient in
+        float64; where that one is not, by float32 columns or by points that have left, the next look is half as many steps later.
         """
-        state.next_look = int(1.5 * state.work.now.iteration) + 1
+        iteration = int(state.work.now.iteration)
+        state.next_look = iteration + iteration // _LOOKS + 1
         if self.violation is not None:
             return False
-        if state.work.now.active == state.view.n:
-            measure = self.measure(state)
-            if relative(measure.objective, measure.objective - measure.bound) > state.tol:
-                return False
+        if relative(float(state.work.now.objective), loops.active_gap(state.work)) > state.tol:
+            return False
+        state.next_look = int(1.5 * iteration) + 1
         refresh(state)
         return relative(state.objective, state.gap) <= state.tol
 

@@ -15,7 +15,8 @@ from marginopt.models.formulations.l1_svm import L1SVMDual
 from marginopt.models.kernels.kernels import RBF, Linear
 from marginopt.solvers.interface.algorithm import Outcome
 from marginopt.solvers.records import Options, Status
-from marginopt.solvers.simplex.smo.box import CALM, BoxSMO, block_round, restored
+from marginopt.solvers.simplex.smo.box import CALM, BoxSMO, block_round, into_box, make_work, restored
+from marginopt.solvers.simplex.smo.box_loops import active_gap
 from marginopt.solvers.solve import solve_problem
 
 
@@ -56,6 +57,29 @@ def test_a_block_carries_the_gradient_and_stays_feasible(block: int) -> None:
         assert objective < before and float(state.work.now.objective) == pytest.approx(objective, rel=1e-9)
         before = objective
     assert rounds > 1
+
+
+def test_the_gap_of_a_look_bounds_the_true_one_and_vanishes_with_it() -> None:
+    model = stated(3.0)
+    view, rng = model.box, np.random.default_rng(0)
+    state = BoxSMO().init(view, Options(), rng)
+    optimum = solve_problem(model, BoxSMO(), Options(tol=1e-9)).values["a"]
+    for share in (1.0, 0.3, 1e-3, 0.0):
+        a = into_box(view, optimum + share * (rng.random(view.n) * view.upper - optimum))
+        work = make_work(view, state.cache, a, view.gram.product(a) + view.c)
+        size = abs(0.5 * float(a @ (view.gram.product(a) + 2.0 * view.c)))
+        assert view.gap(a) - 1e-12 * size <= active_gap(work) <= 20.0 * view.gap(a) + 1e-8 * size
+
+
+@pytest.mark.parametrize("block", [2, 16])
+@pytest.mark.parametrize("shrinking", [False, True])
+def test_a_run_stops_soon_after_its_gap_is_closed(shrinking: bool, block: int) -> None:
+    model = stated(100.0, n=400)
+    algorithm = BoxSMO(block=block, shrinking=shrinking)
+    for tol in (1e-2, 1e-3, 1e-4):
+        stopped = solve_problem(model, algorithm, Options(tol=tol))
+        earlier = solve_problem(model, algorithm, Options(tol=1e-9, iteration_limit=int(0.85 * stopped.iterations)))
+        assert stopped.status is Status.OPTIMAL and stopped.certificate.gap <= tol < earlier.certificate.gap
 
 
 def test_the_violation_that_is_asked_for_is_reached() -> None:
