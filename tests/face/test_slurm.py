@@ -1,4 +1,4 @@
-"""What the page says of Slurm, as far as a machine without it goes: the page's own code makes its scripts, and the example starts its jobs."""
+"""Slurm, as far as a machine without it goes: the page's code makes its scripts, and the example starts its jobs."""
 
 from __future__ import annotations
 
