@@ -117,10 +117,8 @@ function add(a, b) {
 
 const negated = (a) => ({ m: -a.m, e: a.e });
 const magnitude = (a) => (a.m < 0n ? negated(a) : a);
-const compare = (a, b) => {
-  const difference = add(a, negated(b)).m;
-  return difference < 0n ? -1 : difference > 0n ? 1 : 0;
-};
+const signOf = (m) => (m < 0n ? -1 : m > 0n ? 1 : 0);
+const compare = (a, b) => signOf(add(a, negated(b)).m);
 
 /** The inner product of two vectors of dyadics. */
 function inner(a, b) {
@@ -231,12 +229,7 @@ function linesOf(bytes) {
 function readRecords(bytes) {
   const lines = linesOf(bytes);
   const decoder = new TextDecoder("utf-8", { fatal: true });
-  let records;
-  try {
-    records = lines.map((line) => JSON.parse(decoder.decode(line)));
-  } catch (error) {
-    throw new Refusal(`the log cannot be read: ${error.message}`);
-  }
+  const records = lines.map((line) => JSON.parse(decoder.decode(line)));
   const objects = records.every((record) => record !== null && typeof record === "object" && !Array.isArray(record));
   refuseIf(!objects, "a line of the log is not an object");
   const header = records[0] ?? {};
