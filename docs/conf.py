@@ -18,7 +18,7 @@ import katex  # noqa: E402
 import notebooks  # noqa: E402
 
 import marginopt  # noqa: E402
-from marginopt.errors import MarginoptDeprecationWarning  # noqa: E402
+from marginopt.renamed import MarginoptDeprecationWarning  # noqa: E402
 
 project = "marginopt"
 author = "The marginopt developers"
