@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 import sys
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ import katex  # noqa: E402
 import notebooks  # noqa: E402
 
 import marginopt  # noqa: E402
+from marginopt.renamed import MarginoptDeprecationWarning  # noqa: E402
 
 project = "marginopt"
 author = "The marginopt developers"
@@ -41,6 +43,8 @@ html_theme_options = {
     "dark_css_variables": {"color-brand-primary": "#56a8e0", "color-brand-content": "#7cc4ff"},
 }
 nitpicky = False
+#: The gallery looks for objects under shorter names, old ones among them.
+warnings.simplefilter("ignore", MarginoptDeprecationWarning)
 #: The repository has files that the site does not: links to them are by name.
 suppress_warnings = ["config.cache"]
 sphinx_gallery_conf = {

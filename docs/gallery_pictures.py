@@ -14,7 +14,7 @@ __all__ = ["position", "scraper"]
 #: The order of the gallery, from a first look to the special question; other files come after these.
 _ORDER = (
     "outliers", "losses", "wrong_points", "support", "hulls", "gaps", "audits", "big_m",
-    "rank", "certificate", "exact", "price", "form",
+    "rank", "certificate", "exact", "price", "form", "few_features",
     "kappa", "every_lam", "gamma", "compose", "points_table", "classes", "nonparallel", "unusual", "tube",
     "ranges", "stability", "worst_group", "convergence", "profile",
 )  # fmt: skip

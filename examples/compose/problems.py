@@ -34,6 +34,10 @@ PROBLEMS: dict[str, Callable[[], mo.Model]] = {
     "ramp with kernel weights": lambda: mo.Margin(
         X[::2], y[::2], margin.Ramp(2, 2), margin.KernelWeightsL1(X[::2, 1:]), intercept="free", sample_weight=0.03,
     ),  # as MIPLIB's gsvm2rl3: gsvm2rl3.py beside this file
+    "twin SVM with the pinball loss": lambda: mo.Margin(
+        X, y, {"near": margin.PiecewiseLinear(((-1, 1), (0, 0), (2, 1))), "far": margin.PiecewiseLinear(((0, 0), (1, -1)))},
+        "half-l2", groups=np.where(y > 0, "near", "far"), intercept="free", sample_weight=np.where(y > 0, 1 / 20, 0.5 / 20),
+    ),  # the hyperplane of class +1 of Xu, Yang, Pan 2017: tau = nu/c = 1/2, the margin a parameter
     "conic loss": lambda: mo.Margin(X, y, "conic", sample_weight=0.5),
     "kernel 0-1": lambda: mo.Margin(X[::6, 1:], y[::6], "zero-one", kernel=mo.RBF(0.5)),
     "parity by counts": lambda: mo.Margin(X[::3], y[::3], subject_to=mo.parity(group[::3], 0.1, by="counts")),

@@ -440,8 +440,9 @@ class MaxMinSVM(Model):
         """
         if self.grid is None:
             raise UnsupportedModelError(
-                "MaxMinSVM over an interval has no standard form, kernels are not quadratic in theirs: the solver maxmin reads "
-                "it, grid=[...] makes it a second-order cone program, and model.at(gamma) is the two-hulls dual at one gamma"
+                "MaxMinSVM over an interval has no standard form, since its objective is no quadratic function of the kernel's "
+                "parameter: the solver maxmin reads it, grid=[...] makes it a second-order cone program, and model.at(gamma) is "
+                "the two-hulls dual at one gamma"
             )
         return _grid_form(self)
 

@@ -64,8 +64,7 @@ function exactSum(values) {
   }
   refuseIf(parts.some((part) => !Number.isFinite(part)), "a sum overflows");
   let k = parts.length - 1;
-  let high = parts[k] ?? 0;
-  let low = 0;
+  let [high, low] = [parts[k] ?? 0, 0];
   while (k > 0) {
     const x = high;
     const y = parts[--k];
@@ -118,10 +117,8 @@ function add(a, b) {
 
 const negated = (a) => ({ m: -a.m, e: a.e });
 const magnitude = (a) => (a.m < 0n ? negated(a) : a);
-const compare = (a, b) => {
-  const difference = add(a, negated(b)).m;
-  return difference < 0n ? -1 : difference > 0n ? 1 : 0;
-};
+const signOf = (m) => (m < 0n ? -1 : m > 0n ? 1 : 0);
+const compare = (a, b) => signOf(add(a, negated(b)).m);
 
 /** The inner product of two vectors of dyadics. */
 function inner(a, b) {
@@ -154,20 +151,12 @@ function ceilDouble(a) {
 
 // ---------------------------------------------------------------------------------------------------------------- SHA-256
 
+/** The first 32 bits of the fractional parts of the cube roots of 64 primes: doubles have 49 of them. */
 const ROUND_CONSTANTS = (() => {
   const constants = [];
   for (let candidate = 2; constants.length < 64; candidate++) {
     if (Array.from({ length: candidate - 2 }, (_, d) => candidate % (d + 2)).includes(0)) continue;
-    // the first 32 bits of the fractional part of the cube root, by bisection in whole numbers
-    const goal = BigInt(candidate) << 96n;
-    let low = 0n;
-    let high = 1n << 36n;
-    while (high - low > 1n) {
-      const middle = (low + high) >> 1n;
-      if (middle * middle * middle <= goal) low = middle;
-      else high = middle;
-    }
-    constants.push(Number(low & 0xffffffffn));
+    constants.push(Math.floor((Math.cbrt(candidate) % 1) * 2 ** 32));
   }
   return constants;
 })();
@@ -229,12 +218,9 @@ function integer(value, name) {
 /** Lines of a log as byte arrays, each with its newline. */
 function linesOf(bytes) {
   const lines = [];
-  let start = 0;
-  for (let i = 0; i < bytes.length; i++) {
-    if (bytes[i] === 10 || i === bytes.length - 1) {
-      lines.push(bytes.subarray(start, i + 1));
-      start = i + 1;
-    }
+  for (let start = 0, end = 0; start < bytes.length; start = end) {
+    end = bytes.indexOf(10, start) + 1 || bytes.length;
+    lines.push(bytes.subarray(start, end));
   }
   return lines;
 }
@@ -243,12 +229,7 @@ function linesOf(bytes) {
 function readRecords(bytes) {
   const lines = linesOf(bytes);
   const decoder = new TextDecoder("utf-8", { fatal: true });
-  let records;
-  try {
-    records = lines.map((line) => JSON.parse(decoder.decode(line)));
-  } catch (error) {
-    throw new Refusal(`the log cannot be read: ${error.message}`);
-  }
+  const records = lines.map((line) => JSON.parse(decoder.decode(line)));
   const objects = records.every((record) => record !== null && typeof record === "object" && !Array.isArray(record));
   refuseIf(!objects, "a line of the log is not an object");
   const header = records[0] ?? {};
@@ -258,8 +239,8 @@ function readRecords(bytes) {
   const seal = records[records.length - 1];
   const complete = records.length >= 3 && "sha256" in seal && "bound" in records[records.length - 2];
   refuseIf(!complete, "the log ends without its claim and its seal");
-  const fits = seal.sha256 === sha256(lines.slice(0, -1));
-  refuseIf(!fits, "the seal does not fit: the log was changed or damaged after it was written");
+  const message = "the seal does not fit: the log was changed or damaged after it was written";
+  refuseIf(seal.sha256 !== sha256(lines.slice(0, -1)), message);
   return records.slice(0, -1);
 }
 
@@ -332,11 +313,8 @@ class Statement {
       refuseIf(differs, `points ${group[0]} and ${i} are merged and differ`);
       group.push(i);
     });
-    const merged = [];
-    for (let k = 0; k < groups.size; k++) {
-      refuseIf(!groups.has(k), "a merged row has no point");
-      merged.push(groups.get(k));
-    }
+    const merged = Array.from({ length: groups.size }, (_, k) => groups.get(k));
+    refuseIf(merged.includes(undefined), "a merged row has no point");
     return { zero, merged };
   }
 
@@ -534,8 +512,7 @@ function payPairs(problem, node, pairs, prices) {
   refuseIf(prices.some((price) => price < 0), "a price is negative");
   const { state } = node;
   const left = Float64Array.from(problem.weights);
-  const paid = [0];
-  const valid = [];
+  const [paid, valid] = [[0], []];
   pairs.forEach((pair, k) => {
     const [i, j] = integers(pair, 2, "a pair");
     refuseIf(Math.min(i, j) < 0 || Math.max(i, j) >= problem.m || i === j, "a pair names points that do not exist, or one twice");
@@ -561,8 +538,7 @@ function payPairs(problem, node, pairs, prices) {
  * Of a free point whose margin is at least l where it is violated, λ 1{u < 1} ≥ α(1 - u) needs α ≤ λ/(1 - l).
  */
 function validMultipliers(problem, node, round, packing) {
-  const alpha = new Float64Array(problem.m);
-  const beta = new Float64Array(problem.m);
+  const [alpha, beta] = [new Float64Array(problem.m), new Float64Array(problem.m)];
   const points = integers(round[0], null, "points of multipliers");
   const states = integers(round[1], points.length, "states of multipliers");
   const values = numbers(round[2], points.length, "multipliers");
@@ -995,37 +971,16 @@ class ConflictTree {
 
 // ---------------------------------------------------------------------------------------------------------------- the check
 
-/** Pending nodes, the one with the least bound first. */
-class Heap {
-  constructor() {
-    this.items = [];
+/** Insert a pending node by its bound: the last of the list has the least one. */
+function insert(pending, item) {
+  let low = 0;
+  let high = pending.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (pending[middle].floor >= item.floor) low = middle + 1;
+    else high = middle;
   }
-
-  push(item) {
-    const { items } = this;
-    let k = items.push(item) - 1;
-    while (k > 0 && items[(k - 1) >> 1].floor > items[k].floor) {
-      const parent = (k - 1) >> 1;
-      [items[parent], items[k]] = [items[k], items[parent]];
-      k = parent;
-    }
-  }
-
-  pop() {
-    const { items } = this;
-    const top = items[0];
-    const last = items.pop();
-    if (items.length) items[0] = last;
-    for (let k = 0; ; ) {
-      let least = k;
-      for (const child of [2 * k + 1, 2 * k + 2]) {
-        if (child < items.length && items[child].floor < items[least].floor) least = child;
-      }
-      if (least === k) return top;
-      [items[least], items[k]] = [items[k], items[least]];
-      k = least;
-    }
-  }
+  pending.splice(low, 0, item);
 }
 
 /** Bytes of a log that may be packed by gzip; a packed log may unpack to 4 MB and 64 times its size. */
@@ -1092,14 +1047,13 @@ class ProofCheck {
     const Kind = header.kind === "boxes" ? BoxTree : ConflictTree;
     const tree = new Kind(header, statement, claim.bound, records, claim.target);
     if (tree.trivial) return;
-    const pending = new Heap();
-    pending.push({ ...tree.first, floor: tree.floor(tree.first.state) });
-    while (pending.items.length) {
+    const pending = [{ ...tree.first, floor: tree.floor(tree.first.state) }];
+    while (pending.length) {
       const item = pending.pop();
       const children = tree.expand(item);
       report.nodes += 1;
-      for (const child of children) pending.push({ ...child, floor: Math.max(item.floor, tree.floor(child.state)) });
-      report.floor = Math.max(report.floor, Math.min(pending.items[0]?.floor ?? Infinity, claim.bound));
+      for (const child of children) insert(pending, { ...child, floor: Math.max(item.floor, tree.floor(child.state)) });
+      report.floor = Math.max(report.floor, Math.min(pending.at(-1)?.floor ?? Infinity, claim.bound));
       yield { record: item.record, children: children.map((child) => child.record), floor: report.floor };
     }
     const unreached = header.kind === "boxes" ? 0 : tree.tree.size - report.nodes;

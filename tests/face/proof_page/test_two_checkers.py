@@ -1,5 +1,6 @@
 """Two checkers in two languages: the same verdicts, bounds and values on genuine and forged logs."""
 
+import base64
 import gzip
 import json
 import shutil
@@ -8,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from chromium import PROGRAM, browser
 from data import clouds
 from proof_logs import damage, damage_conflicts, problem_of, read, sealed, write, write_part
 
@@ -16,7 +18,6 @@ from marginopt.solvers.zero_one.check import checker
 
 CHECKER = Path(checker.__file__).parent
 NODE = shutil.which("node")
-pytestmark = pytest.mark.skipif(NODE is None, reason="needs node (apt-get install nodejs), which runs checker.js")
 
 
 def genuine(folder):
@@ -80,13 +81,52 @@ def logs(tmp_path_factory):
     return folder
 
 
-@pytest.fixture(scope="module")
-def verdicts(logs):
-    """Reports of both checkers by the name of the log."""
+def by_node(logs, _):
     command = [NODE, str(Path(__file__).with_name("verdicts.js")), str(CHECKER), str(logs)]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=300)
-    theirs = json.loads(done.stdout)
-    return {path.name: (mo.check_proof(path), theirs[path.name]) for path in sorted(logs.iterdir())}
+    return json.loads(subprocess.run(command, capture_output=True, text=True, check=True, timeout=300).stdout)
+
+
+def by_chromium(logs, folder):
+    """Verdicts of a page that is opened from a file: it holds checker.js and all logs."""
+    texts = {path.name: base64.b64encode(path.read_bytes()).decode() for path in logs.iterdir()}
+    page = folder / "logs.html"
+    code = (CHECKER / "checker.js").read_text(encoding="utf-8")
+    data = f"const LOGS = {json.dumps(texts)};"
+    page.write_text(f"<script>{code}</script><script>{data}{_IN_PAGE}</script>", encoding="utf-8")
+    with browser(folder) as chromium:
+        chromium.open(page)
+        return json.loads(chromium.evaluate("verdicts()"))
+
+
+_IN_PAGE = """
+async function verdicts() {
+  const found = {};
+  for (const [name, text] of Object.entries(LOGS)) {
+    try {
+      found[name] = new ProofCheck(await unpack(Uint8Array.from(atob(text), (c) => c.charCodeAt(0)))).run();
+    } catch (error) {
+      found[name] = { valid: false, bound: NaN, value: NaN, nodes: 0, digest: "", message: error.message };
+    }
+  }
+  return JSON.stringify(found, (_, x) => (x === Infinity ? "Infinity" : x));
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def reports(logs):
+    """Reports of the checker in Python."""
+    return {path.name: mo.check_proof(path) for path in sorted(logs.iterdir())}
+
+
+@pytest.fixture(scope="module", params=["node", "chromium"])
+def verdicts(request, logs, reports, tmp_path_factory):
+    """Reports of both checkers by the name of the log."""
+    run, program = {"node": (by_node, NODE), "chromium": (by_chromium, PROGRAM)}[request.param]
+    if program is None:
+        pytest.skip(f"needs {request.param}, which runs checker.js")
+    theirs = run(logs, tmp_path_factory.mktemp("browser"))
+    return {name: (report, theirs[name]) for name, report in reports.items()}
 
 
 def test_verdicts_bounds_and_values_agree(verdicts):
@@ -113,6 +153,7 @@ def test_genuine_logs_are_accepted_and_a_hundred_forgeries_by_neither(verdicts):
     assert all(name in refused for name in verdicts if name.startswith("malformed"))
 
 
+@pytest.mark.skipif(NODE is None, reason="needs node (apt-get install nodejs), which runs checker.js")
 def test_arithmetic_is_that_of_the_standard(tmp_path):
     """Neighbours, exact sums, roundings of rationals and SHA-256, against Python's own."""
     import hashlib
