@@ -359,13 +359,16 @@ def compare_imports(judgement: Judgement) -> Judgement:
     """Compare the answer to an imported program with what its source says of the point, the bound and infeasibility."""
     if judgement.form is None or not judgement.model.imports:
         return judgement
-    x = None if judgement.values is None else judgement.form.join(judgement.values)
-    return replace(
-        judgement,
-        verdict=compare_with_sources(
-            judgement.model, judgement.form, x, judgement.certificate, judgement.verdict, judgement.ray.proved
-        ),
+    form = judgement.form
+    x = None if judgement.values is None else form.join(judgement.values)
+
+    def certificate_at(point: FloatArray) -> Certificate:
+        return judgement.certifier(judgement.answer, form.split(point))
+
+    verdict = compare_with_sources(
+        judgement.model, form, x, judgement.certificate, judgement.verdict, judgement.ray.proved, certificate_at
     )
+    return replace(judgement, verdict=verdict)
 
 
 #: The stages of certification, in their order.

@@ -26,6 +26,9 @@ from ..program.cones import PSD, Cone, Nonnegative, SecondOrder, Zero
 from ..program.exponential_cones import Exponential, Power
 from ..program.form import Constraint
 
+#: The name of the reader among CVXPY's solvers, all of whose names are taken.
+_READER = "MARGINOPT"
+
 
 def with_stated_bounds(problem: Any) -> Any:
     """Return the same problem, without its caches, as one whose reductions infer no bounds."""
@@ -38,13 +41,17 @@ def _plain_problem() -> Any:
     import cvxpy
 
     class PlainProblem(cvxpy.Problem):
-        """A problem whose chain of reductions tells canonicalisers that the solver takes no bounds; stated ones stay."""
+        """A problem whose chain of reductions tells canonicalisers that the solver takes no bounds; stated ones stay.
+
+        The perspective of a function builds a chain of its own for a solver by its name, which must be one of CVXPY's.
+        """
 
         def _construct_chain(self, *arguments: Any, **options: Any) -> Any:
             chain = super()._construct_chain(*arguments, **options)
             context = vars(chain).get("solver_context")  # CVXPY before 1.9 has none, and infers nothing
             if context is not None:
                 context.solver_supports_bounds = False
+                context.solver_name = context.solver_name.replace(_READER, "CLARABEL")
             return chain
 
     return PlainProblem
@@ -85,7 +92,7 @@ def reader(bounded: bool = True) -> Any:
         MI_SUPPORTED_CONSTRAINTS = cones
 
         def name(self) -> str:
-            return "MARGINOPT"
+            return _READER
 
     return StandardFormReader()
 

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -25,6 +26,8 @@ from ..program.form import Block, Constraint, Quadratic, StandardForm
 from .canonical import completed, cones_of, reader, with_stated_bounds, without_values
 from .rows import objective_size, unique
 from .source import ConstraintValue, Ending, Evaluated, Recipient, Returned, Source
+
+_Value = TypeVar("_Value")
 
 #: CVXPY's words for how a solve ended; a point goes in beside the first three.
 _STATUS = {
@@ -153,10 +156,10 @@ class CVXPYSource(Source, Recipient):
         with self._at(x), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             sign = -1.0 if isinstance(problem.objective, cvxpy.Maximize) else 1.0
-            value = problem.objective.expr.value
-            objective = float("nan") if value is None else sign * float(np.real(np.ravel(value)[0]))
+            objective = sign * _evaluate(lambda: _number(problem.objective.expr.value), float("nan"))
             read = _row if self.form.n else _violated
-            rows = [read(name, c) for name, c in zip(self._canonical.labels, problem.constraints, strict=True)]
+            pairs = zip(self._canonical.labels, problem.constraints, strict=True)
+            rows = [_evaluate(partial(read, name, c), _unknown(name)) for name, c in pairs]
             outside = max(
                 (_violation(domain_constraint) for v in problem.variables() for domain_constraint in v.domain), default=0.0
             )
@@ -396,6 +399,26 @@ def _constraints(
             constraints.append(Constraint(unique(label, taken), F[rows], g[rows], cone))
     assert start == g.size, "CVXPY's cones and rows do not match"
     return tuple(constraints), pieces
+
+
+def _evaluate(read: Callable[[], _Value], unknown: _Value) -> _Value:
+    """Return a value, or ``unknown`` at a point where CVXPY has none and raises.
+
+    A perspective without a recession function raises at s = 0; an atom that is a problem raises where its solver fails.
+    """
+    try:
+        return read()
+    except Exception:  # noqa: BLE001 - each atom of CVXPY, and each solver that it calls, raises in its own way
+        return unknown
+
+
+def _number(value: Any) -> float:
+    return float("nan") if value is None else float(np.real(np.ravel(value)[0]))
+
+
+def _unknown(name: str) -> Row:
+    """A constraint without a value, which no point is known to meet."""
+    return Row(name, np.full(1, np.nan), float("inf"), np.zeros(1))
 
 
 def _violation(constraint: Any) -> float:

@@ -70,8 +70,8 @@ class HighsSource(RowSource, Recipient):
         sign = -1.0 if lp.sense_ == highspy.ObjSense.kMaximize else 1.0
         activity = np.array(copy.getSolution().row_value)
         names = list(lp.row_names_) or [f"row[{i}]" for i in range(m)]
-        low, high = _finite(lp.row_lower_), _finite(lp.row_upper_)
-        outside = np.maximum(np.maximum(_finite(lp.col_lower_) - x, x - _finite(lp.col_upper_)), 0.0)
+        low, high, lower, upper = _sides(lp)
+        outside = np.maximum(np.maximum(lower - x, x - upper), 0.0)
         objective = sign * (copy.getInfo().objective_function_value + _quadratic_value(self._highs.getModel().hessian_, x))
         return Evaluated(objective, 0.0, _rows(names, activity, low, high), float(outside.max(initial=0.0)))
 
@@ -142,26 +142,33 @@ def _program(highs: Any) -> RowProgram:
     import highspy
 
     lp, hessian = highs.getLp(), highs.getModel().hessian_
-    kinds = list(lp.integrality_) or [highspy.HighsVarType.kContinuous] * lp.num_col_
+    kinds = list(lp.integrality_)[: lp.num_col_] or [highspy.HighsVarType.kContinuous] * lp.num_col_
     odd = {kind for kind in kinds if kind not in (highspy.HighsVarType.kContinuous, highspy.HighsVarType.kInteger)}
     if odd:
         raise UnsupportedModelError(f"variables of kind {', '.join(str(kind) for kind in odd)} have no place in a standard form")
     sign = -1.0 if lp.sense_ == highspy.ObjSense.kMaximize else 1.0
+    row_lower, row_upper, lower, upper = _sides(lp)
     return RowProgram(
         name=lp.model_name_ or "HiGHS model",
         variables=list(lp.col_names_) or [f"x[{j}]" for j in range(lp.num_col_)],
         rows=list(lp.row_names_) or [f"row[{i}]" for i in range(lp.num_row_)],
         P=_hessian(hessian, lp.num_col_, sign),
-        q=sign * np.asarray(lp.col_cost_, dtype=np.float64) + 0.0,
+        q=sign * np.asarray(lp.col_cost_, dtype=np.float64)[: lp.num_col_] + 0.0,
         r=sign * lp.offset_ + 0.0,
         A=_matrix(lp),
-        row_lower=_finite(lp.row_lower_),
-        row_upper=_finite(lp.row_upper_),
-        lower=_finite(lp.col_lower_),
-        upper=_finite(lp.col_upper_),
+        row_lower=row_lower,
+        row_upper=row_upper,
+        lower=lower,
+        upper=upper,
         integer=np.array([kind == highspy.HighsVarType.kInteger for kind in kinds], dtype=bool),
         maximise=sign < 0,
     )
+
+
+def _sides(lp: Any) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    """Return the bounds of rows and columns, without those of refused ones, which HiGHS 1.15.1 keeps."""
+    m, n = lp.num_row_, lp.num_col_
+    return _finite(lp.row_lower_)[:m], _finite(lp.row_upper_)[:m], _finite(lp.col_lower_)[:n], _finite(lp.col_upper_)[:n]
 
 
 def _finite(side: Any) -> FloatArray:

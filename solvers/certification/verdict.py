@@ -19,7 +19,7 @@ stationary. There an optimum rests on the bound of a solver that searches for gl
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -329,11 +329,14 @@ def compare_with_sources(
     certificate: Certificate | None,
     before: Verdict,
     ray_proved: bool = False,
+    certificate_at: Callable[[FloatArray], Certificate] | None = None,
 ) -> Verdict:
     """Return the verdict as the sources of a model's imports leave it.
 
     The import itself must agree with its source, the answer's point must be the same there and here, and no point that the
-    source knows to be feasible may contradict infeasibility or lie below the bound.
+    source knows to be feasible may contradict infeasibility or lie below the bound. Rows that a point misses by rounding are no
+    contradiction where infeasibility is proved, nor below the bound by what they are worth at its prices: ``certificate_at``
+    returns the certificate of a point and these prices.
     """
     imports = [record for record in model.imports if not record.changed]
     if not model.imports:
@@ -341,7 +344,7 @@ def compare_with_sources(
     remarks = [_differs(record, record.disagreement) for record in model.imports if record.disagreement]
     remarks += [_differs(record, text) for record in imports if x is not None and (text := record.at(x))]
     if not remarks and len(imports) == len(model.imports):
-        remarks += list(_refuted(model, form, x, certificate, before.status))[:1]
+        remarks += list(_refuted(model, form, x, certificate, before.status, ray_proved, certificate_at))[:1]
     if remarks:
         status = before.status if before.status.stopped or before.status is Status.FAILED else Status.INACCURATE
         return Verdict(status, (*before.remarks, *dict.fromkeys(remarks)))
@@ -363,7 +366,13 @@ def _differs(record: Import, text: str) -> str:
 
 
 def _refuted(
-    model: Model, form: StandardForm, x: FloatArray | None, certificate: Certificate | None, status: Status
+    model: Model,
+    form: StandardForm,
+    x: FloatArray | None,
+    certificate: Certificate | None,
+    status: Status,
+    ray_proved: bool,
+    certificate_at: Callable[[FloatArray], Certificate] | None,
 ) -> Iterator[str]:
     """Reasons why a claim of infeasibility, or a bound, is false."""
     bound = -np.inf if certificate is None or certificate.inner else certificate.bound
@@ -380,10 +389,27 @@ def _refuted(
             continue
         objective, size = value
         names = ", ".join(dict.fromkeys(record.source.package for record in model.imports))
-        if status is Status.INFEASIBLE:
+        if status is Status.INFEASIBLE and not (ray_proved and 0.0 < _missed(form, y) <= _FEASIBLE_IN_SOURCE):
             yield f"{names} finds that a point violates no constraint: the program is not infeasible"
-        if objective < bound - _BEATEN * size:
+        short = bound - _BEATEN * size - objective
+        if short > 0.0 and short > (1.0 + _BEATEN) * _rounded_off(form, y, certificate_at):
             yield f"{names} finds a feasible point of objective {objective:.10g} (minimised), below the bound {bound:.10g}"
+
+
+def _rounded_off(form: StandardForm, y: FloatArray, certificate_at: Callable[[FloatArray], Certificate] | None) -> float:
+    """Return what the rows of the form are worth that a point misses by rounding; 0 if it misses one by more than that.
+
+    A point that is feasible in the source and misses the form by more shows that the import is wrong, so nothing is allowed it.
+    """
+    if certificate_at is None:
+        return 0.0
+    return certificate_at(y).undercut if _missed(form, y) <= _FEASIBLE_IN_SOURCE else 0.0
+
+
+def _missed(form: StandardForm, y: FloatArray) -> float:
+    """Return by how much a point violates the rows of the form, beside the size of the point (1 at least)."""
+    violations = (c.cone.violation(c.value(y)) for c in form.constraints if c.rows)
+    return max(violations, default=0.0) / max(1.0, float(np.abs(y).max(initial=0.0)))
 
 
 def _value(model: Model, form: StandardForm, y: FloatArray) -> tuple[float, float] | None:

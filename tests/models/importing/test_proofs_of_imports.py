@@ -167,6 +167,47 @@ def test_a_point_of_the_source_refutes_a_bound() -> None:
     assert "HiGHS finds a feasible point" in result.evidence
 
 
+@pytest.mark.parametrize("miss", [1e-24, 1e-12, 5e-10])
+@pytest.mark.parametrize("scale", [1.0, 1e-3])
+def test_a_point_that_misses_rows_by_rounding_refutes_no_proof(miss: float, scale: float) -> None:
+    """Variables hold the point of another solver, feasible to its tolerance; an optimum of zero has no terms to measure it by."""
+    for program in (
+        lambda x: cp.Problem(cp.Maximize(cp.sum(x)), [scale * x <= 0]),
+        lambda x: cp.Problem(cp.Minimize(cp.sum(x)), [scale * (1 - x) <= 0]),
+    ):
+        x = cp.Variable(2)
+        problem = program(x)
+        x.value = np.full(2, miss if isinstance(problem.objective, cp.Maximize) else 1.0 - miss)
+        result = mo.solve(mo.from_cvxpy(problem), "highs")
+        assert (result.status, result.bound_kind) == (mo.Status.OPTIMAL, "proved"), result.evidence
+
+
+def test_a_point_that_misses_rows_by_rounding_is_none_of_an_infeasible_program() -> None:
+    x = cp.Variable()
+    x.value = 0.0
+    form = mo.from_cvxpy(cp.Problem(cp.Minimize(x), [x >= 1e-10, x <= 0]))
+    assert mo.solve(form, "highs").status is not mo.Status.INACCURATE
+
+
+def test_points_where_cvxpy_has_no_value_are_not_compared() -> None:
+    """The perspective has none at s = 0, and says so by an assertion; its chain of reductions names a solver of CVXPY's."""
+    x, s = cp.Variable(), cp.Variable(nonneg=True)
+    problem = cp.Problem(cp.Minimize(cp.perspective(cp.square(x), s)), [s == 2, x >= 3])
+    result = mo.solve(mo.from_cvxpy(problem), "clarabel")
+    assert result.status is mo.Status.OPTIMAL
+    assert result.objective == pytest.approx(4.5)
+
+
+def test_rows_and_columns_that_highs_refused_are_none() -> None:
+    """HiGHS keeps the bounds and the cost of a row or column with an index twice, which it refuses."""
+    h = highs_model()
+    before = mo.solve(mo.from_highs(h), "clarabel").objective
+    twice, ones = np.zeros(2, dtype=np.int32), np.ones(2)
+    assert h.addRow(1e3, 1e4, 2, twice, ones) == highspy.HighsStatus.kError
+    assert h.addCol(-1.0, 0.0, 9.0, 2, twice, ones) == highspy.HighsStatus.kError
+    assert mo.solve(mo.from_highs(h), "clarabel").objective == pytest.approx(before)
+
+
 def test_a_source_that_changed_later_is_not_compared_with_the_answer() -> None:
     m = pyomo_model()
     form = mo.from_pyomo(m)
