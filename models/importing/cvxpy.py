@@ -416,9 +416,9 @@ def _number(value: Any) -> float:
     return float("nan") if value is None else float(np.real(np.ravel(value)[0]))
 
 
-def _unknown(name: str) -> Row:
+def _unknown(name: str) -> ConstraintValue:
     """A constraint without a value, which no point is known to meet."""
-    return Row(name, np.full(1, np.nan), float("inf"), np.zeros(1))
+    return ConstraintValue(name, np.full(1, np.nan), float("inf"), np.zeros(1))
 
 
 def _violation(constraint: Any) -> float:

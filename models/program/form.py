@@ -34,7 +34,6 @@ from .cones import Cone, Feature, Indicator, Nonnegative, Zero, smat, svec, svec
 from .convexity import VERIFY_UP_TO, Convexity, Evidence, matrix_convexity, on_equalities
 from .entries import Entries, by_column, triangle
 
-
 #: Most variables, or rows, whose own names a print shows.
 _SHOWN_NAMES = 12
 
