@@ -95,7 +95,7 @@ class GroupLosses(Loss):
         return all(loss.convex for loss in self.losses.values())
 
     def unlabelled(self, n: int) -> BoolArray:
-        """Points of even losses."""
+        """Return the mask of points whose loss ignores the label: even losses, for points without labels."""
         return np.array([self.losses[name].even for name in self.groups])
 
     def bind(self, X: Points, y: FloatArray, sample_weight: FloatArray, curvature: FloatArray) -> Loss:
