@@ -61,8 +61,9 @@ def identifiers(tree: ast.Module) -> Iterator[tuple[int, str]]:
 
 
 def locals_of(tree: ast.Module) -> set[tuple[int, str]]:
-    """Return the lines and the names of all parameters and of all variables that functions and classes bind."""
-    functions = [node for node in tree.body if isinstance(node, ast.FunctionDef | ast.ClassDef)]
+    """Return the lines and the names of all parameters and of all variables that functions bind."""
+    classes = [node for node in tree.body if isinstance(node, ast.ClassDef)]
+    functions = [node for owner in (tree, *classes) for node in owner.body if isinstance(node, ast.FunctionDef)]
     names = set()
     for node in (node for function in functions for node in ast.walk(function)):
         if isinstance(node, ast.arg):

@@ -40,7 +40,7 @@ class Buffer:
         self._array: npt.NDArray[Any] = np.empty(0, dtype=dtype)
 
     def first(self, count: int) -> npt.NDArray[Any]:
-        """So many numbers; what was in them before may be gone."""
+        """Return the first numbers of the buffer, whose former content may be gone."""
         if self._array.size < count:
             self._array = np.empty(count, dtype=self._array.dtype)
         return self._array[:count]
@@ -319,7 +319,7 @@ def unpacked_parquet(
 
 
 def unpacked_member(path: Path, name: str, folder: ArrayFolder) -> StoredArray:
-    """One compressed array of an npz archive as a .npy file."""
+    """Return one compressed array of an npz archive as a .npy file."""
     target = folder.path / f"{name}.npy"
     try:
         with zipfile.ZipFile(path) as archive, archive.open(f"{name}.npy") as packed, target.open("wb") as out:

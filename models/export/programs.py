@@ -128,7 +128,7 @@ class Layout:
 
     @property
     def names(self) -> list[str]:
-        """One name for each scalar variable, in the order of the form."""
+        """Return one name for each scalar variable, in the order of the form."""
         return [name for block in self.blocks for name in block.names()]
 
     def record(self) -> dict[str, Any]:
@@ -240,7 +240,7 @@ def bilinear_rows(c: Constraint) -> Iterator[tuple[int, list[tuple[int, int]]]]:
 
 
 def bilinear_names(c: Constraint) -> list[str]:
-    """One name for each bilinear row of a stack."""
+    """Return one name for each bilinear row of a stack."""
     return [c.label] if c.cone.count == 1 else [f"{c.label}[{k}]" for k in range(c.cone.count)]
 
 

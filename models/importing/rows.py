@@ -183,7 +183,7 @@ class RowSource(Source):
 
     @property
     def variables(self) -> IntArray:
-        """All."""
+        """Return the indices of the variables that the source has: all of the form's."""
         return np.arange(self.form.n)
 
     def ours(self, x: FloatArray) -> Evaluated:

@@ -623,7 +623,7 @@ class Result(Displayed):
         return {**self.__dict__, "stated": None}
 
     def noting(self, update: Update | None = None, **details: Any) -> Result:
-        """The same result with an update, and more to show."""
+        """Return the same result with an update, and more to show."""
         a = self.answer
         noted = replace(a, update=a.update if update is None else update, details={**a.details, **details})
         result = replace(self, answer=noted)

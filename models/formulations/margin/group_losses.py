@@ -128,7 +128,7 @@ class GroupLosses(Loss):
         return sum(loss.upper_bound(costs[points], argument[points]) for _, loss, points in self.parts())
 
     def add(self, builder: Assembly, context: Setting) -> Affine | None:
-        """The rows of each group's loss."""
+        """Add the rows of each group's loss."""
         for name, loss, points in self.parts():
             with builder.labelled(f"{name} ", points.tolist()):
                 loss.add(builder, at_points(context, points))
@@ -149,7 +149,7 @@ class GroupLosses(Loss):
         return plus(*(_of_group(name, loss.cost_line()) for name, loss in self.losses.items()))
 
     def lines(self) -> tuple[Line, ...]:
-        """The rows of each group."""
+        """State the rows of each group."""
         return tuple(_of_group(name, line) for name, loss in self.losses.items() for line in loss.lines())
 
     def nonnegative(self) -> bool:

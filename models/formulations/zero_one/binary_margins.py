@@ -460,12 +460,12 @@ class Prices(Cost):
 
     @property
     def lines(self) -> tuple[Line, ...]:
-        """No line."""
+        """State no line."""
         return ()
 
     @property
     def title(self) -> str:
-        """No addition to the title."""
+        """Return no addition to the title."""
         return ""
 
     @property
@@ -530,5 +530,5 @@ class Budget(Cost):
 
     @property
     def known(self) -> str:
-        """No addition: the budget takes no share of a known value."""
+        """Return no addition: the budget takes no share of a known value."""
         return ""

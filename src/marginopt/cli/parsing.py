@@ -88,7 +88,7 @@ class Command(_Parser):
     words: tuple[str, ...] = ()
 
     def format_usage(self) -> str:
-        """One line of what must be given; `format_help` lists the options."""
+        """Return one line of what must be given; `format_help` lists the options."""
         needed = [text for text in map(_given, self._actions) if text]
         return f"usage: {' '.join([self.prog, *needed, '[options]'])}\n"
 
