@@ -34,7 +34,7 @@ _HEADERS: dict[tuple[int, int], Callable[[IO[bytes]], tuple[tuple[int, ...], boo
 
 
 class Buffer:
-    """An array that is used again, and grows where more is asked for."""
+    """A reusable array that grows on demand."""
 
     def __init__(self, dtype: npt.DTypeLike) -> None:
         self._array: npt.NDArray[Any] = np.empty(0, dtype=dtype)
@@ -64,7 +64,7 @@ class StoredArray:
         return math.prod(self.shape[1:])
 
     def opened(self) -> AbstractContextManager[IO[bytes]]:
-        """The file, without a buffer of its own.
+        """Return the opened file, unbuffered.
 
         Raises
         ------
@@ -101,7 +101,7 @@ class StoredArray:
 
 
 def stored_npy(path: Path) -> StoredArray:
-    """The array of a .npy file.
+    """Return the array of a .npy file, to be read piece by piece.
 
     Raises
     ------
@@ -165,7 +165,7 @@ class ArrayFolder:
 
     @cached_property
     def path(self) -> Path:
-        """The folder, made when something is unpacked."""
+        """The path of the folder, which is made when something is unpacked."""
         if self._given is not None:
             self._given.mkdir(parents=True, exist_ok=True)
             return self._given
@@ -199,7 +199,7 @@ def _column(stack: ExitStack, folder: ArrayFolder, name: str, dtype: Any) -> _Co
 
 
 def unpacked_libsvm(path: Path, folder: ArrayFolder) -> tuple[StoredArray, StoredArray, StoredArray, int, list[npt.NDArray[Any]]]:
-    """LIBSVM text in chunks to CSR: data, indices, indptr, number of columns, labels by pieces.
+    """Unpack LIBSVM text to CSR arrays on disk; return data, indices, indptr, number of columns, labels by pieces.
 
     Indices count from 0 if one of them is 0, else from 1.
 
@@ -274,7 +274,7 @@ def _shift(indices: _Column, by: int) -> None:
 def unpacked_parquet(
     path: Path, folder: ArrayFolder, label: str | int | None
 ) -> tuple[StoredArray, list[npt.NDArray[Any]], list[str]]:
-    """Parquet by batches of rows to a dense array: the features, the labels by pieces, the features' names.
+    """Unpack Parquet to a dense array on disk; return the features, the labels by pieces, the features' names.
 
     Raises
     ------
