@@ -14,6 +14,7 @@ import builtins
 import csv
 import re
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -61,8 +62,9 @@ def identifiers(tree: ast.Module) -> Iterator[tuple[int, str]]:
 
 
 def locals_of(tree: ast.Module) -> set[tuple[int, str]]:
-    """Return the lines and the names of all parameters and of all variables that functions and classes bind."""
-    functions = [node for node in tree.body if isinstance(node, ast.FunctionDef | ast.ClassDef)]
+    """Return the lines and the names of all parameters and of all variables that functions bind."""
+    classes = [node for node in tree.body if isinstance(node, ast.ClassDef)]
+    functions = [node for owner in (tree, *classes) for node in owner.body if isinstance(node, ast.FunctionDef)]
     names = set()
     for node in (node for function in functions for node in ast.walk(function)):
         if isinstance(node, ast.arg):
@@ -156,6 +158,10 @@ def main() -> int:
         ]
         faults += [f"{name}:{line}: the message is longer than two sentences: {text}" for line, text in long_messages(tree)]
         faults += [f"{name}:{line}: the docstring names nothing at its beginning: {text}" for line, text in questions(tree)]
+    classes = Counter(
+        node.name for tree in trees.values() for node in ast.walk(tree) if isinstance(node, ast.ClassDef) and node.name[0] != "_"
+    )
+    faults += [f"{count} classes are called {name}" for name, count in classes.items() if count > 2]
     beside = sorted(path for folder in BESIDE for path in (ROOT / folder).rglob("*.py"))
     faults += [
         f"{file.relative_to(ROOT)}: the docstring begins with a relative word: {text}"

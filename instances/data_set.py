@@ -67,11 +67,11 @@ class DataSetInfo:
     note: str = ""
 
     def part(self, choice: Part | None) -> Part:
-        """Return ``choice``; without one the part that is loaded by default."""
+        """Return the part to load: the chosen one, or the default."""
         return choice or ("train" if self.trained else "all")
 
     def rows(self, part: Part) -> int:
-        """Return the rows that a part must have."""
+        """Return the number of rows that a part must have."""
         return self.parts[0 if part == "train" else 1] if part != "all" else sum(self.parts) or self.n
 
 

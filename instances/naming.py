@@ -21,7 +21,7 @@ _WHOLE = (*SIZES, "seed")
 
 
 def checked(parameters: object) -> dict[str, float]:
-    """Parameters by name as plain numbers.
+    """Return the parameters by name, checked and as plain numbers.
 
     Raises
     ------
@@ -42,7 +42,7 @@ def checked(parameters: object) -> dict[str, float]:
 
 
 def composed(family: str, values: Mapping[str, float]) -> str:
-    """The name of a family's member: sizes first, then parameters in their order."""
+    """Return the name of a member of a family: sizes first, then parameters in their order."""
     ordered = [name for name in SIZES if name in values] + [name for name in values if name not in SIZES]
     inside = ", ".join(f"{name}={values[name]:{'.12g' if name in _WHOLE else 'g'}}" for name in ordered)
     return f"{family}[{inside}]" if inside else family
@@ -70,12 +70,12 @@ class Naming:
 
     @property
     def of(self) -> str:
-        """The family."""
+        """Return the naming of a family."""
         return self.family or self.name
 
     @property
     def said(self) -> dict[str, float] | None:
-        """Sizes and parameters that the name says: all parameters, and some of the sizes; None for a name of its own."""
+        """Return the sizes and parameters in the name; None if the name is not composed of them."""
         n, p = ({size: self.sizes[size]} if size in self.sizes else {} for size in SIZES)
         for counted in ({}, n, p, {**n, **p}):
             values = {**counted, **self.parameters}
@@ -84,13 +84,13 @@ class Naming:
         return None
 
     def of_kind(self, kind: str, parameters: Mapping[str, float]) -> Naming:
-        """The naming of what is made of the instance with further parameters: a model of it, say."""
+        """Return the naming of an object made from the instance with further parameters, such as a model."""
         family, facts = f"{self.of}, {kind}", self.said
         name = composed(f"{self.name}, {kind}", parameters) if facts is None else composed(family, {**facts, **parameters})
         return Naming(name, family, {**self.parameters, **parameters}, self.sizes)
 
     def changed(self, sizes: Mapping[str, float], parameters: Mapping[str, float]) -> dict[str, Any]:
-        """Fields of the instance after a change that leaves it in its family: other sizes, further parameters.
+        """Return the fields of the instance after a change within its family: other sizes, further parameters.
 
         A name of its own stays, as does one with a parameter that was there already (labels flipped twice): what is new follows.
         """

@@ -249,7 +249,7 @@ def proved_sum(
     rows: FloatArray, factor: FloatArray | None, gamma: FloatArray, v: FloatArray, penalty: FloatArray, size: FloatArray,
     constant: float, doubt: FloatArray | None = None,
 ) -> tuple[float, float]:  # fmt: skip
-    """The same for conjugates of any losses: ``penalty`` is ψ*(v), each off by no more than eight roundings of ``size``.
+    """Return a proved lower bound as `proved_value` does, for conjugates of any losses: ``penalty`` is ψ*(v).
 
     ``doubt`` bounds the error of each entry of Σ v_i a_i that the rows came with.
     """

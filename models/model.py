@@ -317,11 +317,11 @@ class Model(Displayed, ExportMethods, ABC, metaclass=FormulationType):
 
     @property
     def parameters(self) -> tuple[str, ...]:
-        """Names of the fields, which `moved` takes."""
+        """Names of the fields, which `with_parameter` takes."""
         return tuple(item.name for item in fields(self) if item.init and item.metadata.get("identity", True))
 
     def replace(self, parameter: str, value: Any) -> Self:
-        """The same model with one field changed, stated anew: nothing is shared.
+        """Return the same model with one field changed, stated anew: nothing is shared.
 
         Raises
         ------
@@ -354,7 +354,7 @@ class Model(Displayed, ExportMethods, ABC, metaclass=FormulationType):
 
     @property
     def composed(self) -> Model | None:
-        """The same problem as a `Margin` of parts, where it is one: what relaxations by the type of the parts read."""
+        """Return the same problem as a `Margin` of parts, where it is one: what relaxations by the type of the parts read."""
         return None
 
     def counted_cost(self, values: Mapping[str, FloatArray]) -> CountedCost | None:

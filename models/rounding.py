@@ -42,12 +42,12 @@ class Rounded:
 
     @property
     def lower(self) -> float:
-        """No more than the number."""
+        """A lower bound of the number."""
         return float(np.nextafter(self.value - self.error, -np.inf)) if self.error > 0.0 else self.value
 
     @property
     def upper(self) -> float:
-        """No less than the number."""
+        """An upper bound of the number."""
         return float(np.nextafter(self.value + self.error, np.inf)) if self.error > 0.0 else self.value
 
     def __neg__(self) -> Rounded:

@@ -567,7 +567,7 @@ class MarginProblem:
     def unrestricted(
         cls, A: FloatArray, costs: FloatArray, loss: Corners, curvature: FloatArray, atoms: FloatArray, intercept: bool
     ) -> MarginProblem:
-        """Any w."""
+        """Return whether any w is allowed."""
         n, p = A.shape
         no, none = np.zeros(p, dtype=np.bool_), np.zeros(n, dtype=np.bool_)
         far, zero = np.full(p, np.inf), np.zeros(p)
@@ -660,7 +660,7 @@ class BoxQP:
         return int(self.Z.shape[1]) if self.gram is None else (self.n + 1) // 2
 
     def exactly(self) -> BoxQP:
-        """The same program with Z in float64."""
+        """Return the same program with Z in float64."""
         return self if self.coarse is None else replace(self, Z=self.coarse.exact(), coarse=None)
 
     def product(self, a: FloatArray) -> FloatArray:

@@ -266,7 +266,7 @@ def without_warnings() -> Iterator[None]:
 
 
 def restated(model: ZeroOneSVM, **changes: Any) -> ZeroOneSVM:
-    """The same model with some fields replaced; itself, with its compiled form, where they are what they were."""
+    """Return the same model with some fields replaced; itself, with its compiled form, where they are what they were."""
     changes_made = ((getattr(model, name), value) for name, value in changes.items())
     if all(now is then or (isinstance(now, str) and isinstance(then, str) and now == then) for now, then in changes_made):
         return model

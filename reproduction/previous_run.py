@@ -28,7 +28,7 @@ __all__ = ["Kept", "identified", "read_kept", "updated"]
 
 @dataclass(frozen=True)
 class Kept:
-    """A paper's pages in a folder.
+    """The cells and figures of a paper that an earlier run wrote into a folder.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ def identified(entry: Entry) -> str:
 
 
 def read_kept(folder: Path, name: str) -> Kept:
-    """The pages of a paper in a folder; nothing where it has none.
+    """Read the earlier run of a paper from a folder; empty if there is none.
 
     Raises
     ------
@@ -94,7 +94,7 @@ def _picture(path: Path, name: str, told: Mapping[str, str]) -> Picture:
 
 
 def updated(found: Reproduction, kept: Kept, fresh: Sequence[str]) -> Reproduction:
-    """The paper with what an earlier run measured, but for the tables and figures of names ``fresh`` that this run has."""
+    """Return a run with the tables and figures that are not named in ``fresh`` taken over from an earlier run."""
     tables = tuple(_table(result, found.effort, kept, result.table.name in fresh) for result in found.tables)
     cells = {(result.table.name, c.entry.words): c.value.mean for result in tables for c in result.cells if c.value is not None}
     pictures = tuple(_figure(one, kept, one.figure.name in fresh, cells) for one in found.pictures)

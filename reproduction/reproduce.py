@@ -53,7 +53,7 @@ class TableResult:
 
 @dataclass(frozen=True)
 class FigureResult:
-    """A figure redrawn; without a picture, ``reason`` says why; ``made`` is the time of an earlier run that it is of."""
+    """A redrawn figure, or the reason why there is none; ``made`` is the time of the earlier run that drew it, if one did."""
 
     figure: PaperFigure
     picture: Picture | None
@@ -91,11 +91,11 @@ class Reproduction:
 
     @property
     def heads(self) -> tuple[Head, ...]:
-        """Return the heads of the runs that the page shows; its own where it shows nothing."""
+        """Return the headers (machine, time, versions) of all runs whose results the page shows."""
         return tuple(head for head in (self.head, *self.earlier) if any(self.share(head))) or (self.head,)
 
     def share(self, head: Head) -> tuple[int, int]:
-        """Cells and figures that the run of a head measured, its own or an earlier one."""
+        """Return the numbers of cells and figures that one run measured."""
         made = "" if head is self.head else dict(head)["created"]
         cells = sum(cell.made == made and cell.value is not None for table in self.tables for cell in table.cells)
         return cells, sum(one.made == made and one.picture is not None for one in self.pictures)

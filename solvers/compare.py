@@ -64,7 +64,7 @@ class Comparison(Displayed, Tabular):
         return min(times, default=float("nan"))
 
     def records(self) -> list[dict[str, Any]]:
-        """One dictionary for each row, for JSON and tables."""
+        """Return one dictionary for each row, for JSON and tables."""
         return [self._record(row) for row in self.rows]
 
     def _record(self, row: ComparisonRow) -> dict[str, Any]:
@@ -190,7 +190,7 @@ class Comparisons(Mapping[str, Comparison], Displayed, Tabular):
         return tuple(row.solver for row in next(iter(self.tables.values())).rows)
 
     def records(self) -> list[dict[str, Any]]:
-        """One dictionary for each model and solver."""
+        """Return one dictionary for each model and solver."""
         return [{"model": name, **record} for name, table in self.tables.items() for record in table.records()]
 
     def _cells(self) -> list[list[str]]:

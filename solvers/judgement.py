@@ -86,7 +86,7 @@ class Judgement:
         """The certificate of any answer's multipliers at any point of this model."""
         return Certifier(self.model, self.form)
 
-    def said(self, status: Status, *remarks: str) -> Judgement:
+    def with_status(self, status: Status, *remarks: str) -> Judgement:
         """The judgement with a status and further remarks."""
         return replace(self, verdict=Verdict(status, (*self.verdict.remarks, *(text for text in remarks if text))))
 
@@ -273,7 +273,7 @@ def check_cutoff(judgement: Judgement) -> Judgement:
     beyond = exceeds_cutoff(judgement.verdict.status, judgement.certificate, judgement.model, judgement.tol)
     if beyond and not judgement.model.changes:
         warnings.warn(MarginoptWarning(beyond, name="big_m"), stacklevel=_CALLER)
-    return judgement.said(Status.INACCURATE, beyond) if beyond else judgement
+    return judgement.with_status(Status.INACCURATE, beyond) if beyond else judgement
 
 
 def search_counterexample(judgement: Judgement) -> Judgement:
@@ -296,14 +296,14 @@ def search_counterexample(judgement: Judgement) -> Judgement:
         return judgement
     best = refutation.certificate if certificate is None else refutation.certificate.with_better_bound(certificate)
     if judgement.claim.multipliers is None:
-        return replace(judgement, values=refutation.values, certificate=best).said(Status.INACCURATE, refutation.remark)
+        return replace(judgement, values=refutation.values, certificate=best).with_status(Status.INACCURATE, refutation.remark)
     # the solver's own multipliers may prove the better point optimal
     answer, best = with_multipliers(
         judgement.certifier, judgement.answer, refutation.values, best, judgement.tol, judgement.seconds
     )
     proved = answer.status is Status.OPTIMAL and proves_optimum(replace(answer, bound=None), best, judgement.tol)
     status = Status.OPTIMAL if proved else Status.INACCURATE
-    return replace(judgement, answer=answer, values=refutation.values, certificate=best).said(status, refutation.remark)
+    return replace(judgement, answer=answer, values=refutation.values, certificate=best).with_status(status, refutation.remark)
 
 
 def examine_optimum(judgement: Judgement) -> Judgement:
@@ -317,9 +317,9 @@ def examine_optimum(judgement: Judgement) -> Judgement:
     if status is Status.INACCURATE:
         points = [point for point in (values, judgement.answer.values) if point]
         missed = [counted.miss for point in points if (counted := judgement.model.counted_cost(point)) is not None]
-        return judgement.said(status, _MISSED.format(max(missed))) if any(missed) else judgement
+        return judgement.with_status(status, _MISSED.format(max(missed))) if any(missed) else judgement
     objection = _unsupported_optimum(judgement, values) or _cost_objection(judgement, values)
-    return judgement.said(Status.INACCURATE, objection) if objection else judgement
+    return judgement.with_status(Status.INACCURATE, objection) if objection else judgement
 
 
 def _unsupported_optimum(judgement: Judgement, values: Mapping[str, FloatArray]) -> str:

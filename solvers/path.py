@@ -99,7 +99,7 @@ class SolutionPath(Displayed, Tabular):
     __repr__ = __str__
 
     def records(self) -> list[dict[str, Any]]:
-        """One dictionary for each value."""
+        """Return one dictionary for each value."""
         return [
             {
                 self.parameter: value,

@@ -120,14 +120,14 @@ class Trace(Displayed, Tabular):
         return self.rows[index]
 
     def column(self, name: str) -> FloatArray:
-        """One numeric field (or ``"gap"``) of every row."""
+        """Return one numeric field (or ``"gap"``) of every row."""
         allowed = [f.name for f in fields(TraceRow) if f.name != "step"] + ["gap"]
         if name not in allowed:
             raise KeyError(f"a trace has the columns {', '.join(allowed)}, not {name!r}")
         return np.array([getattr(row, name) for row in self.rows], dtype=np.float64)
 
     def records(self) -> list[dict[str, Any]]:
-        """One dictionary for each row, the gap with it."""
+        """Return one dictionary for each row, the gap with it."""
         return [{**asdict(row), "gap": row.gap} for row in self.rows]
 
     def display(self) -> Display:

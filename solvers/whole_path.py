@@ -185,7 +185,7 @@ class WholePath(Displayed, Tabular, Question):
         return float(np.interp(lam, lams, bounds)) * (1.0 - 1e-15)
 
     def records(self) -> list[dict[str, Any]]:
-        """One dictionary for each corner."""
+        """Return one dictionary for each corner."""
         return [
             {
                 "lam from": corner.lam_low,

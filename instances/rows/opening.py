@@ -58,12 +58,12 @@ class DenseRows(Rows):
 
     @property
     def entries(self) -> int:
-        """All."""
+        """Return the number of entries, n p."""
         n, p = self.shape
         return n * p
 
     def reading(self) -> AbstractContextManager[Callable[[int, int], FloatArray]]:
-        """Reads into a buffer that is used again."""
+        """Open the file for reading in blocks, into a buffer that is used again."""
         return self._reading()
 
     @contextmanager
@@ -115,11 +115,11 @@ class SparseRows(Rows):
 
     @property
     def entries(self) -> int:
-        """Stored ones, and the column of ones."""
+        """Return the number of stored entries, the column of ones included."""
         return self.data.shape[0] + (self.shape[0] if self.intercept else 0)
 
     def reading(self) -> AbstractContextManager[Callable[[int, int], SparseBlock]]:
-        """Reads three pieces for each block."""
+        """Open the three files for reading in blocks."""
         return self._reading()
 
     @contextmanager

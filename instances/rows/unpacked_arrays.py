@@ -34,13 +34,13 @@ _HEADERS: dict[tuple[int, int], Callable[[IO[bytes]], tuple[tuple[int, ...], boo
 
 
 class Buffer:
-    """An array that is used again, and grows where more is asked for."""
+    """A reusable array that grows on demand."""
 
     def __init__(self, dtype: npt.DTypeLike) -> None:
         self._array: npt.NDArray[Any] = np.empty(0, dtype=dtype)
 
     def first(self, count: int) -> npt.NDArray[Any]:
-        """So many numbers; what was in them before may be gone."""
+        """Return the first numbers of the buffer, whose former content may be gone."""
         if self._array.size < count:
             self._array = np.empty(count, dtype=self._array.dtype)
         return self._array[:count]
@@ -64,7 +64,7 @@ class StoredArray:
         return math.prod(self.shape[1:])
 
     def opened(self) -> AbstractContextManager[IO[bytes]]:
-        """The file, without a buffer of its own.
+        """Return the opened file, unbuffered.
 
         Raises
         ------
@@ -101,7 +101,7 @@ class StoredArray:
 
 
 def stored_npy(path: Path) -> StoredArray:
-    """The array of a .npy file.
+    """Return the array of a .npy file, to be read piece by piece.
 
     Raises
     ------
@@ -165,7 +165,7 @@ class ArrayFolder:
 
     @cached_property
     def path(self) -> Path:
-        """The folder, made when something is unpacked."""
+        """The path of the folder, which is made when something is unpacked."""
         if self._given is not None:
             self._given.mkdir(parents=True, exist_ok=True)
             return self._given
@@ -199,7 +199,7 @@ def _column(stack: ExitStack, folder: ArrayFolder, name: str, dtype: Any) -> _Co
 
 
 def unpacked_libsvm(path: Path, folder: ArrayFolder) -> tuple[StoredArray, StoredArray, StoredArray, int, list[npt.NDArray[Any]]]:
-    """LIBSVM text in chunks to CSR: data, indices, indptr, number of columns, labels by pieces.
+    """Unpack LIBSVM text to CSR arrays on disk; return data, indices, indptr, number of columns, labels by pieces.
 
     Indices count from 0 if one of them is 0, else from 1.
 
@@ -274,7 +274,7 @@ def _shift(indices: _Column, by: int) -> None:
 def unpacked_parquet(
     path: Path, folder: ArrayFolder, label: str | int | None
 ) -> tuple[StoredArray, list[npt.NDArray[Any]], list[str]]:
-    """Parquet by batches of rows to a dense array: the features, the labels by pieces, the features' names.
+    """Unpack Parquet to a dense array on disk; return the features, the labels by pieces, the features' names.
 
     Raises
     ------
@@ -319,7 +319,7 @@ def unpacked_parquet(
 
 
 def unpacked_member(path: Path, name: str, folder: ArrayFolder) -> StoredArray:
-    """One compressed array of an npz archive as a .npy file."""
+    """Return one compressed array of an npz archive as a .npy file."""
     target = folder.path / f"{name}.npy"
     try:
         with zipfile.ZipFile(path) as archive, archive.open(f"{name}.npy") as packed, target.open("wb") as out:

@@ -81,12 +81,12 @@ class AddedParts(Change):
 
     @property
     def restricts(self) -> bool:  # type: ignore[override]
-        """Unless a cost comes with it."""
+        """Return whether the change only restricts the model: it adds no cost."""
         return self.P is None and not self.q.any() and self.r == 0.0
 
     @property
     def lines(self) -> tuple[Line, ...]:
-        """The lines of the statement."""
+        """Return the lines that the change adds to the statement."""
         return self.said
 
     @classmethod
@@ -119,7 +119,7 @@ class AddedParts(Change):
 
     @property
     def imports(self) -> tuple[Import, ...]:
-        """The statements, as CVXPY evaluates them."""
+        """Return the added statements as sources, by which CVXPY evaluates them."""
         return tuple(filter(None, [vars(self).get(_IMPORT)]))
 
     def __getstate__(self) -> dict[str, Any]:
@@ -159,7 +159,7 @@ class AddedParts(Change):
         return added
 
     def applied(self, form: StandardForm) -> StandardForm:
-        """The form's blocks and rows, then those that are added."""
+        """Return the form with the new blocks and rows after its own."""
         check_blocks(form, self.over)
         extra = self.q.size - form.n
         wide = (replace(c, F=_widened(c.F, extra)) for c in form.constraints)
@@ -175,7 +175,7 @@ class AddedParts(Change):
         )
 
     def cutoff(self, before: float, unrestricted: tuple[int, ...]) -> float:
-        """Unknown where a row has a coefficient of one of them."""
+        """Return the cutoff of the changed form: unknown (-inf) where an added row restricts an unrestricted variable."""
         touched = any(np.isin(unrestricted, c.F.indices[c.F.data != 0.0]).any() for c in self.constraints)
         return float("-inf") if touched else super().cutoff(before, unrestricted)
 
@@ -331,12 +331,12 @@ class ChangedModel(Model):
         return self.base.form_bytes
 
     def compile(self) -> StandardForm:
-        """The model's form, changed."""
+        """Compile the form of the base model and apply the change."""
         return self.change.applied(self.base.form).replace(name=self.name)
 
     @property
     def statement(self) -> Statement:
-        """The model's, with what was added; a dual in closed form and equivalences are those of the model alone, so they go."""
+        """Return the base model's statement with the added lines, without its closed-form dual and equivalences."""
         base_statement = self.base.statement
         return replace(
             base_statement,
@@ -354,22 +354,22 @@ class ChangedModel(Model):
 
     @property
     def bounding_model(self) -> Model:
-        """The model's, where the change restricts it; this one where it does not."""
+        """Return the base model where the change only restricts it, so that its bounds hold; else this model."""
         return self.base.bounding_model if self.change.restricts else self
 
     @property
     def changes(self) -> tuple[Change, ...]:
-        """The model's, then this one."""
+        """Return the changes of the base model, then this one."""
         return (*self.base.changes, self.change)
 
     @property
     def imports(self) -> tuple[Import, ...]:
-        """The model's, then the change's."""
+        """Return the imports of the base model, then those of the change."""
         return (*self.base.imports, *self.change.imports)
 
     @property
     def cutoff(self) -> float:
-        """The model's where the change restricts it; none is known where it changes the cost, or a free intercept.
+        """Return the base model's cutoff; none is known where the change adds a cost or meets a free intercept.
 
         Big-M constants that the user gave are taken to hold after a change of that kind.
         """
@@ -379,21 +379,21 @@ class ChangedModel(Model):
 
     @property
     def stated_constants(self) -> bool:
-        """The model's."""
+        """Return whether the user gave the base model's big-M constants."""
         return self.base.stated_constants
 
     @property
     def unrestricted(self) -> tuple[int, ...]:
-        """The model's."""
+        """Return the variables whose bounds hold for some optimal point only, as in the base model."""
         return self.base.unrestricted
 
     @property
     def no_view_reason(self) -> str:
-        """The change, which no algorithm for the model would see."""
+        """Return the reason why there is no view: no algorithm for the base model would see the change."""
         return f"it is {self.change.suffix}, and a view would not show that"
 
     def origin(self, label: str) -> str:
-        """The model's; what is new comes from the change."""
+        """Return the origin of a row: that of the base model, or the change."""
         before = self.base.form
         base_names = {*(b.label for b in before.blocks), *(c.label for c in before.constraints)}
         return self.base.origin(label) if label in base_names else f"what is {self.change.suffix}"
@@ -405,7 +405,7 @@ class ChangedModel(Model):
 
     @property
     def parameters(self) -> tuple[str, ...]:
-        """The model's."""
+        """Return the names of the base model's parameters."""
         return self.base.parameters
 
     def replace(self, parameter: str, value: Any) -> ChangedModel:
@@ -427,7 +427,7 @@ class ChangedModel(Model):
         return replace(self, base=self.base.at_solution(moved)) if moved else self
 
     def bound(self, x: FloatArray | None, multipliers: Mapping[str, FloatArray] | None) -> Bound:
-        """The Lagrangian's of the changed form; where the change only restricts, the model's own bound counts as well."""
+        """Return the Lagrangian bound of the changed form, or the base model's bound where that is valid and larger."""
         proved = super().bound(x, multipliers)
         if proved.value > self.cutoff:  # what is worse than the level may not be in the form
             proved = replace(proved, value=self.cutoff, argument=f"{proved.argument}; up to the level of its constants")
@@ -439,7 +439,7 @@ class ChangedModel(Model):
         return max(bounds, key=lambda bound: (not bound.condition, bound.value))
 
     def tilted_bound(self, x: FloatArray | None, multipliers: Mapping[str, FloatArray], tilt: Tilt) -> Bound | None:
-        """The model's, where the change restricts it."""
+        """Return the base model's tilted bound, where the change only restricts it."""
         base_point = None if x is None else x[: self.base.form.n]
         return self.base.tilted_bound(base_point, multipliers, tilt) if self.change.restricts else None
 
@@ -463,7 +463,7 @@ class ChangedModel(Model):
     def recounted(
         self, values: Mapping[str, FloatArray], box: tuple[FloatArray, FloatArray] | None = None
     ) -> dict[str, FloatArray]:
-        """The model's, within the bounds that the change leaves; the point itself where the change does more than restrict."""
+        """Recount a point by the base model within the bounds that the change leaves; else return the point itself."""
         if not self.change.restricts or "w" not in values:
             return dict(values)
         ends_of_w = (self.form.split(end)["w"] for end in (self.form.lower, self.form.upper))
@@ -471,23 +471,23 @@ class ChangedModel(Model):
         return dict(values) | self.base.recounted(self._before(values), (lower, upper))
 
     def counted_cost(self, values: Mapping[str, FloatArray]) -> CountedCost | None:
-        """The model's, where the change only restricts it."""
+        """Return the base model's counted cost, where the change only restricts it."""
         return self.base.counted_cost(self._before(values)) if self.change.restricts else None
 
     def decision_function(self, values: Mapping[str, FloatArray], X: object) -> FloatArray:
-        """The model's scores."""
+        """Return the scores of the base model."""
         return self.base.decision_function(self._before(values), X)
 
     def explain_points(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> PointExplanation:
-        """The model's points."""
+        """Explain the points as the base model does."""
         return self.base.explain_points(self._before(values), multipliers)
 
     def meaning(self, label: str) -> str:
-        """The model's sentences; what was added has none, and those on bounds hold where a change leaves the bounds."""
+        """Return the base model's sentence on a constraint; added rows have none, nor have bounds that the change moves."""
         return self.base.meaning(label)
 
     def summary(self, values: Mapping[str, FloatArray]) -> dict[str, float]:
-        """The model's figures."""
+        """Return the summary of the base model."""
         return self.base.summary(self._before(values))
 
     def _before(self, values: Mapping[str, FloatArray]) -> dict[str, FloatArray]:

@@ -128,7 +128,7 @@ class Layout:
 
     @property
     def names(self) -> list[str]:
-        """One name for each scalar variable, in the order of the form."""
+        """Return one name for each scalar variable, in the order of the form."""
         return [name for block in self.blocks for name in block.names()]
 
     def record(self) -> dict[str, Any]:
@@ -272,7 +272,7 @@ def transcendental_rows(c: Constraint, rows: Sequence[Any], exp: Callable[[Any],
 
 
 def cone_names(c: Constraint) -> list[str]:
-    """One name for each cone of a stack."""
+    """Return one name for each cone of a stack."""
     return [c.label] if c.cone.count == 1 else [f"{c.label}[{k}]" for k in range(c.cone.count)]
 
 

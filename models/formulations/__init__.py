@@ -39,7 +39,7 @@ class FormulationTable(Displayed, Tabular, Mapping[str, FormulationInfo]):
 
     @property
     def rows(self) -> tuple[dict[str, str], ...]:
-        """One dictionary for each formulation, for tables and JSON."""
+        """Return one dictionary for each formulation, for tables and JSON."""
         return tuple(
             {
                 "name": info.name,

@@ -149,7 +149,7 @@ class GaussianMaxMin(MaxMinProblem):
 
     @property
     def label(self) -> str:
-        """gamma."""
+        """Return the label: gamma."""
         return "gamma"
 
     @cached_property
@@ -172,7 +172,7 @@ class GaussianMaxMin(MaxMinProblem):
         return 0.5 * (float(b @ self._block(support, gamma) @ b) + self.slack(a))
 
     def derivative(self, a: FloatArray, gamma: FloatArray) -> FloatArray:
-        """One number, or one for each feature."""
+        """Return one number, or one for each feature."""
         support = np.flatnonzero(a)
         b = (a * self.y)[support]
         if gamma.size == 1:

@@ -93,7 +93,7 @@ class CrammerSinger(ClassLoss):
         return np.maximum(1.0 - margins, 0.0).max(axis=1)
 
     def add(self, builder: Assembly, margins: Affine, costs: FloatArray, others: int, big_m: FloatArray) -> None:
-        """One ξ for each point."""
+        """Add one ξ for each point."""
         xi = builder.variables("xi", costs.size, 0.0)
         builder.require_nonnegative("margin", margins + xi.under(_repeated(costs.size, others)) - 1.0)
         builder.cost(costs, xi)
@@ -140,7 +140,7 @@ class WestonWatkins(ClassLoss):
         return np.maximum(1.0 - margins, 0.0).sum(axis=1)
 
     def add(self, builder: Assembly, margins: Affine, costs: FloatArray, others: int, big_m: FloatArray) -> None:
-        """One ξ for each row."""
+        """Add one ξ for each row."""
         xi = builder.variables("xi", margins.rows, 0.0)
         builder.require_nonnegative("margin", margins + xi - 1.0)
         builder.cost(np.repeat(costs, others), xi)
@@ -186,7 +186,7 @@ class ZeroOneClasses(ClassLoss):
         return (margins.min(axis=1) < 1.0 - 1e-9).astype(np.float64)
 
     def add(self, builder: Assembly, margins: Affine, costs: FloatArray, others: int, big_m: FloatArray) -> None:
-        """One z for each point, and a row for each other class."""
+        """Add one z for each point, and a row for each other class."""
         z = builder.binaries("z", costs.size)
         builder.switch("margin", z.under(_repeated(costs.size, others)), margins - 1.0, np.repeat(big_m, others))
         builder.cost(costs, z)
@@ -208,7 +208,7 @@ class ZeroOneClasses(ClassLoss):
 
     @property
     def dual_line(self) -> None:
-        """No line."""
+        """Return no line."""
 
     def repaired(self, alpha: FloatArray, costs: FloatArray) -> FloatArray:
         """Zero: nothing is known."""

@@ -122,7 +122,7 @@ class RampSVM(BinaryMargins):
 
     @property
     def uses_big_m(self) -> bool:
-        """Unless indicators stand in place of the rows."""
+        """Return whether the form has big-M rows: unless indicators stand in their place."""
         return self.encoding == "bigm"
 
     @property
@@ -132,7 +132,7 @@ class RampSVM(BinaryMargins):
 
     @property
     def spending(self) -> GivenUp:
-        """The whole ramp."""
+        """Return the cost of a point that is given up, the whole height of the ramp."""
         return GivenUp(self.sample_weight)
 
     def view(self, kind: type[V]) -> V | None:

@@ -183,7 +183,7 @@ class RowSource(Source):
 
     @property
     def variables(self) -> IntArray:
-        """All."""
+        """Return the indices of the variables that the source has: all of the form's."""
         return np.arange(self.form.n)
 
     def ours(self, x: FloatArray) -> Evaluated:
@@ -204,7 +204,7 @@ def row_values(
     equal: bool,
     upper: bool,
 ) -> list[ConstraintValue]:
-    """Return linear rows as a comparison knows them: by name, number and side; ``values`` are ≥ 0 where the rows are met."""
+    """Return the rows for the comparison with the source, by name, number and side; ``values`` are ≥ 0 where they are met."""
     side = "=" if equal else "≤" if upper else "≥"
     sizes = np.zeros(values.size) if sizes is None else sizes
     make = ConstraintValue.equal if equal else ConstraintValue.at_least
@@ -212,12 +212,12 @@ def row_values(
 
 
 def indicators(violation: float) -> ConstraintValue:
-    """Return all indicator constraints as one row: by how much the worst of those that are switched on is violated."""
+    """Return the value of all indicator constraints as one row: the largest violation of those that are switched on."""
     return ConstraintValue.at_least("indicators", np.array([-violation]), np.array([1.0 + violation]))
 
 
 def slacks(name: str, slack: float, size: float = 0.0, *, equal: bool = False) -> ConstraintValue:
-    """Return one row that is to be ≥ 0, or 0 where ``equal``."""
+    """Return the value of one row that must be ≥ 0, or 0 where ``equal``."""
     return (ConstraintValue.equal if equal else ConstraintValue.at_least)(name, np.array([slack]), np.array([size]))
 
 

@@ -228,7 +228,7 @@ class Explanation(Displayed):
 
     @property
     def points(self) -> tuple[PointRow, ...]:
-        """One row for each point (objective); empty where the model has none."""
+        """Return one row for each point (objective); empty where the model has none."""
         return self.said.points
 
     @property

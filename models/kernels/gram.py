@@ -126,7 +126,7 @@ class GramOperator(ABC):
         return BlockPanel(self.single_block, points)
 
     def rounded_panel(self, points: IntArray) -> Panel | None:
-        """The same with entries that are rounded to two bytes each; None where Q has none such."""
+        """Return the same with entries that are rounded to two bytes each; None where Q has none such."""
         del points
         return None
 

@@ -72,7 +72,7 @@ def distances_by_differences(X: Points, Z: Points) -> FloatArray:
 
 
 def distances_with_norms(X: Points, Z: Points, rows: FloatArray, columns: FloatArray) -> FloatArray:
-    """The same of points where they are, whose squared norms are known: rows_i + columns_j - 2 x_i'z_j, never negative."""
+    """Return the same of points where they are, whose squared norms are known: rows_i + columns_j - 2 x_i'z_j, never negative."""
     distances = cross_products(X, Z)
     distances *= -2.0
     distances += rows[:, None]
@@ -183,7 +183,7 @@ class Kernel(ABC):
     of_rows: ClassVar[bool] = False
 
     def fitted(self, X: Points, sample_weight: FloatArray | None = None) -> Kernel:
-        """The same kernel with every named rule replaced by its number on X, whose rows may have weights."""
+        """Return the same kernel with every named rule replaced by its number on X, whose rows may have weights."""
         return self
 
     @abstractmethod
@@ -220,7 +220,7 @@ class Kernel(ABC):
         return gamma_number(getattr(self, parameter))
 
     def with_parameter(self, parameter: str, value: float) -> Kernel:
-        """The same kernel with another value of the parameter."""
+        """Return the same kernel with another value of the parameter."""
         self.check_parameter(parameter)
         return replace(self, **{parameter: float(value)})
 

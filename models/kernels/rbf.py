@@ -42,7 +42,7 @@ class Term:
 
 
 def leading_terms(variances: FloatArray, count: int) -> list[Term]:
-    """So many terms, the largest first, for u_j of these variances t_j, which fall.
+    """Return so many terms, the largest first, for u_j of these decreasing variances t_j.
 
     The mean of u^{2a}e^{-u²}/a! is t^a (2a - 1)!!/(a! (1 + 2t)^{a + ½}) for each coordinate: it falls with a and rises with t, so
     a term comes after the one that it multiplies, and a new coordinate after the one before.
@@ -196,7 +196,7 @@ class RBFExponents:
     def rounded_panel(
         self, points: IntArray, signs: SingleArray, offset: float, scale: float, loading: FloatArray
     ) -> RoundedPanel:
-        """The same with entries of two bytes, for sparse data too."""
+        """Return the same with entries of two bytes, for sparse data too."""
         ones = np.ones(self.half.size, dtype=np.float32)
         if sp.issparse(self.Z):
             values: Panel = BlockPanel(lambda rows, columns: self.single_block(rows, columns, ones, 0.0, 1.0), points)

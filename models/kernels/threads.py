@@ -28,7 +28,7 @@ _allowed: ContextVar[int | None] = ContextVar("marginopt_workers", default=None)
 
 @functools.cache
 def blas_controller() -> Any:
-    """Control over the BLAS libraries, found once: looking through the loaded libraries takes milliseconds."""
+    """Return the controller of the loaded BLAS libraries (threadpoolctl), found once."""
     return ThreadpoolController().select(user_api="blas")
 
 
@@ -58,14 +58,14 @@ def _single_blas() -> AbstractContextManager[object]:
 
 
 def workers(entries: int) -> int:
-    """Return the number of threads that so many matrix entries are worth: one inside a thread of `share`."""
+    """Return the number of threads to use for so many matrix entries; one inside a thread of `share`."""
     allowed = _allowed.get()
     return max(1, min(_threads_of_blas() if allowed is None else allowed, entries // _LEAST))
 
 
 @contextmanager
 def pooled(threads: int | None) -> Generator[None]:
-    """BLAS has one thread inside, and `share` so many: those that BLAS had where the number is not given."""
+    """Limit BLAS to one thread and give its threads, or so many, to `share`: a context manager."""
     token = _allowed.set(threads or _allowed.get() or _threads_of_blas())
     try:
         with _single_blas():
@@ -75,13 +75,13 @@ def pooled(threads: int | None) -> Generator[None]:
 
 
 def cuts(size: int, count: int) -> list[slice]:
-    """So many slices of about equal length."""
+    """Cut range(size) into ``count`` slices of about equal length."""
     edges = [size * k // count for k in range(count + 1)]
     return [slice(first, last) for first, last in itertools.pairwise(edges)]
 
 
 def share(work: Callable[[int], object], count: int) -> None:
-    """work(0), ..., work(count - 1), at the same time; the work is to spend its time where Python's lock is released."""
+    """Run work(0), ..., work(count - 1) on threads; the work should release Python's lock."""
     if count == 1:
         work(0)
         return

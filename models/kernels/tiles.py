@@ -329,7 +329,7 @@ class BitDistances:
     @staticmethod
     @functools.cache
     def load_panel(kind: np.dtype[Any]) -> None:
-        """The same for panels whose entries have this type."""
+        """Load the compiled loops of panels whose entries have this type."""
         one = np.ones(2, dtype=np.float32)
         bits = BitDistances(np.zeros((1, 2), dtype=np.uint32), np.ones(_BITS + 1))
         panel = bits.panel(np.arange(2), bits.entries(kind, one, 0.0, 1.0, np.zeros(2)))

@@ -131,11 +131,11 @@ class RotatedBridge(Bridge):
         return _TURNED[c]
 
     def recover(self, x: FloatArray) -> FloatArray:
-        """The same point."""
+        """Return the same point."""
         return x
 
     def extend(self, x: FloatArray) -> FloatArray:
-        """The same point."""
+        """Return the same point."""
         return x
 
     def lift_dual(self, dual: DualPoint) -> DualPoint:
@@ -170,11 +170,11 @@ class BoundsToRows(Bridge):
         )
 
     def recover(self, x: FloatArray) -> FloatArray:
-        """The same point."""
+        """Return the same point."""
         return x
 
     def extend(self, x: FloatArray) -> FloatArray:
-        """The same point."""
+        """Return the same point."""
         return x
 
     def lift_dual(self, dual: DualPoint) -> DualPoint:
@@ -223,15 +223,15 @@ class IndicatorsToRows(Bridge):
         return Constraint(c.label, sp.csr_array(F + switches), g + M * c.g[0::2], Nonnegative(g.size), own_rows, c.points)
 
     def recover(self, x: FloatArray) -> FloatArray:
-        """The same point."""
+        """Return the same point."""
         return x
 
     def extend(self, x: FloatArray) -> FloatArray:
-        """The same point."""
+        """Return the same point."""
         return x
 
     def lift_dual(self, dual: DualPoint) -> DualPoint:
-        """No multipliers."""
+        """Return no multipliers."""
         return DualPoint({}, np.zeros_like(dual.reduced))
 
 
@@ -278,7 +278,7 @@ class ConesToQuadraticRows(Bridge):
         return np.concatenate([x, *(c.value(x) for c in self._cones)])
 
     def lift_dual(self, dual: DualPoint) -> DualPoint:
-        """No multipliers."""
+        """Return no multipliers."""
         return DualPoint({}, np.zeros(self.source.n))
 
 

@@ -32,7 +32,7 @@ def svec_size(order: int) -> int:
 
 
 def order_of(size: int) -> int:
-    """Order of the matrix whose svec has this length."""
+    """Return the order of the matrix whose svec has this length."""
     order = int((np.sqrt(8 * size + 1) - 1) // 2)
     if svec_size(order) != size:
         raise ValueError(f"{size} is not the length of the svec of a symmetric matrix")
@@ -213,7 +213,7 @@ class Zero(Cone):
 
     @property
     def block(self) -> int:
-        """One: every row is judged by itself."""
+        """One row: every row is judged by itself."""
         return 1
 
 
@@ -229,7 +229,7 @@ class Nonnegative(Cone):
 
     @property
     def block(self) -> int:
-        """One: every row is judged by itself."""
+        """One row: every row is judged by itself."""
         return 1
 
 

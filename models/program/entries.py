@@ -145,7 +145,7 @@ class Entries:
         return np.asarray(np.bincount(self.indices, weights=self.times(weights).data, minlength=self.width), dtype=np.float64)
 
     def dot(self, x: FloatArray) -> FloatArray:
-        """A x."""
+        """Return the product A x."""
         rows = np.repeat(np.arange(self.rows), self.counts)
         return np.asarray(np.bincount(rows, weights=self.data * x[self.indices], minlength=self.rows), dtype=np.float64)
 

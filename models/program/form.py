@@ -66,7 +66,7 @@ class Block:
         return svec_size(self.shape[0]) if self.symmetric else math.prod(self.shape)
 
     def names(self) -> list[str]:
-        """One name for each scalar variable: its own, or ``w[3]``, ``W[0,2]`` (for a symmetric block: that svec entry)."""
+        """Return one name for each scalar variable: its own, or ``w[3]``, ``W[0,2]`` (for a symmetric block: that svec entry)."""
         if self.own is not None:
             return list(self.own)
         if self.symmetric:
@@ -677,7 +677,7 @@ class StandardForm(Displayed, ExportMethods):
         return fixed.relax_integrality().with_bounds(lower, upper)
 
     def with_bounds(self, lower: FloatArray, upper: FloatArray) -> StandardForm:
-        """The same form with other bounds (fixing variables, branching)."""
+        """Return the same form with other bounds (fixing variables, branching)."""
         return self.replace(lower=np.asarray(lower), upper=np.asarray(upper))
 
     def diff(self, other: StandardForm) -> FormDelta:
@@ -752,7 +752,7 @@ class StandardForm(Displayed, ExportMethods):
         return int(total)
 
     def names(self) -> list[str]:
-        """One name for each scalar variable, in the order of x."""
+        """Return one name for each scalar variable, in the order of x."""
         return [name for block in self.blocks for name in block.names()]
 
     def constraint(self, label: str) -> Constraint:

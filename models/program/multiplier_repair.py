@@ -71,7 +71,7 @@ class OutOfTimeError(Exception):
 
 @contextmanager
 def solved_until(end: float) -> Iterator[None]:
-    """Within it no equations are begun that will not be solved at ``end`` by the clock, as far as their number tells."""
+    """Limit repairs to the time ``end`` of the clock: systems too large to be solved by then raise `OutOfTimeError`."""
     before = _until.set(end)
     try:
         yield
@@ -81,7 +81,7 @@ def solved_until(end: float) -> Iterator[None]:
 
 @dataclass(frozen=True, eq=False)
 class Rank:
-    """Equations that the others follow from, and ℓ > 0 with BB' ⪰ diag(ℓ) on them."""
+    """A maximal set of independent equations, and ℓ > 0 with BB' ⪰ diag(ℓ) on them."""
 
     left: IntArray
     least: FloatArray
@@ -112,7 +112,7 @@ class Equations:
 
     @classmethod
     def of(cls, A: Entries, *, apart: bool) -> Equations:
-        """Return the equations with moves that are settled ``apart``, or with all equations alike."""
+        """Return the equations of a repair; ``apart`` are those that a single move determines."""
         nonzero = A.data != 0.0
         A = A if nonzero.all() else A.where(nonzero)
         alone = np.flatnonzero(A.counts == 1) if apart else np.zeros(0, dtype=np.intp)
@@ -138,16 +138,16 @@ class Equations:
 
     @property
     def pivots(self) -> FloatArray:
-        """A_jk of the settled moves."""
+        """The coefficients A_jk of moves that a single equation determines."""
         return self.A.data[self.A.indptr[self.alone]]
 
     @cached_property
     def gram(self) -> FloatArray:
-        """BB'."""
+        """The Gram matrix BB' of the equations."""
         return self.B.gram()
 
     def rank(self, form: StandardForm, F: sp.csr_array, used: BoolArray, indices: IntArray) -> Rank | None:
-        """Return the remaining equations with their distance from dependence; None where that is not shown.
+        """Return the independent equations and their distance from dependence; None where that is not proved.
 
         Parameters
         ----------
@@ -175,7 +175,7 @@ class Equations:
         return None if factor is None else Rank(self.others[independent], factor[0])
 
     def solution(self, right: FloatArray, *, definite: bool) -> FloatArray | None:
-        """y in floating point, of least norm but for the settled moves; None where it is not found."""
+        """Return the least-norm y in floating point, with the determined moves fixed; None without a solution."""
         y = np.zeros(self.A.width)
         y[self.settled] = right[self.alone] / self.pivots
         if self.others.size:
@@ -187,7 +187,7 @@ class Equations:
         return y
 
     def distance(self, sizes: FloatArray, rank: Rank) -> float:
-        """A bound of ||y|| for some y that meets the equations, for any s with |s_j| ≤ sizes_j; an infinite one says nothing."""
+        """Bound ||y|| of some exact solution y for every s with |s_j| ≤ sizes_j; infinite without a bound."""
         with np.errstate(over="ignore"):
             steps = sizes[self.alone] / np.abs(self.pivots)
             beside = sizes.copy()
@@ -290,16 +290,16 @@ class PointMoves:
 
     @cached_property
     def scale(self) -> float:
-        """D's diagonal."""
+        """The diagonal of the scaling D."""
         return max(1.0, float(np.abs(self.hat).max(initial=0.0)))
 
     @cached_property
     def columns(self) -> sp.csr_array:
-        """P D."""
+        """The columns of P D."""
         return sp.csr_array(self.scale * self.quadratic.csc)
 
     def move(self, v: FloatArray) -> None:
-        """x̂ - D v."""
+        """Return the moved point x̂ - D v."""
         self.hat[:] -= self.scale * v
 
     def cost(self, distance: float) -> float:
@@ -351,7 +351,7 @@ class _Rows:
 
 @dataclass(frozen=True, eq=False)
 class Multipliers:
-    """z of all rows, each in its dual cone, rounding included."""
+    """The multipliers z of all rows, each in its dual cone, rounding included."""
 
     form: StandardForm
     rows: _Rows
@@ -370,19 +370,19 @@ class Multipliers:
 
     @property
     def constant(self) -> Rounded:
-        """Σ<z_k, g_k>."""
+        """Return the constant Σ<z_k, g_k> of the Lagrangian."""
         return dot(self.z, self.rows.g)
 
     @cached_property
     def pulled(self) -> tuple[FloatArray, FloatArray]:
-        """d = q - F'z, and its error."""
+        """Return the gradient q - F'z of the Lagrangian's linear part and the bound of its error."""
         q, rows = self.form.q, Entries.of(self.rows.F)
         d = q - rows.weighted_sum(self.z)
         absolute = np.abs(q) + rows.absolute.weighted_sum(np.abs(self.z))
         return d, gamma(self.rows.longest + 4) * absolute
 
     def pulled_exactly(self, chosen: BoolArray) -> FloatArray:
-        """d of the chosen variables, each sum rounded once: zero is exactly zero (of products that do not underflow)."""
+        """Return q - F'z of the chosen variables, each sum rounded once, so that an exact zero is zero."""
         columns = self.rows.by_variable.at(chosen)
         products, rests = two_product(columns.data, -self.z[columns.indices])
         if not (np.isfinite(products).all() and np.isfinite(rests).all()):
@@ -393,7 +393,7 @@ class Multipliers:
 
     @cached_property
     def moves(self) -> tuple[Entries, FloatArray]:
-        """Columns W of the moves (rows × moves), and by how much of its column each may move (∞: by any); without zeros."""
+        """Return the allowed moves as columns (rows × moves), and the largest multiple of each column; ∞ without a limit."""
         pieces: list[Entries] = []
         reach, start = list[FloatArray](), 0
         largest = max(float(np.abs(self.z).max(initial=0.0)), 1e-300)
@@ -417,7 +417,7 @@ class Multipliers:
         return whole.where(whole.data != 0.0), np.concatenate(reach)
 
     def lifted(self, share: float) -> Multipliers:
-        """z with those of inequalities that are zero raised by this share of the largest: then they may move as well.
+        """Return multipliers in which zeros of inequalities are raised to this share of the largest, so that they may move.
 
         Those of exponential and power cones are moved into the interior by as much.
         """
@@ -429,12 +429,12 @@ class Multipliers:
         return replace(self, z=raised)
 
     def settled(self, share: float) -> Multipliers:
-        """z with those of inequalities that are below this share of the largest set to zero: rounding, perhaps."""
+        """Return multipliers in which those of inequalities below this share of the largest, mere rounding, are zero."""
         threshold = share * np.abs(self.z).max(initial=0.0)
         return replace(self, z=np.where(self.rows.inequality & (self.z < threshold), 0.0, self.z))
 
     def moved(self, change: FloatArray) -> Multipliers:
-        """z + change, in the dual cones again."""
+        """Return the multipliers after a change, projected into the dual cones."""
         pieces, start = [], 0
         for c in self.form.constraints:
             pieces.append(c.cone.inside_dual((self.z + change)[start : start + c.rows]))
@@ -460,7 +460,7 @@ def _moves_inside(c: Constraint, z: FloatArray) -> tuple[Entries, FloatArray]:
 
 @dataclass(frozen=True, eq=False)
 class MultiplierChange:
-    """The largest change between the computed multipliers and exact ones beside them.
+    """A bound of the distance between computed multipliers and exact ones.
 
     Parameters
     ----------
@@ -478,18 +478,18 @@ class MultiplierChange:
 
     @classmethod
     def nothing(cls, n: int) -> MultiplierChange:
-        """The multipliers as they are."""
+        """Return the change of size zero."""
         return cls(np.zeros(n, dtype=bool), np.zeros(n), 0.0)
 
 
 class Slopes(Protocol):
-    """The slopes that multipliers leave, and those of them that need more."""
+    """The protocol of tangents: the slopes that multipliers leave, and the variables whose slope must be zero."""
 
     def slopes(self, z: Multipliers) -> tuple[FloatArray, FloatArray]:
-        """s and its error."""
+        """Return the slopes and the bounds of their errors."""
 
     def open_side(self, slope: FloatArray, error: FloatArray) -> BoolArray:
-        """Variables that want slope 0."""
+        """Return the mask of variables whose slope must be 0."""
 
 
 @dataclass(frozen=True, eq=False)

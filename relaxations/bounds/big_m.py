@@ -72,7 +72,7 @@ class WithConstants(Reduction[T]):
         """
         if self.big_m == "incumbent" and model.upper_bound is None and model.incumbent is None:
             raise InputError(
-                "big_m='incumbent' needs a model with an upper_bound: tighten(model, w) sets it from a classifier w", name="M"
+                "big_m='incumbent' needs a model with an upper_bound: tighten(model, w) sets it from a classifier w", name="big_m"
             )
         changes: dict[str, object] = {"encoding": "bigm", "gamma": None, "rows": "bigm"}
         if self.big_m == "zero":

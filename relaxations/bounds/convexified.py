@@ -341,7 +341,7 @@ class WholeNorm(Reduction[T]):
 
     @property
     def of_costs(self) -> tuple[Need, ...]:
-        """One λ, where the closed form has one."""
+        """Return one λ, where the closed form has one."""
         return (ONE_COST,)
 
     def apply(self, model: ZeroOneSVM) -> T:

@@ -76,7 +76,7 @@ class LagrangianRelaxation(Model):
 
     @property
     def form_bytes(self) -> int:
-        """No more than the original's."""
+        """Bound the bytes by those of the original's form."""
         return self.original.bytes
 
     @cached_property

@@ -165,7 +165,7 @@ class Perspective(Convexification[PerspectiveRelaxation]):
 
     @property
     def of_costs(self) -> tuple[Need, ...]:
-        """One λ where there are no rows with M."""
+        """Return one λ where there are no rows with M."""
         return super().of_costs if self.big_m is None else ()
 
     def target(self, model: ZeroOneSVM) -> PerspectiveRelaxation:

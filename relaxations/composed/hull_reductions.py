@@ -138,7 +138,7 @@ class PointHulls(BoundingLoss):
     reach: bool = True
 
     def add(self, builder: Assembly, context: Setting) -> Affine | None:
-        """The branches, and the squares."""
+        """Add the branches, and the squares."""
         pieces = split_margins(builder, context, self.of.convex_pieces(), self.reach, squares=True)
         for q in pieces.squares:
             builder.cost(self.gamma, q)
@@ -154,7 +154,7 @@ class PointHulls(BoundingLoss):
         )
 
     def lines(self) -> tuple[Line, ...]:
-        """The union."""
+        """State the union."""
         return union_lines()
 
 
@@ -510,7 +510,7 @@ class PairHulls(AllHulls):
         return f"hulls, {self.pairs} pairs{self._suffix}"
 
     def missing(self, composed: Margin) -> str:
-        """One loss, and what the SDP needs."""
+        """Return the reason why the problem has no pair hulls: they need one loss, and what the SDP needs; else empty."""
         if isinstance(composed.loss, GroupLosses):
             return "hulls of pairs are those of one loss; 'hulls' reads a loss for each group of points"
         return super().missing(composed)

@@ -180,7 +180,7 @@ def _run(cell: ExactCell) -> str:
 
 
 def best_runs(cells: Iterable[ExactCell]) -> list[ExactCell]:
-    """One cell for each solver, in order: of its encodings, M and seeds the one that says most about the optimum, soonest."""
+    """Return one cell for each solver, in order: of its encodings, M and seeds the best bounded one, then the fastest."""
     best: dict[str, ExactCell] = {}
     for cell in cells:
         if cell.solver not in best or _merit(cell) < _merit(best[cell.solver]):
@@ -280,7 +280,7 @@ class ReportData:
 
     @cached_property
     def rows(self) -> tuple[ReportRow, ...]:
-        """One row for each instance × relaxation."""
+        """Return one row for each instance × relaxation."""
         return tuple(self._row(instance, cell) for instance in self.instances for cell in self.relaxations_of(instance.key))
 
     def _row(self, instance: InstanceCell, cell: RelaxationCell) -> ReportRow:

@@ -232,7 +232,7 @@ class Document:
     data: ReportData
 
     @property
-    def asked(self) -> ReportScope:
+    def scope(self) -> ReportScope:
         """Return the kind of problems whose optima are shown."""
         has_no_lam = {cell.lam is None for cell in self.data.instances} or {False}
         return ReportScope.BOTH if len(has_no_lam) == 2 else ReportScope.STATED if has_no_lam.pop() else ReportScope.ZERO_ONE
@@ -240,7 +240,7 @@ class Document:
     @property
     def title(self) -> str:
         """Return the title: gaps of the 0-1 loss unless every row is a model as it was stated."""
-        return TITLE if self.asked is ReportScope.STATED else f"{TITLE} of the 0-1 loss"
+        return TITLE if self.scope is ReportScope.STATED else f"{TITLE} of the 0-1 loss"
 
     @cached_property
     def findings(self) -> tuple[Finding, ...]:

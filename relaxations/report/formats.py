@@ -89,7 +89,7 @@ def render_latex(document: Document) -> str:
         r"\setlength{\tabcolsep}{2pt}\setlength{\parindent}{0pt}\setlength{\emergencystretch}{3em}",
         r"\begin{document}",
         rf"\section*{{{document.title}}}",
-        rf"{_PROBLEM[document.asked]} is the optimum, the gap $(\zeta - \mathrm{{bound}})/\zeta$.",
+        rf"{_PROBLEM[document.scope]} is the optimum, the gap $(\zeta - \mathrm{{bound}})/\zeta$.",
         "",
         *_items("Claims that contradict each other", data.contradictions),
         *_items("Findings", [finding.text for finding in document.findings]),

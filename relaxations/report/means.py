@@ -192,7 +192,7 @@ def _ratios(table: dict[str, dict[Problem, ExactCell]]) -> dict[str, FloatArray]
 
 
 def exact_means(report: ReportData) -> list[ExactMean]:
-    """One row for each family, λ and exact variant."""
+    """Return one row for each family, λ and exact variant."""
     rows = []
     for group in dict.fromkeys(group_of(c) for c in report.instances):
         table = _table(report, group)
@@ -261,7 +261,7 @@ def _exact_mean(report: ReportData, group: Group, variant: str, cells: list[Exac
 
 
 def relaxation_means(report: ReportData) -> list[RelaxationMean]:
-    """One row for each family, λ and relaxation that bounds ζ somewhere."""
+    """Return one row for each family, λ and relaxation that bounds ζ somewhere."""
     rows = []
     for group in dict.fromkeys(group_of(c) for c in report.instances):
         for name in dict.fromkeys(c.relaxation for c in report.relaxations):

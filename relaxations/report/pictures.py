@@ -333,7 +333,7 @@ def _said(by_relaxation: dict[str, tuple[list[float], list[float]]]) -> dict[str
 
 
 def gap_bars(report: ReportData) -> str | None:
-    """One bar for each relaxation, to the median gap; whiskers to the quartiles; a dot for each instance."""
+    """Draw one bar for each relaxation, to the median gap; whiskers to the quartiles; a dot for each instance."""
     gaps_by_name = _gaps(report)
     if not gaps_by_name:
         return None

@@ -53,7 +53,7 @@ class GapReport(ReportData):
         return [path for suffix in FORMATS for path in self.write(Path(folder) / f"{stem}{suffix}")]
 
     def html(self) -> str:
-        """One self-contained page."""
+        """Return one self-contained page."""
         return self._text(".html")
 
     def markdown(self, pictures: str | None = None) -> str:
@@ -61,7 +61,7 @@ class GapReport(ReportData):
         return render_markdown(self.document, pictures)
 
     def csv(self, table: Literal["rows", "exacts", "kappas"] = "rows") -> str:
-        """One line for each row, each exact solve or each κ, raw numbers.
+        """Return one line for each row, each exact solve or each κ, raw numbers.
 
         Raises
         ------
@@ -79,7 +79,7 @@ class GapReport(ReportData):
         return self._text(".json")
 
     def to_frame(self, table: str = "relaxations") -> Any:
-        """One table of the page as a pandas data frame, intervals as two columns.
+        """Return one table of the page as a pandas data frame, intervals as two columns.
 
         Parameters
         ----------

@@ -283,7 +283,7 @@ class Plan:
         Of the instances and of functions of λ; a model has its own. Empty: chosen for each.
     relaxations : tuple of Reduction
         Of the instances.
-    asked : tuple of Reduction or None
+    model_relaxations : tuple of Reduction or None
         Of the models; None for all that read a model and bound it.
     exact : tuple of SolverSpec
         The exact solvers; none for no exact solve.
@@ -308,7 +308,7 @@ class Plan:
     held_out: Mapping[str, HeldOut]
     lams: tuple[float, ...]
     relaxations: tuple[Reduction[Any], ...]
-    asked: tuple[Reduction[Any], ...] | None
+    model_relaxations: tuple[Reduction[Any], ...] | None
     exact: tuple[SolverSpec, ...]
     beside: bool
     encodings: tuple[Encoding, ...]
@@ -359,7 +359,7 @@ class Plan:
             held_out=tests,
             lams=parse_lams(lam),
             relaxations=tuple(chosen),
-            asked=relaxation_list,
+            model_relaxations=relaxation_list,
             exact=parse_exact(exact),
             beside=isinstance(exact, str) and resolve(exact).auto,
             encodings=parse_encodings(encodings),
@@ -441,7 +441,7 @@ class Plan:
     def after_stated(self, first: StatedTask, w: FloatArray | None) -> list[Task[Any]]:
         """Every relaxation that was asked for, or all that bound the model, and every exact solver × seed."""
         subject, model = first.subject, first.subject.model
-        relaxation_list = bounding(model) if self.asked is None else self.asked
+        relaxation_list = bounding(model) if self.model_relaxations is None else self.model_relaxations
         relaxed = [RelaxationTask(subject, self.relaxation_options, w, reduction, self.solver) for reduction in relaxation_list]
         exact = [
             StatedExactTask(subject, replace(self.options, seed=seed), w, solver, self.proofs)

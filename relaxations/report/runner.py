@@ -189,7 +189,7 @@ class Progress:
         self.jobs = jobs
 
     def finish(self, kind: str, label: str, seconds: float, is_stored: bool) -> None:
-        """One cell is done; what came from the store says nothing about times."""
+        """Count one cell as done; the times of cells from the store are left out."""
         self._waiting[kind, label] -= 1
         self.done += 1
         if not is_stored:

@@ -59,7 +59,7 @@ class OneVersusOne:
         return np.column_stack(decisions)
 
     def voted(self, scores: FloatArray) -> np.ndarray:
-        """One vote for each pair."""
+        """Return the class with most votes, one vote for each pair."""
         return np.asarray(self.classes[class_scores(scores, self.pairs, self.classes.size).argmax(axis=1)])
 
     def by_graph(self, scores: FloatArray) -> np.ndarray:

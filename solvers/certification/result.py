@@ -32,7 +32,7 @@ class Check:
 
     name: str
     stated: float | str
-    found: float | str
+    recomputed: float | str
     stands: bool
 
     def __str__(self) -> str:
@@ -40,7 +40,7 @@ class Check:
             return value if isinstance(value, str) else f"{value:.12g}"
 
         verdict = "agrees" if self.stands else "DIFFERS"
-        return f"  {self.name:<22} claimed {shown(self.stated):<22} recomputed {shown(self.found):<22} {verdict}"
+        return f"  {self.name:<22} claimed {shown(self.stated):<22} recomputed {shown(self.recomputed):<22} {verdict}"
 
 
 @dataclass(frozen=True)
@@ -623,7 +623,7 @@ class Result(Displayed):
         return {**self.__dict__, "stated": None}
 
     def noting(self, update: Update | None = None, **details: Any) -> Result:
-        """The same result with an update, and more to show."""
+        """Return the same result with an update, and more to show."""
         a = self.answer
         noted = replace(a, update=a.update if update is None else update, details={**a.details, **details})
         result = replace(self, answer=noted)

@@ -121,7 +121,7 @@ class Algorithm(Solver, Generic[V, S]):
         """Release the files of a run that an error ended, the callback's or a cluster's. Nothing by default."""
 
     def accept(self, native: Mapping[str, Any]) -> Algorithm[V, S]:
-        """The same algorithm with parameters replaced by the user's native options; unknown names are an error."""
+        """Return the same algorithm with parameters replaced by the user's native options; unknown names are an error."""
         return replace_parameters(self, native)
 
     def obstacle(self, model: Model) -> str | None:

@@ -185,7 +185,7 @@ def missing_features(form: StandardForm, info: SolverInfo) -> str:
 
 
 def bringing(form: StandardForm, info: SolverInfo) -> tuple[str, ...]:
-    """Labels of the blocks and constraints that have what the solver cannot read, or not together with something else."""
+    """Return the labels of blocks and constraints with features that the solver cannot read, alone or together."""
     needed = _after_bridges(form.features, info)
     wrong = needed - info.reads or frozenset().union(*(pair for pair in info.forbids if pair <= needed))
     blocks = [b.label for b in form.blocks if Feature.INTEGER in wrong and form.integer[form.slices[b.label]].any()]

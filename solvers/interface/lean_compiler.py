@@ -49,12 +49,12 @@ class LeanLower(Lower):
     """Lowering of functions on arrays, with fewer instructions still where they count no references."""
 
     def delvar(self, name: str) -> None:
-        """Release nothing: nothing is counted."""
+        """Skip the release of a variable in functions without reference counts."""
         if self.context.enable_nrt:
             super().delvar(name)
 
     def storevar(self, value: Any, name: str, argidx: int | None = None) -> None:
-        """Store it; what was there is not released where nothing is counted."""
+        """Store a value; without reference counts the previous one is not released."""
         if self.context.enable_nrt:
             super().storevar(value, name, argidx)
             return
@@ -65,14 +65,14 @@ class LeanLower(Lower):
             self.builder.store(value, self.getvar(name))
 
     def alloca_lltype(self, name: str, lltype: Any, datamodel: Any = None) -> Any:
-        """Room in the frame, not filled: a variable is assigned before it is read, and not released."""
+        """Allocate a variable in the frame without filling it."""
         if self.context.enable_nrt:
             return super().alloca_lltype(name, lltype, datamodel)
         with self.builder.goto_entry_block():
             return self.builder.alloca(lltype, name=name)
 
     def lower_getitem(self, resty: Any, expr: Any, value: Any, index: Any, signature: Any) -> Any:
-        """An element of an array, from its data."""
+        """Read an element of an array from its data."""
         array = self.typeof(value.name)
         place = self._element(array, value, self._indices(index)) if _plain(array) and resty == array.dtype else None
         if place is None:
@@ -80,7 +80,7 @@ class LeanLower(Lower):
         return self.context.unpack_value(self.builder, array.dtype, place)
 
     def lower_setitem(self, target_var: Any, index_var: Any, value_var: Any, signature: Any) -> None:
-        """An element of an array, into its data."""
+        """Write an element of an array into its data."""
         array, kind = self.typeof(target_var.name), self.typeof(value_var.name)
         scalar = _plain(array) and isinstance(kind, types.Number | types.Boolean)
         place = self._element(array, target_var, self._indices(index_var)) if scalar else None
@@ -91,7 +91,7 @@ class LeanLower(Lower):
         self.context.pack_value(self.builder, array.dtype, value, place)
 
     def lower_binop(self, resty: Any, expr: Any, op: Any) -> Any:
-        """Arithmetic and comparisons of numbers by a signature that is looked for once."""
+        """Lower arithmetic and comparisons of numbers by cached signatures."""
         kinds = [self.typeof(side.name) for side in (expr.lhs, expr.rhs)]
         if op not in _PLAIN or not all(isinstance(kind, types.Number | types.Boolean) for kind in kinds):
             return super().lower_binop(resty, expr, op)
@@ -104,7 +104,7 @@ class LeanLower(Lower):
         return self.context.cast(self.builder, function(self.builder, sides), signature.return_type, resty)
 
     def lower_expr(self, resty: Any, expr: Any) -> Any:
-        """Sizes and shapes of arrays, their elements at a constant, ranges and loops over them."""
+        """Lower sizes and shapes of arrays, elements at a constant, ranges and loops over them."""
         value = None
         if expr.op == "call" and isinstance(resty, types.RangeType):
             value = self._range(resty, expr)

@@ -42,7 +42,7 @@ def version_of(package: str) -> str:
 
 
 def installed_version(package: str) -> str | None:
-    """The same; None where the package is not installed."""
+    """Return the installed version of a package; None if it is not installed."""
     try:
         return version_of(package)
     except metadata.PackageNotFoundError:
@@ -475,11 +475,11 @@ class Deferred(Solver):
         return self.solver.run(model, options, kept_model)
 
     def path_order(self, parameter: str, values: Sequence[Any]) -> Sequence[int]:
-        """The solver's."""
+        """Return the order of a path, by the solver that stands behind."""
         return self.solver.path_order(parameter, values)
 
     def carried_over(self, solved: Sequence[tuple[Model, Result]]) -> Mapping[str, Any]:
-        """The solver's."""
+        """Return the solved problems as options, by the solver that stands behind."""
         return self.solver.carried_over(solved)
 
 

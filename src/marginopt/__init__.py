@@ -11,7 +11,7 @@ recomputed outside the solver::
 
 Here is what first programs need; the groups ``estimators``, ``proofs``, ``io``, ``margin``, ``models``, ``solvers``,
 ``relaxations``, ``instances``, ``selection`` and ``errors`` hold the rest, and asking here for one of their names says which.
-``marginopt.formulations()`` and ``marginopt.solvers()`` are the tables of formulations and solvers. Every name is
+``marginopt.formulations()``, ``solvers()``, ``relaxations()`` and ``estimators()`` are the tables of what there is. Every name is
 imported when it is first asked for, with the packages that it needs, so that ``import marginopt`` itself costs next to nothing.
 """
 

@@ -28,7 +28,7 @@ class CodeCache:
 
     @classmethod
     def keep(cls, dispatcher: Any, sources: bytes | None = None) -> bool:
-        """Have the code of a function of Numba's kept, fresh as long as ``sources`` is the same (its own file, unless given).
+        """Store the compiled code of a Numba function on disk; valid while ``sources`` (its own file by default) is unchanged.
 
         Returns
         -------

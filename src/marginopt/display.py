@@ -112,7 +112,7 @@ class Tabular(ABC):
 
     @abstractmethod
     def records(self) -> Sequence[Mapping[str, Any]]:
-        """One mapping for each row."""
+        """Return one mapping for each row."""
 
     def to_frame(self) -> Any:
         """The rows as a pandas data frame.
@@ -198,7 +198,7 @@ class StatusLine:
         self._write(f"\r{self._cut(text)}\x1b[K\n" if self.alive else text + "\n")
 
     def note(self, text: str) -> None:
-        """One of many events: in a terminal it takes the last one's place and loses its middle where it is long."""
+        """Show one of many events: in a terminal it replaces the last one and is shortened to the line."""
         if self._in_notebook(text):
             return
         width = shutil.get_terminal_size().columns - 1
@@ -247,7 +247,7 @@ class StatusLine:
 
 @contextmanager
 def read_by_somebody(really: bool = True) -> Iterator[None]:
-    """Within it, somebody reads standard error: what compiles for long says so in files and pipes too."""
+    """Report long compilations on standard error within the block, in files and pipes too: somebody reads them."""
     before, StatusLine.read = StatusLine.read, StatusLine.read or really
     try:
         yield

@@ -51,7 +51,7 @@ def themed(svg: str) -> str:
 
 
 def shortened(svg: str, fonts: tuple[str, ...]) -> str:
-    """The same picture in fewer characters.
+    """Return the same picture in fewer characters.
 
     Comments, blanks, groups without attributes and turns by nothing go; coordinates are to a hundredth of a point; the font is
     said once, and the style of a marker where the marker is defined.
@@ -197,7 +197,7 @@ def figure_of(width: float, height: float) -> Any:
 
 
 def legend_below(figure: Any) -> None:
-    """One legend of the lines of all axes below them, in as many columns as the figure is wide for.
+    """Draw one legend of the lines of all axes below them, in as many columns as the figure is wide for.
 
     No frame, since browsers draw the words with their own fonts, which may be wider than those that were measured.
     """

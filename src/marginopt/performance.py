@@ -47,7 +47,7 @@ class PerformanceProfile(Displayed, Tabular):
         return fraction_within(self.ratios[solver], factor)
 
     def records(self) -> list[dict[str, Any]]:
-        """One dictionary for each solver and instance, with the ratio."""
+        """Return one dictionary for each solver and instance, with the ratio."""
         return [
             {"solver": solver, "instance": instance, "ratio": float(ratio)}
             for solver, ratios in self.ratios.items()

@@ -11,6 +11,7 @@ import pytest
 from data import clouds
 from facts import about
 
+import marginopt as mo
 from marginopt import register
 from marginopt.errors import InputError, UnsupportedModelError
 from marginopt.models import ConicSVM, Model, RampSVM, ZeroOneSVM
@@ -82,6 +83,7 @@ def solved() -> Solved:
 
 def test_every_record_is_whole_and_its_bound_is_one(solved: Solved) -> None:
     table = relaxations()
+    assert str(mo.relaxations()) == str(table)  # type: ignore[operator]
     assert len(table) >= 10 and [r.name for r in table.values()] == list(table)
     assert len({r.reduction.name for r in table.values()}) == len(table)
     models, budget = MODELS, MODELS[1]

@@ -58,7 +58,7 @@ class Source:
         self.line = line
 
     def lines(self) -> Iterator[str]:
-        """One line after the other."""
+        """Yield the lines of the text, one after the other."""
         for number, line in enumerate(self.text.splitlines(), 1):
             self.line = number
             yield line

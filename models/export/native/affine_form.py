@@ -34,7 +34,7 @@ class Parametrised(Protocol):
         """Names of the parameters."""
 
     def replace(self, parameter: str, value: Any) -> Self:
-        """The same model with one parameter changed."""
+        """Return the same model with one parameter changed."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -74,7 +74,7 @@ class L0(Regulariser):
         return times(self.mu, Line("sum_j s_j", r"\textstyle\sum_j s_j"))
 
     def lines(self) -> tuple[Line, ...]:
-        """The rows of s."""
+        """State the rows of s."""
         return support_lines("s")
 
     @property
@@ -83,7 +83,7 @@ class L0(Regulariser):
         return Sparsity(self.mu, 0.0)
 
     def blocks(self, w: FloatArray) -> dict[str, FloatArray]:
-        """s."""
+        """Return the values of s."""
         return {"s": (w != 0.0).astype(np.float64)}
 
 
@@ -147,7 +147,7 @@ class L0L1(Regulariser):
         return plus(*(times(mu, Line(text, latex)) for mu, text, latex in terms))
 
     def lines(self) -> tuple[Line, ...]:
-        """The rows of s and a."""
+        """State the rows of s and a."""
         rows = support_lines("s") if self.counts else ()
         if self.k is not None:
             rows = (*rows, Line(f"sum_j s_j <= {self.k}", rf"\textstyle\sum_j s_j \le {self.k}", "s count"))

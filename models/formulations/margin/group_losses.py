@@ -95,7 +95,7 @@ class GroupLosses(Loss):
         return all(loss.convex for loss in self.losses.values())
 
     def unlabelled(self, n: int) -> BoolArray:
-        """Points of even losses."""
+        """Return the mask of points whose loss ignores the label: even losses, for points without labels."""
         return np.array([self.losses[name].even for name in self.groups])
 
     def bind(self, X: Points, y: FloatArray, sample_weight: FloatArray, curvature: FloatArray) -> Loss:
@@ -128,7 +128,7 @@ class GroupLosses(Loss):
         return sum(loss.upper_bound(costs[points], argument[points]) for _, loss, points in self.parts())
 
     def add(self, builder: Assembly, context: Setting) -> Affine | None:
-        """The rows of each group's loss."""
+        """Add the rows of each group's loss."""
         for name, loss, points in self.parts():
             with builder.labelled(f"{name} ", points.tolist()):
                 loss.add(builder, at_points(context, points))
@@ -149,7 +149,7 @@ class GroupLosses(Loss):
         return plus(*(_of_group(name, loss.cost_line()) for name, loss in self.losses.items()))
 
     def lines(self) -> tuple[Line, ...]:
-        """The rows of each group."""
+        """State the rows of each group."""
         return tuple(_of_group(name, line) for name, loss in self.losses.items() for line in loss.lines())
 
     def nonnegative(self) -> bool:

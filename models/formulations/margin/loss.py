@@ -170,7 +170,7 @@ class HingeConjugate(Conjugate):
 
     @property
     def constraints(self) -> tuple[Line, ...]:
-        """The interval."""
+        """State the dual's constraint: the interval."""
         if self.pairs:
             return (Line("0 <= alpha_ij <= c_i c_j", r"0\le\alpha_{ij}\le c_i c_j"),)
         if self.squared:
@@ -292,7 +292,7 @@ class BallConjugate(Conjugate):
 
     @property
     def constraints(self) -> tuple[Line, ...]:
-        """The simplex."""
+        """State the dual's constraint: the simplex."""
         return (Line("sum_i a_i = 1", r"\textstyle\sum_i a_i = 1"), Line("a_i >= 0", r"a_i \ge 0"))
 
     @property

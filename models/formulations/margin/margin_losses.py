@@ -255,11 +255,11 @@ class ZeroOne(Loss):
         return self.threshold
 
     def corners(self) -> Corners:
-        """One jump."""
+        """Return one jump."""
         return Corners.count(self.threshold)
 
     def blocks(self, classifier: Classifier) -> dict[str, FloatArray]:
-        """z."""
+        """Return the values of z."""
         return {"z": (classifier.argument < self.threshold - classifier.near).astype(np.float64)}
 
     def view(self, A: FloatArray, costs: FloatArray, penalised: BoolArray, mu: float) -> ZeroOneProblem | None:
@@ -307,7 +307,7 @@ class PairwiseHinge(Loss):
         return Hinge().add(builder, context)
 
     def blocks(self, classifier: Classifier) -> dict[str, FloatArray]:
-        """The slacks."""
+        """Return the values of the slacks."""
         return Hinge().blocks(classifier)
 
     def conjugate(self) -> Conjugate:
@@ -353,7 +353,7 @@ class _InsensitiveConjugate(ResidualConjugate):
 
     @property
     def constraints(self) -> tuple[Line, ...]:
-        """The interval."""
+        """State the dual's constraint: the interval."""
         if self.squared:
             return ()
         return (Line("|beta_i| <= c_i", r"|\beta_i| \le c_i"),)

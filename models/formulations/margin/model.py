@@ -480,7 +480,7 @@ class Margin(Model):
         return (*super().parameters, *(["k"] if self._count_place is not None else []))
 
     def replace(self, parameter: str, value: Any) -> Self:
-        """The same problem with one field changed, or with another k in ``at_most(k).nonzero``.
+        """Return the same problem with one field changed, or with another k in ``at_most(k).nonzero``.
 
         Raises
         ------
@@ -720,7 +720,7 @@ class Margin(Model):
 
     @property
     def points(self) -> Points:
-        """One row for each point, one column for each coefficient in w."""
+        """Return one row for each point, one column for each coefficient in w."""
         return self.features.rows
 
     @property

@@ -181,7 +181,7 @@ class Features(ABC):
     @property
     @abstractmethod
     def rows(self) -> Points:
-        """One row for each point, one column for each coefficient."""
+        """Return one row for each point, one column for each coefficient."""
 
     @property
     def matrix(self) -> Points | Rows:
@@ -297,7 +297,7 @@ class Reals(Domain):
         return np.full(p, -np.inf), np.full(p, np.inf)
 
     def lines(self) -> tuple[Line, ...]:
-        """No constraints."""
+        """State no constraints."""
         return ()
 
 
@@ -337,7 +337,7 @@ class Box(Domain):
         return sides[0], sides[1]
 
     def lines(self) -> tuple[Line, ...]:
-        """The bounds."""
+        """State the bounds."""
         low, high = (f"{v:g}" if isinstance(v, float) else name for v, name in ((self.lower, "l"), (self.upper, "u")))
         plain = f"w >= {low}" if high == "inf" else f"w <= {high}" if low == "-inf" else f"{low} <= w <= {high}"
         below, above = ("" if side in ("inf", "-inf") else side for side in (low, high))
@@ -385,7 +385,7 @@ class Signs(Domain):
         return np.where(signs > 0, 0.0, -np.inf), np.where(signs < 0, 0.0, np.inf)
 
     def lines(self) -> tuple[Line, ...]:
-        """The signs."""
+        """State the signs."""
         return (Line("s_j w_j >= 0", r"s_j w_j \ge 0"),)
 
 
@@ -420,5 +420,5 @@ class Increasing(Domain):
         builder.require_nonnegative("increasing", w.under(sp.csr_array(data, shape=(steps, w.rows))))
 
     def lines(self) -> tuple[Line, ...]:
-        """The order."""
+        """State the order."""
         return (Line("w_j <= w_k for j before k", r"w_j \le w_k \text{ for } j \text{ before } k", "increasing"),)

@@ -301,7 +301,7 @@ class PiecewiseQuadratic(Loss):
         )
 
     def lines(self) -> tuple[Line, ...]:
-        """The steps."""
+        """State the steps."""
         t = f"{self.breakpoints[0]:g}"
         return (
             Line(

@@ -88,7 +88,7 @@ class NoRegulariser(Regulariser):
         return Line("", "")
 
     def lines(self) -> tuple[Line, ...]:
-        """No constraints."""
+        """State no constraints."""
         return ()
 
     @property
@@ -130,7 +130,7 @@ class SquaredNorm(Regulariser):
         return times(self.mu, Line("||w||^2", r"\|w\|_2^2"))
 
     def lines(self) -> tuple[Line, ...]:
-        """No constraints."""
+        """State no constraints."""
         return ()
 
     def curvature(self) -> float:
@@ -194,7 +194,7 @@ class KernelNorm(Regulariser):
         return Line("w'Kw", r"w^\top K w")
 
     def lines(self) -> tuple[Line, ...]:
-        """No constraints."""
+        """State no constraints."""
         return ()
 
 
@@ -247,7 +247,7 @@ class L1(Regulariser):
         return times(self.mu, _SUM)
 
     def lines(self) -> tuple[Line, ...]:
-        """The rows of a."""
+        """State the rows of a."""
         return _LINES
 
     def reach(self, level: float, rows: FloatArray) -> FloatArray:
@@ -299,7 +299,7 @@ class ElasticNet(Regulariser):
         return plus(times(self.l1, _SUM), times(self.l2, Line("||w||^2", r"\|w\|_2^2")))
 
     def lines(self) -> tuple[Line, ...]:
-        """The rows of a."""
+        """State the rows of a."""
         return _LINES
 
     def curvature(self) -> float:
@@ -370,7 +370,7 @@ class GroupL1(Regulariser):
         return times(self.mu, Line("sum_g a_g", r"\textstyle\sum_g a_g"))
 
     def lines(self) -> tuple[Line, ...]:
-        """The cones."""
+        """State the cones."""
         return (Line("||w_g|| <= a_g", r"\|w_g\|_2 \le a_g", "group 0, ..."),)
 
     def reach(self, level: float, rows: FloatArray) -> FloatArray:
@@ -456,7 +456,7 @@ class KernelWeightsL1(Regulariser):
         return times(self.mu, Line("sum_j |alpha_j|", r"\textstyle\sum_j|\alpha_j|"))
 
     def lines(self) -> tuple[Line, ...]:
-        """The combination."""
+        """State the combination."""
         return (Line("w = sum_j alpha_j x_j", r"w = \textstyle\sum_j \alpha_j x_j", "combination"),)
 
     def reach(self, level: float, rows: FloatArray) -> FloatArray:

@@ -171,7 +171,7 @@ class LinearRows(Restriction):
         self._data(p)
 
     def add(self, builder: Assembly, context: Setting, errors: Affine | None, name: str) -> None:
-        """One constraint for each side."""
+        """Add one constraint for each side."""
         A, low, high = self._data(context.w.rows)
         rows = context.w.under(A)
         for suffix, side, sign in (("lower", low, 1.0), ("upper", high, -1.0)):
@@ -185,7 +185,7 @@ class LinearRows(Restriction):
         return float(max((low - value).max(initial=0.0), (value - high).max(initial=0.0), 0.0))
 
     def lines(self) -> tuple[Line, ...]:
-        """The rows."""
+        """State the rows."""
         return (Line("l <= A w <= u", r"l \le A w \le u", self.label),)
 
 
@@ -230,7 +230,7 @@ class Fixed(Restriction):
         return places, np.array([self.coefficients[int(j)] for j in places])
 
     def add(self, builder: Assembly, context: Setting, errors: Affine | None, name: str) -> None:
-        """One equation for each coefficient."""
+        """Add one equation for each coefficient."""
         places, values = self._fixed(context.w.rows)
         builder.require(name, context.w.at(places) - values, Zero(places.size))
 
@@ -240,7 +240,7 @@ class Fixed(Restriction):
         return float(np.abs(w[places] - values).max())
 
     def lines(self) -> tuple[Line, ...]:
-        """The values."""
+        """State the values."""
         text = ", ".join(f"w_{j} = {v:g}" for j, v in self.coefficients.items())
         return (Line(text, ", ".join(rf"w_{{{j}}} = {v:g}" for j, v in self.coefficients.items()), "fixed"),)
 
@@ -277,7 +277,7 @@ class Keep(Restriction):
         return float(np.maximum(1.0 - (y * np.asarray(X @ w))[chosen], 0.0).max())
 
     def lines(self) -> tuple[Line, ...]:
-        """The rows."""
+        """State the rows."""
         return (Line("y_i x_i'w >= 1 for kept i", r"y_i x_i^\top w \ge 1 \text{ for kept } i", "keep"),)
 
 
@@ -347,7 +347,7 @@ class Nonzero(Restriction):
         return self.k
 
     def blocks(self, classifier: Classifier, name: str) -> dict[str, FloatArray]:
-        """s."""
+        """Return the values of s."""
         return {name: (classifier.w[classifier.penalised] != 0.0).astype(np.float64)}
 
     def violation(self, X: FloatArray, y: FloatArray, w: FloatArray) -> float:
@@ -359,7 +359,7 @@ class Nonzero(Restriction):
         return float(max(int((np.abs(w)[penalised] > 1e-7).sum()) - self.k, 0))
 
     def lines(self) -> tuple[Line, ...]:
-        """The count."""
+        """State the count."""
         return (Line(f"|{{j : w_j != 0}}| <= {self.k}", rf"\|w\|_0 \le {self.k}", "nonzero count"),)
 
 
@@ -441,7 +441,7 @@ class ErrorBudget(Restriction):
         return float(max(int(wrong.sum()) - self.allowed(y), 0))
 
     def lines(self) -> tuple[Line, ...]:
-        """The count."""
+        """State the count."""
         one = np.ndim(self.points) == 0 and self.points in (-1, 1)
         who = f"class {int(self.points):+d}" if one else "the group"
         share = f"{self.share:g}"
@@ -470,7 +470,7 @@ class ViolationBudget(Restriction):
         object.__setattr__(self, "kappa", as_share(self.kappa, "kappa", zero=True))
 
     def add(self, builder: Assembly, context: Setting, errors: Affine | None, name: str) -> None:
-        """The sum."""
+        """Add the sum."""
         if errors is None:
             raise InputError(
                 "a budget of violations is for losses that measure them: ZeroOne at margin 1, StrongestConic", name="loss"
@@ -487,7 +487,7 @@ class ViolationBudget(Restriction):
         return float(max(wrong.sum() - self.kappa * y.size - 1e-9, 0.0))
 
     def lines(self) -> tuple[Line, ...]:
-        """The sum."""
+        """State the sum."""
         return (Line(f"sum_i z_i <= {self.kappa:g} n", rf"\textstyle\sum_i z_i \le {self.kappa:g}\, n", "budget"),)
 
 
@@ -555,7 +555,7 @@ class Parity(_OfGroups):
         return float(np.maximum(np.abs(covariances(X, self.groups, X.shape[0]) @ w) - self.epsilon, 0.0).max())
 
     def lines(self) -> tuple[Line, ...]:
-        """The rows."""
+        """State the rows."""
         e = f"{self.epsilon:g}"
         tex = rf"|\mathrm{{cov}}(\mathrm{{group}}, x^\top w)| \le {e}"
         return (Line(f"|cov(group, x'w)| <= {e}", tex, "parity above, parity below"),)
@@ -616,7 +616,7 @@ class CountParity(_OfGroups):
         return max(self.equal_rates(y).least_spread(scores > 1e-6, scores > -1e-6) - self.epsilon, 0.0)
 
     def lines(self) -> tuple[Line, ...]:
-        """The rows."""
+        """State the rows."""
         e = f"{self.epsilon:g}"
         tex = rf"|\mathrm{{share}}_g(x^\top w \ge 0) - \mathrm{{share}}_h(x^\top w\ge 0)| \le {e}"
         return (Line(f"|share_g(x'w >= 0) - share_h(x'w >= 0)| <= {e}", tex, "count parity above, count parity below"),)

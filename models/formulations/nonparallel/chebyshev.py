@@ -322,7 +322,7 @@ class ChebyshevNPSVC(Model):
         return inside if self.orientation == "one" else ~inside
 
     def at(self, P: FloatArray) -> ChebyshevNPSVC:
-        """The same model with P fixed; shares features, graph and factors."""
+        """Return the same model with P fixed; shares features, graph and factors."""
         fixed = replace(self, P=P)
         for name in ("pieces", "classes"):
             object.__setattr__(fixed, name, getattr(self, name))

@@ -48,7 +48,7 @@ class Ridge:
     r: float
 
     def applied(self, u: FloatArray) -> Applied:
-        """ru."""
+        """Return the product r u."""
         return Applied(self.r * u, UNIT * self.r * float(np.linalg.norm(u)) * (1.0 + 1e-9), dot(u, u).times(self.r))
 
     def dense(self, size: int) -> FloatArray:

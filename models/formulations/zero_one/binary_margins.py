@@ -38,15 +38,15 @@ from ..margin.model import LEVEL, capped, largest_valid
 
 
 class Spending(Protocol):
-    """The share of a feasible value that a violated margin takes."""
+    """The protocol of costs: the part of an objective value that a violated margin uses up."""
 
     @property
     def spent(self) -> FloatArray:
-        """The part of a feasible value that each point takes, so that the norm cannot have it (n,)."""
+        """The part of the objective that each point costs if its margin is violated (n,); the norm is at most the rest."""
 
     @property
     def known(self) -> str:
-        """The same, in words: a suffix of UB."""
+        """The term that the argument for M subtracts from UB, in words."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -460,12 +460,12 @@ class Prices(Cost):
 
     @property
     def lines(self) -> tuple[Line, ...]:
-        """No line."""
+        """State no line."""
         return ()
 
     @property
     def title(self) -> str:
-        """No addition to the title."""
+        """Return no addition to the title."""
         return ""
 
     @property
@@ -530,5 +530,5 @@ class Budget(Cost):
 
     @property
     def known(self) -> str:
-        """No addition: the budget takes no share of a known value."""
+        """Return no addition: the budget takes no share of a known value."""
         return ""

@@ -230,7 +230,7 @@ class MarginEncoding(ABC):
 
     @abstractmethod
     def lines(self) -> tuple[Line, ...]:
-        """The constraints in words."""
+        """State the constraints in words."""
 
     @abstractmethod
     def notes(self, program: Program) -> tuple[str, ...]:
@@ -327,7 +327,7 @@ class Strengthened(MarginEncoding):
 
     @property
     def has_margins(self) -> bool:
-        """The same."""
+        """Return whether the constraint ``margin`` holds a row of every point, as in the big-M encoding."""
         return self.rows == "bigm"
 
     def form(self, program: Program) -> StandardForm:

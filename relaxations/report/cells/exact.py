@@ -46,7 +46,7 @@ _ENCODINGS = {"bigm": "big-M", "indicator": "indicator", "strengthened": "streng
 
 @dataclass(frozen=True)
 class ExactCell(BoundingCell):
-    """One exact solver on one instance under the time limit, or the reason why it did not run.
+    """The outcome of one exact solver on one instance under the time limit, or the reason why it did not run.
 
     Parameters
     ----------
@@ -220,14 +220,14 @@ class ExactTask(SolverTask[InstanceAt]):
             warm = Gives.WARM_START in self.solver.solver.info.gives
             with without_warnings():  # the caveat says that M may be too small
                 start = model.point(self.w) if warm else None
-                result, log = logged(model, self.solver, replace(options, start=start), self.proofs)
+                result, log = solve_with_log(model, self.solver, replace(options, start=start), self.proofs)
         except MarginoptError as error:
             return replace(empty, reason=str(error))
         form = None if self.encoding is None else model.form
         has_point = bool(result.values)
         figures = linear_summary(model.X, model.y, result.values["w"]) if has_point else {}
         return replace(
-            answered(empty, self.solver.solver, result, figures),
+            fill_cell(empty, self.solver.solver, result, figures),
             **log,
             test_error=self.subject.error(result.values),
             incumbent=model.objective(result.values["w"]) if has_point else None,
@@ -238,8 +238,8 @@ class ExactTask(SolverTask[InstanceAt]):
         )
 
 
-def logged(model: Model, spec: SolverSpec, options: Options, wanted: bool) -> tuple[Result, dict[str, Any]]:
-    """Solve, and return the fields ``log`` and ``log_digest`` where a log is wanted that the page's checker reads."""
+def solve_with_log(model: Model, spec: SolverSpec, options: Options, wanted: bool) -> tuple[Result, dict[str, Any]]:
+    """Solve, and return the result and the fields ``log`` and ``log_digest`` of a log that the page can check."""
     # exempt (formulation): the checker of the page reads logs of this formulation
     readable = isinstance(model, ZeroOneSVM) and spec.solver is not None and spec.solver.info.name == "zero-one-bb"
     if not wanted or not readable or "proof" in spec.own:
@@ -253,8 +253,8 @@ def logged(model: Model, spec: SolverSpec, options: Options, wanted: bool) -> tu
     return result, {"log": base64.b64encode(packed).decode(), "log_digest": LoggedZeroOneProblem.of_model(model).digest}
 
 
-def answered(empty: ExactCell, solver: Solver, result: Result, figures: Mapping[str, float]) -> ExactCell:
-    """The cell with what a result says of any problem; ``figures`` are those of its point."""
+def fill_cell(empty: ExactCell, solver: Solver, result: Result, figures: Mapping[str, float]) -> ExactCell:
+    """Return the cell filled from a result: status, bound, objective, times; ``figures`` are the errors of its point."""
     bound, kind = result.best_bound
     trace = _thinned(result.trace)
     return replace(

@@ -17,7 +17,7 @@ from ....solvers.interface.solver import Gives
 from ....solvers.records import Options
 from ....solvers.registry import SolverSpec
 from ...composed.reductions import best_allowed_multiple, intercepts, parts_of
-from .exact import STRUCTURED, ExactCell, answered, logged
+from .exact import STRUCTURED, ExactCell, fill_cell, solve_with_log
 from .record import Cell, InstanceAt, ModelSubject, SolverTask, Task, as_count, as_number
 
 
@@ -228,12 +228,12 @@ class StatedExactTask(SolverTask[ModelSubject]):
         try:
             warm = self.w is not None and Gives.WARM_START in solver.info.gives
             start = model.complete({"w": self.w}) if warm and self.w is not None else None
-            result, log = logged(model, self.solver, replace(options, start=start), self.proofs)
+            result, log = solve_with_log(model, self.solver, replace(options, start=start), self.proofs)
             form = model.form if solver.reads_form else None
         except MarginoptError as error:
             return replace(empty, reason=str(error))
         return replace(
-            answered(empty, solver, result, result.summary),
+            fill_cell(empty, solver, result, result.summary),
             **log,
             test_error=subject.error(result.values),
             incumbent=None if result.certificate is None else as_number(result.certificate.objective),

@@ -52,7 +52,7 @@ class _Allowance:
 
 
 def lines(path: Path) -> Iterator[str]:
-    """One after the other: a log may be larger than the memory, but no line of a packed one is.
+    """Yield the lines one after the other: a log may be larger than the memory, but no line of a packed one is.
 
     Raises
     ------

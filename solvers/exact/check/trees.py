@@ -36,7 +36,7 @@ class VerifierPool(Protocol):
 
 
 class SpotChecked:
-    """A crew of which some answers are found again by this process, parts that nobody can foresee.
+    """A pool of verifiers whose answers are spot-checked: this process repeats randomly chosen parts.
 
     Who answers falsely for a share f of the parts is found out with probability 1 - (1 - f)²; the rest is the crew's word.
     """
@@ -103,7 +103,7 @@ def below(tree: Tree, record: dict[str, Any]) -> Tree:
 
 
 def parted(tree: Tree, pending: list[tuple[dict[str, Any], S]], count: int) -> list[tuple[Tree, list[tuple[dict[str, Any], S]]]]:
-    """The pending nodes with all that is below them, in about ``count`` parts, the largest first."""
+    """Divide the pending nodes with their subtrees into about ``count`` parts, the largest first."""
     parts = [(below(tree, record), [(record, state)]) for record, state in pending]
     parts.sort(key=lambda part: -len(part[0]))
     part_size = max(len(tree) // count, 1)

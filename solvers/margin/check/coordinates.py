@@ -78,7 +78,7 @@ class RotatedProblem:
 
 
 def in_coordinates(stated: LoggedMarginProblem, T: Array, target: float) -> RotatedProblem:
-    """Return the problem for a claimed bound ``target`` > 0.
+    """Derive the problem in the log's coordinates, with margins and root box that hold for a claimed bound ``target`` > 0.
 
     Raises
     ------

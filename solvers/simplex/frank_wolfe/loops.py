@@ -225,7 +225,7 @@ def pair(w: Any, i: int, j: int) -> bool:
 
 @inner
 def step_of(w: Any, method: int, allowed: bool) -> int:
-    """One step of a method from the vertex found by `scan`; COLUMN where one is missing."""
+    """Take one step of a method from the vertex found by `scan`; COLUMN where one is missing."""
     i = w.now.vertex
     if method == FW or not allowed or w.now.active < 2:
         return BUDGET if toward(w, i) else COLUMN

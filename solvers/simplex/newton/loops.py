@@ -125,7 +125,7 @@ def symmetric_rows(block: Any, first: int, begin: int, weights: Any, out: Any, s
 
 @entry
 def symmetric_counts(block: Any, table: Any, first: int, begin: int, weights: Any, out: Any, sums: Any) -> None:
-    """The same where Q_ij = table[block_ij]; table, weights and ``sums`` have one type."""
+    """Return the same where Q_ij = table[block_ij]; table, weights and ``sums`` have one type."""
     count, twice = block.shape[0], max(0, min(first - begin, block.shape[1]))
     zero = table.dtype.type(0.0)
     for b in range(0, twice, TRIANGLE_WIDTH):

@@ -211,7 +211,7 @@ _PAIRS = 20
 
 
 def block_round(state: BoxState, size: int, pairs: int) -> bool:
-    """One working set: the ``size`` points that violate most; at most ``pairs`` pair steps among them.
+    """Process one working set: the ``size`` points that violate most; at most ``pairs`` pair steps among them.
 
     Returns
     -------

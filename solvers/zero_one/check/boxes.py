@@ -267,7 +267,7 @@ def square_bound(
 
 
 def linear_bound(problem: BoxProblem, node: CheckedBox, alpha: Array, flipped: Array, packing: Packing) -> float:
-    """The same bound with the intercept's linear term alone: better where the multipliers balance the classes."""
+    """Return the same bound with the intercept's linear term alone: better where the multipliers balance the classes."""
     if not problem.free:
         return -math.inf
     const, s, delta = _linear_part(problem, node, alpha, flipped, packing)

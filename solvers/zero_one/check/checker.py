@@ -70,7 +70,7 @@ class LoggedZeroOneProblem:
 
     @classmethod
     def of_model(cls, model: Model) -> LoggedZeroOneProblem:
-        """The same from the user's X, y, λ or κ, and kind of intercept.
+        """Return the same from the user's X, y, λ or κ, and kind of intercept.
 
         Raises
         ------

@@ -208,7 +208,7 @@ class AuditTable(Displayed, Tabular):
         return self.audits[name]
 
     def records(self) -> Sequence[Mapping[str, Any]]:
-        """One record a machine: classes, value, bound, gap, condition, violation."""
+        """Return one record a machine: classes, value, bound, gap, condition, violation."""
         return [
             {
                 "machine": name, "value": a.value, "bound": a.bound, "gap": a.gap, "condition": a.condition,

@@ -100,7 +100,7 @@ def parser(only: str = "", words: Sequence[str] = ()) -> argparse.ArgumentParser
         command = sub.add_parser(name, help=summary, description=summary)
         if only == name:
             command.words = tuple(words)
-            top.asked = command
+            top.chosen_command = command
             options = importlib.import_module(".options", __package__)
             getattr(options, name.replace("-", "_"))(command)
             command.add_argument("--json", action="store_true", help="print JSON for machines")

@@ -36,7 +36,7 @@ def estimators(command: Command) -> None:
 
 
 def data(command: Command) -> None:
-    """The catalogue."""
+    """Add the options of ``data``."""
     command.add_argument("name", nargs="?", help="catalogue name or file; without it the catalogue is listed")
     data_options.add_data_options(command)
     command.set_defaults(run=commands.data)
@@ -51,7 +51,7 @@ def inspect(command: Command) -> None:
 
 
 def solve(command: Command) -> None:
-    """One model, one solver."""
+    """Add the options of ``solve``."""
     data_options.add_model_options(command, or_file=True)
     _limits(command)
     command.add_argument("--solver", default="auto", help="name of a solver, or auto (default)")
@@ -81,7 +81,7 @@ def conflict(command: Command) -> None:
 
 
 def compare(command: Command) -> None:
-    """One model, several solvers."""
+    """Add the options of ``compare``."""
     data_options.add_model_options(command)
     _limits(command)
     command.add_argument("--solvers", required=True, metavar="NAME,..", help="names separated by commas")

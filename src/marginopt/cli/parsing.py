@@ -88,7 +88,7 @@ class Command(_Parser):
     words: tuple[str, ...] = ()
 
     def format_usage(self) -> str:
-        """One line of what must be given; `format_help` lists the options."""
+        """Return one line of what must be given; `format_help` lists the options."""
         needed = [text for text in map(_given, self._actions) if text]
         return f"usage: {' '.join([self.prog, *needed, '[options]'])}\n"
 
@@ -119,11 +119,11 @@ class Top(_Parser):
 
     Attributes
     ----------
-    asked : Command, optional
+    chosen_command : Command, optional
         The one that has its options.
     """
 
-    asked: Command | None = None
+    chosen_command: Command | None = None
 
     def __init__(self, commands: Sequence[str], **options: Any) -> None:
         super().__init__(**options)
@@ -132,8 +132,8 @@ class Top(_Parser):
     def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
         """Parse the arguments; unknown ones are reported by the command, with the nearest known ones."""
         arguments, unknown = self.parse_known_args(args, namespace)
-        if unknown and self.asked is not None:
-            self.asked.refuse(unknown)
+        if unknown and self.chosen_command is not None:
+            self.chosen_command.refuse(unknown)
         return arguments
 
     def _check_value(self, action: argparse.Action, value: str) -> None:

@@ -67,7 +67,7 @@ def at_most(what: str, value: float, limit: float) -> LawVerdict:
 
 
 def all_of(verdicts: Iterable[LawVerdict]) -> LawVerdict:
-    """One verdict from several: violated if one is, not applicable if all are, else that of the first that holds."""
+    """Return one verdict from several: violated if one is, not applicable if all are, else that of the first that holds."""
     verdict_list = list(verdicts)
     wrong = [v.words for v in verdict_list if v.state is State.VIOLATED]
     if wrong:
@@ -180,11 +180,11 @@ class Case:
         return "X" in self.arrays
 
     def permuted(self, order: np.ndarray) -> Case:
-        """The same points in another order."""
+        """Return the same points in another order."""
         return replace(self, arrays={name: np.asarray(value)[order] for name, value in self.arrays.items()})
 
     def flipped(self) -> Case:
-        """The same points with the two classes exchanged."""
+        """Return the same points with the two classes exchanged."""
         return replace(self, arrays={**self.arrays, "y": -np.asarray(self.arrays["y"])})
 
 

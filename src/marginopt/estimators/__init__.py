@@ -34,7 +34,7 @@ class EstimatorTable(Displayed, Tabular, dict[str, EstimatorInfo]):
     """Records by class name; printable."""
 
     def records(self) -> list[dict[str, str]]:
-        """One dictionary for each estimator."""
+        """Return one dictionary for each estimator."""
         return [{"class": i.name, "model": i.model.__name__, "summary": i.summary} for i in self.values()]
 
     def display(self) -> Display:

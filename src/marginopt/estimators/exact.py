@@ -247,7 +247,7 @@ class PointsTable(Displayed, Tabular):
     __repr__ = __str__
 
     def records(self) -> Sequence[Mapping[str, str | int]]:
-        """One row for each feature in use."""
+        """Return one row for each feature in use."""
         return [{"feature": name, "points": points} for name, points in self.points]
 
     def display(self) -> Display:

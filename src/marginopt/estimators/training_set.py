@@ -160,7 +160,7 @@ def sample_weights(sample_weight: object, X: Points) -> FloatArray:
 
 
 def class_weights(class_weight: object, classes: np.ndarray, codes: IntArray, weights: FloatArray) -> FloatArray:
-    """One factor for each class: 1, the user's, or ``"balanced"``, Σw/(K Σ_class w).
+    """Return one factor for each class: 1, the user's, or ``"balanced"``, Σw/(K Σ_class w).
 
     Raises
     ------

@@ -101,7 +101,7 @@ class LamSelection(Displayed, Tabular, Question):
         )
 
     def records(self) -> list[dict[str, Any]]:
-        """One dictionary for each piece."""
+        """Return one dictionary for each piece."""
         return [
             {"lam from": self.ends[k], "lam to": self.ends[k + 1], "validation error": rate}
             for k, rate in enumerate(self.rate.tolist())

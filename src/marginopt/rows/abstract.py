@@ -45,7 +45,7 @@ class Rows(ABC):
 
     @abstractmethod
     def reading(self) -> AbstractContextManager[Callable[[int, int], Block]]:
-        """A function (start, stop) to these rows, whose result holds until it is called again."""
+        """Return a reader: a function of (start, stop) to these rows, whose result is valid until the next call."""
 
     @property
     def row_bytes(self) -> float:
@@ -139,7 +139,7 @@ class MemoryRows(Rows):
 
     @property
     def entries(self) -> int:
-        """Stored entries."""
+        """Return the number of stored entries."""
         return int(self.X.size if isinstance(self.X, np.ndarray) else self.X.nnz)
 
     @property
@@ -148,7 +148,7 @@ class MemoryRows(Rows):
         return BLOCK_BYTES if isinstance(self.X, np.ndarray) else LOOK_BYTES
 
     def reading(self) -> AbstractContextManager[Callable[[int, int], Block]]:
-        """Slices."""
+        """Return a reader of slices."""
         return nullcontext(_slices(self.X))
 
 

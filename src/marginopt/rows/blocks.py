@@ -1,6 +1,6 @@
 """Blocks of consecutive sparse rows: the abstract block with its products, and one over a slice of a SciPy array.
 
-X', of which there is no more than its product with a vector.
+The transpose X' is an object that has the product with a vector alone.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class _Pulled(Protocol):
 @final
 @dataclass(frozen=True)
 class Transposed:
-    """X' of what has a product with it."""
+    """The transpose X' of rows, known by its product with a vector."""
 
     of: _Pulled
 

@@ -42,7 +42,7 @@ def check(indices: Any, ends: Any, columns: int) -> tuple[int, int]:
 
 @_exact
 def expand(data: Any, indices: Any, ends: Any, ones: int, values: Any, places: Any) -> None:
-    """The same rows in other types, a one before each where ``ones`` is 1."""
+    """Return the same rows in other types, a one before each where ``ones`` is 1."""
     position = 0
     for i in range(ends.size - 1):
         if ones:
@@ -109,7 +109,7 @@ def look_at_sparse(data: Any, indices: Any, low: Any, high: Any, squares: Any, c
 
 @_exact
 def look_at_dense(X: Any, low: Any, high: Any, squares: Any) -> None:
-    """The same of an array, whose entries need no counting."""
+    """Summarise the columns of an array, whose entries need no counting."""
     for i in range(X.shape[0]):
         for j in range(X.shape[1]):
             x = X[i, j]

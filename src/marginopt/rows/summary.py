@@ -29,7 +29,7 @@ class Columns:
 
     @classmethod
     def of(cls, shape: tuple[int, int], entries: int, blocks: Iterable[tuple[int, int, FloatArray | SparseBlock]]) -> Columns:
-        """One pass over the blocks of a matrix, (start, stop, rows).
+        """Make one pass over the blocks of a matrix, (start, stop, rows).
 
         Raises
         ------

@@ -62,7 +62,7 @@ class CriterionSelector(Selector):
         """Return the criterion that the chosen γ maximises."""
 
     def choose(self, sample: Sample) -> Choice:
-        """No model for γ, one for each C; ``details['criterion']`` holds the value of every γ."""
+        """Choose γ without a model and C by one model for each; ``details['criterion']`` holds the value of every γ."""
         trainer = self.trainer(sample)
         split = split_for(sample, self.judge, self.share)
         criterion = np.array([self.criterion(sample, float(g)) for g in sample.gammas])

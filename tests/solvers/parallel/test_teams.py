@@ -195,7 +195,7 @@ def test_tasks_do_not_wait_for_the_worker_that_has_their_data(client: Any, tmp_p
 
 
 async def _stealing(word: str, dask_scheduler: Any) -> None:
-    """Whether idle workers take over what waits at busy ones, some time later."""
+    """Idle workers take over what waits at busy ones, some time later."""
     await getattr(dask_scheduler.extensions["stealing"], word)()
 
 

@@ -31,12 +31,12 @@ class ExponentialConjugate(Conjugate):
 
     @property
     def objective(self) -> Line:
-        """The conjugates."""
+        """Return the dual objective: the conjugates."""
         return Line("sum_i alpha_i (1 - log(alpha_i/c_i))", r"\textstyle\sum_i \alpha_i\bigl(1-\log(\alpha_i/c_i)\bigr)")
 
     @property
     def constraints(self) -> tuple[Line, ...]:
-        """The half-line."""
+        """State the dual's constraint: the half-line."""
         return (Line("alpha_i >= 0", r"\alpha_i\ge 0"),)
 
 
@@ -71,5 +71,5 @@ class ExponentialLoss(Loss):
         return Line("sum_i c_i tau_i", r"\textstyle\sum_i c_i\tau_i")
 
     def lines(self) -> tuple[Line, ...]:
-        """The epigraph."""
+        """State the epigraph."""
         return (Line("exp(-y_i x_i'w) <= tau_i", r"e^{-y_i x_i^\top w} \le \tau_i", "power"),)

@@ -51,7 +51,7 @@ class HardMargin(Loss):
         return 0.0 if (argument >= 1.0).all() else float("inf")
 
     def add(self, builder: Assembly, context: Setting) -> Affine | None:
-        """The rows."""
+        """Add the rows."""
         builder.require_nonnegative("margin", context.argument - 1.0, range(context.argument.rows))
         return None
 
@@ -64,7 +64,7 @@ class HardMargin(Loss):
         return Line("", "")
 
     def lines(self) -> tuple[Line, ...]:
-        """The rows."""
+        """State the rows."""
         return (Line("y_i x_i'w >= 1", r"y_i x_i^\top w \ge 1", "margin"),)
 
 

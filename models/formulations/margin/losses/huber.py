@@ -37,7 +37,7 @@ class HuberConjugate(ResidualConjugate):
 
     @property
     def constraints(self) -> tuple[Line, ...]:
-        """The interval."""
+        """State the dual's constraint: the interval."""
         bound = times(self.delta, Line("c_i", "c_i"))
         return (Line(f"|beta_i| <= {bound.text}", rf"|\beta_i| \le {bound.latex}"),)
 

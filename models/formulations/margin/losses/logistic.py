@@ -32,12 +32,12 @@ class LogisticConjugate(Conjugate):
 
     @property
     def objective(self) -> Line:
-        """The entropies."""
+        """Return the dual objective: the entropies."""
         return Line("sum_i c_i H(alpha_i/c_i)", r"\textstyle\sum_i c_i H(\alpha_i/c_i)")
 
     @property
     def constraints(self) -> tuple[Line, ...]:
-        """The interval, and what H is."""
+        """State the dual's constraint: the interval, and what H is."""
         return (
             Line("0 <= alpha_i <= c_i", r"0\le\alpha_i\le c_i"),
             Line("H(p) = -p log p - (1 - p) log(1 - p)", r"H(p) = -p\log p - (1-p)\log(1-p)"),
