@@ -86,6 +86,9 @@ def test_a_path_without_one_of_its_corners_is_no_path() -> None:
             replace(whole, corners=(replace(left, lam_high=2.0 * left.lam_high), *whole.corners[1:])),
             replace(whole, breakpoints=tuple(replace(point, bound=point.value) for point in whole.breakpoints)),
             replace(whole, digests=whole.digests[::-1]),
+            replace(whole, **{name: getattr(whole, name)[::-1] for name in ("breakpoints", "logs", "digests")}),
+            replace(whole, breakpoints=(replace(whole.breakpoints[0], bound=-np.inf), *whole.breakpoints[1:])),
+            replace(whole, lam_max=np.inf),
         ]
         assert not any(lie.check().valid for lie in lies)
 
