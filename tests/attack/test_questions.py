@@ -24,7 +24,7 @@ pytestmark = pytest.mark.filterwarnings("ignore")
 def test_answers_state_what_is_so(family: int) -> None:
     count = len(attack_questions.FAMILIES)
     faults = [
-        f"{what}: {fault}" for what, fault in map(attack_questions.attack, range(family, trials(2, 20) * count, count)) if fault
+        f"{what}: {fault}" for what, fault in map(attack_questions.attack, range(family, trials(1, 20) * count, count)) if fault
     ]
     assert not faults, faults
 
@@ -33,7 +33,7 @@ def test_answers_state_what_is_so(family: int) -> None:
 def test_losses_have_the_bounds_that_are_so(family: int) -> None:
     count = len(attack_losses.FAMILIES)
     faults = [
-        f"{what}: {fault}" for what, fault in map(attack_losses.attack, range(family, trials(3, 20) * count, count)) if fault
+        f"{what}: {fault}" for what, fault in map(attack_losses.attack, range(family, trials(2, 20) * count, count)) if fault
     ]
     assert not faults, faults
 
