@@ -15,6 +15,7 @@ with fewer violations has N ≥ b_m - λ_m (V_m - c), c the least cost of a viol
 from __future__ import annotations
 
 import bisect
+import itertools
 import math
 import time
 from collections.abc import Iterator, Mapping
@@ -269,6 +270,9 @@ class WholePath(Displayed, Tabular, Question):
         """
         if len(self.logs) != len(self.breakpoints):
             return PathReport(False, 0.0, 0, f"there are {len(self.logs)} logs for {len(self.breakpoints)} breakpoints")
+        lams = [point.lam for point in self.breakpoints]
+        if not (self.lam_max < math.inf and all(a < b for a, b in itertools.pairwise([0.0, *lams, math.inf]))):
+            return PathReport(False, 0.0, 0, "the breakpoints are not in the order of λ > 0")
         costs = _costs(self.model)
         numbers = [_numbers(self.model, costs, corner.w) for corner in self.corners]
         for corner, (violations, norm) in zip(self.corners, numbers, strict=True):
@@ -316,7 +320,7 @@ class WholePath(Displayed, Tabular, Question):
         if not (last == self.lam_max or (last == math.inf and not numbers[-1][0])):
             return f"the last classifier is the best one up to {self.lam_max:g}, not {last:g}"
         for point in self.breakpoints:
-            if not point.bound <= bounds[point.lam] * slack:
+            if not 0.0 <= point.bound <= bounds[point.lam] * slack:
                 return f"the log at λ = {point.lam:g} proves {bounds[point.lam]:.12g}, not the stated {point.bound:.12g}"
         if not self._ratio <= ratio * slack or (self.proved and ratio < _PROVED):
             return f"the logs prove the path up to a share of {1.0 - ratio:.1e}"

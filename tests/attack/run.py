@@ -42,7 +42,8 @@ import attack_solvers as solvers
 import attack_stores as stores
 import attack_workers as workers
 
-SHOWN = 12
+#: Faults of a row that are printed; cases after which it says how far it is.
+SHOWN, REPORTED = 12, 500
 
 
 class Row:
@@ -58,6 +59,8 @@ class Row:
         """One case."""
         self.cases += 1
         self.seconds = time.process_time() - self.begin
+        if self.cases % REPORTED == 0:
+            print(f"  {self.name}: {self.cases:,} cases so far, {self.seconds:.0f} s", flush=True)
         if not fault:
             return
         head = fault.split(":")[0]

@@ -1,8 +1,8 @@
 """The corners of a linear 0-1 problem in rational arithmetic: an optimal w is the shortest one of some rows' margins of 1.
 
 Let S be the rows that an optimal w keeps, whatever else is kept beside. Then w is a shortest vector of {a_i'w ≥ 1, i in S}, and
-by Carathéodory's theorem multipliers of at most p rows with a_i'w = 1 prove it. So all objectives "least cost where these rows
-are kept" are least over the shortest vectors of the equations of up to p rows, w = 0 among them.
+by Carathéodory's theorem multipliers of at most p rows with a_i'w = 1 prove it. So the least cost of those that keep certain rows
+is the least over the shortest vectors of the equations of up to p rows, w = 0 among them.
 """
 
 from __future__ import annotations

@@ -109,8 +109,8 @@ class OtherPrediction(BoundedQuestion):
         """Return the objective of a classifier; ∞ if it does not give the point the label."""
         if not isinstance(evidence, OtherClassifier) or evidence.w.shape != self.point.shape:
             raise InputError(f"the evidence must be an OtherClassifier of {self.point.size} coefficients", name="evidence")
-        kept = bool(keeps(self.label * self.point[None, :], evidence.w)[0])
-        return self._objective(evidence.w) if kept else math.inf
+        is_labelled = bool(keeps(self.label * self.point[None, :], evidence.w)[0])
+        return self._objective(evidence.w) if is_labelled else math.inf
 
     def bound(self, bounds: Mapping[str, float]) -> float:
         """Return the bound of the problem; zero without one."""

@@ -4,7 +4,7 @@ Relaxations meet the rational optima of `rational.draws`. Convex pieces of small
 rational arithmetic, features and labels enumerated; smooth losses by Newton's method with 60 digits. The laws:
 
 - a bound called proved, of a result, a relaxation or a valid log, is not above the optimum; OPTIMAL stands at it;
-- a log that `sparse-bb` wrote is valid and claims what the result claims; with forged numbers it proves nothing more.
+- a log that `sparse-bb` wrote is valid and claims what the result claims; with forged numbers it proves no more than is so.
 """
 
 from __future__ import annotations
