@@ -137,7 +137,7 @@ class Cuts:
 
     @classmethod
     def first(cls, form: StandardForm) -> Cuts:
-        """Those of e_i and e_i ± e_j."""
+        """The cuts of e_i and e_i ± e_j."""
         cuts = cls(form, {c.label: sp.csr_array((0, c.rows)) for c in form.constraints if isinstance(c.cone, PSD)})
         vectors = []
         for label in cuts.rows:
