@@ -16,9 +16,9 @@ from marginopt.errors import UnsupportedModelError
 from marginopt.models import PSD, Block, Constraint, Nonnegative, StandardForm
 from marginopt.models.program.cones import smat, svec
 from marginopt.solvers.backends.clarabel import Clarabel
-from marginopt.solvers.backends.eigenvector_cuts import EigenvectorCuts
 from marginopt.solvers.backends.gurobi import Gurobi
 from marginopt.solvers.backends.highs import Highs
+from marginopt.solvers.conic.eigenvector_cuts import EigenvectorCuts
 
 X, Y = clouds(4, 12, 2, 0.0, order="turns", first=-1.0)
 DIAGONAL = np.array([0, 2, 5])
@@ -61,14 +61,14 @@ def test_integers_beside_semidefinite_cones_against_enumeration(seed: int) -> No
             lower[DIAGONAL] = upper[DIAGONAL] = diagonal
             fixed = form.replace(integer=np.zeros(6, dtype=bool), lower=lower, upper=upper)
             values.append(mo.solve(fixed, "clarabel").objective)
-    result = mo.solve(form, "eigenvector-cuts", tol=1e-6, threads=1)
+    result = mo.solve(form, EigenvectorCuts(), tol=1e-6, threads=1)
     assert result.objective == pytest.approx(min(values), rel=1e-4, abs=1e-4) and result.bound <= min(values) + 1e-5
     assert np.linalg.eigvalsh(smat(result.values["X"]))[0] >= -1e-6
 
 
 def test_what_the_master_does_not_read_and_forms_without_such_cones_are_refused() -> None:
     with pytest.raises(UnsupportedModelError, check=about("eigenvector-cuts")):
-        mo.solve(mo.HingeSVM(X, Y), "eigenvector-cuts")
+        mo.solve(mo.HingeSVM(X, Y), EigenvectorCuts(Clarabel()))
     with pytest.raises(UnsupportedModelError):
         mo.solve(mo.ConicSVM(X, Y, lam=0.6), EigenvectorCuts(Highs()))
 

@@ -28,11 +28,11 @@ from ...models.arrays import FloatArray
 from ...models.model import BareForm, Model
 from ...models.program.cones import PSD, Feature, Nonnegative, smat, svec
 from ...models.program.form import Constraint, StandardForm
+from ..backends.gurobi import Gurobi
 from ..interface.backend import Backend
 from ..interface.recorder import Recorder
 from ..interface.solver import Gives, Licence, LicenceState, SolverInfo, installed_version
 from ..records import Answer, Options, Status
-from .gurobi import Gurobi
 
 #: Negative eigenvalue, relative to the largest absolute one (and at least to 1), that counts as rounding.
 _ROUNDING = 1e-8
@@ -87,7 +87,7 @@ class EigenvectorCuts(Backend):
 
     def solve_form(self, form: StandardForm, options: Options) -> Answer:
         """Solve relaxations until the matrices are semidefinite up to rounding, or a limit ends it."""
-        begin, tol = time.perf_counter(), 0.1 * options.tolerance(self.info.tolerance)
+        begin, tol = time.perf_counter(), 0.01 * options.tolerance(self.info.tolerance)
         each = replace(options, tol=tol, iteration_limit=None, callback=None)
         recorder, cuts = Recorder(self.info.name, options), Cuts.first(form)
         recorder.start()
@@ -137,7 +137,7 @@ class Cuts:
 
     @classmethod
     def first(cls, form: StandardForm) -> Cuts:
-        """Those of e_i and e_i ± e_j."""
+        """The cuts of e_i and e_i ± e_j."""
         cuts = cls(form, {c.label: sp.csr_array((0, c.rows)) for c in form.constraints if isinstance(c.cone, PSD)})
         vectors = []
         for label in cuts.rows:
@@ -187,6 +187,3 @@ class Cuts:
 
 def _passed(options: Options, begin: float) -> bool:
     return options.time_limit is not None and time.perf_counter() - begin >= options.time_limit
-
-
-SOLVERS = (EigenvectorCuts(),)
