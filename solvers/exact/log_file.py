@@ -86,7 +86,8 @@ class LogFile:
         self._packed = self._packer()
 
     def _packer(self) -> gzip.GzipFile | None:
-        return gzip.GzipFile(fileobj=self._file, mode="wb", compresslevel=_PACKED) if self._pack else None
+        """Return a packer without name and time in its header: equal logs are equal files, with equal digests."""
+        return gzip.GzipFile("", "wb", _PACKED, self._file, mtime=0) if self._pack else None
 
     def _opened(self, part: Path, mark: Mark | None) -> BinaryIO:
         try:

@@ -104,20 +104,65 @@ def labelled_arrays(X: object, y: object) -> tuple[Any, Any, DataNames] | None:
             raise InputError("the data set holds the labels already: state the model without y", name="y")
         return (*X.arrays, X.data_names)
     frame: Any = X
-    # exempt (text): the module of an object, which may be pandas's or polars's
-    if type(X).__module__.partition(".")[0] not in ("pandas", "polars") or type(X).__name__ != "DataFrame":
+    if not _is_of_frames(X, "DataFrame"):
         return None
-    names = tuple(str(name) for name in frame.columns)
-    if len(set(names)) < len(names):
-        raise InputError(
-            f"columns must have different names; {next(n for n in names if names.count(n) > 1)!r} is there twice", name="columns"
-        )
+    names = _distinct([str(name) for name in frame.columns])
     columns = [_numbers(np.asarray(frame[name]), str(name)) for name in frame.columns]
     matrix = np.column_stack(columns) if columns else np.zeros((0, 0))
     if y is None:
         return matrix, None, DataNames(names)
     codes, classes = label_codes(np.asarray(y))
     return matrix, codes, DataNames(names, classes)
+
+
+def attribute_columns(data: object) -> tuple[Any, tuple[str, ...]]:
+    """Return a matrix of attributes and the names of its columns; no names where the data have none.
+
+    A series or an array of one dimension is one column. A column of words in a frame, a series or an array is an indicator
+    "name=word" for each word but the one that sorts first.
+
+    Raises
+    ------
+    InputError
+        As `labelled_arrays`.
+    """
+    source: Any = data
+    if _is_of_frames(data, "DataFrame"):
+        _distinct([str(name) for name in source.columns])
+        columns = [(str(name), np.asarray(source[name])) for name in source.columns]
+    elif _is_of_frames(data, "Series"):
+        columns = [(str(source.name) if source.name else "x0", np.asarray(source))]
+    elif isinstance(data, np.ndarray) and data.ndim == 1:
+        columns = [("x0", data)]
+    else:
+        labelled = labelled_arrays(data, None)
+        return (data, ()) if labelled is None else (labelled[0], labelled[2].features)
+    parts = [part for name, column in columns for part in _indicators(column, name)]
+    names = _distinct([name for name, _ in parts])
+    return np.column_stack([values for _, values in parts]) if parts else np.zeros((0, 0)), names
+
+
+def _distinct(names: list[str]) -> tuple[str, ...]:
+    """Return the names of columns; raise InputError for one that is there twice."""
+    if len(set(names)) < len(names):
+        raise InputError(
+            f"columns must have different names; {next(n for n in names if names.count(n) > 1)!r} is there twice", name="columns"
+        )
+    return tuple(names)
+
+
+def _is_of_frames(data: object, kind: str) -> bool:
+    """Return True for an object of this class of pandas or polars."""
+    # exempt (text): the module of an object, which may be pandas's or polars's
+    return type(data).__module__.partition(".")[0] in ("pandas", "polars") and type(data).__name__ == kind
+
+
+def _indicators(column: np.ndarray[Any, Any], name: str) -> list[tuple[str, np.ndarray[Any, Any]]]:
+    """Return the named indicators of a column of words; another column as numbers."""
+    if column.dtype.kind not in "OU" or not all(isinstance(value, str) for value in column.tolist()):
+        return [(name, _numbers(column, name))]
+    words = sorted(set(column.tolist()))
+    return [(f"{name}={word}", (column == word).astype(np.float64)) for word in words[1:] or words]
 
 
 def _numbers(column: np.ndarray[Any, Any], name: str) -> np.ndarray[Any, Any]:

@@ -24,7 +24,7 @@ import numpy as np
 
 from ..drawing import COLOURS, GREY, plain
 from ..errors import InputError
-from ..labelled import label_codes, labelled_arrays
+from ..labelled import attribute_columns, label_codes
 from ..models.arrays import BoolArray, FloatArray, IntArray, as_points, as_positive, as_vector, as_weights, to_dense
 from ..models.model import Model
 from ..solvers.certification.result import Result
@@ -309,8 +309,9 @@ def audit_fairness(
         Of the classifier under audit, as ``fitted.predict(X)``: labels 0 and 1 (or -1 and +1), or probabilities of 1.
     y : array_like (n,)
         True labels, 0 and 1 or -1 and +1, or two words, of which the one that sorts second is 1.
-    protected : array_like (n, d) or data frame
-        Protected attributes; a frame's columns give the names of the rule.
+    protected : array_like (n, d), data frame or series
+        Protected attributes; a frame's columns give the names of the rule. A column of words is an indicator "name=word" for each
+        word but the one that sorts first.
     metric : {"false-positive-rate", "false-negative-rate", "selection-rate", "calibration"}
         Calibration compares the mean of y - prediction with zero.
     sample_weight : array_like (n,), optional
@@ -415,10 +416,8 @@ def fairness_question(
     predictions: object, y: object, protected: object, metric: FairnessMetric, sample_weight: object, margin: float | None
 ) -> FairnessQuestion:
     """Return the question, with the default margin where the columns are too fine to go without."""
-    labelled = labelled_arrays(protected, None)
-    matrix = protected if labelled is None else labelled[0]
+    matrix, names = attribute_columns(protected)
     points = as_points(matrix, "protected")
-    names = () if labelled is None else labelled[2].features
     names = names or tuple(f"x{j}" for j in range(points.shape[1]))
     sample_weight = np.ones(points.shape[0]) if sample_weight is None else sample_weight
     predictions, y = _numbered(predictions, y)

@@ -60,7 +60,7 @@ class GameRound:
 
     @property
     def proved(self) -> bool:
-        """Whether the bound holds in exact arithmetic."""
+        """Return whether the bound holds in exact arithmetic."""
         return self.answer.proved
 
     @property
@@ -169,9 +169,7 @@ def fairness_game(
         Features of the learner, without a constant column.
     y : array_like (n,)
         Labels 0 and 1, or -1 and +1.
-    protected : array_like (n, d) or data frame
-        Protected attributes.
-    metric, margin
+    protected, metric, margin
         As in `audit_fairness`.
     allowed : float
         γ ≥ 0: the auditor accuses groups of a larger disparity.

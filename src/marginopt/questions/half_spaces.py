@@ -36,6 +36,8 @@ _MAX_LEVELS = 2**26
 _LARGEST = 1e140
 #: Largest R with which a solver in float64 proves bounds for half-spaces of every margin.
 _MAX_NORM = 1e12
+#: Share of the largest coefficient below which another one is a rounding error.
+_ROUNDING = 1e-9
 #: C Λ over R: the share of the bound that R takes is its reciprocal.
 _EVERY_SHARE, _MARGIN_SHARE = 1e7, 5e3
 
@@ -225,7 +227,15 @@ class BestHalfSpace:
         return sum(certain, Fraction(0)) + sum(possible, Fraction(0))
 
     def best_threshold(self, w: FloatArray) -> HalfSpace:
-        """Return the half-space of the greatest value with normal w; the set of all points or of none where they are better."""
+        """Return the half-space of the greatest value with normal w; the set of all points or of none where they are better.
+
+        Coefficients at the size of rounding errors are dropped where the value does not fall by it.
+        """
+        plain = np.where(np.abs(w) > _ROUNDING * np.abs(w).max(initial=0.0), w, 0.0)
+        normals = (plain,) if (plain == w).all() else (plain, w)
+        return max(map(self._best_of_normal, normals), key=self.value)
+
+    def _best_of_normal(self, w: FloatArray) -> HalfSpace:
         weights = tuple(Fraction(x) for x in w.tolist())
         everyone = HalfSpace(self._beyond(weights), weights)
         candidates = [everyone, HalfSpace(-self._beyond(weights), weights)]

@@ -83,7 +83,7 @@ def _beside(rng: Random, X: np.ndarray, Z: np.ndarray, y: np.ndarray, loss: marg
 
 
 def _rounding(X: np.ndarray, costs: np.ndarray, result: mo.Result) -> Fraction:
-    """What the roundings of the margins are worth, from their terms: far from the origin w itself decides no more digits."""
+    """Return the cost of the rounding of the margins, from their terms: far from the origin w itself decides no more digits."""
     size = float(costs @ (np.abs(X) @ np.abs(result.values["w"])))
     return Fraction(2 * (X.shape[1] + 3), 2**53) * Fraction(size)
 

@@ -35,7 +35,7 @@ WRONG, SECONDS = Fraction(1, 10**5), 20.0
 
 
 def _claims(result: mo.Result, truth: Fraction) -> str:
-    """What a result claims that the optimum does not allow."""
+    """Return the claim of a result that the optimum does not allow."""
     str(result)
     if result.bound_kind == "proved" and math.isfinite(result.bound) and Fraction(float(result.bound)) > truth:
         return f"bound {result.bound!r} called proved above the truth {float(truth)!r} ({result.solver})"

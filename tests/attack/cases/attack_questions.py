@@ -158,7 +158,7 @@ def _claimed(path: str) -> float:
 
 
 def _below(bound: float, truth: Fraction) -> bool:
-    """Whether an upper bound is none."""
+    """Return whether an upper bound is none."""
     return bound < math.inf and (bound == -math.inf or math.isnan(bound) or Fraction(bound) < truth)
 
 

@@ -187,6 +187,30 @@ def test_frames_name_the_rule() -> None:
     assert "age" in answer.evidence.rule
 
 
+def test_words_are_protected_attributes() -> None:
+    pandas = pytest.importorskip("pandas", reason="pandas is not installed")
+    predictions, y, protected, _, _ = instance(5)
+    words = pandas.Series(np.array(["a", "b", "c"])[protected[:, 0].argsort().argsort() % 3], name="race")
+    frame = pandas.DataFrame({"race": words, "age": protected[:, 1]})
+    coded = np.column_stack([words == "b", words == "c", protected[:, 1]]).astype(float)
+    named = mo.questions.audit_fairness(predictions, y, frame)
+    assert named.question.names == ("race=b", "race=c", "age")
+    assert named.value == mo.questions.audit_fairness(predictions, y, coded).value
+    alone = [mo.questions.audit_fairness(predictions, y, words), mo.questions.audit_fairness(predictions, y, words.to_numpy())]
+    assert [answer.question.names for answer in alone] == [("race=b", "race=c"), ("x0=b", "x0=c")]
+    assert {answer.value for answer in alone} == {mo.questions.audit_fairness(predictions, y, coded[:, :2]).value}
+    with pytest.raises(mo.errors.InputError):
+        mo.questions.audit_fairness(predictions, y, frame.assign(race=[None, *words[1:]]))
+
+
+def test_rounding_errors_are_not_in_the_rule() -> None:
+    best = BestHalfSpace(
+        coded_columns(np.array([[0.0, 1.0], [1.0, 2.0], [2.0, 1.0], [3.0, 2.0]])), (*map(Fraction, (-1, -1, 1, 1)),), None
+    )
+    half_space = best.best_threshold(np.array([1.0, 1e-15]))
+    assert half_space.weights[1] == 0 and best.value(half_space) == 2
+
+
 def test_words_are_labels() -> None:
     predictions, y, protected, _, _ = instance(4)
     words = {0: "denied", 1: "granted"}
