@@ -58,7 +58,15 @@ def counted_fault(result: mo.Result, exact: Compositions) -> str:
         return f"{exact.most} coefficients may be non-zero, w = {result.values['w'].tolist()}"
     if any(margins[i] < 1 for i in exact.kept) or any(sum(margins[i] < 1 for i in p) > k for p, k in exact.budgets):
         return f"w = {result.values['w'].tolist()} gives up points that must be kept, or more than a budget"
-    return "" if exact.allowed(w, ROUNDING) else f"w = {result.values['w'].tolist()} is not allowed"
+    return "" if exact.allowed(w, _row_slack(result)) else f"w = {result.values['w'].tolist()} is not allowed"
+
+
+def _row_slack(result: mo.Result) -> Fraction:
+    """What linear rows may be missed by: roundings; of a continuous program what the result says, up to the size of the terms."""
+    certificate = result.certificate
+    if certificate is None or certificate.integrality is not None:
+        return ROUNDING
+    return max(ROUNDING, min(4 * Fraction(float(certificate.primal_residual)), 100 * ROUNDING))
 
 
 def closed_fault(result: mo.Result, optimum: Fraction | None) -> str:
