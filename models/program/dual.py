@@ -38,7 +38,7 @@ def dual_form(form: StandardForm) -> StandardForm:
     -------
     StandardForm
         Blocks by the labels of the primal's constraints, ``lower <block>`` and ``upper <block>`` for the prices of bounds, and
-        ``image`` for s = Rx (``point`` for x̂); variables and rows have the names of the primal's rows and variables. ``maximise`` is the opposite of the primal's.
+        ``image`` for s = Rx (``point`` for x̂). Rows' and variables' own names stay. ``maximise`` is the opposite of the primal's.
 
     Raises
     ------
@@ -81,9 +81,7 @@ class _Parts:
     lower: list[FloatArray] = field(default_factory=list)
     cones: list[tuple[str, int]] = field(default_factory=list)
 
-    def add(
-        self, label: str, columns: sp.csc_array, costs: FloatArray, lower: float, own: tuple[str, ...] | None = None
-    ) -> None:
+    def add(self, label: str, columns: sp.csc_array, costs: FloatArray, lower: float, own: tuple[str, ...] | None = None) -> None:
         size = columns.shape[1]
         self.blocks.append(Block(label, (size,), own=own))
         self.columns.append(columns)

@@ -34,7 +34,6 @@ from .cones import Cone, Feature, Indicator, Nonnegative, Zero, smat, svec, svec
 from .convexity import VERIFY_UP_TO, Convexity, Evidence, matrix_convexity, on_equalities
 from .entries import Entries, by_column, triangle
 
-
 #: Most variables, or rows, whose own names a print shows.
 _SHOWN_NAMES = 12
 
@@ -779,7 +778,9 @@ class StandardForm(Displayed, ExportMethods):
                 lines.append(f"  {b.label:<12} {b.shape!s:<12} {self._domain(s, b.symmetric)}{_own_names(b.own)}")
             else:
                 lines += [f"  {name:<12} {self._domain(slice(k, k + 1))}" for k, name in enumerate(b.own, s.start)]
-        lines += [f"  {c.label:<12} {c.rows:>6} rows in {c.cone}, {c.F.nnz} non-zeros{_own_names(c.own)}" for c in self.constraints]
+        lines += [
+            f"  {c.label:<12} {c.rows:>6} rows in {c.cone}, {c.F.nnz} non-zeros{_own_names(c.own)}" for c in self.constraints
+        ]
         return "\n".join(lines)
 
     __repr__ = __str__

@@ -47,7 +47,10 @@ def test_what_changes_an_instance_changes_what_it_is_said_to_be() -> None:
     assert twice.name == "wdbc[n=60, p=4, seed=0, tau=0.1][tau=0.2]" and twice.naming.said is None
     assert [part.family for part in small.split([0.5, 0.5], seed=0)] == ["wdbc", "wdbc"]
     mine = replace(gaussian_clusters(50, 3, 0.2), name="mine")
-    assert mine.subsample(20, seed=20260101).name == "mine[n=20, seed=20260101]" and mine.subsample(20, seed=0).family == "gaussian-none"
+    assert (
+        mine.subsample(20, seed=20260101).name == "mine[n=20, seed=20260101]"
+        and mine.subsample(20, seed=0).family == "gaussian-none"
+    )
     pair = load("digits").with_label_noise(0.1, seed=0).pair(3, 8)
     assert (pair.family, pair.parameters) == ("digits-3-8", {"tau": 0.1})
     assert [data.family for data in default_report_instances()] == ["wdbc"] * 2 + ["digits-3-8"] + ["gaussian-clustered"] * 2

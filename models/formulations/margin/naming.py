@@ -78,8 +78,8 @@ def named(part: P | str, table: Mapping[str, P], what: str) -> P:
 def parity(groups: Any, epsilon: float = 0.0, *, by: Literal["covariance", "counts"] = "covariance") -> Parity | CountParity:
     """Groups are treated alike: the covariance of score and membership is at most ε (`Parity`), a convex proxy.
 
-    Or, ``by="counts"``, shares of positive scores differ by at most ε, with binaries (`CountParity`). ``groups`` holds the group of
-    each point, or is the name or the index of a column.
+    Or, ``by="counts"``, shares of positive scores differ by at most ε, with binaries (`CountParity`). ``groups`` is the group of
+    each point, or the name or the index of a column.
 
     Raises
     ------

@@ -510,7 +510,10 @@ class _OfGroups(Restriction):
         else:
             j, width = int(self.groups), X.shape[1]
             if not 0 <= j < width:
-                raise InputError(f"groups is a column of X from 0 to {width - 1}, its name, or a group for each point; it is {j}", name="groups")
+                raise InputError(
+                    f"groups is a column of X from 0 to {width - 1}, its name, or a group for each point; it is {j}",
+                    name="groups",
+                )
         column = in_memory(X, "a group by the name of its column")[:, [j]]
         return replace(self, groups=to_dense(column).reshape(-1))
 

@@ -145,7 +145,12 @@ def _export_file(a: argparse.Namespace, target: Path, suffix: str) -> int:
         raise InputError(f"{target} is a file in the format {suffix[1:]}; --format is for a folder", name="--format")
     _, _, model = problem_list[0]
     rewritten = _write(model, target, suffix)
-    record = {"file": str(target), "variables": model.form.n, "rows": model.form.rows, "rewritten": _EPIGRAPH if rewritten else ""}
+    record = {
+        "file": str(target),
+        "variables": model.form.n,
+        "rows": model.form.rows,
+        "rewritten": _EPIGRAPH if rewritten else "",
+    }
     if a.json:
         print(json_text(record))
     else:
