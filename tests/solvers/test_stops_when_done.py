@@ -22,7 +22,7 @@ F[110:] = F[:10]
 X = np.column_stack([np.ones(120), F])
 Y = np.where(F @ [1.0, -0.5, 0.7, 0.2] - 0.5 + 0.7 * RNG.normal(size=120) > 0, 1.0, -1.0)
 #: Wide sparse rows, which begin with coordinate descent.
-WIDE = sp.csr_array(sp.hstack([np.ones((120, 1)), sp.random_array((120, 2500), density=0.02, rng=RNG)]))
+WIDE = sp.csr_array(sp.hstack([np.ones((120, 1)), sp.random_array((120, 2500), density=0.02, rng=RNG) > 0]), dtype=float)
 WIDE_Y = np.where(WIDE @ RNG.normal(size=2501) + RNG.normal(size=120) > 0, 1.0, -1.0)
 #: Iterations that a look at the gap may be late.
 _LATE = 12
