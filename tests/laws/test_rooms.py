@@ -1,4 +1,4 @@
-"""Functions and their lists of arguments are short (`test_circles` sees to imports between modules); a module binds a name once.
+"""Functions and their lists of arguments fit in the head, and a module binds a constant once (`test_circles`: its imports).
 
 Others stand under a comment: ``# exempt (length): why`` (a compiled function is read as one; what it calls is passed array by
 array and costs), ``# exempt (arguments): why`` (what users give by name to one call, and compiled functions).

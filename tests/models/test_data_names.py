@@ -97,6 +97,11 @@ def test_restrictions_by_names_are_those_by_numbers() -> None:
         first = mo.Margin(table, y, "zero-one", domain=domain, subject_to=one)
         second = mo.Margin(table.to_numpy(dtype=float), codes, "zero-one", domain=domain, subject_to=other)
         assert first.compile().equals(second.form)
+    column = table.columns.get_loc("gender")
+    first, second = (
+        mo.Margin(table, y, "zero-one", domain=domain, subject_to=mo.parity(groups, 0.2)) for groups in (column, gender)
+    )
+    assert first.form.equals(second.form)
 
 
 @pytest.mark.parametrize(
@@ -107,6 +112,8 @@ def test_restrictions_by_names_are_those_by_numbers() -> None:
         (lambda: mo.fixed({"fam_in": 0.0}), "fam_in"),
         (lambda: mo.keep("perhaps"), "perhaps"),
         (lambda: mo.parity([0, 1, 1]), "groups"),
+        (lambda: mo.parity(9), "groups"),
+        (lambda: mo.parity(-1), "groups"),
         (lambda: mo.fixed({7: 0.0}), "points"),
         (lambda: margin.LinearRows(np.ones((1, 2)), 0.0), "A"),
         (lambda: mo.error_budget(2, 0.1), "points"),
@@ -202,3 +209,13 @@ def test_coordinates_of_a_kernel_have_no_names_of_columns() -> None:
     assert model.feature_names == () and "w[one]" not in model.form.names()
     with pytest.raises(mo.errors.InputError, check=about("kernel")):
         mo.Margin(table, y, "ramp", kernel=mo.RBF(0.1), subject_to=mo.fixed({"gender": 0.0}))
+
+
+def test_a_form_from_elsewhere_and_its_dual_keep_their_names(tmp_path: Path) -> None:
+    file = tmp_path / "plan.lp"
+    file.write_text("maximize\n 3 X1 + 2 X2\nsubject to\n BAL: X1 + X2 <= 4\n CAP: X1 + 3 X2 <= 6\nbounds\n X1 <= 3\nend\n")
+    form = mo.read(file)
+    assert {"X1", "X2"} <= {line.split()[0] for line in str(form).splitlines()} and "BAL, CAP" in str(form)
+    dual = form.dual()
+    assert dual.names() == ["BAL", "CAP", "lower X1", "lower X2", "upper X1"]
+    assert list(dual.constraints[0].names()) == ["X1", "X2"]

@@ -8,6 +8,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from effort import part
 
 import marginopt as mo
@@ -20,11 +21,15 @@ F = np.column_stack([RNG.integers(0, 2, 120), RNG.standard_t(3, 120), RNG.normal
 F[110:] = F[:10]
 X = np.column_stack([np.ones(120), F])
 Y = np.where(F @ [1.0, -0.5, 0.7, 0.2] - 0.5 + 0.7 * RNG.normal(size=120) > 0, 1.0, -1.0)
+#: Wide sparse rows, which begin with coordinate descent.
+WIDE = sp.csr_array(sp.hstack([np.ones((120, 1)), sp.random_array((120, 2500), density=0.02, rng=RNG) > 0]), dtype=float)
+WIDE_Y = np.where(WIDE @ RNG.normal(size=2501) + RNG.normal(size=120) > 0, 1.0, -1.0)
 #: Iterations that a look at the gap may be late.
 _LATE = 12
 
 MODELS: dict[str, Callable[[], mo.Model]] = {
     "hinge": lambda: mo.HingeSVM(X, Y, 2.0),
+    "hinge, wide": lambda: mo.HingeSVM(WIDE, WIDE_Y, 200.0),
     "squared hinge": lambda: mo.Margin(X, Y, loss="squared-hinge", regulariser="half-l2"),
     "logistic": lambda: mo.Margin(X, Y, loss="logistic", regulariser="half-l2"),
     "box": lambda: mo.L1SVMDual(X, Y, 100.0, mo.RBF(0.05)),

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeVar
 
 from ....errors import InputError, unknown_name
-from ...arrays import as_integer
 from .conic_losses import Conic, StrongestConic
 from .count_regularisers import L0
 from .level_losses import EnclosingBall, NearestHulls, NuHinge, OneClass, SoftBall
@@ -79,8 +78,8 @@ def named(part: P | str, table: Mapping[str, P], what: str) -> P:
 def parity(groups: Any, epsilon: float = 0.0, *, by: Literal["covariance", "counts"] = "covariance") -> Parity | CountParity:
     """Groups are treated alike: the covariance of score and membership is at most ε (`Parity`), a convex proxy.
 
-    Or, ``by="counts"``, shares of positive scores differ by at most ε, with binaries (`CountParity`). ``groups`` holds the group
-    of each point, or is the name or the index of a column.
+    Or, ``by="counts"``, shares of positive scores differ by at most ε, with binaries (`CountParity`). ``groups`` is the group of
+    each point, or the name or the index of a column.
 
     Raises
     ------
@@ -110,12 +109,9 @@ def fixed(w: Mapping[int | str, float]) -> Fixed:
 
 @dataclass(frozen=True)
 class AtMost:
-    """At most k of something: the first half of ``at_most(k).nonzero``."""
+    """At most k of something."""
 
     k: int
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "k", as_integer(self.k, "k"))
 
     @property
     def nonzero(self) -> Nonzero:
@@ -124,11 +120,5 @@ class AtMost:
 
 
 def at_most(k: int) -> AtMost:
-    """``at_most(3).nonzero``: a cardinality constraint on the penalised coefficients.
-
-    Raises
-    ------
-    InputError
-        k is no integer ≥ 0.
-    """
+    """``at_most(3).nonzero``: a cardinality constraint on the penalised coefficients."""
     return AtMost(k)

@@ -100,8 +100,8 @@ def benchmark(command: Command) -> None:
 def export(command: Command) -> None:
     """Programs as files."""
     _many(command)
-    command.add_argument("folder", metavar="DIR", help="folder to write to")
-    command.add_argument("--format", default="mps", help="of mps, lp, cbf, nl, qplib, ptf, mof.json, npz (default mps)")
+    command.add_argument("folder", metavar="DIR", help="folder to write to; for one problem also a file, such as plan.lp")
+    command.add_argument("--format", help="in a folder: of mps, lp, cbf, nl, qplib, ptf, mof.json, npz (default mps)")
     command.add_argument("--solver", default="auto", help="finds the optima of the manifest; none for files alone")
     _limits(command)
     command.set_defaults(run=runs.export, time_limit=60.0)

@@ -104,8 +104,12 @@ _EPIGRAPH = "the quadratic objective as a rotated cone: one more variable, epigr
 
 
 def export(a: argparse.Namespace) -> int:
-    """Write every problem in every format; the manifest has sizes, digests and optima."""
-    suffixes = _suffixes(a.format)
+    """Write every problem in every format, with a manifest of sizes, digests and optima; or one problem to the named file."""
+    suffixes = _suffixes(a.format or "mps")
+    target = Path(a.folder)
+    suffix = next((s for s in sorted(file_formats(), key=len, reverse=True) if target.name.lower().endswith(s)), None)
+    if suffix is not None and not target.is_dir():
+        return _export_file(a, target, suffix)
     folder = folder_of(a.folder, "DIR")
     problem_list = list(problems(a))
     line = StatusLine()
@@ -130,6 +134,30 @@ def export(a: argparse.Namespace) -> int:
             print_text(f"{suffix[1:]}: {_EPIGRAPH}")
         print(f"wrote {folder / 'manifest.json'}")
     return SOLVED if any(r["files"] for r in records) else NOT_SOLVED
+
+
+def _export_file(a: argparse.Namespace, target: Path, suffix: str) -> int:
+    """Write the one problem that was named to a file in the format of its suffix."""
+    problem_list = list(problems(a))
+    if len(problem_list) != 1:
+        raise InputError(f"{target} is one file, and there are {len(problem_list)} problems: name a folder", name="DIR")
+    if a.format is not None and _suffixes(a.format) != [suffix]:
+        raise InputError(f"{target} is a file in the format {suffix[1:]}; --format is for a folder", name="--format")
+    _, _, model = problem_list[0]
+    rewritten = _write(model, target, suffix)
+    record = {
+        "file": str(target),
+        "variables": model.form.n,
+        "rows": model.form.rows,
+        "rewritten": _EPIGRAPH if rewritten else "",
+    }
+    if a.json:
+        print(json_text(record))
+    else:
+        print_text(f"wrote {target}: {model.form.n:,} variables, {model.form.rows:,} rows")
+        if rewritten:
+            print_text(f"{suffix[1:]}: {_EPIGRAPH}")
+    return SOLVED
 
 
 def _suffixes(text: str) -> list[str]:

@@ -84,6 +84,14 @@ def test_export_writes_the_program_in_other_formats(plan: Path, tmp_path: Path, 
         assert abs(mo.solve(mo.read(folder / name)).objective) == pytest.approx(11.0)
 
 
+def test_export_to_a_file_writes_that_file_alone(plan: Path, tmp_path: Path, capsys: Any) -> None:
+    out = tmp_path / "out.lp"
+    assert main(["export", str(plan), str(out), "--json"]) == 0
+    assert _json(capsys)["file"] == str(out) and out.is_file() and not (tmp_path / "manifest.json").exists()
+    assert abs(mo.solve(mo.read(out)).objective) == pytest.approx(11.0)
+    assert main(["export", str(plan), str(out), "--format", "mps"]) == 2 and "--format" in capsys.readouterr().err
+
+
 def test_conflict_names_rows_that_exclude_each_other(impossible: Path, capsys: Any) -> None:
     assert main(["conflict", str(impossible)]) == 0
     out = capsys.readouterr().out
