@@ -62,7 +62,7 @@ class PyomoSource(RowSource, Recipient):
         try:
             for variable, value in zip(self._variables, x.tolist(), strict=True):
                 variable.set_value(value, skip_validation=True)
-            objective = float(pyo.value(goal.expr)) * (-1.0 if goal.sense == pyo.maximize else 1.0)
+            objective = _value(goal.expr) * (-1.0 if goal.sense == pyo.maximize else 1.0)
             rows = [row for i, c in enumerate(self._rows) for row in _slacks(i, c)]
             curved = [(c.name, *side) for c in self._curved for side in _curved_slacks(c)]
             rows += [slacks(f"{name}, quadratic row {k}", slack, equal=equal) for k, (name, slack, equal) in enumerate(curved)]
@@ -157,7 +157,7 @@ def _slacks(i: int, constraint: Any) -> list[ConstraintValue]:
     """The sides of a linear row by Pyomo: what is ≥ 0 where the row is met."""
     import pyomo.environ as pyo
 
-    name, body = constraint.name, pyo.value(constraint.body)
+    name, body = constraint.name, _value(constraint.body)
     low, high = (None if side is None else pyo.value(side) for side in (constraint.lower, constraint.upper))
     if low is not None and high is not None and low == high:
         return row_values(np.array([i]), {i: name}, np.array([body - low]), None, equal=True, upper=False)
@@ -171,7 +171,7 @@ def _curved_slacks(constraint: Any) -> list[tuple[float, bool]]:
     """The sides of a quadratic row by Pyomo, the lower one first, and whether they are an equality."""
     import pyomo.environ as pyo
 
-    body = pyo.value(constraint.body)
+    body = _value(constraint.body)
     low, high = (None if side is None else pyo.value(side) for side in (constraint.lower, constraint.upper))
     if low is not None and low == high:
         return [(high - body, True)]
@@ -281,3 +281,13 @@ class _Expressions:
             half = sp.coo_array((np.array(representation.quadratic_coefs, np.float64), (i, j)), (self._n, self._n)).tocsc()
             quadratic = sp.csc_array(half + half.T)
         return _Expression(quadratic, linear.tocsr(), float(representation.constant))
+
+
+def _value(expression: Any) -> float:
+    """The value of an expression at its variables' values; NaN where it is beyond what numbers hold."""
+    import pyomo.environ as pyo
+
+    try:
+        return float(pyo.value(expression))
+    except OverflowError:
+        return float("nan")

@@ -9,6 +9,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import attack_doors
 import attack_outside
 import attack_workers
 import numpy as np
@@ -123,6 +124,11 @@ def test_sums_beyond_numbers_are_no_error_of_gurobi_programs(sizes: tuple[float,
         m.addConstr(sizes[2] * x[0] + sizes[2] * x[1] >= 0.0)
         with contextlib.suppress(MarginoptError):
             mo.from_gurobi(m)
+
+
+def test_powers_beyond_numbers_are_no_error_of_pyomo_programs() -> None:
+    """Case 14804298132 of other doors: "Numerical result out of range" came out of the comparison of form and source."""
+    assert attack_doors.attack(14804298132)[1] == ""
 
 
 def test_a_bound_that_gurobi_has_not_is_none() -> None:

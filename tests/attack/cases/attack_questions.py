@@ -183,7 +183,7 @@ def fairness(rng: Random) -> str:
             return f"value {answer.value!r} above the worst disparity {float(worst)!r}"
         group = answer.evidence
         again = answer.question.subgroup(group.side, group.half_space)
-        return "" if group.facts() == again.facts() else f"the group is said to be {group.facts()}, it is {again.facts()}"
+        return "" if group == again else f"the group is said to be {group.facts()}, it is {again.facts()}"
 
     with tempfile.TemporaryDirectory() as folder:
         answer = questions.audit_fairness(
