@@ -69,6 +69,13 @@ def test_links_lead_somewhere(page: Path) -> None:
         assert "://" in target or made or place.exists(), target
 
 
+@pytest.mark.parametrize("page", [*PAGES, ROOT / "README.md"], ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_code_fits_the_column(page: Path) -> None:
+    """The site's column holds 95 characters of code."""
+    blocks = re.findall(r"^```(?:python|toml)?\n(.*?)^```", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+    assert not [line for block in blocks for line in block.splitlines() if len(line) > 95]
+
+
 @pytest.mark.parametrize("example", part(sorted((ROOT / "examples" / "gallery").glob("plot_*.py")), 3), ids=lambda p: p.stem)
 def test_the_gallery_runs(example: Path, run: Callable[[Path, Path], str], tmp_path: Path) -> None:
     assert not run(example, tmp_path)
