@@ -115,6 +115,18 @@ def _site_packages(*names: str) -> None:
 
 
 @pytest.mark.usefixtures("site")
+def test_indices_stand_below_the_line() -> None:
+    _site_packages("docutils")
+    scripts = importlib.import_module("prose").set_scripts
+    shown = "".join(str(node) for node in scripts("f_{λ^k} ≤ ‖w‖_1, Σ_+ a, 2^-15, sample_weight, n_jobs_"))
+    below, above = "subscript>", "superscript>"
+    assert shown == (
+        f"f<{below}λ<{above}k</{above}</{below} ≤ ‖w‖<{below}1</{below}, Σ<{below}+</{below} a, "
+        f"2<{above}−15</{above}, sample_weight, n_jobs_"
+    )
+
+
+@pytest.mark.usefixtures("site")
 def test_formulas_are_drawn_without_a_script() -> None:
     """Every formulation's displays are MathML that is well formed, with nothing of LaTeX left, a row for each line."""
     _site_packages("latex2mathml", "docutils")
