@@ -158,7 +158,8 @@ class MEBDual(SimplexModel):
                 f"{entry}, {self.kernel}",
                 "optimal value = r^2 (FW (16) prints ||c||^2: erratum)",
             ),
-            source="Frandi, Nanculef, Gasparo, Lodi, Sartori: Training SVMs using Frank-Wolfe optimization methods, (15)",
+            source="Frandi, Nanculef, Gasparo, Lodi, Sartori: Training support vector machines using "
+            "Frank-Wolfe optimization methods, (15)",
             equivalences=(("L2SVMDual(X, y, C, kernel): the same a where k_ii is constant, FW (17)",) if labelled else ()),
             dual=DualStatement(
                 sense="minimise",
@@ -186,7 +187,8 @@ FORMULATIONS = (
         MEBDual,
         name="meb",
         summary="dual of the minimum enclosing ball, on the unit simplex",
-        reference="Frandi, Nanculef, Gasparo, Lodi, Sartori: Training SVMs using Frank-Wolfe optimization methods, (15)",
+        reference="Frandi, Nanculef, Gasparo, Lodi, Sartori: Training support vector machines using "
+        "Frank-Wolfe optimization methods, (15)",
         data=DataKind.POINTS,
         build=with_kernel(MEBDual),
         objective=_objective,

@@ -99,7 +99,8 @@ class L2SVMDual(KernelSVMDual, SimplexModel):
                 f"K~_ij = y_i y_j (k_ij + 1) + delta_ij/{'C' if not s_i else f'(C{s_i})'}, {self.kernel}",
                 "duality gap at any feasible a: a'K~a - min_i (K~a)_i",
             ),
-            source="Frandi, Nanculef, Gasparo, Lodi, Sartori: Training SVMs using Frank-Wolfe optimization methods, (12)",
+            source="Frandi, Nanculef, Gasparo, Lodi, Sartori: Training support vector machines using "
+            "Frank-Wolfe optimization methods, (12)",
             equivalences=("MEBDual.labelled(X, y, C, kernel): the same a where k~_ii is constant, FW (17)",),
             dual=DualStatement(
                 sense="maximise",
@@ -141,7 +142,8 @@ FORMULATIONS = (
         L2SVMDual,
         name="l2svm",
         summary="dual of the SVM with squared slacks, on the unit simplex",
-        reference="Frandi, Nanculef, Gasparo, Lodi, Sartori: Training SVMs using Frank-Wolfe optimization methods, (12)",
+        reference="Frandi, Nanculef, Gasparo, Lodi, Sartori: Training support vector machines using "
+        "Frank-Wolfe optimization methods, (12)",
         data=DataKind.TWO_CLASSES,
         build=with_kernel(L2SVMDual),
         objective=_objective,

@@ -6,7 +6,7 @@ from ...models.views import BoxEqualityQP, SimplexQP
 from ..interface.solver import Gives, Purpose, Solver, SolverInfo, deferred, records_by_name
 
 _GIVES = frozenset({Gives.DUALS, Gives.BOUND, Gives.TRACE, Gives.WARM_START, Gives.INTERRUPT})
-_SOURCE = "Frandi, Nanculef, Gasparo, Lodi, Sartori: Training SVMs using Frank-Wolfe optimization methods"
+_SOURCE = "Frandi, Nanculef, Gasparo, Lodi, Sartori: Training support vector machines using Frank-Wolfe optimization methods"
 
 #: Records by name, in the order of the table: `auto` reads them without the compiled loops, and the classes hold them.
 RECORDS = records_by_name(
@@ -82,7 +82,8 @@ RECORDS = records_by_name(
         views=(SimplexQP,),
         gives=_GIVES,
         first_order=True,
-        reference="Frandi, Nanculef, Gasparo, Lodi, Sartori: Training SVMs using Frank-Wolfe optimization methods, Algorithm 1",
+        reference="Frandi, Nanculef, Gasparo, Lodi, Sartori: Training support vector machines using "
+        "Frank-Wolfe optimization methods, Algorithm 1",
     ),
     SolverInfo(
         name="pga",

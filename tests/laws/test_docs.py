@@ -69,6 +69,13 @@ def test_links_lead_somewhere(page: Path) -> None:
         assert "://" in target or made or place.exists(), target
 
 
+@pytest.mark.parametrize("page", [*PAGES, ROOT / "README.md"], ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_code_fits_the_column(page: Path) -> None:
+    """The site's column holds 95 characters of code."""
+    blocks = re.findall(r"^```(?:python|toml)?\n(.*?)^```", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+    assert not [line for block in blocks for line in block.splitlines() if len(line) > 95]
+
+
 @pytest.mark.parametrize("example", part(sorted((ROOT / "examples" / "gallery").glob("plot_*.py")), 3), ids=lambda p: p.stem)
 def test_the_gallery_runs(example: Path, run: Callable[[Path, Path], str], tmp_path: Path) -> None:
     assert not run(example, tmp_path)
@@ -105,6 +112,18 @@ def _site_packages(*names: str) -> None:
     """The packages that build the site are an extra of their own: `make docs` brings it, `make test` alone does not."""
     for name in names:
         pytest.importorskip(name, reason='the site needs pip install "marginopt[docs]"')
+
+
+@pytest.mark.usefixtures("site")
+def test_indices_stand_below_the_line() -> None:
+    _site_packages("docutils")
+    scripts = importlib.import_module("prose").set_scripts
+    shown = "".join(str(node) for node in scripts("f_{λ^k} ≤ ‖w‖_1, Σ_+ a, 2^-15, sample_weight, n_jobs_"))
+    below, above = "subscript>", "superscript>"
+    assert shown == (
+        f"f<{below}λ<{above}k</{above}</{below} ≤ ‖w‖<{below}1</{below}, Σ<{below}+</{below} a, "
+        f"2<{above}−15</{above}, sample_weight, n_jobs_"
+    )
 
 
 @pytest.mark.usefixtures("site")

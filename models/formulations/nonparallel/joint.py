@@ -183,7 +183,8 @@ FORMULATIONS = (
         JointHyperplanesSVM,
         name="nonparallel-joint",
         summary="a hyperplane near one class and one near the others, by one problem",
-        reference="Shao, Chen, Deng 2014 (NHSVM)",
+        reference="Shao, Chen, Deng: Nonparallel hyperplane support vector machine for binary classification "
+        "problems, 2014 (NHSVM)",
         data=DataKind.CLASSES,
         build=_build,
         objective=_objective,

@@ -98,7 +98,10 @@ class HardMarginSVM(NamedComposition):
 
     name = "HardMarginSVM"
     title = "Hard-margin SVM"
-    source = "Frandi, Nanculef, Gasparo, Lodi, Sartori: Training SVMs using Frank-Wolfe optimization methods, (3)-(5)"
+    source = (
+        "Frandi, Nanculef, Gasparo, Lodi, Sartori: Training support vector machines using "
+        "Frank-Wolfe optimization methods, (3)-(5)"
+    )
     meanings: ClassVar[Mapping[str, str]] = {"margin": "alpha_i prices the margin of point i; w = sum alpha_i y_i x_i"}
 
     @cached_property
@@ -129,7 +132,8 @@ FORMULATIONS = (
         HardMarginSVM,
         name="hard-margin",
         summary="the widest margin of a hyperplane without errors",
-        reference="Frandi, Nanculef, Gasparo, Lodi, Sartori: Training SVMs using Frank-Wolfe optimization methods, (3)-(5)",
+        reference="Frandi, Nanculef, Gasparo, Lodi, Sartori: Training support vector machines using "
+        "Frank-Wolfe optimization methods, (3)-(5)",
         data=DataKind.TWO_CLASSES,
         objective=_objective,
         small=_small,
