@@ -152,7 +152,8 @@ def encode_labels(values: object) -> tuple[npt.NDArray[Any], tuple[Label, ...]]:
     Raises
     ------
     DataError
-        Missing labels, one class, or so many classes that the column looks like a measurement.
+        Missing labels, one class, more than two of which one is a fraction, or so many classes that the column looks like a
+        measurement.
     """
     raw = np.asarray(values)
     if raw.dtype.kind in "US" and not isinstance(values, np.ndarray):  # numpy makes the words nan and None of missing values
@@ -167,6 +168,13 @@ def encode_labels(values: object) -> tuple[npt.NDArray[Any], tuple[Label, ...]]:
     classes = tuple(sorted(set(cells), key=lambda label: (isinstance(label, str), label)))
     if len(classes) == 1:
         raise DataError(f"only one class: every label is {classes[0]!r}; at least two classes are needed", name="labels")
+    fractions = [label for label in classes if isinstance(label, float)]
+    if fractions and len(classes) > 2:
+        raise DataError(
+            f"{len(classes)} different labels, {fractions[0]!r} among them: numbers that are not whole are measurements, not "
+            "classes; choose the label column with label=, or give classes by name (EpsilonSVR takes measurements as y)",
+            name="labels",
+        )
     if len(classes) > max(MANY_CLASSES, len(cells) / 2):
         raise DataError(
             f"{len(classes)} different labels in {len(cells)} rows: this looks like a measurement, not a class; "

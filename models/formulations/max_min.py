@@ -571,6 +571,7 @@ def _stated(arrays: Arrays, chosen: Chosen) -> MaxMinSVM:
     model = MaxMinSVM(*arrays.values(), **{name: value for name, value in chosen.items() if name != "over"})
     if chosen["over"] == "interval":
         return model
+    assert model.lower is not None and model.upper is not None
     return replace(model, grid=np.clip(np.geomspace(model.lower, model.upper, _GRID), model.lower, model.upper))
 
 

@@ -69,7 +69,7 @@ class HighsSource(RowSource, Recipient):
         copy.run()
         sign = -1.0 if lp.sense_ == highspy.ObjSense.kMaximize else 1.0
         activity = np.array(copy.getSolution().row_value)
-        names = list(lp.row_names_) or [f"row[{i}]" for i in range(m)]
+        names = _names(lp.row_names_, "row", m)
         low, high, lower, upper = _sides(lp)
         outside = np.maximum(np.maximum(lower - x, x - upper), 0.0)
         objective = sign * (copy.getInfo().objective_function_value + _quadratic_value(self._highs.getModel().hessian_, x))
@@ -150,8 +150,8 @@ def _program(highs: Any) -> RowProgram:
     row_lower, row_upper, lower, upper = _sides(lp)
     return RowProgram(
         name=lp.model_name_ or "HiGHS model",
-        variables=list(lp.col_names_) or [f"x[{j}]" for j in range(lp.num_col_)],
-        rows=list(lp.row_names_) or [f"row[{i}]" for i in range(lp.num_row_)],
+        variables=_names(lp.col_names_, "x", lp.num_col_),
+        rows=_names(lp.row_names_, "row", lp.num_row_),
         P=_hessian(hessian, lp.num_col_, sign),
         q=sign * np.asarray(lp.col_cost_, dtype=np.float64)[: lp.num_col_] + 0.0,
         r=sign * lp.offset_ + 0.0,
@@ -163,6 +163,10 @@ def _program(highs: Any) -> RowProgram:
         integer=np.array([kind == highspy.HighsVarType.kInteger for kind in kinds], dtype=bool),
         maximise=sign < 0,
     )
+
+
+def _names(names: Any, kind: str, count: int) -> list[str]:
+    return list(names)[:count] or [f"{kind}[{i}]" for i in range(count)]
 
 
 def _sides(lp: Any) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:

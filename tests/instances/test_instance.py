@@ -74,7 +74,7 @@ class TestLabels:
             (["10", " 9", "9.0"], [1, -1, -1], (9, 10)),
             ([True, False, True], [1, -1, 1], (0, 1)),
             (["2", "10", "x"], [1, 0, 2], ("10", "2", "x")),
-            ([1.5, 0.5, 2.5], [1, 0, 2], (0.5, 1.5, 2.5)),
+            ([15.0, 5.0, 25.0], [1, 0, 2], (5, 15, 25)),
         ],
     )
     def test_coding(self, labels, codes, classes):
@@ -93,6 +93,10 @@ class TestLabels:
             Instance.from_labels(np.eye(2), ["a", "a"])
         with pytest.raises(DataError, check=about("labels")):
             Instance.from_labels(np.ones((50, 1)), np.linspace(0, 1, 50))
+        with pytest.raises(DataError, check=about("labels")):
+            Instance.from_labels(np.eye(3), ["1.5", "2", "2.5"])
+        assert Instance.from_labels(np.eye(2), [0.5, -0.5]).labels == (-0.5, 0.5)
+        assert Instance.from_labels(np.eye(3), ["1.5", "low", "2"]).labels == ("1.5", "2", "low")
         with pytest.raises(DataError, check=about("labels")):
             Instance.from_labels(np.eye(2), [1.0, np.inf])
         with pytest.raises(DataError, check=about("labels")):

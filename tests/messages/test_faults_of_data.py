@@ -160,6 +160,10 @@ def test_rows_that_are_read_in_blocks(tmp_path, change, message):
     ("call", "message"),
     [
         (lambda data: data.take(data.y > 0), "2 of the 4 rows of toy: only one class"),
+        (
+            lambda data: encode_labels([3.5, 4, 1.5]),
+            "3 different labels, 1.5 among them: numbers that are not whole are measurements",
+        ),
         (lambda data: encode_labels(["a", None, "b"]), "the label of row 1, counting from 0, is missing"),
     ],
 )

@@ -82,12 +82,12 @@ def approximate(
     """
     if name not in ("nystroem", "fourier"):
         raise InputError(f"approximation must be 'nystroem', 'fourier' or None; it is {name!r}", name="approximation")
-    as_integer(components, "components", 1)
+    count = as_integer(components, "components", 1)
     if isinstance(kernel, Precomputed):
         raise InputError(
             "an approximation needs points, not a precomputed kernel matrix: give the kernel itself", name="approximation"
         )
-    fitted, count = kernel.fitted(X), int(components)
+    fitted = kernel.fitted(X)
     if name == "nystroem":
         return _nystroem(X, fitted, min(count, X.shape[0]), as_positive(ridge, "ridge", zero=True), rng)
     if not isinstance(fitted, RBF):
