@@ -21,7 +21,7 @@ from marginopt.conformance import (
     RELAXATION_LAWS,
     SOLVER_LAWS,
     Case,
-    Cell,
+    LawCell,
     Laws,
     Reduced,
     State,
@@ -67,7 +67,7 @@ def generated() -> Iterator[Case]:
             yield Case(get_formulation(name), f"clusters {seed}", {"X": data.X, "y": data.y}, parameters)
 
 
-def complete(cells: Iterable[Cell], laws: Laws, subjects: int) -> list[Cell]:
+def complete(cells: Iterable[LawCell], laws: Laws, subjects: int) -> list[LawCell]:
     """Return the cells. Every law has spoken of every case."""
     found = list(cells)
     wanted = {law.name: subjects if law.every_case else 1 for law in laws.found}
@@ -75,14 +75,14 @@ def complete(cells: Iterable[Cell], laws: Laws, subjects: int) -> list[Cell]:
     return found
 
 
-def clean(cells: list[Cell]) -> None:
+def clean(cells: list[LawCell]) -> None:
     """No law is violated; what the laws say is printed."""
     print(report(cells))
     wrong = [str(c) for c in cells if c.verdict.state is State.VIOLATED]
     assert not wrong, "\n".join(wrong)
 
 
-def waived(cells: list[Cell], formulation: str, solver: str) -> Iterator[tuple[str, str, str]]:
+def waived(cells: list[LawCell], formulation: str, solver: str) -> Iterator[tuple[str, str, str]]:
     """Take out of the cells the violations that are waived; yield the waivers."""
     for cell in [c for c in cells if c.verdict.state is State.VIOLATED]:
         for waiver in ((cell.law.name, formulation, solver), (cell.law.name, "*", solver)):
