@@ -62,7 +62,7 @@ def counted_fault(result: mo.Result, exact: Compositions) -> str:
 
 
 def _row_slack(result: mo.Result) -> Fraction:
-    """Return how much linear rows may be missed by: roundings; of a continuous program what the result says, up to the size of the terms."""
+    """Return how much rows may be missed by: roundings; of a continuous program what the result says, up to its terms."""
     certificate = result.certificate
     if certificate is None or certificate.integrality is not None:
         return ROUNDING
