@@ -65,7 +65,7 @@ def test_a_part_takes_anything_or_refuses_it_in_our_words(kind: Callable[..., An
         (lambda: margin.GroupL1((0, 0.5, 1)), "groups"),  # type: ignore[arg-type]
         (lambda: margin.Increasing(()), "order"),
         (lambda: mo.fixed([1.0]), "coefficients"),  # type: ignore[arg-type]
-        (lambda: margin.Nonzero(np.nan), "the number of non-zero coefficients"),  # type: ignore[arg-type]
+        (lambda: margin.Nonzero(np.nan), "k"),  # type: ignore[arg-type]
         (lambda: margin.Box("x", 1.0), "lower"),  # type: ignore[arg-type]
     ],
 )

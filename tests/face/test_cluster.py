@@ -200,9 +200,12 @@ def test_the_options_of_the_workers_in_slurm_jobs_are_dasks() -> None:
     from dask.utils import parse_timedelta
     from distributed.cli.dask_worker import main
 
-    page = (Path(__file__).parents[2] / "docs" / "how-to" / "cluster.md").read_text(encoding="utf-8")
-    (words,) = re.findall(r"^    words = (\[.+\])$", page, flags=re.MULTILINE)
-    program, command, *arguments = ast.literal_eval(words.replace("here.scheduler_address", "'tcp://10.0.0.1:34393'"))
+    root = Path(__file__).parents[2]
+    page = (root / "docs" / "how-to" / "cluster.md").read_text(encoding="utf-8")
+    example = (root / "examples" / "cluster" / "submitit_workers.py").read_text(encoding="utf-8")
+    lists = re.findall(r"^        command \+?= (\[.+\])$", example, flags=re.MULTILINE)
+    text = "+".join(lists).replace("here.scheduler_address", "'tcp://10.0.0.1:34393'").replace("str(workers)", "'8'")
+    program, command, *arguments = [word for part in text.split("]+") for word in ast.literal_eval(part.rstrip("]") + "]")]
     params = main.make_context("worker", arguments).params
     assert (program, command) == ("dask", "worker")
     assert (params["n_workers"], params["nthreads"]) == ("8", 1) and not params["dashboard"]

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeVar
 
 from ....errors import InputError, unknown_name
+from ...arrays import as_integer
 from .conic_losses import Conic, StrongestConic
 from .count_regularisers import L0
 from .level_losses import EnclosingBall, NearestHulls, NuHinge, OneClass, SoftBall
@@ -109,9 +110,12 @@ def fixed(w: Mapping[int | str, float]) -> Fixed:
 
 @dataclass(frozen=True)
 class AtMost:
-    """At most k of something."""
+    """At most k of something: the first half of ``at_most(k).nonzero``."""
 
     k: int
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "k", as_integer(self.k, "k"))
 
     @property
     def nonzero(self) -> Nonzero:
@@ -120,5 +124,11 @@ class AtMost:
 
 
 def at_most(k: int) -> AtMost:
-    """``at_most(3).nonzero``: a cardinality constraint on the penalised coefficients."""
+    """``at_most(3).nonzero``: a cardinality constraint on the penalised coefficients.
+
+    Raises
+    ------
+    InputError
+        k is no integer ≥ 0.
+    """
     return AtMost(k)

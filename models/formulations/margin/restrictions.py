@@ -339,7 +339,7 @@ class Nonzero(Restriction):
         """s, its rows and their sum."""
         chosen = np.flatnonzero(context.penalised)
         s = add_support(builder, context.w.at(chosen), context.span[chosen], name)
-        builder.require(f"{name} count", -s.under(np.ones((1, chosen.size))) + float(self.k), Nonnegative(1))
+        builder.require(f"{name} count", -s.under(np.ones((1, chosen.size))) + float(min(self.k, chosen.size)), Nonnegative(1))
 
     @property
     def max_nonzeros(self) -> int:

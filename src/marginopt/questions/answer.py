@@ -278,7 +278,7 @@ def shown(bound: float, sense: Sense, digits: int = 4) -> str:
     if not math.isfinite(bound):
         return f"{bound:g}"
     rounding = decimal.ROUND_CEILING if sense == "maximum" else decimal.ROUND_FLOOR
-    return f"{decimal.Context(prec=digits, rounding=rounding).create_decimal_from_float(bound):f}"
+    return f"{decimal.Context(prec=digits, rounding=rounding).create_decimal_from_float(bound).normalize():f}"
 
 
 def share_of(within: float) -> str:

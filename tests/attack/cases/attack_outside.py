@@ -142,14 +142,14 @@ def vipr(rng: np.random.Generator) -> str:
     return "" if share or right else f"{said} without any lie, the truth is {truth}"
 
 
-def _lie(found: relaxation.Relaxation, rng: np.random.Generator, share: float) -> relaxation.Relaxation:
+def _lie(found: relaxation.NodeRelaxation, rng: np.random.Generator, share: float) -> relaxation.NodeRelaxation:
     if rng.random() >= share:
         return found
     size = 10.0 ** rng.integers(-12, 3)
     y = found.y + size * rng.normal(size=found.y.shape)
     x = None if found.x is None else found.x + size * rng.normal(size=found.x.shape)
     others = ((x, found.y), (found.x, y), (x, y), (None, y), (np.zeros(found.x.size) if found.x is not None else None, -found.y))
-    return relaxation.Relaxation(*others[int(rng.integers(len(others)))])
+    return relaxation.NodeRelaxation(*others[int(rng.integers(len(others)))])
 
 
 # -- audits ---------------------------------------------------------------------------------------------------------

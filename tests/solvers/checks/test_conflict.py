@@ -85,7 +85,7 @@ def test_it_is_a_verb_of_forms_and_formulations_with_the_same_answer() -> None:
     y = np.array([-1.0, 1, -1, 1])
     changed = mo.HingeSVM(X, y, lam=1.0).with_constraint(lambda v: {"far": v.w[1] >= 2, "near": v.w[1] <= 1})
     kept = mo.Margin(X, y, loss="hinge", subject_to=mo.keep(range(4)))
-    for model, options in ((mo.ConicSVM(X, y, kappa=0.0), {}), (changed, {"solver": "scs"}), (kept, {"most": 3})):
+    for model, options in ((mo.ConicSVM(X, y, kappa=0.0), {}), (changed, {"solver": "scs"}), (kept, {"max_solves": 3})):
         by_function = mo.solvers.conflict(model, **options)
         assert model.conflict(**options) == by_function
         assert model.form.conflict(**options) == by_function
