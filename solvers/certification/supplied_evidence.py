@@ -483,7 +483,7 @@ def _step(form: StandardForm, active: _Active, x: FloatArray, weights: FloatArra
 
 
 def _error(form: StandardForm, x: FloatArray, z: Mapping[str, FloatArray], zeta: FloatArray) -> float:
-    """Largest violation of stationarity, constraints, bounds and complementarity."""
+    """Largest violation of stationarity, constraints, bounds and complementarity; a price of no bound violates stationarity."""
     residual = form.gradient(x) - zeta
     worst = float(np.maximum(np.maximum(form.lower - x, x - form.upper), 0.0).max(initial=0.0))
     for c in form.constraints:
@@ -491,7 +491,7 @@ def _error(form: StandardForm, x: FloatArray, z: Mapping[str, FloatArray], zeta:
         residual = residual - c.F.T @ z[c.label]
         worst = max(worst, c.cone.violation(value), abs(float(value @ z[c.label])))
     gap = np.where(zeta > 0, x - form.lower, np.where(zeta < 0, form.upper - x, 0.0))
-    worst = max(worst, float(np.abs(gap * zeta)[zeta != 0].max(initial=0.0)))
+    worst = max(worst, float(np.abs(np.where(np.isfinite(gap), gap, 1.0) * zeta).max(initial=0.0)))
     return max(worst, float(np.abs(residual).max(initial=0.0)))
 
 

@@ -48,8 +48,7 @@ class EigenvectorCuts(Backend):
     ----------
     master : Backend
         Solver of the relaxations, to which native options go. ``iteration_limit`` counts relaxations.
-        Gurobi 13's presolve may return points of continuous second-order programs that miss linear rows, and the result is then
-        INACCURATE with a weaker bound; ``Presolve=0`` avoids that for most.
+        Where its multipliers are less accurate than the tolerance, the proved bound is weaker and the result INACCURATE.
     """
 
     master: Backend = field(default_factory=Gurobi)

@@ -46,6 +46,18 @@ def test_disturbed_solution_is_restored(seed):
     np.testing.assert_allclose(y, undisturbed, atol=1e-9)
 
 
+@pytest.mark.parametrize("seed", [2, 6, 8, 9])
+def test_a_price_of_rounding_size_on_a_free_variable_gives_no_point_away(seed):
+    """It counts as a miss of stationarity of its size: as the price of an infinite slack, any step was better than the point."""
+    form = cone_program(seed).replace(lower=np.full(5, -np.inf), upper=np.full(5, np.inf))
+    result = solve_problem(form, "clarabel", Options(tol=1e-8))
+    x, z = form.join(result.values), {**result.multipliers, "ball": np.zeros(6)}
+    y, *_ = newton_polish(form, x, z, np.full(5, 1e-12))
+    plain, *_ = newton_polish(form, x, z, np.zeros(5))
+    np.testing.assert_allclose(y, plain, atol=1e-9)
+    assert certify(form, form.split(y)).primal_residual <= 1e-6
+
+
 @pytest.mark.parametrize("why", ["exact", "large"])
 def test_what_is_not_improved_is_returned_as_given(why):
     form = cone_program(0)
