@@ -126,6 +126,11 @@ class Evaluated:
     outside: float
     remark: str = ""
 
+    @property
+    def has_value(self) -> bool:
+        """Return whether the objective or a row has a value at the point."""
+        return bool(np.isfinite(self.objective)) or any(row.value.size and np.isfinite(row.value).all() for row in self.rows)
+
     def disagreement(self, theirs: Evaluated) -> str:
         """Return the first expression that the source evaluates to another number; empty where there is none."""
         if self.remark:
@@ -256,6 +261,11 @@ class Import:
         pairs = zip(points, before, strict=True)
         disagreement = next((text for text in (source.ours(x).disagreement(theirs) for x, theirs in pairs) if text), "")
         return cls(source, points, before, disagreement, places)
+
+    @property
+    def compared(self) -> bool:
+        """Return whether the source has values at some point: without them nothing was compared."""
+        return any(theirs.has_value for theirs in self.before)
 
     @property
     def changed(self) -> bool:

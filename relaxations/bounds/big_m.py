@@ -46,12 +46,8 @@ class WithConstants(Reduction[T]):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if isinstance(self.big_m, str):
-            if self.big_m not in ("zero", "incumbent", "stated"):
-                raise InputError(
-                    f"big_m must be 'zero', 'incumbent', 'stated' or a number > 0; it is {self.big_m!r}", name="big_m"
-                )
-        elif not (isinstance(self.big_m, int | float) and np.isfinite(self.big_m) and self.big_m > 0):
+        is_source = isinstance(self.big_m, str) and self.big_m in ("zero", "incumbent", "stated")
+        if not (is_source or (isinstance(self.big_m, int | float) and 0.0 < self.big_m < np.inf)):
             raise InputError(f"big_m must be 'zero', 'incumbent', 'stated' or a number > 0; it is {self.big_m!r}", name="big_m")
         object.__setattr__(self, "factor", as_positive(self.factor, "factor"))
 

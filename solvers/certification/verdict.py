@@ -355,9 +355,10 @@ def compare_with_sources(
         )
     if (certificate is not None and np.isfinite(certificate.bound)) or ray_proved:
         names = ", ".join(dict.fromkeys(record.source.package for record in imports))
-        return replace(
-            before, remarks=(*before.remarks, f"proved of the import, which equals {names}'s program at all points compared")
-        )
+        comparison = f"equals {names}'s program at all points compared"
+        if not all(record.compared for record in imports):
+            comparison = f"was not compared with {names}'s program: {names} has no value of it at the points tried"
+        return replace(before, remarks=(*before.remarks, f"proved of the import, which {comparison}"))
     return before
 
 

@@ -105,7 +105,7 @@ def test_an_audit_of_a_machine_without_multipliers_is_refused() -> None:
 
 def test_numbers_that_gurobi_refuses_to_tell_are_our_refusal() -> None:
     """An infinite coefficient is taken, and not told: a bare GurobiError came out."""
-    gp = pytest.importorskip("gurobipy")
+    gp = pytest.importorskip("gurobipy", reason="gurobipy is not installed")
     with gp.Env(params={"OutputFlag": 0}) as env, gp.Model(env=env) as m:
         x = m.addVar()
         m.setObjective(x * x)

@@ -48,13 +48,13 @@ class Corners:
     def candidates(self) -> list[tuple[Fraction, tuple[bool, ...]]]:
         """Squared norm and kept rows of every corner."""
         p = len(self.penalised)
-        found = {(ZERO,) * p}
+        vectors = {(ZERO,) * p}
         for size in range(1, p + 1):
             for chosen in itertools.combinations(dict.fromkeys(self.rows), size):
                 w = self._shortest(chosen)
                 if w is not None:
-                    found.add(w)
-        return [(self.norm(w), tuple(dot(a, w) >= 1 for a in self.rows)) for w in found]
+                    vectors.add(w)
+        return [(self.norm(w), tuple(dot(a, w) >= 1 for a in self.rows)) for w in vectors]
 
     def _shortest(self, chosen: tuple[Vector, ...]) -> Vector | None:
         """The shortest w with margins of 1; None where some of the rows decide it, or none has them."""
@@ -82,5 +82,5 @@ class Corners:
 
     def least_norm(self, budget: int) -> Fraction | None:
         """The least squared norm of w that give up at most so many of the priced rows."""
-        own = len(self.prices)
-        return min((norm for norm, keeps in self.candidates if own - sum(keeps[:own]) <= budget), default=None)
+        count = len(self.prices)
+        return min((norm for norm, keeps in self.candidates if count - sum(keeps[:count]) <= budget), default=None)

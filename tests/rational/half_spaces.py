@@ -17,7 +17,7 @@ def half_spaces(points: np.ndarray) -> np.ndarray:
     m, d = points.shape
     scale = np.maximum(np.ptp(points, axis=0), 1e-300)
     A = np.column_stack([np.ones(m), (points - points.mean(axis=0)) / scale])
-    found = {(False,) * m, (True,) * m}
+    subsets = {(False,) * m, (True,) * m}
     for r in range(1, min(d + 1, m) + 1):
         for others in itertools.combinations(range(1, d + 1), r - 1):
             columns = [0, *others]
@@ -27,8 +27,8 @@ def half_spaces(points: np.ndarray) -> np.ndarray:
             for signs in itertools.product((-1.0, 1.0), repeat=r):
                 x = np.linalg.solve(M[regular], np.broadcast_to(np.array(signs), (int(regular.sum()), r))[:, :, None])[:, :, 0]
                 scores = x @ A[:, columns].T
-                found |= set(map(tuple, (scores[(np.abs(scores) >= 1.0 - 1e-7).all(axis=1)] > 0.0).tolist()))
-    return np.array(sorted(found))
+                subsets |= set(map(tuple, (scores[(np.abs(scores) >= 1.0 - 1e-7).all(axis=1)] > 0.0).tolist()))
+    return np.array(sorted(subsets))
 
 
 def worst_disparity(question: FairnessQuestion) -> Fraction:

@@ -116,8 +116,8 @@ def _stationary(
 
 def _cost(rows: list[Vector], costs: Vector, squares: Vector, power: int, w: Vector) -> Fraction:
     short = (max(1 - dot(a, w), ZERO) ** power for a in rows)
-    own = sum((d * v * v for d, v in zip(squares, w, strict=True)), ZERO)
-    return own + sum((c * s for c, s in zip(costs, short, strict=True)), ZERO)
+    norm = sum((d * v * v for d, v in zip(squares, w, strict=True)), ZERO)
+    return norm + sum((c * s for c, s in zip(costs, short, strict=True)), ZERO)
 
 
 def sparse(rng: Random) -> str:

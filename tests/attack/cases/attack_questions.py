@@ -407,8 +407,8 @@ def path(rng: Random) -> str:
 
 def _stated_share(sentence: str) -> Fraction:
     """The share up to which a path's sentence says that it is optimal."""
-    found = re.search(r"up to a share ([-+.e\d]+)", sentence)
-    return Fraction(1) if found is None else Fraction(float(found[1])) + Fraction(1, 10**8)
+    match = re.search(r"up to a share ([-+.e\d]+)", sentence)
+    return Fraction(1) if match is None else Fraction(float(match[1])) + Fraction(1, 10**8)
 
 
 def limited(rng: Random) -> str:

@@ -100,15 +100,15 @@ def by_chromium(logs, folder):
 
 _IN_PAGE = """
 async function verdicts() {
-  const found = {};
+  const reports = {};
   for (const [name, text] of Object.entries(LOGS)) {
     try {
-      found[name] = new ProofCheck(await unpack(Uint8Array.from(atob(text), (c) => c.charCodeAt(0)))).run();
+      reports[name] = new ProofCheck(await unpack(Uint8Array.from(atob(text), (c) => c.charCodeAt(0)))).run();
     } catch (error) {
-      found[name] = { valid: false, bound: NaN, value: NaN, nodes: 0, digest: "", message: error.message };
+      reports[name] = { valid: false, bound: NaN, value: NaN, nodes: 0, digest: "", message: error.message };
     }
   }
-  return JSON.stringify(found, (_, x) => (x === Infinity ? "Infinity" : x));
+  return JSON.stringify(reports, (_, x) => (x === Infinity ? "Infinity" : x));
 }
 """
 

@@ -198,6 +198,25 @@ def test_points_where_cvxpy_has_no_value_are_not_compared() -> None:
     assert result.objective == pytest.approx(4.5)
 
 
+def test_an_import_that_its_package_cannot_evaluate_is_not_said_to_equal_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    x = cp.Variable()
+    problem = cp.Problem(cp.Minimize(cp.square(x - 1)), [x >= 2])
+    compared = mo.from_cvxpy(problem)
+    assert all(record.compared for record in compared.imports)
+
+    def raising(self: object) -> None:
+        raise cp.error.SolverError("no licence")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(type(problem.objective.expr), "value", property(raising))
+        patch.setattr(type(problem.constraints[0].expr), "value", property(raising))
+        patch.setattr(type(problem.constraints[0]), "violation", raising)
+        form = mo.from_cvxpy(problem)
+        result = mo.solve(form, "clarabel")
+    assert not any(record.compared for record in form.imports)
+    assert result.status is mo.Status.OPTIMAL and result.evidence != mo.solve(compared, "clarabel").evidence
+
+
 def test_rows_and_columns_that_highs_refused_are_none() -> None:
     """HiGHS keeps the bounds and the cost of a row or column with an index twice, which it refuses."""
     h = highs_model()

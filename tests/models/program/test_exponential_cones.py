@@ -348,7 +348,8 @@ def test_mosek_holds_them() -> None:
 @pytest.mark.parametrize("solver", ["gurobi", "scip"])
 def test_solvers_of_nonlinear_constraints_agree_with_the_conic_one(solver: str) -> None:
     """Variable and constant scales and bases, bases without a point, and cones that are halfspaces."""
-    pytest.importorskip({"gurobi": "gurobipy", "scip": "pyscipopt"}[solver])
+    package = {"gurobi": "gurobipy", "scip": "pyscipopt"}[solver]
+    pytest.importorskip(package, reason=f"{package} is not installed")
     box = {"lower": np.full(3, -4.0), "upper": np.full(3, 4.0)}
     first = sp.csr_array(np.outer(np.eye(3)[0], np.eye(3)[0]))
     power = Constraint("power", first[[1, 0, 2]], np.array([2.0, 0.0, 1.5]), Power(alpha=0.3))
