@@ -268,7 +268,10 @@ def without_warnings() -> Iterator[None]:
 def restated(model: ZeroOneSVM, **changes: Any) -> ZeroOneSVM:
     """Return the same model with some fields replaced; itself, with its compiled form, where they are what they were."""
     changes_made = ((getattr(model, name), value) for name, value in changes.items())
-    if all(now is then or (isinstance(now, str) and isinstance(then, str) and now == then) for now, then in changes_made):
+    if all(
+        new_value is old_value or (isinstance(new_value, str) and isinstance(old_value, str) and new_value == old_value)
+        for new_value, old_value in changes_made
+    ):
         return model
     with without_warnings():
         return replace(model, **changes)

@@ -318,11 +318,13 @@ def imported(source: Source) -> StandardForm:
     return source.form.imported_by(Import.of(source))
 
 
-def _differ(now: Evaluated, before: Evaluated) -> bool:
+def _differ(values: Evaluated, values_before: Evaluated) -> bool:
     """Return whether two evaluations of one program at one point are of different programs."""
-    if len(now.rows) != len(before.rows) or not np.array_equal(now.objective, before.objective, equal_nan=True):
+    if len(values.rows) != len(values_before.rows) or not np.array_equal(
+        values.objective, values_before.objective, equal_nan=True
+    ):
         return True
-    pairs = zip(now.rows, before.rows, strict=True)
+    pairs = zip(values.rows, values_before.rows, strict=True)
     return any(a.name != b.name or not np.array_equal(a.value, b.value, equal_nan=True) for a, b in pairs)
 
 

@@ -47,10 +47,10 @@ def newton_steps(
     gaps = [best_gap]
     free, solve = np.zeros(view.n, dtype=bool), None
     for _ in range(30):
-        now = _free(view, a, g)
+        next_free = _free(view, a, g)
         operations += 6.0 * view.n * r
-        if solve is None or (now != free).any():  # on the same free set a step is one of iterative refinement
-            free = now
+        if solve is None or (next_free != free).any():  # on the same free set a step is one of iterative refinement
+            free = next_free
             size = int(np.count_nonzero(free))
             operations += size * size * ((0 if view.gram is not None else r) + size / 3.0)
             solve = restricted_solver(view, diagonal, free)

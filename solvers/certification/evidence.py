@@ -145,10 +145,10 @@ def cone_least_squares(
             ahead, t = moved + (t - 1.0) / later * (moved - z), later
         z = moved
         if k % _LOOK == 0:
-            now = float(np.linalg.norm(c - B @ z))
-            if now <= _CONVERGED * size or now >= _PROGRESS * last:
+            residual = float(np.linalg.norm(c - B @ z))
+            if residual <= _CONVERGED * size or residual >= _PROGRESS * last:
                 break
-            last = now
+            last = residual
     return z, c - B @ z
 
 

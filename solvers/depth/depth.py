@@ -94,9 +94,9 @@ def least_count(A: FloatArray, weights: FloatArray, limit: int, end: float = mat
     flats = Flats.of(A, weights, limit)
     first, step = 0, n if math.isinf(end) else 1
     while first < n and time.perf_counter() <= end:
-        flats.now[0], flats.now[3], flats.chosen[0] = 0, first + step, first
+        flats.counters[0], flats.counters[3], flats.chosen[0] = 0, first + step, first
         while (code := next_flat(flats)) == CROWDED:
-            beside, best = int(flats.now[1]), int(flats.best[0])
+            beside, best = int(flats.counters[1]), int(flats.best[0])
             on_hyperplane = flats.value == 0.0
             coordinates = _coordinates(flats.levels, flats.labels, flats.chosen)
             inside = least_count(A[np.ix_(coordinates, on_hyperplane)], weights[on_hyperplane], best - beside)
@@ -106,7 +106,7 @@ def least_count(A: FloatArray, weights: FloatArray, limit: int, end: float = mat
         if code == LARGE:
             raise TooLargeError("a minor of the points' coordinates is too large for float64 to hold it exactly")
         first += step
-    return Least(int(flats.best[0]), flats.best[1:].copy(), first >= n, int(flats.now[2]))
+    return Least(int(flats.best[0]), flats.best[1:].copy(), first >= n, int(flats.counters[2]))
 
 
 def _coordinates(levels: FloatArray, labels: IntArray, chosen: IntArray) -> IntArray:

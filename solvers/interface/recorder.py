@@ -93,7 +93,7 @@ class Recorder:
         """Since the start."""
         return time.perf_counter() - self._start
 
-    def measured(self, now: Measure) -> bool:
+    def measured(self, measure: Measure) -> bool:
         """Record where the run stands.
 
         Returns
@@ -102,9 +102,17 @@ class Recorder:
             True where the user asks to stop.
         """
         seconds = self.seconds
-        self.last = TraceRow(now.iteration, seconds, float(now.objective), float(now.bound), now.active, now.columns, now.step)
+        self.last = TraceRow(
+            measure.iteration,
+            seconds,
+            float(measure.objective),
+            float(measure.bound),
+            measure.active,
+            measure.columns,
+            measure.step,
+        )
         self.next_row = self._start + seconds + _EVERY if self._options.trace_every is None else -np.inf
-        if now.checkpoint:
+        if measure.checkpoint:
             self._keep(self.last)
         if self._options.progress and self.last.seconds - self._shown >= _SHOWN:
             self._shown = self.last.seconds

@@ -298,10 +298,10 @@ class _SquaresAccumulator:
         indices = np.flatnonzero(d > 0)
         while indices.size:
             room = self._rows.shape[0] - self._held
-            now, indices = indices[:room], indices[room:]
-            rows = self._rows[self._held : self._held + now.size]
-            np.multiply(block[now], np.sqrt(d[now])[:, None], out=rows)
-            self._held += now.size
+            batch, indices = indices[:room], indices[room:]
+            rows = self._rows[self._held : self._held + batch.size]
+            np.multiply(block[batch], np.sqrt(d[batch])[:, None], out=rows)
+            self._held += batch.size
             if self._held == self._rows.shape[0]:
                 self.finish()
 

@@ -105,12 +105,12 @@ class DaskExecutor(AsynchronousExecutor):
     @property
     def slots(self) -> int:
         """Return the number of threads of all workers."""
-        now = time.monotonic()
-        if now - self._counted >= _CACHE_SECONDS:
+        time_now = time.monotonic()
+        if time_now - self._counted >= _CACHE_SECONDS:
             self._check()
             threads = self._client.nthreads()
             self._places.update_workers(threads)
-            self._slots, self._counted = sum(threads.values()), now
+            self._slots, self._counted = sum(threads.values()), time_now
         return self._slots
 
     def _check(self) -> None:

@@ -333,7 +333,7 @@ class Search:
         self._take_incumbent(problem.value(intercept, nothing.astype(np.float64)), intercept, nothing)
         root = (self.lower.copy(), self.upper.copy(), np.zeros(d, dtype=np.bool_), 0, None)
         heapq.heappush(self.heap, (0, 0, root))
-        self.stack.now.next = 1
+        self.stack.scalars.next = 1
 
     # -- incumbents ---------------------------------------------------------------------------------------------
 
@@ -402,17 +402,17 @@ class Search:
     @property
     def nodes(self) -> int:
         """Nodes bounded so far."""
-        return int(self.stack.now.nodes)
+        return int(self.stack.scalars.nodes)
 
     @property
     def done(self) -> bool:
         """Return whether no node is open."""
-        return not self.heap and not self.stack.now.top
+        return not self.heap and not self.stack.scalars.top
 
     @property
     def open_nodes(self) -> int:
         """Nodes that are not closed."""
-        return len(self.heap) + int(self.stack.now.top)
+        return len(self.heap) + int(self.stack.scalars.top)
 
     @property
     def memory(self) -> int:
@@ -423,7 +423,7 @@ class Search:
     def bound(self) -> Fraction:
         """The proved lower bound."""
         k = self.stack
-        units = [int(u) for u in k.bound[: k.now.top]] + [node[0] for node in self.heap[:1]]
+        units = [int(u) for u in k.bound[: k.scalars.top]] + [node[0] for node in self.heap[:1]]
         return min(self.reduced.bound(min(units)), self.value) if units else self.value
 
     @property
@@ -434,7 +434,7 @@ class Search:
     def step(self, most: float = math.inf) -> None:
         """Search below the open node of least bound, a part of a stretch if nodes take long; by pairs, that node alone."""
         k, node_bound = self.stack, None
-        if not k.now.top:
+        if not k.scalars.top:
             node_bound = self._open()
         if self.program is not None:
             node_bound = self._bounded_by_pairs(
@@ -442,29 +442,29 @@ class Search:
             )
         elif self._below(min(int(min(most, _STRETCH)), max(1, _READ // max(self.reduced.Z.size, 1)))):
             return
-        for t in range(int(k.now.top)):
+        for t in range(int(k.scalars.top)):
             node = (k.lower[t].copy(), k.upper[t].copy(), k.must[t].copy(), int(k.more[t]), node_bound)
             heapq.heappush(self.heap, (int(k.bound[t]), int(k.number[t]), node))
-        k.now.top = 0
+        k.scalars.top = 0
 
     def _open(self) -> NodeBound | None:
         """Take the open node of least bound, and begin a stretch."""
         k = self.stack
         units, number, (lower, upper, must, more, node_bound) = heapq.heappop(self.heap)
         k.lower[0], k.upper[0], k.must[0], k.more[0], k.bound[0], k.number[0] = lower, upper, must, more, units, number
-        k.now.top, self._until = int(self.program is None), self.nodes + _STRETCH
+        k.scalars.top, self._until = int(self.program is None), self.nodes + _STRETCH
         return node_bound
 
     def _below(self, most: int) -> bool:
         """Search below the nodes on the stack, in depth, for at most so many nodes; whether the stretch goes on."""
         k, end, few = self.stack, min(self.nodes + most, self._until), max(_FEW, most // 16)
-        while k.now.top > 0 and self.nodes < end and time.perf_counter() < self.deadline:
+        while k.scalars.top > 0 and self.nodes < end and time.perf_counter() < self.deadline:
             before = self.nodes
             search_below(self.rows, k, np.int64(self.cut), min(few, end - before), self.branching == "supports")
             self._take()
-            if self.nodes == before and k.now.top + 5 > k.bound.size:
+            if self.nodes == before and k.scalars.top + 5 > k.bound.size:
                 return False
-        return bool(k.now.top) and self.nodes < self._until
+        return bool(k.scalars.top) and self.nodes < self._until
 
     def _bounded_by_pairs(self, program: PairProgram, box: ScoreBox, node_bound: NodeBound | None) -> NodeBound | None:
         """Put what is left of the first node's children on the stack, and say what bounds them."""
@@ -501,12 +501,12 @@ class Search:
     def _take(self) -> None:
         """Hand the events on, and look at the single systems in fractions."""
         k = self.stack
-        if self.listener is not None and k.now.noted:
-            self.listener(k.events[: k.now.noted])
-        k.now.noted = 0
-        for rho in k.found[: k.now.systems].copy():
+        if self.listener is not None and k.scalars.noted:
+            self.listener(k.events[: k.scalars.noted])
+        k.scalars.noted = 0
+        for rho in k.found[: k.scalars.systems].copy():
             self.single(rho)
-        k.now.systems = 0
+        k.scalars.systems = 0
 
     def single(self, rho: IntArray) -> None:
         """Offer a system with its best intercept; where scores are not whole, with each at which some point changes sides."""

@@ -23,8 +23,8 @@ from .reduced import ReducedScoringProblem
 
 #: Events: what happened to a node.
 CLOSED, BEGIN, SUPPORT, SIGN, HALVES = 0, 1, 2, 3, 4
-#: `Stack.now`: nodes on it, nodes bounded so far, the next free number, events and single systems noted so far.
-NOW = integers_and_floats("top nodes next noted systems", "")
+#: `Stack.scalars`: nodes on it, nodes bounded so far, the next free number, events and single systems noted so far.
+SCALARS = integers_and_floats("top nodes next noted systems", "")
 _ROOM, _EVENTS, _FOUND = 4096, 1 << 14, 256
 
 
@@ -42,7 +42,7 @@ class Stack(NamedTuple):
     found: Any
     spread: Any
     order: Any
-    now: Any
+    scalars: Any
     scratch: Scratch
 
 
@@ -60,25 +60,25 @@ def make_stack(reduced: ReducedScoringProblem, order: np.ndarray, spread: np.nda
         found=np.zeros((_FOUND, d), np.int64),
         spread=spread,
         order=order,
-        now=named_scalars(NOW),
+        scalars=named_scalars(SCALARS),
         scratch=scratch_for(reduced),
     )
 
 
 @inner
 def _event(k: Any, kind: Any, number: Any, j: Any, half: Any) -> Any:
-    place = k.now.noted
+    place = k.scalars.noted
     k.events[place, 0], k.events[place, 1], k.events[place, 2], k.events[place, 3] = kind, number, j, half
-    k.now.noted += 1
+    k.scalars.noted += 1
 
 
 @inner
 def _push(rows: Any, k: Any, slot: Any, cut: Any, flows: Any, parent: Any) -> Any:
     """Bound the child that lies at ``slot``, and number it; closed where it reaches the cut."""
     units, more = bound(rows, k.lower[slot], k.upper[slot], k.must[slot], k.more[slot], cut, flows, k.scratch)
-    k.more[slot], k.bound[slot], k.number[slot] = more, max(units, parent), k.now.next
-    k.now.next += 1
-    k.now.nodes += 1
+    k.more[slot], k.bound[slot], k.number[slot] = more, max(units, parent), k.scalars.next
+    k.scalars.next += 1
+    k.scalars.nodes += 1
     if k.bound[slot] >= cut:
         _event(k, CLOSED, k.number[slot], 0, 0)
         return False
@@ -172,7 +172,7 @@ def _worst_first(k: Any, base: Any, count: Any) -> Any:
 @inner
 def _split(rows: Any, k: Any, kind: Any, j: Any, half: Any, cut: Any, flows: Any) -> Any:
     """Put in the place of the node above the top those of its children that are not closed."""
-    node, number, parent = k.now.top, k.number[k.now.top], k.bound[k.now.top]
+    node, number, parent = k.scalars.top, k.number[k.scalars.top], k.bound[k.scalars.top]
     _event(k, kind, number, j, half)
     children = 3 if kind in (SUPPORT, SIGN) else 2
     origin = k.bound.size - 2
@@ -184,25 +184,25 @@ def _split(rows: Any, k: Any, kind: Any, j: Any, half: Any, cut: Any, flows: Any
         _child(k, slot, kind, j, half, c)
         pushed += _push(rows, k, slot, cut, flows, parent)
     _worst_first(k, node, pushed)
-    k.now.top += pushed
+    k.scalars.top += pushed
 
 
 @entry
 def split(rows: Any, k: Any, kind: Any, j: Any, half: Any, cut: Any) -> Any:
     """Split the one node on the stack; its children are bounded by prices and cells."""
-    k.now.top = 0
+    k.scalars.top = 0
     _split(rows, k, kind, j, half, cut, False)
 
 
 @entry
 def search_below(rows: Any, k: Any, cut: Any, most: Any, by_support: Any) -> Any:
     """Search below the nodes on the stack until it is empty, ``most`` nodes were bounded, or a list is full."""
-    end = k.now.nodes + most
-    while k.now.top > 0 and k.now.nodes < end:
-        if k.now.noted + 8 > k.events.shape[0] or k.now.systems == k.found.shape[0] or k.now.top + 5 > k.bound.size:
+    end = k.scalars.nodes + most
+    while k.scalars.top > 0 and k.scalars.nodes < end:
+        if k.scalars.noted + 8 > k.events.shape[0] or k.scalars.systems == k.found.shape[0] or k.scalars.top + 5 > k.bound.size:
             return
-        k.now.top -= 1
-        node, number, parent = k.now.top, k.number[k.now.top], k.bound[k.now.top]
+        k.scalars.top -= 1
+        node, number, parent = k.scalars.top, k.number[k.scalars.top], k.bound[k.scalars.top]
         if parent >= cut:
             _event(k, CLOSED, number, 0, 0)
             continue
@@ -210,8 +210,8 @@ def search_below(rows: Any, k: Any, cut: Any, most: Any, by_support: Any) -> Any
         if kind == CLOSED:
             _event(k, CLOSED, number, 0, 0)
             for t in range(k.spread.size):
-                k.found[k.now.systems, t] = k.lower[node, t]
-            k.now.systems += 1
+                k.found[k.scalars.systems, t] = k.lower[node, t]
+            k.scalars.systems += 1
             continue
         half = (k.lower[node, j] + k.upper[node, j]) // 2
         _split(rows, k, kind, j, half, cut, True)

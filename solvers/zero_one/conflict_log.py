@@ -195,7 +195,7 @@ class ConflictProver:
         """Return the code of `prove` at a cutoff, the states after it, the cost of further deletions and the S-pair."""
         from .loops.conflicts import prove
 
-        clear(self._book.now)
+        clear(self._book.scalars)
         goal, finder = self._wanted, self._finder
         start = copied(finder.start() if node.start is None else node.start)
         state, extra = node.state.copy(), np.array([node.extra])
@@ -220,7 +220,7 @@ class ConflictProver:
 
         bound = node.bound * (1.0 - _NORM_SLACK)
         code = self._proved(node, bound)[0]
-        count, kind = int(self._book.now.steps), int(self._book.steps[0, 0])
+        count, kind = int(self._book.scalars.steps), int(self._book.steps[0, 0])
         if code == PROVED and (count == 0 or (count == 1 and kind == CUT)):
             steps, lines = self._steps()
         else:  # rounding hid the conflict of the kept points: deletions alone
@@ -233,7 +233,7 @@ class ConflictProver:
         from .loops.conflicts import CUT
 
         book, steps = self._book, []
-        entries = int(book.now.entries)
+        entries = int(book.scalars.entries)
         number: dict[int, int] = {}
         lines = []
         for entry_place in book.entry[:entries].tolist():
@@ -251,7 +251,7 @@ class ConflictProver:
         # the unit is a power of 4, so that weights of the stated problem are exact; less by what sums may round
         less = 1.0 if math.isfinite(self._wanted.budget) else self._wanted.unit * (1.0 - 1e-12)
         shares = (book.entry_share[:entries] * less).tolist()
-        for kind, first, last in book.steps[: int(book.now.steps)].tolist():
+        for kind, first, last in book.steps[: int(book.scalars.steps)].tolist():
             if kind == CUT:
                 steps.append(["cut", numbers[first]])
             else:

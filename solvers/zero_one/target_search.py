@@ -188,7 +188,7 @@ class TargetSearch:
         nodes_before = self.nodes
         while True:
             code = k.explore(data, pool, room, float(self._cutoffs[target]), _CHUNK, _PERIOD, total)
-            self.nodes = nodes_before + int(pool.now.nodes)
+            self.nodes = nodes_before + int(pool.scalars.nodes)
             if code == k.CANDIDATE:
                 self._offer_candidate(target, pool)
             elif code == k.LEAF:
@@ -234,9 +234,9 @@ class TargetSearch:
         growth = int(limit / sum(array.nbytes for array in pool))
         if growth >= 2:
             return grown(pool, min(growth, 4))
-        if pool.now.frugal:
+        if pool.scalars.frugal:
             return None
-        pool.now.frugal = 1
+        pool.scalars.frugal = 1
         return pool
 
     def _close_leaf(self, target: int, data: k.BoxData, leaf_rows: Any, pool: k.BoxPool) -> float:
@@ -309,6 +309,6 @@ def _sides(reduced: ReducedZeroOneProblem, targets: FloatArray) -> BoolArray:
 
 def _open_bound(pool: k.BoxPool) -> float:
     """Return the least bound of the open nodes; ∞ without one."""
-    codes = [int(code) for code in pool.heap[: int(pool.now.waiting)]]
-    codes += [int(pool.now.current)] if pool.now.current >= 0 else []
+    codes = [int(code) for code in pool.heap[: int(pool.scalars.waiting)]]
+    codes += [int(pool.scalars.current)] if pool.scalars.current >= 0 else []
     return min((float(pool.key[code >> 1, code & 1]) for code in codes), default=math.inf)

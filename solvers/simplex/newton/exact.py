@@ -264,10 +264,10 @@ def _conjugate_gradients(Q: FloatArray, right: FloatArray, inverse: _Adapted, to
         step = rho / curvature
         x = x + step * p
         r = r - step * Qp
-        now = float(np.abs(r).max())
+        scalars = float(np.abs(r).max())
         since += 1
-        if now < best:
-            best_x, best, since = x, now, 0
+        if scalars < best:
+            best_x, best, since = x, scalars, 0
         h = inverse(r)
         following = float(r @ h)
         p = h + following / rho * p

@@ -36,27 +36,27 @@ class Dive:
             trail_from=np.zeros(levels, i64), pair=np.zeros((levels, p + 2, 2), i64), g=np.zeros((levels, p + 2, p), f64),
             u=np.zeros((levels, p + 2), f64), w=np.zeros((levels, p), f64), count=np.zeros(levels, i64),
             activity=np.zeros(n, f64), begun=np.zeros(levels, i64), lack=np.zeros(levels, i64), below=np.zeros(k.LACKS, i64),
-            ended=np.zeros(k.LACKS, i64), now=named_scalars(k.NOW), found=np.zeros(1, f64), unresolved=np.full(1, np.inf),
+            ended=np.zeros(k.LACKS, i64), scalars=named_scalars(k.SCALARS), found=np.zeros(1, f64), unresolved=np.full(1, np.inf),
             listed=np.zeros((capacity, 2 * p + 6), np.int32), size=np.zeros(capacity, np.int32), norm=np.zeros(capacity, f64),
             end=np.zeros(levels + 1, i64),
         )  # fmt: skip
-        self.stack.now.level = -1
+        self.stack.scalars.level = -1
         self._workspace = k.empty_workspace(n, p, exact.a.shape[1])
 
     @property
     def running(self) -> bool:
         """True if a search is in progress."""
-        return bool(self.stack.now.level >= 0)
+        return bool(self.stack.scalars.level >= 0)
 
     @property
     def nodes(self) -> int:
         """Number of nodes of all searches."""
-        return int(self.stack.now.nodes)
+        return int(self.stack.scalars.nodes)
 
     @property
     def effort(self) -> float:
         """Counted work of all searches, calibrated to about 4 ns per coordinate of a point in a hard-margin problem."""
-        return 4.0 * (int(self.stack.now.solves) + self.nodes) * self.rows.a.size
+        return 4.0 * (int(self.stack.scalars.solves) + self.nodes) * self.rows.a.size
 
     def plant(self, state: Any, extra: float, bound: float, upper: float) -> None:
         """Start a search below a node, for candidates of value below ``upper``."""
@@ -64,7 +64,7 @@ class Dive:
         stack.state[:] = state
         stack.extra[0], stack.bound[0], stack.at[0], stack.count[0] = extra, bound, -1, 0
         stack.w[0] = 0.0
-        stack.now.level, stack.now.expand, stack.now.trailed = 0, 1, 0
+        stack.scalars.level, stack.scalars.expand, stack.scalars.trailed = 0, 1, 0
         stack.found[-1] = upper
 
     def run(self, cut: float, nodes: int) -> int:
@@ -73,16 +73,16 @@ class Dive:
 
     def bound(self) -> float:
         """Return the least lower bound of the open nodes; ∞ without open nodes."""
-        level = int(self.stack.now.level)
+        level = int(self.stack.scalars.level)
         return float(self.stack.bound[: level + 1].min()) if level >= 0 else math.inf
 
     def frontier(self) -> list[tuple[float, float, Any]]:
         """Return the open nodes as (bound, extra, states) and end the search."""
         stack, nodes = self.stack, []
-        level = int(stack.now.level)
+        level = int(stack.scalars.level)
         state = stack.state.copy()
-        trail = int(stack.now.trailed)
-        if stack.now.expand:
+        trail = int(stack.scalars.trailed)
+        if stack.scalars.expand:
             nodes.append((float(stack.bound[level]), float(stack.extra[level]), state.copy()))
             trail = self._undo(state, level, trail)
             level -= 1
@@ -94,7 +94,7 @@ class Dive:
             state[point] = k.FREE
             trail = self._undo(state, level, trail)
             level -= 1
-        stack.now.level = -1
+        stack.scalars.level = -1
         return nodes
 
     def _undo(self, state: Any, level: int, trail: int) -> int:
@@ -295,7 +295,7 @@ class ConflictEngine(Engine):
     def figures(self) -> dict[str, float]:
         """Return the counts of hard-margin solves, conflicts, forced deletions and probed children."""
         names = {"hard_margin_solves": "solves", "conflicts": "conflicts", "forced_deletions": "forced", "probes": "probes"}
-        return {name: sum(int(dive.stack.now[field]) for dive in self._dives) for name, field in names.items()}
+        return {name: sum(int(dive.stack.scalars[field]) for dive in self._dives) for name, field in names.items()}
 
     def _unresolved_bound(self) -> float:
         return min(float(dive.stack.unresolved[0]) for dive in self._dives)

@@ -30,7 +30,7 @@ from .engine import Engine, SharedState
 ConflictNode: TypeAlias = tuple[float, float, bytes]
 #: Work between two readings of the clock, in nodes × points × coordinates.
 _WORK_PER_CHECK = 1_250_000
-#: Names of the counters and of their fields in `kernels.conflicts.NOW`.
+#: Names of the counters and of their fields in `kernels.conflicts.SCALARS`.
 _COUNTER_FIELDS = {"nodes": "nodes", "hard_margin_solves": "solves", "conflicts": "conflicts", "forced_deletions": "forced"}
 
 
@@ -136,7 +136,7 @@ def frontier(dive: Dive) -> list[ConflictNode]:
 
 def counted(dive: Dive) -> dict[str, int]:
     """Return the counts of nodes, hard-margin solves, conflicts and forced deletions."""
-    return {name: int(dive.stack.now[field]) for name, field in _COUNTER_FIELDS.items()}
+    return {name: int(dive.stack.scalars[field]) for name, field in _COUNTER_FIELDS.items()}
 
 
 def least(nodes: list[ConflictNode]) -> float:

@@ -92,7 +92,7 @@ def test_bounds_hold_within_a_stretch(monkeypatch: pytest.MonkeyPatch, read: int
             assert search.bound <= best
             assert search.open_nodes > 0
             search.step()
-            within += int(search.stack.now.top) > 0
+            within += int(search.stack.scalars.top) > 0
         assert search.value == search.bound == best
     assert within > trials(20, 50)
 
