@@ -34,25 +34,25 @@ def as_generator(rng: Rng) -> np.random.Generator:
     return np.random.default_rng(int(rng))
 
 
-def as_count(value: int, name: str, least: int = 1) -> int:
-    """Check an integer argument that is at least ``least``."""
+def as_count(value: int, name: str, minimum: int = 1) -> int:
+    """Check an integer argument that is at least ``minimum``."""
     try:
         count = operator.index(value)
     except TypeError:
         raise InputError(f"{name} must be an integer, got {value!r}", name=name) from None
-    if isinstance(value, bool) or count < least:
-        raise InputError(f"{name} must be an integer of at least {least}, got {value!r}", name=name)
+    if isinstance(value, bool) or count < minimum:
+        raise InputError(f"{name} must be an integer of at least {minimum}, got {value!r}", name=name)
     return count
 
 
-def as_fraction(value: float, name: str, most: float) -> float:
+def as_fraction(value: float, name: str, maximum: float) -> float:
     """Check a number in [0, most]."""
     try:
         number = float(value)
     except (TypeError, ValueError):
-        raise InputError(f"{name} must be a number between 0 and {most:g}, got {value!r}", name=name) from None
-    if not 0.0 <= number <= most:
-        raise InputError(f"{name} must be between 0 and {most:g}, got {value!r}", name=name)
+        raise InputError(f"{name} must be a number between 0 and {maximum:g}, got {value!r}", name=name) from None
+    if not 0.0 <= number <= maximum:
+        raise InputError(f"{name} must be between 0 and {maximum:g}, got {value!r}", name=name)
     return number
 
 
@@ -62,7 +62,7 @@ def choose_rows(codes: npt.NDArray[Any], n: int, seed: Rng, stratified: bool) ->
     Stratified: class sizes in proportion by largest remainders, at least one row of every class where n allows it.
     """
     total = len(codes)
-    n = as_count(n, "n", least=2)
+    n = as_count(n, "n", minimum=2)
     if n > total:
         raise InputError(f"cannot choose n = {n} rows without replacement from {total}", name="n")
     generator = as_generator(seed)

@@ -136,10 +136,10 @@ def as_positive(value: object, name: str, *, zero: bool = False, infinite: bool 
     return number
 
 
-def as_integer(value: object, name: str, least: int = 0) -> int:
-    """Check one integer ≥ ``least``, Python's or NumPy's."""
-    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < least:
-        raise InputError(f"{name} must be an integer ≥ {least}; it is {value!r}", name=name)
+def as_integer(value: object, name: str, minimum: int = 0) -> int:
+    """Check one integer ≥ ``minimum``, Python's or NumPy's."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < minimum:
+        raise InputError(f"{name} must be an integer ≥ {minimum}; it is {value!r}", name=name)
     return int(value)
 
 

@@ -280,7 +280,7 @@ class _Terms:
     constant: float
     doubt: FloatArray
 
-    def bound_at(self, w: FloatArray, least: float, careful: bool) -> tuple[float, float]:
+    def bound_at(self, w: FloatArray, best_bound: float, careful: bool) -> tuple[float, float]:
         """The bound at w; ``careful``: the sums in ρ, which cancel where λ is large, without losing digits."""
         rows, absolute, gamma, v = self.rows, self.absolute, self.gamma, self.v
         n, p = rows.shape
@@ -303,7 +303,7 @@ class _Terms:
         slack_loss = float(np.abs(pull) @ margin_error + gamma @ (margin_error * margin_error) + self.doubt @ np.abs(w))
         sizes = float(np.abs(u) @ (2.0 * gamma + np.abs(v) + gamma * np.abs(u)) + self.size.sum() + abs(self.constant))
         slack_loss += 8.0 * UNIT * sizes
-        slack_loss = (slack_loss + residual * residual / (4.0 * least)) * (1.0 + 1e-9)
+        slack_loss = (slack_loss + residual * residual / (4.0 * best_bound)) * (1.0 + 1e-9)
         return value.lower - slack_loss, value.error + slack_loss
 
 

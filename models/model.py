@@ -101,10 +101,10 @@ class FormulationType(ABCMeta):
         data = labelled_arrays(X, y)
         if data is None:
             return super().__call__(*args, **options)
-        rest = args[2:] if with_labels else args[1:]
+        parameters = args[2:] if with_labels else args[1:]
         arrays = data[:2] if with_labels else data[:1]
         others = {name: value for name, value in options.items() if name not in ("X", "y")}
-        return super().__call__(*arrays, *rest, **{"data_names": data[2], **others})
+        return super().__call__(*arrays, *parameters, **{"data_names": data[2], **others})
 
 
 @dataclass(frozen=True, eq=False)

@@ -127,8 +127,8 @@ def dot(a: FloatArray, b: FloatArray, error: FloatArray | float = 0.0) -> Rounde
         return Rounded(float(a @ b), gamma(a.size) * float(np.abs(a) @ np.abs(b)) + input_error)
     products, errors = two_product(a, b)
     leading = total(products)
-    rest = float(errors.sum())
-    value = leading.value + rest
+    error_sum = float(errors.sum())
+    value = leading.value + error_sum
     bound = leading.error + UNIT * abs(value) + gamma(a.size) * float(np.abs(errors).sum()) + input_error
     return Rounded(value, bound * (1.0 + 8.0 * UNIT))
 

@@ -347,9 +347,9 @@ class Corners:
         Limits from below, and the values at the corners, the lesser ones: at ≤ below. The last ``at`` is 0.
     tail : float
         ≥ 0.
-    again : float
+    rise_start : float
         Where the loss rises for good: at most t_0; -∞ without a tail.
-    even : bool
+    symmetric : bool
         Whether the loss is ρ(|m|).
     """
 
@@ -357,8 +357,8 @@ class Corners:
     below: FloatArray
     at: FloatArray
     tail: float = 0.0
-    again: float = -np.inf
-    even: bool = False
+    rise_start: float = -np.inf
+    symmetric: bool = False
 
     @classmethod
     def ramp(cls, height: float, width: float, beyond: float = np.inf) -> Corners:
@@ -381,7 +381,7 @@ class Corners:
     def hat(cls) -> Corners:
         """(1 - |m|)_+."""
         values = np.array([1.0, 0.0])
-        return cls(np.array([0.0, 1.0]), values, values, even=True)
+        return cls(np.array([0.0, 1.0]), values, values, symmetric=True)
 
     @property
     def height(self) -> float:
@@ -397,11 +397,11 @@ class Corners:
     @property
     def farthest(self) -> float:
         """The largest |margin| at which it turns."""
-        return float(np.abs([*self.margins, *([self.again] if self.tail > 0.0 else [])]).max())
+        return float(np.abs([*self.margins, *([self.rise_start] if self.tail > 0.0 else [])]).max())
 
     def values(self, m: FloatArray) -> FloatArray:
         """ρ(m), or ρ(|m|)."""
-        m = np.abs(m) if self.even else m
+        m = np.abs(m) if self.symmetric else m
         k = np.searchsorted(self.margins, m, side="right")  # corners at or left of m
         left = np.clip(k - 1, 0, None)
         right = np.clip(k, None, self.margins.size - 1)
@@ -413,7 +413,7 @@ class Corners:
 
     def beyond(self, m: FloatArray) -> FloatArray:
         """The tail alone."""
-        return np.asarray(self.tail * np.maximum(self.again - m, 0.0) if self.tail > 0.0 else np.zeros_like(m))
+        return np.asarray(self.tail * np.maximum(self.rise_start - m, 0.0) if self.tail > 0.0 else np.zeros_like(m))
 
 
 @dataclass(frozen=True, eq=False)
@@ -510,20 +510,20 @@ class MarginProblem:
         Whether the first coefficient is a free intercept: its column of A is y, and no norm knows it.
     lower, upper : ndarray (p,)
         lower ≤ w ≤ upper.
-    whole : ndarray of bool (p,)
+    integer : ndarray of bool (p,)
         w_j that must be integers.
     price : ndarray (p,)
         π_j ≥ 0.
     counted : ndarray of bool (p,)
-    most : int
+    max_nonzeros : int
         At most so many of the counted w_j are not 0.
-    rows, least : ndarray (m, p), (m,)
-        rows w ≥ least.
-    kept : ndarray of bool (n,)
+    rows, row_lower : ndarray (m, p), (m,)
+        rows w ≥ row_lower.
+    kept_points : ndarray of bool (n,)
         a_i'w ≥ 1.
     budgets : tuple of Budget
     rates : tuple of EqualRates
-    others : tuple of Corners
+    other_losses : tuple of Corners
         ρ_i of points with ``kinds`` 1, 2, ...; kept points, budgets and rates are of points whose losses are not even.
     kinds : ndarray of int (n,), optional
         The number of each point's loss; 0 for all without it.
@@ -537,22 +537,22 @@ class MarginProblem:
     intercept: bool
     lower: FloatArray
     upper: FloatArray
-    whole: BoolArray
+    integer: BoolArray
     price: FloatArray
     counted: BoolArray
-    most: int
+    max_nonzeros: int
     rows: FloatArray
-    least: FloatArray
-    kept: BoolArray
+    row_lower: FloatArray
+    kept_points: BoolArray
     budgets: tuple[Budget, ...] = field(default=())
     rates: tuple[EqualRates, ...] = field(default=())
-    others: tuple[Corners, ...] = field(default=())
+    other_losses: tuple[Corners, ...] = field(default=())
     kinds: IntArray | None = field(default=None)
 
     @property
     def losses(self) -> tuple[Corners, ...]:
         """All ρ, by their numbers."""
-        return (self.loss, *self.others)
+        return (self.loss, *self.other_losses)
 
     @property
     def loss_numbers(self) -> IntArray:
@@ -579,8 +579,10 @@ class MarginProblem:
     def free(self) -> bool:
         """Return whether any w is allowed, and none is priced by being 0 or not."""
         bounded = np.isfinite(self.lower).any() or np.isfinite(self.upper).any()
-        counts = self.price.any() or self.most < self.counted.sum()
-        return not (bounded or self.whole.any() or counts or self.kept.any() or len(self.rows) or self.budgets or self.rates)
+        counts = self.price.any() or self.max_nonzeros < self.counted.sum()
+        return not (
+            bounded or self.integer.any() or counts or self.kept_points.any() or len(self.rows) or self.budgets or self.rates
+        )
 
 
 # The view of problems over boxes: min ½a'(ZZ' + D)a + q'a, its factor in single precision, and what its points mean.

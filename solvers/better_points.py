@@ -334,14 +334,20 @@ def _least_cost(form: StandardForm) -> Callable[[FloatArray], float]:
     The other variables are at their bounds, or where the rows put them that have no second one of them.
     """
     here = form.slices[form.blocks[0].label]
-    rest = np.r_[0 : here.start, here.stop : form.n]
-    q, linear, lower, upper, integer = form.q[rest], form.q[here], form.lower[rest], form.upper[rest], form.integer[rest]
+    other_variables = np.r_[0 : here.start, here.stop : form.n]
+    q, linear, lower, upper, integer = (
+        form.q[other_variables],
+        form.q[here],
+        form.lower[other_variables],
+        form.upper[other_variables],
+        form.integer[other_variables],
+    )
     P = None if form.quadratic is None else form.quadratic.csc
-    if P is not None and P[:, rest].nnz:
+    if P is not None and P[:, other_variables].nnz:
         return lambda leading: -np.inf
     block = None if P is None else P[here, here]
     F, g = form.rows_matrix()
-    others = sp.csr_array(F[:, rest])
+    others = sp.csr_array(F[:, other_variables])
     plain = np.concatenate(
         [np.full(c.rows, isinstance(c.cone, (Zero, Nonnegative))) for c in form.constraints] or [np.zeros(0, bool)]
     )
@@ -363,15 +369,15 @@ def _least_cost(form: StandardForm) -> Callable[[FloatArray], float]:
 
 def _leading(form: StandardForm, whole: list[FloatArray]) -> Iterator[FloatArray]:
     """Values of the leading block: multiples of those of whole points, coordinates, and what raises the rows."""
-    here = form.slices[form.blocks[0].label]
-    low, high = form.lower[here], form.upper[here]
+    block = form.slices[form.blocks[0].label]
+    low, high = form.lower[block], form.upper[block]
     for point in whole:
-        for factor in _FACTORS if point[here].any() else (1.0,):
-            yield np.clip(factor * point[here], low, high)
-            if form.integer[here].any() and point[here].any():
-                yield np.clip(np.round(factor * point[here]), low, high)
+        for factor in _FACTORS if point[block].any() else (1.0,):
+            yield np.clip(factor * point[block], low, high)
+            if form.integer[block].any() and point[block].any():
+                yield np.clip(np.round(factor * point[block]), low, high)
     F, _ = form.rows_matrix()
-    part = F[:, here]
+    part = F[:, block]
     largest = float(np.abs(part.data).max(initial=0.0))
     unit = 1.0 / largest if largest > 0.0 else 1.0
     raising = np.asarray(part.sum(axis=0)).ravel()
@@ -383,7 +389,7 @@ def _leading(form: StandardForm, whole: list[FloatArray]) -> Iterator[FloatArray
     for direction in directions:
         for length in _LENGTHS:
             yield np.clip(length * direction, low, high)
-    yield from (np.clip(x, low, high) for x in _beside(whole[min(1, len(whole) - 1)][here], unit))
+    yield from (np.clip(x, low, high) for x in _beside(whole[min(1, len(whole) - 1)][block], unit))
 
 
 def _beside(point: FloatArray, unit: float) -> Iterator[FloatArray]:

@@ -186,31 +186,31 @@ class _Header:
     def take(self, line: str) -> bool:
         """Read one declaration; True where the data begin."""
         first = line.split(None, 1)[0]
-        keyword, rest = first.lower(), line[len(first) :]
+        keyword, declaration = first.lower(), line[len(first) :]
         if keyword == "@attribute":
-            self._attribute(rest)
+            self._attribute(declaration)
         elif keyword in ("@inputs", "@input", "@outputs", "@output"):
-            tokens = _tokens(rest)
+            tokens = _tokens(declaration)
             names = [token.text for group in _groups(tokens) for token in group] if tokens else []
             self.roles.setdefault(keyword.rstrip("s"), []).extend(names)
-        elif keyword == "@data" and not _tokens(rest):
+        elif keyword == "@data" and not _tokens(declaration):
             return True
         elif keyword != "@relation":
             raise DataError(f"not an ARFF declaration: {line[:60]!r}")
         return False
 
-    def _attribute(self, rest: str) -> None:
-        tokens = _tokens(rest)
+    def _attribute(self, declaration: str) -> None:
+        tokens = _tokens(declaration)
         if len(tokens) < 2 or tokens[0].kind == "mark":
-            raise DataError(f"an attribute needs a name and a type: {('@attribute' + rest)[:60]!r}")
+            raise DataError(f"an attribute needs a name and a type: {('@attribute' + declaration)[:60]!r}")
         name = tokens[0].text
         if any(attribute.name == name for attribute in self.attributes):
             raise DataError(f"a second attribute named {name!r}")
         if tokens[1].text == "{" and tokens[1].kind == "mark":
-            values = _declared(name, tokens, rest)
+            values = _declared(name, tokens, declaration)
             self.attributes.append(_Attribute(name, "cell", values, next(iter(values))))
             return
-        kind = rest[tokens[1].start : tokens[-1].stop]
+        kind = declaration[tokens[1].start : tokens[-1].stop]
         if _NUMERIC.fullmatch(kind):
             self.attributes.append(_Attribute(name, "cell"))
         elif kind.lower() == "string":
@@ -234,14 +234,14 @@ class _Header:
         return Table(self.where, names, rows, lines, kinds, tuple(outputs))
 
 
-def _declared(name: str, tokens: list[_Token], rest: str) -> dict[str, None]:
+def _declared(name: str, tokens: list[_Token], declaration: str) -> dict[str, None]:
     """The values of a nominal attribute in their order."""
     if tokens[-1].text != "}" or tokens[-1].kind != "mark" or len(tokens) < 4:
-        raise DataError(f"the values of {name!r} are not closed by '}}': {rest.strip()[:60]!r}")
+        raise DataError(f"the values of {name!r} are not closed by '}}': {declaration.strip()[:60]!r}")
     groups = _groups(tokens[2:-1])
     if len(groups) == 1:  # blanks between the values
         groups = [[token] for token in groups[0]]
-    values = [_joined(group, rest) for group in groups]
+    values = [_joined(group, declaration) for group in groups]
     present = [value for value in values if value is not None]
     numbers = [as_number(value) for value in present]
     alike = len({value.strip() for value in present}) < len(values)

@@ -184,9 +184,9 @@ class AddedParts(Change):
         labels, places = shared_places(self.over, form)
         old, extra = sum(b.size for b in self.over), sum(b.size for b in self.blocks)
         new_places = np.concatenate([labels, np.arange(old, old + extra)])
-        there = np.concatenate([places, np.arange(form.n, form.n + extra)])
+        destinations = np.concatenate([places, np.arange(form.n, form.n + extra)])
         total = form.n + extra
-        moved = sp.csr_array((np.ones(new_places.size), (new_places, there)), shape=(old + extra, total))
+        moved = sp.csr_array((np.ones(new_places.size), (new_places, destinations)), shape=(old + extra, total))
         mine = [c for c in self.constraints if np.isin(c.F.indices[c.F.data != 0.0], new_places).all()]
         wide = (replace(c, F=_widened(c.F, extra)) for c in form.constraints)
         return form.replace(

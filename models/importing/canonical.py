@@ -234,8 +234,8 @@ class _Cone:
             ends.upper_ready[self.columns[unknown[heads <= 0.0]]] = False
         if unknown.size != 1:
             return
-        j, rest, a = int(self.columns[unknown[0]]), self.F @ x[self.columns] + self.g, self.F[:, unknown[0]]
-        low, high = _interval(a, rest)
+        j, values, a = int(self.columns[unknown[0]]), self.F @ x[self.columns] + self.g, self.F[:, unknown[0]]
+        low, high = _interval(a, values)
         if a[0] > 0.0:
             ends.lower[j] = max(ends.lower[j], low)
         else:

@@ -389,8 +389,8 @@ class _Rows:
         g = np.concatenate([np.zeros(0), *(c.g for c in linear)])
         equal = np.concatenate([np.zeros(0, dtype=bool), *(np.full(c.rows, isinstance(c.cone, Zero)) for c in linear)])
         norms = np.linalg.norm(F, axis=1)
-        there = norms > 0.0
-        return cls(F[there] / norms[there, None], g[there] / norms[there], equal[there])
+        nonzero = norms > 0.0
+        return cls(F[nonzero] / norms[nonzero, None], g[nonzero] / norms[nonzero], equal[nonzero])
 
     def step(self, x: FloatArray) -> FloatArray | None:
         """Return the step along the violations' own direction that takes their squares to zero; None where all are met."""

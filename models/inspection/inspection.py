@@ -245,10 +245,10 @@ def spy(form: StandardForm) -> Picture:
     heights += [min(max(c.rows / 4, 1.2), 12.0) for c in shown]
     figure = figure_of(8.0, 1.2 + 0.32 * sum(heights))
     axes = np.atleast_1d(figure.subplots(max(len(heights), 1), 1, gridspec_kw={"height_ratios": heights or [1.0]}))
-    rest = list(axes)
+    free_axes = list(axes)
     if form.quadratic is not None:
-        _band(rest.pop(0), sp.coo_array(form.quadratic.csc), "P", "#444444", form)
-    for ax, c in zip(rest, shown, strict=False):
+        _band(free_axes.pop(0), sp.coo_array(form.quadratic.csc), "P", "#444444", form)
+    for ax, c in zip(free_axes, shown, strict=False):
         _band(ax, sp.coo_array(c.F), f"{c.label}\n{c.cone}", _COLOURS[c.cone.symbol], form)
     for b in form.blocks:
         s = form.slices[b.label]

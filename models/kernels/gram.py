@@ -418,8 +418,8 @@ class KernelGram(GramOperator):
             block *= (np.float32(self.scale) * signs[rows])[:, None]
         place = np.full(self.n, -1, dtype=np.int64)
         place[columns] = np.arange(columns.size)
-        here = np.flatnonzero(place[rows] >= 0)
-        block[here, place[rows[here]]] += np.asarray(self.scale * self._ridge_at(rows[here]), dtype=np.float32)
+        cached = np.flatnonzero(place[rows] >= 0)
+        block[cached, place[rows[cached]]] += np.asarray(self.scale * self._ridge_at(rows[cached]), dtype=np.float32)
         return block
 
     def panel(self, points: IntArray) -> Panel:

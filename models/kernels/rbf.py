@@ -227,10 +227,10 @@ class RBFExponents:
 
     def _dense_product(self, Z: FloatArray, support: IntArray, weights: FloatArray) -> FloatArray:
         """The product; entries between points of the support are computed once for both of their places."""
-        rest = np.setdiff1d(np.arange(self.half.size), support, assume_unique=True)
+        others = np.setdiff1d(np.arange(self.half.size), support, assume_unique=True)
         size = -(-support.size // STRIP) * STRIP  # other points begin with a strip: before them may be points without weight
-        order, ordered_weights = np.zeros(size + rest.size, dtype=np.int64), np.zeros(size)
-        order[: support.size], order[size:], ordered_weights[: support.size] = support, rest, weights
+        order, ordered_weights = np.zeros(size + others.size, dtype=np.int64), np.zeros(size)
+        order[: support.size], order[size:], ordered_weights[: support.size] = support, others, weights
         Z, half, n, count = Z[order], self.half[order], order.size, workers(support.size * self.half.size)
         strips, sums = Strips(Z, half), np.zeros((count, n))
 
@@ -248,5 +248,5 @@ class RBFExponents:
 
         share(lambda k: add(range(k * _ROWS, size, count * _ROWS), sums[k]), count)
         result, total = np.empty(self.half.size), sums.sum(axis=0)
-        result[support], result[rest] = total[: support.size], total[size:]
+        result[support], result[others] = total[: support.size], total[size:]
         return result

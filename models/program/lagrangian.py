@@ -410,7 +410,7 @@ class _Tangent:
     @classmethod
     def of(cls, form: StandardForm, x: FloatArray | None) -> _Tangent:
         hat = np.zeros(form.n) if x is None else np.array(x, dtype=np.float64)
-        curved, least, convexity = _curvature(form)
+        curved, curvature, convexity = _curvature(form)
         solved = curved & ~np.isfinite(form.lower) & ~np.isfinite(form.upper)
         factor = None
         if solved.any() and form.quadratic is not None:
@@ -419,7 +419,7 @@ class _Tangent:
             lower, indefinite = potrf(block, lower=1, clean=0)
             factor = None if indefinite else lower
         hat[~np.isfinite(hat)] = 0.0
-        return cls(form, hat, convexity, curved, least, factor)
+        return cls(form, hat, convexity, curved, curvature, factor)
 
     def slopes(self, z: Multipliers, settle: bool = True) -> tuple[FloatArray, FloatArray]:
         """s = P x̂ + d and its error; with ``settle`` x̂ moves to s = 0 on the free variables with curvature."""
@@ -471,8 +471,8 @@ def _curvature(form: StandardForm) -> tuple[BoolArray, FloatArray, Convexity]:
     cached: tuple[FloatArray, FloatArray] | None = vars(form)[key]
     if cached is None:
         return none, zero, form.convexity
-    least, deficit = cached
-    return least > 0.0, least, Convexity(Evidence.VERIFIED, "P is positive definite on the unbounded variables", deficit)
+    diagonal, deficit = cached
+    return diagonal > 0.0, diagonal, Convexity(Evidence.VERIFIED, "P is positive definite on the unbounded variables", deficit)
 
 
 def _value(

@@ -121,14 +121,14 @@ class Equations:
         alone, moves = alone[once], moves[once]
         if not alone.size:
             return cls(A, alone, moves, np.arange(A.rows), A, A)
-        taken, rest = np.zeros(A.width, dtype=bool), np.ones(A.rows, dtype=bool)
-        taken[moves], rest[alone] = True, False
+        taken, remaining = np.zeros(A.width, dtype=bool), np.ones(A.rows, dtype=bool)
+        taken[moves], remaining[alone] = True, False
         hit = taken[A.indices]
         B, C = A.where(~hit), A.where(hit)
         B = Entries(
-            B.data, B.indices, np.concatenate([B.indptr[:1], B.indptr[1:][rest]]), A.width
+            B.data, B.indices, np.concatenate([B.indptr[:1], B.indptr[1:][remaining]]), A.width
         )  # rows that are left out are empty
-        return cls(A, alone, moves, np.flatnonzero(rest), B, C.at(rest))
+        return cls(A, alone, moves, np.flatnonzero(remaining), B, C.at(remaining))
 
     def check_time(self, rounds: int) -> None:
         """Raise `OutOfTimeError` where there is no time to solve them so often."""

@@ -92,8 +92,8 @@ def split_margins(builder: Assembly, context: Setting, branches: tuple[Branch, .
         chosen = builder.variables(f"z {k}", n, 0.0, 1.0)
         part = builder.variables(f"m {k}", n, np.minimum(low, 0.0), np.maximum(high, 0.0))
         for name, side, sign in (("from", low, 1.0), ("to", high, -1.0)):
-            there = np.flatnonzero(np.isfinite(side))
-            builder.require_nonnegative(f"m {k} {name}", (part.at(there) - chosen.at(there).scaled(side[there])).scaled(sign))
+            finite = np.flatnonzero(np.isfinite(side))
+            builder.require_nonnegative(f"m {k} {name}", (part.at(finite) - chosen.at(finite).scaled(side[finite])).scaled(sign))
         _cost(builder, context.sample_weight, branch, part, chosen, k)
         if squares:
             top = np.where(np.isfinite(bound), bound, np.inf) ** 2
@@ -357,12 +357,12 @@ class SingleHulls(BoundingLoss):
             for q in pieces.squares:
                 head = head - q.at([i]).scaled(self.mu / squares[i])
             unit = A[i] / np.sqrt(squares[i])
-            rest = context.w.under(np.sqrt(self.mu) * (np.eye(p) - np.outer(unit, unit)))
+            projected = context.w.under(np.sqrt(self.mu) * (np.eye(p) - np.outer(unit, unit)))
             top = sp.csr_array(([0.5], ([0], [0])), shape=(p + 2, 1))
             below = sp.csr_array((np.ones(p), (np.arange(2, p + 2), np.arange(p))), shape=(p + 2, p))
             one = np.zeros(p + 2)
             one[1] = 1.0
-            builder.require(f"hull {i}", head.under(top) + rest.under(below) + one, RotatedSecondOrder(p + 2))
+            builder.require(f"hull {i}", head.under(top) + projected.under(below) + one, RotatedSecondOrder(p + 2))
         return None
 
     def cost_line(self) -> Line:

@@ -409,9 +409,9 @@ def _conditions(
         price = np.maximum(side * reduced, 0.0)
         if not price.any():
             continue
-        there = np.isfinite(end)
-        slack = np.where(there, side * (x - end), 0.0)
-        missing += np.where(there, 0.0, price)
+        finite = np.isfinite(end)
+        slack = np.where(finite, side * (x - end), 0.0)
+        missing += np.where(finite, 0.0, price)
         products += float(price @ np.abs(slack))
         undercut += float(price @ np.maximum(-slack, 0.0))
     scale = 1.0 + max(float(np.abs(v).max(initial=0.0)) for v in (gradient - form.q, form.q, pulled))

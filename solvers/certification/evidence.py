@@ -91,10 +91,10 @@ class ScaledRows(ABC):
         return multipliers
 
 
-def fit(form: StandardForm, most: int) -> bool:
+def fit(form: StandardForm, limit: int) -> bool:
     """Return whether the variables are real numbers and the least-squares matrices have that many numbers at most."""
     count = form.rows + int(np.isfinite(form.lower).sum()) + int(np.isfinite(form.upper).sum())
-    return not form.integer.any() and (form.n + 1) * (count + 1) <= most and form.n**2 <= most
+    return not form.integer.any() and (form.n + 1) * (count + 1) <= limit and form.n**2 <= limit
 
 
 def stacked(form: StandardForm) -> tuple[FloatArray, FloatArray]:

@@ -143,8 +143,8 @@ def _products(F: sp.csr_array, d: FloatArray) -> list[float]:
     products, errors = two_product(F.data, d[F.indices])
     if not (np.isfinite(products).all() and np.isfinite(errors).all()):
         return [math.nan] * F.shape[0]
-    terms, rest = products.tolist(), errors.tolist()
-    return [math.fsum([*terms[a:b], *rest[a:b]]) for a, b in pairwise(F.indptr.tolist())]
+    terms, error_terms = products.tolist(), errors.tolist()
+    return [math.fsum([*terms[a:b], *error_terms[a:b]]) for a, b in pairwise(F.indptr.tolist())]
 
 
 def farkas_residual(form: StandardForm, z: Mapping[str, FloatArray]) -> float:

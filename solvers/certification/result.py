@@ -242,9 +242,13 @@ def difference(recipient: Recipient, returned: Returned) -> str:
     record = Import.of(source)
     x = source.form.join(returned.values)
     text = record.disagreement or record.at(x)
-    here, there = returned.objective, source.form.objective(x)
-    if not text and np.isfinite(here) and abs(here - there) > AGREEMENT * max(abs(here), source.ours(record.own(x)).size):
-        text = f"the objective (minimised) is {there:.10g} there and {here:.10g} in the result"
+    own_objective, form_objective = returned.objective, source.form.objective(x)
+    if (
+        not text
+        and np.isfinite(own_objective)
+        and abs(own_objective - form_objective) > AGREEMENT * max(abs(own_objective), source.ours(record.own(x)).size)
+    ):
+        text = f"the objective (minimised) is {form_objective:.10g} there and {own_objective:.10g} in the result"
     return f"{source.package} has another program than was solved: {text}" if text else ""
 
 

@@ -94,12 +94,12 @@ class _Search:
                 f"{self.form.name} has a point, or no proof that it has none was found by {self.solver.label}", name="model"
             )
         needed: list[Element] = []
-        while rest := [element for element in remaining if element not in needed]:
+        while candidates := [element for element in remaining if element not in needed]:
             if self.solves_left <= 0:
                 return remaining, False
-            smaller = self._reduced([element for element in remaining if element != rest[0]])
+            smaller = self._reduced([element for element in remaining if element != candidates[0]])
             if smaller is None:
-                needed.append(rest[0])
+                needed.append(candidates[0])
             else:
                 remaining = smaller
         return remaining, True

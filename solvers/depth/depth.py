@@ -26,8 +26,8 @@ class Least:
 
     count: int  #: the least count below the limit, or the limit
     subset: IntArray  #: (d - 1,) points that span the hyperplane beside which the least count occurs; -1 without one
-    whole: bool  #: whether all hyperplanes were examined
-    seen: int  #: number of examined hyperplanes
+    complete: bool  #: whether all hyperplanes were enumerated
+    hyperplanes: int  #: number of enumerated hyperplanes
 
 
 def whole_numbers(points: Sequence[Sequence[Fraction]]) -> FloatArray | None:
@@ -368,8 +368,8 @@ class _Search:
             return self._result(candidate[0], candidate)
         integer_result = self._integer_search()
         if integer_result is not None:
-            self._rays = integer_result.seen
-            return self._result(integer_result.count if integer_result.whole else 0, self._best_beside(integer_result.subset))
+            self._rays = integer_result.hyperplanes
+            return self._result(integer_result.count if integer_result.complete else 0, self._best_beside(integer_result.subset))
         best, _, lower, singular = self._sweep(0)
         candidate = self._best_beside(best)
         recorded: list[list[int]] = []

@@ -190,10 +190,10 @@ class Notes(NamedTuple):
     products: FloatArray
 
     @classmethod
-    def of(cls, d: int, n: int, most: int, limit: int) -> Notes:
-        """Return empty output with a capacity of ``most`` subsets."""
+    def of(cls, d: int, n: int, capacity: int, limit: int) -> Notes:
+        """Return empty output with a capacity of ``capacity`` subsets."""
         best = np.full(d, np.iinfo(np.int64).max)
-        below, singular = np.zeros((most, d - 1), np.int64), np.zeros((most, d - 1), np.int64)
+        below, singular = np.zeros((capacity, d - 1), np.int64), np.zeros((capacity, d - 1), np.int64)
         counts, chosen = np.array([0, 0, 0, limit], dtype=np.int64), np.zeros(d - 1, np.int64)
         return cls(best, below, singular, counts, chosen, np.zeros((d - 1, d, n)), np.ones(d - 1))
 

@@ -116,8 +116,8 @@ class WorkerPool(Protocol):
     def waiting(self) -> int:
         """Number of open nodes in the pool, without those of subproblems in progress."""
 
-    def drawn(self, most: int) -> Any:
-        """Remove at most ``most`` nodes from the pool and return them, those with the least bounds first."""
+    def drawn(self, limit: int) -> Any:
+        """Remove at most ``limit`` nodes from the pool and return them, those with the least bounds first."""
 
     def task(self, number: int, nodes: Any, seconds: float) -> Any:
         """Return the subproblem of these nodes as a message to a worker."""
@@ -235,16 +235,16 @@ def _require(holds: bool, message: str) -> None:
         raise ValueError(message)
 
 
-def check_numbers(*values: Any, least: float = -math.inf) -> None:
-    """Check that every value is a float or an integer within 60 bits, and at least ``least``."""
+def check_numbers(*values: Any, minimum: float = -math.inf) -> None:
+    """Check that every value is a float or an integer within 60 bits, and at least ``minimum``."""
     for value in values:
         _require(isinstance(value, float) or (type(value) is int and abs(value) < 1 << 60), f"{value!r} is no number")
-        _require(value >= least, f"{value!r} is not a valid number of it")
+        _require(value >= minimum, f"{value!r} is not a valid number of it")
 
 
 def check_work(seconds: Any, busy: Any, effort: Any, who: Any) -> None:
     """Check the times, the effort and the name of a worker."""
-    check_numbers(seconds, busy, effort, least=0.0)
+    check_numbers(seconds, busy, effort, minimum=0.0)
     _require(math.isfinite(seconds + busy + effort) and type(who) is str, "invalid times or an invalid name")
 
 

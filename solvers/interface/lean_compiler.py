@@ -320,8 +320,8 @@ class _Part(JITCodeLibrary):
 class _PartCompiler(LeanCompiler):
     """The compiler, with such a library to put the code in."""
 
-    def __init__(self, typingctx: Any, targetctx: Any, library: Any, *rest: Any) -> None:
-        super().__init__(typingctx, targetctx, _Part(targetctx.codegen(), "part") if library is None else library, *rest)
+    def __init__(self, typingctx: Any, targetctx: Any, library: Any, *args: Any) -> None:
+        super().__init__(typingctx, targetctx, _Part(targetctx.codegen(), "part") if library is None else library, *args)
 
 
 #: Options of `numba.njit` for functions that Python calls, and for those that only compiled code does.

@@ -80,9 +80,9 @@ class CoordinateDescent:
     def reactivate(self, u: FloatArray) -> None:
         """Make those points active again whose multiplier, which is at a bound, is not optimal at the margins u of w."""
         active = int(self.numbers[0])
-        rest = self.order[active:]
-        wrong = np.where(self.alpha[rest] > 0.0, u[rest] > 1.0, u[rest] < 1.0)
-        self.order[active:] = np.concatenate([rest[wrong], rest[~wrong]])
+        inactive = self.order[active:]
+        wrong = np.where(self.alpha[inactive] > 0.0, u[inactive] > 1.0, u[inactive] < 1.0)
+        self.order[active:] = np.concatenate([inactive[wrong], inactive[~wrong]])
         self.numbers[0] += np.count_nonzero(wrong)
 
     @property
@@ -389,8 +389,8 @@ def _by_rows(state: LinearState) -> FloatArray:
     factor = scipy.linalg.cho_factor(K, lower=True, overwrite_a=True, check_finite=False)
     s = np.zeros(state.w.size)
     for _ in range(2):
-        rest = -state.gradient - ridge * s - B.T @ (B @ s)
-        s += (rest - B.T @ scipy.linalg.cho_solve(factor, B @ rest, check_finite=False)) / ridge
+        residual = -state.gradient - ridge * s - B.T @ (B @ s)
+        s += (residual - B.T @ scipy.linalg.cho_solve(factor, B @ residual, check_finite=False)) / ridge
     return s
 
 

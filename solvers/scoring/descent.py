@@ -138,7 +138,7 @@ def _best_value(rows: Any, t: Any, box: Any, rho: Any, j: Any, used: Any, room: 
     lower, upper, low, high = box
     best, value, best_size = ALL, 0, 0
     for v in range(lower[j], upper[j] + 1):
-        if v != 0 and used >= rows.most:
+        if v != 0 and used >= rows.max_nonzeros:
             continue
         size_cost = 0 if v == 0 else rows.price + rows.size_price * abs(v)
         if size_cost >= best:

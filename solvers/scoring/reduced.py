@@ -35,8 +35,8 @@ class ReducedScoringProblem:
     price: int  #: in units
     size_price: int  #: in units
     #: scores of a point of class +1 and one of class -1 that are both right differ by 2t at least; less what rounding takes
-    apart: float
-    whole: bool  #: whether scores are whole numbers and doubles hold them
+    separation: float
+    integer_scores: bool  #: whether scores are whole numbers and doubles hold them
     exact: bool  #: whether costs and prices are whole in units, none rounded
     points: IntArray  #: (2, m) a point of class +1, and one of class -1, with this row; -1 where there is none
 
@@ -70,7 +70,7 @@ def reduce_problem(problem: ScoringProblem) -> ReducedScoringProblem:
     np.add.at(sums, ((problem.y < 0).astype(np.intp), back.ravel()), in_units)
     points[(problem.y < 0).astype(np.intp), back.ravel()] = np.arange(problem.y.size)
     reach = float((np.abs(rows) @ np.maximum(np.abs(problem.lower), np.abs(problem.upper))).max(initial=0.0))
-    exact = problem.whole and reach < 2.0**50
+    exact = problem.integer_scores and reach < 2.0**50
     rounding = 0.0 if exact else reach * (4 * rows.shape[1] + 8) * 2.0**-52
     apart = 2.0 * (math.ceil(problem.threshold) if exact else float(problem.threshold)) - rounding
     return ReducedScoringProblem(
@@ -83,8 +83,8 @@ def reduce_problem(problem: ScoringProblem) -> ReducedScoringProblem:
         unit=unit,
         price=int(problem.price * unit),
         size_price=int(problem.size_price * unit),
-        apart=apart,
-        whole=exact,
+        separation=apart,
+        integer_scores=exact,
         exact=all((x * unit).denominator == 1 for x in {*costs, problem.price, problem.size_price}),
         points=points,
     )

@@ -54,7 +54,7 @@ class RiskRule(BoundingRule[RiskProblem]):
         """Return the problem."""
         p = self.problem
         vectors = {name: getattr(p, name).tolist() for name in ("X", "y", "weights", "lower", "upper")}
-        return {**vectors, "intercept": p.intercept, "price": p.price, "size_price": p.size_price, "most": p.most}
+        return {**vectors, "intercept": p.intercept, "price": p.price, "size_price": p.size_price, "most": p.max_nonzeros}
 
     def first_point(self) -> FloatArray:
         """Return the point 0, or the nearest intercept."""
@@ -79,14 +79,14 @@ class RiskRule(BoundingRule[RiskProblem]):
     def objective(self, w: FloatArray) -> float:
         """Return the value at whole coefficients within the bounds and the limit; infinite at other points."""
         inside = bool((w >= self.lower).all() and (w <= self.upper).all() and (w == np.rint(w)).all())
-        if not inside or np.count_nonzero(w[1:]) > self.problem.most:
+        if not inside or np.count_nonzero(w[1:]) > self.problem.max_nonzeros:
             return np.inf
         return float(self.problem.weights @ softplus(-(self.A @ w))[0]) + self.price(w)
 
     def improve(self, w: FloatArray, incumbent: Incumbent) -> None:
         """Improve the nearest whole coefficients one at a time, by steps of 1 and to 0, and offer the end."""
         rho = np.clip(np.rint(w), self.lower, self.upper)
-        rho[np.argsort(-np.abs(rho[1:]), kind="stable")[self.problem.most :] + 1] = 0.0
+        rho[np.argsort(-np.abs(rho[1:]), kind="stable")[self.problem.max_nonzeros :] + 1] = 0.0
         margins, value = self.A @ rho, self.objective(rho)
         improved = True
         while improved:
@@ -95,7 +95,7 @@ class RiskRule(BoundingRule[RiskProblem]):
                 for step in (1.0, -1.0, -rho[j]):
                     moved = rho.copy()
                     moved[j] += step
-                    full = np.count_nonzero(moved[1:]) > self.problem.most
+                    full = np.count_nonzero(moved[1:]) > self.problem.max_nonzeros
                     if step == 0.0 or not self.lower[j] <= moved[j] <= self.upper[j] or full:
                         continue
                     tried = margins + step * self.A[:, j]
@@ -174,7 +174,7 @@ class RiskRule(BoundingRule[RiskProblem]):
         prices[:, 0] = 0.0
         costs = prices - g * ends
         forced = ((lower > 0.0) | (upper < 0.0))[1:]
-        free = p.most - int(forced.sum())
+        free = p.max_nonzeros - int(forced.sum())
         if free < 0:
             return np.inf
         nonzero = np.where(ends != 0.0, costs, np.inf).min(axis=0)[1:]
@@ -193,7 +193,9 @@ class RiskRule(BoundingRule[RiskProblem]):
         open_zero[0] = False
         owed = np.where(open_zero & (np.abs(rho) > _WHOLE), p.price + p.size_price * np.abs(rho) - paid, 0.0)
         j = int(np.argmax(owed))
-        if owed[j] > _WHOLE * max(1.0, abs(value)) or (open_zero.any() and np.count_nonzero(np.abs(rho[1:]) > _WHOLE) > p.most):
+        if owed[j] > _WHOLE * max(1.0, abs(value)) or (
+            open_zero.any() and np.count_nonzero(np.abs(rho[1:]) > _WHOLE) > p.max_nonzeros
+        ):
             j = j if owed[j] > 0.0 else int(np.argmax(np.where(open_zero, np.abs(rho), -1.0)))
             cuts = [(float(lower[j]), -1.0), (0.0, 0.0), (1.0, float(upper[j]))]
         else:

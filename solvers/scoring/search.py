@@ -80,9 +80,9 @@ class Violated:
             counts: dict[tuple[int, int], int] = {}
             violated = np.flatnonzero(lack > _NEAR)
             order = violated[np.argsort(-lack.ravel()[violated], kind="stable")[: 100 * _PAIRS]]
-            here = 0
+            count = 0
             for i, k in zip(*(indices.tolist() for indices in np.unravel_index(order, lack.shape)), strict=True):
-                if here == _PAIRS:
+                if count == _PAIRS:
                     break
                 if max(counts.get((0, i), 0), counts.get((1, k), 0)) >= _OF_ONE:
                     continue
@@ -91,7 +91,7 @@ class Violated:
                     continue
                 known_pairs.add(pair)
                 new_pairs.append(pair)
-                here += 1
+                count += 1
                 counts[0, i], counts[1, k] = counts.get((0, i), 0) + 1, counts.get((1, k), 0) + 1
         return np.array(new_pairs, dtype=np.int64).reshape(-1, 2)
 
@@ -115,7 +115,7 @@ class Violated:
         a: IntArray, b: IntArray,
     ) -> FloatArray:  # fmt: skip
         """By how much the two rows of each pair are violated; the second one as a share of what it may lack."""
-        Z, apart = self.reduced.Z, self.reduced.apart
+        Z, apart = self.reduced.Z, self.reduced.separation
         z, slack = wrong[0][a][:, None] + wrong[1][b], apart - (scores[a][:, None] - scores[b])
         if z.any():
             columns = np.flatnonzero((box.lower != 0) | (box.upper != 0))
@@ -211,13 +211,13 @@ class PairProgram:
             if solved.value >= cut:
                 break
             slow = len(values) > 2 and values[-1] - values[-3] < _PROGRESS * (cut - values[-1])
-            if slow and not solved.whole:
+            if slow and not solved.integer_scores:
                 break
             new = self.violated.pairs(box, solved.use, solved.rho, solved.wrong, program.pairs)
             if not new.size:
                 break
             program.add(new)
-        return (0, None) if best is None else (self.scores.least(box, best.held), best)
+        return (0, None) if best is None else (self.scores.least(box, best.multipliers), best)
 
 
 # Branching of a search: by supports, signs or pairs; the order of columns, and how much each moves scores.
@@ -326,7 +326,7 @@ class Search:
         self.program = PairProgram(r) if self.branching == "pairs" else None
         self.lower, self.upper = problem.lower.astype(np.int64), problem.upper.astype(np.int64)
         self.box = (self.lower, self.upper, *map(np.int64, problem.intercept))
-        self.t = float(problem.threshold) if not r.whole else r.apart / 2.0
+        self.t = float(problem.threshold) if not r.integer_scores else r.separation / 2.0
         self.room = workspace_for(r)
         nothing = np.zeros(d, dtype=np.int64)
         intercept = self._intercept(nothing)
@@ -369,14 +369,14 @@ class Search:
             for j in self.rng.choice(d, size=few, replace=False):
                 rho[j] = self.rng.integers(self.lower[j], self.upper[j] + 1) if self.rng.random() < 0.7 else 0
             used = np.flatnonzero(rho)
-            if used.size > problem.most:
-                rho[self.rng.choice(used, size=used.size - problem.most, replace=False)] = 0
+            if used.size > problem.max_nonzeros:
+                rho[self.rng.choice(used, size=used.size - problem.max_nonzeros, replace=False)] = 0
         self._descend(rho, self.rng.permutation(d), 2 * d)
 
     def _small(self, turn: int) -> IntArray:
         """A good system on few features: the first ones of the greedy order, later drawn with a preference for them."""
-        d, most = self.rho.size, min(self.reduced.problem.most, self.rho.size)
-        few = min(1 + turn % 5, most)
+        d, support_limit = self.rho.size, min(self.reduced.problem.max_nonzeros, self.rho.size)
+        few = min(1 + turn % 5, support_limit)
         support = self.stack.order[:few]
         if turn >= 5:
             support = np.unique(self.stack.order[np.minimum(self.rng.geometric(0.2, size=few) - 1, d - 1)])
@@ -393,7 +393,7 @@ class Search:
     def _descend(self, rho: IntArray, order: IntArray, swaps: int) -> int:
         """Improve rho in place and offer it: its cost in units."""
         units, rho0 = descend(self.rows, self.t, self.box, rho, order, swaps, self.room)
-        if not self.reduced.whole or units < self.cut:  # whole scores are counted exactly: fractions would say the same
+        if not self.reduced.integer_scores or units < self.cut:  # whole scores are counted exactly: fractions would say the same
             self.offer(int(rho0), rho)
         return int(units)
 
@@ -427,23 +427,23 @@ class Search:
         return min(self.reduced.bound(min(units)), self.value) if units else self.value
 
     @property
-    def held(self) -> list[NodeBound]:
+    def multipliers(self) -> list[NodeBound]:
         """The bounds of the open nodes beyond those that the checker finds itself."""
         return [node[-1] for _, _, node in self.heap if node[-1] is not None]
 
-    def step(self, most: float = math.inf) -> None:
+    def step(self, node_limit: float = math.inf) -> None:
         """Search below the open node of least bound, a part of a stretch if nodes take long; by pairs, that node alone."""
         k, node_bound = self.stack, None
         if not k.scalars.top:
             node_bound = self._open()
         if self.program is not None:
             node_bound = self._bounded_by_pairs(
-                self.program, ScoreBox(k.lower[0].copy(), k.upper[0].copy(), k.must[0].copy()), node_bound
+                self.program, ScoreBox(k.lower[0].copy(), k.upper[0].copy(), k.forced[0].copy()), node_bound
             )
-        elif self._below(min(int(min(most, _STRETCH)), max(1, _READ // max(self.reduced.Z.size, 1)))):
+        elif self._below(min(int(min(node_limit, _STRETCH)), max(1, _READ // max(self.reduced.Z.size, 1)))):
             return
         for t in range(int(k.scalars.top)):
-            node = (k.lower[t].copy(), k.upper[t].copy(), k.must[t].copy(), int(k.more[t]), node_bound)
+            node = (k.lower[t].copy(), k.upper[t].copy(), k.forced[t].copy(), int(k.more[t]), node_bound)
             heapq.heappush(self.heap, (int(k.bound[t]), int(k.number[t]), node))
         k.scalars.top = 0
 
@@ -451,13 +451,13 @@ class Search:
         """Take the open node of least bound, and begin a stretch."""
         k = self.stack
         units, number, (lower, upper, must, more, node_bound) = heapq.heappop(self.heap)
-        k.lower[0], k.upper[0], k.must[0], k.more[0], k.bound[0], k.number[0] = lower, upper, must, more, units, number
+        k.lower[0], k.upper[0], k.forced[0], k.more[0], k.bound[0], k.number[0] = lower, upper, must, more, units, number
         k.scalars.top, self._until = int(self.program is None), self.nodes + _STRETCH
         return node_bound
 
-    def _below(self, most: int) -> bool:
+    def _below(self, node_limit: int) -> bool:
         """Search below the nodes on the stack, in depth, for at most so many nodes; whether the stretch goes on."""
-        k, end, few = self.stack, min(self.nodes + most, self._until), max(_FEW, most // 16)
+        k, end, few = self.stack, min(self.nodes + node_limit, self._until), max(_FEW, node_limit // 16)
         while k.scalars.top > 0 and self.nodes < end and time.perf_counter() < self.deadline:
             before = self.nodes
             search_below(self.rows, k, np.int64(self.cut), min(few, end - before), self.branching == "supports")
@@ -478,7 +478,7 @@ class Search:
             if relaxed is not None:
                 self._round(relaxed)
                 if units > k.bound[0]:
-                    k.bound[0], node_bound = units, NodeBound(int(k.number[0]), relaxed.held)
+                    k.bound[0], node_bound = units, NodeBound(int(k.number[0]), relaxed.multipliers)
         if k.bound[0] >= self.cut:
             if node_bound is not None and self.certifier is not None:
                 self.certifier(node_bound.number, node_bound.multipliers)
@@ -493,7 +493,7 @@ class Search:
         rho = np.clip(np.rint(relaxed.rho), self.lower, self.upper).astype(np.int64)
         used = relaxed.use.sum(axis=0)
         support = np.flatnonzero(used > _USED)
-        support = support[np.argsort(-used[support], kind="stable")[: self.reduced.problem.most]]
+        support = support[np.argsort(-used[support], kind="stable")[: self.reduced.problem.max_nonzeros]]
         chosen = np.zeros_like(rho)
         chosen[support] = rho[support]
         self._descend(chosen, support, 0)
@@ -511,7 +511,7 @@ class Search:
     def single(self, rho: IntArray) -> None:
         """Offer a system with its best intercept; where scores are not whole, with each at which some point changes sides."""
         self.offer(self._intercept(rho), rho)
-        if self.reduced.whole:
+        if self.reduced.integer_scores:
             return
         problem = self.reduced.problem
         scores, t = problem.X @ rho, float(problem.threshold)
@@ -537,7 +537,7 @@ class SupportsLog(LogWriter):
         super().__init__(LogFile(path), {
             "format": FORMAT, "version": 2, "X": p.X.tolist(), "y": p.y.tolist(), "weights": p.weights.tolist(),
             "lower": p.lower.tolist(), "upper": p.upper.tolist(), "intercept": list(p.intercept), "price": str(p.price),
-            "size_price": str(p.size_price), "most": p.most, "threshold": str(p.threshold),
+            "size_price": str(p.size_price), "most": p.max_nonzeros, "threshold": str(p.threshold),
         })  # fmt: skip
         self._reduced, self._written = reduced, set[int]()
 

@@ -34,7 +34,7 @@ class Stack(NamedTuple):
 
     lower: Any
     upper: Any
-    must: Any
+    forced: Any
     more: Any
     bound: Any
     number: Any
@@ -52,7 +52,7 @@ def make_stack(reduced: ReducedScoringProblem, order: np.ndarray, spread: np.nda
     return Stack(
         lower=np.zeros((_ROOM, d), np.int64),
         upper=np.zeros((_ROOM, d), np.int64),
-        must=np.zeros((_ROOM, d), np.bool_),
+        forced=np.zeros((_ROOM, d), np.bool_),
         more=np.zeros(_ROOM, np.int64),
         bound=np.zeros(_ROOM, np.int64),
         number=np.zeros(_ROOM, np.int64),
@@ -75,7 +75,7 @@ def _event(k: Any, kind: Any, number: Any, j: Any, half: Any) -> Any:
 @inner
 def _push(rows: Any, k: Any, slot: Any, cut: Any, flows: Any, parent: Any) -> Any:
     """Bound the child that lies at ``slot``, and number it; closed where it reaches the cut."""
-    units, more = bound(rows, k.lower[slot], k.upper[slot], k.must[slot], k.more[slot], cut, flows, k.scratch)
+    units, more = bound(rows, k.lower[slot], k.upper[slot], k.forced[slot], k.more[slot], cut, flows, k.scratch)
     k.more[slot], k.bound[slot], k.number[slot] = more, max(units, parent), k.scalars.next
     k.scalars.next += 1
     k.scalars.nodes += 1
@@ -88,13 +88,13 @@ def _push(rows: Any, k: Any, slot: Any, cut: Any, flows: Any, parent: Any) -> An
 @inner
 def _copy(k: Any, source: Any, slot: Any) -> Any:
     for j in range(k.spread.size):
-        k.lower[slot, j], k.upper[slot, j], k.must[slot, j] = k.lower[source, j], k.upper[source, j], k.must[source, j]
+        k.lower[slot, j], k.upper[slot, j], k.forced[slot, j] = k.lower[source, j], k.upper[source, j], k.forced[source, j]
     k.more[slot] = k.more[source]
 
 
 @inner
 def _undecided(k: Any, at: Any, j: Any) -> Any:
-    return k.lower[at, j] <= 0 <= k.upper[at, j] and k.lower[at, j] < k.upper[at, j] and not k.must[at, j]
+    return k.lower[at, j] <= 0 <= k.upper[at, j] and k.lower[at, j] < k.upper[at, j] and not k.forced[at, j]
 
 
 @inner
@@ -130,7 +130,7 @@ def _child(k: Any, slot: Any, kind: Any, j: Any, half: Any, c: Any) -> Any:
             k.more[slot] = 1
     elif kind == SUPPORT:
         if c < 2:
-            k.must[slot, j] = True
+            k.forced[slot, j] = True
         else:
             k.lower[slot, j] = k.upper[slot, j] = 0
         if c == 0:
@@ -195,9 +195,9 @@ def split(rows: Any, k: Any, kind: Any, j: Any, half: Any, cut: Any) -> Any:
 
 
 @entry
-def search_below(rows: Any, k: Any, cut: Any, most: Any, by_support: Any) -> Any:
-    """Search below the nodes on the stack until it is empty, ``most`` nodes were bounded, or a list is full."""
-    end = k.scalars.nodes + most
+def search_below(rows: Any, k: Any, cut: Any, node_limit: Any, by_support: Any) -> Any:
+    """Search below the nodes on the stack until it is empty, ``node_limit`` nodes were bounded, or a list is full."""
+    end = k.scalars.nodes + node_limit
     while k.scalars.top > 0 and k.scalars.nodes < end:
         if k.scalars.noted + 8 > k.events.shape[0] or k.scalars.systems == k.found.shape[0] or k.scalars.top + 5 > k.bound.size:
             return

@@ -205,12 +205,12 @@ CACHE_BYTES = 2**30
 _ROWS = 32
 
 
-def cache_bytes(size: int | None, options: Options, least: float = 0.0) -> int:
+def cache_bytes(size: int | None, options: Options, minimum: float = 0.0) -> int:
     """The algorithm's own limit, or the solve's memory limit where that is smaller.
 
-    Where none is given the own one is the default, or ``least``, as far as a form may take memory on this machine.
+    Where none is given the own one is the default, or ``minimum``, as far as a form may take memory on this machine.
     """
-    default = max(CACHE_BYTES, min(least, materialise_limit())) if size is None else size
+    default = max(CACHE_BYTES, min(minimum, materialise_limit())) if size is None else size
     return int(default if options.memory_limit is None else min(default, options.memory_limit))
 
 
@@ -263,10 +263,10 @@ class ColumnCache:
         slots = np.arange(self.used, self.used + free)
         self.used += free
         if free < count:
-            rest = count - free
+            evictions = count - free
             candidates = self.stamp[: self.used].copy()
             candidates[slots] = np.iinfo(np.int64).max
-            oldest = np.argpartition(candidates, rest - 1)[:rest]
+            oldest = np.argpartition(candidates, evictions - 1)[:evictions]
             slots = np.concatenate([slots, oldest])
         return slots
 

@@ -162,9 +162,9 @@ class ConflictProver:
             root[self._wanted.weights >= self._wanted.cut] = _KEPT
         self.push(ProofNode(-1, 0, root, 0.0))
 
-    def work(self, seconds: float, most: int | None = None) -> str:
-        """Prove on for about ``seconds``, ``most`` nodes at most; the lines of the nodes that are done."""
-        end, lines, last = time.perf_counter() + seconds, list[str](), None if most is None else self.nodes + most
+    def work(self, seconds: float, node_limit: int | None = None) -> str:
+        """Prove on for about ``seconds``, ``node_limit`` nodes at most; the lines of the nodes that are done."""
+        end, lines, last = time.perf_counter() + seconds, list[str](), None if node_limit is None else self.nodes + node_limit
         while self._heap and self.nodes != last and time.perf_counter() < end:
             lines += self._process(self.pop())
         return "".join(lines)
@@ -316,9 +316,9 @@ class ProofSubproblemResult:
     def check(self, points: int) -> None:
         """Raise ValueError unless the result is well formed and about ``points`` points."""
         for node in (*self.nodes, *self.stuck):
-            check_numbers(node.parent, node.side, node.extra, node.bound, least=0.0)
+            check_numbers(node.parent, node.side, node.extra, node.bound, minimum=0.0)
             check_state(node.state, points)
-        check_numbers(self.count, least=0)
+        check_numbers(self.count, minimum=0)
         check_work(self.seconds, self.busy, 0.0, self.who)
         lines_of(self.lines)
 
@@ -329,7 +329,7 @@ def prove_subproblem(task: ProofSubproblem, threads: int | None) -> ProofSubprob
     prover = ConflictProver(task.wanted, task.number * NODES, numbered=True)
     for node in task.nodes:
         prover.push(node)
-    text = prover.work(task.seconds, most=NODES // 1000)
+    text = prover.work(task.seconds, node_limit=NODES // 1000)
     open_nodes, stuck = _sent(prover.open_nodes), _sent(prover.stuck)
     worker = f"{platform.node()}:{os.getpid()}"
     lines = zlib.compress(text.encode(), 1)
@@ -382,9 +382,9 @@ class ProofParts:
         text, self._lines = "".join(self._lines), []
         return text
 
-    def drawn(self, most: int) -> list[ProofNode]:
-        """Remove at most ``most`` nodes of the least bounds from the pool, and return them."""
-        return _sent([self._prover.pop() for _ in range(min(most, self._prover.waiting))])
+    def drawn(self, limit: int) -> list[ProofNode]:
+        """Remove at most ``limit`` nodes of the least bounds from the pool, and return them."""
+        return _sent([self._prover.pop() for _ in range(min(limit, self._prover.waiting))])
 
     def task(self, number: int, nodes: list[ProofNode], seconds: float) -> ProofSubproblem:
         """Return the subproblem of these nodes as a message to a worker."""

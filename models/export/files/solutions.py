@@ -196,19 +196,21 @@ def _scip(lines: list[str]) -> _Tables:
 
 def _highs(lines: list[str]) -> _Tables:
     tables = _Tables("highs")
-    rest = iter([line.strip() for line in lines if line.strip()])
+    remaining_lines = iter([line.strip() for line in lines if line.strip()])
     part = ""
-    for line in rest:
+    for line in remaining_lines:
         if line == "Model status":
-            tables.says = next(rest)
+            tables.says = next(remaining_lines)
         elif line.startswith(("# Primal solution", "# Dual solution")):
-            part = line.split()[1] if next(rest) != "None" else ""
+            part = line.split()[1] if next(remaining_lines) != "None" else ""
         elif line.startswith("# Basis"):
             break
         elif line.startswith("Objective"):
             tables.objective = float(line.split()[1])
         elif line.startswith(("# Columns", "# Rows")) and part:
-            content = dict([_pair(next(rest)) for _ in range(int(line.split()[2]))])  # a list: its end must be seen here
+            content = dict(
+                [_pair(next(remaining_lines)) for _ in range(int(line.split()[2]))]
+            )  # a list: its end must be seen here
             if line.startswith("# Columns"):
                 tables.values, tables.reduced = (content, None) if part == "Primal" else (tables.values, content)
             elif part == "Dual":

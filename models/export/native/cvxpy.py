@@ -233,9 +233,9 @@ def _dual(c: Constraint, duals: dict[str, Any]) -> FloatArray:
     if isinstance(c.cone, Nonnegative):
         return np.asarray(np.ravel(duals[c.label]), dtype=np.float64)
     if isinstance(c.cone, SecondOrder):
-        heads, rest = duals[c.label]
+        heads, tails = duals[c.label]
         heads = np.reshape(heads, (c.cone.count, 1))
-        return np.hstack([heads, np.reshape(rest, (c.cone.count, c.cone.dim - 1))]).ravel()
+        return np.hstack([heads, np.reshape(tails, (c.cone.count, c.cone.dim - 1))]).ravel()
     if isinstance(c.cone, (Exponential, Power)):
         return np.column_stack([np.ravel(part) for part in duals[c.label]]).ravel()
     matrices = np.array([duals[label] for label in _labels(c)])

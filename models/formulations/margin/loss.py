@@ -337,7 +337,7 @@ class Loss(Part):
     #: Whether `scores` reads x'x.
     needs_squares: ClassVar[bool] = False
     #: Whether ℓ(m) = ℓ(-m), so that it needs no labels.
-    even: ClassVar[bool] = False
+    symmetric: ClassVar[bool] = False
     #: Whether the cost is a sum of functions of single margins (or residuals), the same for all points.
     separable: ClassVar[bool] = True
 
@@ -347,7 +347,7 @@ class Loss(Part):
 
     def unlabelled(self, n: int) -> BoolArray:
         """Points, of n, that need no label."""
-        return np.full(n, self.even)
+        return np.full(n, self.symmetric)
 
     @abstractmethod
     def values(self, argument: FloatArray) -> FloatArray:

@@ -74,11 +74,11 @@ class PiecewiseLinear(Loss):
     def _segments(self) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Slopes s, intercepts t and ends (two columns, infinite outside) of the segments that are not jumps."""
         m, v = self._corners()
-        there = np.flatnonzero(np.diff(m) > 0)
-        slopes = np.diff(v)[there] / np.diff(m)[there]
-        ends = np.column_stack([m[there], m[there + 1]])
+        segments = np.flatnonzero(np.diff(m) > 0)
+        slopes = np.diff(v)[segments] / np.diff(m)[segments]
+        ends = np.column_stack([m[segments], m[segments + 1]])
         ends[0, 0], ends[-1, 1] = -np.inf, np.inf
-        return slopes, v[there] - slopes * m[there], ends
+        return slopes, v[segments] - slopes * m[segments], ends
 
     def values(self, argument: FloatArray) -> FloatArray:
         """The lowest of the segments that hold the margin."""
@@ -261,11 +261,11 @@ class PiecewiseQuadratic(Loss):
 
     def add(self, builder: Assembly, context: Setting) -> Affine | None:
         """A step for each interval."""
-        n, (t, *rest) = context.argument.rows, self.breakpoints
+        n, (t, *breakpoints) = context.argument.rows, self.breakpoints
         back = builder.variables("step 0", n, 0.0)
         walked = context.argument + back - t
         self._cost(builder, context, back, self.pieces[0], t, -1.0)
-        for k, (start, end) in enumerate(zip(self.breakpoints, [*rest, np.inf], strict=True), 1):
+        for k, (start, end) in enumerate(zip(self.breakpoints, [*breakpoints, np.inf], strict=True), 1):
             step = builder.variables(f"step {k}", n, 0.0, end - start)
             walked = walked - step
             self._cost(builder, context, step, self.pieces[k], start, 1.0)

@@ -175,8 +175,8 @@ class LinearRows(Restriction):
         A, low, high = self._data(context.w.rows)
         rows = context.w.under(A)
         for suffix, side, sign in (("lower", low, 1.0), ("upper", high, -1.0)):
-            there = np.flatnonzero(np.isfinite(side))
-            builder.require_nonnegative(f"{name} {suffix}", rows.at(there).scaled(sign) - sign * side[there])
+            finite = np.flatnonzero(np.isfinite(side))
+            builder.require_nonnegative(f"{name} {suffix}", rows.at(finite).scaled(sign) - sign * side[finite])
 
     def violation(self, X: FloatArray, y: FloatArray, w: FloatArray) -> float:
         """The largest excess."""

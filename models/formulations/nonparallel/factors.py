@@ -107,9 +107,9 @@ class Base:
         return np.asarray(half.T @ half)
 
 
-def applied(f: FloatArray, norms: FloatArray, back: FloatArray, u: FloatArray, rest: Ridge | Base) -> Applied:
+def applied(f: FloatArray, norms: FloatArray, back: FloatArray, u: FloatArray, regulariser: Ridge | Base) -> Applied:
     """(R + A'A)u from f = Au, the rows' norms and A'f."""
-    base_product, size = rest.applied(u), float(np.linalg.norm(u)) * (1.0 + 1e-12)
+    base_product, size = regulariser.applied(u), float(np.linalg.norm(u)) * (1.0 + 1e-12)
     frobenius = float(np.linalg.norm(norms))
     rounding = gamma(u.size) * frobenius * size  # of f
     error = frobenius * (rounding + gamma(f.size) * (float(np.linalg.norm(f)) + rounding)) + base_product.error

@@ -84,7 +84,7 @@ class ConcaveProgram(ABC):
             "below": sp.hstack([A, sp.csr_array((k, m)), sp.eye_array(k), M]),
         }
         sides = {"margin": np.full(m, -self.margin), "above": np.zeros(k), "below": np.zeros(k)}
-        rest = m + costs.size
+        offset = m + costs.size
         return StandardForm(
             name=name,
             blocks=(Block("u", (p,)), Block("xi", (m + k,)), *own),
@@ -92,10 +92,10 @@ class ConcaveProgram(ABC):
             constraints=tuple(
                 Constraint(label, sp.csr_array(F), sides[label], Nonnegative(F.shape[0])) for label, F in rows.items()
             ),
-            lower=np.concatenate([np.full(p, -self.reach), np.zeros(rest)]),
+            lower=np.concatenate([np.full(p, -self.reach), np.zeros(offset)]),
             upper=np.concatenate([np.full(p, self.reach), np.full(m, np.inf), tops]),
-            integer=np.zeros(p + rest, dtype=bool),
-            quadratic=Quadratic(matrix=sp.block_diag([sp.csc_array(self.H), sp.csc_array((rest, rest))], format="csc")),
+            integer=np.zeros(p + offset, dtype=bool),
+            quadratic=Quadratic(matrix=sp.block_diag([sp.csc_array(self.H), sp.csc_array((offset, offset))], format="csc")),
         )
 
     def _split(self, u: FloatArray) -> tuple[FloatArray, FloatArray]:

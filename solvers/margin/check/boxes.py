@@ -85,7 +85,7 @@ class CheckedBox:
 def root(problem: RotatedProblem) -> CheckedBox:
     """Return the root box."""
     unmarked, no_sign = np.zeros(problem.lo.size, dtype=np.bool_), np.zeros(len(problem.g), dtype=np.int64)
-    box = CheckedBox(problem.lo.copy(), problem.hi.copy(), 0.0, unmarked, problem.stated.kept.copy(), no_sign)
+    box = CheckedBox(problem.lo.copy(), problem.hi.copy(), 0.0, unmarked, problem.stated.kept_points.copy(), no_sign)
     propagate(problem, box)
     return box
 
@@ -130,17 +130,17 @@ def propagate(problem: RotatedProblem, box: CheckedBox) -> None:
 def _propagate_coordinates(problem: RotatedProblem, box: CheckedBox) -> None:
     """Round the ends of integer coordinates; if as many coordinates are used as may be, fix the others at 0."""
     logged = problem.stated
-    box.lo, box.hi = np.where(logged.whole, np.ceil(box.lo), box.lo), np.where(logged.whole, np.floor(box.hi), box.hi)
-    nonzero_integers = logged.whole & box.marked
+    box.lo, box.hi = np.where(logged.integer, np.ceil(box.lo), box.lo), np.where(logged.integer, np.floor(box.hi), box.hi)
+    nonzero_integers = logged.integer & box.marked
     box.lo, box.hi = (
         np.where(nonzero_integers & (box.lo == 0.0), 1.0, box.lo),
         np.where(nonzero_integers & (box.hi == 0.0), -1.0, box.hi),
     )
     used = box.used & logged.counted
     count = int(used.sum())
-    if count > logged.most or (box.marked & (box.lo == 0.0) & (box.hi == 0.0)).any():
+    if count > logged.max_nonzeros or (box.marked & (box.lo == 0.0) & (box.hi == 0.0)).any():
         box.clear()
-    elif count == logged.most:
+    elif count == logged.max_nonzeros:
         box.fix_at_zero(logged.counted & ~used)
 
 
@@ -204,7 +204,7 @@ def _propagate_lines(problem: RotatedProblem, box: CheckedBox) -> None:
     lines = np.concatenate([problem.stated.rows, problem.g[box.demanded], box.signs[signed, None] * problem.g[signed]])
     if not len(lines):
         return
-    limits = np.concatenate([problem.stated.least, np.ones(int(box.demanded.sum())), np.zeros(signed.size)])
+    limits = np.concatenate([problem.stated.row_lower, np.ones(int(box.demanded.sum())), np.zeros(signed.size)])
     parts = np.maximum(lines * box.lo, lines * box.hi)
     top, size = parts.sum(axis=1), np.abs(lines) @ box.reach + np.abs(limits)
     error = sum_error(2 * box.lo.size + 16, size)

@@ -67,7 +67,7 @@ def pair_bound(first: LinearPieces, second: LinearPieces, top: Array) -> Array:
     it is least at a corner of one of them, or far out, at the height of the one and 0 of the other. Even losses rise: the
     bound is 0.
     """
-    if first.corners.even or second.corners.even:
+    if first.corners.symmetric or second.corners.symmetric:
         return np.zeros(top.shape)
     minimum = np.full(top.shape, min(first.corners.height, second.corners.height))
     for one, other in ((first, second), (second, first))[: 1 if first is second else 2]:
@@ -128,14 +128,14 @@ def _lowest(pieces: LinearPieces, loss: BoxLosses, alpha: Array, indices: IntArr
     def at(m: Any, bounded: Any, inside: BoolArray | bool) -> Array:
         terms = [unpaid * bounded, slope * m]
         if steep is not None:
-            terms.append(steep * np.maximum(rho.again - m, 0.0))
+            terms.append(steep * np.maximum(rho.rise_start - m, 0.0))
         value = sum(terms) - sum_error(6, sum(np.abs(term) for term in terms))
         return np.where(inside, value, np.inf)
 
     minimum = np.minimum(at(low, pieces.lower_bound(low), True), at(high, pieces.lower_bound(high), True))
     corners = list(zip(rho.margins.tolist(), rho.at.tolist(), strict=True))
-    corners += [(-t, value) for t, value in corners] if rho.even else []
-    turns = [*corners, *([(rho.again, float(pieces.lower_bound(np.array(rho.again))))] if steep is not None else [])]
+    corners += [(-t, value) for t, value in corners] if rho.symmetric else []
+    turns = [*corners, *([(rho.rise_start, float(pieces.lower_bound(np.array(rho.rise_start))))] if steep is not None else [])]
     for corner, value in turns:
         minimum = np.minimum(minimum, at(corner, value, (low <= corner) & (corner <= high)))
     return minimum
@@ -239,7 +239,7 @@ def apply_relaxation(problem: RotatedProblem, box: CheckedBox, entry: dict[str, 
     is_forced = [box.demanded, box.signs > 0, box.signs < 0] if logged.rates else [box.demanded]
     mu[len(logged.rows) :] *= np.concatenate(is_forced)
     right = np.zeros(mu.size)
-    right[: len(logged.rows)], right[len(logged.rows) : len(logged.rows) + len(problem.g)] = logged.least, 1.0
+    right[: len(logged.rows)], right[len(logged.rows) : len(logged.rows) + len(problem.g)] = logged.row_lower, 1.0
     weights = np.concatenate([alpha, mu])
     turned, off_turned = _polar(problem, multipliers)
     gamma, prices = _branching_coefficient(problem, box, multipliers)

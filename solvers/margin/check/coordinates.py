@@ -42,7 +42,7 @@ class LinearPieces:
 
     def lower_bound(self, m: Array) -> Array:
         """Return a lower bound of the bounded part at m."""
-        m = np.abs(m) if self.corners.even else m
+        m = np.abs(m) if self.corners.symmetric else m
         k = np.searchsorted(self.corners.margins, m, side="right")
         return np.asarray(np.fmax(self.base[k] - self.slope[k] * (m - self.anchor[k]), self.floor[k]))
 
@@ -173,18 +173,18 @@ def _intercept(stated: LoggedMarginProblem, T: Array, g: Array, radius: Array, r
     """
     p = reach.size
     turns = [1.0, *(t for loss in stated.losses for t in loss.margins.tolist())]
-    turns += [loss.again for loss in stated.losses if loss.tail > 0.0]
+    turns += [loss.rise_start for loss in stated.losses if loss.tail > 0.0]
     intercept_column = np.abs(stated.A[:, 0])
-    rest = (g + radius) @ reach * (1.0 + (p + 4) * 2.0**-52)  # reach_0 is 0
+    radius_bound = (g + radius) @ reach * (1.0 + (p + 4) * 2.0**-52)  # reach_0 is 0
     ends = [0.0]
     ends += (
-        (float(np.abs(turns).max()) + rest[intercept_column > 0.0]) / intercept_column[intercept_column > 0.0] * _UP
+        (float(np.abs(turns).max()) + radius_bound[intercept_column > 0.0]) / intercept_column[intercept_column > 0.0] * _UP
     ).tolist()
     first = np.abs(stated.rows[:, 0])
-    rest = np.abs(stated.least) + np.abs(stated.rows) @ reach * (1.0 + (p + 4) * 2.0**-52)
-    ends += (rest[first > 0.0] / first[first > 0.0] * _UP).tolist()
+    radius_bound = np.abs(stated.row_lower) + np.abs(stated.rows) @ reach * (1.0 + (p + 4) * 2.0**-52)
+    ends += (radius_bound[first > 0.0] / first[first > 0.0] * _UP).tolist()
     ends += [abs(float(x)) for x in (stated.lower[0], stated.upper[0]) if math.isfinite(x)]
-    bound = (max(ends) + (1.0 if stated.whole[0] else 0.0)) * _UP
+    bound = (max(ends) + (1.0 if stated.integer[0] else 0.0)) * _UP
     bound = float(round_up(bound / abs(float(T[0, 0]))))
     if not math.isfinite(bound):
         raise InvalidProofError("nothing bounds the intercept")

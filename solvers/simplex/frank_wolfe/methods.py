@@ -231,11 +231,11 @@ class Sampled:
             if time.perf_counter() >= end:
                 return Outcome.RUNNING
 
-    def _rows(self, n: int, most: int) -> IntArray:
+    def _rows(self, n: int, count: int) -> IntArray:
         """The next rows of candidates, drawn many at a time; at most so many."""
         if self._at == len(self._drawn):
             self._drawn, self._at = self.rng.integers(0, n, size=(_DRAWN, self.size)), 0
-        return self._drawn[self._at : self._at + most]
+        return self._drawn[self._at : self._at + count]
 
     def _compiled(self, state: FrankWolfeState, allowed: bool, stop: int) -> bool:
         """Run as many compiled steps as there are rows; return whether the stopping rule holds on a sample."""

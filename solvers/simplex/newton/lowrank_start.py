@@ -408,12 +408,12 @@ class _Run:
         mass = np.bincount(self.view.groups, weights=self.x, minlength=self.view.simplices)
         return bool(np.isfinite(self.x).all() and np.isfinite(self.g).all() and (mass > 0.0).all())
 
-    def solve(self, target: float, most: int = _GUESSES) -> Steps:
+    def solve(self, target: float, max_guesses: int = _GUESSES) -> Steps:
         """Newton steps on own points until their gap is at most the target, or so many; gives how many."""
         members, G, groups = self.triangle.own, self.view.simplices, self._groups
         x, g, c = self.x[members], self.g[members], self.view.c[members]
         start, begun, last, count = x, g, np.zeros(0, dtype=np.int64), 0
-        while count < most:
+        while count < max_guesses:
             level = np.bincount(groups, weights=x * g, minlength=G)
             below = level[groups] - g
             highest = np.full(G, -np.inf)
@@ -461,14 +461,14 @@ class _Run:
         How far the model is off is known for the x at which a point was looked at last. How far it may be off since then on
         the other points is what it is on own ones, at most.
         """
-        members, rest, x = self.triangle.own, np.flatnonzero(self.triangle.place < 0), self.x
+        members, others, x = self.triangle.own, np.flatnonzero(self.triangle.place < 0), self.x
         model = self._predicted()
         self._error += float(
             np.abs(self.g[members] - model[members] - self.model.D[members] * x[members] - self._offset[members]).max()
         )
         level = np.bincount(self._groups, weights=x[members] * self.g[members], minlength=self.view.simplices)
-        self.g[rest] = model[rest] + self._offset[rest]
-        near = rest[self.g[rest] < level[self.view.groups[rest]] + self._error[rest]]
+        self.g[others] = model[others] + self._offset[others]
+        near = others[self.g[others] < level[self.view.groups[others]] + self._error[others]]
         self.g[near] = (yield from self.triangle.outside(near, x[members])) + self.view.c[near]
         self._note(model, np.concatenate([members, near]))
 

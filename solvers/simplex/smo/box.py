@@ -341,15 +341,15 @@ def shrink(work: Any, cache: ColumnCache, order: IntArray) -> bool:
     leaving = loops.removable(work, keep)
     if leaving < max(1, _SHARE * active) or leaving > active - 2:
         return False
-    rest = active - leaving
-    front, back = np.flatnonzero(~keep[:rest]), rest + np.flatnonzero(keep[rest:])
+    remaining = active - leaving
+    front, back = np.flatnonzero(~keep[:remaining]), remaining + np.flatnonzero(keep[remaining:])
     for array in (order, work.diagonal, work.short, work.upper, work.s, work.a, work.d, work.rise, work.fall, work.slot):
         array[front], array[back] = array[back], array[front]
     for place in (front, back):
         cached = place[work.slot[place] >= 0]
         cache.owner[work.slot[cached]] = cached
     loops.swap_columns(cache.columns, cache.used, front, back)
-    work.scalars.active = rest
+    work.scalars.active = remaining
     return True
 
 

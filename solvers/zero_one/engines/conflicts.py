@@ -148,10 +148,10 @@ class LargeNeighbourhood:
         self._start_nodes = dive.nodes
         self.running = True
 
-    def search(self, nodes: int, most: int) -> float:
-        """Search about ``nodes`` nodes of the current neighbourhood, ``most`` in all, and return the effort in nanoseconds."""
+    def search(self, nodes: int, node_limit: int) -> float:
+        """Search about ``nodes`` nodes of the current neighbourhood, ``node_limit`` in all, and return the effort in nanoseconds."""
         shared, dive = self._shared, self._dive
-        initial_effort, last_node = dive.effort, min(dive.nodes + nodes, self._start_nodes + most)
+        initial_effort, last_node = dive.effort, min(dive.nodes + nodes, self._start_nodes + node_limit)
         while dive.running and dive.nodes < last_node and not self._pace.late:
             node_count, start = dive.nodes, time.perf_counter()
             code = dive.run(shared.upper * (1 - 1e-7), self._pace.nodes(last_node - node_count))
@@ -161,7 +161,7 @@ class LargeNeighbourhood:
             if dive.nodes == node_count:
                 self.running = False
                 break
-        self.running = self.running and dive.running and dive.nodes < self._start_nodes + most
+        self.running = self.running and dive.running and dive.nodes < self._start_nodes + node_limit
         return dive.effort - initial_effort
 
 

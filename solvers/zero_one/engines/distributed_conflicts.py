@@ -283,10 +283,10 @@ class ConflictTeamEngine(Engine):
 
     # -- the dispatcher's pool ----------------------------------------------------------------------------------
 
-    def drawn(self, most: int) -> list[ConflictNode]:
-        """Remove at most ``most`` nodes with the least bounds from the pool and return them."""
+    def drawn(self, limit: int) -> list[ConflictNode]:
+        """Remove at most ``limit`` nodes with the least bounds from the pool and return them."""
         nodes: list[ConflictNode] = []
-        while self._heap and len(nodes) < most:
+        while self._heap and len(nodes) < limit:
             node = heapq.heappop(self._heap)[2]
             if node[0] < self._cutoff:
                 nodes.append(node)

@@ -115,25 +115,25 @@ def dual_value(a: FloatArray, curvature: Rounded) -> Rounded:
     return total(a) - curvature.times(0.5)
 
 
-def feasible(a: FloatArray, signs: FloatArray, top: FloatArray, least: float | None) -> FloatArray | None:
-    """Multipliers near ``a`` that are in 0 ≤ a ≤ top with signs'a = 0 *exactly*, and add up to at least ``least``.
+def feasible(a: FloatArray, signs: FloatArray, top: FloatArray, minimum_total: float | None) -> FloatArray | None:
+    """Multipliers near ``a`` that are in 0 ≤ a ≤ top with signs'a = 0 *exactly*, and add up to at least ``minimum_total``.
 
     They are whole multiples of one power of two, so that their sums are exact: where the sides differ, what one has too much is
     taken off its largest; where they add up to too little, what is missing goes where there is room. None where there is none.
     """
     largest = float(a.max(initial=0.0))
-    if least is not None:
-        largest = max(largest, least / max(a.size, 1))
+    if minimum_total is not None:
+        largest = max(largest, minimum_total / max(a.size, 1))
     if not largest > 0.0:
         return np.zeros_like(a)
     grid = 2.0 ** (math.frexp(largest)[1] - _DIGITS)
     if grid < 1e-290:
-        return np.zeros_like(a) if least is None else None
+        return np.zeros_like(a) if minimum_total is None else None
     room = np.floor(np.minimum(top / grid, 2.0**52)).astype(np.int64)
     counts = np.minimum(np.floor(a / grid).astype(np.int64), room)
     sides = [signs > 0, signs < 0] if (signs < 0).any() else [signs > 0]
     sums = [int(counts[side].sum()) for side in sides]
-    target = min(sums) if least is None else math.ceil(Fraction(least) / Fraction(grid) / len(sides))
+    target = min(sums) if minimum_total is None else math.ceil(Fraction(minimum_total) / Fraction(grid) / len(sides))
     for side, have in zip(sides, sums, strict=True):
         part, free = counts[side], room[side] - counts[side]
         moved = _taken(part, have - target) if have > target else -_taken(free, target - have)

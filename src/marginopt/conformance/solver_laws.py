@@ -557,13 +557,13 @@ def record(solver: Solver) -> LawVerdict:
     info = solver.info
     missing = [
         part
-        for part, there in (
+        for part, stored in (
             ("a name in small letters", bool(info.name) and info.name == info.name.strip().lower()),
             ("a summary", bool(info.summary)),
             ("a reference or a package", bool(info.reference or info.package)),
             ("views or features that it reads", bool(info.views or info.reads) or bool(info.package)),
             ("a tolerance in (0, 1)", 0.0 < info.tolerance < 1.0),
         )
-        if not there
+        if not stored
     ]
     return violated(f"without {', '.join(missing)}") if missing else holds(info.summary)

@@ -478,10 +478,10 @@ class ConformalPValue(BoundedQuestion):
     def bound(self, bounds: Mapping[str, float]) -> float:
         """Return the share of points, (x, y) among them, that no witness shows to have a smaller score."""
         bound = max(bounds.get("label", 0.0), 0.0)
-        least = bound - float(self.model.sample_weight[0]) - _ROUNDING * bound
+        lower = bound - float(self.model.sample_weight[0]) - _ROUNDING * bound
         signed = np.asarray(to_dense(self.model.signed))
         smaller = sum(
-            bool(keeps(row[None, :], w)[0]) and _counted(self.model, w) < least
+            bool(keeps(row[None, :], w)[0]) and _counted(self.model, w) < lower
             for row, w in zip(signed, self.witnesses, strict=True)
             if np.isfinite(w).all()
         )

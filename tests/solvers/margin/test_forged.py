@@ -72,12 +72,12 @@ def header_of(stated: LoggedMarginProblem, cut: float) -> Record:
 
     loss = stated.loss
     corners = {name: getattr(loss, name).tolist() for name in ("margins", "below", "at")}
-    again = loss.again if math.isfinite(loss.again) else None
+    again = loss.rise_start if math.isfinite(loss.rise_start) else None
     names = ("A", "costs", "curvature", "atoms", "price", "rows", "least")
     return {
         "format": FORMAT, "version": 2, **{name: getattr(stated, name).tolist() for name in names},
         "loss": {**corners, "tail": loss.tail, "again": again}, "intercept": stated.intercept,
-        "lower": ends(stated.lower), "upper": ends(stated.upper), "most": stated.most,
+        "lower": ends(stated.lower), "upper": ends(stated.upper), "most": stated.max_nonzeros,
         **{name: getattr(stated, name).astype(int).tolist() for name in ("whole", "counted", "kept")},
         "budgets": [{"points": b.points.tolist(), "limit": b.limit} for b in stated.budgets],
         "rates": [{"groups": r.groups.tolist(), "labels": r.labels.tolist(), "epsilon": r.epsilon} for r in stated.rates],
@@ -112,7 +112,7 @@ def split_of(stated: LoggedMarginProblem, box: CheckedBox) -> Record:
             return {"support": j}
     j = int(np.argmax(box.hi - box.lo))
     at = 0.5 * (box.lo[j] + box.hi[j])
-    return {"split": [j, float(np.floor(at) + 0.5 if stated.whole[j] else at)]}
+    return {"split": [j, float(np.floor(at) + 0.5 if stated.integer[j] else at)]}
 
 
 def search(stated: LoggedMarginProblem, target: float, cut: float, most: int = 1500) -> list[Record] | None:
@@ -149,7 +149,7 @@ def candidates(stated: LoggedMarginProblem, rng: np.random.Generator) -> Any:
         w = np.linalg.solve(M, rng.choice(turns, 2)) if abs(np.linalg.det(M)) > 1e-3 else 2.0 * rng.normal(size=2)
         w = w + rng.choice([0.0, 1e-12, 0.3]) * rng.normal(size=2)
         w = np.where(rng.random(2) < 0.2, 0.0, w)
-        yield np.where(stated.whole, np.round(w), np.clip(w, stated.lower, stated.upper))
+        yield np.where(stated.integer, np.round(w), np.clip(w, stated.lower, stated.upper))
 
 
 def log_of(seed: int) -> list[Record]:

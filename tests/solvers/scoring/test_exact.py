@@ -33,7 +33,7 @@ def enumerated(p: ScoringProblem) -> Fraction:
     best = sum(costs, Fraction()) + 1
     for rho in itertools.product(*grids):
         used = sum(r != 0 for r in rho)
-        if used > p.most:
+        if used > p.max_nonzeros:
             continue
         own = p.price * used + p.size_price * sum(map(abs, rho))
         if own >= best:

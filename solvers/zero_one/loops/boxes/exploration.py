@@ -142,7 +142,7 @@ def fix_points(node: BoxNode, m: int, R: BoxRelaxation, D: float, cut: float, ec
     r = (cut - D) * (1.0 + 1e-14)
     if _cannot_fix(R, m, lo, hi, r):
         return 0.0
-    margin, minimum, maximum, sizes = R.u, R.env, R.most, R.err
+    margin, minimum, maximum, sizes = R.u, R.env, R.largest_margin, R.err
     margins(G, m, c, margin)
     ranges(G, m, lo, hi, R)
     for i in range(m):
@@ -443,7 +443,7 @@ def _remove_decided(data: BoxData, node: BoxNode, m: int, base: float, R: BoxRel
     for i in range(m):
         point = idx[i]
         err = 4.0 * EPS * (p + 2) * R.err[i]
-        low, high = R.env[i] - err, R.most[i] + err
+        low, high = R.env[i] - err, R.largest_margin[i] + err
         state, lower = z[i], l[i]
         if state == FREE:
             lower = max(lower, low)

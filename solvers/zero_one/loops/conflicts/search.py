@@ -29,8 +29,8 @@ from .records import (
 #: Largest number of conflicts that a node inherits, the latest ones of its parent.
 POOL = 160
 
-#: Fields of `Stack.scalars`: current level (-1: none), whether its node is to be processed, forced deletions of all levels, counts,
-#: and the step of the gap histogram.
+#: Fields of `Stack.scalars`: current level (-1: none), whether its node is to be processed, forced deletions of all levels,
+#: counts, and the step of the gap histogram.
 SCALARS = integers_and_floats("level expand trailed nodes solves conflicts forced probes", "step")
 #: Number of bins of the histogram of subtree sizes by gap.
 LACKS = 64
