@@ -680,9 +680,9 @@ def _stated(kind: type[Any]) -> tuple[tuple[str, Callable[[Any], Mapping[str, An
     parts = []
     for item in dataclasses.fields(kind):
         rule = item.metadata.get("identity", True)
-        earlier = EARLIER_NAMES.get(kind.__name__, {}).get(item.name)
-        if earlier is not None:
-            rule = functools.partial(_entry, earlier)
+        earlier_names = EARLIER_NAMES.get(kind.__name__, {}).get(item.name)
+        if earlier_names is not None:
+            rule = functools.partial(_entry, earlier_names)
         if item.init and rule:
             parts.append((item.name, rule if callable(rule) else None))
     return tuple(parts)

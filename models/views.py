@@ -171,8 +171,8 @@ class LinearProblem:
             self._repaired(np.asarray(multipliers["margin"])) if multipliers is not None and has_multipliers else (None, None)
         )
         length, height, blocks = float(np.sqrt(dot(w, w).upper)) * (1.0 + 4.0 * UNIT), 0, 0
-        primal, dual, weighed, moved = dot(w[self.penalised], w[self.penalised]).times(self.mu), Rounded(0.0), 0.0, 0.0
-        pulled = np.zeros(w.size)
+        primal, dual, weighed, shift_error = dot(w[self.penalised], w[self.penalised]).times(self.mu), Rounded(0.0), 0.0, 0.0
+        gradient = np.zeros(w.size)
         for start, stop, block in self.rows.blocks():
             y, part = self.y[start:stop], slice(start, stop)
             squares = row_norms_squared(block) if isinstance(block, np.ndarray) else block.row_squares()
@@ -182,22 +182,22 @@ class LinearProblem:
             height, blocks = max(height, stop - start), blocks + 1
             if alpha is not None:
                 dual += self.loss.dual_terms(alpha[part], costs)
-                pulled += block.T @ (alpha[part] * y)
+                gradient += block.T @ (alpha[part] * y)
                 weighed += float(norms @ alpha[part])
                 if distance is not None:  # an entropy, which is concave and 0 at both ends, moves by no more than that of the way
                     way, error = entropy(np.minimum(distance[part], 0.5 * costs), costs)
                     dual += Rounded(0.0, float((way + error).sum()) * (1.0 + gamma(stop - start)))
-                    moved += float(norms @ distance[part])
+                    shift_error += float(norms @ distance[part])
         worst = max(primal.error, 0.0)
         if alpha is None:
             return Appraisal(primal.value, 0.0, {"margin": 0.0}, argument="no multipliers", error=worst)
         # a sum within a block is off by γ of its rows, the sum of the blocks by γ of their number
-        off = (gamma(height + blocks + 8) * weighed + moved) * (1.0 + gamma(self.n) + 1e-9)
-        norm = dot(pulled[self.penalised], pulled[self.penalised])
+        off = (gamma(height + blocks + 8) * weighed + shift_error) * (1.0 + gamma(self.n) + 1e-9)
+        norm = dot(gradient[self.penalised], gradient[self.penalised])
         size = float(np.sqrt(norm.upper)) * (1.0 + 4.0 * UNIT)
         value = dual - norm.times(0.25 / self.mu).times(1.0 + 4.0 * UNIT)
         rounding = (2.0 * size * off + off * off) * (0.25 / self.mu) * (1.0 + 1e-12)
-        residual = np.where(np.arange(w.size) < int(self.free), 0.0, 2.0 * self.mu * w) - pulled
+        residual = np.where(np.arange(w.size) < int(self.free), 0.0, 2.0 * self.mu * w) - gradient
         stationarity = float(np.linalg.norm(residual) / (1.0 + 2.0 * self.mu * length))
         return Appraisal(
             objective=primal.value,
@@ -307,15 +307,15 @@ class MulticlassProblem:
     def objective(self, W: FloatArray) -> Rounded:
         """½||W||² + Σ c_i ℓ_i from the data, with its error."""
         square = dot(W.ravel(), W.ravel()).times(0.5)
-        length, each = float(np.sqrt(2.0 * square.upper)) * (1.0 + 8.0 * UNIT), 1 if self.shared else self.classes - 1
+        length, rows_per_point = float(np.sqrt(2.0 * square.upper)) * (1.0 + 8.0 * UNIT), 1 if self.shared else self.classes - 1
         value = square
         for part in self.parts():
             short = np.maximum(self.shortfalls(W, part), 0.0)
             terms = self.costs[part] * (short.max(axis=1) if self.shared else short.sum(axis=1))
             # two products with the rows, and two sums of numbers of that size and 1
-            error = gamma(W.shape[1] + 4 + each) * (1.0 + 2.0 * np.sqrt(self.squares[part]) * length) * self.costs[part]
+            error = gamma(W.shape[1] + 4 + rows_per_point) * (1.0 + 2.0 * np.sqrt(self.squares[part]) * length) * self.costs[part]
             rounded = total_of_positive(terms)
-            value += Rounded(rounded.value, rounded.error + each * float(error.sum()) * (1.0 + gamma(terms.size)))
+            value += Rounded(rounded.value, rounded.error + rows_per_point * float(error.sum()) * (1.0 + gamma(terms.size)))
         return value
 
     def dual(self, alpha: FloatArray) -> Rounded:
@@ -361,11 +361,11 @@ class Corners:
     symmetric: bool = False
 
     @classmethod
-    def ramp(cls, height: float, width: float, beyond: float = np.inf) -> Corners:
+    def ramp(cls, height: float, width: float, second_width: float = np.inf) -> Corners:
         """(h/d) (min{(1 - m)_+, d} + (1 - b - m)_+): a ramp of height h and width d that begins again below 1 - b."""
         values = np.array([height, 0.0])
-        tail = height / width if beyond < np.inf else 0.0
-        return cls(np.array([1.0 - width, 1.0]), values, values, tail, 1.0 - beyond)
+        tail = height / width if second_width < np.inf else 0.0
+        return cls(np.array([1.0 - width, 1.0]), values, values, tail, 1.0 - second_width)
 
     @classmethod
     def count(cls, threshold: float) -> Corners:
@@ -483,8 +483,8 @@ class EqualRates:
         positive, possible = scores > near, scores >= -near
         _, counts = self.nearest_counts(positive, possible)
         for g, count in enumerate(counts):
-            unsure = np.flatnonzero(possible & ~positive & (self.groups == g))
-            positive[unsure[: count - int(positive[self.groups == g].sum())]] = True
+            undecided = np.flatnonzero(possible & ~positive & (self.groups == g))
+            positive[undecided[: count - int(positive[self.groups == g].sum())]] = True
         return positive
 
 
@@ -567,12 +567,13 @@ class MarginProblem:
     def unrestricted(
         cls, A: FloatArray, costs: FloatArray, loss: Corners, curvature: FloatArray, atoms: FloatArray, intercept: bool
     ) -> MarginProblem:
-        """Return whether any w is allowed."""
+        """Return the problem without restrictions: every w is allowed."""
         n, p = A.shape
-        no, none = np.zeros(p, dtype=np.bool_), np.zeros(n, dtype=np.bool_)
-        far, zero = np.full(p, np.inf), np.zeros(p)
+        no_coefficients, no_points = np.zeros(p, dtype=np.bool_), np.zeros(n, dtype=np.bool_)
+        infinite, zero = np.full(p, np.inf), np.zeros(p)
         return cls(
-            A, costs, loss, curvature, atoms, intercept, -far, far, no, zero, no, p, np.zeros((0, p)), np.zeros(0), none
+            A, costs, loss, curvature, atoms, intercept, -infinite, infinite, no_coefficients, zero, no_coefficients, p,
+            np.zeros((0, p)), np.zeros(0), no_points,
         )  # fmt: skip
 
     @property

@@ -232,14 +232,14 @@ def best_multiple(model: ZeroOneSVM, w: FloatArray) -> FloatArray:
     low, high = _allowed(u, M)
     positive = np.flatnonzero(u > 0.0)
     order = positive[np.argsort(-u[positive], kind="stable")]  # the order in which points are met as t grows
-    met = np.concatenate([[0.0], np.cumsum(model.sample_weight[order])])
+    cumulative_weight = np.concatenate([[0.0], np.cumsum(model.sample_weight[order])])
     with np.errstate(over="ignore"):
         steps = (1.0 / u[order]) * (1.0 + 4e-16)  # rounded up: a margin that is meant to be 1 is not below it
     candidates = np.concatenate([[low], steps])
     candidates = candidates[(candidates >= low) & (candidates <= high) & np.isfinite(candidates)]
     norm = float(w[model.penalised] @ w[model.penalised])
     reached = np.searchsorted(steps, candidates, side="right")
-    values = candidates**2 * norm + (float(model.sample_weight.sum()) - met[reached])
+    values = candidates**2 * norm + (float(model.sample_weight.sum()) - cumulative_weight[reached])
     return np.asarray(candidates[int(np.argmin(values))] * w)
 
 

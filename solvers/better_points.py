@@ -68,24 +68,24 @@ def polished(
     candidates = [(rounded, "")]
     simpler = None if model is None else model.with_integers(values)
     if simpler is not None and model is not None:
-        candidates += [(form.join(model.complete(simpler.split(y))), how) for y, how in _solutions(simpler, seconds)]
+        candidates += [(form.join(model.complete(simpler.split(y))), source) for y, source in _solutions(simpler, seconds)]
     else:
         reduced, keep, offset = _eliminate(fix_integers(form, x))
-        for piece, how in _solutions(reduced, seconds) if keep.size else []:
+        for piece, source in _solutions(reduced, seconds) if keep.size else []:
             whole = offset.copy()
             whole[keep] = piece
-            candidates.append((whole, how))
-    counted = [] if model is None else [(form.join(model.recounted(form.split(point))), how) for point, how in candidates]
-    judged: list[tuple[Certificate, FloatArray, str]] = []
+            candidates.append((whole, source))
+    counted = [] if model is None else [(form.join(model.recounted(form.split(point))), source) for point, source in candidates]
+    certified_points: list[tuple[Certificate, FloatArray, str]] = []
     for group in (counted, candidates):  # where no counted point is allowed, one may be that is within rounding
-        certified = [(certify(form, form.split(point)), point, how) for point, how in group]
+        certified = [(certify(form, form.split(point)), point, source) for point, source in group]
         if any(c.feasible(_FEASIBLE) for c, _, _ in certified):
-            _, point, how = certified[_best_feasible([c for c, _, _ in certified])]
+            _, point, source = certified[_best_feasible([c for c, _, _ in certified])]
             break
-        judged += certified
+        certified_points += certified
     else:
-        _, point, how = min(judged, key=lambda each: each[0].primal_residual)
-    return Polished(form.split(point), f"integers fixed, the rest solved again by {how}" if how else "")
+        _, point, source = min(certified_points, key=lambda each: each[0].primal_residual)
+    return Polished(form.split(point), f"integers fixed, the rest solved again by {source}" if source else "")
 
 
 def _best_feasible(certificates: list[Certificate]) -> int:
@@ -109,12 +109,12 @@ def _solutions(form: StandardForm, seconds: float | None) -> list[tuple[FloatArr
     y = np.clip(form.join(answer.values), form.lower, form.upper)  # else what is below zero may seem to cost less than nothing
     late = seconds is not None and time.perf_counter() - begin > seconds
     on_active_set = None if late else _on_active_set(form, y)
-    who = f"{Clarabel.info.name} {answer.version}"
-    solutions = [(y, who)]
+    source = f"{Clarabel.info.name} {answer.version}"
+    solutions = [(y, source)]
     return (
         solutions
         if on_active_set is None
-        else [*solutions, (np.clip(on_active_set, form.lower, form.upper), f"{who} and the equations of its active set")]
+        else [*solutions, (np.clip(on_active_set, form.lower, form.upper), f"{source} and the equations of its active set")]
     )
 
 
@@ -255,12 +255,13 @@ def unresolved(answer: Answer, certificate: Certificate, tolerance: float, tol: 
     """
     if answer.multipliers is not None or certificate.integrality is not None or np.isfinite(certificate.bound):
         return ""
-    moved = tolerance * max(1.0, certificate.scale)
-    if moved <= tol * abs(certificate.objective):
+    tolerance_shift = tolerance * max(1.0, certificate.scale)
+    if tolerance_shift <= tol * abs(certificate.objective):
         return ""
     return (
         f"nothing can be told from the solver's word: it gives no multipliers, its feasibility tolerance, {tolerance:g}, may "
-        f"move the objective by {moved:.1e}, and that is {certificate.objective:.3g}: scale the data, or take a conic solver"
+        f"move the objective by {tolerance_shift:.1e}, and that is {certificate.objective:.3g}: "
+        "scale the data, or take a conic solver"
     )
 
 
@@ -397,9 +398,9 @@ def _beside(point: FloatArray, unit: float) -> Iterator[FloatArray]:
     for j in range(min(point.size, _COORDINATES)):
         size = max(abs(float(point[j])), unit)
         for value in (0.0, *(point[j] + share * size for share in _SHARES)):
-            moved = point.copy()
-            moved[j] = value
-            yield moved
+            neighbour = point.copy()
+            neighbour[j] = value
+            yield neighbour
 
 
 def _joined(model: Model, form: StandardForm, values: Mapping[str, FloatArray]) -> FloatArray | None:

@@ -133,11 +133,11 @@ class Trace(Displayed, Tabular):
     def display(self) -> Display:
         """Return the notebook view: the first and the last rows."""
         head = ("iteration", "seconds", "objective", "bound", "gap", "active", "step")
-        few = self.rows if len(self.rows) <= 2 * _SHOWN else (*self.rows[:_SHOWN], None, *self.rows[-_SHOWN:])
+        shown_rows = self.rows if len(self.rows) <= 2 * _SHOWN else (*self.rows[:_SHOWN], None, *self.rows[-_SHOWN:])
         return Display(
             f"trace of {len(self.rows)} rows",
             head=head,
-            rows=tuple(("...",) if r is None else tuple(_words(getattr(r, name)) for name in head) for r in few),
+            rows=tuple(("...",) if r is None else tuple(_words(getattr(r, name)) for name in head) for r in shown_rows),
             words=("step",),
         )
 

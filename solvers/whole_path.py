@@ -200,8 +200,8 @@ class WholePath(Displayed, Tabular, Question):
 
     @property
     def _title(self) -> str:
-        standing = "proved" if self.proved else "not proved everywhere"
-        return f"{len(self)} classifiers are optimal for λ in (0, {self.lam_max:.4g}]: {standing}, {self.solves} exact solves"
+        status_text = "proved" if self.proved else "not proved everywhere"
+        return f"{len(self)} classifiers are optimal for λ in (0, {self.lam_max:.4g}]: {status_text}, {self.solves} exact solves"
 
     @property
     def sentence(self) -> str:

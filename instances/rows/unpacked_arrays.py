@@ -75,10 +75,10 @@ class StoredArray:
             handle = self.path.open("rb", buffering=0)
         except OSError as error:
             raise DataError(f"{self.path} cannot be read: {read_error(error)}", file=self.path) from None
-        need = self.offset + self.shape[0] * self.width * self.dtype.itemsize
-        if os.fstat(handle.fileno()).st_size < need:
+        size = self.offset + self.shape[0] * self.width * self.dtype.itemsize
+        if os.fstat(handle.fileno()).st_size < size:
             handle.close()
-            raise DataError(f"{self.path} is shorter than its header says: {need:,} bytes are needed", file=self.path)
+            raise DataError(f"{self.path} is shorter than its header says: {size:,} bytes are needed", file=self.path)
         return handle
 
     def read(self, handle: IO[bytes], start: int, stop: int, into: Buffer | None = None) -> npt.NDArray[Any]:

@@ -127,14 +127,14 @@ def _entry(weights: FloatArray | None, i: int) -> float | None:
 
 def _kind(margin: float, required: float | None, *, supports: bool) -> str:
     if margin < 0:
-        where = "misclassified"
+        side = "misclassified"
     elif not required:
-        where = "right side"
+        side = "right side"
     elif margin < required * (1 - ZERO):
-        where = "inside the margin"
+        side = "inside the margin"
     else:
-        where = "on the margin" if margin <= required * (1 + ON) else "beyond the margin"
-    return f"{where}, support vector" if supports else where
+        side = "on the margin" if margin <= required * (1 + ON) else "beyond the margin"
+    return f"{side}, support vector" if supports else side
 
 
 class Solution(Protocol):
@@ -300,8 +300,8 @@ def explain(model: Explainable, result: Solution) -> Explanation:
         The result has no point, or belongs to another model.
     """
     if not result.values:
-        because = f"; {result.evidence}" if result.evidence else ""
-        raise InputError(f"the result of {result.model} has no point to explain" + because, name="result")
+        evidence = f"; {result.evidence}" if result.evidence else ""
+        raise InputError(f"the result of {result.model} has no point to explain" + evidence, name="result")
     solved_model = model.at_solution(result.optimised_parameters)
     form = _form(solved_model, result.values)
     x = None if form is None else form.join(result.values)

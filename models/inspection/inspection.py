@@ -152,12 +152,12 @@ def _convexity(form: StandardForm) -> Convexity:
         return Convexity(True, f"{relaxed}a linear objective over convex cones")
     if form.quadratic.factor is not None:
         return Convexity(True, f"{relaxed}P = R'R by construction")
-    low, high, how = _extremes(form)
+    low, high, method = _extremes(form)
     if low is None or high is None:
-        return Convexity(None, f"{relaxed}{how}")
+        return Convexity(None, f"{relaxed}{method}")
     if low >= -_ROUNDING * max(high, 0.0):
-        return Convexity(True, f"{relaxed}smallest eigenvalue of P {low:.2g}, largest {high:.2g} ({how})", low)
-    return Convexity(False, f"P has the eigenvalue {low:.4g} beside {high:.2g} ({how})", low)
+        return Convexity(True, f"{relaxed}smallest eigenvalue of P {low:.2g}, largest {high:.2g} ({method})", low)
+    return Convexity(False, f"P has the eigenvalue {low:.4g} beside {high:.2g} ({method})", low)
 
 
 def _extremes(form: StandardForm) -> tuple[float | None, float | None, str]:
@@ -171,8 +171,8 @@ def _extremes(form: StandardForm) -> tuple[float | None, float | None, str]:
     start = np.random.default_rng(0).standard_normal(form.n)
     try:
         ends = [
-            float(sp.linalg.eigsh(operator, k=1, which=which, v0=start, tol=1e-3, maxiter=200, return_eigenvectors=False)[0])
-            for which in ("SA", "LA")
+            float(sp.linalg.eigsh(operator, k=1, which=end, v0=start, tol=1e-3, maxiter=200, return_eigenvectors=False)[0])
+            for end in ("SA", "LA")
         ]
     except sp.linalg.ArpackNoConvergence:
         return None, None, "Lanczos found no smallest eigenvalue of P in 200 steps"

@@ -169,8 +169,8 @@ class Mixture(Kernel):
         label, _, name = parameter.partition(".")
         if not name:
             return replace(self, weight=value)
-        moved = self._part(label).with_parameter(name, value)
-        return replace(self, first=moved) if label == "first" else replace(self, second=moved)
+        changed_part = self._part(label).with_parameter(name, value)
+        return replace(self, first=changed_part) if label == "first" else replace(self, second=changed_part)
 
     def matrix(self, X: Points, Z: Points) -> FloatArray:
         """(1 - t) k_1 + t k_2."""

@@ -382,10 +382,10 @@ class FormDelta:
     @classmethod
     def between(cls, old: StandardForm, new: StandardForm) -> FormDelta:
         """Compare two forms; arrays that they share are not looked at."""
-        nothing = np.zeros(0, dtype=np.int64)
+        empty = np.zeros(0, dtype=np.int64)
         structure = tuple(_structure(old, new))
         if structure:
-            return cls(structure, False, nothing, False, (), (), nothing, nothing, nothing)
+            return cls(structure, False, empty, False, (), (), empty, empty, empty)
         pairs = list(zip(old.constraints, new.constraints, strict=True))
         return cls(
             structure=(),
@@ -415,8 +415,8 @@ class FormDelta:
 def changed_entries(old: Any, new: Any) -> tuple[list[int], list[int], list[float]]:
     """Row, column and new value of the entries that differ between two sparse matrices with non-zeros in the same places."""
     before, after = sp.coo_array(old), sp.coo_array(new)
-    moved = np.flatnonzero(before.data != after.data)
-    return after.row[moved].tolist(), after.col[moved].tolist(), after.data[moved].tolist()
+    changed = np.flatnonzero(before.data != after.data)
+    return after.row[changed].tolist(), after.col[changed].tolist(), after.data[changed].tolist()
 
 
 def _structure(old: StandardForm, new: StandardForm) -> list[str]:
@@ -847,8 +847,8 @@ class StandardForm(Displayed, ExportMethods):
             values[label] = array = as_array(value, f"{what}[{label!r}]")
             shape, odd = blocks[label].shape, "" if np.isfinite(array).all() else " and values that are not finite"
             if odd or array.shape != shape:
-                need = f"{what}[{label!r}] must hold {math.prod(shape)} finite numbers, shape {shape}"
-                raise InputError(f"{need}; it has shape {array.shape}{odd}", name=what)
+                expectation = f"{what}[{label!r}] must hold {math.prod(shape)} finite numbers, shape {shape}"
+                raise InputError(f"{expectation}; it has shape {array.shape}{odd}", name=what)
         return values
 
     def _by_names(self, mapping: Mapping[str, object], what: str) -> dict[str, FloatArray]:

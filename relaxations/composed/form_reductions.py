@@ -270,8 +270,8 @@ def product_form(form: StandardForm, triangles: IntArray) -> StandardForm:
     _symmetric(builder, binary, products)
     if triangles.shape[0]:
         builder.require_nonnegative("triangles", triangle_rows(triangles, binary, x, products))
-    made = builder.form()
-    return made.replace(maximise=form.maximise)
+    form_of_products = builder.form()
+    return form_of_products.replace(maximise=form.maximise)
 
 
 def _multiplied(builder: Assembly, form: StandardForm, name: str, part: Affine, weight: Affine) -> None:
@@ -453,16 +453,16 @@ class Products(FormReduction):
         if self.triangles and self.rounds is None:
             return product_form(form, all_triangles(binary.size))
         cuts = all_triangles(0)
-        made = product_form(form, cuts)
+        product = product_form(form, cuts)
         for _ in range(self.rounds or 0 if self.triangles else 0):
-            values = solve_problem(as_model(made), "auto", Options(tol=_SEPARATED)).values
+            values = solve_problem(as_model(product), "auto", Options(tol=_SEPARATED)).values
             violated = violated_triangles(values, binary, _CUTS * binary.size, _VIOLATED) if values else cuts[:0]
             new = violated[~np.isin(violated @ _KEY, cuts @ _KEY)]
             if not new.size:
                 break
             cuts = np.concatenate([cuts, new])
-            made = product_form(form, cuts)
-        return made
+            product = product_form(form, cuts)
+        return product
 
 
 @dataclass(frozen=True)

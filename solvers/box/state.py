@@ -218,9 +218,9 @@ class BoxState:
         if coarse is None:
             self.refresh()
             return 0.0
-        believed = self.linear + self.view.ridge * self.a + coarse.Z @ self.w
+        coarse_gradient = self.linear + self.view.ridge * self.a + coarse.Z @ self.w
         self.refresh()
-        return float(np.abs(believed - self.gradient).max(initial=0.0))
+        return float(np.abs(coarse_gradient - self.gradient).max(initial=0.0))
 
     def rounding(self) -> float:
         """Return the rounding of a gradient in float64, a lower limit for any violation."""

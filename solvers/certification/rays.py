@@ -69,8 +69,8 @@ class Ray:
     def moves(ray: Mapping[str, FloatArray]) -> str:
         """Along which blocks a ray of descent goes, in words."""
         size = {label: float(np.abs(part).max(initial=0.0)) for label, part in ray.items()}
-        along = [label for label, largest in size.items() if largest > _NEARLY * max(size.values())]
-        return f"the objective falls on along {', '.join(along)}, and no cost, row or bound holds it (a regulariser would)"
+        moving = [label for label, largest in size.items() if largest > _NEARLY * max(size.values())]
+        return f"the objective falls on along {', '.join(moving)}, and no cost, row or bound holds it (a regulariser would)"
 
     @property
     def contradicts(self) -> bool:

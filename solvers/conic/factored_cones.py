@@ -157,18 +157,18 @@ class ConicFactored(Algorithm[ConicProblem, FactoredState]):
                 if state.iteration >= state.limit:
                     state.outcome = Outcome.ITERATION_LIMIT
                     break
-                moved = _quasi_newton_step(state)
-                if not moved or state.since >= self.check_every:
-                    self._check_optimality(state, moved)
+                progressed = _quasi_newton_step(state)
+                if not progressed or state.since >= self.check_every:
+                    self._check_optimality(state, progressed)
         return state.outcome
 
-    def _check_optimality(self, state: FactoredState, moved: bool) -> None:
+    def _check_optimality(self, state: FactoredState, progressed: bool) -> None:
         """Evaluate the bound; if no step is possible, widen L or stop."""
         state.since = 0
-        point, bound = _certify(state, improve=not moved)
+        point, bound = _certify(state, improve=not progressed)
         if point.objective - bound.value <= state.tolerance * max(abs(point.objective), abs(bound.value)):
             state.outcome = Outcome.CONVERGED
-        elif not moved and (state.rank == state.prepared.data.A.shape[1] or not _widen(state)):
+        elif not progressed and (state.rank == state.prepared.data.A.shape[1] or not _widen(state)):
             state.outcome = Outcome.STALLED
 
     def measure(self, state: FactoredState) -> Measure:

@@ -96,12 +96,12 @@ def least_count(A: FloatArray, weights: FloatArray, limit: int, end: float = mat
     while first < n and time.perf_counter() <= end:
         flats.counters[0], flats.counters[3], flats.chosen[0] = 0, first + step, first
         while (code := next_flat(flats)) == CROWDED:
-            beside, best = int(flats.counters[1]), int(flats.best[0])
+            side_count, best = int(flats.counters[1]), int(flats.best[0])
             on_hyperplane = flats.value == 0.0
             coordinates = _coordinates(flats.levels, flats.labels, flats.chosen)
-            inside = least_count(A[np.ix_(coordinates, on_hyperplane)], weights[on_hyperplane], best - beside)
-            if beside + inside.count < best:
-                flats.best[0], flats.best[1:] = beside + inside.count, flats.chosen
+            inside = least_count(A[np.ix_(coordinates, on_hyperplane)], weights[on_hyperplane], best - side_count)
+            if side_count + inside.count < best:
+                flats.best[0], flats.best[1:] = side_count + inside.count, flats.chosen
             flats.chosen[-1] += 1
         if code == LARGE:
             raise TooLargeError("a minor of the points' coordinates is too large for float64 to hold it exactly")

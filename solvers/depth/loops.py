@@ -91,19 +91,19 @@ def _eliminate(flats: Flats, level: int, i: int) -> float:
 
 
 @inner
-def _is_zero(P: Any, many: int, k: int) -> bool:
+def _is_zero(P: Any, size: int, k: int) -> bool:
     """Return True if the remaining entries of point k are zero."""
     largest = 0.0
-    for t in range(many):
+    for t in range(size):
         largest = max(largest, abs(P[t, k]))
     return largest == 0.0
 
 
 @inner
-def _is_first_basis(P: Any, Q: Any, many: int, i: int) -> bool:
+def _is_first_basis(P: Any, Q: Any, size: int, i: int) -> bool:
     """Return True if every earlier point in the span of the chosen ones and i is in the span of the chosen ones."""
     j = 0
-    while j < i and (not _is_zero(Q, many - 1, j) or _is_zero(P, many, j)):
+    while j < i and (not _is_zero(Q, size - 1, j) or _is_zero(P, size, j)):
         j += 1
     return j == i
 
@@ -218,13 +218,13 @@ def _project(P: Any, Q: Any, m: Any, i: Any) -> None:
 
 
 @inner
-def _record(store: Any, counts: Any, which: Any, chosen: Any, many: Any) -> None:
+def _record(store: Any, counts: Any, kind: Any, chosen: Any, size: Any) -> None:
     """Record a subset, padded with -1; beyond the capacity it is only counted."""
-    position = counts[which]
-    counts[which] += 1
+    position = counts[kind]
+    counts[kind] += 1
     if position < store.shape[0]:
         for t in range(store.shape[1]):
-            store[position, t] = chosen[t] if t < many else -1
+            store[position, t] = chosen[t] if t < size else -1
 
 
 @inner

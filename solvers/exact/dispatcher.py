@@ -242,10 +242,10 @@ def check_numbers(*values: Any, minimum: float = -math.inf) -> None:
         _require(value >= minimum, f"{value!r} is not a valid number of it")
 
 
-def check_work(seconds: Any, busy: Any, effort: Any, who: Any) -> None:
+def check_work(seconds: Any, busy_seconds: Any, effort: Any, worker: Any) -> None:
     """Check the times, the effort and the name of a worker."""
-    check_numbers(seconds, busy, effort, minimum=0.0)
-    _require(math.isfinite(seconds + busy + effort) and type(who) is str, "invalid times or an invalid name")
+    check_numbers(seconds, busy_seconds, effort, minimum=0.0)
+    _require(math.isfinite(seconds + busy_seconds + effort) and type(worker) is str, "invalid times or an invalid name")
 
 
 def check_counts(counts: Mapping[str, Any], names: Iterable[str]) -> None:

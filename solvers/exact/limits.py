@@ -73,9 +73,9 @@ class NodeRate:
         remaining = max(self.limits.deadline - time.perf_counter(), 0.0)
         return max(min(limit, int(_PLANNED_SHARE * remaining / max(self.seconds, 1e-9))), 1)
 
-    def took(self, begun: float, nodes: int) -> None:
-        """Update the estimate after ``nodes`` nodes since the time ``begun``."""
-        self.seconds = (time.perf_counter() - begun) / max(nodes, 1)
+    def took(self, begin: float, nodes: int) -> None:
+        """Update the estimate after ``nodes`` nodes since the time ``begin``."""
+        self.seconds = (time.perf_counter() - begin) / max(nodes, 1)
 
 
 def check_path(name: str, value: object, content: str) -> None:

@@ -250,12 +250,12 @@ def margins_and_weighted_row_sum(
     problem: LinearProblem, w: FloatArray, weights: Weights, block_bytes: float
 ) -> tuple[FloatArray, FloatArray]:
     """Return y_i x_i'w, and Σ α_i y_i x_i for the α that follow from them, in one pass: both products use a cached block."""
-    u, pulled = np.empty(problem.n), np.zeros(problem.rows.shape[1])
+    u, row_sum = np.empty(problem.n), np.zeros(problem.rows.shape[1])
     for part, block in _parts(problem, min(block_bytes, LOOK_BYTES)):
         y = problem.y[part]
         np.multiply(block @ w, y, out=u[part])
-        pulled += block.T @ (weights(part, u[part]) * y)
-    return u, pulled
+        row_sum += block.T @ (weights(part, u[part]) * y)
+    return u, row_sum
 
 
 def weighted_row_sum(problem: LinearProblem, alpha: FloatArray, block_bytes: float) -> FloatArray:
@@ -631,8 +631,8 @@ class LinearNewton(Algorithm[LinearProblem, LinearState]):
             return state.gap <= state.tol
         state.trials += 1
         state.enough = state.enough or state.steps
-        apart = state.trials > _TRIALS and state.residual <= 1e-12 * state.best_primal
-        if apart or state.steps > state.enough + min(state.enough // 2, _MORE):
+        stalled = state.trials > _TRIALS and state.residual <= 1e-12 * state.best_primal
+        if stalled or state.steps > state.enough + min(state.enough // 2, _MORE):
             return True
         view, w = state.problem, state.w.copy()
         w[view.penalised] -= state.gradient[view.penalised] / (2.0 * view.mu)
@@ -738,11 +738,11 @@ def _block_budget(n: int, p: int, limit: float | None) -> float:
     except ImportError as error:
         message = "memory_limit of linear-newton needs a system that counts what a process holds; leave it out here"
         raise InputError(message) from error
-    need = memory_in_use + 8 * _VECTORS * n + (8 * _MATRICES * p * p if p <= MAX_COLUMNS else 200 * p)
-    if limit - need < _BLOCKS * 2**18:
+    size = memory_in_use + 8 * _VECTORS * n + (8 * _MATRICES * p * p if p <= MAX_COLUMNS else 200 * p)
+    if limit - size < _BLOCKS * 2**18:
         raise TooLargeError(
-            f"linear-newton needs {need + _BLOCKS * 2**18:,.0f} bytes for {n:,} rows of {p:,} columns, {memory_in_use:,} of "
+            f"linear-newton needs {size + _BLOCKS * 2**18:,.0f} bytes for {n:,} rows of {p:,} columns, {memory_in_use:,} of "
             f"which the process has had already; memory_limit is {limit:,.0f}",
             name="memory_limit",
         )
-    return limit - need
+    return limit - size

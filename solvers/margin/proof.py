@@ -173,8 +173,8 @@ def _header_fields(problem: MarginProblem) -> dict[str, Any]:
 def _loss_fields(loss: Corners) -> dict[str, Any]:
     """Return a loss for a log's header."""
     values = {name: getattr(loss, name).tolist() for name in ("margins", "below", "at")}
-    again = loss.rise_start if np.isfinite(loss.rise_start) else None
-    return {**values, "tail": loss.tail, "again": again, **({"even": True} if loss.symmetric else {})}
+    rise_start = loss.rise_start if np.isfinite(loss.rise_start) else None
+    return {**values, "tail": loss.tail, "again": rise_start, **({"even": True} if loss.symmetric else {})}
 
 
 def _rounding_reserve(problem: MarginProblem, w: FloatArray) -> float:

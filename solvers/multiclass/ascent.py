@@ -102,13 +102,13 @@ def make_state(view: MulticlassProblem, options: Options, tol: float, rng: np.ra
     rows: Any = view.rows
     scalars = named_scalars(_SCALARS)
     scalars.dense, scalars.shared = int(dense), int(view.shared)
-    none = np.zeros(1, dtype=np.int64)
+    empty = np.zeros(1, dtype=np.int64)
     shape = (K, p) if dense else (p, K)
     squares = view.squares
     work = AscentWork(
         data=view.rows if dense else np.zeros((1, 1)),
-        indptr=none if dense else rows.indptr.astype(np.int64),
-        indices=none if dense else rows.indices.astype(np.int64),
+        indptr=empty if dense else rows.indptr.astype(np.int64),
+        indices=empty if dense else rows.indices.astype(np.int64),
         values=np.zeros(1) if dense else rows.data,
         codes=view.codes, costs=view.costs, squares=squares, alpha=np.zeros((n, K)), W=np.zeros(shape), V=np.zeros(shape),
         scores=np.zeros(K), change=np.zeros(K), order=np.arange(n), free=np.zeros((n, K), dtype=np.bool_),
@@ -236,8 +236,8 @@ class BlockAscent(Algorithm[MulticlassProblem, AscentState]):
         """Take products on the face until the time is over; at the end, move."""
         clock = time.perf_counter()
         count = int(np.clip(state.rate * (end - clock) / (2.0 * state.face_size + 1.0), 1, state.products_left))
-        done = loops.face_products(state.work, state.face_size, count)
-        state.products_left = 0 if done else state.products_left - count
+        products = loops.face_products(state.work, state.face_size, count)
+        state.products_left = 0 if products else state.products_left - count
         if state.products_left:
             return
         state.faces, state.faces_left, state.step = state.faces + 1, state.faces_left - 1, "face"

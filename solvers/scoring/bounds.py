@@ -147,8 +147,8 @@ def _push(end: Any, s: Any) -> Any:
 
 
 @inner
-def flow(rows: Any, l: Any, u: Any, active: Any, count: Any, need: Any, s: Any) -> Any:
-    """The largest flow between the cells' classes, or one that reaches ``need``."""
+def flow(rows: Any, l: Any, u: Any, active: Any, count: Any, demand: Any, s: Any) -> Any:
+    """The largest flow between the cells' classes, or one that reaches ``demand``."""
     m, k, base = 0, 0, np.int64(0)
     for c in range(count):
         m += s.P[c] > 0
@@ -175,7 +175,7 @@ def flow(rows: Any, l: Any, u: Any, active: Any, count: Any, need: Any, s: Any) 
         s.right[b] = s.Q[s.minus[b]]
     total = base + _pairs(rows, l, u, active, m, k, s)
     paths = 5 + _WORK // (m * k + 1)
-    while total < need and paths > 0:
+    while total < demand and paths > 0:
         paths -= 1
         end = _path(m, k, s)
         if end < 0:

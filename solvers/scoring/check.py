@@ -199,8 +199,8 @@ class LoggedScoringProblem:
         plus, minus = np.flatnonzero(positive), np.flatnonzero(negative)
         largest = np.zeros((plus.size, minus.size), dtype=rows.dtype)
         for column, a, b in zip(rows.T, low.tolist(), high.tolist(), strict=True):
-            apart = column[plus][:, None] - column[minus][None, :]
-            largest += np.maximum(a * apart, b * apart)
+            differences = column[plus][:, None] - column[minus][None, :]
+            largest += np.maximum(a * differences, b * differences)
         a, b = np.nonzero(largest < self.separation)
         m, k = plus.size, minus.size
         capacity = np.minimum(positive[plus][a], negative[minus][b])
@@ -211,8 +211,8 @@ class LoggedScoringProblem:
         flow = sp.coo_array(maximum_flow(graph, 0, m + k + 1).flow)
         inside = (flow.data > 0) & (flow.row >= 1) & (flow.row <= m) & (flow.col > m) & (flow.col <= m + k)
         i, j, amount = flow.row[inside] - 1, flow.col[inside] - m - 1, flow.data[inside].astype(np.int64)
-        sent, received = np.bincount(i, amount, m), np.bincount(j, amount, k)
-        if (largest[i, j] >= self.separation).any() or (sent > positive[plus]).any() or (received > negative[minus]).any():
+        outflow, inflow = np.bincount(i, amount, m), np.bincount(j, amount, k)
+        if (largest[i, j] >= self.separation).any() or (outflow > positive[plus]).any() or (inflow > negative[minus]).any():
             raise InvalidProofError("SciPy's result is not a feasible flow")
         return int(amount.sum())
 
@@ -221,8 +221,8 @@ class LoggedScoringProblem:
         low, high = self.problem.intercept
         above = -((scores - self.threshold) // self.scale)
         below = (-self.threshold - scores) // self.scale
-        tried = np.unique(np.clip(np.concatenate([above, below, np.array([low, high])]), low, high))
-        wrong = (above[:, None] > tried).T @ positive + (below[:, None] < tried).T @ negative
+        candidates = np.unique(np.clip(np.concatenate([above, below, np.array([low, high])]), low, high))
+        wrong = (above[:, None] > candidates).T @ positive + (below[:, None] < candidates).T @ negative
         return int(wrong.min())
 
 
@@ -281,8 +281,8 @@ class LoggedMultipliers:
         lacks = cover + self.margin * np.maximum(data.separation - fewest.sum(axis=1), 0)
         for costs, points in zip(data.sides, (self.plus, self.minus), strict=True):
             spent: dict[int, int] = {}
-            for row, lack in zip(data.row_of[points].tolist(), lacks.tolist(), strict=True):
-                spent[row] = spent.get(row, 0) + lack
+            for row, shortfall in zip(data.row_of[points].tolist(), lacks.tolist(), strict=True):
+                spent[row] = spent.get(row, 0) + shortfall
             total += sum(min(Fraction(0), whole * Fraction(int(costs[row]), data.unit) - s) for row, s in spent.items())
         step = math.lcm(data.unit, p.price.denominator, p.size_price.denominator)
         return Fraction(math.ceil(Fraction(total) / whole * step), step)

@@ -93,15 +93,15 @@ class RiskRule(BoundingRule[RiskProblem]):
             improved = False
             for j in range(rho.size):
                 for step in (1.0, -1.0, -rho[j]):
-                    moved = rho.copy()
-                    moved[j] += step
-                    full = np.count_nonzero(moved[1:]) > self.problem.max_nonzeros
-                    if step == 0.0 or not self.lower[j] <= moved[j] <= self.upper[j] or full:
+                    trial = rho.copy()
+                    trial[j] += step
+                    full = np.count_nonzero(trial[1:]) > self.problem.max_nonzeros
+                    if step == 0.0 or not self.lower[j] <= trial[j] <= self.upper[j] or full:
                         continue
-                    tried = margins + step * self.A[:, j]
-                    other = float(self.problem.weights @ np.logaddexp(0.0, -tried)) + self.price(moved)
+                    trial_margins = margins + step * self.A[:, j]
+                    other = float(self.problem.weights @ np.logaddexp(0.0, -trial_margins)) + self.price(trial)
                     if other < value - 1e-12 * abs(value):
-                        rho, margins, value, improved = moved, tried, other, True
+                        rho, margins, value, improved = trial, trial_margins, other, True
         incumbent.offer(rho, self.objective(rho))
 
     def branch(self, node: Node, incumbent: Incumbent) -> Branching:
@@ -179,8 +179,8 @@ class RiskRule(BoundingRule[RiskProblem]):
             return np.inf
         nonzero = np.where(ends != 0.0, costs, np.inf).min(axis=0)[1:]
         savings = np.where(forced, 0.0, np.maximum(-nonzero, 0.0))  # of a coefficient that may be 0
-        taken = float(np.sort(savings)[::-1][:free].sum())
-        total = float(values.sum()) + float((-g[0] * ends[:, 0]).min()) + float(nonzero[forced].sum()) - taken
+        saving = float(np.sort(savings)[::-1][:free].sum())
+        total = float(values.sum()) + float((-g[0] * ends[:, 0]).min()) + float(nonzero[forced].sum()) - saving
         reach = np.maximum(np.abs(lower), np.abs(upper))
         size = float(values.sum()) + float(sizes @ reach) + float(prices.max(axis=0).sum())
         return total - 2.0 * (gamma(p.weights.size + lower.size + 16) * size + float(errors.sum()))
@@ -199,9 +199,9 @@ class RiskRule(BoundingRule[RiskProblem]):
             j = j if owed[j] > 0.0 else int(np.argmax(np.where(open_zero, np.abs(rho), -1.0)))
             cuts = [(float(lower[j]), -1.0), (0.0, 0.0), (1.0, float(upper[j]))]
         else:
-            apart = np.where(lower < upper, np.abs(rho - np.rint(rho)), -1.0)
-            j = int(np.argmax(apart)) if apart.max() > _WHOLE else int(np.argmax(upper - lower))
-            middle = np.floor(rho[j]) if apart.max() > _WHOLE else np.floor(0.5 * (lower[j] + upper[j]))
+            fractions = np.where(lower < upper, np.abs(rho - np.rint(rho)), -1.0)
+            j = int(np.argmax(fractions)) if fractions.max() > _WHOLE else int(np.argmax(upper - lower))
+            middle = np.floor(rho[j]) if fractions.max() > _WHOLE else np.floor(0.5 * (lower[j] + upper[j]))
             middle = float(min(max(middle, lower[j]), upper[j] - 1.0))
             cuts = [(float(lower[j]), middle), (middle + 1.0, float(upper[j]))]
         return j, [(low, high) for low, high in cuts if low <= high]

@@ -74,14 +74,14 @@ class Violated:
         a, b = plus.first, minus.first
         if not a.size or not b.size:
             return np.zeros((0, 2), dtype=np.int64)
-        lacking = self._lacking(box, columns, use, scores, wrong, a, b)
+        shortfalls = self._lacking(box, columns, use, scores, wrong, a, b)
         known_pairs, new_pairs = set(map(tuple, known_rows.tolist())), []
-        for lack in lacking:
+        for shortfall in shortfalls:
             counts: dict[tuple[int, int], int] = {}
-            violated = np.flatnonzero(lack > _NEAR)
-            order = violated[np.argsort(-lack.ravel()[violated], kind="stable")[: 100 * _PAIRS]]
+            violated = np.flatnonzero(shortfall > _NEAR)
+            order = violated[np.argsort(-shortfall.ravel()[violated], kind="stable")[: 100 * _PAIRS]]
             count = 0
-            for i, k in zip(*(indices.tolist() for indices in np.unravel_index(order, lack.shape)), strict=True):
+            for i, k in zip(*(indices.tolist() for indices in np.unravel_index(order, shortfall.shape)), strict=True):
                 if count == _PAIRS:
                     break
                 if max(counts.get((0, i), 0), counts.get((1, k), 0)) >= _OF_ONE:
@@ -115,15 +115,15 @@ class Violated:
         a: IntArray, b: IntArray,
     ) -> FloatArray:  # fmt: skip
         """By how much the two rows of each pair are violated; the second one as a share of what it may lack."""
-        Z, apart = self.reduced.Z, self.reduced.separation
-        z, slack = wrong[0][a][:, None] + wrong[1][b], apart - (scores[a][:, None] - scores[b])
+        Z, separation = self.reduced.Z, self.reduced.separation
+        z, slack = wrong[0][a][:, None] + wrong[1][b], separation - (scores[a][:, None] - scores[b])
         if z.any():
             columns = np.flatnonzero((box.lower != 0) | (box.upper != 0))
         P, Q = np.ascontiguousarray(Z[np.ix_(a, columns)]), np.ascontiguousarray(Z[np.ix_(b, columns)].T)
         limits = box.lower[columns].astype(float), box.upper[columns].astype(float), box.free[columns]
-        lacking, scratch = np.empty((2, *z.shape)), np.empty((2, b.size))
-        _lack(P, Q, apart, limits, np.ascontiguousarray(use[:, columns]), np.stack([slack, z]), lacking, scratch)
-        return lacking
+        shortfalls, scratch = np.empty((2, *z.shape)), np.empty((2, b.size))
+        _lack(P, Q, separation, limits, np.ascontiguousarray(use[:, columns]), np.stack([slack, z]), shortfalls, scratch)
+        return shortfalls
 
     def _nearest(self, box: ScoreBox, plus: IntArray, minus: IntArray) -> tuple[int, int]:
         """The pair of these rows that fewest coefficients which are not decided help."""
@@ -138,15 +138,15 @@ class Violated:
 
 
 @entry
-def _lack(P: Any, Q: Any, apart: Any, box: Any, use: Any, sums: Any, lacking: Any, scratch: Any) -> None:
+def _lack(P: Any, Q: Any, separation: Any, box: Any, use: Any, sums: Any, shortfalls: Any, scratch: Any) -> None:
     """Compiled: by how much both rows of each pair of a row of P and a column of Q are violated; by pieces that vectorise."""
     lower, upper, free = box
     slack, z = sums
     ceilings, reach = scratch
     for i in range(len(P)):
-        covered, parted = lacking[0, i], lacking[1, i]
+        covered, parted = shortfalls[0, i], shortfalls[1, i]
         for k in range(ceilings.size):
-            ceilings[k], reach[k], covered[k] = apart, 0.0, z[i, k]
+            ceilings[k], reach[k], covered[k] = separation, 0.0, z[i, k]
         for j in range(len(Q)):
             l, u, up, down = lower[j], upper[j], use[0, j], use[1, j]
             for k in range(ceilings.size):
@@ -161,16 +161,16 @@ def _lack(P: Any, Q: Any, apart: Any, box: Any, use: Any, sums: Any, lacking: An
                     v = P[i, j] - Q[j, k]
                     covered[k] += up * (v > 0.0) + down * (v < 0.0)
         for k in range(ceilings.size):
-            covered[k] = 1.0 - covered[k] if reach[k] < apart else 0.0
+            covered[k] = 1.0 - covered[k] if reach[k] < separation else 0.0
             parted[k] = slack[i, k] / max(ceilings[k], 1.0) - z[i, k]
 
 
 @entry
-def _helpers(P: Any, Q: Any, may: Any, helpers: Any) -> None:
+def _helpers(P: Any, Q: Any, candidates: Any, helpers: Any) -> None:
     """Compiled: how many coefficients can part a row of P and a column of Q to the right side."""
     for i in range(len(P)):
         for j in range(len(Q)):
-            p, up, down = P[i, j], may[0, j], may[1, j]
+            p, up, down = P[i, j], candidates[0, j], candidates[1, j]
             for k in range(Q.shape[1]):
                 helpers[i, k] += up * (p > Q[j, k]) + down * (p < Q[j, k])
 
@@ -192,14 +192,16 @@ class PairProgram:
         self.reduced, self.scores, self.violated = reduced, Scores(reduced), Violated(reduced)
 
     def bound(
-        self, box: ScoreBox, held: NodeBound | None, cut: int, deadline: float = math.inf
+        self, box: ScoreBox, node_bound: NodeBound | None, cut: int, deadline: float = math.inf
     ) -> tuple[int, BoxSolution | None]:
         """Return a lower bound of every system of the box, in units, and the program's solution; first with the pairs held.
 
         No round is begun after the deadline, by the clock of `time.perf_counter`.
         """
         best, values = None, []
-        program = NodeProgram(self.reduced, box, np.zeros((0, 2), dtype=np.int64) if held is None else held.multipliers.pairs)
+        program = NodeProgram(
+            self.reduced, box, np.zeros((0, 2), dtype=np.int64) if node_bound is None else node_bound.multipliers.pairs
+        )
         for _ in range(_ROUNDS):
             if time.perf_counter() > deadline:
                 break
@@ -238,8 +240,8 @@ def branching_for(reduced: ReducedScoringProblem) -> str:
     d = r.Z.shape[1]
     if d < _MANY or 2 * np.count_nonzero(r.levels > _FEW_VALUES) > d:
         return "signs"
-    alike, few = int(np.minimum(r.positive, r.negative).sum()), min(int(r.positive.sum()), int(r.negative.sum()))
-    return "pairs" if alike * _ALIKE <= few else "supports"
+    alike, smaller_class = int(np.minimum(r.positive, r.negative).sum()), min(int(r.positive.sum()), int(r.negative.sum()))
+    return "pairs" if alike * _ALIKE <= smaller_class else "supports"
 
 
 def greedy_order(reduced: ReducedScoringProblem) -> IntArray:
@@ -328,9 +330,9 @@ class Search:
         self.box = (self.lower, self.upper, *map(np.int64, problem.intercept))
         self.t = float(problem.threshold) if not r.integer_scores else r.separation / 2.0
         self.room = workspace_for(r)
-        nothing = np.zeros(d, dtype=np.int64)
-        intercept = self._intercept(nothing)
-        self._take_incumbent(problem.value(intercept, nothing.astype(np.float64)), intercept, nothing)
+        zeros = np.zeros(d, dtype=np.int64)
+        intercept = self._intercept(zeros)
+        self._take_incumbent(problem.value(intercept, zeros.astype(np.float64)), intercept, zeros)
         root = (self.lower.copy(), self.upper.copy(), np.zeros(d, dtype=np.bool_), 0, None)
         heapq.heappush(self.heap, (0, 0, root))
         self.stack.scalars.next = 1
@@ -365,8 +367,8 @@ class Search:
             rho = self._small(turn // 2)
         else:
             rho = self.rho.copy()
-            few = min(int(self.rng.integers(1, 5)), d)
-            for j in self.rng.choice(d, size=few, replace=False):
+            count = min(int(self.rng.integers(1, 5)), d)
+            for j in self.rng.choice(d, size=count, replace=False):
                 rho[j] = self.rng.integers(self.lower[j], self.upper[j] + 1) if self.rng.random() < 0.7 else 0
             used = np.flatnonzero(rho)
             if used.size > problem.max_nonzeros:
@@ -376,15 +378,15 @@ class Search:
     def _small(self, turn: int) -> IntArray:
         """A good system on few features: the first ones of the greedy order, later drawn with a preference for them."""
         d, support_limit = self.rho.size, min(self.reduced.problem.max_nonzeros, self.rho.size)
-        few = min(1 + turn % 5, support_limit)
-        support = self.stack.order[:few]
+        count = min(1 + turn % 5, support_limit)
+        support = self.stack.order[:count]
         if turn >= 5:
-            support = np.unique(self.stack.order[np.minimum(self.rng.geometric(0.2, size=few) - 1, d - 1)])
+            support = np.unique(self.stack.order[np.minimum(self.rng.geometric(0.2, size=count) - 1, d - 1)])
         best, chosen = None, np.zeros(d, dtype=np.int64)
         low, high = self.lower[support], self.upper[support] + 1
-        for drawn in self.rng.integers(low, high, size=(_TRIES, support.size)):
+        for coefficients in self.rng.integers(low, high, size=(_TRIES, support.size)):
             rho = np.zeros(d, dtype=np.int64)
-            rho[support] = drawn
+            rho[support] = coefficients
             units = self._descend(rho, support, 0)
             if best is None or units < best:
                 best, chosen = units, rho
@@ -457,10 +459,10 @@ class Search:
 
     def _below(self, node_limit: int) -> bool:
         """Search below the nodes on the stack, in depth, for at most so many nodes; whether the stretch goes on."""
-        k, end, few = self.stack, min(self.nodes + node_limit, self._until), max(_FEW, node_limit // 16)
+        k, end, batch = self.stack, min(self.nodes + node_limit, self._until), max(_FEW, node_limit // 16)
         while k.scalars.top > 0 and self.nodes < end and time.perf_counter() < self.deadline:
             before = self.nodes
-            search_below(self.rows, k, np.int64(self.cut), min(few, end - before), self.branching == "supports")
+            search_below(self.rows, k, np.int64(self.cut), min(batch, end - before), self.branching == "supports")
             self._take()
             if self.nodes == before and k.scalars.top + 5 > k.bound.size:
                 return False

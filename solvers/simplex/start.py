@@ -26,7 +26,7 @@ def solve_dense(Q: Any, c: Any, a: Any, h: Any, tol: float, iterations: int) -> 
     Q may be larger than a: its leading block is meant.
     """
     m = a.size
-    for done in range(iterations):
+    for iteration in range(iterations):
         i, quadratic, linear = 0, 0.0, 0.0
         for k in range(m):
             quadratic += a[k] * h[k]
@@ -36,7 +36,7 @@ def solve_dense(Q: Any, c: Any, a: Any, h: Any, tol: float, iterations: int) -> 
         gap = quadratic + linear - h[i] - c[i]
         f = 0.5 * quadratic + linear
         if gap <= tol * max(abs(f), abs(f - gap)):
-            return done
+            return iteration
         j, best = -1, 0.0
         for k in range(m):
             slope = h[k] + c[k] - h[i] - c[i]
@@ -45,7 +45,7 @@ def solve_dense(Q: Any, c: Any, a: Any, h: Any, tol: float, iterations: int) -> 
                 if gain > best:
                     j, best = k, gain
         if j < 0:
-            return done
+            return iteration
         slope = h[j] + c[j] - h[i] - c[i]
         curvature = Q[i, i] + Q[j, j] - 2.0 * Q[i, j]
         drop = slope >= a[j] * curvature
@@ -270,13 +270,13 @@ class ColumnCache:
             slots = np.concatenate([slots, oldest])
         return slots
 
-    def _load_apart(self, indices: npt.NDArray[np.int64], taken: npt.NDArray[np.int64]) -> None:
+    def _load_apart(self, indices: npt.NDArray[np.int64], free_slots: npt.NDArray[np.int64]) -> None:
         """Columns for slots that are not neighbours, by way of a few rows that stay in the processor's cache."""
         if self._room is None:
             self._room = np.empty((min(_ROWS, self.slots), self.gram.n), dtype=np.float32)
         for start in range(0, indices.size, len(self._room)):
             part = indices[start : start + len(self._room)]
-            self.columns[taken[start : start + part.size]] = self.gram.single_columns(part, self._room[: part.size])
+            self.columns[free_slots[start : start + part.size]] = self.gram.single_columns(part, self._room[: part.size])
 
     def load(self, indices: npt.NDArray[np.int64], clock: int) -> None:
         """Compute columns that are not cached; ``clock`` stamps them as just used."""

@@ -59,9 +59,9 @@ def _balance(numbers: IntArray, y: FloatArray, room: FloatArray) -> None:
     for i in rows[np.argsort(-room[rows], kind="stable")].tolist():
         if remainder == 0:
             return
-        less = min(remainder, int(numbers[i]))
-        numbers[i] -= less
-        remainder -= less
+        decrease = min(remainder, int(numbers[i]))
+        numbers[i] -= decrease
+        remainder -= decrease
 
 
 @dataclass(frozen=True, eq=False)

@@ -383,8 +383,8 @@ class SparseRule(BoundingRule[SparseProblem]):
         part = {**part, "sides": sides, "tried": tried}
         if self._exhausted(part):
             return Branching(math.inf, record=record.values, closed=closed)
-        few = 2 * int((tried & sides).sum()) > int(tried.sum()) and untried.size - codes.size > 2 * self.problem.max_nonzeros
-        if few and int(tried.sum()) <= _PATIENCE * _SIDES:
+        crowded = 2 * int((tried & sides).sum()) > int(tried.sum()) and untried.size - codes.size > 2 * self.problem.max_nonzeros
+        if crowded and int(tried.sum()) <= _PATIENCE * _SIDES:
             part |= {"tried": np.ones_like(tried), "size": np.array(0.0)}  # nor in the nodes below
         record.split = AGAIN
         return Branching(bound, [(bound, part)], record.values, closed)

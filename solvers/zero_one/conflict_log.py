@@ -122,10 +122,10 @@ class ConflictProver:
         Nodes without free points that rounding keeps open.
     """
 
-    def __init__(self, wanted: ProofGoal, first: int = 0, numbered: bool = False) -> None:
-        self._wanted, self._numbered = wanted, numbered
-        self._finder = ConflictFinder(wanted.reduced, wanted.cut)
-        self._activity = np.zeros(len(wanted.weights))
+    def __init__(self, goal: ProofGoal, first: int = 0, numbered: bool = False) -> None:
+        self._wanted, self._numbered = goal, numbered
+        self._finder = ConflictFinder(goal.reduced, goal.cut)
+        self._activity = np.zeros(len(goal.weights))
         self._book = empty_book(*self._finder.rows.a.shape)
         self._ident = self._conflicts = first
         self._pushes = self._bytes = 0
@@ -196,12 +196,12 @@ class ConflictProver:
         from .loops.conflicts import prove
 
         clear(self._book.scalars)
-        goal, finder = self._wanted, self._finder
+        proof_goal, finder = self._wanted, self._finder
         start = copied(finder.start() if node.start is None else node.start)
         state, extra = node.state.copy(), np.array([node.extra])
         code = prove(
-            finder.rows, finder.exact, goal.weights, goal.order, self._activity, finder.room, state, extra, start,
-            self._book, cut, goal.budget,
+            finder.rows, finder.exact, proof_goal.weights, proof_goal.order, self._activity, finder.room, state, extra, start,
+            self._book, cut, proof_goal.budget,
         )  # fmt: skip
         return int(code), state, float(extra[0]), start
 
@@ -249,8 +249,8 @@ class ConflictProver:
                 lines.append(f'{{"conflict": {book.points[entry_place, :m].tolist()}, "alpha": {alpha}{called}}}\n')
         numbers = [number[entry_place] for entry_place in book.entry[:entries].tolist()]
         # the unit is a power of 4, so that weights of the stated problem are exact; less by what sums may round
-        less = 1.0 if math.isfinite(self._wanted.budget) else self._wanted.unit * (1.0 - 1e-12)
-        shares = (book.entry_share[:entries] * less).tolist()
+        unit = 1.0 if math.isfinite(self._wanted.budget) else self._wanted.unit * (1.0 - 1e-12)
+        shares = (book.entry_share[:entries] * unit).tolist()
         for kind, first, last in book.steps[: int(book.scalars.steps)].tolist():
             if kind == CUT:
                 steps.append(["cut", numbers[first]])
@@ -262,9 +262,9 @@ class ConflictProver:
         """Two children: the point deleted, and kept."""
         deleted, demanded = state.copy(), state.copy()
         deleted[point], demanded[point] = _DELETED, _KEPT
-        less = max(extra - float(self._wanted.weights[point]), 0.0)
+        remaining = max(extra - float(self._wanted.weights[point]), 0.0)
         self.push(ProofNode(ident, 1, demanded, extra, start, bound))
-        self.push(ProofNode(ident, 0, deleted, less, start, bound))
+        self.push(ProofNode(ident, 0, deleted, remaining, start, bound))
 
 
 def empty_book(n: int, p: int) -> Any:
@@ -354,8 +354,8 @@ class ProofParts:
     team : AsynchronousTeam
     """
 
-    def __init__(self, wanted: ProofGoal, prover: ConflictProver, team: AsynchronousExecutor) -> None:
-        self._wanted, self._prover = wanted, prover
+    def __init__(self, goal: ProofGoal, prover: ConflictProver, team: AsynchronousExecutor) -> None:
+        self._wanted, self._prover = goal, prover
         self._dispatcher = Dispatcher(team, self, prove_subproblem)
         self._lines: list[str] = []
         self.nodes = 0

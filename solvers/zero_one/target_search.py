@@ -135,13 +135,13 @@ class TargetSearch:
 
     def _polish_all(self, changed: BoolArray) -> None:
         """Take the least norm that keeps what each changed classifier keeps, once for equal sets."""
-        seen: set[bytes] = set()
+        visited: set[bytes] = set()
         for target in np.flatnonzero(changed):
             satisfied = self._reduced.rows @ self._points[target] >= 1.0 - 1e-7
             satisfied[self._first :] = False
             satisfied[self._first + target] = True
-            if satisfied.tobytes() not in seen:
-                seen.add(satisfied.tobytes())
+            if satisfied.tobytes() not in visited:
+                visited.add(satisfied.tobytes())
                 self._offer_kept(satisfied)
 
     def _offer_kept(self, demanded: BoolArray) -> None:
@@ -151,19 +151,19 @@ class TargetSearch:
 
     def run(self) -> TargetBounds:
         """Search target by target until all are settled or a limit ends the search."""
-        settled = self._proved >= self._cutoffs
+        decided = self._proved >= self._cutoffs
         finished = True
-        while not settled.all():
-            pending = np.flatnonzero(~settled)
+        while not decided.all():
+            pending = np.flatnonzero(~decided)
             cutoffs = self._cutoffs[pending]
             ties = pending[cutoffs == cutoffs.max()]
             target = int(ties[np.argmin(self._values[ties])])  # the one nearest to the cap implies most about the others
             if self._out_of_budget:
                 finished = False
                 break
-            settled[target] = True
+            decided[target] = True
             finished = self._search(target) and finished
-            settled |= self._proved >= self._cutoffs
+            decided |= self._proved >= self._cutoffs
         return self._bounds(finished)
 
     @property

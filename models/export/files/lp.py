@@ -287,19 +287,19 @@ class _Parser:
 
     def bounds(self, words: Words) -> None:
         while words.ahead().text:
-            before, name = words.side_before(), words.take()
+            left_side, name = words.side_before(), words.take()
             if name.kind != "name":
                 raise DataError(f"a bound that is not understood, at {name.text!r}")
             j = self._variable(name.text)
-            if before is None and words.taken("free"):
+            if left_side is None and words.taken("free"):
                 if self.limits.setdefault(j, _Interval()) != _Interval():
                     raise DataError(f"{name.text} is free and has bounds: readers differ in which of them counts")
                 continue
             interval = self.limits.setdefault(j, _Interval(low=0.0))
-            behind = words.side_behind()
-            if before is None and behind is None:
+            right_side = words.side_behind()
+            if left_side is None and right_side is None:
                 raise DataError(f"a bound that is not understood, at {name.text!r}")
-            interval.cut(before, behind)
+            interval.cut(left_side, right_side)
 
     def integer(self, words: Words) -> set[int]:
         variables = set()
@@ -368,22 +368,24 @@ class _Parser:
         name = words.label()
         shown = name or f"number {len(self.held) + 1}"
         line, switch = words.ahead().line, self._switch(words)
-        before = words.side_before()
+        left_side = words.side_before()
         expression = self._expression(words)
-        behind = words.side_behind()
+        right_side = words.side_behind()
         follows, last = words.ahead(), words.ahead(-1)
         if follows.text == "->":
             raise DataError(f"an indicator that is not understood: row {shown}; it must begin with a binary variable = 0 or 1")
-        if expression.empty and before is not None and behind is None and before.value == 0.0:  # 0 ≤ 3: no term, and a side
-            before, expression.constant = Side(before.turned, expression.constant), 0.0
-        if before is None and behind is None:
+        if (
+            expression.empty and left_side is not None and right_side is None and left_side.value == 0.0
+        ):  # 0 ≤ 3: no term, and a side
+            left_side, expression.constant = Side(left_side.turned, expression.constant), 0.0
+        if left_side is None and right_side is None:
             raise DataError(f"a row without a side: {shown}")
         if expression.constant:
             raise DataError(f"a number stands among the terms of the row {shown}; it belongs to the side")
         if follows.line == last.line and words.ahead(1).text != ":":
             raise DataError(f"variables stand left of the side alone: row {shown}, at {follows.text!r}")
         sides = _Interval()
-        sides.cut(before, behind)
+        sides.cut(left_side, right_side)
         if switch is not None and expression.quadratic:
             raise DataError(f"indicators of quadratic rows are not read: row {shown}")
         return _Row(name, expression, sides, line, switch)
@@ -543,8 +545,8 @@ class _LP(FileFormat):
         lines += list(_wrapped([f"{_signed(v)} {name}" for v, name in zip(flat.q, x, strict=True)]))
         if flat.P is not None and flat.P.nnz:
             upper = sp.coo_array(sp.triu(flat.P))
-            twice = sp.coo_array((np.where(upper.row == upper.col, 1.0, 2.0) * upper.data, upper.coords), upper.shape)
-            lines += [" + [", *_wrapped(list(_products(twice, x))), " ] / 2"]
+            doubled = sp.coo_array((np.where(upper.row == upper.col, 1.0, 2.0) * upper.data, upper.coords), upper.shape)
+            lines += [" + [", *_wrapped(list(_products(doubled, x))), " ] / 2"]
         if flat.r:
             lines.append(f" {_signed(flat.r)}")
         lines.append("subject to")

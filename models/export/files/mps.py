@@ -511,7 +511,7 @@ class _MPS(FileFormat):
             "ROWS",
             f" N {cost}",
         ]
-        senses = ["E" if both else "G" for both in flat.equal.tolist()] + [sense for *_, sense in flat.behind]
+        senses = ["E" if is_equal else "G" for is_equal in flat.equal.tolist()] + [sense for *_, sense in flat.behind]
         lines += [f" {sense} {name}" for name, sense in zip(rows, senses, strict=True)]
         lines.append("COLUMNS")
         lines += list(_columns(flat, x, rows, cost))

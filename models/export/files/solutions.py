@@ -120,8 +120,8 @@ def _spelling(names: list[str], form_names: Mapping[str, object]) -> list[str]:
 def _multipliers(form: StandardForm, rows: Mapping[str, float], cones: Mapping[str, list[float]]) -> dict[str, FloatArray] | None:
     """z by label; None where some constraint has none in the file (cones written as quadratic constraints)."""
     linear = [c for c in form.constraints if isinstance(c.cone, (Zero, Nonnegative))]
-    ours = [name for c in linear for name in c.names()]
-    spelt = dict(zip(ours, _spelling(ours, rows), strict=True))
+    row_names = [name for c in linear for name in c.names()]
+    spelt = dict(zip(row_names, _spelling(row_names, rows), strict=True))
     if any(name not in rows for name in spelt.values()):
         return None
     z: dict[str, FloatArray] = {}
@@ -279,7 +279,7 @@ def _ampl(form: StandardForm, path: Path, lines: list[str]) -> FilePoint:
     y = np.array([float(line) for line in lines[first : first + duals]])
     values = np.array([float(line) for line in lines[first + duals : first + duals + primals]])
     tail = [line.split() for line in lines[first + duals + primals :] if line.startswith("objno")]
-    says = _ampl_word(int(tail[0][2])) if tail and len(tail[0]) > 2 else ""
+    status_text = _ampl_word(int(tail[0][2])) if tail and len(tail[0]) > 2 else ""
     order = _nl_order(form, path)
     x = np.empty(form.n)
     if primals:
@@ -287,7 +287,7 @@ def _ampl(form: StandardForm, path: Path, lines: list[str]) -> FilePoint:
     stops = np.cumsum([c.rows for c in form.constraints])[:-1]
     z = dict(zip((c.label for c in form.constraints), np.split(y, stops), strict=True)) if duals else None
     solver = (message.split() or [""])[0].rstrip(":,").lower()
-    return FilePoint(solver, f"{message} ({says})" if says else message, x if primals else None, z)
+    return FilePoint(solver, f"{message} ({status_text})" if status_text else message, x if primals else None, z)
 
 
 def _ampl_word(code: int) -> str:

@@ -199,11 +199,11 @@ def exact_arguments(A: FloatArray, c: FloatArray, w: FloatArray, sides: Sequence
     """
     argument = np.asarray(A @ w + c)
     error = _rounding(A, c, w)
-    unsure = np.full(c.size, A.size <= _EXACT)
+    undecided = np.full(c.size, A.size <= _EXACT)
     for t, _ in sides:
-        unsure |= np.abs(argument - t) <= error
+        undecided |= np.abs(argument - t) <= error
     over = [t for t, side in sides if side < 0.0]
-    places = np.flatnonzero(unsure).tolist()
+    places = np.flatnonzero(undecided).tolist()
     exact = [_product(A[i].tolist(), w.tolist()) + Fraction(float(c[i])) for i in places]
     for i, low, value in zip(places, map(below, exact), exact, strict=True):
         argument[i] = math.nextafter(low, math.inf) if low in over and Fraction(low) != value else low
@@ -274,8 +274,8 @@ def _met(H: FloatArray, h: FloatArray, w: FloatArray) -> bool:
     value, error = H @ w - h, _rounding(H, h, w)
     if (value < -error).any():
         return False
-    unsure = np.flatnonzero(np.abs(value) <= error).tolist()
-    return all(_product(H[i].tolist(), w.tolist()) >= Fraction(float(h[i])) for i in unsure)
+    undecided = np.flatnonzero(np.abs(value) <= error).tolist()
+    return all(_product(H[i].tolist(), w.tolist()) >= Fraction(float(h[i])) for i in undecided)
 
 
 def _nearly_met(rows: FloatArray, row_lower: FloatArray, w: FloatArray) -> bool:

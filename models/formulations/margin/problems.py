@@ -200,10 +200,10 @@ def as_bounds(
 ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
     """Rows of one coefficient as bounds, and the others; where the bound is no double, the row stays beside a wider one."""
     lower, upper = lower.copy(), upper.copy()
-    many = np.ones(row_lower.size, dtype=np.bool_)
+    is_row = np.ones(row_lower.size, dtype=np.bool_)
     for r in np.flatnonzero(np.count_nonzero(rows, axis=1) <= 1).tolist():
         if not rows[r].any():
-            many[r] = row_lower[r] > 0.0  # what nothing fulfils stays
+            is_row[r] = row_lower[r] > 0.0  # what nothing fulfils stays
             continue
         j = int(np.flatnonzero(rows[r])[0])
         factor, right = float(rows[r, j]), float(row_lower[r])
@@ -212,12 +212,12 @@ def as_bounds(
         if not np.isfinite(bound):
             continue
         exact = right == 0.0 or (abs(np.frexp(factor)[0]) == 0.5 and bound * factor == right)
-        many[r] = not exact
+        is_row[r] = not exact
         if factor > 0.0:
             lower[j] = max(lower[j], bound if exact else np.nextafter(bound, -np.inf))
         else:
             upper[j] = min(upper[j], bound if exact else np.nextafter(bound, np.inf))
-    return rows[many], row_lower[many], lower + 0.0, upper + 0.0  # no -0.0
+    return rows[is_row], row_lower[is_row], lower + 0.0, upper + 0.0  # no -0.0
 
 
 def _name(part: Part) -> str:
@@ -286,8 +286,8 @@ class ScoringProblem(WholeProblem[Fraction]):
         )
         margins, t = self.y * floats, float(self.threshold)
         wrong = np.asarray(margins < t)
-        doubt = error if Fraction(t) == self.threshold else error + 2.0**-52 * t
-        for i in np.flatnonzero((np.abs(margins - t) <= doubt) & (doubt > 0.0)):
+        error_bound = error if Fraction(t) == self.threshold else error + 2.0**-52 * t
+        for i in np.flatnonzero((np.abs(margins - t) <= error_bound) & (error_bound > 0.0)):
             terms = (Fraction(x) * int(r) for x, r in zip(self.X[i].tolist(), rho.tolist(), strict=True) if r)
             score = rho0 + sum(terms, Fraction())
             wrong[i] = int(self.y[i]) * score < self.threshold

@@ -443,9 +443,9 @@ class ErrorBudget(Restriction):
     def lines(self) -> tuple[Line, ...]:
         """State the count."""
         one = np.ndim(self.points) == 0 and self.points in (-1, 1)
-        who = f"class {int(self.points):+d}" if one else "the group"
+        subject = f"class {int(self.points):+d}" if one else "the group"
         share = f"{self.share:g}"
-        return (Line(f"errors of {who} <= {share} of it", rf"\text{{errors of {who}}} \le {share}", "budget count"),)
+        return (Line(f"errors of {subject} <= {share} of it", rf"\text{{errors of {subject}}} \le {share}", "budget count"),)
 
 
 @dataclass(frozen=True)

@@ -415,8 +415,8 @@ class ChebyshevNPSVC(Model):
             kind = "misclassified" if m < 0 else "right class"
             rows.append(PointRow(i, str(self.y[i]), float(own_scores[i]), m, None, kind, m < 0))
         levels = tuple((k + 0.5, "solid") for k in range(self.K - 1))
-        drawn = None if self.kernel.of_rows else surface
-        return PointExplanation(tuple(rows), "no weights of points", score="own score", X=self.X, surface=drawn, levels=levels)
+        plotted = None if self.kernel.of_rows else surface
+        return PointExplanation(tuple(rows), "no weights of points", score="own score", X=self.X, surface=plotted, levels=levels)
 
     def summary(self, values: Mapping[str, FloatArray]) -> dict[str, float]:
         """Largest and smallest ϖ_l J_l."""
@@ -454,9 +454,10 @@ class ChebyshevNPSVC(Model):
             numbers = (6 + shared) * n * n + sum(m * m for m in outside) + 2 * max(outside) ** 2
         limit = materialise_limit()
         if 8 * numbers > limit:
-            need = f"{8 * numbers:,} bytes ({8 * numbers / 2**30:.1f} GiB)"
+            memory_text = f"{8 * numbers:,} bytes ({8 * numbers / 2**30:.1f} GiB)"
             raise TooLargeError(
-                f"{self.name} with n = {n} points and {p} features would need {need} for its matrices; the limit is {limit:,} "
+                f"{self.name} with n = {n} points and {p} features would need {memory_text} for its matrices; "
+                f"the limit is {limit:,} "
                 "(half of this machine's memory, or MARGINOPT_MAX_BYTES). Give fewer points, or features in place of the kernel: "
                 "KernelNPSVC(approximation='nystroem' or 'fourier')",
                 name="X",

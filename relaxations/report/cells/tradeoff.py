@@ -112,8 +112,8 @@ class TradeoffTask(Task[Subject]):
 
     def _best(self, lam: float, lines: list[_Line]) -> _Line:
         """The line of the best classifier known at λ; those of the others are added to ``lines`` as well."""
-        subject, twice = self.at(lam), self.at(2.0 * lam)
-        composed, other = parts_of(subject.model.unmodified), parts_of(twice.model.unmodified)
+        subject, doubled = self.at(lam), self.at(2.0 * lam)
+        composed, other = parts_of(subject.model.unmodified), parts_of(doubled.model.unmodified)
         if composed is None or other is None:
             raise InputError(f"{subject.name} is no sum of a loss and a regulariser: give its λ", name="at")
         incumbent = subject.incumbent(self.options)

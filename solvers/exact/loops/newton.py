@@ -104,7 +104,7 @@ def margins(G: Any, m: int, w: Any, u: Any) -> None:
 
 @inner
 def ranges(G: Any, m: int, lo: Any, hi: Any, R: BoxRelaxation) -> None:
-    """Compute the activity bounds ``env``, ``largest_margin`` of the first m margins over the box, and ``err`` Σ_j |g_ij| max |w_j|."""
+    """Compute the activity bounds ``env``, ``largest_margin`` of the first m margins, and ``err`` Σ_j |g_ij| max |w_j|."""
     minimum, maximum, size = R.env, R.largest_margin, R.err
     for i in range(m):
         minimum[i] = maximum[i] = size[i] = 0.0

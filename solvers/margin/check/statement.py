@@ -89,8 +89,8 @@ def _loss_value(loss: Corners, margin: Fraction, terms: Fraction, size: int) -> 
     corners = loss.margins.tolist()
     below, values_at = [Fraction(x) for x in loss.below.tolist()], [Fraction(x) for x in loss.at.tolist()]
     k = sum(margin >= corner for corner in corners)
-    met = [margin + _allowance(corner, terms, size) >= corner for corner in corners]
-    jumps = [j for j in range(k, len(corners)) if met[j] and below[j] > values_at[j]]
+    reached = [margin + _allowance(corner, terms, size) >= corner for corner in corners]
+    jumps = [j for j in range(k, len(corners)) if reached[j] and below[j] > values_at[j]]
     if jumps:
         value = values_at[jumps[-1]]
     elif k == 0:
@@ -130,22 +130,24 @@ def _combined(atoms: list[list[Fraction]], order: list[int], target: list[Fracti
     for k in order:
         if len(echelon) == len(target):
             break
-        row, made = _reduced(atoms[k], {k: Fraction(1)}, echelon)
+        row, combination = _reduced(atoms[k], {k: Fraction(1)}, echelon)
         pivot = next((j for j, x in enumerate(row) if x), None)
         if pivot is not None:
-            echelon.append((pivot, row, made))
-    remainder, made = _reduced(target, {}, echelon)
-    return None if any(remainder) else {k: -x for k, x in made.items()}
+            echelon.append((pivot, row, combination))
+    remainder, combination = _reduced(target, {}, echelon)
+    return None if any(remainder) else {k: -x for k, x in combination.items()}
 
 
-def _reduced(row: list[Fraction], made: _Made, echelon: list[tuple[int, list[Fraction], _Made]]) -> tuple[list[Fraction], _Made]:
+def _reduced(
+    row: list[Fraction], combination: _Made, echelon: list[tuple[int, list[Fraction], _Made]]
+) -> tuple[list[Fraction], _Made]:
     """Return the row with no entry at a pivot, and the multiple of each atom that was added."""
     for pivot, other, parts in echelon:
         share = row[pivot] / other[pivot]
         if share:
             row = [x - share * y for x, y in zip(row, other, strict=True)]
-            made = made | {k: made.get(k, Fraction(0)) - share * x for k, x in parts.items()}
-    return row, made
+            combination = combination | {k: combination.get(k, Fraction(0)) - share * x for k, x in parts.items()}
+    return row, combination
 
 
 #: Keys of a log's header and of its digest where they differ from the fields of `MarginProblem`.
@@ -248,25 +250,30 @@ def _equal_rates(entry: dict[str, Any], points: int) -> EqualRates:
 
 def _loss(entry: dict[str, Any]) -> Corners:
     """Return ρ after checking that it does not rise, is lower semicontinuous, and ends at 0; of |m|, that it has no tail."""
-    even = entry.get("even", False)
+    symmetric = entry.get("even", False)
     margins = np.array(entry["margins"], dtype=np.float64)
     _demand(margins.ndim == 1 and margins.size, "the loss must have a corner")
     below, values_at = _positive(entry, "below", margins.size), _positive(entry, "at", margins.size)
-    tail, again = float(entry["tail"]), -np.inf if entry["again"] is None else float(entry["again"])
+    tail, rise_start = float(entry["tail"]), -np.inf if entry["again"] is None else float(entry["again"])
     wide = float(margins[-1] - margins[0])
     _demand(np.isfinite(margins).all() and np.isfinite(wide) and (np.diff(margins) > 0.0).all(), "corners must increase")
     falls = (below >= values_at).all() and (values_at[:-1] >= below[1:]).all() and values_at[-1] == 0.0
     _demand(falls, "the loss must not rise, take the lesser value at a jump, and end at 0")
-    _demand(0.0 <= tail < np.inf and again <= margins[0], "the tail must be a slope, and begin at the first corner or before")
-    _demand(tail == 0.0 or again > -np.inf, "a tail must begin somewhere")
-    _demand(even is False or (even is True and tail == 0.0 and margins[0] >= 0.0), "an even loss is one of |m|, without a tail")
-    return Corners(margins, below, values_at, tail, again, even)
+    _demand(
+        0.0 <= tail < np.inf and rise_start <= margins[0], "the tail must be a slope, and begin at the first corner or before"
+    )
+    _demand(tail == 0.0 or rise_start > -np.inf, "a tail must begin somewhere")
+    _demand(
+        symmetric is False or (symmetric is True and tail == 0.0 and margins[0] >= 0.0),
+        "an even loss is one of |m|, without a tail",
+    )
+    return Corners(margins, below, values_at, tail, rise_start, symmetric)
 
 
 def _loss_parts(loss: Corners) -> tuple[Array, ...]:
     """Return a loss as arrays of numbers."""
-    again = loss.rise_start if loss.tail > 0.0 else -np.inf
-    return (loss.margins, loss.below, loss.at, np.array([loss.tail, again, *([1.0] if loss.symmetric else [])]))
+    rise_start = loss.rise_start if loss.tail > 0.0 else -np.inf
+    return (loss.margins, loss.below, loss.at, np.array([loss.tail, rise_start, *([1.0] if loss.symmetric else [])]))
 
 
 FORMAT, VERSION = "marginopt-margin-proof", 2

@@ -86,7 +86,7 @@ def _distances_needed(losses: tuple[Corners, ...], shares: tuple[float, ...]) ->
 
     The payment is interpolated between the distances at which both are at corners, and just beyond these, for jumps.
     """
-    need = np.zeros((len(shares), len(losses), len(losses)))
+    needed_distances = np.zeros((len(shares), len(losses), len(losses)))
     for a, one in enumerate(losses):
         for b, other in enumerate(losses):
             last_corners, height = one.margins[-1] + other.margins[-1], min(one.height, other.height)
@@ -98,8 +98,8 @@ def _distances_needed(losses: tuple[Corners, ...], shares: tuple[float, ...]) ->
                 low, high = max(t - 1, 0), t
                 rise = pays[high] - pays[low]
                 fraction = (share * height - pays[low]) / rise if rise > 0.0 else 1.0
-                need[level, a, b] = distances[low] + min(max(fraction, 0.0), 1.0) * (distances[high] - distances[low])
-    return need
+                needed_distances[level, a, b] = distances[low] + min(max(fraction, 0.0), 1.0) * (distances[high] - distances[low])
+    return needed_distances
 
 
 def _least_of_two(one: Corners, other: Corners, distances: FloatArray) -> FloatArray:
@@ -121,13 +121,13 @@ def _vertex(atoms: FloatArray) -> tuple[IntArray, FloatArray]:
     p, basis, signs = np.zeros(q), np.zeros(q, dtype=np.int64), np.zeros(q)
     for k in range(q):
         direction = np.linalg.svd(coordinates[basis[:k]])[2][k]
-        along = coordinates @ direction
-        along[basis[:k]] = 0.0
-        is_large = np.abs(along) > 1e-9 * np.abs(along).max()
+        projections = coordinates @ direction
+        projections[basis[:k]] = 0.0
+        is_large = np.abs(projections) > 1e-9 * np.abs(projections).max()
         steps = np.full(len(coordinates), np.inf)
-        steps[is_large] = (1.0 - np.sign(along[is_large]) * (coordinates[is_large] @ p)) / np.abs(along[is_large])
+        steps[is_large] = (1.0 - np.sign(projections[is_large]) * (coordinates[is_large] @ p)) / np.abs(projections[is_large])
         basis[k] = entering = int(steps.argmin())
-        signs[k] = np.sign(along[entering])
+        signs[k] = np.sign(projections[entering])
         p += steps[entering] * direction
     return basis, signs
 

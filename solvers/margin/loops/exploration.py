@@ -157,10 +157,10 @@ def descend(r: LoopProblem, k: LoopNode, infeasible_value: float, sharp: bool) -
             break
         if not classify(r, k):
             break
-        sure = _linearise(r, k)
+        certain = _linearise(r, k)
         for _ in range(_SOLUTIONS):
             scale: Any = min(best, infeasible_value)
-            relax(r, k, sure, max(scale, 1e-300), _FINE * scale, sharp)
+            relax(r, k, certain, max(scale, 1e-300), _FINE * scale, sharp)
             value = round_and_improve(r, k) if is_integral else objective(r, k, best)
             if not value < (best - 1e-12 * abs(best) if best < math.inf else best):
                 break

@@ -114,12 +114,12 @@ def _pairs_that_pay(r: LoopProblem, k: LoopNode, rows: Any, columns: Any, level:
                 continue
             height, whole_distance = min(r.height[kind], r.height[other]), r.full_pair_distance[kind, other]
             rate = np.float32(_GUESS * height / max(whole_distance, 1e-30 * height))
-            need, top = np.float32(r.pair_distance[level, kind, other]), np.float32(height)
+            distance, top = np.float32(r.pair_distance[level, kind, other]), np.float32(height)
             for q in range(words):
                 distances, shares, bits = pays[q << 6 : (q << 6) + 64], envs[q << 6 : (q << 6) + 64], np.uint64(0)
                 for t in range(64):
                     pay = min(distances[t] * rate, top)
-                    bits |= np.uint64((distances[t] >= need) & (pay > own_share + shares[t])) << np.uint64(t)
+                    bits |= np.uint64((distances[t] >= distance) & (pay > own_share + shares[t])) << np.uint64(t)
                 adjacent[s, q] |= bits & k.masks[other, q]
 
 

@@ -124,10 +124,10 @@ def rates_met(r: LoopProblem, k: LoopNode, u: Any) -> bool:
                 k.unsure[g] += 1
             else:
                 k.certain[g] += u[i] * r.labels[i] > 0.0
-        met = False
+        satisfied = False
         for g in range(groups):
             for more in range(k.unsure[g] + 1):
-                if met or r.rate_sizes[b, g] == 0:
+                if satisfied or r.rate_sizes[b, g] == 0:
                     break
                 share, fits = (k.certain[g] + more) / r.rate_sizes[b, g], True
                 for h in range(groups):
@@ -135,8 +135,8 @@ def rates_met(r: LoopProblem, k: LoopNode, u: Any) -> bool:
                     if size > 0:
                         count = max(k.certain[h], math.ceil(size * share - 1e-12 * size))
                         fits &= count <= k.certain[h] + k.unsure[h] and count / size <= share + r.epsilon[b] + _MET
-                met = fits
-        if not met:
+                satisfied = fits
+        if not satisfied:
             return False
     return True
 
@@ -185,9 +185,9 @@ def branching_sign(r: LoopProblem, k: LoopNode) -> int:
         for i in range(r.points):
             k.undetermined[i] = 0.0
         _count(r, k, b)
-        largest, smallest, top, bottom, unsure = -1.0, 2.0, 0, 0, 0
+        largest, smallest, top, bottom, undecided = -1.0, 2.0, 0, 0, 0
         for g in range(r.rate_sizes.shape[1]):
-            unsure += k.unsure[g]
+            undecided += k.unsure[g]
             k.certain[g] = 0
         for i in range(r.points):
             k.certain[r.rate_groups[b, i]] += u[i] * r.labels[i] > 0.0
@@ -197,7 +197,7 @@ def branching_sign(r: LoopProblem, k: LoopNode) -> int:
                 largest, top = share, g
             if r.rate_sizes[b, g] > 0 and share < smallest:
                 smallest, bottom = share, g
-        if largest - smallest <= r.epsilon[b] or unsure > 2 * k.w.size:
+        if largest - smallest <= r.epsilon[b] or undecided > 2 * k.w.size:
             continue
         for i in range(r.points):
             score, g = u[i] * r.labels[i], r.rate_groups[b, i]

@@ -225,13 +225,13 @@ def relax(r: LoopProblem, k: LoopNode, fixed_cost: float, cut: float, perturbati
     R, p, x = k.relaxation, k.w.size, k.relaxation.mid
     moves = _moves(r, k)
     squares = _square(r, k, perturbation)
-    hinges, begun = fill_hinges(r, k, cut)
+    hinges, initial = fill_hinges(r, k, cut)
     rows = hinges
     for t in range(moves):
         _move(k, rows, t)
         rows += 1
     k.counts[1] = hinges
-    const = fixed_cost + begun + squares - 4.0 * EPS * (r.point.size + 8) * (abs(fixed_cost) + abs(begun) + abs(squares))
+    const = fixed_cost + initial + squares - 4.0 * EPS * (r.point.size + 8) * (abs(fixed_cost) + abs(initial) + abs(squares))
     span = 0.0
     for j in range(p):
         x[j] = min(max((k.w[j] - k.mid[j]) / k.half[j], -1.0), 1.0) * k.scale[j] if k.half[j] > 0.0 else 0.0

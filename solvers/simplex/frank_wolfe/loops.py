@@ -77,8 +77,8 @@ def enter(w: Any, i: int, weight: float) -> None:
 def leave(w: Any, j: int) -> None:
     """Take j out of the support: the last of it fills its place."""
     t = w.scalars.active - 1
-    moved, hole = w.support[t], w.place[j]
-    w.support[hole], w.place[moved] = moved, hole
+    last_point, hole = w.support[t], w.place[j]
+    w.support[hole], w.place[last_point] = last_point, hole
     w.place[j] = -1
     w.scalars.active = t
     w.a[j] = 0.0
@@ -235,8 +235,8 @@ def step_of(w: Any, method: int, allowed: bool) -> int:
     descent = mean - scale * w.h[i] - w.c[i]
     worst = scale * w.h[j] + w.c[j]
     if method == MFW:
-        done = toward(w, i) if descent >= worst - mean else away(w, j)
-        return BUDGET if done else COLUMN
+        status = toward(w, i) if descent >= worst - mean else away(w, j)
+        return BUDGET if status else COLUMN
     local = worst - scale * w.h[near] - w.c[near]
     if method == BLENDED and local < descent:
         return BUDGET if toward(w, i) else COLUMN
@@ -284,14 +284,14 @@ def run(w: Any, method: int, allowed: bool, iterations: int, tol: float, delta: 
 
 
 @inner
-def _candidates(w: Any, drawn: Any, support: bool) -> int:
+def _candidates(w: Any, sample: Any, support: bool) -> int:
     """``vertex`` = the best of the drawn points (and the ``support``), ``gap`` by it; returns the away vertex."""
     scale = w.scalars.scale
     j, i = extremes(w)
-    i = i if support else drawn[0]
+    i = i if support else sample[0]
     value = scale * w.h[i] + w.c[i]
-    for t in range(drawn.size):
-        k = drawn[t]
+    for t in range(sample.size):
+        k = sample[t]
         v = scale * w.h[k] + w.c[k]
         if v < value:
             value, i = v, k
@@ -301,16 +301,18 @@ def _candidates(w: Any, drawn: Any, support: bool) -> int:
 
 
 @entry
-def run_sampled(w: Any, drawn: Any, support: bool, allowed: bool, confirmed: int, tol: float, delta: float, square: float) -> int:
-    """One toward step, or away step where ``allowed`` and it promises more, for each row of ``drawn``; Qa is kept on all points.
+def run_sampled(
+    w: Any, samples: Any, support: bool, allowed: bool, confirmed: int, tol: float, delta: float, square: float
+) -> int:
+    """One toward step, or away step where ``allowed`` and it promises more, for each row of ``samples``; Qa is kept everywhere.
 
     The candidates are the row's points, and the ``support`` where it is asked for. From iteration ``confirmed`` on it stops by
     the rule of `run` on their gap. The step behind RULE is not taken, nor that behind COLUMN, whose row is to be given again.
     """
-    for t in range(drawn.shape[0]):
+    for t in range(samples.shape[0]):
         if w.scalars.iteration % _FOLD == _FOLD - 1 or w.scalars.scale < 1e-100 or w.scalars.scale > 1e100:
             fold(w)
-        j = _candidates(w, drawn[t], support)
+        j = _candidates(w, samples[t], support)
         gap = w.scalars.gap
         if w.scalars.iteration >= confirmed:
             f = 0.5 * w.scalars.quadratic + w.scalars.linear
@@ -321,10 +323,10 @@ def run_sampled(w: Any, drawn: Any, support: bool, allowed: bool, confirmed: int
                 return RULE
         worst = w.scalars.scale * w.h[j] + w.c[j]
         if allowed and w.scalars.active > 1 and worst - w.scalars.quadratic - w.scalars.linear > gap:
-            done = away(w, j)
+            status = away(w, j)
         else:
-            done = toward(w, w.scalars.vertex)
-        if not done:
+            status = toward(w, w.scalars.vertex)
+        if not status:
             return COLUMN
         w.scalars.iteration += 1
     return BUDGET

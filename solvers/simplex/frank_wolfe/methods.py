@@ -225,8 +225,8 @@ class Sampled:
                 return Outcome.CONVERGED if met(state) else Outcome.ITERATION_LIMIT
             if scalars.iteration >= stop:
                 return Outcome.RUNNING
-            ended = self._compiled(state, allowed, stop) if _whole(state) else self._step_by_step(state, allowed)
-            if ended and self._confirmed(state):
+            finished = self._compiled(state, allowed, stop) if _whole(state) else self._step_by_step(state, allowed)
+            if finished and self._confirmed(state):
                 return Outcome.CONVERGED
             if time.perf_counter() >= end:
                 return Outcome.RUNNING
@@ -243,9 +243,9 @@ class Sampled:
         before = int(work.scalars.iteration)
         rows = self._rows(state.view.n, stop - before)
         code = loops.run_sampled(work, rows, self.support, allowed, self._next_scan, rule.tol, rule.delta, rule.square)
-        done = int(work.scalars.iteration) - before
-        self._at += done
-        state.exact = state.exact and not done
+        steps = int(work.scalars.iteration) - before
+        self._at += steps
+        state.exact = state.exact and not steps
         if code == loops.COLUMN:
             state.cache.load(np.array([work.scalars.missing]), int(work.scalars.clock))
         return bool(code == loops.RULE)
@@ -276,15 +276,15 @@ class Sampled:
         self._rows(state.view.n, 1)[0, 0] = int(scalars.vertex)
         return met(state)
 
-    def _candidate(self, state: FrankWolfeState, support: IntArray, drawn: IntArray) -> tuple[int, float]:
+    def _candidate(self, state: FrankWolfeState, support: IntArray, sample: IntArray) -> tuple[int, float]:
         """The best of the sample (and the support): index and ∇_i."""
         work = state.work
-        gradient = state.view.gram.block(drawn, support) @ work.a[support] + work.c[drawn]
+        gradient = state.view.gram.block(sample, support) @ work.a[support] + work.c[sample]
         inside = work.h[support] + work.c[support]
         best, near = int(np.argmin(gradient)), int(np.argmin(inside))
         if not self.support or gradient[best] < inside[near]:
-            work.h[drawn[best]] = gradient[best] - work.c[drawn[best]]
-            return int(drawn[best]), float(gradient[best])
+            work.h[sample[best]] = gradient[best] - work.c[sample[best]]
+            return int(sample[best]), float(gradient[best])
         return int(support[near]), float(inside[near])
 
     def _step(self, state: FrankWolfeState, i: int, value: float, allowed: bool) -> None:
@@ -428,8 +428,8 @@ class FrankWolfe(Algorithm[SimplexQP, FrankWolfeState]):
         loops.fold(work)
         loops.scan(work)
         work.scalars.gap = measured_gap(work)
-        drawn = self.sampling if self.sampling is not None and self.sampling < view.n else None
-        sampled = None if drawn is None else Sampled(drawn, rng, self.rescan, self.support_candidates)
+        sample_size = self.sampling if self.sampling is not None and self.sampling < view.n else None
+        sampled = None if sample_size is None else Sampled(sample_size, rng, self.rescan, self.support_candidates)
         return FrankWolfeState(view, rule, iterations_allowed(options), cache, work, sampled)
 
     def advance(self, state: FrankWolfeState, seconds: float) -> Outcome:
@@ -455,11 +455,11 @@ class FrankWolfe(Algorithm[SimplexQP, FrankWolfeState]):
         before = int(scalars.iteration)
         count = int(min(stop - before, max(16, state.rate * max(end - clock, 0.0))))
         code = loops.run(state.work, self.method, self.allowed, count, rule.tol, rule.delta, rule.square)
-        done = int(scalars.iteration) - before
-        if done:
+        steps = int(scalars.iteration) - before
+        if steps:
             state.exact = False
-            if done > 64:
-                state.rate = done / max(time.perf_counter() - clock, 1e-6)
+            if steps > 64:
+                state.rate = steps / max(time.perf_counter() - clock, 1e-6)
         if code == loops.COLUMN:
             state.cache.load(np.array([scalars.missing]), int(scalars.clock))
         elif code in (loops.RULE, loops.STUCK):

@@ -234,10 +234,10 @@ def block_round(state: BoxState, size: int, pairs: int) -> bool:
     if not block.scalars.iteration:
         state.cached_block_streak = CALM
         return True
-    moved = np.flatnonzero(block.a != before)
-    places = chosen[moved]
-    work.a[places] = block.a[moved]
-    loops.add_columns(work, work.slot[places], block.s[moved] * (block.a[moved] - before[moved]))
+    changed = np.flatnonzero(block.a != before)
+    places = chosen[changed]
+    work.a[places] = block.a[changed]
+    loops.add_columns(work, work.slot[places], block.s[changed] * (block.a[changed] - before[changed]))
     loops.mark(work, places)
     work.scalars.objective += block.scalars.objective
     work.scalars.iteration += block.scalars.iteration
@@ -325,11 +325,11 @@ class OrderedGram(GramOperator):
     def single_columns(self, indices: IntArray, out: SingleArray | None = None) -> SingleArray:
         """Columns of K as rows, float32."""
         chosen, signs = self.order[indices], self._signs
-        moved = self._moved
-        block = self.view.gram.single_columns(chosen, None if moved else out)
+        permutation = self._moved
+        block = self.view.gram.single_columns(chosen, None if permutation else out)
         block *= signs
         block *= signs[chosen][:, None]
-        if not moved:
+        if not permutation:
             return block
         return np.take(block, self.order, axis=1, out=out)
 
@@ -476,11 +476,11 @@ class BoxSMO(Algorithm[BoxEqualityQP, BoxState]):
         before = int(scalars.iteration)
         count = int(min(stop - before, max(16.0, state.rate * max(end - clock, 0.0))))
         code = loops.run(state.work, count, state.epsilon)
-        done = int(scalars.iteration) - before
-        if done:
+        steps = int(scalars.iteration) - before
+        if steps:
             state.exact, state.step = False, "pair"
-            if done > 64:
-                state.rate = done / max(time.perf_counter() - clock, 1e-6)
+            if steps > 64:
+                state.rate = steps / max(time.perf_counter() - clock, 1e-6)
         if code == loops.COLUMN:
             self._load_columns(state, int(scalars.missing))
         elif code in (loops.RULE, loops.STUCK):

@@ -73,21 +73,21 @@ def _partner(w: Any, i: int, column: Any) -> int:
     """The point that can fall with the largest second-order gain; -1 where none has d_j > d_i. Notes the violation."""
     n, di = w.scalars.active, w.d[i]
     diagonal_entry, floor = w.short[i], np.float32(1e-7 * max(abs(w.diagonal[i]), 1e-30))
-    two, none = np.float32(2.0), np.int32(0)
+    two, zero_index = np.float32(2.0), np.int32(0)
     slope, gain, slopes, gains = w.slope, w.gain, w.slopes, w.gains
-    best, partner, violation = none, _NOWHERE, none
+    best, partner, violation = zero_index, _NOWHERE, zero_index
     for b in range(0, n, BLOCK):
         e = min(n, b + BLOCK)
         d, fall, diagonal, q = w.d[b:e], w.fall[b:e], w.short[b:e], column[b:e]
         for k in range(d.size):
             slope[k] = np.float32(d[k] - di) * fall[k]
         for k in range(d.size):
-            slopes[k] = max(slopes[k], none)
+            slopes[k] = max(slopes[k], zero_index)
         for k in range(d.size):
             gain[k] = slope[k] * slope[k] / max(diagonal_entry + diagonal[k] - two * np.float32(q[k]), floor)
         if b <= i < e:
             gain[i - b] = 0.0
-        high = none
+        high = zero_index
         for k in range(d.size):
             violation = max(violation, slopes[k])
         for k in range(d.size):

@@ -124,8 +124,8 @@ class SmoState:
 
     def end(self) -> Phase:
         """Back to pairs; gives the phase that ended."""
-        ended, self.phase, self.steps = self.phase, Phase.PAIRS, None
-        return ended
+        phase, self.phase, self.steps = self.phase, Phase.PAIRS, None
+        return phase
 
     def look_later(self) -> None:
         """The next look after so many more pairs."""
@@ -330,11 +330,11 @@ class SMO(Algorithm[SimplexQP, SmoState]):
         before, clock = int(state.work.scalars.iteration), time.perf_counter()
         count = int(min(stop - before, max(16.0, state.rate * max(end - clock, 0.0))))
         code = loops.run(state.work, count, self._aim(state))
-        done = int(state.work.scalars.iteration) - before
-        if done:
+        steps = int(state.work.scalars.iteration) - before
+        if steps:
             state.exact, state.step = False, "pair"
-            if done > 64:
-                state.rate = done / max(time.perf_counter() - clock, 1e-6)
+            if steps > 64:
+                state.rate = steps / max(time.perf_counter() - clock, 1e-6)
         if code == loops.COLUMN:
             self._load_columns(state, int(state.work.scalars.missing))
         elif code in (loops.RULE, loops.STUCK):
@@ -512,14 +512,14 @@ def choose(view: SimplexQP, options: Options) -> tuple[SMO, str]:
     memory = options.memory_limit
     if memory is None:
         memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / _SHARE
-    whole = 8 * n * n
-    precision = _precision(view) if whole <= memory else "single"
+    matrix_bytes = 8 * n * n
+    precision = _precision(view) if matrix_bytes <= memory else "single"
     double = precision == "double"
-    need = whole if double else whole // 2
-    cache = int(min(memory, max(need, 32 * n)))
+    size = matrix_bytes if double else matrix_bytes // 2
+    cache = int(min(memory, max(size, 32 * n)))
     start: StartRule = "farthest" if view.c.any() and view.simplices == 1 else "vertex"
     algorithm = SMO(initial=start, cache_bytes=cache, precision=precision)
-    fits = "the whole matrix fits" if need <= cache else f"{cache // (need // n)} of {n} columns fit"
+    fits = "the whole matrix fits" if size <= cache else f"{cache // (size // n)} of {n} columns fit"
     reason = (
         f"smo, {'float64' if double else 'float32'} columns: n = {n}, gap {tol:g}, {fits} in {cache / 2**20:.0f} MiB; "
         "the Newton finisher starts where it costs less than the pairs left"

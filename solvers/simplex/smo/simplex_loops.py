@@ -140,8 +140,8 @@ def _partner_dense(g: Any, diagonal: Any, column: Any, live: Any, gain: Any, i: 
 @inlined
 def _leave(w: Any, s: int, j: int) -> None:
     last = w.offset[s] + w.size[s] - 1
-    moved, hole = w.support[last], w.place[j]
-    w.support[hole], w.place[moved] = moved, hole
+    last_point, hole = w.support[last], w.place[j]
+    w.support[hole], w.place[last_point] = last_point, hole
     w.place[j] = -1
     w.live[j] = 0.0
     w.size[s] -= 1

@@ -110,26 +110,26 @@ class BoxEngine(Engine):
         shared: SharedState,
         threads: int = 1,
         log: BoxLog | None = None,
-        begun: ResumedBoxes | None = None,
+        resumed: ResumedBoxes | None = None,
         own: ReducedZeroOneProblem | None = None,
     ) -> None:
         super().__init__(shared)
-        self.ground = SearchData.of(own or shared.reduced, shared.upper) if begun is None else begun.ground
+        self.ground = SearchData.of(own or shared.reduced, shared.upper) if resumed is None else resumed.ground
         self._data = self.ground.data
         self._threads = 1 if log is not None else threads
         self._log = log
         n, p = self._data.rows.shape
         log_size = 0 if log is None else max(1 << 16, 48 * (n + 1) * k.ROUNDS)
-        if begun is None:
+        if resumed is None:
             pool = empty_pool(n, p, log_size)
             plant_root(pool, self.ground.reduced.radius(shared.upper), self._data.weights >= shared.upper)
             pool.found[p] = shared.upper
         else:
-            pool = begun.nodes.planted(n, log_size, shared.upper)
-            pool.scalars.next_id = begun.first_id
+            pool = resumed.nodes.planted(n, log_size, shared.upper)
+            pool.scalars.next_id = resumed.first_id
         self._pools = [pool]
         self._workspaces = [k.empty_workspace(n, p)]
-        self._unresolved = math.inf if begun is None else begun.unresolved
+        self._unresolved = math.inf if resumed is None else resumed.unresolved
         self._leaf_rows = self.ground.leaf_rows
         self._nodes_per_second = 2000.0
         self._sampling_period = max(4, n // 32)

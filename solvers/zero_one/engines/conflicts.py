@@ -149,7 +149,7 @@ class LargeNeighbourhood:
         self.running = True
 
     def search(self, nodes: int, node_limit: int) -> float:
-        """Search about ``nodes`` nodes of the current neighbourhood, ``node_limit`` in all, and return the effort in nanoseconds."""
+        """Search some ``nodes`` nodes of the current neighbourhood, ``node_limit`` in all; return the effort in nanoseconds."""
         shared, dive = self._shared, self._dive
         initial_effort, last_node = dive.effort, min(dive.nodes + nodes, self._start_nodes + node_limit)
         while dive.running and dive.nodes < last_node and not self._pace.late:
@@ -189,7 +189,7 @@ class Passes:
         self._past_nodes = 0
         self._finished: list[tuple[float, int]] = []
 
-    def advance(self, nodes: int, cut: float, settled: bool) -> None:
+    def advance(self, nodes: int, cut: float, finished: bool) -> None:
         """Record a finished pass and choose the next target, at most ``cut``, for about `GROWTH` times as many nodes.
 
         Parameters
@@ -198,12 +198,12 @@ class Passes:
             Nodes of all passes so far.
         cut : float
             The cutoff.
-        settled : bool
+        finished : bool
             Whether the pass left no unresolved leaf below its target; otherwise the next pass is the final one.
         """
         pass_nodes, self._past_nodes = nodes - self._past_nodes, nodes
         self._finished.append((self.target, pass_nodes))
-        if not settled:
+        if not finished:
             self.target = cut
         elif pass_nodes < SHORT_PASS or len(self._finished) < 2:
             self.target += STEP * cut
@@ -233,7 +233,7 @@ class Passes:
             else max(self._growth(), math.log(pass_nodes / last_nodes) / (target - last_target))
         )
         return self._past_nodes + sum(
-            last_nodes * math.exp(min(growth * (goal - last_target), _MAX_EXPONENT)) for goal in {target, cut}
+            last_nodes * math.exp(min(growth * (bound - last_target), _MAX_EXPONENT)) for bound in {target, cut}
         )
 
 

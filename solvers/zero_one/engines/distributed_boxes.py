@@ -376,16 +376,16 @@ class ZeroOneCheckpoint(Checkpoint[StoppedSearch]):
         self._problem = problem
 
     @staticmethod
-    def content(shared: SharedState, begun: ResumedBoxes, count: int, log: Mark | None = None) -> Saved:
+    def content(shared: SharedState, resumed: ResumedBoxes, count: int, log: Mark | None = None) -> Saved:
         """Return the content of the file of a search, with the position of its log."""
-        reduced = begun.ground.reduced
+        reduced = resumed.ground.reduced
         numbers = {
-            "upper": begun.ground.upper, "floor": shared.lower_bound, "nodes": count, "unit": reduced.unit,
-            "constant": reduced.constant, "shrink": reduced.shrink, "free": reduced.free, "unresolved": begun.unresolved,
+            "upper": resumed.ground.upper, "floor": shared.lower_bound, "nodes": count, "unit": reduced.unit,
+            "constant": reduced.constant, "shrink": reduced.shrink, "free": reduced.free, "unresolved": resumed.unresolved,
         }  # fmt: skip
         arrays: dict[str, Any] = {name: getattr(reduced, name) for name in _ARRAY_FIELDS} | {"w": shared.incumbent.w}
-        arrays |= {f"open_{name}": array for name, array in begun.nodes.arrays().items()}
-        return Saved(numbers, arrays, log, begun.first_id)
+        arrays |= {f"open_{name}": array for name, array in resumed.nodes.arrays().items()}
+        return Saved(numbers, arrays, log, resumed.first_id)
 
     def parse(self, saved: Saved) -> StoppedSearch:
         """Return the search of a file's content."""
@@ -400,6 +400,6 @@ class ZeroOneCheckpoint(Checkpoint[StoppedSearch]):
         )
         nodes = OpenNodes.of_arrays({f.name: arrays[f"open_{f.name}"] for f in fields(OpenNodes)})
         nodes.check(*reduced.rows.shape)
-        begun = ResumedBoxes(SearchData.of(reduced, numbers["upper"]), nodes, numbers["unresolved"], saved.next_id)
+        resumed = ResumedBoxes(SearchData.of(reduced, numbers["upper"]), nodes, numbers["unresolved"], saved.next_id)
         w = np.array(arrays["w"], dtype=np.float64)
-        return StoppedSearch(begun, w, numbers["floor"], int(numbers["nodes"]), saved.log)
+        return StoppedSearch(resumed, w, numbers["floor"], int(numbers["nodes"]), saved.log)

@@ -344,8 +344,8 @@ class ScoringSystemClassifier(SearchedClassifier):
         wrong = problem.weights[problem.errors(int(self.intercept_[0]), self.coef_[0])].sum() / problem.weights.sum()
         proved = "proved optimal" if result.solved and result.bound is not None else f"at most {result.gap:.1%} from the optimum"
         low, high = (str(c) for c in self.classes_.tolist())
-        standing = f"{wrong:.1%} of the training points are wrong; {proved}"
-        return PointsTable((low, high), [(names[j], int(w[j])) for j in used], -int(self.intercept_[0]), standing)
+        status_text = f"{wrong:.1%} of the training points are wrong; {proved}"
+        return PointsTable((low, high), [(names[j], int(w[j])) for j in used], -int(self.intercept_[0]), status_text)
 
 
 ESTIMATORS = (

@@ -638,9 +638,9 @@ def conformal_sets(
         half = slice(side * len(X), (side + 1) * len(X))
         value, bound = new_values[half], new_bounds[half]
         possible = (train_values[None, :] + lam >= bound[:, None] - scale).sum(axis=1)
-        sure = (train_bounds[None, :] + lam >= value[:, None] - scale).sum(axis=1)
+        certain_count = (train_bounds[None, :] + lam >= value[:, None] - scale).sum(axis=1)
         contains[:, side] = possible >= rank
-        certain[:, side] = (possible >= rank) == (sure >= rank)
+        certain[:, side] = (possible >= rank) == (certain_count >= rank)
     return ConformalSets(level, contains, certain, model, X, witnesses)
 
 

@@ -21,7 +21,8 @@ Generator = np.random.Generator
 
 STEPS = Corners(np.array([-2.0, 0.5, 1.0]), np.array([4.0, 2.5, 0.5]), np.array([3.0, 2.0, 0.0]), 0.75, -3.0)
 LOSSES = (
-    Corners.ramp(2.0, 2.0), Corners.ramp(1.0, 0.5, beyond=3.0), Corners.count(1.0), Corners.count(0.25), Corners.hinge(), STEPS,
+    Corners.ramp(2.0, 2.0), Corners.ramp(1.0, 0.5, second_width=3.0), Corners.count(1.0), Corners.count(0.25), Corners.hinge(),
+    STEPS,
     Corners(np.array([0.0, 1.0]), np.array([3.0, 1.0]), np.array([2.0, 0.0])), replace(STEPS, rise_start=-2.0),
 )  # fmt: skip
 
@@ -287,9 +288,9 @@ def test_an_intercept_goes_as_far_as_a_corner_may() -> None:
 
     assert far(1.0, Corners.count(5.0)) == pytest.approx((-5.0, 5.0), rel=1e-12) and far(1.0, Corners.count(5.0))[1] >= 5.0
     assert far(-1.0, Corners.ramp(1.0, 9.0)) == pytest.approx((-8.0, 8.0), rel=1e-12)
-    assert far(1.0, Corners.ramp(1.0, 2.0, beyond=7.0)) == pytest.approx((-6.0, 6.0), rel=1e-12)
+    assert far(1.0, Corners.ramp(1.0, 2.0, second_width=7.0)) == pytest.approx((-6.0, 6.0), rel=1e-12)
     assert far(1.0, Corners.count(2.5), integer=np.ones(1, dtype=np.bool_)) == (-3.0, 3.0)
-    row = {"rows": np.array([[0.5]]), "least": np.array([4.0])}
+    row = {"rows": np.array([[0.5]]), "row_lower": np.array([4.0])}
     assert far(1.0, Corners.count(1.0), **row) == pytest.approx((8.0, 8.0), rel=1e-12)
     assert far(1.0, Corners.count(1.0), lower=np.array([9.0])) == pytest.approx((9.0, 9.0), rel=1e-12)
     assert far(1.0, Corners.count(1.0), lower=np.array([-2.0]), upper=np.array([9.0])) == pytest.approx((-2.0, 9.0), rel=1e-12)

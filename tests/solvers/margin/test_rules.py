@@ -35,7 +35,7 @@ def box_of(at: RotatedProblem, lo: Any, hi: Any) -> CheckedBox:
 SETS: list[dict[str, Any]] = [
     {},
     {
-        "rows": np.array([[1.0, -1.0], [1e-300, 0.0]]), "least": np.array([-5.0, -1.0]),
+        "rows": np.array([[1.0, -1.0], [1e-300, 0.0]]), "row_lower": np.array([-5.0, -1.0]),
         "price": np.array([0.0, 1e-3]), "budgets": (Budget(np.array([0, 1]), 1),),
     },
 ]  # fmt: skip

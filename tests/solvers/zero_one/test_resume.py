@@ -146,7 +146,7 @@ def test_open_nodes_go_out_and_in_and_the_search_goes_on_as_it_would_have(small:
         np.testing.assert_array_equal(array, joined.arrays()[name], err_msg=name)
     total = first.nodes
     for half in halves:
-        rest = BoxEngine(shared, begun=ResumedBoxes(first.ground, half))
+        rest = BoxEngine(shared, resumed=ResumedBoxes(first.ground, half))
         rest.pause = 10**9
         while rest.open_nodes and len(rest.open):
             rest.work(1.0)

@@ -80,11 +80,11 @@ def relax(data: BoxData, node: BoxNode, k: int, R: BoxRelaxation, const: float, 
 # exempt (arguments): compiled, array by array
 @inner
 def beyond_levels(
-    data: BoxData, node: BoxNode, k: int, R: BoxRelaxation, sure: float, other: float, D: float, cut: float, scalars: Any
+    data: BoxData, node: BoxNode, k: int, R: BoxRelaxation, certain: float, other: float, D: float, cut: float, scalars: Any
 ) -> bool:
     """Return True if the levels of the losses exclude every solution below the cutoff from the box.
 
-    ``sure`` is the loss in the relaxation's constant, ``other`` the intercept's part, D the bound at θ = 1. As a function of
+    ``certain`` is the loss in the relaxation's constant, ``other`` the intercept's part, D the bound at θ = 1. As a function of
     μ = 1/θ, μD_θ less its threshold is concave, with slope (the non-loss part at c) - σ at μ = 1, σ = cut - k·u. So the test
     can only succeed if D + σ - (non-loss part) ≥ cut. After a failure the relaxation's solution is restored.
     """
@@ -106,7 +106,7 @@ def beyond_levels(
     for j in range(p):
         saved[0, j], saved[1, j], saved[2, j], saved[3, j] = w[j], R.c[j], R.s[j], R.ds[j]
     threshold = (cut + (THETA - 1.0) * largest_loss) * (1.0 + 1e-12)
-    if relax(data, node, k, R, THETA * sure * (1.0 - 4.0 * EPS) + other, threshold, THETA, scalars) >= threshold:
+    if relax(data, node, k, R, THETA * certain * (1.0 - 4.0 * EPS) + other, threshold, THETA, scalars) >= threshold:
         return True
     for j in range(p):
         w[j], R.c[j], R.s[j], R.ds[j] = saved[0, j], saved[1, j], saved[2, j], saved[3, j]

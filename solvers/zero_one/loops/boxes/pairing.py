@@ -49,13 +49,13 @@ def by_falling(key: Any, m: int, order: Any, P: Pairs) -> None:
 
 
 @inner
-def one_side(data: BoxData, node: BoxNode, m: int, R: BoxRelaxation, P: Pairs, which: int) -> tuple[int, int]:
+def one_side(data: BoxData, node: BoxNode, m: int, R: BoxRelaxation, P: Pairs, side_number: int) -> tuple[int, int]:
     """Write the points of one side that a pair can gain from, by decreasing margin, and return the range to use.
 
     The range of ``P.side[which]`` has at most `WIDEST` points, those with margins nearest to 1.
     """
-    idx, order, u, residual, env, side = node.idx, P.queue, R.u, R.left, R.env, P.side[which]
-    positive = which == 1
+    idx, order, u, residual, env, side = node.idx, P.queue, R.u, R.left, R.env, P.side[side_number]
+    positive = side_number == 1
     count = above = 0
     for t in range(m):
         i = order[t]

@@ -22,7 +22,8 @@ ROUNDS = 2
 # Return codes of `explore`: the reason for stopping.
 BUDGET, DONE, GROW, CANDIDATE, LEAF = 0, 1, 2, 3, 4
 #: Fields of `BoxPool.scalars`: open nodes on the heap, free records and pages, current node (-1: none), counts of nodes, of
-#: relaxations and of Newton steps, number of the next node, frugal mode, end of the log, points of all nodes, whether there is a candidate.
+#: relaxations and of Newton steps, number of the next node, frugal mode, end of the log, points of all nodes,
+#: whether there is a candidate.
 SCALARS = integers_and_floats(
     "waiting records pages current nodes relaxations newton_steps next_id frugal log_at points candidate", ""
 )

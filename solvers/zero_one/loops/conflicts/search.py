@@ -159,23 +159,23 @@ CRUMB = 0.25
 
 
 @inner
-def _set_priorities(stack: Stack, first: int, last: int, away: float, met: Any, priority: Any) -> None:
+def _set_priorities(stack: Stack, first: int, last: int, away: float, conflict_counts: Any, priority: Any) -> None:
     """Set each point's priority in the dual method: the fewer listed conflicts contain it, the higher.
 
     A point in many conflicts is better saved for later conflicts of the packing: priorities act like prices in column generation.
     """
     state = stack.state
     for i in range(state.size):
-        met[i] = 0.0
+        conflict_counts[i] = 0.0
     for c in range(first, last):
         for k in range(stack.size[c]):
-            met[stack.listed[c, k]] += 1.0
+            conflict_counts[stack.listed[c, k]] += 1.0
     largest = 1.0
     for i in range(state.size):
-        largest = max(largest, met[i])
+        largest = max(largest, conflict_counts[i])
     slope = SHARED / largest
     for i in range(state.size):
-        priority[i] = 1.0 / (1.0 + slope * met[i]) if state[i] == FREE else KEEN if state[i] == KEPT else away
+        priority[i] = 1.0 / (1.0 + slope * conflict_counts[i]) if state[i] == FREE else KEEN if state[i] == KEPT else away
 
 
 @inner
