@@ -541,16 +541,16 @@ class BareForm(Model):
 
     Parameters
     ----------
-    given : StandardForm
+    source_form : StandardForm
         Its name is the model's.
     """
 
-    given: StandardForm
+    source_form: StandardForm
 
     name = "a standard form"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "name", self.given.name)
+        object.__setattr__(self, "name", self.source_form.name)
 
     @property
     def form_bytes(self) -> int:
@@ -559,17 +559,17 @@ class BareForm(Model):
 
     def compile(self) -> StandardForm:
         """The form itself."""
-        return self.given
+        return self.source_form
 
     @property
     def imports(self) -> tuple[Import, ...]:
         """The form's."""
-        return self.given.imports
+        return self.source_form.imports
 
     @property
     def statement(self) -> Statement:
         """min ½x'Px + q'x + r over F_k x + g_k in K_k and the bounds."""
-        form, quadratic = self.given, self.given.quadratic is not None
+        form, quadratic = self.source_form, self.source_form.quadratic is not None
         cones = [(c.cone.symbol, c.label) for c in form.constraints]
         rows = [Line(f"F x + g in {kind}", rf"F x + g \in \mathrm{{{kind}}}", label) for kind, label in cones]
         bounds = [Line("l <= x <= u", r"l \le x \le u", "bounds")] if form.has_bounds else []

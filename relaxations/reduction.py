@@ -64,16 +64,16 @@ class Need:
 
     Parameters
     ----------
-    words : str
+    description : str
         The need, as it follows "needs".
-    why : str
-    met : callable
+    reason : str
+    holds : callable
         Whether a model has it.
     """
 
-    words: str
-    why: str
-    met: Callable[[ZeroOneSVM], bool]
+    description: str
+    reason: str
+    holds: Callable[[ZeroOneSVM], bool]
 
 
 COST_FORM = Need(
@@ -135,7 +135,7 @@ class Reduction(ABC, Generic[T]):
             kinds = " or ".join(kind.__name__ for kind in self.reads)
             return f"it relaxes a {kinds}, and its optimum bounds nothing of a {type(model).__name__}"
         assert isinstance(model, ZeroOneSVM)
-        return next((f"it needs {need.words}: {need.why}" for need in self.needs if not need.met(model)), "")
+        return next((f"it needs {need.description}: {need.reason}" for need in self.needs if not need.holds(model)), "")
 
     def check(self, model: Model) -> None:
         """Refuse a model that it does not read; `apply` begins with it.
@@ -285,8 +285,8 @@ def require(model: ZeroOneSVM, what: str, *needs: Need) -> None:
     UnsupportedModelError
     """
     for need in needs:
-        if not need.met(model):
-            raise UnsupportedModelError(f"{what} needs {need.words}: {need.why}", name="model")
+        if not need.holds(model):
+            raise UnsupportedModelError(f"{what} needs {need.description}: {need.reason}", name="model")
 
 
 @dataclass(frozen=True)
@@ -334,7 +334,7 @@ class Relaxation:
     def applicability(self) -> str:
         """Models and needs in words."""
         models = " or ".join("any model" if kind is Model else kind.__name__ for kind in self.reads)
-        return ", ".join([models, *(need.words for need in self.needs)])
+        return ", ".join([models, *(need.description for need in self.needs)])
 
 
 def zero_one_loss(u: npt.ArrayLike, lam: float = 1.0) -> FloatArray:

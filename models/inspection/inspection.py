@@ -70,7 +70,7 @@ class Convexity:
     """The convexity of the continuous relaxation; None where it could not be decided. ``why`` says so in words."""
 
     convex: bool | None
-    why: str
+    reason: str
     smallest_eigenvalue: float | None = None
 
 
@@ -104,7 +104,7 @@ class FormReport:
         verdict = {True: "convex", False: "not convex", None: "undecided"}[self.convexity.convex]
         lines = [self.sizes, *(f"  {r}" for r in self.ranges)]
         lines += [f"  condition of the rows: {self.condition}"] if self.condition is not None else []
-        lines.append(f"  {verdict}: {self.convexity.why}")
+        lines.append(f"  {verdict}: {self.convexity.reason}")
         lines += [f"  advice: {text}" for text in self.advice] or ["  scaling: no warnings"]
         return "\n".join(lines)
 

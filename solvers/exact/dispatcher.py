@@ -101,11 +101,11 @@ class SubproblemOutcome(Protocol):
         """Wall time of the worker."""
 
     @property
-    def busy(self) -> float:
+    def busy_seconds(self) -> float:
         """Processor time of the worker."""
 
     @property
-    def who(self) -> str:
+    def worker(self) -> str:
         """Machine and process of the worker."""
 
 
@@ -190,9 +190,9 @@ class Dispatcher:
             self._retry(number, error)
             return
         self._batch_size.learn(len(self.flying.pop(number)), len(result.nodes), result.seconds)
-        self._processor_seconds += result.busy
+        self._processor_seconds += result.busy_seconds
         self._wall_seconds += result.seconds
-        self._workers.add(result.who)
+        self._workers.add(result.worker)
         self._pool.take_in(number, result)
 
     def _retry(self, number: int, error: Exception) -> None:

@@ -261,9 +261,9 @@ class SubproblemResult:
     closed: float
     explored: int
     seconds: float
-    busy: float
+    busy_seconds: float
     log: bytes
-    who: str
+    worker: str
 
 
 def load(task: Subproblem, threads: int | None) -> None:
@@ -451,7 +451,7 @@ class TreeSearch:
         check_numbers(result.closed)
         check_numbers(result.explored, minimum=0)
         check_point(result.w, self.incumbent.w.size)
-        check_work(result.seconds, result.busy, 0.0, result.who)
+        check_work(result.seconds, result.busy_seconds, 0.0, result.worker)
         lines_of(result.log)
 
     def take_in(self, number: int, result: SubproblemResult) -> None:

@@ -245,7 +245,7 @@ def scratch_for(reduced: ReducedScoringProblem) -> Scratch:
     side = (min(plus, m), min(minus, m)) if plus * minus <= PAIRS else (int(PAIRS**0.5), int(PAIRS**0.5))
     seen = int(min(max(int(reduced.levels.max(initial=1)) * m, 1), _SEEN))
     room: dict[str, Any] = {name: np.zeros(m, np.int64) for name in Scratch._fields}
-    room |= {"seen": np.zeros(seen, np.int64), "active": np.zeros(d, np.int64), "high": np.zeros(m), "low": np.zeros(m)}
+    room |= {"visited": np.zeros(seen, np.int64), "active": np.zeros(d, np.int64), "high": np.zeros(m), "low": np.zeros(m)}
     room |= {"flow": np.zeros(side, np.int64), "pair": np.zeros(side, np.bool_)}
     return Scratch(**room)
 

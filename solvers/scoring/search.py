@@ -506,7 +506,7 @@ class Search:
         if self.listener is not None and k.scalars.noted:
             self.listener(k.events[: k.scalars.noted])
         k.scalars.noted = 0
-        for rho in k.found[: k.scalars.systems].copy():
+        for rho in k.candidates[: k.scalars.systems].copy():
             self.single(rho)
         k.scalars.systems = 0
 

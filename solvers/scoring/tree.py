@@ -39,7 +39,7 @@ class Stack(NamedTuple):
     bound: Any
     number: Any
     events: Any
-    found: Any
+    candidates: Any
     spread: Any
     order: Any
     scalars: Any
@@ -57,7 +57,7 @@ def make_stack(reduced: ReducedScoringProblem, order: np.ndarray, spread: np.nda
         bound=np.zeros(_ROOM, np.int64),
         number=np.zeros(_ROOM, np.int64),
         events=np.zeros((_EVENTS, 4), np.int64),
-        found=np.zeros((_FOUND, d), np.int64),
+        candidates=np.zeros((_FOUND, d), np.int64),
         spread=spread,
         order=order,
         scalars=named_scalars(SCALARS),
@@ -199,7 +199,11 @@ def search_below(rows: Any, k: Any, cut: Any, node_limit: Any, by_support: Any) 
     """Search below the nodes on the stack until it is empty, ``node_limit`` nodes were bounded, or a list is full."""
     end = k.scalars.nodes + node_limit
     while k.scalars.top > 0 and k.scalars.nodes < end:
-        if k.scalars.noted + 8 > k.events.shape[0] or k.scalars.systems == k.found.shape[0] or k.scalars.top + 5 > k.bound.size:
+        if (
+            k.scalars.noted + 8 > k.events.shape[0]
+            or k.scalars.systems == k.candidates.shape[0]
+            or k.scalars.top + 5 > k.bound.size
+        ):
             return
         k.scalars.top -= 1
         node, number, parent = k.scalars.top, k.number[k.scalars.top], k.bound[k.scalars.top]
@@ -210,7 +214,7 @@ def search_below(rows: Any, k: Any, cut: Any, node_limit: Any, by_support: Any) 
         if kind == CLOSED:
             _event(k, CLOSED, number, 0, 0)
             for t in range(k.spread.size):
-                k.found[k.scalars.systems, t] = k.lower[node, t]
+                k.candidates[k.scalars.systems, t] = k.lower[node, t]
             k.scalars.systems += 1
             continue
         half = (k.lower[node, j] + k.upper[node, j]) // 2

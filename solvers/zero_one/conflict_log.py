@@ -123,7 +123,7 @@ class ConflictProver:
     """
 
     def __init__(self, goal: ProofGoal, first: int = 0, numbered: bool = False) -> None:
-        self._wanted, self._numbered = goal, numbered
+        self._goal, self._numbered = goal, numbered
         self._finder = ConflictFinder(goal.reduced, goal.cut)
         self._activity = np.zeros(len(goal.weights))
         self._book = empty_book(*self._finder.rows.a.shape)
@@ -157,9 +157,9 @@ class ConflictProver:
 
     def plant(self) -> None:
         """Begin at the root."""
-        root = np.full(len(self._wanted.weights), _FREE, dtype=np.int8)
-        if math.isinf(self._wanted.budget):
-            root[self._wanted.weights >= self._wanted.cut] = _KEPT
+        root = np.full(len(self._goal.weights), _FREE, dtype=np.int8)
+        if math.isinf(self._goal.budget):
+            root[self._goal.weights >= self._goal.cut] = _KEPT
         self.push(ProofNode(-1, 0, root, 0.0))
 
     def work(self, seconds: float, node_limit: int | None = None) -> str:
@@ -172,11 +172,11 @@ class ConflictProver:
     def _process(self, node: ProofNode) -> list[str]:
         from .loops.conflicts import OPEN_LEAF, PROVED
 
-        point, state, extra, start = self._proved(node, self._wanted.cut)
+        point, state, extra, start = self._proved(node, self._goal.cut)
         self.nodes += 1
         if self.nodes % _FADE == 0:
             self._activity *= 0.9
-        bound = max(node.bound, min(self._paid(state, extra) + self._finder.norm_of(start), self._wanted.cut))
+        bound = max(node.bound, min(self._paid(state, extra) + self._finder.norm_of(start), self._goal.cut))
         if point == OPEN_LEAF:
             # rounding hid the conflict, as the bound is proved; any free point is as good
             free = np.flatnonzero(state == _FREE)
@@ -196,7 +196,7 @@ class ConflictProver:
         from .loops.conflicts import prove
 
         clear(self._book.scalars)
-        proof_goal, finder = self._wanted, self._finder
+        proof_goal, finder = self._goal, self._finder
         start = copied(finder.start() if node.start is None else node.start)
         state, extra = node.state.copy(), np.array([node.extra])
         code = prove(
@@ -207,7 +207,7 @@ class ConflictProver:
 
     def _paid(self, state: Any, extra: float) -> float:
         """Return what a node's solutions pay for deletions, from below."""
-        return float(self._wanted.weights[state == _DELETED].sum()) + extra if math.isinf(self._wanted.budget) else 0.0
+        return float(self._goal.weights[state == _DELETED].sum()) + extra if math.isinf(self._goal.budget) else 0.0
 
     def _record(self, node: ProofNode, steps: list[Any]) -> tuple[int, dict[str, Any]]:
         ident = self._ident
@@ -249,7 +249,7 @@ class ConflictProver:
                 lines.append(f'{{"conflict": {book.points[entry_place, :m].tolist()}, "alpha": {alpha}{called}}}\n')
         numbers = [number[entry_place] for entry_place in book.entry[:entries].tolist()]
         # the unit is a power of 4, so that weights of the stated problem are exact; less by what sums may round
-        unit = 1.0 if math.isfinite(self._wanted.budget) else self._wanted.unit * (1.0 - 1e-12)
+        unit = 1.0 if math.isfinite(self._goal.budget) else self._goal.unit * (1.0 - 1e-12)
         shares = (book.entry_share[:entries] * unit).tolist()
         for kind, first, last in book.steps[: int(book.scalars.steps)].tolist():
             if kind == CUT:
@@ -262,7 +262,7 @@ class ConflictProver:
         """Two children: the point deleted, and kept."""
         deleted, demanded = state.copy(), state.copy()
         deleted[point], demanded[point] = _DELETED, _KEPT
-        remaining = max(extra - float(self._wanted.weights[point]), 0.0)
+        remaining = max(extra - float(self._goal.weights[point]), 0.0)
         self.push(ProofNode(ident, 1, demanded, extra, start, bound))
         self.push(ProofNode(ident, 0, deleted, remaining, start, bound))
 
@@ -310,8 +310,8 @@ class ProofSubproblemResult:
     lines: bytes
     count: int
     seconds: float
-    busy: float
-    who: str
+    busy_seconds: float
+    worker: str
 
     def check(self, points: int) -> None:
         """Raise ValueError unless the result is well formed and about ``points`` points."""
@@ -319,7 +319,7 @@ class ProofSubproblemResult:
             check_numbers(node.parent, node.side, node.extra, node.bound, minimum=0.0)
             check_state(node.state, points)
         check_numbers(self.count, minimum=0)
-        check_work(self.seconds, self.busy, 0.0, self.who)
+        check_work(self.seconds, self.busy_seconds, 0.0, self.worker)
         lines_of(self.lines)
 
 
@@ -355,7 +355,7 @@ class ProofParts:
     """
 
     def __init__(self, goal: ProofGoal, prover: ConflictProver, team: AsynchronousExecutor) -> None:
-        self._wanted, self._prover = goal, prover
+        self._goal, self._prover = goal, prover
         self._dispatcher = Dispatcher(team, self, prove_subproblem)
         self._lines: list[str] = []
         self.nodes = 0
@@ -388,11 +388,11 @@ class ProofParts:
 
     def task(self, number: int, nodes: list[ProofNode], seconds: float) -> ProofSubproblem:
         """Return the subproblem of these nodes as a message to a worker."""
-        return ProofSubproblem(self._wanted, nodes, seconds, number)
+        return ProofSubproblem(self._goal, nodes, seconds, number)
 
     def check(self, outcome: ProofSubproblemResult) -> None:
         """Raise an error of malformed data unless ``outcome`` is a valid result."""
-        outcome.check(len(self._wanted.weights))
+        outcome.check(len(self._goal.weights))
 
     def take_in(self, number: int, outcome: ProofSubproblemResult) -> None:
         """Add a result: its log lines and its open nodes."""

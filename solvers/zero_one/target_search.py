@@ -183,7 +183,7 @@ class TargetSearch:
         plant_root(pool, reduced.radius(upper), data.weights >= upper)
         cuts = np.flatnonzero(self._proved >= upper)
         self._plant(pool, np.append(np.arange(self._first), self._first + target), self._first + cuts[cuts != target])
-        pool.found[p] = upper
+        pool.candidate[p] = upper
         total, unresolved = float(data.weights.sum()), math.inf
         nodes_before = self.nodes
         while True:
@@ -224,9 +224,9 @@ class TargetSearch:
     def _offer_candidate(self, target: int, pool: k.BoxPool) -> None:
         p = self._points.shape[1]
         before = self._values.copy()
-        self._offer(pool.found[:p].copy())
+        self._offer(pool.candidate[:p].copy())
         self._polish_all(self._values < before * (1.0 - 1e-9))
-        pool.found[p] = min(float(pool.found[p]) * (1.0 - 1e-9), float(self._cutoffs[target]))
+        pool.candidate[p] = min(float(pool.candidate[p]) * (1.0 - 1e-9), float(self._cutoffs[target]))
 
     def _grown(self, pool: k.BoxPool) -> k.BoxPool | None:
         """Return a larger pool, or the same one in the frugal mode; None at the memory limit."""
@@ -243,7 +243,7 @@ class TargetSearch:
         """Settle a leaf by the least norm of its kept rows; return its bound if rounding leaves it unresolved, else ∞."""
         from .loops.conflicts import CONFLICT, active_set, empty_scratch, no_active
 
-        state, bound = pool.leaf.copy(), float(pool.found[-1])
+        state, bound = pool.leaf.copy(), float(pool.candidate[-1])
         is_kept = state == k.KEPT
         is_kept[self._first :] = False
         is_kept[self._first + target] = True

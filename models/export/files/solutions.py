@@ -41,7 +41,7 @@ class FilePoint:
     """
 
     solver: str
-    says: str
+    status_text: str
     x: FloatArray | None
     multipliers: Mapping[str, FloatArray] | None = None
     reduced: FloatArray | None = None
@@ -55,7 +55,7 @@ class _Tables:
     """The file's own tables, by the file's own names; ``zeros`` where variables at zero are left out."""
 
     solver: str
-    says: str = ""
+    status_text: str = ""
     values: dict[str, float] = field(default_factory=dict)
     reduced: dict[str, float] | None = None
     rows: dict[str, float] | None = None
@@ -102,7 +102,7 @@ def _in_order(form: StandardForm, tables: _Tables) -> FilePoint:
     reduced = None if tables.reduced is None else np.array([tables.reduced.get(name, 0.0) for name in names])
     return FilePoint(
         tables.solver,
-        tables.says,
+        tables.status_text,
         x,
         None if tables.rows is None else _multipliers(form, tables.rows, tables.cones),
         reduced,
@@ -186,7 +186,7 @@ def _scip(lines: list[str]) -> _Tables:
     for line in lines:
         words = line.split()
         if line.startswith("solution status:"):
-            tables.says = " ".join(words[2:])
+            tables.status_text = " ".join(words[2:])
         elif line.startswith("objective value:"):
             tables.objective = float(words[2])
         elif words and words[0] != "no":  # "no solution available"
@@ -200,7 +200,7 @@ def _highs(lines: list[str]) -> _Tables:
     part = ""
     for line in remaining_lines:
         if line == "Model status":
-            tables.says = next(remaining_lines)
+            tables.status_text = next(remaining_lines)
         elif line.startswith(("# Primal solution", "# Dual solution")):
             part = line.split()[1] if next(remaining_lines) != "None" else ""
         elif line.startswith("# Basis"):
@@ -254,7 +254,7 @@ def _mosek(lines: list[str]) -> _Tables:
                     tables.reduced[words[1]] = dual
                 else:
                     rows[words[1]] = dual
-    tables.says = ", ".join(status)
+    tables.status_text = ", ".join(status)
     if tables.reduced is not None:
         tables.rows = rows
     else:

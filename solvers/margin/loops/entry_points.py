@@ -163,7 +163,7 @@ def new_node(r: LoopProblem) -> LoopNode:
         **by_coordinate, **by_term, masks=np.zeros((r.sizes.size, side // 64), np.uint64),
         demanded=np.zeros(r.points, dtype=np.bool_), wanted_signs=np.zeros(r.points),
         undetermined=np.zeros(r.points), certain=np.zeros(r.rate_sizes.shape[1], np.int64),
-        unsure=np.zeros(r.rate_sizes.shape[1], np.int64), min_positive=np.zeros(r.rate_sizes.shape[1], np.int64),
+        undecided_scores=np.zeros(r.rate_sizes.shape[1], np.int64), min_positive=np.zeros(r.rate_sizes.shape[1], np.int64),
         max_positive=np.zeros(r.rate_sizes.shape[1], np.int64),
         undecided=np.zeros(n, dtype=np.bool_), slopes=np.zeros((corners + 1, n)), begins=np.zeros((corners + 1, n)),
         pieces=np.zeros(n, np.int64), corner=np.zeros(corners + 2), value=np.zeros(corners + 2), sides=np.zeros((2, n), np.int64),

@@ -31,7 +31,7 @@ def reset_demands(r: LoopProblem, k: LoopNode) -> None:
 def _count(r: LoopProblem, k: LoopNode, b: int) -> None:
     """Count the scores of each group that are decided as positive, by the box or a sign, and the undecided ones."""
     for g in range(r.rate_sizes.shape[1]):
-        k.certain[g] = k.unsure[g] = 0
+        k.certain[g] = k.undecided_scores[g] = 0
     for i in range(r.points):
         low, high, size = 0.0, 0.0, 0.0
         for j in range(k.lo.size):
@@ -45,7 +45,7 @@ def _count(r: LoopProblem, k: LoopNode, b: int) -> None:
         elif low > error or high < -error:
             k.certain[g] += (low > error) == (r.labels[i] > 0.0)
         else:
-            k.unsure[g] += 1
+            k.undecided_scores[g] += 1
             k.undetermined[i] = 1.0
 
 
@@ -58,16 +58,16 @@ def _count_ranges(r: LoopProblem, k: LoopNode, b: int) -> bool:
     """
     groups, any_choice = r.rate_sizes.shape[1], False
     for g in range(groups):
-        k.min_positive[g], k.max_positive[g] = k.certain[g] + k.unsure[g] + 1, -1
+        k.min_positive[g], k.max_positive[g] = k.certain[g] + k.undecided_scores[g] + 1, -1
     for g in range(groups):
         if r.rate_sizes[b, g] == 0:
             continue
-        for c in range(k.certain[g], k.certain[g] + k.unsure[g] + 1):
+        for c in range(k.certain[g], k.certain[g] + k.undecided_scores[g] + 1):
             share, fits = c / r.rate_sizes[b, g], True
             for h in range(groups):
                 size = r.rate_sizes[b, h]
                 low = max(k.certain[h], math.ceil(size * (share - _SLACK)))
-                high = min(k.certain[h] + k.unsure[h], math.floor(size * (share + r.epsilon[b] + _SLACK)))
+                high = min(k.certain[h] + k.undecided_scores[h], math.floor(size * (share + r.epsilon[b] + _SLACK)))
                 fits &= low <= high
             if not fits:
                 continue
@@ -75,7 +75,7 @@ def _count_ranges(r: LoopProblem, k: LoopNode, b: int) -> bool:
             for h in range(groups):
                 size = r.rate_sizes[b, h]
                 k.min_positive[h] = min(k.min_positive[h], max(k.certain[h], math.ceil(size * (share - _SLACK))))
-                high = min(k.certain[h] + k.unsure[h], math.floor(size * (share + r.epsilon[b] + _SLACK)))
+                high = min(k.certain[h] + k.undecided_scores[h], math.floor(size * (share + r.epsilon[b] + _SLACK)))
                 k.max_positive[h] = max(k.max_positive[h], high)
     return any_choice
 
@@ -95,7 +95,7 @@ def demand_signs(r: LoopProblem, k: LoopNode) -> bool:
             g = r.rate_groups[b, i]
             if k.undetermined[i] > 0.0 and k.max_positive[g] == k.certain[g]:
                 k.wanted_signs[i] = -r.labels[i]
-            elif k.undetermined[i] > 0.0 and k.min_positive[g] == k.certain[g] + k.unsure[g]:
+            elif k.undetermined[i] > 0.0 and k.min_positive[g] == k.certain[g] + k.undecided_scores[g]:
                 k.wanted_signs[i] = r.labels[i]
     return True
 
@@ -115,18 +115,18 @@ def rates_met(r: LoopProblem, k: LoopNode, u: Any) -> bool:
     for b in range(r.epsilon.size):
         groups = r.rate_sizes.shape[1]
         for g in range(groups):
-            k.certain[g] = k.unsure[g] = 0
+            k.certain[g] = k.undecided_scores[g] = 0
         for i in range(r.points):
             size, g = 0.0, r.rate_groups[b, i]
             for j in range(k.w.size):
                 size += abs(r.rows[j, i] * k.w[j])
             if abs(u[i]) <= min(_ZERO * size, _SMALL):
-                k.unsure[g] += 1
+                k.undecided_scores[g] += 1
             else:
                 k.certain[g] += u[i] * r.labels[i] > 0.0
         satisfied = False
         for g in range(groups):
-            for more in range(k.unsure[g] + 1):
+            for more in range(k.undecided_scores[g] + 1):
                 if satisfied or r.rate_sizes[b, g] == 0:
                     break
                 share, fits = (k.certain[g] + more) / r.rate_sizes[b, g], True
@@ -134,7 +134,7 @@ def rates_met(r: LoopProblem, k: LoopNode, u: Any) -> bool:
                     size = r.rate_sizes[b, h]
                     if size > 0:
                         count = max(k.certain[h], math.ceil(size * share - 1e-12 * size))
-                        fits &= count <= k.certain[h] + k.unsure[h] and count / size <= share + r.epsilon[b] + _MET
+                        fits &= count <= k.certain[h] + k.undecided_scores[h] and count / size <= share + r.epsilon[b] + _MET
                 satisfied = fits
         if not satisfied:
             return False
@@ -187,7 +187,7 @@ def branching_sign(r: LoopProblem, k: LoopNode) -> int:
         _count(r, k, b)
         largest, smallest, top, bottom, undecided = -1.0, 2.0, 0, 0, 0
         for g in range(r.rate_sizes.shape[1]):
-            undecided += k.unsure[g]
+            undecided += k.undecided_scores[g]
             k.certain[g] = 0
         for i in range(r.points):
             k.certain[r.rate_groups[b, i]] += u[i] * r.labels[i] > 0.0

@@ -110,7 +110,7 @@ class LoopNode(NamedTuple):
     demanded: Any  #: (n,) demanded points here
     wanted_signs: Any  #: (n,) 1 where equal rates demand a margin ≥ 0 here, -1 where they demand one ≤ 0, else 0
     certain: Any  #: (G,) of each group, points whose scores are certainly positive, and the undecided ones
-    unsure: Any
+    undecided_scores: Any
     min_positive: Any  #: (G,) least and greatest number of positive scores of a group
     max_positive: Any
     undetermined: Any  #: (n,) 1 where the box does not decide the sign of the score

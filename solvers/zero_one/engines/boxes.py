@@ -96,7 +96,7 @@ class BoxEngine(Engine):
     threads : int
         Number of threads; a proof log allows one.
     log : BoxLog, optional
-    begun : Begun, optional
+    resumed : ResumedBoxes, optional
         State of the search to continue; by default the search begins at the root.
     own : Reduced, optional
         Reduced problem in this engine's own coordinates; by default that of ``shared``.
@@ -123,7 +123,7 @@ class BoxEngine(Engine):
         if resumed is None:
             pool = empty_pool(n, p, log_size)
             plant_root(pool, self.ground.reduced.radius(shared.upper), self._data.weights >= shared.upper)
-            pool.found[p] = shared.upper
+            pool.candidate[p] = shared.upper
         else:
             pool = resumed.nodes.planted(n, log_size, shared.upper)
             pool.scalars.next_id = resumed.first_id
@@ -182,7 +182,7 @@ class BoxEngine(Engine):
         return int(self._pools[0].scalars.next_id)
 
     @property
-    def begun(self) -> ResumedBoxes:
+    def resumed(self) -> ResumedBoxes:
         """The state from which another process continues the search."""
         return ResumedBoxes(self.ground, self.open, self.unresolved, self.next_id)
 
@@ -262,7 +262,7 @@ class BoxEngine(Engine):
         while len(self._pools) < self._threads:
             pool = empty_pool(n, p, 0)
             plant_root(pool, None, None)
-            pool.found[p] = self._shared.upper
+            pool.candidate[p] = self._shared.upper
             self._pools.append(pool)
             self._workspaces.append(k.empty_workspace(n, p))
         for i, pool in enumerate(self._pools):
@@ -297,13 +297,13 @@ class BoxEngine(Engine):
             self._log.block(pool.log[:length].copy())
             pool.scalars.log_at = 0
         if code == k.CANDIDATE:
-            reduced, point = self.ground.reduced, pool.found[:p].copy()
+            reduced, point = self.ground.reduced, pool.candidate[:p].copy()
             shared.polish.improve(
                 shared.incumbent, point if reduced is shared.reduced else shared.reduced.contract(reduced.expand(point))
             )
-            pool.found[p] = min(pool.found[p] * (1 - 1e-9), shared.upper)
+            pool.candidate[p] = min(pool.candidate[p] * (1 - 1e-9), shared.upper)
         elif code == k.LEAF:
-            self._close_leaf(pool.leaf.copy(), float(pool.found[p + 1]))
+            self._close_leaf(pool.leaf.copy(), float(pool.candidate[p + 1]))
         elif code == k.GROW:
             return self._grow_pool(index)
         if pool.scalars.frugal and pool.scalars.records > len(pool.base) // 2:

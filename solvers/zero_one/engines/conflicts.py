@@ -35,8 +35,9 @@ class Dive:
             extra=np.zeros(levels, f64), bound=np.zeros(levels, f64), trail=np.zeros(n + 1, i64),
             trail_from=np.zeros(levels, i64), pair=np.zeros((levels, p + 2, 2), i64), g=np.zeros((levels, p + 2, p), f64),
             u=np.zeros((levels, p + 2), f64), w=np.zeros((levels, p), f64), count=np.zeros(levels, i64),
-            activity=np.zeros(n, f64), begun=np.zeros(levels, i64), lack=np.zeros(levels, i64), below=np.zeros(k.LACKS, i64),
-            ended=np.zeros(k.LACKS, i64), scalars=named_scalars(k.SCALARS), found=np.zeros(1, f64), unresolved=np.full(1, np.inf),
+            activity=np.zeros(n, f64), start_nodes=np.zeros(levels, i64), lack=np.zeros(levels, i64),
+            below=np.zeros(k.LACKS, i64), ended=np.zeros(k.LACKS, i64), scalars=named_scalars(k.SCALARS),
+            candidate_value=np.zeros(1, f64), unresolved=np.full(1, np.inf),
             listed=np.zeros((capacity, 2 * p + 6), np.int32), size=np.zeros(capacity, np.int32), norm=np.zeros(capacity, f64),
             end=np.zeros(levels + 1, i64),
         )  # fmt: skip
@@ -65,7 +66,7 @@ class Dive:
         stack.extra[0], stack.bound[0], stack.at[0], stack.count[0] = extra, bound, -1, 0
         stack.w[0] = 0.0
         stack.scalars.level, stack.scalars.expand, stack.scalars.trailed = 0, 1, 0
-        stack.found[-1] = upper
+        stack.candidate_value[-1] = upper
 
     def run(self, cut: float, nodes: int) -> int:
         """Continue the search for at most ``nodes`` nodes and return a status code of `kernels.conflicts.search`."""
@@ -107,7 +108,7 @@ def offer_kept(shared: SharedState, dive: Dive) -> bool:
     """Polish the candidate of a search, offer it to the incumbent, and return True if it is an improvement."""
     w = shared.polish.solve(dive.stack.state != k.DELETED)
     improved = w is not None and shared.incumbent.offer(shared.reduced, w)
-    dive.stack.found[-1] = min(float(dive.stack.found[-1]), shared.upper)
+    dive.stack.candidate_value[-1] = min(float(dive.stack.candidate_value[-1]), shared.upper)
     return improved
 
 

@@ -76,9 +76,9 @@ class SubproblemResult:
     #: counted work; wall time and processor time of the worker
     effort: float
     seconds: float
-    busy: float
+    busy_seconds: float
     log: bytes  #: lines of the proof log, compressed
-    who: str  #: machine and process
+    worker: str  #: machine and process
 
     def check(self, ground: SearchData) -> None:
         """Raise ValueError unless the result is well formed, finite, and about the points of ``ground``."""
@@ -87,7 +87,7 @@ class SubproblemResult:
         check_numbers(self.unresolved)
         check_point(self.w, reduced.problem.A.shape[1])
         check_counts(self.counts, COUNTS)
-        check_work(self.seconds, self.busy, self.effort, self.who)
+        check_work(self.seconds, self.busy_seconds, self.effort, self.worker)
         lines_of(self.log)
 
 
@@ -199,7 +199,7 @@ class SubtreeEngine(Engine):
         return OpenNodes.joined([self._no_nodes, *parts]).below(self._shared.cut)
 
     @property
-    def begun(self) -> ResumedBoxes:
+    def resumed(self) -> ResumedBoxes:
         """The state from which another process continues. Its node numbers follow those of all subproblems."""
         first_id = (self._dispatcher.number + 1) * NODES if self._distributed else self._first.next_id
         return ResumedBoxes(self.ground, self.open, self.unresolved, first_id)
@@ -351,7 +351,7 @@ _ARRAY_FIELDS = ("rows", "weights", "T", "member", "residual")
 class StoppedSearch:
     """An interrupted search: its state, incumbent, lower bound, number of nodes, and the mark of its proof log."""
 
-    begun: ResumedBoxes
+    resumed: ResumedBoxes
     w: FloatArray
     lower_bound: float
     nodes: int

@@ -85,8 +85,8 @@ class ConflictSubproblemResult:
     counts: dict[str, int]
     effort: float
     seconds: float
-    busy: float
-    who: str
+    busy_seconds: float
+    worker: str
 
     def check(self, ground: ConflictSearchData) -> None:
         """Raise ValueError unless the result is well formed, finite, and about the points of ``ground``."""
@@ -96,7 +96,7 @@ class ConflictSubproblemResult:
         check_numbers(self.unresolved)
         check_point(self.w, ground.reduced.problem.A.shape[1])
         check_counts(self.counts, _COUNTER_FIELDS)
-        check_work(self.seconds, self.busy, self.effort, self.who)
+        check_work(self.seconds, self.busy_seconds, self.effort, self.worker)
 
 
 def search_conflicts(task: ConflictSubproblem, threads: int | None) -> ConflictSubproblemResult:

@@ -36,7 +36,7 @@ def empty_pool(n: int, p: int, log: int, records: int = 0, pages: int = 0) -> k.
         ident=np.full(records, -1, i), free_records=np.zeros(records, np.int32), heap=np.zeros(2 * records, np.int32),
         point=np.zeros((pages, k.PAGE), np.int32), lower=np.zeros((pages, k.PAGE), f),
         state=np.zeros((pages, k.PAGE), np.int8), link=np.full(pages, -1, np.int32), free_pages=np.zeros(pages, np.int32),
-        scalars=named_scalars(k.SCALARS), found=np.zeros(p + 2, f), leaf=np.zeros(n, np.int8), log=np.zeros(log, f),
+        scalars=named_scalars(k.SCALARS), candidate=np.zeros(p + 2, f), leaf=np.zeros(n, np.int8), log=np.zeros(log, f),
     )  # fmt: skip
 
 
@@ -203,7 +203,7 @@ class OpenNodes:
         pool.scalars.pages -= used_pages
         pool.heap[:m] = 2 * np.arange(m) + self.side
         pool.scalars.waiting = m
-        pool.found[p] = incumbent_value
+        pool.candidate[p] = incumbent_value
         return pool
 
     def check(self, n: int, p: int) -> None:

@@ -228,21 +228,21 @@ class PointsTable(Displayed, Tabular):
         Features in use and their points, the largest in size first.
     above : int
         -ρ_0.
-    standing : str
+    status_text : str
         Errors on the training points, and what is proved.
     """
 
     classes: tuple[str, str]
     points: Sequence[tuple[str, int]]
     above: int
-    standing: str
+    status_text: str
 
     def __str__(self) -> str:
         width = max([len(name) for name, _ in self.points] + [len("feature")])
         lines = [f"{'feature':<{width}}  points"]
         lines += [f"{name:<{width}}  {points:+6d}" for name, points in self.points] or ["(none)"]
         lines.append(f"{self.classes[1]} if points times features add up to more than {self.above}, else {self.classes[0]}")
-        return "\n".join([*lines, self.standing])
+        return "\n".join([*lines, self.status_text])
 
     __repr__ = __str__
 
@@ -253,7 +253,7 @@ class PointsTable(Displayed, Tabular):
     def display(self) -> Display:
         """Return the notebook view."""
         rows = tuple((name, f"{points:+d}") for name, points in self.points)
-        verdict = f"{self.classes[1]} above {self.above}, else {self.classes[0]}; {self.standing}"
+        verdict = f"{self.classes[1]} above {self.above}, else {self.classes[0]}; {self.status_text}"
         return Display(title=verdict, head=("feature", "points"), rows=rows, words=("feature",))
 
 

@@ -88,7 +88,7 @@ def least(dive, cut):
     value = np.inf
     while dive.running:
         if dive.run(min(cut, value), 10**6) == k.CANDIDATE:
-            value = float(dive.stack.found[0])
+            value = float(dive.stack.candidate_value[0])
     return value
 
 
@@ -119,7 +119,7 @@ def test_subtrees_cover_what_the_whole_search_finds(seed, probed):
         before = dive.nodes
         code = dive.run(cut, nodes)
         assert dive.nodes - before <= nodes
-        best = float(dive.stack.found[0]) if code == k.CANDIDATE else np.inf
+        best = float(dive.stack.candidate_value[0]) if code == k.CANDIDATE else np.inf
         for bound, extra, state in dive.frontier():
             _, below = dive_of(stated, cut)
             below.plant(state, extra, bound, cut)
@@ -133,7 +133,7 @@ def test_a_search_below_the_optimum_finds_nothing(seed):
     unit = reduce_problem(stated.view(ZeroOneProblem)).unit
     optimum = ZeroOneBB(engine="boxes").run(stated, Options(threads=1)).objective / unit
     _, dive = dive_of(stated, optimum * 1.5)
-    dive.stack.found[0] = optimum * 1.5
+    dive.stack.candidate_value[0] = optimum * 1.5
     assert dive.run(optimum * (1 - 1e-6), 10**6) == k.DONE
     assert dive.stack.unresolved[0] == np.inf
 

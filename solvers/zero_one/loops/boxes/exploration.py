@@ -488,7 +488,7 @@ def _report_leaf(data: BoxData, pool: BoxPool, node: BoxNode, m: int, c: Any) ->
     for i in range(m):
         pool.leaf[idx[i]] = z[i]
     for j in range(p):
-        pool.found[j] = c[j]
+        pool.candidate[j] = c[j]
 
 
 # exempt (length): compiled as one function; a call would pass array by array
@@ -544,17 +544,17 @@ def explore(data: BoxData, pool: BoxPool, room: BoxWorkspace, cut: float, nodes:
         D = max(D, bound)
         if scalars.nodes % sample == 0:
             value, scale = _scaled(data, c, total, margin, P)
-            if value < pool.found[p]:
-                pool.found[p] = value
+            if value < pool.candidate[p]:
+                pool.candidate[p] = value
                 for j in range(p):
-                    pool.found[j] = scale * c[j]
+                    pool.candidate[j] = scale * c[j]
                 scalars.candidate = 1
         free = 0
         for i in range(m):
             free += z[i] == FREE
         if free == 0:
             _report_leaf(data, pool, node, m, c)
-            pool.found[p + 1] = D
+            pool.candidate[p + 1] = D
             return LEAF
         j = branch_coordinate(node, m)
         mid = 0.5 * (lo[j] + hi[j])

@@ -69,7 +69,7 @@ class BoxPool(NamedTuple):
     link: Any
     free_pages: Any
     scalars: Any  #: a structured scalar of type `SCALARS`
-    found: Any  #: a candidate w, its value, and the bound of a leaf, whose points' states are in ``leaf``
+    candidate: Any  #: a candidate w, its value, and the bound of a leaf, whose points' states are in ``leaf``
     leaf: Any
     log: Any  #: float64 buffer of the proof log; empty without a log
 

@@ -53,12 +53,12 @@ class Stack(NamedTuple):
     w: Any
     count: Any
     activity: Any
-    begun: Any  #: (levels,) node count when the level's node was processed
+    start_nodes: Any  #: (levels,) node count when the level's node was processed
     lack: Any  #: (levels,) gap of the node's bound to the cutoff, in steps
     below: Any  #: (LACKS,) nodes of the finished subtrees, by the gap of their roots
     ended: Any  #: (LACKS,) number of finished subtrees, by the gap of their roots
     scalars: Any  #: a structured scalar of type `SCALARS`
-    found: Any  #: (1,) the value below which a candidate is reported
+    candidate_value: Any  #: (1,) the value below which a candidate is reported
     unresolved: Any  #: least bound of leaves that rounding left unresolved
     listed: Any  #: (capacity, 2p + 6) conflicts by level: their points that were free when the conflict was found
     size: Any  #: (capacity,) number of these points
@@ -280,8 +280,8 @@ def expand(
                 if status != CONFLICT:
                     if offset > 0.0:
                         break
-                    if status == OPTIMUM and packed == 0.0 and N + spent < stack.found[0]:
-                        stack.found[0] = (N + spent) * (1.0 - 1e-9)
+                    if status == OPTIMUM and packed == 0.0 and N + spent < stack.candidate_value[0]:
+                        stack.candidate_value[0] = (N + spent) * (1.0 - 1e-9)
                         return 2
                     proved_packing = packed
                     for i in range(n):
@@ -418,9 +418,9 @@ def _probed_point(
         for child in range(2):
             _push_child(stack, level, points[c], DELETED if child == 0 else KEPT, weights)
             stack.trail_from[level + 1] = scalars.trailed
-            candidate_value = stack.found[0]
+            candidate_value = stack.candidate_value[0]
             outcome = expand(rows, exact, weights, stack, level + 1, cut, workspace)
-            stack.found[0] = candidate_value  # a candidate is reported only when its own node is processed
+            stack.candidate_value[0] = candidate_value  # a candidate is reported only when its own node is processed
             scalars.probes += 1
             bound = cut if outcome == 0 else stack.bound[level + 1]
             score *= max(bound - stack.bound[level], 0.0) / unit + _LEAST_GAIN
@@ -469,14 +469,14 @@ def _has_large_subtree(stack: Stack, level: int, cut: float) -> bool:
     scalars, last = stack.scalars, stack.ended.size - 1
     gap = (cut - stack.bound[level]) / scalars.step
     steps = int(gap) if 0.0 <= gap < last else last
-    stack.begun[level], stack.lack[level] = scalars.nodes, steps
+    stack.start_nodes[level], stack.lack[level] = scalars.nodes, steps
     return scalars.nodes >= _FIRST_PROBE and stack.below[steps] >= _LARGE_SUBTREE * stack.ended[steps]
 
 
 @inner
 def _count_below(stack: Stack, level: int) -> None:
     """Record the size of a finished subtree."""
-    stack.below[stack.lack[level]] += stack.scalars.nodes - stack.begun[level]
+    stack.below[stack.lack[level]] += stack.scalars.nodes - stack.start_nodes[level]
     stack.ended[stack.lack[level]] += 1
 
 
