@@ -98,11 +98,11 @@ def curve(source: str, loss: str, C: float, most: int, limit: float) -> str:
 
 def print_curves(options: argparse.Namespace) -> None:
     """Print a row for each set, loss and C."""
-    print("| set | n×p | loss | C | " + " | ".join(f"k = {k}" for k in range(1, options.most + 1)) + " |")
-    print("|---" * (4 + options.most) + "|")
+    print("| set | n×p | loss | C | " + " | ".join(f"k = {k}" for k in range(1, options.max_nonzeros + 1)) + " |")
+    print("|---" * (4 + options.max_nonzeros) + "|")
     SparseRule.load()
     for C, loss, source in itertools.product(options.price, options.loss, options.curve):
-        print(curve(source, loss, C, options.most, options.limit), flush=True)
+        print(curve(source, loss, C, options.max_nonzeros, options.limit), flush=True)
 
 
 def main() -> None:

@@ -140,8 +140,8 @@ def _resolve(name: str) -> tuple[DataSetInfo | DataSet, tuple[str, str] | None]:
         if match and entry is not None:
             return entry, (match[2], match[3])
     known_names = [*by_name, *EXTENSIONS.names]
-    close = near_names(plain, known_names, 4)
-    hint = f"did you mean {' or '.join(close)}?" if close else f"known are {', '.join(sorted(known_names))}"
+    suggestions = near_names(plain, known_names, 4)
+    hint = f"did you mean {' or '.join(suggestions)}?" if suggestions else f"known are {', '.join(sorted(known_names))}"
     message = f"no data set is called {name!r}; {hint} Files are read by read(path)"
     raise DataError(message, name=name, allowed=sorted(known_names))
 

@@ -219,13 +219,13 @@ class DataSet:
         return replace(instance, name=self.name)
 
 
-def _accept(thing: object) -> DataSet | None:
-    if isinstance(thing, Instance):
+def _accept(candidate: object) -> DataSet | None:
+    if isinstance(candidate, Instance):
         raise InputError(
             "an instance is used as it is; to load one by name, register DataSet(name, n, p, classes, source, read)",
             name="data_set",
         )
-    return thing if isinstance(thing, DataSet) else None
+    return candidate if isinstance(candidate, DataSet) else None
 
 
 #: Data sets of other packages and of the session.

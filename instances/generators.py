@@ -80,11 +80,11 @@ class GaussianClusters:
 
     def sample(self, n: int, seed: Rng) -> Instance:
         """Draw n points with this distribution's outliers."""
-        return self._draw(as_count(n, "n", least=2), as_generator(seed), self.outliers)
+        return self._draw(as_count(n, "n", minimum=2), as_generator(seed), self.outliers)
 
     def clean(self, n: int, seed: Rng) -> Instance:
         """Draw n points without outliers: the paper tests on 100,000 of them."""
-        return self._draw(as_count(n, "n", least=2), as_generator(seed), "none")
+        return self._draw(as_count(n, "n", minimum=2), as_generator(seed), "none")
 
     def _draw(self, n: int, rng: np.random.Generator, outliers: Outliers) -> Instance:
         # Groups: 0 and 1 the classes -1 and +1; 2 and 3 the outliers (clustered has only 3, labelled +1).
@@ -161,7 +161,7 @@ class FlippedLabels:
         return self._several(n, seed, 0.0)
 
     def _several(self, n: int, rng: Rng, tau: float) -> Instance:
-        n, generator = as_count(n, "n", least=2), as_generator(rng)
+        n, generator = as_count(n, "n", minimum=2), as_generator(rng)
         for _ in range(TRIES):
             X, _, flipped = _cube_draw(self.weights, n, tau, generator)
             if flipped.min() < flipped.max():
@@ -201,7 +201,7 @@ def gaussian_clusters(n: int, p: int, sigma: float, outliers: Outliers = "none",
     Instance
         X is n × (p+1), the constant column first.
     """
-    n, p, generator = as_count(n, "n", least=2), as_count(p, "p"), as_generator(seed)
+    n, p, generator = as_count(n, "n", minimum=2), as_count(p, "p"), as_generator(seed)
     direction = generator.uniform(-1.0, 1.0, p)
     return GaussianClusters(direction, sigma, outliers).sample(n, generator)
 
@@ -217,7 +217,7 @@ def flipped_labels(n: int, p: int, tau: float, seed: Rng = 0) -> Instance:
     Instance
         X is n × (p+1), the constant column first; w̄ is ``instance.bayes``.
     """
-    n, p, generator = as_count(n, "n", least=2), as_count(p, "p"), as_generator(seed)
+    n, p, generator = as_count(n, "n", minimum=2), as_count(p, "p"), as_generator(seed)
     tau = as_fraction(tau, "tau", 0.5)
     for _ in range(TRIES):
         weights = generator.uniform(-1.0, 1.0, p + 1)
@@ -263,7 +263,7 @@ def rings(n: int, noise: float = 0.1, seed: Rng = 0) -> Instance:
     InputError
         ``n`` or ``noise`` is out of its range.
     """
-    n, generator = as_count(n, "n", least=2), as_generator(seed)
+    n, generator = as_count(n, "n", minimum=2), as_generator(seed)
     noise = as_fraction(noise, "noise", 1.0)
     y = np.where(np.arange(n) % 2 == 0, 1.0, -1.0)
     angle = generator.uniform(0.0, 2.0 * np.pi, n)

@@ -34,25 +34,25 @@ def as_generator(rng: Rng) -> np.random.Generator:
     return np.random.default_rng(int(rng))
 
 
-def as_count(value: int, name: str, least: int = 1) -> int:
-    """Check an integer argument that is at least ``least``."""
+def as_count(value: int, name: str, minimum: int = 1) -> int:
+    """Check an integer argument that is at least ``minimum``."""
     try:
         count = operator.index(value)
     except TypeError:
         raise InputError(f"{name} must be an integer, got {value!r}", name=name) from None
-    if isinstance(value, bool) or count < least:
-        raise InputError(f"{name} must be an integer of at least {least}, got {value!r}", name=name)
+    if isinstance(value, bool) or count < minimum:
+        raise InputError(f"{name} must be an integer of at least {minimum}, got {value!r}", name=name)
     return count
 
 
-def as_fraction(value: float, name: str, most: float) -> float:
+def as_fraction(value: float, name: str, maximum: float) -> float:
     """Check a number in [0, most]."""
     try:
         number = float(value)
     except (TypeError, ValueError):
-        raise InputError(f"{name} must be a number between 0 and {most:g}, got {value!r}", name=name) from None
-    if not 0.0 <= number <= most:
-        raise InputError(f"{name} must be between 0 and {most:g}, got {value!r}", name=name)
+        raise InputError(f"{name} must be a number between 0 and {maximum:g}, got {value!r}", name=name) from None
+    if not 0.0 <= number <= maximum:
+        raise InputError(f"{name} must be between 0 and {maximum:g}, got {value!r}", name=name)
     return number
 
 
@@ -62,7 +62,7 @@ def choose_rows(codes: npt.NDArray[Any], n: int, seed: Rng, stratified: bool) ->
     Stratified: class sizes in proportion by largest remainders, at least one row of every class where n allows it.
     """
     total = len(codes)
-    n = as_count(n, "n", least=2)
+    n = as_count(n, "n", minimum=2)
     if n > total:
         raise InputError(f"cannot choose n = {n} rows without replacement from {total}", name="n")
     generator = as_generator(seed)
@@ -171,12 +171,13 @@ def prepare(instance: Instance, standardise: bool, intercept: bool, fit_on: Inst
 
 
 def _check_fit_on(instance: Instance, fit_on: Instance) -> None:
-    ours = (instance.X.shape[1], instance.intercept, is_sparse(instance.X))
-    theirs = (fit_on.X.shape[1], fit_on.intercept, is_sparse(fit_on.X))
-    if ours != theirs:
+    own_layout = (instance.X.shape[1], instance.intercept, is_sparse(instance.X))
+    fitted_layout = (fit_on.X.shape[1], fit_on.intercept, is_sparse(fit_on.X))
+    if own_layout != fitted_layout:
         raise InputError(
-            f"fit_on must have the same columns and storage as the instance: {theirs[0]} columns, intercept {theirs[1]}, "
-            f"sparse {theirs[2]} against {ours[0]} columns, intercept {ours[1]}, sparse {ours[2]}",
+            "fit_on must have the same columns and storage as the instance: "
+            f"{fitted_layout[0]} columns, intercept {fitted_layout[1]}, "
+            f"sparse {fitted_layout[2]} against {own_layout[0]} columns, intercept {own_layout[1]}, sparse {own_layout[2]}",
             name="fit_on",
         )
     if fit_on.scaling != "none" or instance.scaling != "none":
@@ -410,15 +411,15 @@ class Instance(Displayed, LabelledData):
             Take means, deviations and the constant columns from these (unscaled) data: prepare a test part with
             the statistics of its training part.
         """
-        done = prepare(self, standardise, intercept, fit_on)
-        same = done.scaling == self.scaling and done.intercept == self.intercept
+        scaled = prepare(self, standardise, intercept, fit_on)
+        unchanged = scaled.scaling == self.scaling and scaled.intercept == self.intercept
         return replace(
             self,
-            X=done.X,
-            feature_names=done.feature_names,
-            scaling=done.scaling,
-            intercept=done.intercept,
-            population=self.population if same else None,
+            X=scaled.X,
+            feature_names=scaled.feature_names,
+            scaling=scaled.scaling,
+            intercept=scaled.intercept,
+            population=self.population if unchanged else None,
         )
 
     def take(self, indices: npt.ArrayLike, name: str | None = None) -> Instance:
@@ -450,18 +451,18 @@ class Instance(Displayed, LabelledData):
         The name carries a seed that is a number: ``wdbc[n=60, seed=3]``.
         """
         rows = choose_rows(self.y, n, seed, stratified)
-        drawn = {"seed": float(seed)} if isinstance(seed, int | np.integer) else {}
-        return self._taken(rows, **self.naming.changed({"n": rows.size}, drawn))
+        sample_parameters = {"seed": float(seed)} if isinstance(seed, int | np.integer) else {}
+        return self._taken(rows, **self.naming.changed({"n": rows.size}, sample_parameters))
 
     def subsamples(self, n: int, seeds: Iterable[int], stratified: bool = True) -> tuple[Instance, ...]:
         """Choose n rows once for each seed, as `subsample` does; the names carry the seeds, and the family is this instance's.
 
         A report takes means over them: ``gap_report(data.subsamples(30, seeds=range(10)))``.
         """
-        drawn = [self.subsample(n, seed, stratified) for seed in seeds]
-        if not drawn:
+        samples = [self.subsample(n, seed, stratified) for seed in seeds]
+        if not samples:
             raise InputError("subsamples needs at least one seed", name="seeds")
-        return tuple(replace(part, family=f"{self.naming.of}[n={part.n}]") for part in drawn)
+        return tuple(replace(part, family=f"{self.naming.of}[n={part.n}]") for part in samples)
 
     def split(self, fractions: Sequence[float], seed: Rng, stratified: bool = True) -> tuple[Instance, ...]:
         """Split all rows at random into parts of the given fractions, which sum to 1."""
@@ -502,8 +503,8 @@ class Instance(Displayed, LabelledData):
         codes = np.array(self.classes)
         flipped = generator.random(self.n) < tau
         shift = generator.integers(1, codes.size, size=self.n)
-        moved = codes[(np.searchsorted(codes, self.y) + shift) % codes.size]
-        return replace(self, y=np.where(flipped, moved, self.y), **self.naming.changed({}, {"tau": tau}))
+        other_labels = codes[(np.searchsorted(codes, self.y) + shift) % codes.size]
+        return replace(self, y=np.where(flipped, other_labels, self.y), **self.naming.changed({}, {"tau": tau}))
 
     def dense(self) -> Instance:
         """Return the same data with X stored as a dense array."""

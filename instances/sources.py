@@ -85,10 +85,10 @@ def from_file(expected: DataSetInfo, part: Part) -> Raw:
     part_names: tuple[Literal["train", "test"], ...] = (part,) if part != "all" else ("train", "test")
     if not expected.parts:
         part_names = ("train",)
-    paths = [data_file(expected.name, which) for which in part_names]
+    paths = [data_file(expected.name, part_name) for part_name in part_names]
     candidates = [path for path in paths if path is not None]
     if len(candidates) < len(part_names):
-        base = [f"{expected.name}{'.t' if which == 'test' else ''}.libsvm.bz2" for which in part_names]
+        base = [f"{expected.name}{'.t' if part_name == 'test' else ''}.libsvm.bz2" for part_name in part_names]
         state = "is not set" if data_directory() is None else "does not hold it"
         raise UnavailableError(f"the file {' and '.join(base)} in the directory of {DATA_VARIABLE}, which {state}")
     pieces = [read_libsvm(path, n_features=expected.p) for path in candidates]

@@ -139,8 +139,8 @@ def restricted_bound(
     lower, upper = form.lower[w], form.upper[w]
     ends = (lower != base.lower[w]) | (upper != base.upper[w])
     if ends.any():
-        pulled = [c.pulled(np.asarray(multipliers[c.label])) for c in form.constraints if c.label in multipliers]
-        reduced = np.where(ends, (form.gradient(x) - sum(pulled, np.zeros(form.n)))[w], 0.0)
+        gradients = [c.pulled(np.asarray(multipliers[c.label])) for c in form.constraints if c.label in multipliers]
+        reduced = np.where(ends, (form.gradient(x) - sum(gradients, np.zeros(form.n)))[w], 0.0)
         reduced = np.where((reduced > 0.0) & np.isinf(lower) | (reduced < 0.0) & np.isinf(upper), 0.0, reduced)
         minimiser = np.where(reduced > 0.0, lower, upper)
         value = dot(reduced, np.where(reduced == 0.0, 0.0, minimiser))
@@ -184,11 +184,11 @@ def _balanced(rows: list[Constraint], multipliers: Mapping[str, FloatArray], ext
     shared = [np.diff(G.tocsr().indptr) > 1 for G in blocks]  # prices of several extra variables are left to the others
     for j in range(extra.stop - extra.start):
         entries = [(k, i, v) for k, G in enumerate(blocks) for i, v in _column(G, j)]
-        rest = float(_sum_at(prices, entries))
+        remainder = float(_sum_at(prices, entries))
         for k, i, v in sorted(entries, key=lambda entry: (shared[entry[0]][entry[1]], -abs(prices[entry[0]][entry[1]]))):
-            step = -rest / v
+            step = -remainder / v
             free = isinstance(rows[k].cone, Zero) or prices[k][i] + step >= 0.0
-            if rest and free and abs(v) == 1.0:
+            if remainder and free and abs(v) == 1.0:
                 prices[k][i] += step
                 break
     columns = ([(k, i, v) for k, G in enumerate(blocks) for i, v in _column(G, j)] for j in range(extra.stop - extra.start))

@@ -71,7 +71,7 @@ def in_blocks(X: Points | Rows) -> Rows:
     return X if isinstance(X, Rows) else MemoryRows(X)
 
 
-def in_memory(X: Points | Rows, what: str) -> Points:
+def in_memory(X: Points | Rows, noun: str) -> Points:
     """X as an array.
 
     Raises
@@ -81,7 +81,7 @@ def in_memory(X: Points | Rows, what: str) -> Points:
     """
     if isinstance(X, Rows):
         raise TooLargeError(
-            f"{what} needs the rows in memory, and these come in blocks: solve it by one that reads blocks (linear-newton), "
+            f"{noun} needs the rows in memory, and these come in blocks: solve it by one that reads blocks (linear-newton), "
             "or read the data set with marginopt.read",
             name="X",
         )
@@ -97,7 +97,9 @@ def _as_dense(X: object, name: str) -> FloatArray:
     return frozen(np.ascontiguousarray(dense))
 
 
-def as_labels(y: object, n: int, name: str = "y", *, unlabelled: BoolArray | None = None, both: bool = True) -> FloatArray:
+def as_labels(
+    y: object, n: int, name: str = "y", *, unlabelled: BoolArray | None = None, require_both: bool = True
+) -> FloatArray:
     """Check n labels in {-1, +1} with both classes present (unless ``both=False``); returned as read-only float64.
 
     Labels of points ``unlabelled`` may be 0.
@@ -117,29 +119,29 @@ def as_labels(y: object, n: int, name: str = "y", *, unlabelled: BoolArray | Non
             f"{name} must hold the labels -1 and +1; it holds {shown}. Instance.pair(a, b) relabels two classes of a set",
             name=name,
         )
-    if both and abs(labels.sum()) == n:
+    if require_both and abs(labels.sum()) == n:
         raise InputError(f"{name} must hold both classes; every label is {labels[0]:+g}", name=name)
     return frozen(np.ascontiguousarray(labels))
 
 
 def as_positive(value: object, name: str, *, zero: bool = False, infinite: bool = False) -> float:
     """Check one finite number > 0 (≥ 0 with ``zero=True``; infinity too with ``infinite=True``)."""
-    need = "≥ 0" if zero else "> 0"
+    condition = "≥ 0" if zero else "> 0"
     if isinstance(value, (str, bytes)):
-        raise InputError(f"{name} must be a number {need}; it is the text {value!r}", name=name)
+        raise InputError(f"{name} must be a number {condition}; it is the text {value!r}", name=name)
     try:
         number = float(value)  # type: ignore[arg-type]
     except (TypeError, ValueError, OverflowError) as error:
-        raise InputError(f"{name} must be a number {need}; it is {value!r}", name=name) from error
+        raise InputError(f"{name} must be a number {condition}; it is {value!r}", name=name) from error
     if not (np.isfinite(number) or (infinite and number == np.inf)) or number < 0 or (number == 0 and not zero):
-        raise InputError(f"{name} must be a {'' if infinite else 'finite '}number {need}; it is {number:g}", name=name)
+        raise InputError(f"{name} must be a {'' if infinite else 'finite '}number {condition}; it is {number:g}", name=name)
     return number
 
 
-def as_integer(value: object, name: str, least: int = 0) -> int:
-    """Check one integer ≥ ``least``, Python's or NumPy's."""
-    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < least:
-        raise InputError(f"{name} must be an integer ≥ {least}; it is {value!r}", name=name)
+def as_integer(value: object, name: str, minimum: int = 0) -> int:
+    """Check one integer ≥ ``minimum``, Python's or NumPy's."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < minimum:
+        raise InputError(f"{name} must be an integer ≥ {minimum}; it is {value!r}", name=name)
     return int(value)
 
 
@@ -243,7 +245,7 @@ def as_array(value: object, name: str) -> FloatArray:
     return _as_float(value, name, "must be an array of numbers")
 
 
-def _as_float(value: object, name: str, need: str) -> FloatArray:
+def _as_float(value: object, name: str, condition: str) -> FloatArray:
     """``value`` as float64; text, dates and complex numbers are refused where numpy would convert or cut them."""
     if type(value) is np.ndarray and value.dtype == np.float64:
         return value
@@ -253,7 +255,7 @@ def _as_float(value: object, name: str, need: str) -> FloatArray:
             raise TypeError(f"its entries are of type {array.dtype}")
         return np.asarray(array, dtype=np.float64)
     except (TypeError, ValueError, OverflowError) as error:
-        raise InputError(f"{name} {need}; it cannot be read as numbers: {error}", name=name) from error
+        raise InputError(f"{name} {condition}; it cannot be read as numbers: {error}", name=name) from error
 
 
 def _as_csr(X: sp.sparray, name: str) -> sp.csr_array:
@@ -270,16 +272,16 @@ def _as_csr(X: sp.sparray, name: str) -> sp.csr_array:
     if not np.isfinite(sparse.data).all():
         bad = np.flatnonzero(~np.isfinite(sparse.data))
         row = int(np.searchsorted(sparse.indptr, bad[0], side="right")) - 1
-        where = (row, int(sparse.indices[bad[0]]))
-        raise InputError(f"{name} must be finite; it has {bad.size} NaN or infinite values, the first at {where}", name=name)
+        position = (row, int(sparse.indices[bad[0]]))
+        raise InputError(f"{name} must be finite; it has {bad.size} NaN or infinite values, the first at {position}", name=name)
     return sparse
 
 
 def _check_finite(values: npt.NDArray[Any], name: str) -> None:
     if not np.isfinite(values).all():
         bad = np.argwhere(~np.isfinite(values))
-        where = tuple(int(i) for i in bad[0])
-        raise InputError(f"{name} must be finite; it has {len(bad)} NaN or infinite values, the first at {where}", name=name)
+        position = tuple(int(i) for i in bad[0])
+        raise InputError(f"{name} must be finite; it has {len(bad)} NaN or infinite values, the first at {position}", name=name)
 
 
 def _check_not_empty(shape: tuple[int, ...], name: str) -> None:
@@ -304,8 +306,8 @@ def materialise_limit() -> int:
         raise InputError(f"MARGINOPT_MAX_BYTES must be a number of bytes; it is {value!r}", name="MARGINOPT_MAX_BYTES") from error
 
 
-def check_bytes(need: int, what: str) -> None:
-    """Raise where ``what`` would need more bytes than the limit.
+def check_bytes(size: int, noun: str) -> None:
+    """Raise where ``noun`` would need more bytes than the limit.
 
     Raises
     ------
@@ -313,9 +315,9 @@ def check_bytes(need: int, what: str) -> None:
         Says how many bytes it would need, and what to do.
     """
     limit = materialise_limit()
-    if need > limit:
+    if size > limit:
         raise TooLargeError(
-            f"{what} would need {need:,} bytes ({need / 2**30:.1f} GiB); the limit is {limit:,} (half of this machine's memory, "
+            f"{noun} would need {size:,} bytes ({size / 2**30:.1f} GiB); the limit is {limit:,} (half of this machine's memory, "
             "or MARGINOPT_MAX_BYTES). Choose an algorithm that needs no matrix: marginopt.solvers() lists them",
             name="X",
         )

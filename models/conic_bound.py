@@ -247,17 +247,17 @@ def proved_value(
 
 def proved_sum(
     rows: FloatArray, factor: FloatArray | None, gamma: FloatArray, v: FloatArray, penalty: FloatArray, size: FloatArray,
-    constant: float, doubt: FloatArray | None = None,
+    constant: float, row_error: FloatArray | None = None,
 ) -> tuple[float, float]:  # fmt: skip
     """Return a proved lower bound as `proved_value` does, for conjugates of any losses: ``penalty`` is ψ*(v).
 
-    ``doubt`` bounds the error of each entry of Σ v_i a_i that the rows came with.
+    ``row_error`` bounds the error of each entry of Σ v_i a_i that the rows came with.
     """
     eigenvalue = 0.0 if factor is None else _least(rows, gamma)
     if factor is None or not (eigenvalue > 0.0 and np.isfinite(penalty).all() and np.isfinite(size).all()):
         return -np.inf, 0.0
-    doubt = np.zeros(rows.shape[1]) if doubt is None else doubt
-    terms = _Terms(rows, np.abs(rows), gamma, v, penalty, size, constant, doubt)
+    row_error = np.zeros(rows.shape[1]) if row_error is None else row_error
+    terms = _Terms(rows, np.abs(rows), gamma, v, penalty, size, constant, row_error)
     w = -0.5 * potrs(factor, rows.T @ (2.0 * gamma - v), lower=1)[0]
     best = (-np.inf, 0.0)
     for careful in (False, True):
@@ -280,7 +280,7 @@ class _Terms:
     constant: float
     doubt: FloatArray
 
-    def bound_at(self, w: FloatArray, least: float, careful: bool) -> tuple[float, float]:
+    def bound_at(self, w: FloatArray, best_bound: float, careful: bool) -> tuple[float, float]:
         """The bound at w; ``careful``: the sums in ρ, which cancel where λ is large, without losing digits."""
         rows, absolute, gamma, v = self.rows, self.absolute, self.gamma, self.v
         n, p = rows.shape
@@ -290,20 +290,20 @@ class _Terms:
         if careful:
             pieces = [transposed_product(rows, x) for x in (2.0 * gamma, -v, -2.0 * gamma * u)]
             rho = 2.0 * w + pieces[0][0] + pieces[1][0] + pieces[2][0]
-            doubt = sum((error + 4.0 * UNIT * np.abs(value) for value, error in pieces), 8.0 * UNIT * np.abs(w))
-            doubt = doubt + absolute.T @ (2.0 * gamma * margin_error + 4.0 * UNIT * gamma * np.abs(u))
+            error_bound = sum((error + 4.0 * UNIT * np.abs(value) for value, error in pieces), 8.0 * UNIT * np.abs(w))
+            error_bound = error_bound + absolute.T @ (2.0 * gamma * margin_error + 4.0 * UNIT * gamma * np.abs(u))
         else:
             rho = 2.0 * w + rows.T @ pull
-            doubt = absolute.T @ (2.0 * gamma * margin_error + gamma_n(n + 8) * np.abs(pull)) + 8.0 * UNIT * np.abs(w)
-            doubt += 8.0 * UNIT * (absolute.T @ (2.0 * gamma * (np.abs(u) + 1.0) + np.abs(v)))
-        largest = np.abs(rho) + doubt + self.doubt
+            error_bound = absolute.T @ (2.0 * gamma * margin_error + gamma_n(n + 8) * np.abs(pull)) + 8.0 * UNIT * np.abs(w)
+            error_bound += 8.0 * UNIT * (absolute.T @ (2.0 * gamma * (np.abs(u) + 1.0) + np.abs(v)))
+        largest = np.abs(rho) + error_bound + self.doubt
         residual = math.sqrt(float(largest @ largest)) * (1.0 + 1e-9)
         terms = u * (2.0 * gamma - v - gamma * u)
         value = dot(w, w) + total(np.concatenate([terms, v, -gamma, -self.penalty, [-self.constant]]))
         slack_loss = float(np.abs(pull) @ margin_error + gamma @ (margin_error * margin_error) + self.doubt @ np.abs(w))
         sizes = float(np.abs(u) @ (2.0 * gamma + np.abs(v) + gamma * np.abs(u)) + self.size.sum() + abs(self.constant))
         slack_loss += 8.0 * UNIT * sizes
-        slack_loss = (slack_loss + residual * residual / (4.0 * least)) * (1.0 + 1e-9)
+        slack_loss = (slack_loss + residual * residual / (4.0 * best_bound)) * (1.0 + 1e-9)
         return value.lower - slack_loss, value.error + slack_loss
 
 
@@ -423,8 +423,10 @@ def _value(
     penalty = float(conjugate(gamma, v, cost).sum())
     if not np.isfinite(penalty):
         return -np.inf
-    pulled = rows.T @ (2.0 * gamma - v)
-    half, _ = trtrs(factor, pulled if tilt is None else pulled - tilt, lower=1)  # SciPy's doors to it take longer than it does
+    gradient = rows.T @ (2.0 * gamma - v)
+    half, _ = trtrs(
+        factor, gradient if tilt is None else gradient - tilt, lower=1
+    )  # SciPy's doors to it take longer than it does
     quadratic = 0.25 * float(half @ half)
     return float((v - gamma).sum()) - penalty - quadratic - constant
 

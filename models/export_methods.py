@@ -144,8 +144,8 @@ class Conflict:
         lines = [f"{self.name} is infeasible: {len(self.elements)} rows and bounds conflict ({self.argument})"]
         if self.points:
             listed = ", ".join(map(str, self.points[:40])) + (", ..." if len(self.points) > 40 else "")
-            beside = "" if len(self.points) == len(self.elements) else " beside the other rows"
-            lines.append(f"  these {len(self.points)} points cannot all be kept{beside}: {listed}")
+            suffix = "" if len(self.points) == len(self.elements) else " beside the other rows"
+            lines.append(f"  these {len(self.points)} points cannot all be kept{suffix}: {listed}")
         for element in self.elements[:40]:
             weight = self.multipliers.get(element)
             lines.append(f"  {element}" + ("" if weight is None else f"   weight {weight:.6g}"))

@@ -101,10 +101,10 @@ class FormulationType(ABCMeta):
         data = labelled_arrays(X, y)
         if data is None:
             return super().__call__(*args, **options)
-        rest = args[2:] if with_labels else args[1:]
+        parameters = args[2:] if with_labels else args[1:]
         arrays = data[:2] if with_labels else data[:1]
         others = {name: value for name, value in options.items() if name not in ("X", "y")}
-        return super().__call__(*arrays, *rest, **{"data_names": data[2], **others})
+        return super().__call__(*arrays, *parameters, **{"data_names": data[2], **others})
 
 
 @dataclass(frozen=True, eq=False)
@@ -541,16 +541,16 @@ class BareForm(Model):
 
     Parameters
     ----------
-    given : StandardForm
+    source_form : StandardForm
         Its name is the model's.
     """
 
-    given: StandardForm
+    source_form: StandardForm
 
     name = "a standard form"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "name", self.given.name)
+        object.__setattr__(self, "name", self.source_form.name)
 
     @property
     def form_bytes(self) -> int:
@@ -559,17 +559,17 @@ class BareForm(Model):
 
     def compile(self) -> StandardForm:
         """The form itself."""
-        return self.given
+        return self.source_form
 
     @property
     def imports(self) -> tuple[Import, ...]:
         """The form's."""
-        return self.given.imports
+        return self.source_form.imports
 
     @property
     def statement(self) -> Statement:
         """min ½x'Px + q'x + r over F_k x + g_k in K_k and the bounds."""
-        form, quadratic = self.given, self.given.quadratic is not None
+        form, quadratic = self.source_form, self.source_form.quadratic is not None
         cones = [(c.cone.symbol, c.label) for c in form.constraints]
         rows = [Line(f"F x + g in {kind}", rf"F x + g \in \mathrm{{{kind}}}", label) for kind, label in cones]
         bounds = [Line("l <= x <= u", r"l \le x \le u", "bounds")] if form.has_bounds else []
@@ -680,9 +680,9 @@ def _stated(kind: type[Any]) -> tuple[tuple[str, Callable[[Any], Mapping[str, An
     parts = []
     for item in dataclasses.fields(kind):
         rule = item.metadata.get("identity", True)
-        earlier = EARLIER_NAMES.get(kind.__name__, {}).get(item.name)
-        if earlier is not None:
-            rule = functools.partial(_entry, earlier)
+        earlier_names = EARLIER_NAMES.get(kind.__name__, {}).get(item.name)
+        if earlier_names is not None:
+            rule = functools.partial(_entry, earlier_names)
         if item.init and rule:
             parts.append((item.name, rule if callable(rule) else None))
     return tuple(parts)

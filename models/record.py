@@ -68,11 +68,11 @@ class Parameter:
     @property
     def what(self) -> str:
         """The summary with choices and default, for help texts."""
-        few = f", {' or '.join(self.choices)}" if self.choices else ""
+        choices = f", {' or '.join(self.choices)}" if self.choices else ""
         if self.default is None:
-            return self.summary + few
+            return self.summary + choices
         default = f"{self.default:g}" if isinstance(self.default, float) else str(self.default)
-        return f"{self.summary}{few} (default {default})"
+        return f"{self.summary}{choices} (default {default})"
 
     def read(self, raw: Any) -> Any:
         """The value of a word of the command line, or of a number.

@@ -127,8 +127,8 @@ def dot(a: FloatArray, b: FloatArray, error: FloatArray | float = 0.0) -> Rounde
         return Rounded(float(a @ b), gamma(a.size) * float(np.abs(a) @ np.abs(b)) + input_error)
     products, errors = two_product(a, b)
     leading = total(products)
-    rest = float(errors.sum())
-    value = leading.value + rest
+    error_sum = float(errors.sum())
+    value = leading.value + error_sum
     bound = leading.error + UNIT * abs(value) + gamma(a.size) * float(np.abs(errors).sum()) + input_error
     return Rounded(value, bound * (1.0 + 8.0 * UNIT))
 
@@ -161,9 +161,9 @@ def _split(a: FloatArray) -> tuple[FloatArray, FloatArray]:
     return high, a - high
 
 
-def _with_corrections(leading: float, lost: FloatArray) -> Rounded:
-    value = leading + float(lost.sum())
-    return Rounded(value, (UNIT * abs(value) + gamma(lost.size) * float(np.abs(lost).sum())) * (1.0 + 8.0 * UNIT))
+def _with_corrections(leading: float, corrections: FloatArray) -> Rounded:
+    value = leading + float(corrections.sum())
+    return Rounded(value, (UNIT * abs(value) + gamma(corrections.size) * float(np.abs(corrections).sum())) * (1.0 + 8.0 * UNIT))
 
 
 _HI, _LO = float.fromhex("0x1.62e42fee00000p-1"), float.fromhex("0x1.a39ef35793c76p-33")

@@ -75,8 +75,8 @@ def times(factor: float, line: Line) -> Line:
 
 def plus(*terms: Line) -> Line:
     """The sum of those that are not empty."""
-    there = [term for term in terms if term.text]
-    return Line(" + ".join(term.text for term in there) or "0", " + ".join(term.latex for term in there) or "0")
+    terms_shown = [term for term in terms if term.text]
+    return Line(" + ".join(term.text for term in terms_shown) or "0", " + ".join(term.latex for term in terms_shown) or "0")
 
 
 @dataclass(frozen=True)

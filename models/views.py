@@ -171,8 +171,8 @@ class LinearProblem:
             self._repaired(np.asarray(multipliers["margin"])) if multipliers is not None and has_multipliers else (None, None)
         )
         length, height, blocks = float(np.sqrt(dot(w, w).upper)) * (1.0 + 4.0 * UNIT), 0, 0
-        primal, dual, weighed, moved = dot(w[self.penalised], w[self.penalised]).times(self.mu), Rounded(0.0), 0.0, 0.0
-        pulled = np.zeros(w.size)
+        primal, dual, weighed, shift_error = dot(w[self.penalised], w[self.penalised]).times(self.mu), Rounded(0.0), 0.0, 0.0
+        gradient = np.zeros(w.size)
         for start, stop, block in self.rows.blocks():
             y, part = self.y[start:stop], slice(start, stop)
             squares = row_norms_squared(block) if isinstance(block, np.ndarray) else block.row_squares()
@@ -182,22 +182,22 @@ class LinearProblem:
             height, blocks = max(height, stop - start), blocks + 1
             if alpha is not None:
                 dual += self.loss.dual_terms(alpha[part], costs)
-                pulled += block.T @ (alpha[part] * y)
+                gradient += block.T @ (alpha[part] * y)
                 weighed += float(norms @ alpha[part])
                 if distance is not None:  # an entropy, which is concave and 0 at both ends, moves by no more than that of the way
                     way, error = entropy(np.minimum(distance[part], 0.5 * costs), costs)
                     dual += Rounded(0.0, float((way + error).sum()) * (1.0 + gamma(stop - start)))
-                    moved += float(norms @ distance[part])
+                    shift_error += float(norms @ distance[part])
         worst = max(primal.error, 0.0)
         if alpha is None:
             return Appraisal(primal.value, 0.0, {"margin": 0.0}, argument="no multipliers", error=worst)
         # a sum within a block is off by γ of its rows, the sum of the blocks by γ of their number
-        off = (gamma(height + blocks + 8) * weighed + moved) * (1.0 + gamma(self.n) + 1e-9)
-        norm = dot(pulled[self.penalised], pulled[self.penalised])
+        off = (gamma(height + blocks + 8) * weighed + shift_error) * (1.0 + gamma(self.n) + 1e-9)
+        norm = dot(gradient[self.penalised], gradient[self.penalised])
         size = float(np.sqrt(norm.upper)) * (1.0 + 4.0 * UNIT)
         value = dual - norm.times(0.25 / self.mu).times(1.0 + 4.0 * UNIT)
         rounding = (2.0 * size * off + off * off) * (0.25 / self.mu) * (1.0 + 1e-12)
-        residual = np.where(np.arange(w.size) < int(self.free), 0.0, 2.0 * self.mu * w) - pulled
+        residual = np.where(np.arange(w.size) < int(self.free), 0.0, 2.0 * self.mu * w) - gradient
         stationarity = float(np.linalg.norm(residual) / (1.0 + 2.0 * self.mu * length))
         return Appraisal(
             objective=primal.value,
@@ -307,15 +307,15 @@ class MulticlassProblem:
     def objective(self, W: FloatArray) -> Rounded:
         """½||W||² + Σ c_i ℓ_i from the data, with its error."""
         square = dot(W.ravel(), W.ravel()).times(0.5)
-        length, each = float(np.sqrt(2.0 * square.upper)) * (1.0 + 8.0 * UNIT), 1 if self.shared else self.classes - 1
+        length, rows_per_point = float(np.sqrt(2.0 * square.upper)) * (1.0 + 8.0 * UNIT), 1 if self.shared else self.classes - 1
         value = square
         for part in self.parts():
             short = np.maximum(self.shortfalls(W, part), 0.0)
             terms = self.costs[part] * (short.max(axis=1) if self.shared else short.sum(axis=1))
             # two products with the rows, and two sums of numbers of that size and 1
-            error = gamma(W.shape[1] + 4 + each) * (1.0 + 2.0 * np.sqrt(self.squares[part]) * length) * self.costs[part]
+            error = gamma(W.shape[1] + 4 + rows_per_point) * (1.0 + 2.0 * np.sqrt(self.squares[part]) * length) * self.costs[part]
             rounded = total_of_positive(terms)
-            value += Rounded(rounded.value, rounded.error + each * float(error.sum()) * (1.0 + gamma(terms.size)))
+            value += Rounded(rounded.value, rounded.error + rows_per_point * float(error.sum()) * (1.0 + gamma(terms.size)))
         return value
 
     def dual(self, alpha: FloatArray) -> Rounded:
@@ -347,9 +347,9 @@ class Corners:
         Limits from below, and the values at the corners, the lesser ones: at ≤ below. The last ``at`` is 0.
     tail : float
         ≥ 0.
-    again : float
+    rise_start : float
         Where the loss rises for good: at most t_0; -∞ without a tail.
-    even : bool
+    symmetric : bool
         Whether the loss is ρ(|m|).
     """
 
@@ -357,15 +357,15 @@ class Corners:
     below: FloatArray
     at: FloatArray
     tail: float = 0.0
-    again: float = -np.inf
-    even: bool = False
+    rise_start: float = -np.inf
+    symmetric: bool = False
 
     @classmethod
-    def ramp(cls, height: float, width: float, beyond: float = np.inf) -> Corners:
+    def ramp(cls, height: float, width: float, second_width: float = np.inf) -> Corners:
         """(h/d) (min{(1 - m)_+, d} + (1 - b - m)_+): a ramp of height h and width d that begins again below 1 - b."""
         values = np.array([height, 0.0])
-        tail = height / width if beyond < np.inf else 0.0
-        return cls(np.array([1.0 - width, 1.0]), values, values, tail, 1.0 - beyond)
+        tail = height / width if second_width < np.inf else 0.0
+        return cls(np.array([1.0 - width, 1.0]), values, values, tail, 1.0 - second_width)
 
     @classmethod
     def count(cls, threshold: float) -> Corners:
@@ -381,7 +381,7 @@ class Corners:
     def hat(cls) -> Corners:
         """(1 - |m|)_+."""
         values = np.array([1.0, 0.0])
-        return cls(np.array([0.0, 1.0]), values, values, even=True)
+        return cls(np.array([0.0, 1.0]), values, values, symmetric=True)
 
     @property
     def height(self) -> float:
@@ -397,11 +397,11 @@ class Corners:
     @property
     def farthest(self) -> float:
         """The largest |margin| at which it turns."""
-        return float(np.abs([*self.margins, *([self.again] if self.tail > 0.0 else [])]).max())
+        return float(np.abs([*self.margins, *([self.rise_start] if self.tail > 0.0 else [])]).max())
 
     def values(self, m: FloatArray) -> FloatArray:
         """ρ(m), or ρ(|m|)."""
-        m = np.abs(m) if self.even else m
+        m = np.abs(m) if self.symmetric else m
         k = np.searchsorted(self.margins, m, side="right")  # corners at or left of m
         left = np.clip(k - 1, 0, None)
         right = np.clip(k, None, self.margins.size - 1)
@@ -413,7 +413,7 @@ class Corners:
 
     def beyond(self, m: FloatArray) -> FloatArray:
         """The tail alone."""
-        return np.asarray(self.tail * np.maximum(self.again - m, 0.0) if self.tail > 0.0 else np.zeros_like(m))
+        return np.asarray(self.tail * np.maximum(self.rise_start - m, 0.0) if self.tail > 0.0 else np.zeros_like(m))
 
 
 @dataclass(frozen=True, eq=False)
@@ -483,8 +483,8 @@ class EqualRates:
         positive, possible = scores > near, scores >= -near
         _, counts = self.nearest_counts(positive, possible)
         for g, count in enumerate(counts):
-            unsure = np.flatnonzero(possible & ~positive & (self.groups == g))
-            positive[unsure[: count - int(positive[self.groups == g].sum())]] = True
+            undecided = np.flatnonzero(possible & ~positive & (self.groups == g))
+            positive[undecided[: count - int(positive[self.groups == g].sum())]] = True
         return positive
 
 
@@ -510,20 +510,20 @@ class MarginProblem:
         Whether the first coefficient is a free intercept: its column of A is y, and no norm knows it.
     lower, upper : ndarray (p,)
         lower ≤ w ≤ upper.
-    whole : ndarray of bool (p,)
+    integer : ndarray of bool (p,)
         w_j that must be integers.
     price : ndarray (p,)
         π_j ≥ 0.
     counted : ndarray of bool (p,)
-    most : int
+    max_nonzeros : int
         At most so many of the counted w_j are not 0.
-    rows, least : ndarray (m, p), (m,)
-        rows w ≥ least.
-    kept : ndarray of bool (n,)
+    rows, row_lower : ndarray (m, p), (m,)
+        rows w ≥ row_lower.
+    kept_points : ndarray of bool (n,)
         a_i'w ≥ 1.
     budgets : tuple of Budget
     rates : tuple of EqualRates
-    others : tuple of Corners
+    other_losses : tuple of Corners
         ρ_i of points with ``kinds`` 1, 2, ...; kept points, budgets and rates are of points whose losses are not even.
     kinds : ndarray of int (n,), optional
         The number of each point's loss; 0 for all without it.
@@ -537,22 +537,22 @@ class MarginProblem:
     intercept: bool
     lower: FloatArray
     upper: FloatArray
-    whole: BoolArray
+    integer: BoolArray
     price: FloatArray
     counted: BoolArray
-    most: int
+    max_nonzeros: int
     rows: FloatArray
-    least: FloatArray
-    kept: BoolArray
+    row_lower: FloatArray
+    kept_points: BoolArray
     budgets: tuple[Budget, ...] = field(default=())
     rates: tuple[EqualRates, ...] = field(default=())
-    others: tuple[Corners, ...] = field(default=())
+    other_losses: tuple[Corners, ...] = field(default=())
     kinds: IntArray | None = field(default=None)
 
     @property
     def losses(self) -> tuple[Corners, ...]:
         """All ρ, by their numbers."""
-        return (self.loss, *self.others)
+        return (self.loss, *self.other_losses)
 
     @property
     def loss_numbers(self) -> IntArray:
@@ -567,20 +567,23 @@ class MarginProblem:
     def unrestricted(
         cls, A: FloatArray, costs: FloatArray, loss: Corners, curvature: FloatArray, atoms: FloatArray, intercept: bool
     ) -> MarginProblem:
-        """Return whether any w is allowed."""
+        """Return the problem without restrictions: every w is allowed."""
         n, p = A.shape
-        no, none = np.zeros(p, dtype=np.bool_), np.zeros(n, dtype=np.bool_)
-        far, zero = np.full(p, np.inf), np.zeros(p)
+        no_coefficients, no_points = np.zeros(p, dtype=np.bool_), np.zeros(n, dtype=np.bool_)
+        infinite, zero = np.full(p, np.inf), np.zeros(p)
         return cls(
-            A, costs, loss, curvature, atoms, intercept, -far, far, no, zero, no, p, np.zeros((0, p)), np.zeros(0), none
+            A, costs, loss, curvature, atoms, intercept, -infinite, infinite, no_coefficients, zero, no_coefficients, p,
+            np.zeros((0, p)), np.zeros(0), no_points,
         )  # fmt: skip
 
     @property
     def free(self) -> bool:
         """Return whether any w is allowed, and none is priced by being 0 or not."""
         bounded = np.isfinite(self.lower).any() or np.isfinite(self.upper).any()
-        counts = self.price.any() or self.most < self.counted.sum()
-        return not (bounded or self.whole.any() or counts or self.kept.any() or len(self.rows) or self.budgets or self.rates)
+        counts = self.price.any() or self.max_nonzeros < self.counted.sum()
+        return not (
+            bounded or self.integer.any() or counts or self.kept_points.any() or len(self.rows) or self.budgets or self.rates
+        )
 
 
 # The view of problems over boxes: min ½a'(ZZ' + D)a + q'a, its factor in single precision, and what its points mean.

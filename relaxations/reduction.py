@@ -64,16 +64,16 @@ class Need:
 
     Parameters
     ----------
-    words : str
+    description : str
         The need, as it follows "needs".
-    why : str
-    met : callable
+    reason : str
+    holds : callable
         Whether a model has it.
     """
 
-    words: str
-    why: str
-    met: Callable[[ZeroOneSVM], bool]
+    description: str
+    reason: str
+    holds: Callable[[ZeroOneSVM], bool]
 
 
 COST_FORM = Need(
@@ -135,7 +135,7 @@ class Reduction(ABC, Generic[T]):
             kinds = " or ".join(kind.__name__ for kind in self.reads)
             return f"it relaxes a {kinds}, and its optimum bounds nothing of a {type(model).__name__}"
         assert isinstance(model, ZeroOneSVM)
-        return next((f"it needs {need.words}: {need.why}" for need in self.needs if not need.met(model)), "")
+        return next((f"it needs {need.description}: {need.reason}" for need in self.needs if not need.holds(model)), "")
 
     def check(self, model: Model) -> None:
         """Refuse a model that it does not read; `apply` begins with it.
@@ -232,14 +232,14 @@ def best_multiple(model: ZeroOneSVM, w: FloatArray) -> FloatArray:
     low, high = _allowed(u, M)
     positive = np.flatnonzero(u > 0.0)
     order = positive[np.argsort(-u[positive], kind="stable")]  # the order in which points are met as t grows
-    met = np.concatenate([[0.0], np.cumsum(model.sample_weight[order])])
+    cumulative_weight = np.concatenate([[0.0], np.cumsum(model.sample_weight[order])])
     with np.errstate(over="ignore"):
         steps = (1.0 / u[order]) * (1.0 + 4e-16)  # rounded up: a margin that is meant to be 1 is not below it
     candidates = np.concatenate([[low], steps])
     candidates = candidates[(candidates >= low) & (candidates <= high) & np.isfinite(candidates)]
     norm = float(w[model.penalised] @ w[model.penalised])
     reached = np.searchsorted(steps, candidates, side="right")
-    values = candidates**2 * norm + (float(model.sample_weight.sum()) - met[reached])
+    values = candidates**2 * norm + (float(model.sample_weight.sum()) - cumulative_weight[reached])
     return np.asarray(candidates[int(np.argmin(values))] * w)
 
 
@@ -268,7 +268,10 @@ def without_warnings() -> Iterator[None]:
 def restated(model: ZeroOneSVM, **changes: Any) -> ZeroOneSVM:
     """Return the same model with some fields replaced; itself, with its compiled form, where they are what they were."""
     changes_made = ((getattr(model, name), value) for name, value in changes.items())
-    if all(now is then or (isinstance(now, str) and isinstance(then, str) and now == then) for now, then in changes_made):
+    if all(
+        new_value is old_value or (isinstance(new_value, str) and isinstance(old_value, str) and new_value == old_value)
+        for new_value, old_value in changes_made
+    ):
         return model
     with without_warnings():
         return replace(model, **changes)
@@ -282,8 +285,8 @@ def require(model: ZeroOneSVM, what: str, *needs: Need) -> None:
     UnsupportedModelError
     """
     for need in needs:
-        if not need.met(model):
-            raise UnsupportedModelError(f"{what} needs {need.words}: {need.why}", name="model")
+        if not need.holds(model):
+            raise UnsupportedModelError(f"{what} needs {need.description}: {need.reason}", name="model")
 
 
 @dataclass(frozen=True)
@@ -331,7 +334,7 @@ class Relaxation:
     def applicability(self) -> str:
         """Models and needs in words."""
         models = " or ".join("any model" if kind is Model else kind.__name__ for kind in self.reads)
-        return ", ".join([models, *(need.words for need in self.needs)])
+        return ", ".join([models, *(need.description for need in self.needs)])
 
 
 def zero_one_loss(u: npt.ArrayLike, lam: float = 1.0) -> FloatArray:

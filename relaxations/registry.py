@@ -52,12 +52,12 @@ def _found() -> dict[str, Relaxation]:
     return registered
 
 
-def _accept(thing: object) -> Relaxation | None:
-    if isinstance(thing, Reduction) or (isinstance(thing, type) and issubclass(thing, Reduction)):
+def _accept(candidate: object) -> Relaxation | None:
+    if isinstance(candidate, Reduction) or (isinstance(candidate, type) and issubclass(candidate, Reduction)):
         raise InputError(
             "a relaxation comes with its record: give Relaxation(name, summary, reduction, reference)", name="relaxation"
         )
-    return thing if isinstance(thing, Relaxation) else None
+    return candidate if isinstance(candidate, Relaxation) else None
 
 
 #: Relaxations of other packages and of the session.

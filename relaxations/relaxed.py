@@ -91,8 +91,8 @@ class Relaxed:
         return self.reduction.reservation(original)
 
     def __str__(self) -> str:
-        doubted = self.target_kind == Kind.CLAIMED and self.result.status is Status.INACCURATE
-        kind = f"{self.target_kind}, which its certificate does not support" if doubted else self.target_kind
+        inaccurate = self.target_kind == Kind.CLAIMED and self.result.status is Status.INACCURATE
+        kind = f"{self.target_kind}, which its certificate does not support" if inaccurate else self.target_kind
         bound = bound_words(self.target_bound, kind, self.caveat, "the optimum")  # of a ramp's as well
         return f"{self.reduction.name} by {self.result.solver}: {bound}, recovered objective {self.objective:.9g}"
 
@@ -137,10 +137,10 @@ def relax(
     model, reduction = as_model(model), reduction_of(reduction)
     obstacle = reduction.obstacle(model)
     if obstacle:
-        able = readers(model)
-        who = f"{', '.join(able)} read it" if able else f"no relaxation reads a {type(model).__name__}"
-        words = f"{reduction.name} does not read this {type(model).__name__}: {obstacle}; {who}"
-        raise UnsupportedModelError(words, name=reduction.name, allowed=able)
+        reading = readers(model)
+        readers_text = f"{', '.join(reading)} read it" if reading else f"no relaxation reads a {type(model).__name__}"
+        words = f"{reduction.name} does not read this {type(model).__name__}: {obstacle}; {readers_text}"
+        raise UnsupportedModelError(words, name=reduction.name, allowed=reading)
     original: Any = model  # one that the reduction reads
     target = reduction.apply(original)
     result = solve_problem(target, solver, Options.of(options, **overrides))

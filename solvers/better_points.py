@@ -68,24 +68,24 @@ def polished(
     candidates = [(rounded, "")]
     simpler = None if model is None else model.with_integers(values)
     if simpler is not None and model is not None:
-        candidates += [(form.join(model.complete(simpler.split(y))), how) for y, how in _solutions(simpler, seconds)]
+        candidates += [(form.join(model.complete(simpler.split(y))), source) for y, source in _solutions(simpler, seconds)]
     else:
         reduced, keep, offset = _eliminate(fix_integers(form, x))
-        for piece, how in _solutions(reduced, seconds) if keep.size else []:
+        for piece, source in _solutions(reduced, seconds) if keep.size else []:
             whole = offset.copy()
             whole[keep] = piece
-            candidates.append((whole, how))
-    counted = [] if model is None else [(form.join(model.recounted(form.split(point))), how) for point, how in candidates]
-    judged: list[tuple[Certificate, FloatArray, str]] = []
+            candidates.append((whole, source))
+    counted = [] if model is None else [(form.join(model.recounted(form.split(point))), source) for point, source in candidates]
+    certified_points: list[tuple[Certificate, FloatArray, str]] = []
     for group in (counted, candidates):  # where no counted point is allowed, one may be that is within rounding
-        certified = [(certify(form, form.split(point)), point, how) for point, how in group]
+        certified = [(certify(form, form.split(point)), point, source) for point, source in group]
         if any(c.feasible(_FEASIBLE) for c, _, _ in certified):
-            _, point, how = certified[_best_feasible([c for c, _, _ in certified])]
+            _, point, source = certified[_best_feasible([c for c, _, _ in certified])]
             break
-        judged += certified
+        certified_points += certified
     else:
-        _, point, how = min(judged, key=lambda each: each[0].primal_residual)
-    return Polished(form.split(point), f"integers fixed, the rest solved again by {how}" if how else "")
+        _, point, source = min(certified_points, key=lambda each: each[0].primal_residual)
+    return Polished(form.split(point), f"integers fixed, the rest solved again by {source}" if source else "")
 
 
 def _best_feasible(certificates: list[Certificate]) -> int:
@@ -109,12 +109,12 @@ def _solutions(form: StandardForm, seconds: float | None) -> list[tuple[FloatArr
     y = np.clip(form.join(answer.values), form.lower, form.upper)  # else what is below zero may seem to cost less than nothing
     late = seconds is not None and time.perf_counter() - begin > seconds
     on_active_set = None if late else _on_active_set(form, y)
-    who = f"{Clarabel.info.name} {answer.version}"
-    solutions = [(y, who)]
+    source = f"{Clarabel.info.name} {answer.version}"
+    solutions = [(y, source)]
     return (
         solutions
         if on_active_set is None
-        else [*solutions, (np.clip(on_active_set, form.lower, form.upper), f"{who} and the equations of its active set")]
+        else [*solutions, (np.clip(on_active_set, form.lower, form.upper), f"{source} and the equations of its active set")]
     )
 
 
@@ -255,12 +255,13 @@ def unresolved(answer: Answer, certificate: Certificate, tolerance: float, tol: 
     """
     if answer.multipliers is not None or certificate.integrality is not None or np.isfinite(certificate.bound):
         return ""
-    moved = tolerance * max(1.0, certificate.scale)
-    if moved <= tol * abs(certificate.objective):
+    tolerance_shift = tolerance * max(1.0, certificate.scale)
+    if tolerance_shift <= tol * abs(certificate.objective):
         return ""
     return (
         f"nothing can be told from the solver's word: it gives no multipliers, its feasibility tolerance, {tolerance:g}, may "
-        f"move the objective by {moved:.1e}, and that is {certificate.objective:.3g}: scale the data, or take a conic solver"
+        f"move the objective by {tolerance_shift:.1e}, and that is {certificate.objective:.3g}: "
+        "scale the data, or take a conic solver"
     )
 
 
@@ -334,14 +335,20 @@ def _least_cost(form: StandardForm) -> Callable[[FloatArray], float]:
     The other variables are at their bounds, or where the rows put them that have no second one of them.
     """
     here = form.slices[form.blocks[0].label]
-    rest = np.r_[0 : here.start, here.stop : form.n]
-    q, linear, lower, upper, integer = form.q[rest], form.q[here], form.lower[rest], form.upper[rest], form.integer[rest]
+    other_variables = np.r_[0 : here.start, here.stop : form.n]
+    q, linear, lower, upper, integer = (
+        form.q[other_variables],
+        form.q[here],
+        form.lower[other_variables],
+        form.upper[other_variables],
+        form.integer[other_variables],
+    )
     P = None if form.quadratic is None else form.quadratic.csc
-    if P is not None and P[:, rest].nnz:
+    if P is not None and P[:, other_variables].nnz:
         return lambda leading: -np.inf
     block = None if P is None else P[here, here]
     F, g = form.rows_matrix()
-    others = sp.csr_array(F[:, rest])
+    others = sp.csr_array(F[:, other_variables])
     plain = np.concatenate(
         [np.full(c.rows, isinstance(c.cone, (Zero, Nonnegative))) for c in form.constraints] or [np.zeros(0, bool)]
     )
@@ -363,15 +370,15 @@ def _least_cost(form: StandardForm) -> Callable[[FloatArray], float]:
 
 def _leading(form: StandardForm, whole: list[FloatArray]) -> Iterator[FloatArray]:
     """Values of the leading block: multiples of those of whole points, coordinates, and what raises the rows."""
-    here = form.slices[form.blocks[0].label]
-    low, high = form.lower[here], form.upper[here]
+    block = form.slices[form.blocks[0].label]
+    low, high = form.lower[block], form.upper[block]
     for point in whole:
-        for factor in _FACTORS if point[here].any() else (1.0,):
-            yield np.clip(factor * point[here], low, high)
-            if form.integer[here].any() and point[here].any():
-                yield np.clip(np.round(factor * point[here]), low, high)
+        for factor in _FACTORS if point[block].any() else (1.0,):
+            yield np.clip(factor * point[block], low, high)
+            if form.integer[block].any() and point[block].any():
+                yield np.clip(np.round(factor * point[block]), low, high)
     F, _ = form.rows_matrix()
-    part = F[:, here]
+    part = F[:, block]
     largest = float(np.abs(part.data).max(initial=0.0))
     unit = 1.0 / largest if largest > 0.0 else 1.0
     raising = np.asarray(part.sum(axis=0)).ravel()
@@ -383,7 +390,7 @@ def _leading(form: StandardForm, whole: list[FloatArray]) -> Iterator[FloatArray
     for direction in directions:
         for length in _LENGTHS:
             yield np.clip(length * direction, low, high)
-    yield from (np.clip(x, low, high) for x in _beside(whole[min(1, len(whole) - 1)][here], unit))
+    yield from (np.clip(x, low, high) for x in _beside(whole[min(1, len(whole) - 1)][block], unit))
 
 
 def _beside(point: FloatArray, unit: float) -> Iterator[FloatArray]:
@@ -391,9 +398,9 @@ def _beside(point: FloatArray, unit: float) -> Iterator[FloatArray]:
     for j in range(min(point.size, _COORDINATES)):
         size = max(abs(float(point[j])), unit)
         for value in (0.0, *(point[j] + share * size for share in _SHARES)):
-            moved = point.copy()
-            moved[j] = value
-            yield moved
+            neighbour = point.copy()
+            neighbour[j] = value
+            yield neighbour
 
 
 def _joined(model: Model, form: StandardForm, values: Mapping[str, FloatArray]) -> FloatArray | None:

@@ -300,7 +300,7 @@ def compare(
     for option in chosen.native:
         others = near_misses(option, COMMON) or "; pair it with its solver: (name, {option: value})"
         raise InputError(f"compare gives the same options to every solver, and not every one has {option!r}{others}", name=option)
-    several = isinstance(model, Sequence | Mapping)
+    is_collection = isinstance(model, Sequence | Mapping)
     models = _named_models(model) if isinstance(model, Sequence | Mapping) else {"": as_model(model)}
     with choose_executor(jobs, cluster) as team:
         rows = team.all(_row, [(one, item, chosen) for one in models.values() for item in specs])
@@ -309,7 +309,7 @@ def compare(
         name: Comparison(name or one.name, tuple(rows[k * count : (k + 1) * count]))
         for k, (name, one) in enumerate(models.items())
     }
-    return Comparisons(tables) if several else tables[""]
+    return Comparisons(tables) if is_collection else tables[""]
 
 
 def _named_models(models: Sequence[Model | StandardForm] | Mapping[str, Model | StandardForm]) -> dict[str, Model]:

@@ -270,10 +270,10 @@ def check_cutoff(judgement: Judgement) -> Judgement:
     """
     if not judgement.solver.reads_form:
         return judgement
-    beyond = exceeds_cutoff(judgement.verdict.status, judgement.certificate, judgement.model, judgement.tol)
-    if beyond and not judgement.model.changes:
-        warnings.warn(MarginoptWarning(beyond, name="big_m"), stacklevel=_CALLER)
-    return judgement.with_status(Status.INACCURATE, beyond) if beyond else judgement
+    exceeds = exceeds_cutoff(judgement.verdict.status, judgement.certificate, judgement.model, judgement.tol)
+    if exceeds and not judgement.model.changes:
+        warnings.warn(MarginoptWarning(exceeds, name="big_m"), stacklevel=_CALLER)
+    return judgement.with_status(Status.INACCURATE, exceeds) if exceeds else judgement
 
 
 def search_counterexample(judgement: Judgement) -> Judgement:
@@ -327,8 +327,8 @@ def _unsupported_optimum(judgement: Judgement, values: Mapping[str, FloatArray])
     form, certificate, info = judgement.form, judgement.certificate, judgement.solver.info
     if form is None or not judgement.solver.reads_form or certificate is None or np.isfinite(certificate.bound):
         return ""
-    native, ours = info.integrality
-    tolerance = float(judgement.options.native.get(native, ours))
+    native, own_tolerance = info.integrality
+    tolerance = float(judgement.options.native.get(native, own_tolerance))
     if certificate.integrality is None:
         return unresolved(judgement.answer, certificate, tolerance, judgement.tol)
     return (
@@ -411,11 +411,11 @@ def _result(judgement: Judgement, licence: Licence, picked: str) -> Result:
         judgement.form,
     )
     status = judgement.verdict.status
-    ended = f"{info.name} ended with {answer.native_status or 'no word'}" if status is Status.FAILED else ""
+    failure = f"{info.name} ended with {answer.native_status or 'no word'}" if status is Status.FAILED else ""
     derived = "" if certificate is None or not np.isfinite(certificate.bound) else certificate.derived
     limit, caveat = judgement.options.time_limit, info.time_limit_caveat
     late = "" if limit is None else time_limit_remark(answer, judgement.options, caveat)
-    remarks = (*judgement.verdict.remarks, derived, ended, answer.bound_caveat, late)
+    remarks = (*judgement.verdict.remarks, derived, failure, answer.bound_caveat, late)
     return Result(
         model=judgement.stated.name,
         solver=info.name,
@@ -462,39 +462,39 @@ def validate_answer(answer: Answer, form: StandardForm | None) -> Answer:
     """
     blocks = None if form is None else {b.label: b.shape for b in form.blocks}
     rows = None if form is None else {c.label: (c.rows,) for c in form.constraints}
-    refused: list[str] = []
+    faults: list[str] = []
     changes: dict[str, Any] = {}
     for part, shapes in (("values", blocks), ("ray", blocks), ("multipliers", rows), ("farkas", rows)):
         part_value = getattr(answer, part)
         if part_value is not None:
-            changes[part] = _arrays(part_value, shapes, part, refused)
+            changes[part] = _arrays(part_value, shapes, part, faults)
     if changes.get("ray") is not None and blocks is not None and not blocks.keys() <= changes["ray"].keys():
-        refused.append("ray: blocks are missing")
+        faults.append("ray: blocks are missing")
         changes["ray"] = None
     if answer.reduced is not None:
         reduced = _array(answer.reduced, None if form is None else (form.n,))
-        refused += [] if reduced is not None else ["reduced costs"]
+        faults += [] if reduced is not None else ["reduced costs"]
         changes["reduced"] = reduced
     for name in ("objective", "bound", "root_bound"):
         value = getattr(answer, name)
         if value is not None and not (isinstance(value, int | float) and abs(value) <= _LARGEST):
             changes[name] = None
-    details = answer.details if not refused else {**answer.details, "refused": "; ".join(refused)}
+    details = answer.details if not faults else {**answer.details, "refused": "; ".join(faults)}
     return replace(answer, **changes, details=details)
 
 
 def _arrays(
-    mapping: Mapping[str, Any], shapes: Mapping[str, tuple[int, ...]] | None, part: str, refused: list[str]
+    mapping: Mapping[str, Any], shapes: Mapping[str, tuple[int, ...]] | None, part: str, faults: list[str]
 ) -> dict[str, FloatArray] | None:
     """Arrays by label, or None where one of them does not fit; labels of nothing in the form stay only where there is no form."""
     arrays = {}
     for label, value in mapping.items():
         if shapes is not None and label not in shapes and part in ("multipliers", "farkas"):
-            refused.append(f"{part}: the form has no constraint {label}")
+            faults.append(f"{part}: the form has no constraint {label}")
             continue
         array = _array(value, None if shapes is None else shapes.get(label))
         if array is None:
-            refused.append(f"{part}: {label} is no array of finite numbers of its shape")
+            faults.append(f"{part}: {label} is no array of finite numbers of its shape")
             return None
         arrays[label] = array
     return arrays

@@ -280,19 +280,19 @@ def path(
     try:
         for k in order:
             problem, shown = stated_at(solved[-1][0] if solved else model, parameter, values[k], share=True)
-            again = common
+            next_options = common
             if results:
-                again = Options.of(common, start=_start(chosen, results, problem), **_carried(chosen, solved))
+                next_options = Options.of(common, start=_start(chosen, results, problem), **_carried(chosen, solved))
             if chosen is not None and _out_of_reach(chosen, problem, model, parameter, values):
                 # as κ = 0, a QP that the conic algorithms do not read: whoever can solves this value
                 result = solve_problem(problem, "auto", dataclasses.replace(common, start=None, native={}))
             else:
-                result = solve_problem(problem, chosen or "auto", again, kept_model)
-            update_made = result.update or (BUILT if not results else _NO_MODEL if again.start is None else _WARM)
+                result = solve_problem(problem, chosen or "auto", next_options, kept_model)
+            update_made = result.update or (BUILT if not results else _NO_MODEL if next_options.start is None else _WARM)
             if result.status in _POOR and was_updated(result):
                 # an update keeps the scaling that fitted the first form
                 kept_model.close()
-                result = solve_problem(problem, chosen or "auto", again, kept_model)
+                result = solve_problem(problem, chosen or "auto", next_options, kept_model)
                 update_made = _NOT_ACCURATE
             shown_values.append(shown)
             results.append(result.noting(update_made, **{parameter: shown}))
@@ -330,9 +330,9 @@ def _apart(
     begin = time.perf_counter()
     problems = [stated_at(model, parameter, value, share=False) for value in values]
     chosen = spec.solver or get_solver(choose(as_model(problems[0][0]), spec.over(options))[0])
-    settled = SolverSpec(spec.label, chosen, spec.own)
-    away = [_out_of_reach(chosen, problem, model, parameter, values) for problem, _ in problems]
-    tasks = [(problem, settled, options, out) for (problem, _), out in zip(problems, away, strict=True)]
+    bound_spec = SolverSpec(spec.label, chosen, spec.own)
+    out_of_reach = [_out_of_reach(chosen, problem, model, parameter, values) for problem, _ in problems]
+    tasks = [(problem, bound_spec, options, out) for (problem, _), out in zip(problems, out_of_reach, strict=True)]
     results = team.all(_solve_value, tasks)
     shown = tuple(value for _, value in problems)
     noted = tuple(r.noting(r.update or BUILT, **{parameter: value}) for r, value in zip(results, shown, strict=True))
@@ -340,18 +340,18 @@ def _apart(
 
 
 def _solve_value(task: tuple[Model | StandardForm, SolverSpec, Options, bool], threads: int | None) -> Result:
-    problem, spec, options, away = task
-    if away:  # whoever can solves this value
+    problem, spec, options, out_of_reach = task
+    if out_of_reach:  # whoever can solves this value
         common = dataclasses.replace(spec.over(options), start=None, native={})
         return solve_problem(problem, "auto", common.sharing(threads))
     return solve_problem(problem, spec, options.sharing(threads))
 
 
 def _out_of_reach(
-    chosen: Solver, stated: Model | StandardForm, model: Model | StandardForm, parameter: str, values: Sequence[Any]
+    chosen: Solver, problem: Model | StandardForm, model: Model | StandardForm, parameter: str, values: Sequence[Any]
 ) -> bool:
     """Return whether a solver cannot read the program at this value, though it can at another one of the path."""
-    if chosen.obstacle(as_model(stated)) is None:
+    if chosen.obstacle(as_model(problem)) is None:
         return False
     others = (stated_at(model, parameter, value, share=False)[0] for value in values)
     return any(chosen.obstacle(as_model(other)) is None for other in others)
@@ -385,7 +385,7 @@ def _check(model: Model | StandardForm, parameter: str, values: Sequence[Any]) -
         raise InputError("values must hold at least one value of the parameter; it is empty", name="values")
 
 
-def _start(chosen: Solver | None, results: list[Result], stated: Model | StandardForm) -> dict[str, FloatArray] | None:
+def _start(chosen: Solver | None, results: list[Result], problem: Model | StandardForm) -> dict[str, FloatArray] | None:
     """The last point, for solvers that take one and keep none."""
     if chosen is None or not results[-1].values:
         return None
@@ -394,7 +394,7 @@ def _start(chosen: Solver | None, results: list[Result], stated: Model | Standar
         return None
     last = results[-1].values
     try:
-        form = stated.form if isinstance(stated, Model) else stated
+        form = problem.form if isinstance(problem, Model) else problem
     except (TooLargeError, UnsupportedModelError):  # no form to compare with: the algorithm checks its start itself
         return dict(last)
     shapes = {b.label: b.shape for b in form.blocks}

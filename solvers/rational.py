@@ -562,8 +562,8 @@ def _corrected_ray(rational: RationalForm, d: FloatArray, share: float) -> Vecto
 
 def _zero_rows(c: Constraint, d: FloatArray, share: float) -> FloatArray:
     """Return the rows that must be zero along d: of equations all, else those of a half-line or a cone that are rounding."""
-    along, terms = np.abs(c.F @ d).reshape(-1, c.cone.block), (abs(c.F) @ np.abs(d)).reshape(-1, c.cone.block)
-    is_zero = along.max(axis=1, initial=0.0) <= share * terms.max(axis=1, initial=0.0)
+    movement, terms = np.abs(c.F @ d).reshape(-1, c.cone.block), (abs(c.F) @ np.abs(d)).reshape(-1, c.cone.block)
+    is_zero = movement.max(axis=1, initial=0.0) <= share * terms.max(axis=1, initial=0.0)
     return np.repeat(is_zero | isinstance(c.cone, Zero), c.cone.block)
 
 

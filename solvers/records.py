@@ -133,11 +133,11 @@ class Trace(Displayed, Tabular):
     def display(self) -> Display:
         """Return the notebook view: the first and the last rows."""
         head = ("iteration", "seconds", "objective", "bound", "gap", "active", "step")
-        few = self.rows if len(self.rows) <= 2 * _SHOWN else (*self.rows[:_SHOWN], None, *self.rows[-_SHOWN:])
+        shown_rows = self.rows if len(self.rows) <= 2 * _SHOWN else (*self.rows[:_SHOWN], None, *self.rows[-_SHOWN:])
         return Display(
             f"trace of {len(self.rows)} rows",
             head=head,
-            rows=tuple(("...",) if r is None else tuple(_words(getattr(r, name)) for name in head) for r in few),
+            rows=tuple(("...",) if r is None else tuple(_words(getattr(r, name)) for name in head) for r in shown_rows),
             words=("step",),
         )
 
@@ -317,7 +317,7 @@ _COUNTS = (("threads", 1), ("iteration_limit", 1), ("node_limit", 1), ("trace_ev
 _COUNT = 2**31 - 1
 
 
-def _number(name: str, value: Any, least: float, most: float | None) -> float | None:
+def _number(name: str, value: Any, minimum: float, maximum: float | None) -> float | None:
     """Return the option as a number; None for a limit too large to matter.
 
     Raises
@@ -328,13 +328,13 @@ def _number(name: str, value: Any, least: float, most: float | None) -> float | 
     if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | numbers.Real):
         raise InputError(f"{name} must be a number > 0; it is {_short(value)}", name=name)
     number: Any = value
-    if most is not None and number >= most:
+    if maximum is not None and number >= maximum:
         return None
     if not number > 0:
         raise InputError(f"{name} must be a number > 0; it is {_short(value)}", name=name)
-    if most is None and not least <= number < 1e300:
+    if maximum is None and not minimum <= number < 1e300:
         raise InputError(
-            f"{name} must be a finite number of at least {least:g}, a relative gap; it is {_short(value)}", name=name
+            f"{name} must be a finite number of at least {minimum:g}, a relative gap; it is {_short(value)}", name=name
         )
     return float(number)
 

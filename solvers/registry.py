@@ -77,10 +77,10 @@ def _of_name(name: str) -> Solver | None:
     return next((table()[name] for table in (_static, _discovered) if name in table()), None)
 
 
-def _accept(thing: object) -> Solver | None:
-    if isinstance(thing, type) and issubclass(thing, Solver):
-        raise InputError(f"a solver is an object: give {thing.__name__}(), not the class", name="solver")
-    return thing if isinstance(thing, Solver) else None
+def _accept(candidate: object) -> Solver | None:
+    if isinstance(candidate, type) and issubclass(candidate, Solver):
+        raise InputError(f"a solver is an object: give {candidate.__name__}(), not the class", name="solver")
+    return candidate if isinstance(candidate, Solver) else None
 
 
 #: Solvers of other packages and of the session.
@@ -116,10 +116,10 @@ def get_solver(name: str) -> Solver:
     if outside is not None:
         return outside
     for module in _modules():
-        need = getattr(module, "ABSENT", lambda _: None)(key)
-        if need is not None:
+        requirement = getattr(module, "ABSENT", lambda _: None)(key)
+        if requirement is not None:
             # exempt (text): the name that a user gave
-            raise MissingPackageError(need, key.rpartition(":")[2])
+            raise MissingPackageError(requirement, key.rpartition(":")[2])
     raise unknown_name("solver", name, ["auto", *sorted({*_own(), *EXTENSIONS.names})])
 
 
@@ -424,7 +424,7 @@ def choose(model: Model, options: Options, *, only_open: bool = False, without: 
     form come before those that read the structure, whose arithmetic is alike.
     """
     passed: list[str] = []
-    refused: list[str] = []
+    obstacles: list[str] = []
     candidates = sorted(_candidates(model), key=lambda solver: not solver.reads_form) if without else _candidates(model)
     for solver in candidates:
         name = solver.info.name
@@ -435,7 +435,7 @@ def choose(model: Model, options: Options, *, only_open: bool = False, without: 
             continue
         obstacle = solver.obstacle(model)
         if obstacle is not None:
-            refused += [f"{name}: {obstacle}"] if solver.reads_form else []
+            obstacles += [f"{name}: {obstacle}"] if solver.reads_form else []
             continue
         licence = solver.licence()
         if only_open and licence.state is not LicenceState.OPEN:
@@ -444,17 +444,17 @@ def choose(model: Model, options: Options, *, only_open: bool = False, without: 
         if refusal is not None:
             passed.append(f"{name}: {refusal}")
             continue
-        why = "first installed and licensed backend for this class" if solver.reads_form else "reads the model's structure"
-        return name, f"{name}: {why}" + (f" (passed over: {'; '.join(passed)})" if passed else "")
+        reason = "first installed and licensed backend for this class" if solver.reads_form else "reads the model's structure"
+        return name, f"{name}: {reason}" + (f" (passed over: {'; '.join(passed)})" if passed else "")
     purpose = Purpose.of(model.form)  # raises the model's own reason, where it has no form at all
-    why = "; ".join(passed or refused) or "see marginopt.solvers()"
-    raise UnsupportedModelError(f"no installed solver can read {model.name} ({purpose.value}): {why}", name=model.name)
+    reason = "; ".join(passed or obstacles) or "see marginopt.solvers()"
+    raise UnsupportedModelError(f"no installed solver can read {model.name} ({purpose.value}): {reason}", name=model.name)
 
 
 def ranked(purpose: Purpose, solvers: Mapping[str, Solver]) -> list[Solver]:
     """The solvers that have a rank for this class of problems, best first; of equals those that the session registered."""
-    able = [solver for solver in solvers.values() if purpose in solver.info.rank]
-    return sorted(able, key=lambda s: (s.info.rank[purpose], s.info.name not in EXTENSIONS.session, s.info.name))
+    capable = [solver for solver in solvers.values() if purpose in solver.info.rank]
+    return sorted(capable, key=lambda s: (s.info.rank[purpose], s.info.name not in EXTENSIONS.session, s.info.name))
 
 
 def _candidates(model: Model) -> Iterator[Solver]:

@@ -337,7 +337,7 @@ def read_solution(model: Model | StandardForm, path: str | Path, *, tol: float |
     sign = _sense(problem.form, point)
     raw = Answer(
         status=status,
-        native_status=point.says or "the file says nothing of how the solve ended",
+        native_status=point.status_text or "the file says nothing of how the solve ended",
         values=None if point.x is None or ray else problem.form.split(point.x),
         multipliers=None if ray else point.multipliers,
         reduced=None if ray else point.reduced,
@@ -364,8 +364,8 @@ def _sense(form: StandardForm, point: FilePoint) -> float:
 
 
 def _claimed(point: FilePoint) -> Status:
-    if not point.says:
+    if not point.status_text:
         return Status.INTERRUPTED
-    words = point.says.lower()
+    words = point.status_text.lower()
     statuses = [status for word, status in _WORDS if word in words]
     return statuses[0] if statuses else (Status.FAILED if point.x is None else Status.INTERRUPTED)

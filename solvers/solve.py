@@ -112,18 +112,18 @@ def _retry_fits(model: Model) -> bool:
 
 def _retried(model: Model, options: Options, begin: float, first: Result, name: str) -> Result:
     """Return the best answer of the first and of the solvers that rank next, up to one that meets the tolerance."""
-    best, tried = first, [name]
-    while not best.solved and len(tried) <= _MORE:
+    best, failed = first, [name]
+    while not best.solved and len(failed) <= _MORE:
         if options.time_limit is not None and time.perf_counter() - begin >= options.time_limit:
             break
         try:
-            name, why = choose(model, options, without=tried)
+            name, reason = choose(model, options, without=failed)
         except UnsupportedModelError:  # no other solver reads it
             break
-        tried.append(name)
+        failed.append(name)
         unmet = f"{first.solver} ended without meeting the tolerance ({first.status}, relative gap {first.gap:.1e})"
         try:
-            other = _solved_by(get_solver(name), model, options, begin, f"{why}; {unmet}", None)
+            other = _solved_by(get_solver(name), model, options, begin, f"{reason}; {unmet}", None)
         except (SolverError, TooLargeError):
             continue
         best = max(best, other, key=_worth)
@@ -143,9 +143,11 @@ def _solved_by(chosen: Solver, model: Model, options: Options, begin: float, pic
     licence = _licence(chosen, model, options)
     obstacle = chosen.obstacle(model)
     if obstacle is not None:
-        able, name = list(readers(model)), chosen.info.name
-        words = f"{name} cannot solve {model.name}: {obstacle}. Solvers that can: {', '.join(able) or 'none that is installed'}"
-        raise UnsupportedModelError(words, name=name, allowed=able)
+        capable, name = list(readers(model)), chosen.info.name
+        words = (
+            f"{name} cannot solve {model.name}: {obstacle}. Solvers that can: {', '.join(capable) or 'none that is installed'}"
+        )
+        raise UnsupportedModelError(words, name=name, allowed=capable)
     refusal = licence.refusal(model.form) if chosen.reads_form else None
     if refusal is not None:
         unlimited = ", ".join(name for name in readers(model) if get_solver(name).licence().limit is None)
@@ -202,16 +204,16 @@ def _check_start(model: Model, chosen: Solver, options: Options) -> None:
 
 def _inseparable(model: Model, solver: Solver) -> Answer | None:
     """The answer INFEASIBLE, with its Farkas proof, where the model needs separable data and these are not."""
-    need = model.separable_data
-    if need is None:
+    separable_data = model.separable_data
+    if separable_data is None:
         return None
-    rows, why = need
+    rows, reason = separable_data
     test = separability(rows)
     if test.farkas is None:
         return None
     return Answer(
         status=Status.INFEASIBLE,
-        native_status=f"not separable ({why}); decided by a linear program before {solver.info.name} was called",
+        native_status=f"not separable ({reason}); decided by a linear program before {solver.info.name} was called",
         farkas={"margin": test.farkas},
     )
 

@@ -200,8 +200,8 @@ class WholePath(Displayed, Tabular, Question):
 
     @property
     def _title(self) -> str:
-        standing = "proved" if self.proved else "not proved everywhere"
-        return f"{len(self)} classifiers are optimal for λ in (0, {self.lam_max:.4g}]: {standing}, {self.solves} exact solves"
+        status_text = "proved" if self.proved else "not proved everywhere"
+        return f"{len(self)} classifiers are optimal for λ in (0, {self.lam_max:.4g}]: {status_text}, {self.solves} exact solves"
 
     @property
     def sentence(self) -> str:
@@ -311,7 +311,7 @@ class WholePath(Displayed, Tabular, Question):
         slack, low = 1.0 + float(_AGREES), 0.0
         for corner, high, (violations, norm) in zip(self.corners, self._ends, numbers, strict=True):
             values = [(norm + lam * violations, min(n + lam * v for v, n in numbers)) for lam in (Fraction(low), Fraction(high))]
-            if corner.lam_low != low or not low < high or any(value > least * (1 + _AGREES) for value, least in values):
+            if corner.lam_low != low or not low < high or any(value > lower * (1 + _AGREES) for value, lower in values):
                 return f"the classifier of {corner.violations:g} violations is not the best one on its interval"
             if not corner.bound <= slack * min(self._ratio_at(lam, bounds) for lam in (low or 0.5 * high, high)):
                 return f"the logs prove less of the classifier of {corner.violations:g} violations than is stated"

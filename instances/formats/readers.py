@@ -186,31 +186,31 @@ class _Header:
     def take(self, line: str) -> bool:
         """Read one declaration; True where the data begin."""
         first = line.split(None, 1)[0]
-        keyword, rest = first.lower(), line[len(first) :]
+        keyword, declaration = first.lower(), line[len(first) :]
         if keyword == "@attribute":
-            self._attribute(rest)
+            self._attribute(declaration)
         elif keyword in ("@inputs", "@input", "@outputs", "@output"):
-            tokens = _tokens(rest)
+            tokens = _tokens(declaration)
             names = [token.text for group in _groups(tokens) for token in group] if tokens else []
             self.roles.setdefault(keyword.rstrip("s"), []).extend(names)
-        elif keyword == "@data" and not _tokens(rest):
+        elif keyword == "@data" and not _tokens(declaration):
             return True
         elif keyword != "@relation":
             raise DataError(f"not an ARFF declaration: {line[:60]!r}")
         return False
 
-    def _attribute(self, rest: str) -> None:
-        tokens = _tokens(rest)
+    def _attribute(self, declaration: str) -> None:
+        tokens = _tokens(declaration)
         if len(tokens) < 2 or tokens[0].kind == "mark":
-            raise DataError(f"an attribute needs a name and a type: {('@attribute' + rest)[:60]!r}")
+            raise DataError(f"an attribute needs a name and a type: {('@attribute' + declaration)[:60]!r}")
         name = tokens[0].text
         if any(attribute.name == name for attribute in self.attributes):
             raise DataError(f"a second attribute named {name!r}")
         if tokens[1].text == "{" and tokens[1].kind == "mark":
-            values = _declared(name, tokens, rest)
+            values = _declared(name, tokens, declaration)
             self.attributes.append(_Attribute(name, "cell", values, next(iter(values))))
             return
-        kind = rest[tokens[1].start : tokens[-1].stop]
+        kind = declaration[tokens[1].start : tokens[-1].stop]
         if _NUMERIC.fullmatch(kind):
             self.attributes.append(_Attribute(name, "cell"))
         elif kind.lower() == "string":
@@ -234,14 +234,14 @@ class _Header:
         return Table(self.where, names, rows, lines, kinds, tuple(outputs))
 
 
-def _declared(name: str, tokens: list[_Token], rest: str) -> dict[str, None]:
+def _declared(name: str, tokens: list[_Token], declaration: str) -> dict[str, None]:
     """The values of a nominal attribute in their order."""
     if tokens[-1].text != "}" or tokens[-1].kind != "mark" or len(tokens) < 4:
-        raise DataError(f"the values of {name!r} are not closed by '}}': {rest.strip()[:60]!r}")
+        raise DataError(f"the values of {name!r} are not closed by '}}': {declaration.strip()[:60]!r}")
     groups = _groups(tokens[2:-1])
     if len(groups) == 1:  # blanks between the values
         groups = [[token] for token in groups[0]]
-    values = [_joined(group, rest) for group in groups]
+    values = [_joined(group, declaration) for group in groups]
     present = [value for value in values if value is not None]
     numbers = [as_number(value) for value in present]
     alike = len({value.strip() for value in present}) < len(values)
@@ -263,14 +263,14 @@ class _Rows:
         tokens = _tokens(line)
         first = tokens[0].text == "{" and tokens[0].kind == "mark"
         marks = [k for k, token in enumerate(tokens) if token.kind == "mark" and token.text in "{}"]
-        close = marks[1] if first and len(marks) > 1 and tokens[marks[1]].text == "}" else None
-        if first and close is None:
+        close_mark = marks[1] if first and len(marks) > 1 and tokens[marks[1]].text == "}" else None
+        if first and close_mark is None:
             raise DataError("a sparse row must close with '}'")
-        stop = next((k for k in marks if close is None or k > close), len(tokens))
+        stop = next((k for k in marks if close_mark is None or k > close_mark), len(tokens))
         self._weight(tokens[stop:], number)
-        cells = self._sparse(tokens[1:close], line) if close is not None else self._dense(tokens[:stop], line)
-        if close is not None and any(token.text != "," or token.kind != "mark" for token in tokens[close + 1 : stop]):
-            raise DataError(f"values behind a sparse row: {line[tokens[close].stop :].strip()[:60]!r}")
+        cells = self._sparse(tokens[1:close_mark], line) if close_mark is not None else self._dense(tokens[:stop], line)
+        if close_mark is not None and any(token.text != "," or token.kind != "mark" for token in tokens[close_mark + 1 : stop]):
+            raise DataError(f"values behind a sparse row: {line[tokens[close_mark].stop :].strip()[:60]!r}")
         checked = zip(self.attributes, cells, strict=False)
         values = [attribute.check(cell) for attribute, cell in checked]
         self.rows.append(values + cells[len(values) :])
@@ -316,7 +316,7 @@ def _no_entry(group: list[_Token], line: str, width: int) -> DataError:
     return DataError(f"{line[group[0].start : group[-1].stop][:60]!r} is not an index below {width} and a value")
 
 
-def parse_arff(text: str, where: str) -> Table:
+def parse_arff(text: str, source: str) -> Table:
     """Parse ARFF: dense or sparse rows, quoted names and values; comments and blank lines are skipped.
 
     Raises
@@ -325,23 +325,23 @@ def parse_arff(text: str, where: str) -> Table:
         A line that is not ARFF, no attributes, no data section, ragged rows, values that are not declared, attributes of one
         name or of a type that is not read, or a sparse index out of range.
     """
-    header = _Header(where)
+    header = _Header(source)
     numbered = _meaningful(text)
-    data, begun, number = _Rows(header.attributes), False, 0
+    data, in_data, number = _Rows(header.attributes), False, 0
     try:
         for number, line in numbered:
-            if begun:
+            if in_data:
                 data.take(line, number)
             else:
-                begun = header.take(line)
+                in_data = header.take(line)
     except DataError as error:
-        raise DataError(str(error), file=where, line=number) from None
-    if not header.attributes or not begun:
-        lacking = "no @data section" if header.attributes else "no @attribute lines"
-        raise DataError(f"{where} is not ARFF: it has {lacking}", file=where)
-    check_ragged(where, data.rows, data.lines, len(header.attributes))
+        raise DataError(str(error), file=source, line=number) from None
+    if not header.attributes or not in_data:
+        missing = "no @data section" if header.attributes else "no @attribute lines"
+        raise DataError(f"{source} is not ARFF: it has {missing}", file=source)
+    check_ragged(source, data.rows, data.lines, len(header.attributes))
     if data.weighted:
-        message = f"{where}, line {data.weighted}: weights of rows are passed over"
+        message = f"{source}, line {data.weighted}: weights of rows are passed over"
         warnings.warn(MarginoptWarning(message, name="weights"), stacklevel=2)
     return header.table(data.rows, data.lines)
 
@@ -542,8 +542,8 @@ def _tidied(table: Table, label: str | int | None, name: str, tidying: Tidying) 
     index = [column_name(table.names, j) for j, kind in table.kinds.items() if kind == "index"]
     note = f"without the names of rows in {index[0]}" if index else ""
     if tidying.asked:
-        table, label, done = tidying.applied(table, label)
-        note = "; ".join(filter(None, (note, done)))
+        table, label, tidied = tidying.applied(table, label)
+        note = "; ".join(filter(None, (note, tidied)))
     instance = table_instance(table, label, name)
     return replace(instance, source=f"{instance.source}: {note}") if note else instance
 
@@ -558,9 +558,9 @@ def read_parquet(path: PathLike, label: str | int | None = None, name: str | Non
     file = as_path(path)
     try:
         stored = pq.ParquetFile(pa.BufferReader(read_bytes(file)))
-        need = 8 * stored.metadata.num_rows * stored.metadata.num_columns
-        if need > READ_LIMIT:
-            raise DataError(f"{file} unpacks to {need:,} bytes; tables beyond {READ_LIMIT:,} bytes are not read", file=file)
+        size = 8 * stored.metadata.num_rows * stored.metadata.num_columns
+        if size > READ_LIMIT:
+            raise DataError(f"{file} unpacks to {size:,} bytes; tables beyond {READ_LIMIT:,} bytes are not read", file=file)
         table = stored.read()
     except DataError:
         raise

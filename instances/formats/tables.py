@@ -61,15 +61,15 @@ def _columns(names: Sequence[str] | None, label: str) -> str:
     """Return the names of the columns, those like the label first."""
     if names is None:
         return "it has no header"
-    near = near_names(label.strip(), names)
-    hint = f"did you mean {' or '.join(near)}? " if near and label not in names else ""
+    suggestions = near_names(label.strip(), names)
+    hint = f"did you mean {' or '.join(suggestions)}? " if suggestions and label not in names else ""
     return f"{hint}its columns are {', '.join(names[:20])}{' ...' if len(names) > 20 else ''}"
 
 
-def label_column(where: str, names: Sequence[str] | None, width: int, label: str | int | None) -> int:
+def label_column(source: str, names: Sequence[str] | None, width: int, label: str | int | None) -> int:
     """Find the label column: by name, by index (negative from the end), or by the rule of `LABEL_NAMES`."""
     if width < 2:
-        raise DataError(f"a label and at least one feature are needed, got {width} column(s)", file=where)
+        raise DataError(f"a label and at least one feature are needed, got {width} column(s)", file=source)
     if label is None:
         named_columns = [j for j, name in enumerate(names or ()) if name.strip().lower() in LABEL_NAMES]
         return named_columns[0] if len(named_columns) == 1 else width - 1
@@ -80,14 +80,14 @@ def label_column(where: str, names: Sequence[str] | None, width: int, label: str
         if not label.lstrip("-").isdecimal():
             count_words = "more than one column" if matches else "no column"
             raise DataError(
-                f"{where} has {count_words} named {label!r} for the label; {_columns(names, label)}", name="label", file=where
+                f"{source} has {count_words} named {label!r} for the label; {_columns(names, label)}", name="label", file=source
             )
     try:
         index = int(label)
     except (TypeError, ValueError):
         raise InputError(f"label must be a column's name or index, got {label!r}", name="label") from None
     if isinstance(label, bool) or not -width <= index < width:
-        raise InputError(f"label column {label!r} is not one of the {width} columns 0..{width - 1} of {where}", name="label")
+        raise InputError(f"label column {label!r} is not one of the {width} columns 0..{width - 1} of {source}", name="label")
     return index % width
 
 
@@ -129,13 +129,13 @@ def feature_columns(table: Table, target: int, left_out: Sequence[int] = ()) -> 
     return columns
 
 
-def check_ragged(where: str, rows: Sequence[Sequence[object]], lines: list[int], width: int | None) -> None:
+def check_ragged(source: str, rows: Sequence[Sequence[object]], lines: list[int], width: int | None) -> None:
     """Raise DataError for a row that is longer or shorter than the header, or else the first row."""
     for row, line in zip(rows, lines, strict=True):
-        needed = len(rows[0]) if width is None else width
-        if len(row) != needed:
+        expected_width = len(rows[0]) if width is None else width
+        if len(row) != expected_width:
             origin = "the first row" if width is None else "the header"
-            raise DataError(f"{len(row)} cells where {origin} has {needed}", file=where, line=line)
+            raise DataError(f"{len(row)} cells where {origin} has {expected_width}", file=source, line=line)
 
 
 def table_instance(table: Table, label: str | int | None, name: str) -> Instance:
@@ -233,12 +233,12 @@ _INDEX_NAMES = frozenset({"", "Unnamed: 0"})
 _Cells = list[str]
 
 
-def parse_csv(text: str, where: str, header: bool | None = None, delimiter: str | None = None) -> Table:
+def parse_csv(text: str, source: str, header: bool | None = None, delimiter: str | None = None) -> Table:
     """Parse delimited text. Between other delimiters than commas, numbers may have decimal commas: 1,5 for 1.5.
 
     Parameters
     ----------
-    text, where : str
+    text, source : str
         The content, and the file's name for messages.
     header : bool, optional
         Whether the first row holds names. By default it does if some column is a word there and numbers below, or if it names
@@ -255,19 +255,19 @@ def parse_csv(text: str, where: str, header: bool | None = None, delimiter: str 
     first = _QUOTED.sub("", next((line for line in lines_of(text) if line.strip()), ""))
     if delimiter is None:
         delimiter = max(",;\t|", key=first.count)
-    rows, lines = _delimited(text, where, delimiter) if delimiter in first else _spaced(text, where)
+    rows, lines = _delimited(text, source, delimiter) if delimiter in first else _spaced(text, source)
     if delimiter != ",":
         rows = _with_points(rows)
     names = None
-    if rows and (_looks_like_header(where, rows, lines) if header is None else header):
+    if rows and (_looks_like_header(source, rows, lines) if header is None else header):
         names = tuple(rows.pop(0))
         lines.pop(0)
-    check_ragged(where, rows, lines, None if names is None else len(names))
+    check_ragged(source, rows, lines, None if names is None else len(names))
     kinds: dict[int, Kind] = {0: "index"} if names and names[0] in _INDEX_NAMES and any(names[1:]) else {}
-    return Table(where, names, [[None if cell in MISSING else cell for cell in row] for row in rows], lines, kinds)
+    return Table(source, names, [[None if cell in MISSING else cell for cell in row] for row in rows], lines, kinds)
 
 
-def _delimited(text: str, where: str, delimiter: str) -> tuple[list[_Cells], list[int]]:
+def _delimited(text: str, source: str, delimiter: str) -> tuple[list[_Cells], list[int]]:
     """Rows with their first lines; blank lines are skipped, and so is no row of empty cells."""
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     rows, lines, before = [], [], 0
@@ -278,11 +278,11 @@ def _delimited(text: str, where: str, delimiter: str) -> tuple[list[_Cells], lis
                 lines.append(before + 1)
             before = reader.line_num
     except csv.Error as error:
-        raise DataError(str(error), file=where, line=reader.line_num) from None
+        raise DataError(str(error), file=source, line=reader.line_num) from None
     return rows, lines
 
 
-def _spaced(text: str, where: str) -> tuple[list[_Cells], list[int]]:
+def _spaced(text: str, source: str) -> tuple[list[_Cells], list[int]]:
     """Rows of words between blanks; quotes hold blanks together."""
     rows, lines = [], []
     for number, line in enumerate(lines_of(text), 1):
@@ -291,7 +291,7 @@ def _spaced(text: str, where: str) -> tuple[list[_Cells], list[int]]:
             row.append(match[2] if match[1] is None else match[1].replace('""', '"').strip())
             position = match.end()
         if line[position:].strip():
-            raise DataError(f"a quote that does not close: {line[position:].strip()[:60]!r}", file=where, line=number)
+            raise DataError(f"a quote that does not close: {line[position:].strip()[:60]!r}", file=source, line=number)
         if row:
             rows.append(row)
             lines.append(number)
@@ -305,7 +305,7 @@ def _with_points(rows: list[_Cells]) -> list[_Cells]:
     return [[cell.replace(",", ".") if _COMMA.fullmatch(cell) else cell for cell in row] for row in rows]
 
 
-def _looks_like_header(where: str, rows: list[_Cells], lines: list[int]) -> bool:
+def _looks_like_header(source: str, rows: list[_Cells], lines: list[int]) -> bool:
     """Decide whether the first row holds names.
 
     Raises
@@ -323,7 +323,7 @@ def _looks_like_header(where: str, rows: list[_Cells], lines: list[int]) -> bool
             raise DataError(
                 "it holds words and numbers above numbers: names of columns, or a row of data with a "
                 "cell that is no number? read_csv(path, header=True or False) says which",
-                file=where,
+                file=source,
                 line=lines[0],
             )
         return True
@@ -402,8 +402,8 @@ class Tidying:
         rows, lines = table.rows, table.lines
         if self.missing == "drop":
             whole = [all(row[j] is not None for j in (*features, target)) for row in rows]
-            rows = [row for row, good in zip(rows, whole, strict=True) if good]
-            lines = [line for line, good in zip(lines, whole, strict=True) if good]
+            rows = [row for row, complete_row in zip(rows, whole, strict=True) if complete_row]
+            lines = [line for line, complete_row in zip(lines, whole, strict=True) if complete_row]
             if not rows:
                 raise DataError("every row has a missing value; missing='median' keeps them", file=table.where)
             notes += [f"{len(whole) - len(rows)} rows with missing values left out"] if len(rows) < len(whole) else []
@@ -431,9 +431,9 @@ class Tidying:
         return [(name, cells)]
 
     def _indicators(
-        self, table: Table, name: str, cells: _TidyingCells, held: list[str], notes: list[str]
+        self, table: Table, name: str, cells: _TidyingCells, categories: list[str], notes: list[str]
     ) -> list[tuple[str, _TidyingCells]]:
-        levels = sorted(set(held))
+        levels = sorted(set(categories))
         if len(levels) > _MOST_LEVELS:
             raise DataError(
                 f"column {name!r} has {len(levels)} different words; up to {_MOST_LEVELS} are categories. "
@@ -441,7 +441,7 @@ class Tidying:
                 name=name,
                 file=table.where,
             )
-        if self.missing == "refuse" and len(held) < len(cells):
+        if self.missing == "refuse" and len(categories) < len(cells):
             return [(name, cells)]  # refused, with its line
         notes.append(f"{name} as {len(levels)} categories")
         shown = levels[1:] if len(levels) == 2 else levels

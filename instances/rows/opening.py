@@ -318,8 +318,8 @@ class SparseReader:
         self._files = [stack.enter_context(part.opened()) for part in self._stored]
         self._buffers = [Buffer(part.dtype) for part in self._stored]
 
-    def _part(self, which: int, start: int, stop: int) -> np.ndarray:
-        return self._stored[which].read(self._files[which], start, stop, self._buffers[which])
+    def _part(self, index: int, start: int, stop: int) -> np.ndarray:
+        return self._stored[index].read(self._files[index], start, stop, self._buffers[index])
 
     def read(self, start: int, stop: int) -> StoredBlock:
         """Rows from start to stop.

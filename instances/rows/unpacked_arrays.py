@@ -75,10 +75,10 @@ class StoredArray:
             handle = self.path.open("rb", buffering=0)
         except OSError as error:
             raise DataError(f"{self.path} cannot be read: {read_error(error)}", file=self.path) from None
-        need = self.offset + self.shape[0] * self.width * self.dtype.itemsize
-        if os.fstat(handle.fileno()).st_size < need:
+        size = self.offset + self.shape[0] * self.width * self.dtype.itemsize
+        if os.fstat(handle.fileno()).st_size < size:
             handle.close()
-            raise DataError(f"{self.path} is shorter than its header says: {need:,} bytes are needed", file=self.path)
+            raise DataError(f"{self.path} is shorter than its header says: {size:,} bytes are needed", file=self.path)
         return handle
 
     def read(self, handle: IO[bytes], start: int, stop: int, into: Buffer | None = None) -> npt.NDArray[Any]:
@@ -247,16 +247,16 @@ def _chunks(path: Path) -> Iterator[bytes]:
     opener = _OPENERS.get(path.suffix.lower())
     try:
         with path.open("rb") if opener is None else opener(path) as handle:
-            rest, first = b"", True
+            tail, first = b"", True
             while text := handle.read(_CHUNK):
-                rest += text
-                whole = rest[:-1] if rest.endswith(b"\r") else rest  # half of a line end may follow
+                tail += text
+                whole = tail[:-1] if tail.endswith(b"\r") else tail  # half of a line end may follow
                 cut = max(whole.rfind(b"\n"), whole.rfind(b"\r")) + 1
                 if cut:
-                    yield libsvm_lines(rest[:cut], first)
-                    rest, first = rest[cut:], False
-            if rest.strip():
-                yield libsvm_lines(rest, first)
+                    yield libsvm_lines(tail[:cut], first)
+                    tail, first = tail[cut:], False
+            if tail.strip():
+                yield libsvm_lines(tail, first)
     except READ_ERRORS as error:
         raise DataError(f"{path} cannot be read: {read_error(error)}", file=path) from None
 

@@ -86,18 +86,20 @@ def check_blocks(form: StandardForm, over: tuple[Block, ...]) -> None:
         They differ.
     """
     if form.blocks != over:
-        theirs, ours = (", ".join(f"{b.label} {b.shape}" for b in blocks) for blocks in (over, form.blocks))
-        raise InputError(f"the change was stated over the blocks {theirs}; the model has {ours}: state it again", name="model")
+        stated_blocks, form_blocks = (", ".join(f"{b.label} {b.shape}" for b in blocks) for blocks in (over, form.blocks))
+        raise InputError(
+            f"the change was stated over the blocks {stated_blocks}; the model has {form_blocks}: state it again", name="model"
+        )
 
 
 def shared_places(over: tuple[Block, ...], form: StandardForm) -> tuple[IntArray, IntArray]:
     """Places of the variables of ``over`` that a form has too, ascending, and where it has them."""
-    theirs = {b.label: (b, form.slices[b.label]) for b in form.blocks}
+    form_blocks = {b.label: (b, form.slices[b.label]) for b in form.blocks}
     labels, places, start = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.int64)], 0
     for block in over:
-        if block.label in theirs and theirs[block.label][0] == block:
+        if block.label in form_blocks and form_blocks[block.label][0] == block:
             labels.append(np.arange(start, start + block.size))
-            s = theirs[block.label][1]
+            s = form_blocks[block.label][1]
             places.append(np.arange(s.start, s.stop))
         start += block.size
     return np.concatenate(labels), np.concatenate(places)
@@ -167,9 +169,9 @@ class FixedVariables(Change):
         """Bounds of the variables that the form has."""
         labels, places = shared_places(self.over, form)
         lower, upper = form.lower.copy(), form.upper.copy()
-        mine = np.isin(self.places, labels)
-        new_places = places[np.searchsorted(labels, self.places[mine])]
-        lower[new_places] = upper[new_places] = self.values[mine]
+        own_places = np.isin(self.places, labels)
+        new_places = places[np.searchsorted(labels, self.places[own_places])]
+        lower[new_places] = upper[new_places] = self.values[own_places]
         return form.with_bounds(lower, upper)
 
     @property
@@ -220,14 +222,14 @@ def _packed(block: Block, value_or_entries: Any) -> FloatArray:
     value = np.full(block.shape, np.nan)
     for index, number in value_or_entries.items():
         try:
-            where = tuple(map(int, index)) if isinstance(index, tuple) else (int(index),)
-            if len(where) != value.ndim:
+            indices = tuple(map(int, index)) if isinstance(index, tuple) else (int(index),)
+            if len(indices) != value.ndim:
                 raise IndexError
-            value[where] = float(number)
+            value[indices] = float(number)
         except IndexError:
             raise InputError(f"{block.label} has shape {block.shape} and no entry {index!r}", name=block.label) from None
         except (TypeError, ValueError):
             raise InputError(f"{block.label} is to be fixed at numbers by index; got {{{index!r}: {number!r}}}") from None
         if block.symmetric:
-            value[where[::-1]] = value[where]
+            value[indices[::-1]] = value[indices]
     return block.pack(value)

@@ -91,7 +91,7 @@ class AddedParts(Change):
 
     @classmethod
     def of(
-        cls, form: StandardForm, stated: Sequence[State], variables: Sequence[Any] = (), cost: State | None = None
+        cls, form: StandardForm, statements: Sequence[State], variables: Sequence[Any] = (), cost: State | None = None
     ) -> AddedParts:
         """Return the change that functions of the form's blocks describe.
 
@@ -105,7 +105,7 @@ class AddedParts(Change):
         cvxpy = cvxpy_module()
         stem = _stem(form)
         v = BlockVariables(form, variables)
-        named = [pair for state in stated for pair in _constraints(state(v), form)]
+        named = [pair for state in statements for pair in _constraints(state(v), form)]
         for k, (label, constraint) in enumerate(named):
             constraint.set_label(label or constraint.label or f"{stem} row {k}")
         rows = [constraint for _, constraint in named]
@@ -137,8 +137,8 @@ class AddedParts(Change):
         places = np.concatenate([np.arange(slices[b.label].start, slices[b.label].stop) for b in source_form.blocks])
         total = form.n + sum(b.size for b in new)
         spread = sp.csr_array((np.ones(source_form.n), (np.arange(source_form.n), places)), shape=(source_form.n, total))
-        mine = np.flatnonzero(places >= form.n)
-        mine = mine[np.argsort(places[mine])]
+        added_places = np.flatnonzero(places >= form.n)
+        added_places = added_places[np.argsort(places[added_places])]
         if costed is not None:
             cost = expression_line(costed.objective.args[0])
             lines = (*lines, Line(f"added to the objective: {cost.text}", rf"\text{{added to the objective: }} {cost.latex}"))
@@ -146,9 +146,9 @@ class AddedParts(Change):
         added = cls(
             over=form.blocks,
             blocks=new,
-            lower=source_form.lower[mine],
-            upper=source_form.upper[mine],
-            integer=source_form.integer[mine],
+            lower=source_form.lower[added_places],
+            upper=source_form.upper[added_places],
+            integer=source_form.integer[added_places],
             constraints=tuple(Constraint(c.label, sp.csr_array(c.F @ spread), c.g, c.cone) for c in source_form.constraints),
             q=np.asarray(spread.T @ source_form.q),
             r=source_form.r,
@@ -184,15 +184,15 @@ class AddedParts(Change):
         labels, places = shared_places(self.over, form)
         old, extra = sum(b.size for b in self.over), sum(b.size for b in self.blocks)
         new_places = np.concatenate([labels, np.arange(old, old + extra)])
-        there = np.concatenate([places, np.arange(form.n, form.n + extra)])
+        destinations = np.concatenate([places, np.arange(form.n, form.n + extra)])
         total = form.n + extra
-        moved = sp.csr_array((np.ones(new_places.size), (new_places, there)), shape=(old + extra, total))
-        mine = [c for c in self.constraints if np.isin(c.F.indices[c.F.data != 0.0], new_places).all()]
+        permutation = sp.csr_array((np.ones(new_places.size), (new_places, destinations)), shape=(old + extra, total))
+        own_constraints = [c for c in self.constraints if np.isin(c.F.indices[c.F.data != 0.0], new_places).all()]
         wide = (replace(c, F=_widened(c.F, extra)) for c in form.constraints)
         return form.replace(
             blocks=(*form.blocks, *self.blocks),
             q=np.concatenate([form.q, np.zeros(extra)]),
-            constraints=(*wide, *(Constraint(c.label, sp.csr_array(c.F @ moved), c.g, c.cone) for c in mine)),
+            constraints=(*wide, *(Constraint(c.label, sp.csr_array(c.F @ permutation), c.g, c.cone) for c in own_constraints)),
             lower=np.concatenate([form.lower, self.lower]),
             upper=np.concatenate([form.upper, self.upper]),
             integer=np.concatenate([form.integer, np.zeros(extra, dtype=bool)]),
@@ -230,8 +230,8 @@ def _constraints(returned: Any, form: StandardForm) -> list[tuple[str, Any]]:
 
 def _numbered(label: str, rows: Any) -> list[tuple[str, Any]]:
     """Return the rows of a label, the second one and those behind it numbered."""
-    several = rows if isinstance(rows, list | tuple) else [rows]
-    return [(label if k == 0 else f"{label} {k + 1}", row) for k, row in enumerate(several)]
+    row_list = rows if isinstance(rows, list | tuple) else [rows]
+    return [(label if k == 0 else f"{label} {k + 1}", row) for k, row in enumerate(row_list)]
 
 
 def _cost(cost: State | None, v: BlockVariables) -> Any:
@@ -498,11 +498,11 @@ class ChangedModel(Model):
         return tuple(block.label for block in self.base.form.blocks)
 
 
-def with_constraint(model: Model, stated: Sequence[State | Mapping[str, State]]) -> ChangedModel:
+def with_constraint(model: Model, statements: Sequence[State | Mapping[str, State]]) -> ChangedModel:
     """See `Model.with_constraint`."""
-    if not stated:
+    if not statements:
         raise InputError("with_constraint needs a function of the blocks, as in lambda v: v.w[3] >= 0", name="constraints")
-    states = [labelled for state in stated for labelled in _by_label(state)]
+    states = [labelled for state in statements for labelled in _by_label(state)]
     for state in states:
         if not callable(state):
             raise InputError(

@@ -26,10 +26,10 @@ class _Writer:
         self.latex = latex
         self.constants: list[Any] = []
 
-    def of(self, expression: Any, need: int = _SUM) -> str:
+    def of(self, expression: Any, precedence: int = _SUM) -> str:
         """The expression, in parentheses where it binds less tightly than is needed."""
         text, strength = self._of(expression)
-        return text if strength >= need else (rf"\left({text}\right)" if self.latex else f"({text})")
+        return text if strength >= precedence else (rf"\left({text}\right)" if self.latex else f"({text})")
 
     def _of(self, e: Any) -> tuple[str, int]:
         kind = type(e).__name__
@@ -69,12 +69,12 @@ class _Writer:
             return (f"{number:g}" if number != 1.0 else (r"\mathbf{1}" if self.latex else "1")), _ATOM
         if value.ndim == 1 and value.size <= _SHOWN:
             return "(" + ", ".join(f"{v:g}" for v in value) + ")", _ATOM
-        same = [
+        equal_parameters = [
             k for k, constant in enumerate(self.constants) if constant.shape == value.shape and np.array_equal(constant, value)
         ]
-        if not same:
+        if not equal_parameters:
             self.constants.append(value)
-        k = same[0] if same else len(self.constants) - 1
+        k = equal_parameters[0] if equal_parameters else len(self.constants) - 1
         symbol = "c" if value.ndim == 1 else "C"
         number_of = "" if k == 0 else (f"_{{{k + 1}}}" if self.latex else f"{k + 1}")
         return f"{symbol}{number_of}", _ATOM
@@ -125,9 +125,9 @@ class _Writer:
         inside = self.of(e.args[0])
         return (rf"\left|{inside}\right|" if self.latex else f"|{inside}|"), _ATOM
 
-    def _norm(self, e: Any, which: str) -> tuple[str, int]:
+    def _norm(self, e: Any, order: str) -> tuple[str, int]:
         inside = self.of(e.args[0])
-        return (rf"\left\|{inside}\right\|_{{{which}}}" if self.latex else f"||{inside}||_{which}"), _ATOM
+        return (rf"\left\|{inside}\right\|_{{{order}}}" if self.latex else f"||{inside}||_{order}"), _ATOM
 
     def _norm1(self, e: Any) -> tuple[str, int]:
         return self._norm(e, "1")
@@ -248,8 +248,8 @@ def cvxpy_module() -> Any:
     try:
         import cvxpy
     except ImportError as error:
-        need = "constraints are stated in CVXPY, which is not installed"
-        raise MissingPackageError(need, "cvxpy", "pip install cvxpy") from error
+        message = "constraints are stated in CVXPY, which is not installed"
+        raise MissingPackageError(message, "cvxpy", "pip install cvxpy") from error
     return cvxpy
 
 
@@ -298,9 +298,9 @@ class BlockVariables:
             sign["nonneg"] = True
         elif block.size and (self._form.upper[s] <= 0).all():
             sign["nonpos"] = True
-        made = cvxpy.Variable(block.shape, name=block.label, **sign)
-        self._variables.append(made)
-        return made
+        variable = cvxpy.Variable(block.shape, name=block.label, **sign)
+        self._variables.append(variable)
+        return variable
 
 
 def variables_behind(v: BlockVariables) -> tuple[Any, ...]:
@@ -313,7 +313,7 @@ def _smat(order: int) -> sp.csr_array:
     rows, columns = svec_indices(order)
     entries = np.arange(rows.size)
     off_diagonal = rows != columns
-    where = np.concatenate([rows * order + columns, (columns * order + rows)[off_diagonal]])
+    positions = np.concatenate([rows * order + columns, (columns * order + rows)[off_diagonal]])
     scale = np.where(off_diagonal, np.sqrt(0.5), 1.0)
-    places = (where, np.concatenate([entries, entries[off_diagonal]]))
+    places = (positions, np.concatenate([entries, entries[off_diagonal]]))
     return sp.csr_array((np.concatenate([scale, scale[off_diagonal]]), places), shape=(order**2, rows.size))

@@ -329,7 +329,7 @@ class FlatProgram:
     @property
     def kinds(self) -> list[tuple[str, bool]]:
         """Kind of each row and whether it is an equality: linear rows, then indicators, then quadratic rows."""
-        kinds = [("row", both) for both in self.equal.tolist()] + [("indicator", False)] * len(self.indicators)
+        kinds = [("row", is_equal) for is_equal in self.equal.tolist()] + [("indicator", False)] * len(self.indicators)
         return kinds + [("quadratic row", row.equality) for row in self.curved]
 
     @property

@@ -82,24 +82,24 @@ def built_in() -> tuple[FormulationInfo, ...]:
     return tuple(sorted(records, key=lambda info: info.name))
 
 
-def _accept(thing: object) -> FormulationInfo | None:
-    if isinstance(thing, Model) or (isinstance(thing, type) and issubclass(thing, Model)):
-        name = thing.__name__ if isinstance(thing, type) else type(thing).__name__
+def _accept(candidate: object) -> FormulationInfo | None:
+    if isinstance(candidate, Model) or (isinstance(candidate, type) and issubclass(candidate, Model)):
+        name = candidate.__name__ if isinstance(candidate, type) else type(candidate).__name__
         raise InputError(
             f"a formulation is added by its record: FormulationInfo({name}, name=..., build=..., ...)", name="formulation"
         )
-    if not isinstance(thing, FormulationInfo):
+    if not isinstance(candidate, FormulationInfo):
         return None
-    if isabstract(thing.model):
+    if isabstract(candidate.model):
         raise InputError(
-            f"{thing.key} is abstract: it lacks {', '.join(sorted(thing.model.__abstractmethods__))}", name=thing.key
+            f"{candidate.key} is abstract: it lacks {', '.join(sorted(candidate.model.__abstractmethods__))}", name=candidate.key
         )
-    if any(thing.key == info.key and thing is not info for info in built_in()):
+    if any(candidate.key == info.key and candidate is not info for info in built_in()):
         raise InputError(
-            f"the class {thing.key} has the name of one of marginopt's own, which result files use; choose another",
-            name=thing.key,
+            f"the class {candidate.key} has the name of one of marginopt's own, which result files use; choose another",
+            name=candidate.key,
         )
-    return thing
+    return candidate
 
 
 #: Formulations of other packages and of the session.

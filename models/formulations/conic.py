@@ -253,10 +253,12 @@ class ConicSVM(Model):
     def with_parameter(self, parameter: str, value: Any) -> Self:
         """λ is the cost of z, κ the side of the budget: everything else is shared within one form (λ, or κ > 0)."""
         other = super().with_parameter(parameter, value)
-        same = parameter in ("lam", "kappa") and (self.lam is None) == (other.lam is None) and not (self.hard or other.hard)
-        if not same or "form" not in vars(self):
+        same_statement = (
+            parameter in ("lam", "kappa") and (self.lam is None) == (other.lam is None) and not (self.hard or other.hard)
+        )
+        if not same_statement or "form" not in vars(self):
             return other
-        vars(other).update({name: made for name, made in vars(self).items() if name in ("signed", "metric")})
+        vars(other).update({name: cached for name, cached in vars(self).items() if name in ("signed", "metric")})
         form = self.form
         if other.lam is not None:
             q = form.q.copy()
@@ -587,8 +589,8 @@ class Columns:
                 row = column = np.flatnonzero(diagonal)
                 values = diagonal[row]
             row_indices, columns, data = [*row_indices, row], [*columns, self.starts[label] + column], [*data, values]
-        where = np.concatenate(row_indices).astype(kind), np.concatenate(columns).astype(kind)
-        return sp.csr_array((np.concatenate(data), where), shape=(count, self.total))
+        indices = np.concatenate(row_indices).astype(kind), np.concatenate(columns).astype(kind)
+        return sp.csr_array((np.concatenate(data), indices), shape=(count, self.total))
 
     def triples(self, points: IntArray, *parts: tuple[str, float]) -> sp.csr_array:
         """Three rows for each point, each a multiple of one variable; z is looked up at the point, the others in their order."""

@@ -122,7 +122,7 @@ def _equal_columns(X: Points) -> tuple[int, int] | None:
     shadow = np.asarray(X.T @ probe)
     order = np.argsort(shadow, kind="stable")
     for i, j in itertools.pairwise(order[shadow[order] != 0]):
-        close = abs(shadow[i] - shadow[j]) <= 1e-12 * (1.0 + abs(shadow[i]))
-        if close and np.array_equal(to_dense(X[:, [i]]), to_dense(X[:, [j]])):
+        similar = abs(shadow[i] - shadow[j]) <= 1e-12 * (1.0 + abs(shadow[i]))
+        if similar and np.array_equal(to_dense(X[:, [i]]), to_dense(X[:, [j]])):
             return int(min(i, j)), int(max(i, j))
     return None

@@ -56,11 +56,11 @@ def named(parameter: str) -> tuple[str, bool]:
     return parameter.removeprefix("log-"), parameter.startswith("log-")
 
 
-def class_ratio(apart: FloatArray, y: FloatArray) -> float:
+def class_ratio(distances: FloatArray, y: FloatArray) -> float:
     """D_inter/D_inner from half the squared distances in feature space, ½||φ_i - φ_j||²."""
     plus, minus = (y > 0).astype(np.float64), (y < 0).astype(np.float64)
     plus, minus = plus / plus.sum(), minus / minus.sum()
-    to_plus, to_minus = apart @ plus, apart @ minus
+    to_plus, to_minus = distances @ plus, distances @ minus
     inner = float(plus @ to_plus) + float(minus @ to_minus)
     inter = 2.0 * float(plus @ to_minus) - inner
     if inner > 0:

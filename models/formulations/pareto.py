@@ -121,10 +121,10 @@ class ParetoQP(SimplexModel):
         tau = values["a"]
         slopes = np.tensordot(self.gradients, self.direction(tau), axes=self.gradients.ndim - 1)
         weighed = positive(tau)
-        still = ZERO * float(self.simplex.gram.diagonal.max())
+        tolerance = ZERO * float(self.simplex.gram.diagonal.max())
         rows = []
         for k, slope in enumerate(slopes):
-            way = "descends" if slope < -still else "stands still" if slope <= still else "ascends"
+            way = "descends" if slope < -tolerance else "stands still" if slope <= tolerance else "ascends"
             kind = f"{way} along Delta" + (", weighed" if weighed[k] else "")
             rows.append(PointRow(k, "", float(self.objectives[k]), float(-slope), float(tau[k]), kind))
         return PointExplanation(

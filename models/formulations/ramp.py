@@ -157,12 +157,12 @@ class RampSVM(BinaryMargins):
     def _with_indicators(self, rows: StandardForm) -> StandardForm:
         """Indicators (z, u + ξ - 1) in place of the rows with M."""
         n, p = self.X.shape
-        eye, none = sp.eye_array(n, format="csr"), sp.csr_array((n, n))
-        switch = sp.hstack([sp.csr_array((n, p)), eye, none], format="csr")
-        row = sp.hstack([signed_rows(self.X, self.y), none, eye], format="csr")
+        eye, zeros = sp.eye_array(n, format="csr"), sp.csr_array((n, n))
+        switch = sp.hstack([sp.csr_array((n, p)), eye, zeros], format="csr")
+        row = sp.hstack([signed_rows(self.X, self.y), zeros, eye], format="csr")
         pairs = np.arange(2 * n).reshape(2, n).T.ravel()
-        both = sp.csr_array(sp.vstack([switch, row], format="csr")[pairs])
-        return rows.replace(constraints=(Constraint("margin", both, np.tile([0.0, -1.0], n), Indicator(2, n)),))
+        pairs_of_rows = sp.csr_array(sp.vstack([switch, row], format="csr")[pairs])
+        return rows.replace(constraints=(Constraint("margin", pairs_of_rows, np.tile([0.0, -1.0], n), Indicator(2, n)),))
 
     @cached_property
     def composed(self) -> Margin:

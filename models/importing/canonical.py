@@ -149,27 +149,27 @@ def completed(x: FloatArray, is_known: BoolArray, definitions: Sequence[Constrai
             others[np.unique(c.F.indices)] = True
     while not is_known.all():
         ends = _Ends(x.size)
-        settled = rows.settle(x, is_known, ends)
+        changed = rows.settle(x, is_known, ends)
         for cone in cones:
             cone.settle(x, is_known, ends)
         for end, ready in ((ends.lower, ends.lower_ready & ~others), (ends.upper, ends.upper_ready & ~others)):
             new = ready & ~is_known & np.isfinite(end)
             x[new], is_known[new] = end[new], True
-            settled |= bool(new.any())
-        if not settled:
+            changed |= bool(new.any())
+        if not changed:
             break
     return x, is_known & _met(definitions, x, is_known)
 
 
 def _met(definitions: Sequence[Constraint], x: FloatArray, is_known: BoolArray) -> BoolArray:
     """Return the mask of the variables that no violated definition contains."""
-    met = np.ones(x.size, dtype=bool)
+    satisfied = np.ones(x.size, dtype=bool)
     for c in definitions:
         if is_known[c.F.indices].all() and c.rows:
             size = np.abs(c.F) @ np.abs(x) + np.abs(c.g)
             if c.cone.violation(c.value(x)) > _ROUNDING * max(1.0, float(size.max(initial=0.0))):
-                met[c.F.indices] = False
-    return met
+                satisfied[c.F.indices] = False
+    return satisfied
 
 
 class _Ends:
@@ -234,8 +234,8 @@ class _Cone:
             ends.upper_ready[self.columns[unknown[heads <= 0.0]]] = False
         if unknown.size != 1:
             return
-        j, rest, a = int(self.columns[unknown[0]]), self.F @ x[self.columns] + self.g, self.F[:, unknown[0]]
-        low, high = _interval(a, rest)
+        j, values, a = int(self.columns[unknown[0]]), self.F @ x[self.columns] + self.g, self.F[:, unknown[0]]
+        low, high = _interval(a, values)
         if a[0] > 0.0:
             ends.lower[j] = max(ends.lower[j], low)
         else:

@@ -66,7 +66,7 @@ class CVXPYSource(Source, Recipient):
             return
         evaluated = _evaluated(problem)
         self._ids = {
-            constraint.id: theirs.id for constraint, theirs in zip(evaluated.constraints, problem.constraints, strict=True)
+            constraint.id: original.id for constraint, original in zip(evaluated.constraints, problem.constraints, strict=True)
         }
         try:
             with without_values(problem.variables()):
@@ -258,24 +258,24 @@ def _constant(problem: Any) -> _Canonical:
         Constraint(label, sp.csr_array((1, 0)), np.array([violation]), Zero(1))
         for label, violation in zip(labels, worst, strict=True)
     )
-    none = np.zeros(0)
+    empty = np.zeros(0)
     form = StandardForm(
         name="CVXPY problem",
         blocks=(),
-        q=none,
+        q=empty,
         constraints=rows,
-        lower=none,
-        upper=none,
-        integer=none.astype(bool),
+        lower=empty,
+        upper=empty,
+        integer=empty.astype(bool),
         r=sign * float(np.ravel(problem.objective.expr.value)[0]),
         maximise=sign < 0.0,
     )
-    places = none.astype(np.intp)
+    places = empty.astype(np.intp)
     row_groups = tuple((k,) for k in range(len(rows)))
     return _Canonical(form, places, places, tuple(labels), row_groups, dict.fromkeys(labels, True))
 
 
-def _canonical(problem: Any, data: Mapping[str, Any], inverse: Any, stem: str, stated: Sequence[str]) -> _Canonical:
+def _canonical(problem: Any, data: Mapping[str, Any], inverse: Any, stem: str, own_names: Sequence[str]) -> _Canonical:
     import cvxpy
 
     program = data["param_prob"]
@@ -286,7 +286,7 @@ def _canonical(problem: Any, data: Mapping[str, Any], inverse: Any, stem: str, s
     binary, whole = (_flags(index, n) for index in (program.x.boolean_idx, program.x.integer_idx))
     lower[binary], upper[binary] = np.maximum(lower[binary], 0.0), np.minimum(upper[binary], 1.0)
     P = data.get("P")
-    labels = _own_labels(problem, stated)
+    labels = _own_labels(problem, own_names)
     ids = _final_ids(problem, inverse)
     constraints, pieces = _constraints(data, order, {b.label for b in blocks}, dict(zip(ids, labels, strict=True)), stem)
     form = StandardForm(
@@ -301,11 +301,11 @@ def _canonical(problem: Any, data: Mapping[str, Any], inverse: Any, stem: str, s
         r=float(inverse[-1]["offset"]),
         maximise=isinstance(problem.objective, cvxpy.Maximize),
     )
-    times, met = Counter(ids), Counter[int]()
+    times, occurrences = Counter(ids), Counter[int]()
     rows: list[tuple[int, ...]] = []
     for key in ids:
-        rows.append(_occurrence(pieces.get(key, []), met[key], times[key]))
-        met[key] += 1
+        rows.append(_occurrence(pieces.get(key, []), occurrences[key], times[key]))
+        occurrences[key] += 1
     kinds: Any = cvxpy.constraints
     equations = {label: isinstance(c, kinds.Zero | kinds.Equality) for label, c in zip(labels, problem.constraints, strict=True)}
     return _Canonical(form, order, variable_places, tuple(labels), tuple(rows), equations)
@@ -313,8 +313,8 @@ def _canonical(problem: Any, data: Mapping[str, Any], inverse: Any, stem: str, s
 
 def _occurrence(pieces: Sequence[int], k: int, times: int) -> tuple[int, ...]:
     """The rows of the k-th time that a constraint is among those of the problem."""
-    each = len(pieces) // times
-    return tuple(pieces[k * each : (k + 1) * each])
+    pieces_each = len(pieces) // times
+    return tuple(pieces[k * pieces_each : (k + 1) * pieces_each])
 
 
 def _variable_names(problem: Any, inverse: Any) -> dict[int, str]:
@@ -361,10 +361,10 @@ def _symmetric(P: sp.csc_array) -> sp.csc_array:
     return sp.csc_array(P) if lower_part.nnz else sp.csc_array(P + sp.triu(P, k=1).T)
 
 
-def _own_labels(problem: Any, stated: Sequence[str]) -> list[str]:
+def _own_labels(problem: Any, labels: Sequence[str]) -> list[str]:
     """The user's labels; ``constraint k`` where there is none. Each is there once."""
     labels_in_use: set[str] = set()
-    return [unique(label or f"constraint {k}", labels_in_use) for k, label in enumerate(stated)]
+    return [unique(label or f"constraint {k}", labels_in_use) for k, label in enumerate(labels)]
 
 
 def _final_ids(problem: Any, inverse: Any) -> list[int]:
@@ -381,7 +381,7 @@ def _final_ids(problem: Any, inverse: Any) -> list[int]:
 
 
 def _constraints(
-    data: Mapping[str, Any], order: IntArray, taken: set[str], labels: Mapping[int, str], stem: str
+    data: Mapping[str, Any], order: IntArray, used_names: set[str], labels: Mapping[int, str], stem: str
 ) -> tuple[tuple[Constraint, ...], dict[int, list[int]]]:
     """The rows b - Ax in CVXPY's order of cones, one constraint for each of its pieces; and which ones each id has."""
     pieces: dict[int, list[int]] = {}
@@ -396,7 +396,7 @@ def _constraints(
             rows = slice(start, start + cone.rows)
             start += cone.rows
             pieces.setdefault(piece.id, []).append(len(constraints))
-            constraints.append(Constraint(unique(label, taken), F[rows], g[rows], cone))
+            constraints.append(Constraint(unique(label, used_names), F[rows], g[rows], cone))
     assert start == g.size, "CVXPY's cones and rows do not match"
     return tuple(constraints), pieces
 

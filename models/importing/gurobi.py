@@ -115,20 +115,20 @@ class GurobiSource(RowSource, Recipient):
 def _program(model: Any) -> RowProgram:
     import gurobipy
 
-    refused = [description for count, description in _REFUSED.items() if model.getAttr(count)]
+    unsupported = [description for count, description in _REFUSED.items() if model.getAttr(count)]
     general = model.getGenConstrs()
     others = [row.GenConstrName for row in general if row.GenConstrType != gurobipy.GRB.GENCONSTR_INDICATOR]
-    refused += [f"general constraints other than indicators ({', '.join(others[:3])})"] if others else []
+    unsupported += [f"general constraints other than indicators ({', '.join(others[:3])})"] if others else []
     variables, rows = model.getVars(), model.getConstrs()
     kinds = {v.VType for v in variables} - {"C", "B", "I"}
-    refused += ["semi-continuous variables"] if kinds else []
+    unsupported += ["semi-continuous variables"] if kinds else []
     if model.NumObj > 1:
-        refused.append("several objectives")
+        unsupported.append("several objectives")
     if model.NumScenarios:
-        refused.append("several scenarios")
-    if refused:
+        unsupported.append("several scenarios")
+    if unsupported:
         raise UnsupportedModelError(
-            f"the Gurobi model holds {', '.join(refused)}, which have no place in a standard form", name="model"
+            f"the Gurobi model holds {', '.join(unsupported)}, which have no place in a standard form", name="model"
         )
     sign = -1.0 if model.ModelSense == gurobipy.GRB.MAXIMIZE else 1.0
     objective = model.getObjective()

@@ -121,8 +121,8 @@ def _rows(names: list[str], activity: FloatArray, low: FloatArray, high: FloatAr
         (np.flatnonzero(np.isfinite(low) & ~equal), activity - low, False),
         (np.flatnonzero(np.isfinite(high) & ~equal), high - activity, True),
     ):
-        same = bool(places.size and equal[places[0]])
-        rows += row_values(places, names, value[places], None, equal=same, upper=upper)
+        shared_row = bool(places.size and equal[places[0]])
+        rows += row_values(places, names, value[places], None, equal=shared_row, upper=upper)
     return rows
 
 
@@ -189,8 +189,8 @@ def _quadratic_value(hessian: Any, x: FloatArray) -> float:
         return 0.0
     rows, starts = np.asarray(hessian.index_), np.asarray(hessian.start_)
     columns = np.repeat(np.arange(hessian.dim_), np.diff(starts))
-    twice = (rows != columns) & (hessian.format_ == highspy.HessianFormat.kTriangular)
-    return float(np.sum(np.where(twice, 1.0, 0.5) * np.asarray(hessian.value_) * x[rows] * x[columns]))
+    off_diagonal = (rows != columns) & (hessian.format_ == highspy.HessianFormat.kTriangular)
+    return float(np.sum(np.where(off_diagonal, 1.0, 0.5) * np.asarray(hessian.value_) * x[rows] * x[columns]))
 
 
 def _hessian(hessian: Any, n: int, sign: float) -> sp.csc_array | None:

@@ -57,12 +57,12 @@ class PyomoSource(RowSource, Recipient):
         """Let Pyomo evaluate its expressions at a point; values of variables are as before afterwards."""
         import pyomo.environ as pyo
 
-        (goal,) = self._model.component_data_objects(pyo.Objective, active=True)
+        (model_objective,) = self._model.component_data_objects(pyo.Objective, active=True)
         before = [(v, v.value, v.stale) for v in self._variables]
         try:
             for variable, value in zip(self._variables, x.tolist(), strict=True):
                 variable.set_value(value, skip_validation=True)
-            objective = _value(goal.expr) * (-1.0 if goal.sense == pyo.maximize else 1.0)
+            objective = _value(model_objective.expr) * (-1.0 if model_objective.sense == pyo.maximize else 1.0)
             rows = [row for i, c in enumerate(self._rows) for row in _slacks(i, c)]
             curved = [(c.name, *side) for c in self._curved for side in _curved_slacks(c)]
             rows += [slacks(f"{name}, quadratic row {k}", slack, equal=equal) for k, (name, slack, equal) in enumerate(curved)]
@@ -117,7 +117,7 @@ def _program(model: Any) -> tuple[list[Any], list[Any], RowProgram]:
     variables = _variables(model)
     reader = _Expressions(variables)
     sign = -1.0 if objectives[0].sense == pyo.maximize else 1.0
-    goal = reader.read(objectives[0].name, objectives[0].expr)
+    objective = reader.read(objectives[0].name, objectives[0].expr)
     rows: list[Any] = []
     linear: list[_Expression] = []
     curved: list[QuadraticRow] = []
@@ -138,9 +138,9 @@ def _program(model: Any) -> tuple[list[Any], list[Any], RowProgram]:
         name=model.name or "Pyomo model",
         variables=[v.name for v in variables],
         rows=[row.name for row in rows],
-        P=None if goal.quadratic is None else sp.csc_array(sign * goal.quadratic),
-        q=sign * goal.linear.toarray().ravel() + 0.0,
-        r=sign * goal.constant + 0.0,
+        P=None if objective.quadratic is None else sp.csc_array(sign * objective.quadratic),
+        q=sign * objective.linear.toarray().ravel() + 0.0,
+        r=sign * objective.constant + 0.0,
         A=sp.csr_array(sp.vstack([sp.csr_array((0, len(variables))), *(body.linear for body in linear)], format="csr")),
         row_lower=row_sides[:, 0],
         row_upper=row_sides[:, 1],
@@ -209,7 +209,7 @@ def _variables(model: Any) -> list[Any]:
     from pyomo.core.expr.visitor import identify_variables
 
     rows = (row.body for row in model.component_data_objects(pyo.Constraint, active=True))
-    goals = (goal.expr for goal in model.component_data_objects(pyo.Objective, active=True))
+    goals = (objective.expr for objective in model.component_data_objects(pyo.Objective, active=True))
     variables = {id(v): v for v in model.component_data_objects(pyo.Var, active=True) if not v.fixed}
     for expression in (*rows, *goals):
         for v in identify_variables(expression, include_fixed=False):

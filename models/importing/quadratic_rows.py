@@ -77,8 +77,8 @@ def bilinear_stack(rows: Sequence[QuadraticRow]) -> tuple[sp.csr_array, FloatArr
     k = max(1, *(used.size for used in factors))
     for row, upper, used in zip(rows, uppers, factors, strict=True):
         single = sp.csr_array((np.ones(used.size), (np.arange(used.size), used)), shape=(k, n))
-        rest = sp.csr_array((k - used.size, n))
-        pieces += [sp.csr_array(-row.a[None, :]), single, upper[used], rest]
+        padding = sp.csr_array((k - used.size, n))
+        pieces += [sp.csr_array(-row.a[None, :]), single, upper[used], padding]
     g = np.zeros((len(rows), 1 + 2 * k))
     g[:, 0] = [row.b for row in rows]
     F = sp.csr_array(sp.vstack(pieces, format="csr"))
@@ -139,9 +139,9 @@ def _convex(row: QuadraticRow, lower: FloatArray) -> tuple[sp.csr_array, FloatAr
     heads = _heads(Q) if not row.a.any() and row.b == 0.0 else None
     if heads is not None and (lower[used[list(heads)]] >= 0).all():
         i, j = heads
-        rest = Q.copy()
-        rest[i, j] = rest[j, i] = 0.0
-        R = _factor(rest)
+        remainder = Q.copy()
+        remainder[i, j] = remainder[j, i] = 0.0
+        R = _factor(remainder)
         if R is not None:
             unit = sp.csr_array((np.ones(2), (np.arange(2), used[[i, j]])), shape=(2, n))
             head = np.sqrt(-Q[i, i]) * unit[[0]] if i == j else sp.diags_array([-Q[i, j], 1.0]) @ unit

@@ -229,13 +229,13 @@ def objective_size(form: StandardForm, x: FloatArray) -> float:
     return size + 0.5 * float(np.abs(x) @ (abs(form.quadratic.csc) @ np.abs(x)))
 
 
-def unique(label: str, taken: set[str]) -> str:
+def unique(label: str, used_names: set[str]) -> str:
     """The label, with a number behind it where it is taken; taken from now on."""
     name, k = label, 1
-    while name in taken:
+    while name in used_names:
         k += 1
         name = f"{label} {k}"
-    taken.add(name)
+    used_names.add(name)
     return name
 
 
@@ -284,10 +284,10 @@ def _switched(indicators: Sequence[IndicatorRow], n: int) -> Iterator[tuple[str,
     for row in indicators:
         sign = 1.0 - 2.0 * row.active  # the switch is x, or 1 - x
         switch = sp.csr_array(([sign], ([0], [row.binary])), shape=(1, n))
-        for side, turned in ((row.lower, 1.0), (row.upper, -1.0)):
+        for side, direction in ((row.lower, 1.0), (row.upper, -1.0)):
             if np.isfinite(side):
-                pair = sp.csr_array(sp.vstack([switch, turned * row.a], format="csr"))
-                groups.setdefault(_stem(row.name), []).append((pair, [float(row.active), -turned * side + 0.0]))
+                pair = sp.csr_array(sp.vstack([switch, direction * row.a], format="csr"))
+                groups.setdefault(_stem(row.name), []).append((pair, [float(row.active), -direction * side + 0.0]))
     for stem, pairs in groups.items():
         F = sp.csr_array(sp.vstack([pair for pair, _ in pairs], format="csr"))
         yield stem, F, np.array([side for _, sides in pairs for side in sides]), Indicator(2, len(pairs))

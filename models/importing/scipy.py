@@ -163,8 +163,8 @@ class SciPyResult(Recipient):
 
         status = _STATUS[answer.ending]
         fun = answer.objective if answer.values else None
-        ended = answer.ending.name.lower().replace("_", " ")
-        self._target.update(status=status, success=status == 0, fun=fun, message=answer.message or ended)
+        status_text = answer.ending.name.lower().replace("_", " ")
+        self._target.update(status=status, success=status == 0, fun=fun, message=answer.message or status_text)
         self._target.x = np.array(answer.values["x"]) if answer.values else None
         if answer.multipliers is None or not answer.values:
             return
@@ -207,15 +207,15 @@ def _table(A: Any, name: str) -> FloatArray:
 def _constraints(constraints: Any, n: int) -> list[_Rows]:
     from scipy.optimize import LinearConstraint  # slow to import, and loaded already where somebody has such an object
 
-    several: Sequence[Any]
+    constraint_list: Sequence[Any]
     if constraints is None:
-        several = ()
+        constraint_list = ()
     elif isinstance(constraints, LinearConstraint) or not _several(constraints):
-        several = [constraints]
+        constraint_list = [constraints]
     else:
-        several = list(constraints)
+        constraint_list = list(constraints)
     groups = []
-    for k, one in enumerate(several):
+    for k, one in enumerate(constraint_list):
         try:
             constraint = LinearConstraint(*one) if isinstance(one, tuple) and 1 <= len(one) <= 3 else one
         except (TypeError, ValueError) as error:

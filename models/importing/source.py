@@ -131,23 +131,23 @@ class Evaluated:
         """Return whether the objective or a row has a value at the point."""
         return bool(np.isfinite(self.objective)) or any(row.value.size and np.isfinite(row.value).all() for row in self.rows)
 
-    def disagreement(self, theirs: Evaluated) -> str:
+    def disagreement(self, package_values: Evaluated) -> str:
         """Return the first expression that the source evaluates to another number; empty where there is none."""
         if self.remark:
             return self.remark
-        a, b = self.objective, theirs.objective
-        if np.isfinite(a) and np.isfinite(b) and abs(a - b) > AGREEMENT * (self.size + theirs.size):
+        a, b = self.objective, package_values.objective
+        if np.isfinite(a) and np.isfinite(b) and abs(a - b) > AGREEMENT * (self.size + package_values.size):
             return f"the objective is {b:.10g} there and {a:.10g} here"
-        by_name = {row.name: row for row in theirs.rows}
+        by_name = {row.name: row for row in package_values.rows}
         for row in self.rows:
             other = by_name.get(row.name)
             if other is None or not np.isfinite(other.value).all():
                 continue
             if other.value.shape != row.value.shape:
                 return f"the constraint {row.name} has {other.value.size} rows there and {row.value.size} here"
-            apart = np.abs(row.value - other.value) - AGREEMENT * (row.size + other.size)
-            if apart.size and apart.max() > 0.0:
-                k = int(apart.argmax())
+            excess = np.abs(row.value - other.value) - AGREEMENT * (row.size + other.size)
+            if excess.size and excess.max() > 0.0:
+                k = int(excess.argmax())
                 return f"the constraint {row.name} has the value {other.value[k]:.10g} there and {row.value[k]:.10g} here"
         return ""
 
@@ -259,18 +259,20 @@ class Import:
         points = tuple(_points(source))
         before = tuple(source.theirs(x) for x in points)
         pairs = zip(points, before, strict=True)
-        disagreement = next((text for text in (source.ours(x).disagreement(theirs) for x, theirs in pairs) if text), "")
+        disagreement = next(
+            (text for text in (source.ours(x).disagreement(package_values) for x, package_values in pairs) if text), ""
+        )
         return cls(source, points, before, disagreement, places)
 
     @property
     def compared(self) -> bool:
         """Return whether the source has values at some point: without them nothing was compared."""
-        return any(theirs.has_value for theirs in self.before)
+        return any(values.has_value for values in self.before)
 
     @property
     def changed(self) -> bool:
         """Return whether the source evaluates to other numbers than when it was imported."""
-        return any(_differ(self.source.theirs(x), theirs) for x, theirs in zip(self.points, self.before, strict=True))
+        return any(_differ(self.source.theirs(x), old_values) for x, old_values in zip(self.points, self.before, strict=True))
 
     def own(self, x: FloatArray) -> FloatArray:
         """Return the part of a model's x that is the source's, inside its bounds, with whole integers."""
@@ -282,10 +284,10 @@ class Import:
     def at(self, x: FloatArray) -> str:
         """Return the difference between form and source at a point of the model; empty if they agree."""
         y = self.own(x)
-        ours, theirs = self.source.ours(y), self.source.theirs(y)
-        return ours.disagreement(theirs) or self._one_sided(x, ours, theirs)
+        own_values, package_values = self.source.ours(y), self.source.theirs(y)
+        return own_values.disagreement(package_values) or self._one_sided(x, own_values, package_values)
 
-    def _one_sided(self, x: FloatArray, ours: Evaluated, theirs: Evaluated) -> str:
+    def _one_sided(self, x: FloatArray, own_values: Evaluated, package_values: Evaluated) -> str:
         """Return the violation or the higher cost of a feasible point of the form in the source, where auxiliaries are unknown.
 
         Whatever values auxiliary variables have at a feasible point of the form, the source has that point, at no higher cost.
@@ -300,10 +302,10 @@ class Import:
         if worst > 1e-2 * _ONE_SIDED * size:
             return ""
         cost = form.objective(x)
-        if not np.isfinite(ours.objective) and theirs.objective > cost + _ONE_SIDED * max(size, abs(cost)):
-            return f"the objective is {theirs.objective:.10g} there and {cost:.10g} here"
-        compared = {row.name for row in ours.rows}
-        for row in theirs.rows:
+        if not np.isfinite(own_values.objective) and package_values.objective > cost + _ONE_SIDED * max(size, abs(cost)):
+            return f"the objective is {package_values.objective:.10g} there and {cost:.10g} here"
+        compared = {row.name for row in own_values.rows}
+        for row in package_values.rows:
             if row.name not in compared and np.isfinite(row.violation) and row.violation > _ONE_SIDED * size:
                 return f"the constraint {row.name} is violated by {row.violation:.3g} there and met here"
         return ""
@@ -318,11 +320,13 @@ def imported(source: Source) -> StandardForm:
     return source.form.imported_by(Import.of(source))
 
 
-def _differ(now: Evaluated, before: Evaluated) -> bool:
+def _differ(values: Evaluated, values_before: Evaluated) -> bool:
     """Return whether two evaluations of one program at one point are of different programs."""
-    if len(now.rows) != len(before.rows) or not np.array_equal(now.objective, before.objective, equal_nan=True):
+    if len(values.rows) != len(values_before.rows) or not np.array_equal(
+        values.objective, values_before.objective, equal_nan=True
+    ):
         return True
-    pairs = zip(now.rows, before.rows, strict=True)
+    pairs = zip(values.rows, values_before.rows, strict=True)
     return any(a.name != b.name or not np.array_equal(a.value, b.value, equal_nan=True) for a, b in pairs)
 
 
@@ -337,8 +341,8 @@ def _points(source: Source) -> Iterator[FloatArray]:
     direction, reach = rng.normal(size=form.n), 3.0
     for _ in range(_OUTWARDS):
         x = _inside(form, reach * direction)
-        theirs = source.theirs(x)
-        if not theirs.feasible(theirs, AGREEMENT):
+        package_values = source.theirs(x)
+        if not package_values.feasible(package_values, AGREEMENT):
             break
         reach *= 30.0
     yield x
@@ -363,10 +367,10 @@ def near_points(form: StandardForm, starts: Sequence[FloatArray]) -> Iterator[Fl
             step = rows.step(x)
             if step is None:
                 break
-            moved = _inside(form, x + step)
-            if np.array_equal(moved, x):
+            point = _inside(form, x + step)
+            if np.array_equal(point, x):
                 break
-            x = moved
+            x = point
         yield x
 
 
@@ -387,8 +391,8 @@ class _Rows:
         g = np.concatenate([np.zeros(0), *(c.g for c in linear)])
         equal = np.concatenate([np.zeros(0, dtype=bool), *(np.full(c.rows, isinstance(c.cone, Zero)) for c in linear)])
         norms = np.linalg.norm(F, axis=1)
-        there = norms > 0.0
-        return cls(F[there] / norms[there, None], g[there] / norms[there], equal[there])
+        nonzero = norms > 0.0
+        return cls(F[nonzero] / norms[nonzero, None], g[nonzero] / norms[nonzero], equal[nonzero])
 
     def step(self, x: FloatArray) -> FloatArray | None:
         """Return the step along the violations' own direction that takes their squares to zero; None where all are met."""
@@ -397,5 +401,5 @@ class _Rows:
         if float(np.abs(violated).max(initial=0.0)) <= 1e-3 * AGREEMENT:
             return None
         direction = self.F.T @ violated
-        along = float(direction @ direction)
-        return None if along == 0.0 else -direction * (float(violated @ violated) / along)
+        squared_norm = float(direction @ direction)
+        return None if squared_norm == 0.0 else -direction * (float(violated @ violated) / squared_norm)

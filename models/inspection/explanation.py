@@ -127,14 +127,14 @@ def _entry(weights: FloatArray | None, i: int) -> float | None:
 
 def _kind(margin: float, required: float | None, *, supports: bool) -> str:
     if margin < 0:
-        where = "misclassified"
+        side = "misclassified"
     elif not required:
-        where = "right side"
+        side = "right side"
     elif margin < required * (1 - ZERO):
-        where = "inside the margin"
+        side = "inside the margin"
     else:
-        where = "on the margin" if margin <= required * (1 + ON) else "beyond the margin"
-    return f"{where}, support vector" if supports else where
+        side = "on the margin" if margin <= required * (1 + ON) else "beyond the margin"
+    return f"{side}, support vector" if supports else side
 
 
 class Solution(Protocol):
@@ -215,7 +215,7 @@ class Explanation(Displayed):
     ----------
     title : str
     constraints : tuple of Activity
-    said : PointExplanation
+    point_explanation : PointExplanation
         Points (objectives), and what their columns are.
     coefficients : mapping of str to float
         w by the names of the features, where the data have names.
@@ -223,13 +223,13 @@ class Explanation(Displayed):
 
     title: str
     constraints: tuple[Activity, ...]
-    said: PointExplanation = field(repr=False)
+    point_explanation: PointExplanation = field(repr=False)
     coefficients: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def points(self) -> tuple[PointRow, ...]:
         """Return one row for each point (objective); empty where the model has none."""
-        return self.said.points
+        return self.point_explanation.points
 
     @property
     def misclassified(self) -> tuple[int, ...]:
@@ -244,7 +244,7 @@ class Explanation(Displayed):
 
     def table(self, limit: int = 20) -> str:
         """The points, misclassified ones first, then by weight; at most ``limit`` of them."""
-        explanation, wrong = self.said, set(self.misclassified)
+        explanation, wrong = self.point_explanation, set(self.misclassified)
         order = sorted(self.points, key=lambda p: (p.index not in wrong, -(p.weight or 0.0), p.margin))
         width = max([3, *(len(explanation.shown(p.label)) for p in self.points)])
         lines = [f"  {explanation.noun:>9} {'y':>{width}} {explanation.score:>11} {explanation.margin:>11} {'weight':>11}  role"]
@@ -267,10 +267,10 @@ class Explanation(Displayed):
             lines.append(f"  {c.label}: {c.active} of {c.rows} active, largest violation {c.violation:.1e}{largest}")
             lines += [f"    {c.meaning}"] if c.meaning else []
         if self.points:
-            counts = f"{len(self.support)} {self.said.ringed}s"
-            if self.said.noun == "point":
+            counts = f"{len(self.support)} {self.point_explanation.ringed}s"
+            if self.point_explanation.noun == "point":
                 counts += f", {len(self.misclassified)} misclassified points"
-            lines.append(f"  {counts}; {self.said.weight}")
+            lines.append(f"  {counts}; {self.point_explanation.weight}")
             lines.append(self.table())
         return "\n".join(lines)
 
@@ -288,7 +288,7 @@ class Explanation(Displayed):
         InputError
             The model has no classifier and no ball, or its data do not have two varying features.
         """
-        return picture(self.title, self.said, self.support, self.misclassified)
+        return picture(self.title, self.point_explanation, self.support, self.misclassified)
 
 
 def explain(model: Explainable, result: Solution) -> Explanation:
@@ -300,8 +300,8 @@ def explain(model: Explainable, result: Solution) -> Explanation:
         The result has no point, or belongs to another model.
     """
     if not result.values:
-        because = f"; {result.evidence}" if result.evidence else ""
-        raise InputError(f"the result of {result.model} has no point to explain" + because, name="result")
+        evidence = f"; {result.evidence}" if result.evidence else ""
+        raise InputError(f"the result of {result.model} has no point to explain" + evidence, name="result")
     solved_model = model.at_solution(result.optimised_parameters)
     form = _form(solved_model, result.values)
     x = None if form is None else form.join(result.values)

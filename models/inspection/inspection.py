@@ -70,7 +70,7 @@ class Convexity:
     """The convexity of the continuous relaxation; None where it could not be decided. ``why`` says so in words."""
 
     convex: bool | None
-    why: str
+    reason: str
     smallest_eigenvalue: float | None = None
 
 
@@ -104,7 +104,7 @@ class FormReport:
         verdict = {True: "convex", False: "not convex", None: "undecided"}[self.convexity.convex]
         lines = [self.sizes, *(f"  {r}" for r in self.ranges)]
         lines += [f"  condition of the rows: {self.condition}"] if self.condition is not None else []
-        lines.append(f"  {verdict}: {self.convexity.why}")
+        lines.append(f"  {verdict}: {self.convexity.reason}")
         lines += [f"  advice: {text}" for text in self.advice] or ["  scaling: no warnings"]
         return "\n".join(lines)
 
@@ -152,12 +152,12 @@ def _convexity(form: StandardForm) -> Convexity:
         return Convexity(True, f"{relaxed}a linear objective over convex cones")
     if form.quadratic.factor is not None:
         return Convexity(True, f"{relaxed}P = R'R by construction")
-    low, high, how = _extremes(form)
+    low, high, method = _extremes(form)
     if low is None or high is None:
-        return Convexity(None, f"{relaxed}{how}")
+        return Convexity(None, f"{relaxed}{method}")
     if low >= -_ROUNDING * max(high, 0.0):
-        return Convexity(True, f"{relaxed}smallest eigenvalue of P {low:.2g}, largest {high:.2g} ({how})", low)
-    return Convexity(False, f"P has the eigenvalue {low:.4g} beside {high:.2g} ({how})", low)
+        return Convexity(True, f"{relaxed}smallest eigenvalue of P {low:.2g}, largest {high:.2g} ({method})", low)
+    return Convexity(False, f"P has the eigenvalue {low:.4g} beside {high:.2g} ({method})", low)
 
 
 def _extremes(form: StandardForm) -> tuple[float | None, float | None, str]:
@@ -171,8 +171,8 @@ def _extremes(form: StandardForm) -> tuple[float | None, float | None, str]:
     start = np.random.default_rng(0).standard_normal(form.n)
     try:
         ends = [
-            float(sp.linalg.eigsh(operator, k=1, which=which, v0=start, tol=1e-3, maxiter=200, return_eigenvectors=False)[0])
-            for which in ("SA", "LA")
+            float(sp.linalg.eigsh(operator, k=1, which=end, v0=start, tol=1e-3, maxiter=200, return_eigenvectors=False)[0])
+            for end in ("SA", "LA")
         ]
     except sp.linalg.ArpackNoConvergence:
         return None, None, "Lanczos found no smallest eigenvalue of P in 200 steps"
@@ -245,10 +245,10 @@ def spy(form: StandardForm) -> Picture:
     heights += [min(max(c.rows / 4, 1.2), 12.0) for c in shown]
     figure = figure_of(8.0, 1.2 + 0.32 * sum(heights))
     axes = np.atleast_1d(figure.subplots(max(len(heights), 1), 1, gridspec_kw={"height_ratios": heights or [1.0]}))
-    rest = list(axes)
+    free_axes = list(axes)
     if form.quadratic is not None:
-        _band(rest.pop(0), sp.coo_array(form.quadratic.csc), "P", "#444444", form)
-    for ax, c in zip(rest, shown, strict=False):
+        _band(free_axes.pop(0), sp.coo_array(form.quadratic.csc), "P", "#444444", form)
+    for ax, c in zip(free_axes, shown, strict=False):
         _band(ax, sp.coo_array(c.F), f"{c.label}\n{c.cone}", _COLOURS[c.cone.symbol], form)
     for b in form.blocks:
         s = form.slices[b.label]

@@ -160,17 +160,17 @@ class Mixture(Kernel):
 
     def parameter_value(self, parameter: str) -> float:
         """t, or the part's own."""
-        label, _, rest = parameter.partition(".")
-        return self._part(label).parameter_value(rest) if rest else super().parameter_value(parameter)
+        label, _, name = parameter.partition(".")
+        return self._part(label).parameter_value(name) if name else super().parameter_value(parameter)
 
     def with_parameter(self, parameter: str, value: float) -> Mixture:
         """Another t, or a part with another value."""
         self.check_parameter(parameter)
-        label, _, rest = parameter.partition(".")
-        if not rest:
+        label, _, name = parameter.partition(".")
+        if not name:
             return replace(self, weight=value)
-        moved = self._part(label).with_parameter(rest, value)
-        return replace(self, first=moved) if label == "first" else replace(self, second=moved)
+        changed_part = self._part(label).with_parameter(name, value)
+        return replace(self, first=changed_part) if label == "first" else replace(self, second=changed_part)
 
     def matrix(self, X: Points, Z: Points) -> FloatArray:
         """(1 - t) k_1 + t k_2."""
@@ -179,11 +179,11 @@ class Mixture(Kernel):
     def derivative(self, parameter: str, X: Points, Z: Points) -> FloatArray:
         """k_2 - k_1 for the weight, the part's own times its weight."""
         self.check_parameter(parameter)
-        label, _, rest = parameter.partition(".")
-        if not rest:
+        label, _, name = parameter.partition(".")
+        if not name:
             return np.asarray(self.second.matrix(X, Z) - self.first.matrix(X, Z))
         share = 1.0 - self.weight if label == "first" else self.weight
-        return np.asarray(share * self._part(label).derivative(rest, X, Z))
+        return np.asarray(share * self._part(label).derivative(name, X, Z))
 
     def diagonal(self, X: Points) -> FloatArray:
         """(1 - t) k_1(x, x) + t k_2(x, x)."""

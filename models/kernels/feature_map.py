@@ -207,7 +207,7 @@ def placed(kernel: Kernel, X: Points) -> Place:
     if not isinstance(X, np.ndarray) or not (isinstance(kernel, Linear) or kernel.translation_invariant):
         return Place(X)
     centre = X.mean(axis=0)
-    moved = X - centre
-    if not float(centre @ centre) > _FAR * float(np.vdot(moved, moved)) / len(X):
+    centred = X - centre
+    if not float(centre @ centre) > _FAR * float(np.vdot(centred, centred)) / len(X):
         return Place(X)
-    return Place(frozen(moved), frozen(centre))
+    return Place(frozen(centred), frozen(centre))

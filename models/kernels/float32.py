@@ -56,8 +56,8 @@ class FeatureProducts:
         block = np.empty((len(indices), X.shape[0]), dtype=X.dtype) if out is None else out
         for start in range(0, len(indices), LANES):
             part = indices[start : start + LANES]
-            together = X.shape[1] <= _FEATURES and float(self._additions[part].sum()) > _MEETING * X.nnz
-            (self._gather if together else self._scatter)(part, block[start : start + LANES])
+            is_dense = X.shape[1] <= _FEATURES and float(self._additions[part].sum()) > _MEETING * X.nnz
+            (self._gather if is_dense else self._scatter)(part, block[start : start + LANES])
         return block
 
     def _scatter(self, indices: IntArray, out: npt.NDArray[Any]) -> None:

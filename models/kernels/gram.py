@@ -48,8 +48,8 @@ def product_in_pieces(A: Points, x: FloatArray) -> FloatArray:
 def weighted_sum(X: Points, weights: FloatArray) -> FloatArray:
     """X'·weights; where most points have no weight, they are not read."""
     support = np.flatnonzero(weights)
-    few = not sp.issparse(X) and 4 * support.size < weights.size
-    return product_in_pieces(X[support].T, weights[support]) if few else product_in_pieces(X.T, weights)
+    small_support = not sp.issparse(X) and 4 * support.size < weights.size
+    return product_in_pieces(X[support].T, weights[support]) if small_support else product_in_pieces(X.T, weights)
 
 
 class GramOperator(ABC):
@@ -283,8 +283,8 @@ class KernelGram(GramOperator):
         if isinstance(self.kernel, Precomputed):
             return entry, np.full(self.n, np.sqrt(abs(self.X).max()))
         if not self.kernel.positive_semidefinite:  # no diagonal bounds such a kernel: where one looks at all of it, it is there
-            seen = self.dense / self.scale if self.n <= _LOOKED_AT else self.diagonal / self.scale
-            largest = float(np.abs(seen).max())
+            magnitudes = self.dense / self.scale if self.n <= _LOOKED_AT else self.diagonal / self.scale
+            largest = float(np.abs(magnitudes).max())
             return np.maximum(entry, np.sqrt(gamma(64) * largest)), np.full(self.n, np.sqrt(largest))
         return entry, np.sqrt(np.abs(self._own))
 
@@ -418,8 +418,8 @@ class KernelGram(GramOperator):
             block *= (np.float32(self.scale) * signs[rows])[:, None]
         place = np.full(self.n, -1, dtype=np.int64)
         place[columns] = np.arange(columns.size)
-        here = np.flatnonzero(place[rows] >= 0)
-        block[here, place[rows[here]]] += np.asarray(self.scale * self._ridge_at(rows[here]), dtype=np.float32)
+        cached = np.flatnonzero(place[rows] >= 0)
+        block[cached, place[rows[cached]]] += np.asarray(self.scale * self._ridge_at(rows[cached]), dtype=np.float32)
         return block
 
     def panel(self, points: IntArray) -> Panel:

@@ -40,9 +40,9 @@ def squared_distances(X: Points, Z: Points, steepness: float = 0.0) -> FloatArra
     rows, columns = X, Z
     if isinstance(X, np.ndarray) and isinstance(Z, np.ndarray) and len(Z):
         centre = Z.mean(axis=0)
-        moved = Z - centre
-        if float(row_norms_squared(moved).max()) < _NEAR * float(centre @ centre):
-            rows, columns = X - centre, moved
+        centred = Z - centre
+        if float(row_norms_squared(centred).max()) < _NEAR * float(centre @ centre):
+            rows, columns = X - centre, centred
     squares = row_norms_squared(rows), row_norms_squared(columns)
     error = steepness * distance_error(X.shape[1], max(float(norms.max(initial=0.0)) for norms in squares))
     if coarse(error, len(squares[0]) * len(squares[1]) * X.shape[1], X):

@@ -34,18 +34,18 @@ _bits: Any = intrinsic(_population)
 
 
 @_njit
-def _distances(words: Any, mine: Any, first: int, last: int, counts: Any) -> None:
-    """counts_k ← the number of bits in which point ``first`` + k and the point ``mine`` differ; two words in one pass."""
+def _distances(words: Any, point_words: Any, first: int, last: int, counts: Any) -> None:
+    """counts_k ← the number of bits in which point ``first`` + k and the point ``point_words`` differ; two words in one pass."""
     size = words.shape[0]
-    one, first_word = words[0, first:last], mine[0]
+    one, first_word = words[0, first:last], point_words[0]
     for k in range(counts.size):
         counts[k] = _bits(one[k] ^ first_word)
     for m in range(1, size - 1, 2):
-        one, first_word, two, other = words[m, first:last], mine[m], words[m + 1, first:last], mine[m + 1]
+        one, first_word, two, other = words[m, first:last], point_words[m], words[m + 1, first:last], point_words[m + 1]
         for k in range(counts.size):
             counts[k] += _bits(one[k] ^ first_word) + _bits(two[k] ^ other)
     if size % 2 == 0:
-        one, first_word = words[size - 1, first:last], mine[size - 1]
+        one, first_word = words[size - 1, first:last], point_words[size - 1]
         for k in range(counts.size):
             counts[k] += _bits(one[k] ^ first_word)
 
@@ -113,7 +113,7 @@ _D1, _D2, _D3, _D4, _D5, _D6, _D7, _D8, _D9, _D10, _D11, _D12, _D13 = (_LN2**k /
 
 
 @_njit
-def finish_single(block: Any, half: Any, own: Any, signs: Any, mine: Any, offset: Any, scale: Any) -> None:
+def finish_single(block: Any, half: Any, own: Any, signs: Any, row_half: Any, offset: Any, scale: Any) -> None:
     """block_ij ← scale·mine_i·signs_j·(2^min(0, block_ij - half_j - own_i) + offset), all in float32."""
     power = np.empty(_BLOCK, dtype=np.int32)
     two = power.view(np.float32)
@@ -121,7 +121,7 @@ def finish_single(block: Any, half: Any, own: Any, signs: Any, mine: Any, offset
     bias, shift = np.int32(127), np.int32(23)
     n = block.shape[1]
     for i in range(block.shape[0]):
-        factor, shared = np.float32(scale * mine[i]), own[i]
+        factor, shared = np.float32(scale * row_half[i]), own[i]
         for b in range(0, n, _BLOCK):
             e = min(n, b + _BLOCK)
             row, halves, sign = block[i, b:e], half[b:e], signs[b:e]

@@ -62,9 +62,9 @@ class _Tile:
 
     def everywhere(self, pointer: Value) -> Value:
         """The number there, in every place of a vector."""
-        first, none = ir.Constant(ir.IntType(32), 0), ir.Constant(self.vector, ir.Undefined)
-        one = self.b.insert_element(none, self.b.load(pointer), first)
-        return self.b.shuffle_vector(one, none, ir.Constant(ir.VectorType(ir.IntType(32), self.lanes), [0] * self.lanes))
+        first, undefined = ir.Constant(ir.IntType(32), 0), ir.Constant(self.vector, ir.Undefined)
+        one = self.b.insert_element(undefined, self.b.load(pointer), first)
+        return self.b.shuffle_vector(one, undefined, ir.Constant(ir.VectorType(ir.IntType(32), self.lanes), [0] * self.lanes))
 
     def strip(self, pointer: Value) -> list[Value]:
         """The vectors from there on."""

@@ -50,14 +50,14 @@ def leading_terms(variances: FloatArray, count: int) -> list[Term]:
     shares = (variances / (1.0 + 2.0 * variances)).tolist()
     terms: list[Term] = []
     waiting = [(-1.0, 0, -1.0, Term(-1, 0, 0))]
-    made = 1
+    serial = 1
 
     def wait(size: float, term: Term) -> None:
-        nonlocal made
+        nonlocal serial
         if term.axis < len(shares) and shares[term.axis] > 0.0:
             ratio = shares[term.axis] * (2 * term.exponent - 1) / term.exponent
-            heapq.heappush(waiting, (size * ratio, made, size, term))
-            made += 1
+            heapq.heappush(waiting, (size * ratio, serial, size, term))
+            serial += 1
 
     while len(terms) < count and waiting:
         size, _, before, term = heapq.heappop(waiting)
@@ -162,11 +162,11 @@ class RBFExponents:
         from .loops import finish_single
 
         Z, half = self._single
-        mine, row_signs = half[indices], signs[indices]
+        row_half, row_signs = half[indices], signs[indices]
         count = workers(indices.size * half.size)
         if count == 1 or isinstance(Z, FeatureProducts):
             block = products(Z, indices, out)
-            finish_single(block, half, mine, signs, row_signs, np.float32(offset), np.float32(scale))
+            finish_single(block, half, row_half, signs, row_signs, np.float32(offset), np.float32(scale))
             return block
         block = np.empty((indices.size, half.size), dtype=np.float32) if out is None else out
         chosen_rows, parts = Z[indices], cuts(half.size, count)
@@ -174,7 +174,7 @@ class RBFExponents:
         def fill(k: int) -> None:
             part = parts[k]
             np.matmul(chosen_rows, Z[part].T, out=block[:, part])
-            finish_single(block[:, part], half[part], mine, signs[part], row_signs, np.float32(offset), np.float32(scale))
+            finish_single(block[:, part], half[part], row_half, signs[part], row_signs, np.float32(offset), np.float32(scale))
 
         share(fill, count)
         return block
@@ -227,10 +227,10 @@ class RBFExponents:
 
     def _dense_product(self, Z: FloatArray, support: IntArray, weights: FloatArray) -> FloatArray:
         """The product; entries between points of the support are computed once for both of their places."""
-        rest = np.setdiff1d(np.arange(self.half.size), support, assume_unique=True)
+        others = np.setdiff1d(np.arange(self.half.size), support, assume_unique=True)
         size = -(-support.size // STRIP) * STRIP  # other points begin with a strip: before them may be points without weight
-        order, ordered_weights = np.zeros(size + rest.size, dtype=np.int64), np.zeros(size)
-        order[: support.size], order[size:], ordered_weights[: support.size] = support, rest, weights
+        order, ordered_weights = np.zeros(size + others.size, dtype=np.int64), np.zeros(size)
+        order[: support.size], order[size:], ordered_weights[: support.size] = support, others, weights
         Z, half, n, count = Z[order], self.half[order], order.size, workers(support.size * self.half.size)
         strips, sums = Strips(Z, half), np.zeros((count, n))
 
@@ -248,5 +248,5 @@ class RBFExponents:
 
         share(lambda k: add(range(k * _ROWS, size, count * _ROWS), sums[k]), count)
         result, total = np.empty(self.half.size), sums.sum(axis=0)
-        result[support], result[rest] = total[: support.size], total[size:]
+        result[support], result[others] = total[: support.size], total[size:]
         return result

@@ -315,8 +315,8 @@ class BitDistances:
     def suits(X: Any) -> bool:
         """Return whether X can be stored as bits: all stored numbers are equal, and the bits take no more memory than these."""
         n, p = X.shape
-        few = X.nnz > 0 and -(-p // _BITS) * n <= _WORDS * (X.nnz + n)
-        return bool(few and X.has_canonical_format and (X.data == X.data[0]).all())
+        fits = X.nnz > 0 and -(-p // _BITS) * n <= _WORDS * (X.nnz + n)
+        return bool(fits and X.has_canonical_format and (X.data == X.data[0]).all())
 
     @staticmethod
     @functools.cache

@@ -141,11 +141,11 @@ class RotatedBridge(Bridge):
     def lift_dual(self, dual: DualPoint) -> DualPoint:
         """Turn the multipliers back."""
         cones = {c.label: c.cone for c in self.source.constraints}
-        turned = {
+        rotated = {
             label: cone.rotate(z) if isinstance(cone := cones[label], RotatedSecondOrder) else z
             for label, z in dual.multipliers.items()
         }
-        return DualPoint(turned, dual.reduced)
+        return DualPoint(rotated, dual.reduced)
 
 
 class BoundsToRows(Bridge):

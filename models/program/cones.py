@@ -289,10 +289,10 @@ class RotatedSecondOrder(Cone):
 
     def rotate(self, v: FloatArray) -> FloatArray:
         """Map (a, b, c) ↦ ((a + b)/√2, (a - b)/√2, c): orthogonal, its own inverse, onto the second-order cone."""
-        turned = self.stacked(v).copy()
-        a, b = turned[:, 0].copy(), turned[:, 1].copy()
-        turned[:, 0], turned[:, 1] = (a + b) / _SQRT2, (a - b) / _SQRT2
-        return turned.ravel()
+        rotated = self.stacked(v).copy()
+        a, b = rotated[:, 0].copy(), rotated[:, 1].copy()
+        rotated[:, 0], rotated[:, 1] = (a + b) / _SQRT2, (a - b) / _SQRT2
+        return rotated.ravel()
 
     def project(self, v: FloatArray) -> FloatArray:
         """Nearest point of every cone of the stack, through the second-order cone."""

@@ -157,9 +157,9 @@ def definite_on(P: FloatArray | sp.csc_array, chosen: BoolArray, rounding: float
     for mu in _SHARES:
         if mu <= 4.0 * shift:
             break
-        moved = H.copy()
-        moved[np.diag_indices(nonzero.size)] += np.where(inside, -mu - shift, shift)
-        if _factors(moved, 0.0):
+        shifted = H.copy()
+        shifted[np.diag_indices(nonzero.size)] += np.where(inside, -mu - shift, shift)
+        if _factors(shifted, 0.0):
             least, deficit = np.zeros(n), np.zeros(n)
             least[nonzero] = np.where(inside, 0.999 * mu / scale**2, 0.0)
             deficit[nonzero] = np.where(inside, 0.0, 3.0 * shift / scale**2)
@@ -225,10 +225,10 @@ def _negative(witness: FloatArray, curvature: float) -> Convexity:
 
 
 def _factors(H: FloatArray, shift: float) -> bool:
-    moved = H.copy()
-    moved[np.diag_indices(H.shape[0])] += shift
+    shifted = H.copy()
+    shifted[np.diag_indices(H.shape[0])] += shift
     try:
-        scipy.linalg.cholesky(moved, lower=True, overwrite_a=True, check_finite=False)
+        scipy.linalg.cholesky(shifted, lower=True, overwrite_a=True, check_finite=False)
     except np.linalg.LinAlgError:
         return False
     return True

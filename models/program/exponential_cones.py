@@ -132,8 +132,8 @@ class TranscendentalCone(Cone):
         for candidate in candidates:
             finite = np.isfinite(candidate).all(axis=1)
             candidate[~finite] = 0.0
-            sure = finite & self.surely_inside_dual(candidate.ravel())
-            distances.append(np.where(sure, np.abs(candidate - rows).max(axis=1), np.inf))
+            certain = finite & self.surely_inside_dual(candidate.ravel())
+            distances.append(np.where(certain, np.abs(candidate - rows).max(axis=1), np.inf))
         return np.asarray(np.choose(np.argmin(distances, axis=0)[:, None], candidates))
 
     def _holds(self, rows: FloatArray) -> BoolArray:
@@ -261,9 +261,9 @@ class Exponential(TranscendentalCone):
             raised = np.maximum(w, size * (value + error) * (1.0 + 8.0 * UNIT) + _TINY)
             margin, error = _logarithms(np.where(w > 0.0, w, 1.0), size)
             level = size * (2.0 * error + 8.0 * UNIT * (1.0 + np.abs(margin)) - (margin + 1.0)) + _TINY
-        moved = np.where(w > 0.0, np.maximum(v, level), np.inf)
+        repaired_v = np.where(w > 0.0, np.maximum(v, level), np.inf)
         flat = np.column_stack([np.zeros(u.size), np.maximum(v, 0.0), w])
-        return self._nearest(rows, [np.column_stack([u, v, raised]), np.column_stack([u, moved, w]), flat])
+        return self._nearest(rows, [np.column_stack([u, v, raised]), np.column_stack([u, repaired_v, w]), flat])
 
 
 @dataclass(frozen=True)

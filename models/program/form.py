@@ -382,10 +382,10 @@ class FormDelta:
     @classmethod
     def between(cls, old: StandardForm, new: StandardForm) -> FormDelta:
         """Compare two forms; arrays that they share are not looked at."""
-        nothing = np.zeros(0, dtype=np.int64)
+        empty = np.zeros(0, dtype=np.int64)
         structure = tuple(_structure(old, new))
         if structure:
-            return cls(structure, False, nothing, False, (), (), nothing, nothing, nothing)
+            return cls(structure, False, empty, False, (), (), empty, empty, empty)
         pairs = list(zip(old.constraints, new.constraints, strict=True))
         return cls(
             structure=(),
@@ -415,8 +415,8 @@ class FormDelta:
 def changed_entries(old: Any, new: Any) -> tuple[list[int], list[int], list[float]]:
     """Row, column and new value of the entries that differ between two sparse matrices with non-zeros in the same places."""
     before, after = sp.coo_array(old), sp.coo_array(new)
-    moved = np.flatnonzero(before.data != after.data)
-    return after.row[moved].tolist(), after.col[moved].tolist(), after.data[moved].tolist()
+    changed = np.flatnonzero(before.data != after.data)
+    return after.row[changed].tolist(), after.col[changed].tolist(), after.data[changed].tolist()
 
 
 def _structure(old: StandardForm, new: StandardForm) -> list[str]:
@@ -788,10 +788,10 @@ class StandardForm(Displayed, ExportMethods):
     def _domain(self, part: slice, symmetric: bool = False) -> str:
         """Return type and bounds of a range of the variables."""
         sort = "integer" if self.integer[part].any() else "symmetric" if symmetric else "real"
-        least, most = self.lower[part].min(initial=np.inf), self.upper[part].max(initial=-np.inf)
+        lower, upper = self.lower[part].min(initial=np.inf), self.upper[part].max(initial=-np.inf)
         if not (np.isfinite(self.lower[part]).any() or np.isfinite(self.upper[part]).any()):
             return f"{sort}, free"
-        return f"{sort}, in [{least:g}, {most:g}]"
+        return f"{sort}, in [{lower:g}, {upper:g}]"
 
     # -- values -------------------------------------------------------------------------------------------------
 
@@ -847,30 +847,30 @@ class StandardForm(Displayed, ExportMethods):
             values[label] = array = as_array(value, f"{what}[{label!r}]")
             shape, odd = blocks[label].shape, "" if np.isfinite(array).all() else " and values that are not finite"
             if odd or array.shape != shape:
-                need = f"{what}[{label!r}] must hold {math.prod(shape)} finite numbers, shape {shape}"
-                raise InputError(f"{need}; it has shape {array.shape}{odd}", name=what)
+                expectation = f"{what}[{label!r}] must hold {math.prod(shape)} finite numbers, shape {shape}"
+                raise InputError(f"{expectation}; it has shape {array.shape}{odd}", name=what)
         return values
 
     def _by_names(self, mapping: Mapping[str, object], what: str) -> dict[str, FloatArray]:
         """Values of the blocks whose variables are named one by one."""
-        values, rest = {}, dict(mapping)
-        for block in self.blocks if rest else ():
+        values, unread = {}, dict(mapping)
+        for block in self.blocks if unread else ():
             names = block.names()
-            if not any(name in rest for name in names):
+            if not any(name in unread for name in names):
                 continue
-            missing = [name for name in names if name not in rest]
+            missing = [name for name in names if name not in unread]
             if missing:
                 others = f"{block.size - len(missing)} others of its block have one"
                 raise InputError(f"{what}: {missing[0]!r} has no value, and {others}", name=missing[0])
-            entries = np.array([float(as_array(rest.pop(name), f"{what}[{name!r}]")) for name in names])
+            entries = np.array([float(as_array(unread.pop(name), f"{what}[{name!r}]")) for name in names])
             if not np.isfinite(entries).all():
                 raise InputError(f"{what} must be finite; {names[int(np.argmin(np.isfinite(entries)))]} is not", name=what)
             values[block.label] = block.unpack(entries)
-        if rest:
+        if unread:
             labels = ", ".join(block.label for block in self.blocks)
             raise InputError(
-                f"{what}: the form has no block {next(iter(rest))!r}; it has {labels}, and no variable of that name",
-                name=next(iter(rest)),
+                f"{what}: the form has no block {next(iter(unread))!r}; it has {labels}, and no variable of that name",
+                name=next(iter(unread)),
             )
         return values
 

@@ -202,8 +202,8 @@ def _others(row: np.ndarray, ends: FloatArray, count: int) -> FloatArray:
     total = np.bincount(row, weights=np.where(finite, ends, 0.0), minlength=count)
     infinite = np.bincount(row, weights=~finite, minlength=count)
     sign = np.sign(ends[~finite][0]) if not finite.all() else 0.0
-    alone = infinite[row] - ~finite
-    return np.where(alone > 0, sign * np.inf, total[row] - np.where(finite, ends, 0.0))
+    other_infinite = infinite[row] - ~finite
+    return np.where(other_infinite > 0, sign * np.inf, total[row] - np.where(finite, ends, 0.0))
 
 
 # Slopes of the right sign, where a variable has a bound on one side alone: multipliers moved together do for all at once.
@@ -235,9 +235,9 @@ def raised(z: Multipliers, slope: FloatArray, error: FloatArray) -> Multipliers 
     gain = -sign * (E.T @ y)
     if not np.isfinite(gain).all() or gain[wanting].min() < _GAIN:
         return None
-    moved = z.z.copy()
-    moved[rows] += 4.0 * float((short[wanting] / gain[wanting]).max()) * y
-    return replace(z, z=moved)
+    values = z.z.copy()
+    values[rows] += 4.0 * float((short[wanting] / gain[wanting]).max()) * y
+    return replace(z, z=values)
 
 
 def _linear_rows(z: Multipliers) -> tuple[BoolArray, BoolArray]:
@@ -334,65 +334,65 @@ def _with_implied_bounds(
 def _with_raised_slopes(form: StandardForm, z: Multipliers, x: FloatArray | None, otherwise: LagrangianBound) -> LagrangianBound:
     """The bound from multipliers that raise all one-sided slopes at once, where there are such."""
     tangent = _Tangent.of(form, x)
-    moved: Multipliers | None = z
+    raised_multipliers: Multipliers | None = z
     for _ in range(2):  # the second takes what the first one's rounding left
-        if moved is not None and tangent.open_side(*tangent.slopes(moved)).any():
-            moved = raised(moved, *tangent.slopes(moved))
-    return otherwise if moved is None else _bound(form, moved, tangent, None)
+        if raised_multipliers is not None and tangent.open_side(*tangent.slopes(raised_multipliers)).any():
+            raised_multipliers = raised(raised_multipliers, *tangent.slopes(raised_multipliers))
+    return otherwise if raised_multipliers is None else _bound(form, raised_multipliers, tangent, None)
 
 
 def _bound(form: StandardForm, z: Multipliers, tangent: _Tangent, point: PointMoves | None) -> LagrangianBound:
     """The bound from these multipliers, moved as far as variables without bounds ask; with ``point`` x̂ moves as well."""
-    moved = MultiplierChange.nothing(form.n)
+    change = MultiplierChange.nothing(form.n)
     curved = any(c.cone.dual_map is not None for c in form.constraints)
-    settle, tried, failures = True, list[_State](), list[BoolArray]()
+    settle, candidates, failures = True, list[_State](), list[BoolArray]()
     for _ in range(_LAGRANGIAN_ROUNDS):
         slope, error = tangent.slopes(z, settle)
-        if form.quadratic is None and not moved.zeroed.any():
+        if form.quadratic is None and not change.zeroed.any():
             _settle_zeros(tangent, z, slope, error)
-        need = tangent.open_side(slope, error + moved.slopes) | moved.zeroed
-        if not need.any():
+        open_sides = tangent.open_side(slope, error + change.slopes) | change.zeroed
+        if not open_sides.any():
             break
-        if (need == moved.zeroed).all():
-            return _value(form, tangent, z, slope, error, moved)
+        if (open_sides == change.zeroed).all():
+            return _value(form, tangent, z, slope, error, change)
         start, certified = z, None
-        if not any(need[failed].all() for failed in failures):  # what failed for fewer variables does not do for more
-            z, certified = exact_beside(start, need, tangent, point)
+        if not any(open_sides[failed].all() for failed in failures):  # what failed for fewer variables does not do for more
+            z, certified = exact_beside(start, open_sides, tangent, point)
             for share in _LIFTS:  # a degenerate vertex of the dual has too few multipliers that are positive
                 if certified is None and (share == _LIFTS[0] or curved):
-                    z, certified = exact_beside(start.lifted(share), need, tangent, point)
+                    z, certified = exact_beside(start.lifted(share), open_sides, tangent, point)
             if certified is None:
-                failures.append(need)
+                failures.append(open_sides)
         for share in _ROUNDINGS:  # or some that are positive by rounding: they hide that equations are dependent, or are too many
-            if certified is None and need.any():
+            if certified is None and open_sides.any():
                 z = start.settled(share)
-                need = tangent.open_side(*tangent.slopes(z, settle)) | moved.zeroed
-                state = z.z, need, tangent.hat.copy()
-                if need.any() and not _among(state, tried):
-                    tried.append(state)
-                    z, certified = exact_beside(z, need, tangent, point)
-        if not need.any():
+                open_sides = tangent.open_side(*tangent.slopes(z, settle)) | change.zeroed
+                state = z.z, open_sides, tangent.hat.copy()
+                if open_sides.any() and not _among(state, candidates):
+                    candidates.append(state)
+                    z, certified = exact_beside(z, open_sides, tangent, point)
+        if not open_sides.any():
             continue
         if certified is None:
-            names = np.asarray(form.names())[need]
+            names = np.asarray(form.names())[open_sides]
             return LagrangianBound(-np.inf, f"no multipliers were found with slope 0 of the unbounded {', '.join(names[:3])}")
-        moved, settle = certified, False  # what was proved holds at this x̂
+        change, settle = certified, False  # what was proved holds at this x̂
     else:
         return LagrangianBound(-np.inf, "the multipliers could not be repaired for the unbounded variables")
-    return _value(form, tangent, z, slope, error, moved)
+    return _value(form, tangent, z, slope, error, change)
 
 
-def _among(state: _State, tried: list[_State]) -> bool:
+def _among(state: _State, candidates: list[_State]) -> bool:
     """Return whether a round began so before: it would end as it did, and the rounds go in a circle."""
-    return any(all(np.array_equal(a, b) for a, b in zip(state, other, strict=True)) for other in tried)
+    return any(all(np.array_equal(a, b) for a, b in zip(state, other, strict=True)) for other in candidates)
 
 
 def _settle_zeros(tangent: _Tangent, z: Multipliers, slope: FloatArray, error: FloatArray) -> None:
     """Slopes within their error, where there is no bound, summed exactly: whole numbers often meet their equations."""
-    unsure = tangent.open_side(slope, error) & (np.abs(slope) <= error)
-    if unsure.any():
-        exact = z.pulled_exactly(unsure)
-        zero = np.flatnonzero(unsure)[exact == 0.0]
+    undecided = tangent.open_side(slope, error) & (np.abs(slope) <= error)
+    if undecided.any():
+        exact = z.pulled_exactly(undecided)
+        zero = np.flatnonzero(undecided)[exact == 0.0]
         slope[zero] = error[zero] = 0.0
 
 
@@ -410,7 +410,7 @@ class _Tangent:
     @classmethod
     def of(cls, form: StandardForm, x: FloatArray | None) -> _Tangent:
         hat = np.zeros(form.n) if x is None else np.array(x, dtype=np.float64)
-        curved, least, convexity = _curvature(form)
+        curved, curvature, convexity = _curvature(form)
         solved = curved & ~np.isfinite(form.lower) & ~np.isfinite(form.upper)
         factor = None
         if solved.any() and form.quadratic is not None:
@@ -419,7 +419,7 @@ class _Tangent:
             lower, indefinite = potrf(block, lower=1, clean=0)
             factor = None if indefinite else lower
         hat[~np.isfinite(hat)] = 0.0
-        return cls(form, hat, convexity, curved, least, factor)
+        return cls(form, hat, convexity, curved, curvature, factor)
 
     def slopes(self, z: Multipliers, settle: bool = True) -> tuple[FloatArray, FloatArray]:
         """s = P x̂ + d and its error; with ``settle`` x̂ moves to s = 0 on the free variables with curvature."""
@@ -458,37 +458,37 @@ class _Tangent:
 
 def _curvature(form: StandardForm) -> tuple[BoolArray, FloatArray, Convexity]:
     """Unbounded variables on which P ⪰ μD is verified, μD, and the evidence to go with it for the others."""
-    none, zero = np.zeros(form.n, dtype=bool), np.zeros(form.n)
+    no_mask, zero = np.zeros(form.n, dtype=bool), np.zeros(form.n)
     if form.quadratic is None:
-        return none, zero, form.convexity
+        return no_mask, zero, form.convexity
     unbounded = ~(np.isfinite(form.lower) & np.isfinite(form.upper))
     if not unbounded.any() or form.quadratic.operator is not None:
-        return none, zero, form.convexity
+        return no_mask, zero, form.convexity
     key = "_definite_on_unbounded"
     if key not in vars(form):  # factored once for each form
         rounding = 0.0 if form.quadratic.factor is None else form.n * gamma(form.quadratic.factor.shape[0] + 2)
         vars(form)[key] = definite_on(form.quadratic.materialised, unbounded, 4.0 * rounding)
     cached: tuple[FloatArray, FloatArray] | None = vars(form)[key]
     if cached is None:
-        return none, zero, form.convexity
-    least, deficit = cached
-    return least > 0.0, least, Convexity(Evidence.VERIFIED, "P is positive definite on the unbounded variables", deficit)
+        return no_mask, zero, form.convexity
+    diagonal, deficit = cached
+    return diagonal > 0.0, diagonal, Convexity(Evidence.VERIFIED, "P is positive definite on the unbounded variables", deficit)
 
 
 def _value(
-    form: StandardForm, tangent: _Tangent, z: Multipliers, slope: FloatArray, error: FloatArray, moved: MultiplierChange
+    form: StandardForm, tangent: _Tangent, z: Multipliers, slope: FloatArray, error: FloatArray, change: MultiplierChange
 ) -> LagrangianBound:
     """The sum of all contributions, rounded down."""
     value = Rounded(form.r) - z.constant
     hat, quadratic = tangent.hat, form.quadratic
     if quadratic is not None:
         value = value - dot(hat, quadratic.product(hat), quadratic.product_error(hat)).times(0.5)
-    loss, convexity = moved.constant, tangent.convexity
+    loss, convexity = change.constant, tangent.convexity
     if convexity.deficit is not None or convexity.penalty > 0.0:
         loss += _deficit(form, hat, convexity)
-    uncertain = error + moved.slopes
+    uncertain = error + change.slopes
     low, high = slope - uncertain, slope + uncertain
-    used = ~moved.zeroed & ((slope != 0.0) | (uncertain > 0.0))
+    used = ~change.zeroed & ((slope != 0.0) | (uncertain > 0.0))
     open_side = ((~np.isfinite(form.upper) & (low < 0.0)) | (~np.isfinite(form.lower) & (high > 0.0))) & used
     closed = used & ~open_side
     corner = np.where(slope > 0.0, form.lower, form.upper)
@@ -503,8 +503,8 @@ def _value(
         loss += float(uncertain[open_side] @ np.abs(hat[open_side]))
         loss += float(total(size * size / (2.0 * tangent.least[open_side])).upper)
     argument = "Lagrangian at multipliers moved into their dual cones, minimised over the bounds"
-    if moved.zeroed.any():
-        argument += f"; multipliers with slope exactly 0 of {int(moved.zeroed.sum())} unbounded variables exist beside them"
+    if change.zeroed.any():
+        argument += f"; multipliers with slope exactly 0 of {int(change.zeroed.sum())} unbounded variables exist beside them"
     loss *= 1.0 + 1e-9
     result = value.lower - loss
     if not np.isfinite(result):

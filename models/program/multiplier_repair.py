@@ -111,24 +111,24 @@ class Equations:
     C: Entries
 
     @classmethod
-    def of(cls, A: Entries, *, apart: bool) -> Equations:
-        """Return the equations of a repair; ``apart`` are those that a single move determines."""
+    def of(cls, A: Entries, *, separate: bool) -> Equations:
+        """Return the equations of a repair; ``separate`` are those that a single move determines."""
         nonzero = A.data != 0.0
         A = A if nonzero.all() else A.where(nonzero)
-        alone = np.flatnonzero(A.counts == 1) if apart else np.zeros(0, dtype=np.intp)
-        moves = A.indices[A.indptr[alone]]
+        singletons = np.flatnonzero(A.counts == 1) if separate else np.zeros(0, dtype=np.intp)
+        moves = A.indices[A.indptr[singletons]]
         once = np.bincount(moves, minlength=1)[moves] == 1  # two for one move agree, or have no solution: `rank` finds that out
-        alone, moves = alone[once], moves[once]
-        if not alone.size:
-            return cls(A, alone, moves, np.arange(A.rows), A, A)
-        taken, rest = np.zeros(A.width, dtype=bool), np.ones(A.rows, dtype=bool)
-        taken[moves], rest[alone] = True, False
-        hit = taken[A.indices]
+        singletons, moves = singletons[once], moves[once]
+        if not singletons.size:
+            return cls(A, singletons, moves, np.arange(A.rows), A, A)
+        used, remaining = np.zeros(A.width, dtype=bool), np.ones(A.rows, dtype=bool)
+        used[moves], remaining[singletons] = True, False
+        hit = used[A.indices]
         B, C = A.where(~hit), A.where(hit)
         B = Entries(
-            B.data, B.indices, np.concatenate([B.indptr[:1], B.indptr[1:][rest]]), A.width
+            B.data, B.indices, np.concatenate([B.indptr[:1], B.indptr[1:][remaining]]), A.width
         )  # rows that are left out are empty
-        return cls(A, alone, moves, np.flatnonzero(rest), B, C.at(rest))
+        return cls(A, singletons, moves, np.flatnonzero(remaining), B, C.at(remaining))
 
     def check_time(self, rounds: int) -> None:
         """Raise `OutOfTimeError` where there is no time to solve them so often."""
@@ -159,13 +159,13 @@ class Equations:
         indices : ndarray of int
             Variables of all equations.
         """
-        M, some = self.gram, self.others.size
+        M, size = self.gram, self.others.size
         if not (np.diagonal(M) > 0.0).all():
             return None
-        if not some:
+        if not size:
             return Rank(self.others, np.zeros(0))
-        rounding = 4.0 * some * gamma(self.A.width + sum(F.shape) + 8)  # relative, of the products in M
-        factor = definite_on(M, np.ones(some, dtype=bool), rounding)
+        rounding = 4.0 * size * gamma(self.A.width + sum(F.shape) + 8)  # relative, of the products in M
+        factor = definite_on(M, np.ones(size, dtype=bool), rounding)
         if factor is not None:
             return Rank(self.others, factor[0])
         independent = _independent(form, F, used, indices[self.others], M)
@@ -179,8 +179,8 @@ class Equations:
         y = np.zeros(self.A.width)
         y[self.settled] = right[self.alone] / self.pivots
         if self.others.size:
-            beside = right[self.others] - (self.C.dot(y) if self.alone.size else 0.0)
-            weights = _solve(self.gram, beside, definite=definite)
+            residual = right[self.others] - (self.C.dot(y) if self.alone.size else 0.0)
+            weights = _solve(self.gram, residual, definite=definite)
             if weights is None:
                 return None
             y += self.B.weighted_sum(weights)
@@ -190,12 +190,12 @@ class Equations:
         """Bound ||y|| of some exact solution y for every s with |s_j| ≤ sizes_j; infinite without a bound."""
         with np.errstate(over="ignore"):
             steps = sizes[self.alone] / np.abs(self.pivots)
-            beside = sizes.copy()
+            residual = sizes.copy()
             if self.alone.size:
-                moved = np.zeros(self.A.width)
-                moved[self.settled] = steps
-                beside[self.others] += self.C.absolute.dot(moved)
-            squares = float(steps @ steps) + float(np.sum(beside[rank.left] ** 2 / rank.least))
+                steps_of_columns = np.zeros(self.A.width)
+                steps_of_columns[self.settled] = steps
+                residual[self.others] += self.C.absolute.dot(steps_of_columns)
+            squares = float(steps @ steps) + float(np.sum(residual[rank.left] ** 2 / rank.least))
         return math.sqrt(squares) * (1.0 + 1e-9) if np.isfinite(squares) else math.inf
 
 
@@ -447,11 +447,11 @@ def _moves_inside(c: Constraint, z: FloatArray) -> tuple[Entries, FloatArray]:
     owner = np.repeat(np.arange(c.cone.count), c.cone.dim)
     # a little less than half the depth: its own rounding is within the rest
     depth, size = 0.499 * c.cone.dual_depth(z), np.linalg.norm(c.cone.stacked(z), axis=1)
-    deep = depth > 0.499 * (_DEEP if c.cone.dual_map is None else _SHALLOW) * size
-    rays = sp.csr_array((np.where(deep[owner], 0.5, 1.0) * z, (np.arange(c.rows), owner)), shape=(c.rows, c.cone.count))
-    if not deep.any():
+    interior = depth > 0.499 * (_DEEP if c.cone.dual_map is None else _SHALLOW) * size
+    rays = sp.csr_array((np.where(interior[owner], 0.5, 1.0) * z, (np.arange(c.rows), owner)), shape=(c.rows, c.cone.count))
+    if not interior.any():
         return Entries.of(rays), np.ones(c.cone.count)
-    inner = np.flatnonzero(deep[owner])
+    inner = np.flatnonzero(interior[owner])
     column = depth if c.cone.dual_map is None else np.maximum(depth, _COLUMN * size)
     balls = sp.csr_array((column[owner][inner], (inner, np.arange(inner.size))), shape=(c.rows, inner.size))
     reach = np.divide(depth, column, out=np.ones_like(depth), where=column > 0.0)
@@ -507,24 +507,24 @@ class _FreeEquations:
         curved = None if point is None else Entries.of(point.columns).at(indices)
         return cls(indices, z.rows.by_variable.at(indices), curved, point)
 
-    def at(self, z: Multipliers, W: Entries, *, apart: bool) -> Equations:
-        """Return the repair with the moves W of these, or with the part that one move settles ``apart``."""
+    def at(self, z: Multipliers, W: Entries, *, separate: bool) -> Equations:
+        """Return the repair with the moves W of these, or with the part that one move settles ``separate``."""
         A = self.columns.product(W)
         if self.curved is not None:
             A = Entries.beside([(A, 0), (self.curved, W.width)], self.indices.size, W.width + z.form.n)
-        return Equations.of(A, apart=apart)
+        return Equations.of(A, separate=separate)
 
-    def ranked(self, z: Multipliers, W: Entries, *, apart: bool) -> tuple[Equations, Rank | None, bool]:
+    def ranked(self, z: Multipliers, W: Entries, *, separate: bool) -> tuple[Equations, Rank | None, bool]:
         """The equations, how far they are from dependent, and whether those with one move stand apart.
 
         Where that shows nothing an equation may follow from others with those that stood apart.
         """
-        equations = self.at(z, W, apart=apart)
+        equations = self.at(z, W, separate=separate)
         equations.check_time(_STEPS)  # where there is time for this alone nothing will come of it
         rank = equations.rank(z.form, z.rows.F, np.asarray((z.z != 0.0) | (W.counts > 0)), self.indices)
         if rank is None and equations.alone.size:
-            return self.ranked(z, W, apart=False)
-        return equations, rank, apart
+            return self.ranked(z, W, separate=False)
+        return equations, rank, separate
 
 
 def exact_beside(
@@ -535,7 +535,7 @@ def exact_beside(
     What asks for slope 0 once these have it is chosen as well. With ``point`` the tangent's point is corrected too.
     """
     equations_at, independent, steps, grown = _FreeEquations.of(z, chosen, point), True, 0, 0
-    apart = equations_at.indices.size > _MANY
+    separate = equations_at.indices.size > _MANY
     while equations_at.indices.size <= _MOST and z.rows.F.shape[0]:
         slope, error = tangent.slopes(z)
         last = steps == _STEPS or float(np.abs(slope[equations_at.indices]).max()) <= 4.0 * float(
@@ -548,7 +548,7 @@ def exact_beside(
             continue
         W, reach = z.moves if point is None else _moves_with(point, z)
         if last or not steps:  # steps bring no moves that were not there: what depends at the first does at the last
-            equations, rank, apart = equations_at.ranked(z, W, apart=apart)
+            equations, rank, separate = equations_at.ranked(z, W, separate=separate)
             if rank is None:
                 break
             if last:
@@ -556,7 +556,7 @@ def exact_beside(
                 return z, _moved(z, W, reach, chosen, distance, point)
             independent = rank.left.size == equations.others.size
         else:
-            equations = equations_at.at(z, W, apart=apart)
+            equations = equations_at.at(z, W, separate=separate)
         equations.check_time(1)
         change = equations.solution(slope[equations_at.indices], definite=independent)
         if change is None:

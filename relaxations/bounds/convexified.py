@@ -99,8 +99,8 @@ class PointLosses:
         with np.errstate(divide="ignore", invalid="ignore"):
             square = np.where(V == 0.0, 0.0, V * V / (4.0 * self.gamma))
         wall = self.M * V - self.weights - self.gamma * self.M**2
-        beyond = np.where(self.last >= V, np.where(self.c < self.M, square - self.weights, 0.0), wall)
-        return np.where(V < 0.0, square, np.where(self.s >= V, 0.0, np.maximum(beyond, 0.0)))
+        outer_value = np.where(self.last >= V, np.where(self.c < self.M, square - self.weights, 0.0), wall)
+        return np.where(V < 0.0, square, np.where(self.s >= V, 0.0, np.maximum(outer_value, 0.0)))
 
     def slopes(self, delta: float) -> Slopes:
         """The maximiser of V r - χ*(V) - ½κV² and its derivative in r, κ_i = δ c_i/s_i: χ' smoothed (Moreau-Yosida).

@@ -86,11 +86,11 @@ class LagrangianRelaxation(Model):
 
     def compile(self) -> StandardForm:
         """The form with the rows in its objective."""
-        form, moved = self.continuous, self.continuous.constraint(self.rows)
+        form, constraint = self.continuous, self.continuous.constraint(self.rows)
         return form.replace(
             name=f"{form.name}, {self.rows} priced",
-            q=form.q - moved.F.T @ self.prices,
-            r=form.r - float(self.prices @ moved.g),
+            q=form.q - constraint.F.T @ self.prices,
+            r=form.r - float(self.prices @ constraint.g),
             constraints=tuple(c for c in form.constraints if c.label != self.rows),
         )
 
@@ -185,8 +185,8 @@ class Lagrangian(Reduction[Any]):
         if unread:
             return unread
         linear = [c.label for c in model.form.constraints if isinstance(c.cone, (Zero, Nonnegative))]
-        have = f"it has {', '.join(linear)}" if linear else "it has none"
-        return "" if self.rows in linear else f"it needs linear rows called {self.rows!r}: {have}"
+        description = f"it has {', '.join(linear)}" if linear else "it has none"
+        return "" if self.rows in linear else f"it needs linear rows called {self.rows!r}: {description}"
 
     def _met(self, model: ZeroOneSVM) -> bool:
         if self.rows == _BUDGET:

@@ -67,11 +67,11 @@ class RankOneHulls(LiftedHulls):
         combined = context.argument.under(-C) + sigma
         square = W.under(svec_rank_one(D)) + context.w.under(-2.0 * sigma[:, None] * D) + sigma**2
         with np.errstate(invalid="ignore"):  # a margin without a bound
-            most = np.nan_to_num(np.abs(C) @ (abs(t) + pieces.bound), nan=np.inf, posinf=np.inf)  # of |s|
+            largest = np.nan_to_num(np.abs(C) @ (abs(t) + pieces.bound), nan=np.inf, posinf=np.inf)  # of |s|
         for sign, (name, upper_side) in zip((1.0, -1.0), sums.items(), strict=True):
             v = builder.variables(f"{name} v", k, 0.0, 1.0)
-            s = builder.variables(f"{name} s", k, 0.0, most)
-            q = builder.variables(f"{name} q", k, 0.0, most**2)
+            s = builder.variables(f"{name} s", k, 0.0, largest)
+            q = builder.variables(f"{name} q", k, 0.0, largest**2)
             builder.require_nonnegative(f"{name} sum", upper_side - v)
             builder.require(f"{name} cone", Affine.interleaved(q.scaled(0.5), v, s), RotatedSecondOrder(3, k))
             combined = combined - s.scaled(sign)

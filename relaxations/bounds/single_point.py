@@ -124,8 +124,8 @@ def _hulls(columns: Columns, A: FloatArray, gamma: FloatArray) -> Constraint:
     first = columns.rows(n, w=-gamma[:, None] * A, tau=np.full((n, 1), 0.5), s=-0.5 * gamma, t=-0.5 * gamma)
     unit = A * np.sqrt(gamma)[:, None]
     projections = np.eye(p) - unit[:, :, None] * unit[:, None, :]
-    rest = columns.rows(n * p, w=projections.reshape(n * p, p))
-    stacked = sp.vstack([first, sp.csr_array((n, columns.total)), rest], format="csr")
+    projection_rows = columns.rows(n * p, w=projections.reshape(n * p, p))
+    stacked = sp.vstack([first, sp.csr_array((n, columns.total)), projection_rows], format="csr")
     of_point = np.column_stack([np.arange(n), n + np.arange(n), 2 * n + np.arange(n * p).reshape(n, p)])
     g = np.zeros((n, p + 2))
     g[:, 0], g[:, 1] = 0.5 * gamma, 1.0

@@ -206,16 +206,16 @@ def triangle_rows(cuts: IntArray, binary: IntArray, x: Affine, products: Sequenc
     return Affine(terms, _CONSTANT[cuts[:, 3]])
 
 
-def violated_triangles(values: Mapping[str, FloatArray], binary: IntArray, most: int, least: float) -> IntArray:
-    """The inequalities that a solution violates by more than ``least``, the worst first, at most so many."""
+def violated_triangles(values: Mapping[str, FloatArray], binary: IntArray, max_rows: int, min_violation: float) -> IntArray:
+    """The inequalities that a solution violates by more than ``min_violation``, the worst first, at most so many."""
     z = values["x"][binary]
     Z = np.array([values[f"x z{j}"][binary] for j in range(binary.size)]).reshape(binary.size, binary.size)
     cuts = all_triangles(binary.size)
     i, j, k = cuts[:, 0], cuts[:, 1], cuts[:, 2]
     terms = np.column_stack([z[i], z[j], z[k], Z[i, j], Z[i, k], Z[j, k]])
     value = (_SIGNS[cuts[:, 3]] * terms).sum(axis=1) + _CONSTANT[cuts[:, 3]]
-    worst = np.argsort(value, kind="stable")[:most]
-    return np.asarray(cuts[worst[value[worst] < -least]])
+    worst = np.argsort(value, kind="stable")[:max_rows]
+    return np.asarray(cuts[worst[value[worst] < -min_violation]])
 
 
 # Products of a mixed-binary form's rows with its binaries: RLT (Sherali and Adams), with triangle inequalities.
@@ -270,8 +270,8 @@ def product_form(form: StandardForm, triangles: IntArray) -> StandardForm:
     _symmetric(builder, binary, products)
     if triangles.shape[0]:
         builder.require_nonnegative("triangles", triangle_rows(triangles, binary, x, products))
-    made = builder.form()
-    return made.replace(maximise=form.maximise)
+    form_of_products = builder.form()
+    return form_of_products.replace(maximise=form.maximise)
 
 
 def _multiplied(builder: Assembly, form: StandardForm, name: str, part: Affine, weight: Affine) -> None:
@@ -280,10 +280,10 @@ def _multiplied(builder: Assembly, form: StandardForm, name: str, part: Affine, 
         if c.rows:
             builder.require(f"{c.label} {name}", part.under(c.F) + weight.under(c.g[:, None]), c.cone)
     for side, bound, sign in (("lower", form.lower, 1.0), ("upper", form.upper, -1.0)):
-        there = np.flatnonzero(np.isfinite(bound))
-        if there.size:
-            rows = (part.at(there) - weight.under(bound[there][:, None])).scaled(sign)
-            builder.require(f"{side} bounds {name}", rows, Nonnegative(there.size))
+        finite = np.flatnonzero(np.isfinite(bound))
+        if finite.size:
+            rows = (part.at(finite) - weight.under(bound[finite][:, None])).scaled(sign)
+            builder.require(f"{side} bounds {name}", rows, Nonnegative(finite.size))
 
 
 def _split_square(builder: Assembly, number: int, root: FloatArray, tau: Affine, x: Affine, v: Affine, z: Affine) -> None:
@@ -453,16 +453,16 @@ class Products(FormReduction):
         if self.triangles and self.rounds is None:
             return product_form(form, all_triangles(binary.size))
         cuts = all_triangles(0)
-        made = product_form(form, cuts)
+        product = product_form(form, cuts)
         for _ in range(self.rounds or 0 if self.triangles else 0):
-            values = solve_problem(as_model(made), "auto", Options(tol=_SEPARATED)).values
+            values = solve_problem(as_model(product), "auto", Options(tol=_SEPARATED)).values
             violated = violated_triangles(values, binary, _CUTS * binary.size, _VIOLATED) if values else cuts[:0]
             new = violated[~np.isin(violated @ _KEY, cuts @ _KEY)]
             if not new.size:
                 break
             cuts = np.concatenate([cuts, new])
-            made = product_form(form, cuts)
-        return made
+            product = product_form(form, cuts)
+        return product
 
 
 @dataclass(frozen=True)

@@ -92,8 +92,8 @@ def split_margins(builder: Assembly, context: Setting, branches: tuple[Branch, .
         chosen = builder.variables(f"z {k}", n, 0.0, 1.0)
         part = builder.variables(f"m {k}", n, np.minimum(low, 0.0), np.maximum(high, 0.0))
         for name, side, sign in (("from", low, 1.0), ("to", high, -1.0)):
-            there = np.flatnonzero(np.isfinite(side))
-            builder.require_nonnegative(f"m {k} {name}", (part.at(there) - chosen.at(there).scaled(side[there])).scaled(sign))
+            finite = np.flatnonzero(np.isfinite(side))
+            builder.require_nonnegative(f"m {k} {name}", (part.at(finite) - chosen.at(finite).scaled(side[finite])).scaled(sign))
         _cost(builder, context.sample_weight, branch, part, chosen, k)
         if squares:
             top = np.where(np.isfinite(bound), bound, np.inf) ** 2
@@ -285,8 +285,8 @@ def _add_pair(builder: Assembly, name: str, W: Affine, two: FloatArray, pieces: 
     M = builder.variables(f"{name} M", 3 * len(cells), np.where(diagonal > 0, -corner, 0.0), corner)  # svec of each 2 × 2
     stack = []
     for c, (k, l) in enumerate(cells):
-        mine = (z.at([c]), m.at([2 * c]), m.at([2 * c + 1]), M.at([3 * c]), M.at([3 * c + 1]), M.at([3 * c + 2]))
-        one, m_i, m_j, M_ii, M_ij, M_jj = mine
+        pair_terms = (z.at([c]), m.at([2 * c]), m.at([2 * c + 1]), M.at([3 * c]), M.at([3 * c + 1]), M.at([3 * c + 2]))
+        one, m_i, m_j, M_ii, M_ij, M_jj = pair_terms
         # svec of [z m'; m M] by columns: (0,0), (0,1), (1,1), (0,2), (1,2), (2,2)
         stack.append(Affine.interleaved(one, m_i.scaled(root), M_ii, m_j.scaled(root), M_ij, M_jj))
         _products(builder, f"{name} {k}{l}", pieces, points, (k, l), (one, m_i, m_j, M_ij.scaled(1.0 / root)))
@@ -302,9 +302,9 @@ def _add_pair(builder: Assembly, name: str, W: Affine, two: FloatArray, pieces: 
     p = two.shape[1]
     i, j = two
     cross = svec(0.5 * (np.outer(i, j) + np.outer(j, i)))
-    wanted = W.under(np.array([svec(np.outer(i, i)), root * cross, svec(np.outer(j, j))]).reshape(3, svec_size(p)))
+    projected = W.under(np.array([svec(np.outer(i, i)), root * cross, svec(np.outer(j, j))]).reshape(3, svec_size(p)))
     total = M.under(np.tile(np.eye(3), (1, len(cells))))
-    builder.require(f"{name} whole", total - wanted, Zero(3))
+    builder.require(f"{name} whole", total - projected, Zero(3))
 
 
 def _products(
@@ -320,10 +320,10 @@ def _products(
     ends = []
     for side, m in ((0, m_i), (1, m_j)):
         low, high = (bound[points[side]] for bound in pieces.ends[cell[side]])
-        mine = [(sign, end) for sign, end in ((1.0, low), (-1.0, high)) if np.isfinite(end)]
-        for sign, end in mine:
+        finite_ends = [(sign, end) for sign, end in ((1.0, low), (-1.0, high)) if np.isfinite(end)]
+        for sign, end in finite_ends:
             builder.require_nonnegative(f"{name} end {side}{sign:+.0f}", (m - one.scaled(end)).scaled(sign))
-        ends.append(mine)
+        ends.append(finite_ends)
     for (s, a), (t, b) in itertools.product(*ends):
         product = M_ij - m_i.scaled(b) - m_j.scaled(a) + one.scaled(a * b)
         builder.require_nonnegative(f"{name} product {s:+.0f}{t:+.0f}", product.scaled(s * t))
@@ -357,12 +357,12 @@ class SingleHulls(BoundingLoss):
             for q in pieces.squares:
                 head = head - q.at([i]).scaled(self.mu / squares[i])
             unit = A[i] / np.sqrt(squares[i])
-            rest = context.w.under(np.sqrt(self.mu) * (np.eye(p) - np.outer(unit, unit)))
+            projected = context.w.under(np.sqrt(self.mu) * (np.eye(p) - np.outer(unit, unit)))
             top = sp.csr_array(([0.5], ([0], [0])), shape=(p + 2, 1))
             below = sp.csr_array((np.ones(p), (np.arange(2, p + 2), np.arange(p))), shape=(p + 2, p))
             one = np.zeros(p + 2)
             one[1] = 1.0
-            builder.require(f"hull {i}", head.under(top) + rest.under(below) + one, RotatedSecondOrder(p + 2))
+            builder.require(f"hull {i}", head.under(top) + projected.under(below) + one, RotatedSecondOrder(p + 2))
         return None
 
     def cost_line(self) -> Line:
@@ -474,8 +474,8 @@ class AllHulls(_Hulls):
                 return f"{', '.join(type(part).__name__ for part in unread) or 'a convex loss'} has no convex branches"
         elif not loss.convex_pieces():
             return super().missing(composed)
-        held = composed.penalised | np.isfinite(composed.reach[0])
-        if composed.regulariser.curvature() > 0.0 and held.all():
+        bounded = composed.penalised | np.isfinite(composed.reach[0])
+        if composed.regulariser.curvature() > 0.0 and bounded.all():
             return ""
         return f"{_SQUARES}; the SDP takes a free intercept that the losses alone hold, or a domain"
 

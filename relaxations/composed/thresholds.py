@@ -209,9 +209,12 @@ class _Steps:
 
     def model(self) -> ZeroOneSVM:
         """The problem."""
-        view, those = self.view, self.view.costs > 0.0
-        rows, costs = view.A[those] / self.scales, view.costs[those] * ((1.0 - self.tau) * view.loss.height / self.width * _BELOW)
-        y = self.y[those]
+        view, priced = self.view, self.view.costs > 0.0
+        rows, costs = (
+            view.A[priced] / self.scales,
+            view.costs[priced] * ((1.0 - self.tau) * view.loss.height / self.width * _BELOW),
+        )
+        y = self.y[priced]
         if not self._second:
             return ZeroOneSVM(y[:, None] * rows, y, costs)
         depth = (self.deep * _UNIT - 1.0) / (_UNIT + 1.0) * _BELOW

@@ -300,8 +300,8 @@ def strongest_features(instance: Instance, k: int, most_alike: float = 0.9) -> I
     positive = instance.y > 0
     within = np.sqrt(positive.mean() * X[positive].var(axis=0) + (~positive).mean() * X[~positive].var(axis=0))
     varied = np.flatnonzero(X.std(axis=0) > 0)
-    apart = np.abs(X[positive].mean(axis=0) - X[~positive].mean(axis=0))
-    strength = np.divide(apart, within, out=np.full(X.shape[1], np.inf), where=within > 0)
+    distance = np.abs(X[positive].mean(axis=0) - X[~positive].mean(axis=0))
+    strength = np.divide(distance, within, out=np.full(X.shape[1], np.inf), where=within > 0)
     alike = np.abs(np.corrcoef(X[:, varied], rowvar=False)).reshape(varied.size, varied.size) if varied.size else np.zeros((0, 0))
     chosen: list[int] = []
     for j in np.argsort(-strength[varied], kind="stable"):

@@ -130,8 +130,8 @@ def trivial_objective(instance: InstanceCell) -> float:
 
 def is_trivial(instance: InstanceCell, zeta: Interval) -> bool:
     """Return whether nothing better than the intercept alone is known (a constant column is taken for one of ones)."""
-    alone = trivial_objective(instance)
-    return alone != -_NOTHING and zeta.high >= alone - AGREE * abs(alone)
+    trivial_value = trivial_objective(instance)
+    return trivial_value != -_NOTHING and zeta.high >= trivial_value - AGREE * abs(trivial_value)
 
 
 def rank_verdict(cell: RelaxationCell) -> str:
@@ -141,16 +141,16 @@ def rank_verdict(cell: RelaxationCell) -> str:
     """
     if cell.rank_ratio is None or cell.bound is None or cell.recovered is None:
         return ""
-    close = cell.recovered - cell.bound <= EXACT * max(abs(cell.recovered), abs(cell.bound))
+    within_tolerance = cell.recovered - cell.bound <= EXACT * max(abs(cell.recovered), abs(cell.bound))
     if cell.rank_ratio <= RANK_ONE:
-        return "exact: rank one, confirmed by the recovered objective" if close else "rank one"
-    return "exact: bound and recovered objective agree" if close else "not exact: rank above one"
+        return "exact: rank one, confirmed by the recovered objective" if within_tolerance else "rank one"
+    return "exact: bound and recovered objective agree" if within_tolerance else "not exact: rank above one"
 
 
 def audit(instance: InstanceCell, relaxations: Iterable[RelaxationCell], exacts: Iterable[ExactCell]) -> list[str]:
     """Contradictions among the cells of one instance, in words; empty where all agree."""
     relaxations, exacts = list(relaxations), list(exacts)
-    where = instance.instance if instance.lam is None else f"{instance.instance}, lam = {instance.lam:g}"
+    label = instance.instance if instance.lam is None else f"{instance.instance}, lam = {instance.lam:g}"
     points = {} if instance.objective is None else {"the heuristic": instance.objective}
     points |= {c.relaxation: c.recovered for c in relaxations if c.recovered is not None}
     points |= {_run(c): c.incumbent for c in exacts if c.incumbent is not None}
@@ -162,14 +162,14 @@ def audit(instance: InstanceCell, relaxations: Iterable[RelaxationCell], exacts:
     for name, bound, kind in bounds:
         if bound is not None and bound - best > AGREE * max(abs(best), abs(bound)):
             contradictions.append(
-                f"{where}: the bound {bound:.9g} of {name} ({kind}) exceeds the objective {best:.9g} of {source}"
+                f"{label}: the bound {bound:.9g} of {name} ({kind}) exceeds the objective {best:.9g} of {source}"
             )
     for c in exacts:
         if c.proven and c.incumbent is not None and c.incumbent - best > AGREE * abs(best):
-            contradictions.append(f"{where}: {_run(c)} claims the optimum {c.incumbent:.9g}; {source} has {best:.9g}")
+            contradictions.append(f"{label}: {_run(c)} claims the optimum {c.incumbent:.9g}; {source} has {best:.9g}")
         if c.incumbent is not None and c.claimed is not None and c.incumbent - c.claimed > AGREE * max(1.0, abs(c.incumbent)):
             contradictions.append(
-                f"{where}: {_run(c)} claims the objective {c.claimed:.9g}; its classifier has {c.incumbent:.9g} when recomputed"
+                f"{label}: {_run(c)} claims the objective {c.claimed:.9g}; its classifier has {c.incumbent:.9g} when recomputed"
             )
     return contradictions
 

@@ -35,8 +35,8 @@ def findings(report: ReportData) -> tuple[Finding, ...]:
     None begins with a name: names keep their case.
     """
     findings: list[Finding] = []
-    for say in _SENTENCES:
-        findings += say(report)
+    for sentence in _SENTENCES:
+        findings += sentence(report)
     return tuple(findings[:6])
 
 
@@ -66,14 +66,18 @@ def _seconds(rows: list[ReportRow]) -> float:
 def _strongest(report: ReportData) -> list[Finding]:
     rows = _of_means(report)
     if not rows:
-        why = "every optimum is trivial" if report.trivial else "no relaxation gave a bound of the optimum"
-        return [Finding(f"There is no gap to speak of: {why}.", "matrix")]
-    able = _able(rows)
-    best = min(able, key=lambda name: _median_gap(able[name]))
-    count, base = len(able[best]), str(report.meta.get("base", ""))
-    against = f"; the base relaxation, {base}, leaves {_median_gap(able[base]):.1%}" if base in able and base != best else ""
-    over = f" in the median over {_count(count, 'instance')}" if count > 1 else ""
-    text = f"The smallest gap is that of {best}: {_median_gap(able[best]):.1%}{over}{against}."
+        reason = "every optimum is trivial" if report.trivial else "no relaxation gave a bound of the optimum"
+        return [Finding(f"There is no gap to speak of: {reason}.", "matrix")]
+    with_bound = _able(rows)
+    best = min(with_bound, key=lambda name: _median_gap(with_bound[name]))
+    count, base = len(with_bound[best]), str(report.meta.get("base", ""))
+    comparison = (
+        f"; the base relaxation, {base}, leaves {_median_gap(with_bound[base]):.1%}"
+        if base in with_bound and base != best
+        else ""
+    )
+    scope = f" in the median over {_count(count, 'instance')}" if count > 1 else ""
+    text = f"The smallest gap is that of {best}: {_median_gap(with_bound[best]):.1%}{scope}{comparison}."
     return [Finding(text, "gaps")]
 
 
@@ -81,15 +85,15 @@ def _cost(report: ReportData) -> list[Finding]:
     rows = _of_means(report)
     if len(rows) < 2:
         return []
-    able = _able(rows)
-    best = min(able, key=lambda name: _median_gap(able[name]))
-    fast = min(able, key=lambda name: _seconds(able[name]))
-    mean = " in the mean" if len(able[best]) > 1 else ""
+    with_bound = _able(rows)
+    best = min(with_bound, key=lambda name: _median_gap(with_bound[name]))
+    fast = min(with_bound, key=lambda name: _seconds(with_bound[name]))
+    mean = " in the mean" if len(with_bound[best]) > 1 else ""
     if fast == best:
-        return [Finding(f"It is the cheapest as well: {_time(_seconds(able[best]))}{mean}.", "gap-against-seconds")]
+        return [Finding(f"It is the cheapest as well: {_time(_seconds(with_bound[best]))}{mean}.", "gap-against-seconds")]
     text = (
-        f"That bound costs {_time(_seconds(able[best]))}{mean}; the cheapest, {fast}, "
-        f"{_time(_seconds(able[fast]))} for a gap of {_median_gap(able[fast]):.1%}."
+        f"That bound costs {_time(_seconds(with_bound[best]))}{mean}; the cheapest, {fast}, "
+        f"{_time(_seconds(with_bound[fast]))} for a gap of {_median_gap(with_bound[fast]):.1%}."
     )
     return [Finding(text, "gap-against-seconds")]
 
@@ -101,8 +105,8 @@ def _exact_relaxations(report: ReportData) -> list[Finding]:
         return []
     best = max(exact, key=lambda name: (exact[name], -_median_gap(rows[name])))  # the strongest of those that are exact as often
     if exact[best] == 0:
-        where = " on any instance" if len(rows[best]) > 1 else ""
-        return [Finding(f"No relaxation is exact{where} (to {EXACT:.2%}).", "matrix")]
+        scope = " on any instance" if len(rows[best]) > 1 else ""
+        return [Finding(f"No relaxation is exact{scope} (to {EXACT:.2%}).", "matrix")]
     text = f"On {exact[best]} of {_count(len(rows[best]), 'instance')}, {best} is exact (to {EXACT:.2%})."
     return [Finding(text, "matrix")]
 
@@ -144,10 +148,10 @@ def _faster(report: ReportData, order: list[str]) -> str:
         return ""
     times = {name: {(c.key, c.seed): proved_in(c) for c in report.exacts if c.variant == name and c.proven} for name in order[:2]}
     first, second = (times[name] for name in order[:2])
-    both = [p for p in first if p in second]
-    if not both:
+    common = [p for p in first if p in second]
+    if not common:
         return ""
-    factor = float(np.exp(np.mean([np.log(second[p] / first[p]) for p in both])))
+    factor = float(np.exp(np.mean([np.log(second[p] / first[p]) for p in common])))
     quick, slow = (order[0], order[1]) if factor >= 1.0 else (order[1], order[0])
     factor = max(factor, 1.0 / factor)
     if factor < 1.2:
@@ -187,8 +191,8 @@ def _no_bounds(report: ReportData) -> list[Finding]:
 def _trivial(report: ReportData) -> list[Finding]:
     if not report.trivial:
         return []
-    where = f"On {len(report.trivial)} of {_count(len(report.instances), 'instance')}"
-    text = f"{where} no classifier is known that beats the intercept alone; means leave them out."
+    scope = f"On {len(report.trivial)} of {_count(len(report.instances), 'instance')}"
+    text = f"{scope} no classifier is known that beats the intercept alone; means leave them out."
     return [Finding(text, "instances")]
 
 

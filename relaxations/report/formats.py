@@ -394,13 +394,13 @@ _NUMBERS = ("λ", "n", "p", "optimum ζ")
 def _environment() -> Environment:
     import jinja2
 
-    made = jinja2.Environment(
+    environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(_TEMPLATES), autoescape=True, trim_blocks=True, lstrip_blocks=True,
         undefined=jinja2.StrictUndefined, finalize=_finished,
     )  # fmt: skip
-    made.globals.update(shown=shown, sort_key=_html_key, symbols=SWEPT)
-    made.filters |= {"css": _css, "typeset": typeset}
-    return made
+    environment.globals.update(shown=shown, sort_key=_html_key, symbols=SWEPT)
+    environment.filters |= {"css": _css, "typeset": typeset}
+    return environment
 
 
 def _finished(value: object) -> object:

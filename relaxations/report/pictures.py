@@ -152,8 +152,8 @@ def against_m(report: ReportData) -> str | None:
         ax.plot(x, y, color=COLOURS[0], lw=1.2, label="with M")
         for c, position, value in zip(cells, x, y, strict=True):
             ax.plot([position], [value], marker="o", ms=5, color=COLOURS[0], mfc="white" if c.caveat else COLOURS[0])
-        beside = (c for c in report.relaxations_of(instance.key) if c.beside_m and c.bound is not None)
-        for level, colour in zip(beside, COLOURS[1:], strict=False):
+        reference_cells = (c for c in report.relaxations_of(instance.key) if c.beside_m and c.bound is not None)
+        for level, colour in zip(reference_cells, COLOURS[1:], strict=False):
             ax.axhline((level.bound or 0.0) / zeta, color=colour, ls="--", lw=1.2, label=level.relaxation)
         ax.set_xscale("log")
         ax.set_title(plain(where(titled(instance), instance.lam)), fontsize=9)
@@ -258,18 +258,18 @@ def seeds(report: ReportData) -> str | None:
     for cell in report.exacts:
         if cell.proven:
             times.setdefault(cell.variant, {}).setdefault(cell.key, []).append(proved_in(cell))
-    several = {variant: [t for t in by_key.values() if len(t) > 1] for variant, by_key in times.items()}
-    several = {variant: runs for variant, runs in several.items() if runs}
-    if not several:
+    repeated = {variant: [t for t in by_key.values() if len(t) > 1] for variant, by_key in times.items()}
+    repeated = {variant: runs for variant, runs in repeated.items() if runs}
+    if not repeated:
         return None
-    figure = figure_of(6.8, 1.2 + 0.7 * len(several))
+    figure = figure_of(6.8, 1.2 + 0.7 * len(repeated))
     ax = figure.subplots()
-    for k, runs in enumerate(several.values()):
+    for k, runs in enumerate(repeated.values()):
         for height, run_seconds in zip(np.linspace(k - 0.3, k + 0.3, len(runs)), runs, strict=True):
             relative = np.array(run_seconds) / np.exp(np.mean(np.log(run_seconds)))
             ax.plot(relative, np.full(relative.size, height), "o-", ms=3, lw=0.8, color=colour_of(k))
-    ax.set_yticks(range(len(several)), [plain(name) for name in several], fontsize=9)
-    ax.set_ylim(len(several) - 0.5, -0.5)
+    ax.set_yticks(range(len(repeated)), [plain(name) for name in repeated], fontsize=9)
+    ax.set_ylim(len(repeated) - 0.5, -0.5)
     ax.set_xscale("log")
     _finish(ax, "seconds over their geometric mean", "")
     return svg_of(figure)
@@ -486,5 +486,5 @@ _KINDS: tuple[tuple[str, Callable[[ReportData], str | None], str, str], ...] = (
 
 def gallery(report: ReportData) -> tuple[Picture, ...]:
     """All pictures that the report has data for."""
-    drawn = ((name, draw(report), title, caption) for name, draw, title, caption in _KINDS)
-    return tuple(Picture(svg, name, title, caption) for name, svg, title, caption in drawn if svg is not None)
+    figures = ((name, draw(report), title, caption) for name, draw, title, caption in _KINDS)
+    return tuple(Picture(svg, name, title, caption) for name, svg, title, caption in figures if svg is not None)

@@ -115,9 +115,9 @@ def parse_exact(solvers: SolverLike | Sequence[SolverLike] | None) -> tuple[Solv
     listed = [] if solvers is None else as_list(solvers)
     specs = resolve_all(listed) if listed else ()
     for item in specs:
-        for option, instead in (("seed", "give seeds=[...]"), ("start", "every solver starts from the heuristic's classifier")):
+        for option, advice in (("seed", "give seeds=[...]"), ("start", "every solver starts from the heuristic's classifier")):
             if option in item.own:
-                raise InputError(f"{item.label}: the report itself sets {option!r} of its exact solvers; {instead}", name=option)
+                raise InputError(f"{item.label}: the report itself sets {option!r} of its exact solvers; {advice}", name=option)
     return specs
 
 
@@ -397,11 +397,11 @@ class Plan:
 
     def stated(self, chosen: Sequence[Tradeoff]) -> list[StatedTask]:
         """The first tasks of the models; functions of λ are stated at each."""
-        later = iter(chosen[len(self.instances) :])
+        remaining = iter(chosen[len(self.instances) :])
         subjects: list[ModelSubject] = []
         for model in self.models:
             if isinstance(model, ModelAtLam):
-                subjects += [self._model(model, lam) for lam in self.lams or [next(later).lam]]
+                subjects += [self._model(model, lam) for lam in self.lams or [next(remaining).lam]]
             else:
                 subjects.append(replace(model, test=self.held_out.get(model.name)))
         return [StatedTask(subject, self.relaxation_options) for subject in subjects]
@@ -652,12 +652,12 @@ def _ended(cell: InstanceCell, ends: Mapping[str, tuple[float | None, float | No
     return replace(cell, lam_low=low, lam_high=high)
 
 
-def _foreseen(plan: Plan, heuristics: Sequence[HeuristicTask], stated: Sequence[StatedTask]) -> list[Task[Any]]:
+def _foreseen(plan: Plan, heuristics: Sequence[HeuristicTask], stated_tasks: Sequence[StatedTask]) -> list[Task[Any]]:
     """Tasks as many and of the same labels as those that will follow, whatever points are found."""
     seconds: list[Task[Any]] = []
     for first in heuristics:
         seconds += plan.after(first, np.zeros(first.subject.model.X.shape[1]))
-    for model in stated:
+    for model in stated_tasks:
         seconds += plan.after_stated(model, None)
     return seconds
 

@@ -206,8 +206,8 @@ class Progress:
 
     def _each(self, kind: str, label: str) -> float:
         times = self._seen(kind, label)
-        later = times[1:] or times
-        return sum(later) / len(later) if later else self.limit
+        after_first = times[1:] or times
+        return sum(after_first) / len(after_first) if after_first else self.limit
 
     @property
     def _word(self) -> str:
@@ -263,11 +263,11 @@ class Runner:
         self.team, self.progress = team, progress
         self.store = None if store is None else CellStore(store)
 
-    def run(self, tasks: Sequence[Work], later: Sequence[Work] = ()) -> list[dict[str, Any]]:
-        """The tasks' records, in order; ``later`` are like those of a run that follows, and count as not done."""
+    def run(self, tasks: Sequence[Work], second_tasks: Sequence[Work] = ()) -> list[dict[str, Any]]:
+        """The tasks' records, in order; ``second_tasks`` are like those of a run that follows, and count as not done."""
         size = self.team.size
         self.progress.plan([(task.kind, task.label) for task in tasks], size)
-        self.progress.expect([(task.kind, task.label) for task in later])
+        self.progress.expect([(task.kind, task.label) for task in second_tasks])
         if tasks:
             noun = "cell" if len(tasks) == 1 else "cells"
             self.progress.line(f"{len(tasks)} {noun} to do" + (f", {size} at a time" if size > 1 else ""))

@@ -42,8 +42,8 @@ def _known_by(row: InstanceRow) -> str:
     exacts = report.exacts_of(instance.key)
     proved = list(dict.fromkeys(c.variant for c in exacts if c.proven))
     if proved:
-        how = {c.kind for c in exacts if c.proven}
-        return f"{', '.join(proved)} ({(Kind.PROVED if Kind.PROVED in how else Kind.CLAIMED).value})"
+        kinds = {c.kind for c in exacts if c.proven}
+        return f"{', '.join(proved)} ({(Kind.PROVED if Kind.PROVED in kinds else Kind.CLAIMED).value})"
     bounds = [(c.bound or 0.0, c.kind) for c in report.relaxations_of(instance.key) if c.bounds_optimum]
     bounds += [(c.bound or 0.0, c.kind) for c in exacts if c.bounds_optimum]
     return f"best bound ({max(bounds)[1]}) and best classifier" if bounds else "a classifier alone"
@@ -288,15 +288,15 @@ def _exact_cell(cell: ExactCell, best: float) -> TableCell:
     root = root_gap(cell, best)
     counted += [] if root is None else [f"root gap {percent(root, 1)}"]
     more = ", ".join(counted)
-    how = "" if cell.variant == cell.solver else cell.variant  # which of its runs
+    variant = "" if cell.variant == cell.solver else cell.variant  # which of its runs
     seconds = 0.0 if cell.solve_seconds is None else cell.solve_seconds
     if cell.caveat:
         return TableCell("no bound of ζ", f"{cell.variant}: {cell.caveat}")
     if cell.proven:
-        return TableCell(f"{seconds:.3g} s", how, _kind(cell.kind), seconds, more=more)
+        return TableCell(f"{seconds:.3g} s", variant, _kind(cell.kind), seconds, more=more)
     low = "?" if cell.bound is None else f"{cell.bound:.5g}"
     high = "?" if cell.incumbent is None else f"{cell.incumbent:.5g}"
-    note = "; ".join(filter(None, (how, cell.status)))
+    note = "; ".join(filter(None, (variant, cell.status)))
     return TableCell(f"[{low}, {high}] in {seconds:.3g} s", note, _kind(cell.kind), 1e6 + seconds, more=more, open=True)
 
 

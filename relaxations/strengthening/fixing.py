@@ -78,8 +78,8 @@ class Fixings:
     @classmethod
     def nothing(cls, big_m: FloatArray) -> Fixings:
         """Before anything is proved."""
-        none, low = np.zeros(big_m.size, dtype=bool), np.full(big_m.size, -np.inf)
-        return cls(none, none, big_m, low, low, -np.inf)
+        no_points, low = np.zeros(big_m.size, dtype=bool), np.full(big_m.size, -np.inf)
+        return cls(no_points, no_points, big_m, low, low, -np.inf)
 
     def improved(self, other: Fixings) -> Fixings:
         """Return the fixings that both together prove."""

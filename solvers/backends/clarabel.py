@@ -197,9 +197,9 @@ class Clarabel(Backend):
         native = _solve(scaled, recorder, flag, form.r, first.iterations, _SCALE)
         second = _Solution.of(native, first.iterations + int(native.iterations), _SCALE)
         solved_again = second.status in ("Solved", "AlmostSolved")
-        again = second.largest_violation(form)
-        meets = again <= _MAX_VIOLATION and second.unmet(form) <= options.tolerance(self.info.tolerance)
-        better = solved_again and (meets or (violation > _MAX_VIOLATION and again < violation))
+        second_violation = second.largest_violation(form)
+        meets = second_violation <= _MAX_VIOLATION and second.unmet(form) <= options.tolerance(self.info.tolerance)
+        better = solved_again and (meets or (violation > _MAX_VIOLATION and second_violation < violation))
         return second if better else replace(first, iterations=second.iterations)
 
     def _settings(self, clarabel: Any, options: Options) -> Any:
@@ -259,8 +259,8 @@ class _Solution:
             z = multipliers[c.label]
             residual -= c.F.T @ z
             products += float(np.abs((z * (c.F @ self.x + c.g)).reshape(-1, c.cone.block).sum(axis=1)).sum())
-        moved = products + float(np.abs(residual) @ np.abs(self.x))
-        return moved / max(abs(self.primal + form.r), 1e-300)
+        scale = products + float(np.abs(residual) @ np.abs(self.x))
+        return scale / max(abs(self.primal + form.r), 1e-300)
 
 
 def _solve_to_relative_gap(
@@ -328,9 +328,9 @@ def _solve(
 @functools.cache
 def _setting_names(settings: Any) -> tuple[str, ...]:
     """Return the names of the settings."""
-    made = settings()
+    defaults = settings()
     # exempt (text): attributes of Clarabel's settings
-    return tuple(name for name in dir(made) if not (name.startswith("_") or callable(getattr(made, name))))
+    return tuple(name for name in dir(defaults) if not (name.startswith("_") or callable(getattr(defaults, name))))
 
 
 def _objective(form: StandardForm) -> sp.csc_matrix:

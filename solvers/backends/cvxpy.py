@@ -290,20 +290,20 @@ def of_name(name: str) -> CvxpySolver | None:
 
 def _features(conic: Any, quadratic: Any) -> tuple[frozenset[Feature], tuple[frozenset[Feature], ...]]:
     """Return the features that an interface reads, alone and together with integers, from CVXPY's record."""
-    alone: set[Feature] = set()
+    features: set[Feature] = set()
     mixed: set[Feature] = set()
     if conic is not None:
-        alone |= {_CONES[cone.__name__] for cone in conic.SUPPORTED_CONSTRAINTS if cone.__name__ in _CONES}
-        if Feature.SECOND_ORDER in alone or conic.supports_quad_obj():
-            alone.add(Feature.QUADRATIC)  # CVXPY rewrites it as a cone
+        features |= {_CONES[cone.__name__] for cone in conic.SUPPORTED_CONSTRAINTS if cone.__name__ in _CONES}
+        if Feature.SECOND_ORDER in features or conic.supports_quad_obj():
+            features.add(Feature.QUADRATIC)  # CVXPY rewrites it as a cone
         if conic.MIP_CAPABLE:
             mixed |= {_CONES[cone.__name__] for cone in conic.MI_SUPPORTED_CONSTRAINTS if cone.__name__ in _CONES}
             mixed |= {Feature.INTEGER} | ({Feature.QUADRATIC} if Feature.SECOND_ORDER in mixed else set())
     if quadratic is not None:
-        alone.add(Feature.QUADRATIC)
+        features.add(Feature.QUADRATIC)
         mixed |= {Feature.INTEGER, Feature.QUADRATIC} if quadratic.MIP_CAPABLE else set()
-    never = alone - mixed if Feature.INTEGER in mixed else set()
-    return frozenset(alone | mixed), tuple(frozenset({Feature.INTEGER, feature}) for feature in sorted(never, key=str))
+    never = features - mixed if Feature.INTEGER in mixed else set()
+    return frozenset(features | mixed), tuple(frozenset({Feature.INTEGER, feature}) for feature in sorted(never, key=str))
 
 
 @functools.cache

@@ -264,24 +264,24 @@ def _pool(model: Any, form: StandardForm) -> tuple[dict[str, FloatArray], ...]:
     return tuple(points)
 
 
-def _watch(gurobipy: Any, recorder: Recorder, model: Any, where: int) -> None:
+def _watch(gurobipy: Any, recorder: Recorder, model: Any, callback_code: int) -> None:
     """Record a row for every new incumbent and every 50 ms in Gurobi's callback."""
     ask, codes = model.cbGet, gurobipy.GRB.Callback
-    if where in (codes.MIPSOL, codes.BARRIER) or time.perf_counter() >= recorder.next_row:
+    if callback_code in (codes.MIPSOL, codes.BARRIER) or time.perf_counter() >= recorder.next_row:
         with recorder.guarded():
-            if where == codes.MIPSOL:
+            if callback_code == codes.MIPSOL:
                 incumbent = min(ask(codes.MIPSOL_OBJ), ask(codes.MIPSOL_OBJBST))
                 recorder.see(int(ask(codes.MIPSOL_NODCNT)), incumbent, ask(codes.MIPSOL_OBJBND), step="incumbent")
-            elif where == codes.MIP:
+            elif callback_code == codes.MIP:
                 open_nodes = int(ask(codes.MIP_NODLFT))
                 recorder.see(
                     int(ask(codes.MIP_NODCNT)), ask(codes.MIP_OBJBST), ask(codes.MIP_OBJBND), active=open_nodes, step="node"
                 )
-            elif where == codes.BARRIER:
+            elif callback_code == codes.BARRIER:
                 primal, dual = ask(codes.BARRIER_PRIMOBJ), ask(codes.BARRIER_DUALOBJ)
                 residual = max(ask(codes.BARRIER_PRIMINF), ask(codes.BARRIER_DUALINF))
                 recorder.see(int(ask(codes.BARRIER_ITRCNT)), primal, dual, step="barrier", infeasible=residual)
-            elif where == codes.SIMPLEX:
+            elif callback_code == codes.SIMPLEX:
                 recorder.see(int(ask(codes.SPX_ITRCNT)), ask(codes.SPX_OBJVAL), np.nan, step="simplex")
     if recorder.stopped:
         model.terminate()

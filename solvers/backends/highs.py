@@ -253,16 +253,16 @@ class Highs(Backend):
         recorder.start()
         with interrupt_flag() as flag:
             _watch(highs, form, recorder, flag)
-            mended: Proximal | None = None
+            proximal: Proximal | None = None
             if form.quadratic is None:
                 beyond_fork("highspy", lambda: run_to_decision(highspy, highs))
             else:
                 try:
-                    mended = run_quadratic(highspy, highs, form, options, flag, begin)
+                    proximal = run_quadratic(highspy, highs, form, options, flag, begin)
                 except AbandonedRun as run:
                     return run.answer(recorder, loaded - begin, details)
         solved = time.perf_counter()
-        answer = _read(highspy, highs, form, recorder, mended)
+        answer = _read(highspy, highs, form, recorder, proximal)
         return replace(answer, build_seconds=loaded - begin, solve_seconds=solved - loaded, details={**details, **answer.details})
 
     def _set(self, highspy: Any, highs: Any, form: StandardForm, options: Options) -> None:
@@ -349,17 +349,17 @@ def _read(highspy: Any, highs: Any, form: StandardForm, recorder: Recorder, prox
     status = _STATUS.get(status_name, Status.FAILED)
     info, solution = highs.getInfo(), highs.getSolution()
     mixed = bool(form.integer.any())
-    ended = status not in (Status.INFEASIBLE, Status.UNBOUNDED, Status.FAILED)
+    has_solution = status not in (Status.INFEASIBLE, Status.UNBOUNDED, Status.FAILED)
     feasible = info.primal_solution_status == highspy.SolutionStatus.kSolutionStatusFeasible
-    x = np.array(solution.col_value) if ended and solution.value_valid and (feasible or not mixed) else None
+    x = np.array(solution.col_value) if has_solution and solution.value_valid and (feasible or not mixed) else None
     ray = None if proximal is None else proximal.ray
     if ray is not None:
-        status, ended, x = Status.UNBOUNDED, False, None
+        status, has_solution, x = Status.UNBOUNDED, False, None
     objective = None if x is None else float(info.objective_function_value)
     if x is not None and proximal is not None:  # HiGHS's objective is that of the shifted problem
         objective = form.objective(x)
     bound = None
-    if ended:
+    if has_solution:
         bound = float(info.mip_dual_bound) if mixed else objective if status is Status.OPTIMAL else None
     duals = not mixed and x is not None and solution.dual_valid
     linear = not mixed and form.quadratic is None

@@ -418,9 +418,9 @@ class Scip(Backend):
         has_point = model.getNSols() > 0 and status not in (Status.INFEASIBLE, Status.UNBOUNDED)
         best = model.getBestSol() if has_point else None
         x = None if best is None else np.array([model.getSolVal(best, v) for v in model.data[: form.n]])
-        ended = status not in (Status.INFEASIBLE, Status.UNBOUNDED, Status.FAILED)
-        bound = _finite(model.getDualbound()) if ended else None
-        root = _finite(model.getDualboundRoot()) if ended else None
+        has_solution = status not in (Status.INFEASIBLE, Status.UNBOUNDED, Status.FAILED)
+        bound = _finite(model.getDualbound()) if has_solution else None
+        root = _finite(model.getDualboundRoot()) if has_solution else None
         objective = float(model.getSolObjVal(best)) if has_point else None
         nodes = int(model.getNTotalNodes())
         trace = recorder.end(nodes, objective, bound)

@@ -47,18 +47,18 @@ def newton_steps(
     gaps = [best_gap]
     free, solve = np.zeros(view.n, dtype=bool), None
     for _ in range(30):
-        now = _free(view, a, g)
+        next_free = _free(view, a, g)
         operations += 6.0 * view.n * r
-        if solve is None or (now != free).any():  # on the same free set a step is one of iterative refinement
-            free = now
+        if solve is None or (next_free != free).any():  # on the same free set a step is one of iterative refinement
+            free = next_free
             size = int(np.count_nonzero(free))
             operations += size * size * ((0 if view.gram is not None else r) + size / 3.0)
             solve = restricted_solver(view, diagonal, free)
-        moved = None if solve is None else _step(view, diagonal, a, g, free, solve)
-        if moved is None:
+        step = None if solve is None else _step(view, diagonal, a, g, free, solve)
+        if step is None:
             break
         steps += 1
-        a, g = moved
+        a, g = step
         gap = view.gap(a, g)
         if gap < best_gap:
             best, best_gap = a, gap
@@ -106,13 +106,13 @@ def _step(
     f = view.objective(a, g)
     length = 1.0
     while length > 1e-7:
-        moved = np.clip(a + length * d, view.lower, view.upper)
-        change = moved - a
-        turned = view.product(change) + view.ridge * change
+        trial = np.clip(a + length * d, view.lower, view.upper)
+        change = trial - a
+        product = view.product(change) + view.ridge * change
         # f(moved) - f(a) = g'change + ½ change'Q change, without the cancellation of two large objectives
-        rise = float(g @ change) + 0.5 * float(change @ turned)
+        rise = float(g @ change) + 0.5 * float(change @ product)
         if rise < 0.0 and rise <= 1e-4 * float(g @ change) and abs(rise) > 1e-17 * abs(f):
-            return moved, g + turned
+            return trial, g + product
         length *= 0.5
     return None
 
@@ -132,8 +132,8 @@ class _ActiveSets:
     @classmethod
     def initial(cls, view: BoxQP, diagonal: FloatArray, a: FloatArray, g: FloatArray) -> _ActiveSets:
         """Return the sets of variables whose own coordinate step leaves the box, and of fixed variables."""
-        alone = a - g / np.where(diagonal > 0.0, diagonal, 1.0)
-        return cls._of(view, alone <= view.lower, alone >= view.upper)
+        coordinate_minima = a - g / np.where(diagonal > 0.0, diagonal, 1.0)
+        return cls._of(view, coordinate_minima <= view.lower, coordinate_minima >= view.upper)
 
     def successor(self, view: BoxQP, x: FloatArray, g: FloatArray) -> _ActiveSets:
         """Return the sets that the minimiser x and its gradient imply."""

@@ -18,28 +18,28 @@ from ..records import relative_gap
 
 
 @inlined
-def _shuffle(order: Any, active: int, now: Any) -> None:
+def _shuffle(order: Any, active: int, scalars: Any) -> None:
     """Shuffle the active part (Fisher-Yates) by a 31-bit linear congruential generator of its own."""
-    x = now.stream
+    x = scalars.stream
     for s in range(active - 1):
         x = (1103515245 * x + 12345) & 0x7FFFFFFF
         k = s + (x >> 8) % (active - s)
         t = order[s]
         order[s] = order[k]
         order[k] = t
-    now.stream = x
+    scalars.stream = x
 
 
 @inner
 def _epoch(p: Any, gram: bool) -> None:
     """Pass once over the active set; with ``gram`` Z is the m × m matrix ZZ' and w = ZZ'a."""
-    Z, q, lower, upper, ridge, diagonal, a, w, order, now = (
+    Z, q, lower, upper, ridge, diagonal, a, w, order, scalars = (
         p.Z, p.q, p.lower, p.upper, p.ridge, p.diagonal, p.a, p.w, p.order, p.scalars,
     )  # fmt: skip
     r = Z.shape[1]
-    active = now.active
-    _shuffle(order, active, now)
-    now.work += active * (10 if gram else 2 * r + 20)
+    active = scalars.active
+    _shuffle(order, active, scalars)
+    scalars.work += active * (10 if gram else 2 * r + 20)
     high, low = -np.inf, np.inf
     s = 0
     while s < active:
@@ -54,14 +54,14 @@ def _epoch(p: Any, gram: bool) -> None:
             g += inner
         projected = g
         if a[i] <= lower[i]:
-            if g > now.high or lower[i] >= upper[i]:
+            if g > scalars.high or lower[i] >= upper[i]:
                 active -= 1
                 order[s] = order[active]
                 order[active] = i
                 continue
             projected = min(g, 0.0)
         elif a[i] >= upper[i]:
-            if g < now.low:
+            if g < scalars.low:
                 active -= 1
                 order[s] = order[active]
                 order[active] = i
@@ -76,16 +76,16 @@ def _epoch(p: Any, gram: bool) -> None:
             d = new - a[i]
             if d != 0.0:
                 a[i] = new
-                now.updates += 1
-                now.work += 2 * r
+                scalars.updates += 1
+                scalars.work += 2 * r
                 step = Z.dtype.type(d)
                 for j in range(r):
                     w[j] += step * Z[i, j]
         s += 1
-    now.active = active
-    now.epochs += 1
-    now.high = high
-    now.low = low
+    scalars.active = active
+    scalars.epochs += 1
+    scalars.high = high
+    scalars.low = low
 
 
 @entry
@@ -97,29 +97,29 @@ def descend(p: Any, gram: bool, violation: float, work: int) -> bool:
     bool
         Whether the violation was reached.
     """
-    m, now = p.q.size, p.scalars
-    stop = now.work + work
-    while now.work < stop:
+    m, scalars = p.q.size, p.scalars
+    stop = scalars.work + work
+    while scalars.work < stop:
         _epoch(p, gram)
-        spread = now.high - now.low if now.active > 0 else 0.0
-        all_active = now.active == m
+        spread = scalars.high - scalars.low if scalars.active > 0 else 0.0
+        all_active = scalars.active == m
         if spread <= violation:
             # an epoch that began with every variable and dropped some has visited all of them
-            now.active = m
-            now.high, now.low = np.inf, -np.inf
+            scalars.active = m
+            scalars.high, scalars.low = np.inf, -np.inf
             if all_active:
                 return True
             _epoch(p, gram)
-            if now.high - now.low <= violation:
-                now.active = m
-                now.high, now.low = np.inf, -np.inf
+            if scalars.high - scalars.low <= violation:
+                scalars.active = m
+                scalars.high, scalars.low = np.inf, -np.inf
                 return True
-        if not now.high > 0.0:
-            now.high = np.inf
-        if not now.low < 0.0:
-            now.low = -np.inf
-        if now.active == 0:
-            now.active = m
+        if not scalars.high > 0.0:
+            scalars.high = np.inf
+        if not scalars.low < 0.0:
+            scalars.low = -np.inf
+        if scalars.active == 0:
+            scalars.active = m
     return False
 
 
@@ -218,9 +218,9 @@ class BoxState:
         if coarse is None:
             self.refresh()
             return 0.0
-        believed = self.linear + self.view.ridge * self.a + coarse.Z @ self.w
+        coarse_gradient = self.linear + self.view.ridge * self.a + coarse.Z @ self.w
         self.refresh()
-        return float(np.abs(believed - self.gradient).max(initial=0.0))
+        return float(np.abs(coarse_gradient - self.gradient).max(initial=0.0))
 
     def rounding(self) -> float:
         """Return the rounding of a gradient in float64, a lower limit for any violation."""
@@ -268,10 +268,10 @@ def make_state(view: BoxQP, start: FloatArray | None, tol: float, limit: float, 
     if a.shape != (view.n,) or not np.isfinite(a).all():
         raise InputError(f"the start of boxqp must hold {view.n} finite numbers; it has shape {a.shape}", name="start")
     a = np.clip(a, view.lower, view.upper)
-    now = named_scalars(_SCALARS)
-    now.stream = seed
+    scalars = named_scalars(_SCALARS)
+    scalars.stream = seed
     state = BoxState(
-        view, tol, limit, a, np.zeros(0), view.q, np.zeros(view.n), view.diagonal, np.arange(view.n), now, violation=1.0
+        view, tol, limit, a, np.zeros(0), view.q, np.zeros(view.n), view.diagonal, np.arange(view.n), scalars, violation=1.0
     )
     state.restart()
     state.refresh()
@@ -283,9 +283,12 @@ def make_state(view: BoxQP, start: FloatArray | None, tol: float, limit: float, 
 def load_descent(*, single: bool = False) -> None:
     """Load the compiled loop, for Z in float32 or float64."""
     ones, kind = np.ones(1), np.float32 if single else np.float64
-    now = named_scalars(_SCALARS)
-    now.active = now.stream = 1
+    scalars = named_scalars(_SCALARS)
+    scalars.active = scalars.stream = 1
     Z, w = np.ones((1, 1), dtype=kind), np.zeros(1, dtype=kind)
     descend(
-        Coordinates(Z, -ones, 0.0 * ones, ones, 0.0 * ones, ones, 0.0 * ones, w, np.zeros(1, dtype=np.int64), now), False, 1e-9, 1
+        Coordinates(Z, -ones, 0.0 * ones, ones, 0.0 * ones, ones, 0.0 * ones, w, np.zeros(1, dtype=np.int64), scalars),
+        False,
+        1e-9,
+        1,
     )

@@ -247,7 +247,10 @@ class Certificate(Displayed):
     def _measured(self) -> tuple[tuple[str, str], ...]:
         """Return the numbers that are known, by name."""
         values = (("objective", self.objective, ".10g"), ("bound", self.bound, ".10g"), ("gap", self.gap, ".2e"))
-        return (*((name, format(value, how)) for name, value, how in values if np.isfinite(value)), ("residuals", self.residuals))
+        return (
+            *((name, format(value, form)) for name, value, form in values if np.isfinite(value)),
+            ("residuals", self.residuals),
+        )
 
     @property
     def residuals(self) -> str:
@@ -391,16 +394,16 @@ def _conditions(
 ) -> _Conditions:
     """The optimality conditions, the residual of each variable times its weight."""
     gradient = form.gradient(x)
-    pulled = np.zeros(form.n)
+    reduced_gradient = np.zeros(form.n)
     outside, products, undercut, rounding = 0.0, 0.0, 0.0, 0.0
     for c in form.constraints:
         z = np.asarray(multipliers.get(c.label, np.zeros(c.rows)), dtype=np.float64)
-        pulled += c.pulled(z)
+        reduced_gradient += c.pulled(z)
         outside = max(outside, c.cone.dual_violation(z) / (1.0 + float(np.abs(z).max(initial=0.0))))
         # row by row (cone by cone), so that a violated row does not cancel a slack one
-        each = (z * c.value(x)).reshape(-1, c.cone.block).sum(axis=1)
-        products += float(np.abs(each).sum())
-        undercut += float(np.maximum(-each, 0.0).sum())
+        complementarity = (z * c.value(x)).reshape(-1, c.cone.block).sum(axis=1)
+        products += float(np.abs(complementarity).sum())
+        undercut += float(np.maximum(-complementarity, 0.0).sum())
         if z.any():
             rounding += gamma(form.n) * float(np.abs(z) @ (abs(c.F) @ np.abs(x) + np.abs(c.g)))
     # ζ > 0 prices the lower bound, ζ < 0 the upper one; a price on a bound that is not there is a residual
@@ -409,13 +412,13 @@ def _conditions(
         price = np.maximum(side * reduced, 0.0)
         if not price.any():
             continue
-        there = np.isfinite(end)
-        slack = np.where(there, side * (x - end), 0.0)
-        missing += np.where(there, 0.0, price)
+        finite = np.isfinite(end)
+        slack = np.where(finite, side * (x - end), 0.0)
+        missing += np.where(finite, 0.0, price)
         products += float(price @ np.abs(slack))
         undercut += float(price @ np.maximum(-slack, 0.0))
-    scale = 1.0 + max(float(np.abs(v).max(initial=0.0)) for v in (gradient - form.q, form.q, pulled))
-    residual = np.abs(gradient - pulled - reduced)
+    scale = 1.0 + max(float(np.abs(v).max(initial=0.0)) for v in (gradient - form.q, form.q, reduced_gradient))
+    residual = np.abs(gradient - reduced_gradient - reduced)
     stationarity = float((residual * weights).max(initial=0.0)) / scale
     unpriced = float(missing.max(initial=0.0)) / scale
     unmet = products + float((residual + missing) @ np.abs(x))
@@ -434,8 +437,8 @@ def _unseen(form: StandardForm, multipliers: Mapping[str, FloatArray]) -> FloatA
     z = np.concatenate([np.zeros(0), *(np.ravel(multipliers.get(c.label, np.zeros(c.rows))) for c in form.constraints)])
     priced = np.abs(z) > _SEEN * np.abs(z).max(initial=0.0)
     largest = np.concatenate([c.largest for c in form.constraints] or [np.zeros(0)])
-    beside, share = np.repeat(np.where(priced, largest, 0.0), np.diff(F.indptr)), np.zeros(form.n)
-    np.maximum.at(share, F.indices, np.divide(np.abs(F.data), beside, out=np.zeros(F.nnz), where=beside > 0.0))
+    sizes, share = np.repeat(np.where(priced, largest, 0.0), np.diff(F.indptr)), np.zeros(form.n)
+    np.maximum.at(share, F.indices, np.divide(np.abs(F.data), sizes, out=np.zeros(F.nnz), where=sizes > 0.0))
     small = (share > 0.0) & (share < _SEEN)
     if form.quadratic is not None:
         small &= form.quadratic.diagonal == 0.0

@@ -91,10 +91,10 @@ class ScaledRows(ABC):
         return multipliers
 
 
-def fit(form: StandardForm, most: int) -> bool:
+def fit(form: StandardForm, limit: int) -> bool:
     """Return whether the variables are real numbers and the least-squares matrices have that many numbers at most."""
     count = form.rows + int(np.isfinite(form.lower).sum()) + int(np.isfinite(form.upper).sum())
-    return not form.integer.any() and (form.n + 1) * (count + 1) <= most and form.n**2 <= most
+    return not form.integer.any() and (form.n + 1) * (count + 1) <= limit and form.n**2 <= limit
 
 
 def stacked(form: StandardForm) -> tuple[FloatArray, FloatArray]:
@@ -137,18 +137,18 @@ def cone_least_squares(
     step, size = 1.0 / (norm * norm), float(np.linalg.norm(c))
     ahead, t, last = z, 1.0, np.inf
     for k in range(1, _STEPS + 1):
-        moved = project(ahead - step * (B.T @ (B @ ahead - c)))
-        if (ahead - moved) @ (moved - z) > 0.0:
-            ahead, t = moved, 1.0
+        projected = project(ahead - step * (B.T @ (B @ ahead - c)))
+        if (ahead - projected) @ (projected - z) > 0.0:
+            ahead, t = projected, 1.0
         else:
-            later = 0.5 * (1.0 + np.sqrt(1.0 + 4.0 * t * t))
-            ahead, t = moved + (t - 1.0) / later * (moved - z), later
-        z = moved
+            next_t = 0.5 * (1.0 + np.sqrt(1.0 + 4.0 * t * t))
+            ahead, t = projected + (t - 1.0) / next_t * (projected - z), next_t
+        z = projected
         if k % _LOOK == 0:
-            now = float(np.linalg.norm(c - B @ z))
-            if now <= _CONVERGED * size or now >= _PROGRESS * last:
+            residual = float(np.linalg.norm(c - B @ z))
+            if residual <= _CONVERGED * size or residual >= _PROGRESS * last:
                 break
-            last = now
+            last = residual
     return z, c - B @ z
 
 
@@ -187,15 +187,15 @@ def interior(form: StandardForm, x: FloatArray, seconds: float | None = None) ->
     needed = np.ones(form.n, dtype=bool) if form.quadratic is None else form.quadratic.diagonal <= 0.0
     sided, free = np.flatnonzero(needed & (below != above)), np.flatnonzero(needed & ~below & ~above)
     sign = sp.diags_array(np.where(below[sided], 1.0, -1.0))
-    away = np.abs(x - np.where(below, form.lower, np.where(above, form.upper, x)))[sided]
+    distance = np.abs(x - np.where(below, form.lower, np.where(above, form.upper, x)))[sided]
     unequal = np.concatenate([np.full(c.rows, isinstance(c.cone, Nonnegative)) for c in form.constraints])
     inequalities = np.flatnonzero(unequal)
     m, k = F.shape[0], sided.size + inequalities.size
     slack = np.where(unequal, np.maximum(F @ x + g, 0.0), 0.0)
-    paid = _PAID / max(float(away.max(initial=0.0)), float(slack.max(initial=0.0)), 1e-300)
+    paid = _PAID / max(float(distance.max(initial=0.0)), float(slack.max(initial=0.0)), 1e-300)
     rows = sp.vstack([sign @ F.T[sided], -sp.eye_array(m, format="csr")[inequalities]])
     solution = linprog(
-        np.concatenate([paid * (slack - F[:, sided] @ (sign @ away)), -np.ones(k)]),
+        np.concatenate([paid * (slack - F[:, sided] @ (sign @ distance)), -np.ones(k)]),
         A_ub=sp.hstack([rows, sp.eye_array(k)], format="csr"),
         b_ub=np.concatenate([sign @ gradient[sided], np.zeros(inequalities.size)]) / size,
         A_eq=sp.hstack([F.T[free], sp.csr_array((free.size, k))], format="csr") if free.size else None,
@@ -325,8 +325,8 @@ class FormRows(ScaledRows):
 
     def _whole(self, z: FloatArray, otherwise: ByLabel) -> ByLabel:
         """Farkas multipliers in whole numbers where those prove it; any positive multiple serves."""
-        tried = map(self.by_label, _rounded(z))
-        return next((multipliers for multipliers in tried if farkas_proves(self.form, multipliers)), otherwise)
+        candidates = map(self.by_label, _rounded(z))
+        return next((multipliers for multipliers in candidates if farkas_proves(self.form, multipliers)), otherwise)
 
     def inner(self, x: FloatArray, seconds: float | None = None) -> ByLabel | None:
         """Return the point in the relative interior of all of them."""
@@ -337,13 +337,13 @@ class FormRows(ScaledRows):
 
     def _least(self, columns: FloatArray, right: FloatArray, chosen: BoolArray) -> tuple[FloatArray | None, FloatArray]:
         """min ||columns z - right|| over the chosen z, nonnegative but for equalities; z of all rows, and right - columns z."""
-        both = chosen & self.equal
-        z, residual = self._nonnegative(np.column_stack([columns[:, chosen], -columns[:, both]]), right)
+        active_equal = chosen & self.equal
+        z, residual = self._nonnegative(np.column_stack([columns[:, chosen], -columns[:, active_equal]]), right)
         if z is None:
             return None, residual
         whole = np.zeros(chosen.size)
         whole[chosen] = z[: int(chosen.sum())]
-        whole[both] -= z[int(chosen.sum()) :]
+        whole[active_equal] -= z[int(chosen.sum()) :]
         return whole, residual
 
     @staticmethod
@@ -424,8 +424,8 @@ class ConeRows(ScaledRows):
         z, residual = cone_least_squares(B, np.append(np.zeros(self.form.n), -1.0), self._dual)
         if float(np.linalg.norm(residual)) <= _NONE_OF_CONES:
             return self.by_label(z / self.scale), None
-        sure = residual[-1] < -_UNSURE
-        return None, residual[:-1] / residual[-1] if sure else None
+        certain = residual[-1] < -_UNSURE
+        return None, residual[:-1] / residual[-1] if certain else None
 
     def ray(self) -> FloatArray | None:
         """A direction of descent without end; None where none was found."""

@@ -69,8 +69,8 @@ class Ray:
     def moves(ray: Mapping[str, FloatArray]) -> str:
         """Along which blocks a ray of descent goes, in words."""
         size = {label: float(np.abs(part).max(initial=0.0)) for label, part in ray.items()}
-        along = [label for label, largest in size.items() if largest > _NEARLY * max(size.values())]
-        return f"the objective falls on along {', '.join(along)}, and no cost, row or bound holds it (a regulariser would)"
+        moving = [label for label, largest in size.items() if largest > _NEARLY * max(size.values())]
+        return f"the objective falls on along {', '.join(moving)}, and no cost, row or bound holds it (a regulariser would)"
 
     @property
     def contradicts(self) -> bool:
@@ -143,8 +143,8 @@ def _products(F: sp.csr_array, d: FloatArray) -> list[float]:
     products, errors = two_product(F.data, d[F.indices])
     if not (np.isfinite(products).all() and np.isfinite(errors).all()):
         return [math.nan] * F.shape[0]
-    terms, rest = products.tolist(), errors.tolist()
-    return [math.fsum([*terms[a:b], *rest[a:b]]) for a, b in pairwise(F.indptr.tolist())]
+    terms, error_terms = products.tolist(), errors.tolist()
+    return [math.fsum([*terms[a:b], *error_terms[a:b]]) for a, b in pairwise(F.indptr.tolist())]
 
 
 def farkas_residual(form: StandardForm, z: Mapping[str, FloatArray]) -> float:

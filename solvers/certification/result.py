@@ -80,9 +80,10 @@ class Verification:
         return None if self.objective is None or self.bound is None else self.objective - self.bound
 
     def __str__(self) -> str:
-        how = "in rational arithmetic" if self.exact else "in double precision"
+        arithmetic = "in rational arithmetic" if self.exact else "in double precision"
         lines = [
-            f"{self.model} by {self.solver}, recomputed {how}: {'every claim is confirmed' if self.stands else 'NOT as claimed'}"
+            f"{self.model} by {self.solver}, recomputed {arithmetic}: "
+            f"{'every claim is confirmed' if self.stands else 'NOT as claimed'}"
         ]
         lines += [str(check) for check in self.checks]
         if self.exact and self.objective is not None:
@@ -242,9 +243,13 @@ def difference(recipient: Recipient, returned: Returned) -> str:
     record = Import.of(source)
     x = source.form.join(returned.values)
     text = record.disagreement or record.at(x)
-    here, there = returned.objective, source.form.objective(x)
-    if not text and np.isfinite(here) and abs(here - there) > AGREEMENT * max(abs(here), source.ours(record.own(x)).size):
-        text = f"the objective (minimised) is {there:.10g} there and {here:.10g} in the result"
+    own_objective, form_objective = returned.objective, source.form.objective(x)
+    if (
+        not text
+        and np.isfinite(own_objective)
+        and abs(own_objective - form_objective) > AGREEMENT * max(abs(own_objective), source.ours(record.own(x)).size)
+    ):
+        text = f"the objective (minimised) is {form_objective:.10g} there and {own_objective:.10g} in the result"
     return f"{source.package} has another program than was solved: {text}" if text else ""
 
 
@@ -489,21 +494,21 @@ class Result(Displayed):
         Stationary points have none, nor have those whose certificate is that of an inner problem. What a solver says that failed
         counts for nothing.
         """
-        nothing = (float("-inf"), Kind.NONE.value)
+        no_bound = (float("-inf"), Kind.NONE.value)
         certificate, claim = self.certificate, self.claim
         if self.status is Status.STATIONARY or (certificate is not None and certificate.inner):
-            return nothing
+            return no_bound
         candidates = []
         if certificate is not None and np.isfinite(certificate.bound):
             candidates.append((certificate.bound, Kind.CONDITIONAL.value if certificate.condition else Kind.PROVED.value))
-        believed = claim.proved or claim.status is not Status.FAILED
-        if claim.bound is not None and np.isfinite(claim.bound) and believed:
+        accepted = claim.proved or claim.status is not Status.FAILED
+        if claim.bound is not None and np.isfinite(claim.bound) and accepted:
             candidates.append((claim.bound, Kind.PROVED.value if claim.proved else Kind.CLAIMED.value))
         for kind in (Kind.PROVED, Kind.CONDITIONAL, Kind.CLAIMED):
             of_kind = [c for c in candidates if c[1] == kind.value]
             if of_kind:
                 return max(of_kind)
-        return nothing
+        return no_bound
 
     @property
     def bound(self) -> float:
@@ -634,8 +639,8 @@ class Result(Displayed):
     def judged(self) -> Result:
         """Return the result itself, after its proved bound was recorded as one that this process has judged."""
         bound, kind = self.best_bound
-        believed = kind == Kind.PROVED.value and not self.unverified and not self.answer.bound_caveat
-        if believed and self.status not in _DOUBTFUL:
+        accepted = kind == Kind.PROVED.value and not self.unverified and not self.answer.bound_caveat
+        if accepted and self.status not in _DOUBTFUL:
             _JUDGED_BOUNDS[self] = bound
         return self
 

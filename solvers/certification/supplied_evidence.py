@@ -152,8 +152,8 @@ def with_multipliers(
         return answer, certificate
     # what a solver says, by conditions that are met or (of cones) at all, makes way for a proof of as much, not for any bound
     is_decided = not (rows is not None and rows.decides) and (answer.multipliers is not None or answer.bound is not None)
-    met = conditions_met(certificate, tol) and certificate.feasible(_FEASIBLE)
-    spoils, best = is_decided or met, (answer, certificate)
+    satisfied = conditions_met(certificate, tol) and certificate.feasible(_FEASIBLE)
+    spoils, best = is_decided or satisfied, (answer, certificate)
     for candidate in _own(form, answer, rows, inner, x):
         better = certifier(candidate, values)
         if _close(better, tol):
@@ -389,12 +389,12 @@ class _Active:
 
     def complement(self, v: FloatArray, cone: tuple[slice, bool]) -> FloatArray:
         """T v."""
-        turned = -v[cone[0]]
+        reflected = -v[cone[0]]
         if cone[1]:
-            turned[0], turned[1] = -turned[1], -turned[0]
+            reflected[0], reflected[1] = -reflected[1], -reflected[0]
         else:
-            turned[0] = -turned[0]
-        return turned
+            reflected[0] = -reflected[0]
+        return reflected
 
     def stacked(self, x: FloatArray, weights: FloatArray) -> FloatArray:
         """z of all rows."""
@@ -456,8 +456,10 @@ def _slack(cone: object, v: FloatArray) -> FloatArray:
         return np.full(v.shape[0], np.inf)
     if isinstance(cone, Nonnegative):
         return v.ravel()
-    turned = v if isinstance(cone, SecondOrder) else RotatedSecondOrder(v.shape[1], v.shape[0]).rotate(v.ravel()).reshape(v.shape)
-    return np.asarray(turned[:, 0] - np.linalg.norm(turned[:, 1:], axis=1))
+    rotated = (
+        v if isinstance(cone, SecondOrder) else RotatedSecondOrder(v.shape[1], v.shape[0]).rotate(v.ravel()).reshape(v.shape)
+    )
+    return np.asarray(rotated[:, 0] - np.linalg.norm(rotated[:, 1:], axis=1))
 
 
 def _step(form: StandardForm, active: _Active, x: FloatArray, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -469,8 +471,8 @@ def _step(form: StandardForm, active: _Active, x: FloatArray, weights: FloatArra
     values = [v[active.linear], x[active.bounds] - active.at]
     for cone, m in zip(active.cones, weights[active.linear.size + active.bounds.size :], strict=True):
         Fk = active.F[cone[0]].toarray()
-        turned = np.column_stack([active.complement(column, (slice(None), cone[1])) for column in Fk.T])
-        H -= m * (Fk.T @ turned)
+        complements = np.column_stack([active.complement(column, (slice(None), cone[1])) for column in Fk.T])
+        H -= m * (Fk.T @ complements)
         Tv = active.complement(v, cone)
         rows.append((Tv @ Fk)[None, :])
         values.append(np.array([0.5 * (Tv @ v[cone[0]])]))
@@ -536,8 +538,8 @@ def refine_by_newton(certifier: Certifier, start: Refined, tol: float, seconds: 
     for point, prices in ((y, refined_answer), (y, answer), (x, refined_answer)):
         blocks = form.split(point)
         refined = with_multipliers(certifier, prices, blocks, certifier(prices, blocks), tol, seconds)
-        moved = abs(refined[1].objective - certificate.objective)
-        if proves_optimum(*refined, tol) and moved <= _NEARLY * max(abs(certificate.objective), certificate.scale):
+        change = abs(refined[1].objective - certificate.objective)
+        if proves_optimum(*refined, tol) and change <= _NEARLY * max(abs(certificate.objective), certificate.scale):
             return refined[0], blocks, refined[1]
     return None
 

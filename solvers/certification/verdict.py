@@ -62,9 +62,9 @@ def verdict(answer: Answer, certificate: Certificate | None, tol: float) -> Verd
     """The claim as far as the certificate supports it to the relative gap ``tol``."""
     if certificate is None:
         return Verdict(Status.FAILED if answer.status is Status.OPTIMAL else answer.status)
-    against = contradiction(answer, certificate, tol)
-    if against:
-        return Verdict(Status.INACCURATE, (against,))
+    contradiction_text = contradiction(answer, certificate, tol)
+    if contradiction_text:
+        return Verdict(Status.INACCURATE, (contradiction_text,))
     if answer.status is Status.STATIONARY:
         return _stationary(answer, certificate, tol)
     bounded = not certificate.inner and certificate.feasible(_FEASIBLE) and np.isfinite(certificate.bound)
@@ -144,7 +144,7 @@ def big_m_exceeds_tolerance(form: StandardForm, x: FloatArray, tolerance: float)
     y = np.abs(x) * ~form.integer
     ends = [np.where(form.integer & np.isfinite(end), end, 0.0) for end in (x, form.lower, form.upper, np.zeros(form.n))]
     reach = largest if (largest := float(y.max(initial=0.0))) > _FEASIBLE else 1.0
-    worst, where = 0.0, ""
+    worst, row_text = 0.0, ""
     for c in form.constraints:
         if not isinstance(c.cone, (Nonnegative, Zero)):
             continue
@@ -152,14 +152,14 @@ def big_m_exceeds_tolerance(form: StandardForm, x: FloatArray, tolerance: float)
         switched, others = _largest(F, form.integer.astype(np.float64)), _largest(F, (~form.integer).astype(np.float64))
         size = np.maximum(_largest(F, y), np.min([np.abs(c.F @ z + c.g) for z in ends], axis=0))
         size = np.where(size > _NOTHING * others * reach, size, others * reach)
-        moved = np.divide(switched * tolerance, size, out=np.zeros(c.rows), where=others > 0.0)
-        if moved.max(initial=0.0) > worst:
-            worst, where = float(moved.max()), f"{c.label}, M = {switched[moved.argmax()]:.3g},"
+        slack = np.divide(switched * tolerance, size, out=np.zeros(c.rows), where=others > 0.0)
+        if slack.max(initial=0.0) > worst:
+            worst, row_text = float(slack.max()), f"{c.label}, M = {switched[slack.argmax()]:.3g},"
     if worst < _VOID:
         return ""
     return (
         f"the solver's claim proves nothing: numbers within {tolerance:g} of an integer pass for one there, which moves "
-        f"a row of {where} by {worst:.2g} of its size: give a smaller M, indicators, or (0-1 loss) take zero-one-bb"
+        f"a row of {row_text} by {worst:.2g} of its size: give a smaller M, indicators, or (0-1 loss) take zero-one-bb"
     )
 
 
@@ -293,11 +293,11 @@ def _stationary(answer: Answer, certificate: Certificate, tol: float) -> Verdict
     return Verdict(Status.INACCURATE, (f"the first-order residual, recomputed, is {dual_residual:.1e}",))
 
 
-def _near(certificate: Certificate, apart: float | None, tol: float) -> bool:
+def _near(certificate: Certificate, gap: float | None, tol: float) -> bool:
     """Return whether little beside the objective (beside its rounding, for zero) may lie between objective and optimum."""
     objective = abs(certificate.objective)
     allowed = tol * objective if objective > certificate.error else certificate.rounding
-    return apart is not None and apart <= allowed
+    return gap is not None and gap <= allowed
 
 
 def _unmet(certificate: Certificate) -> str:
@@ -427,8 +427,8 @@ def _value(model: Model, form: StandardForm, y: FloatArray) -> tuple[float, floa
     for record in model.imports:
         part = y if record.places is None else y[record.places]
         part = part[: record.source.form.n]
-        theirs, ours = record.source.theirs(record.own(y)), record.source.ours(record.own(y))
-        if not theirs.feasible(ours, _FEASIBLE_IN_SOURCE) or not np.isfinite(theirs.objective):
+        package_values, own_values = record.source.theirs(record.own(y)), record.source.ours(record.own(y))
+        if not package_values.feasible(own_values, _FEASIBLE_IN_SOURCE) or not np.isfinite(package_values.objective):
             return None
-        total, size = total + theirs.objective, size + ours.size
+        total, size = total + package_values.objective, size + own_values.size
     return total, max(size, abs(total))

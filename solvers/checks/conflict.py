@@ -49,18 +49,18 @@ def conflict(model: ExportMethods, solver: SolverLike | None = None, max_solves:
     """
     form = as_model(model).form
     linear = all(isinstance(c.cone, (Zero, Nonnegative)) for c in form.constraints)
-    able = "highs" if linear else "scip" if form.integer.any() else "clarabel"
-    search = _Search(form, resolve(able if solver is None else solver), max_solves)
-    elements, done = search.run()
+    solver_name = "highs" if linear else "scip" if form.integer.any() else "clarabel"
+    search = _Search(form, resolve(solver_name if solver is None else solver), max_solves)
+    elements, minimal = search.run()
     proof = _exact(form, elements) if linear and not form.integer.any() else None
     names = {element: _name(form, element) for element in elements}
     weights = search.weights if proof is None else {element: float(v) for element, v in proof.items()}
     if proof is not None:
         argument = "proved in rational arithmetic, and irreducible"
     elif form.integer.any():
-        argument = f"claimed by {search.solver.label} for integers" + (", each row needed" if done else ", perhaps reducible")
+        argument = f"claimed by {search.solver.label} for integers" + (", each row needed" if minimal else ", perhaps reducible")
     else:
-        argument = "Farkas multipliers checked in floating point" + (", each row needed" if done else ", perhaps reducible")
+        argument = "Farkas multipliers checked in floating point" + (", each row needed" if minimal else ", perhaps reducible")
     rows: dict[str, tuple[int, ...]] = {}
     for label, i in elements:
         rows[label] = (*rows.get(label, ()), i)
@@ -94,12 +94,12 @@ class _Search:
                 f"{self.form.name} has a point, or no proof that it has none was found by {self.solver.label}", name="model"
             )
         needed: list[Element] = []
-        while rest := [element for element in remaining if element not in needed]:
+        while candidates := [element for element in remaining if element not in needed]:
             if self.solves_left <= 0:
                 return remaining, False
-            smaller = self._reduced([element for element in remaining if element != rest[0]])
+            smaller = self._reduced([element for element in remaining if element != candidates[0]])
             if smaller is None:
-                needed.append(rest[0])
+                needed.append(candidates[0])
             else:
                 remaining = smaller
         return remaining, True
@@ -171,16 +171,16 @@ def _weights(form: StandardForm, elements: list[Element], result: Result) -> dic
     if result.farkas is None or result.ray_residual is None or not result.ray_residual <= 1e-6:
         return None
     weights: dict[Element, float] = {}
-    pulled = np.zeros(form.n)
+    gradient = np.zeros(form.n)
     restricted = _restricted(form, elements)
     for c in restricted.constraints:
         z = np.asarray(result.farkas.get(c.label, np.zeros(c.rows)), dtype=np.float64)
-        pulled -= c.F.T @ z
+        gradient -= c.F.T @ z
         indices = sorted(k for label, k in elements if label == c.label)
         sizes = np.abs(z).reshape(-1, c.cone.block).max(axis=1)
         weights.update({(c.label, k): float(size) for k, size in zip(indices, sizes, strict=True)})
-    weights.update({("lower", j): float(max(pulled[j], 0.0)) for j in range(form.n) if np.isfinite(restricted.lower[j])})
-    weights.update({("upper", j): float(max(-pulled[j], 0.0)) for j in range(form.n) if np.isfinite(restricted.upper[j])})
+    weights.update({("lower", j): float(max(gradient[j], 0.0)) for j in range(form.n) if np.isfinite(restricted.lower[j])})
+    weights.update({("upper", j): float(max(-gradient[j], 0.0)) for j in range(form.n) if np.isfinite(restricted.upper[j])})
     largest = max(weights.values(), default=0.0)
     return {element: size for element, size in weights.items() if size > 1e-9 * largest}
 

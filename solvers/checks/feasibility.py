@@ -78,8 +78,8 @@ class PointCheck(Displayed):
         elif self.feasible:
             verdict = f"feasible within {self.tolerance:g}; {self.misses[0]}"
         else:
-            beyond = sum(miss.amount > self.tolerance for miss in self.misses)
-            verdict = f"infeasible: {beyond} of the rows, bounds and integers missed by more than {self.tolerance:g}"
+            violated = sum(miss.amount > self.tolerance for miss in self.misses)
+            verdict = f"infeasible: {violated} of the rows, bounds and integers missed by more than {self.tolerance:g}"
         lines = [f"{self.program}: {verdict}"]
         if not self.feasible:
             lines += [f"  {miss}" for miss in self.misses[:_SHOWN]]
@@ -131,10 +131,10 @@ def _rows(form: StandardForm, x: FloatArray) -> Iterator[Miss]:
             yield from _cones(c, c.value(x))
             continue
         value, size = c.value(x), abs(c.F) @ np.abs(x) + np.abs(c.g)
-        unsure = gamma(form.n + 2) * size
+        rounding = gamma(form.n + 2) * size
         low = np.abs(value) if isinstance(c.cone, Zero) else -value
         names: Sequence[str] | None = None
-        for i in np.flatnonzero(low > -unsure).tolist():
+        for i in np.flatnonzero(low > -rounding).tolist():
             exact = _exact_row(c, i, x)
             amount = abs(exact) if isinstance(c.cone, Zero) else max(-exact, Fraction(0))
             if amount:

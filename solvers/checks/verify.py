@@ -46,7 +46,7 @@ def _tolerance_of(solver: str) -> float:
         return SolverInfo.tolerance
 
 
-def certified_anew(result: Result, model: Model | StandardForm, where: str = "the result") -> Result:
+def certified_anew(result: Result, model: Model | StandardForm, noun: str = "the result") -> Result:
     """The result with every claim recomputed from the model; what only the solver can know (that it proved a bound) is a claim.
 
     Raises
@@ -57,11 +57,13 @@ def certified_anew(result: Result, model: Model | StandardForm, where: str = "th
     of = as_model(model)
     digest = fingerprint(of)
     if result.digest and digest and result.digest != digest:
-        ours, theirs = describe(of), dict(result.about)
-        names = [name for name in ours | theirs if ours.get(name) != theirs.get(name)]
-        differ = "; ".join(f"{name}: {theirs.get(name, 'none')}, the model's {ours.get(name, 'none')}" for name in names)
+        own_subject, stored_subject = describe(of), dict(result.about)
+        names = [name for name in own_subject | stored_subject if own_subject.get(name) != stored_subject.get(name)]
+        differ = "; ".join(
+            f"{name}: {stored_subject.get(name, 'none')}, the model's {own_subject.get(name, 'none')}" for name in names
+        )
         raise DataError(
-            f"{where} is of other data or parameters than the model ({differ or 'the arrays hold other numbers'})", name="model"
+            f"{noun} is of other data or parameters than the model ({differ or 'the arrays hold other numbers'})", name="model"
         )
     answer = replace(result.answer, values=dict(result.values) or None, proved=False)
     if answer.optimised_parameters and answer.model is None:
@@ -75,10 +77,10 @@ def certified_anew(result: Result, model: Model | StandardForm, where: str = "th
     options = Options(tol=tol if isinstance(tol, float) else None)
     try:
         solver = NamedSolver(result.solver, "its result", _tolerance_of(result.solver))
-        judged = judge(of, solver, answer, options, OPEN, result.picked)
+        recertified = judge(of, solver, answer, options, OPEN, result.picked)
     except InputError as error:
-        raise DataError(f"{where} does not fit the model: {error}") from error
-    return replace(judged, options=result.options, licence=result.licence)
+        raise DataError(f"{noun} does not fit the model: {error}") from error
+    return replace(recertified, options=result.options, licence=result.licence)
 
 
 def verify(result: Result, model: Model | StandardForm, exact: bool = False) -> Verification:
@@ -100,9 +102,13 @@ def verify(result: Result, model: Model | StandardForm, exact: bool = False) -> 
     TooLargeError
         Rational arithmetic was asked for beyond its size, or of a model without a standard form.
     """
-    anew = certified_anew(result, model)
-    checks = [Check("status", result.status.name, anew.status.name, result.status is anew.status or not result.status.solved)]
-    stored, recomputed = result.certificate, anew.certificate
+    recertified = certified_anew(result, model)
+    checks = [
+        Check(
+            "status", result.status.name, recertified.status.name, result.status is recertified.status or not result.status.solved
+        )
+    ]
+    stored, recomputed = result.certificate, recertified.certificate
     if stored is not None and recomputed is not None:
         scale = 1.0 + abs(recomputed.objective)
         near = abs(stored.objective - recomputed.objective) <= _ROUNDING * scale
@@ -116,7 +122,7 @@ def verify(result: Result, model: Model | StandardForm, exact: bool = False) -> 
     elif (stored is None) != (recomputed is None):
         checks.append(Check("point", "none" if stored is None else "given", "none" if recomputed is None else "given", False))
     plain = Verification(result.model, result.solver, tuple(checks), exact)
-    return _exactly(plain, anew, model) if exact and recomputed is not None else plain
+    return _exactly(plain, recertified, model) if exact and recomputed is not None else plain
 
 
 VERIFY.done_by(verify)
@@ -143,8 +149,8 @@ def _exactly(plain: Verification, result: Result, model: Model | StandardForm) -
     if feasible and np.isfinite(certificate.bound):
         stands = Fraction(certificate.bound) <= objective
         checks.append(Check("bound below objective", certificate.bound, float(objective), stands))
-    why = _unrepeated(result)
-    return replace(plain, checks=tuple(checks), objective=objective, bound=bound, violations=violations, unrepeated=why)
+    reason = _unrepeated(result)
+    return replace(plain, checks=tuple(checks), objective=objective, bound=bound, violations=violations, unrepeated=reason)
 
 
 def _unrepeated(result: Result) -> str:

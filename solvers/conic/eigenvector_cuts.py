@@ -89,13 +89,13 @@ class EigenvectorCuts(Backend):
     def solve_form(self, form: StandardForm, options: Options) -> Answer:
         """Solve relaxations until the matrices are semidefinite up to rounding, or a limit ends it."""
         begin, tol = time.perf_counter(), 0.01 * options.tolerance(self.info.tolerance)
-        each = replace(options, tol=tol, iteration_limit=None, callback=None)
+        master_options = replace(options, tol=tol, iteration_limit=None, callback=None)
         recorder, cuts = Recorder(self.info.name, options), Cuts.first(form)
         recorder.start()
         last: tuple[Cuts, Answer] | None = None
         count, bound, status = 0, None, Status.ITERATION_LIMIT
         for count in range(1, 1 + (options.iteration_limit or sys.maxsize)):
-            answer = self.master.run(BareForm(cuts.relaxed), each.after(time.perf_counter() - begin))
+            answer = self.master.run(BareForm(cuts.relaxed), master_options.after(time.perf_counter() - begin))
             if answer.values is None or answer.status not in (Status.OPTIMAL, Status.STALLED):
                 # an unbounded relaxation says nothing of the program
                 status = Status.FAILED if answer.status is Status.UNBOUNDED else answer.status

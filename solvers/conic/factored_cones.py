@@ -91,7 +91,7 @@ class FactoredState:
     prepared: Prepared
     rank: int
     x: FloatArray
-    now: Evaluation
+    evaluation: Evaluation
     tolerance: float
     limit: int
     threads: int | None
@@ -142,8 +142,8 @@ class ConicFactored(Algorithm[ConicProblem, FactoredState]):
         x = np.concatenate([np.zeros(p), (Q if rank < p else np.eye(p)).ravel()])
         limit = self.max_iterations if options.iteration_limit is None else options.iteration_limit
         feasible = prepared.feasible
-        now = evaluate(prepared.data if feasible else prepared.at(1.0, None).data, x, rank)
-        state = FactoredState(prepared, rank, x, now, options.tolerance(self.info.tolerance), limit, options.threads)
+        evaluation = evaluate(prepared.data if feasible else prepared.at(1.0, None).data, x, rank)
+        state = FactoredState(prepared, rank, x, evaluation, options.tolerance(self.info.tolerance), limit, options.threads)
         state.memory = deque(maxlen=self.memory)
         if not feasible:
             state.outcome = Outcome.INFEASIBLE
@@ -157,25 +157,25 @@ class ConicFactored(Algorithm[ConicProblem, FactoredState]):
                 if state.iteration >= state.limit:
                     state.outcome = Outcome.ITERATION_LIMIT
                     break
-                moved = _quasi_newton_step(state)
-                if not moved or state.since >= self.check_every:
-                    self._check_optimality(state, moved)
+                progressed = _quasi_newton_step(state)
+                if not progressed or state.since >= self.check_every:
+                    self._check_optimality(state, progressed)
         return state.outcome
 
-    def _check_optimality(self, state: FactoredState, moved: bool) -> None:
+    def _check_optimality(self, state: FactoredState, progressed: bool) -> None:
         """Evaluate the bound; if no step is possible, widen L or stop."""
         state.since = 0
-        point, bound = _certify(state, improve=not moved)
+        point, bound = _certify(state, improve=not progressed)
         if point.objective - bound.value <= state.tolerance * max(abs(point.objective), abs(bound.value)):
             state.outcome = Outcome.CONVERGED
-        elif not moved and (state.rank == state.prepared.data.A.shape[1] or not _widen(state)):
+        elif not progressed and (state.rank == state.prepared.data.A.shape[1] or not _widen(state)):
             state.outcome = Outcome.STALLED
 
     def measure(self, state: FactoredState) -> Measure:
         """Return the objective of the current point and the best proved bound."""
         if state.outcome is Outcome.INFEASIBLE:
             return Measure(state.iteration, np.nan)
-        objective = state.now.value / state.prepared.sigma2 + state.prepared.offset()
+        objective = state.evaluation.value / state.prepared.sigma2 + state.prepared.offset()
         bound = -np.inf if state.best is None else state.best.value
         return Measure(state.iteration, objective, bound, step="quasi-newton")
 
@@ -203,16 +203,16 @@ def _current_w(state: FactoredState) -> FloatArray:
 def _current_spread(state: FactoredState) -> FloatArray:
     p = state.prepared.data.A.shape[1]
     L = state.x[p:].reshape(p, state.rank)
-    return np.asarray(max(state.now.t, 0.0) * (L @ L.T))
+    return np.asarray(max(state.evaluation.t, 0.0) * (L @ L.T))
 
 
 def _certify(state: FactoredState, *, improve: bool) -> tuple[ConicPoint, ConicBound]:
     """Return the current feasible point and the best bound proved so far."""
-    prepared, now = state.prepared, state.now
+    prepared, evaluation = state.prepared, state.evaluation
     point = prepared.point(_current_w(state), _current_spread(state))
     reached = state.best is not None and state.best.value >= point.objective - state.tolerance * abs(point.objective)
     if not reached:
-        bound = prepared.bound(now.gamma, now.v, now.mu, point, state.tolerance, improve=improve)
+        bound = prepared.bound(evaluation.gamma, evaluation.v, evaluation.mu, point, state.tolerance, improve=improve)
         if state.best is None or bound.value > state.best.value:
             state.best = bound
     assert state.best is not None
@@ -221,7 +221,7 @@ def _certify(state: FactoredState, *, improve: bool) -> tuple[ConicPoint, ConicB
 
 def _quasi_newton_step(state: FactoredState) -> bool:
     """Take one two-loop step with backtracking; return False if no step lowers the value in floating-point arithmetic."""
-    gradient = state.now.gradient
+    gradient = state.evaluation.gradient
     direction = -_two_loops(state.memory, gradient)
     slope = float(direction @ gradient)
     if slope >= 0.0:
@@ -230,8 +230,8 @@ def _quasi_newton_step(state: FactoredState) -> bool:
     length = 1.0 if state.memory else min(1.0, 1.0 / max(float(np.abs(gradient).sum()), 1e-300))
     for _ in range(40):
         x = state.x + length * direction
-        trial = evaluate(state.prepared.data, x, state.rank, state.now.t)
-        if np.isfinite(trial.value) and trial.value <= state.now.value + 1e-4 * length * slope:
+        trial = evaluate(state.prepared.data, x, state.rank, state.evaluation.t)
+        if np.isfinite(trial.value) and trial.value <= state.evaluation.value + 1e-4 * length * slope:
             break
         length *= 0.5
     else:
@@ -239,8 +239,8 @@ def _quasi_newton_step(state: FactoredState) -> bool:
     s, y = x - state.x, trial.gradient - gradient
     if s @ y > 1e-12 * np.linalg.norm(s) * np.linalg.norm(y):
         state.memory.append((s, y))
-    progress = state.now.value - trial.value > 1e-15 * abs(trial.value)
-    state.x, state.now = x, trial
+    progress = state.evaluation.value - trial.value > 1e-15 * abs(trial.value)
+    state.x, state.evaluation = x, trial
     state.iteration += 1
     state.since += 1
     return progress
@@ -265,7 +265,7 @@ def _two_loops(memory: deque[tuple[FloatArray, FloatArray]], gradient: FloatArra
 def _widen(state: FactoredState) -> bool:
     """Replace the least used direction of L by an eigenvector of Σγaa' with an eigenvalue above one; return True on success."""
     A, p = state.prepared.data.A, state.prepared.data.A.shape[1]
-    values, vectors = np.linalg.eigh((A * state.now.gamma[:, None]).T @ A)
+    values, vectors = np.linalg.eigh((A * state.evaluation.gamma[:, None]).T @ A)
     U, sizes, _ = np.linalg.svd(state.x[p:].reshape(p, state.rank), full_matrices=False)
     if values[-1] <= 1.0 or sizes[-1] > 1e-3 * sizes[0]:
         return False  # dual feasible, or all directions are in use and a larger rank is needed
@@ -273,5 +273,5 @@ def _widen(state: FactoredState) -> bool:
     L[:, -1] = 1e-3 * sizes[0] * vectors[:, -1]
     x = np.concatenate([_current_w(state), L.ravel()])
     state.memory.clear()
-    state.x, state.now = x, evaluate(state.prepared.data, x, state.rank, state.now.t)
+    state.x, state.evaluation = x, evaluate(state.prepared.data, x, state.rank, state.evaluation.t)
     return True

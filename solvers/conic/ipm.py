@@ -143,8 +143,8 @@ class _Linearised:
 
     def gap_after(self, step: Step, primal: float, dual: float) -> float:
         """Return the complementarity after a step, which is bilinear in the step lengths."""
-        moved = self.point.moved(step, primal, dual)
-        return moved.objective - moved.bound if moved.gap < 0 else moved.gap
+        next_point = self.point.moved(step, primal, dual)
+        return next_point.objective - next_point.bound if next_point.gap < 0 else next_point.gap
 
 
 def _ratio(value: FloatArray, rate: FloatArray) -> float:
@@ -586,10 +586,10 @@ def _continue_from(state: ConicState, central: Iterate) -> bool:
     if state.outcome is not Outcome.RUNNING:
         return False
     mu = central.mu if data.lam is None else data.lam
-    moved = Iterate(data, central.w, central.V, central.z, central.rho, central.gamma, central.zeta, central.corner, mu)
-    if not moved.inside() or moved.gap > _MAX_START_GAP * abs(moved.objective):
+    iterate = Iterate(data, central.w, central.V, central.z, central.rho, central.gamma, central.zeta, central.corner, mu)
+    if not iterate.inside() or iterate.gap > _MAX_START_GAP * abs(iterate.objective):
         return False
-    state.point = state.best = moved
+    state.point = state.best = iterate
     return True
 
 
@@ -603,9 +603,9 @@ def _run(state: ConicState) -> Iterate | None:
     return central
 
 
-def _finish(value: float, state: ConicState, begun: float) -> ConicPathPoint:
+def _finish(value: float, state: ConicState, begin: float) -> ConicPathPoint:
     if state.outcome is Outcome.INFEASIBLE:
-        return ConicPathPoint(value, state.outcome, None, None, 0, time.perf_counter() - begun)
+        return ConicPathPoint(value, state.outcome, None, None, 0, time.perf_counter() - begin)
     point = state.prepared.point(state.best.w, state.best.V)
     bound = state.prepared.bound(*state.best.dual_point, point, state.tolerance)
-    return ConicPathPoint(value, state.outcome, point, bound, state.iteration, time.perf_counter() - begun)
+    return ConicPathPoint(value, state.outcome, point, bound, state.iteration, time.perf_counter() - begin)

@@ -26,8 +26,8 @@ class Least:
 
     count: int  #: the least count below the limit, or the limit
     subset: IntArray  #: (d - 1,) points that span the hyperplane beside which the least count occurs; -1 without one
-    whole: bool  #: whether all hyperplanes were examined
-    seen: int  #: number of examined hyperplanes
+    complete: bool  #: whether all hyperplanes were enumerated
+    hyperplanes: int  #: number of enumerated hyperplanes
 
 
 def whole_numbers(points: Sequence[Sequence[Fraction]]) -> FloatArray | None:
@@ -94,19 +94,19 @@ def least_count(A: FloatArray, weights: FloatArray, limit: int, end: float = mat
     flats = Flats.of(A, weights, limit)
     first, step = 0, n if math.isinf(end) else 1
     while first < n and time.perf_counter() <= end:
-        flats.now[0], flats.now[3], flats.chosen[0] = 0, first + step, first
+        flats.counters[0], flats.counters[3], flats.chosen[0] = 0, first + step, first
         while (code := next_flat(flats)) == CROWDED:
-            beside, best = int(flats.now[1]), int(flats.best[0])
+            side_count, best = int(flats.counters[1]), int(flats.best[0])
             on_hyperplane = flats.value == 0.0
             coordinates = _coordinates(flats.levels, flats.labels, flats.chosen)
-            inside = least_count(A[np.ix_(coordinates, on_hyperplane)], weights[on_hyperplane], best - beside)
-            if beside + inside.count < best:
-                flats.best[0], flats.best[1:] = beside + inside.count, flats.chosen
+            inside = least_count(A[np.ix_(coordinates, on_hyperplane)], weights[on_hyperplane], best - side_count)
+            if side_count + inside.count < best:
+                flats.best[0], flats.best[1:] = side_count + inside.count, flats.chosen
             flats.chosen[-1] += 1
         if code == LARGE:
             raise TooLargeError("a minor of the points' coordinates is too large for float64 to hold it exactly")
         first += step
-    return Least(int(flats.best[0]), flats.best[1:].copy(), first >= n, int(flats.now[2]))
+    return Least(int(flats.best[0]), flats.best[1:].copy(), first >= n, int(flats.counters[2]))
 
 
 def _coordinates(levels: FloatArray, labels: IntArray, chosen: IntArray) -> IntArray:
@@ -368,8 +368,8 @@ class _Search:
             return self._result(candidate[0], candidate)
         integer_result = self._integer_search()
         if integer_result is not None:
-            self._rays = integer_result.seen
-            return self._result(integer_result.count if integer_result.whole else 0, self._best_beside(integer_result.subset))
+            self._rays = integer_result.hyperplanes
+            return self._result(integer_result.count if integer_result.complete else 0, self._best_beside(integer_result.subset))
         best, _, lower, singular = self._sweep(0)
         candidate = self._best_beside(best)
         recorded: list[list[int]] = []

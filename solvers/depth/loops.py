@@ -48,7 +48,7 @@ class Flats(NamedTuple):
     chosen: IntArray  #: (d - 1,)
     best: IntArray  #: (d,) the least count so far and the points of its hyperplane
     #: (4,) level, least weight strictly on one side of the current hyperplane, number of hyperplanes, end of the first points
-    now: IntArray
+    counters: IntArray
     value: FloatArray  #: (n,) signed positions of the points relative to the current hyperplane
 
     @classmethod
@@ -59,8 +59,8 @@ class Flats(NamedTuple):
         levels[0], labels[0] = A, np.arange(d)
         best = np.full(d, -1)
         best[0] = limit
-        now = np.array([0, 0, 0, n], np.int64)
-        return cls(weights, levels, labels, np.ones(d), np.zeros(d - 1, np.int64), best, now, np.empty(n))
+        counters = np.array([0, 0, 0, n], np.int64)
+        return cls(weights, levels, labels, np.ones(d), np.zeros(d - 1, np.int64), best, counters, np.empty(n))
 
 
 @inner
@@ -91,19 +91,19 @@ def _eliminate(flats: Flats, level: int, i: int) -> float:
 
 
 @inner
-def _is_zero(P: Any, many: int, k: int) -> bool:
+def _is_zero(P: Any, size: int, k: int) -> bool:
     """Return True if the remaining entries of point k are zero."""
     largest = 0.0
-    for t in range(many):
+    for t in range(size):
         largest = max(largest, abs(P[t, k]))
     return largest == 0.0
 
 
 @inner
-def _is_first_basis(P: Any, Q: Any, many: int, i: int) -> bool:
+def _is_first_basis(P: Any, Q: Any, size: int, i: int) -> bool:
     """Return True if every earlier point in the span of the chosen ones and i is in the span of the chosen ones."""
     j = 0
-    while j < i and (not _is_zero(Q, many - 1, j) or _is_zero(P, many, j)):
+    while j < i and (not _is_zero(Q, size - 1, j) or _is_zero(P, size, j)):
         j += 1
     return j == i
 
@@ -120,8 +120,8 @@ def _count_sides(flats: Flats, P: Any, i: int) -> bool:
         above += weights[k] if v > 0.0 else 0.0
         below += weights[k] if v < 0.0 else 0.0
         on_hyperplane += weights[k] if v == 0.0 else 0.0
-    flats.now[1] = int(min(above, below))
-    flats.now[2] += 1
+    flats.counters[1] = int(min(above, below))
+    flats.counters[2] += 1
     for t in range(chosen.size):
         chosen_weight += weights[chosen[t]]
     return on_hyperplane > chosen_weight
@@ -139,12 +139,12 @@ def _seen_before(flats: Flats, P: Any, i: int) -> bool:
 @entry
 def next_flat(flats: Flats) -> int:
     """Advance to a hyperplane with more points than a basis and less than ``best`` beside it; record the counts of the others."""
-    chosen, best, now, d = flats.chosen, flats.best, flats.now, flats.levels.shape[1]
-    while now[0] >= 0:
-        level = now[0]
+    chosen, best, counters, d = flats.chosen, flats.best, flats.counters, flats.levels.shape[1]
+    while counters[0] >= 0:
+        level = counters[0]
         P, count, i = flats.levels[level], d - level, chosen[level]
-        if i >= (now[3] if level == 0 else P.shape[1]):
-            now[0] -= 1
+        if i >= (counters[3] if level == 0 else P.shape[1]):
+            counters[0] -= 1
             if level > 0:
                 chosen[level - 1] += 1
             continue
@@ -153,10 +153,10 @@ def next_flat(flats: Flats) -> int:
             continue
         if level == d - 2:
             crowded = _count_sides(flats, P, i)
-            if now[1] < best[0] and crowded and not _seen_before(flats, P, i):
+            if counters[1] < best[0] and crowded and not _seen_before(flats, P, i):
                 return CROWDED
-            if now[1] < best[0] and not crowded:
-                best[0] = now[1]
+            if counters[1] < best[0] and not crowded:
+                best[0] = counters[1]
                 for t in range(d - 1):
                     best[1 + t] = chosen[t]
             chosen[level] += 1
@@ -166,7 +166,7 @@ def next_flat(flats: Flats) -> int:
             return LARGE
         flats.pivots[level + 1] = pivot
         if _is_first_basis(P, flats.levels[level + 1], count, i):
-            now[0] += 1
+            counters[0] += 1
             chosen[level + 1] = i + 1
         else:
             chosen[level] += 1
@@ -190,10 +190,10 @@ class Notes(NamedTuple):
     products: FloatArray
 
     @classmethod
-    def of(cls, d: int, n: int, most: int, limit: int) -> Notes:
-        """Return empty output with a capacity of ``most`` subsets."""
+    def of(cls, d: int, n: int, capacity: int, limit: int) -> Notes:
+        """Return empty output with a capacity of ``capacity`` subsets."""
         best = np.full(d, np.iinfo(np.int64).max)
-        below, singular = np.zeros((most, d - 1), np.int64), np.zeros((most, d - 1), np.int64)
+        below, singular = np.zeros((capacity, d - 1), np.int64), np.zeros((capacity, d - 1), np.int64)
         counts, chosen = np.array([0, 0, 0, limit], dtype=np.int64), np.zeros(d - 1, np.int64)
         return cls(best, below, singular, counts, chosen, np.zeros((d - 1, d, n)), np.ones(d - 1))
 
@@ -218,13 +218,13 @@ def _project(P: Any, Q: Any, m: Any, i: Any) -> None:
 
 
 @inner
-def _record(store: Any, counts: Any, which: Any, chosen: Any, many: Any) -> None:
+def _record(store: Any, counts: Any, kind: Any, chosen: Any, size: Any) -> None:
     """Record a subset, padded with -1; beyond the capacity it is only counted."""
-    position = counts[which]
-    counts[which] += 1
+    position = counts[kind]
+    counts[kind] += 1
     if position < store.shape[0]:
         for t in range(store.shape[1]):
-            store[position, t] = chosen[t] if t < many else -1
+            store[position, t] = chosen[t] if t < size else -1
 
 
 @inner

@@ -101,11 +101,11 @@ class SubproblemOutcome(Protocol):
         """Wall time of the worker."""
 
     @property
-    def busy(self) -> float:
+    def busy_seconds(self) -> float:
         """Processor time of the worker."""
 
     @property
-    def who(self) -> str:
+    def worker(self) -> str:
         """Machine and process of the worker."""
 
 
@@ -116,8 +116,8 @@ class WorkerPool(Protocol):
     def waiting(self) -> int:
         """Number of open nodes in the pool, without those of subproblems in progress."""
 
-    def drawn(self, most: int) -> Any:
-        """Remove at most ``most`` nodes from the pool and return them, those with the least bounds first."""
+    def drawn(self, limit: int) -> Any:
+        """Remove at most ``limit`` nodes from the pool and return them, those with the least bounds first."""
 
     def task(self, number: int, nodes: Any, seconds: float) -> Any:
         """Return the subproblem of these nodes as a message to a worker."""
@@ -190,9 +190,9 @@ class Dispatcher:
             self._retry(number, error)
             return
         self._batch_size.learn(len(self.flying.pop(number)), len(result.nodes), result.seconds)
-        self._processor_seconds += result.busy
+        self._processor_seconds += result.busy_seconds
         self._wall_seconds += result.seconds
-        self._workers.add(result.who)
+        self._workers.add(result.worker)
         self._pool.take_in(number, result)
 
     def _retry(self, number: int, error: Exception) -> None:
@@ -235,17 +235,17 @@ def _require(holds: bool, message: str) -> None:
         raise ValueError(message)
 
 
-def check_numbers(*values: Any, least: float = -math.inf) -> None:
-    """Check that every value is a float or an integer within 60 bits, and at least ``least``."""
+def check_numbers(*values: Any, minimum: float = -math.inf) -> None:
+    """Check that every value is a float or an integer within 60 bits, and at least ``minimum``."""
     for value in values:
         _require(isinstance(value, float) or (type(value) is int and abs(value) < 1 << 60), f"{value!r} is no number")
-        _require(value >= least, f"{value!r} is not a valid number of it")
+        _require(value >= minimum, f"{value!r} is not a valid number of it")
 
 
-def check_work(seconds: Any, busy: Any, effort: Any, who: Any) -> None:
+def check_work(seconds: Any, busy_seconds: Any, effort: Any, worker: Any) -> None:
     """Check the times, the effort and the name of a worker."""
-    check_numbers(seconds, busy, effort, least=0.0)
-    _require(math.isfinite(seconds + busy + effort) and type(who) is str, "invalid times or an invalid name")
+    check_numbers(seconds, busy_seconds, effort, minimum=0.0)
+    _require(math.isfinite(seconds + busy_seconds + effort) and type(worker) is str, "invalid times or an invalid name")
 
 
 def check_counts(counts: Mapping[str, Any], names: Iterable[str]) -> None:

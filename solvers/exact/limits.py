@@ -66,16 +66,16 @@ class NodeRate:
         """True if one more node would end well after the deadline."""
         return time.perf_counter() + self.seconds > self.limits.deadline + _GRACE
 
-    def nodes(self, most: int) -> int:
-        """Return the number of nodes to process next, between one and ``most``."""
+    def nodes(self, limit: int) -> int:
+        """Return the number of nodes to process next, between one and ``limit``."""
         if self.limits.deadline == math.inf:
-            return most
+            return limit
         remaining = max(self.limits.deadline - time.perf_counter(), 0.0)
-        return max(min(most, int(_PLANNED_SHARE * remaining / max(self.seconds, 1e-9))), 1)
+        return max(min(limit, int(_PLANNED_SHARE * remaining / max(self.seconds, 1e-9))), 1)
 
-    def took(self, begun: float, nodes: int) -> None:
-        """Update the estimate after ``nodes`` nodes since the time ``begun``."""
-        self.seconds = (time.perf_counter() - begun) / max(nodes, 1)
+    def took(self, begin: float, nodes: int) -> None:
+        """Update the estimate after ``nodes`` nodes since the time ``begin``."""
+        self.seconds = (time.perf_counter() - begin) / max(nodes, 1)
 
 
 def check_path(name: str, value: object, content: str) -> None:

@@ -175,10 +175,10 @@ class LogFile:
     def drop(self) -> None:
         """Stop writing this log."""
         if self._target is not None and self.fault is None:
-            dropped = WriteError(f"the log for {self._path} was dropped")
+            error = WriteError(f"the log for {self._path} was dropped")
             with suppress(WriteError):
-                self._target.__exit__(WriteError, dropped, None)
-            self.fault = dropped
+                self._target.__exit__(WriteError, error, None)
+            self.fault = error
         if self._part is not None:
             self._file.close()
             if not self.kept:
@@ -230,9 +230,9 @@ class LogWriter:
         """Return the position of all records, once they are on the disk; None without a part file, or if it cannot be written."""
         return self._file.mark()
 
-    def hold(self, held: bool) -> None:
+    def hold(self, keep: bool) -> None:
         """Keep the part file once the log is sealed, since a checkpoint refers to it, or remove it then."""
-        self._file.kept = held
+        self._file.kept = keep
 
     def merge(self, text: str) -> None:
         """Append lines that another process wrote about subtrees of this search: their nodes have numbers of their own."""

@@ -261,9 +261,9 @@ class SubproblemResult:
     closed: float
     explored: int
     seconds: float
-    busy: float
+    busy_seconds: float
     log: bytes
-    who: str
+    worker: str
 
 
 def load(task: Subproblem, threads: int | None) -> None:
@@ -428,10 +428,10 @@ class TreeSearch:
         """Number of open nodes in the pool; none before workers are called."""
         return len(self._heap) if self._distributed else 0
 
-    def drawn(self, most: int) -> list[Node]:
-        """Remove ``most`` nodes with the least bounds from the pool and return them."""
+    def drawn(self, limit: int) -> list[Node]:
+        """Remove ``limit`` nodes with the least bounds from the pool and return them."""
         nodes: list[Node] = []
-        while self._heap and len(nodes) < most:
+        while self._heap and len(nodes) < limit:
             *_, node = heapq.heappop(self._heap)
             if node.bound < self.incumbent.cut:
                 nodes.append(node)
@@ -449,9 +449,9 @@ class TreeSearch:
         """Raise an error of malformed data unless ``found`` is a valid result."""
         _unpacked(self.rule, _packed(result.nodes, self.rule.root()))
         check_numbers(result.closed)
-        check_numbers(result.explored, least=0)
+        check_numbers(result.explored, minimum=0)
         check_point(result.w, self.incumbent.w.size)
-        check_work(result.seconds, result.busy, 0.0, result.who)
+        check_work(result.seconds, result.busy_seconds, 0.0, result.worker)
         lines_of(result.log)
 
     def take_in(self, number: int, result: SubproblemResult) -> None:

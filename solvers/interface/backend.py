@@ -230,8 +230,8 @@ class Backend(Solver):
         missing = missing_features(form, self.info)
         if missing:
             return f"it does not read {missing}{_brought(model, bringing(form, self.info))}"
-        need, limit = form.bytes, materialise_limit()
-        return f"the materialised form would need {need:,} bytes (limit {limit:,})" if need > limit else None
+        size, limit = form.bytes, materialise_limit()
+        return f"the materialised form would need {size:,} bytes (limit {limit:,})" if size > limit else None
 
     def version(self) -> str:
         """Version of the installed package."""
@@ -267,12 +267,12 @@ class Backend(Solver):
 
     def _solved(self, form: StandardForm, options: Options, built: float, kept_model: KeptModel | None) -> Answer:
         begin = time.perf_counter()  # P may be made now, to see how large it is
-        why = self._why_apart(form, options)
-        if why:
+        reason = self._why_apart(form, options)
+        if reason:
             if kept_model is not None:
                 kept_model.close()
                 first = kept_model.update is None
-                kept_model.update = BUILT if first else Update(UpdateKind.REBUILT, f"in a process of its own, {why}")
+                kept_model.update = BUILT if first else Update(UpdateKind.REBUILT, f"in a process of its own, {reason}")
             remaining = options.after(built)
             return run_in_subprocess(functools.partial(self._logged, form, remaining), remaining, begin)
         if kept_model is None:
@@ -314,7 +314,7 @@ def _brought(model: Model, labels: tuple[str, ...]) -> str:
     by: dict[str, list[str]] = {}
     for label in labels:
         by.setdefault(model.origin(label), []).append(label)
-    phrases = [f"{', '.join(brought)} of {part}" for part, brought in by.items() if part]
+    phrases = [f"{', '.join(natives)} of {part}" for part, natives in by.items() if part]
     return f" ({'; '.join(phrases)})" if phrases else ""
 
 
@@ -412,16 +412,16 @@ def dual_start(form: StandardForm, options: Options) -> FloatArray | None:
     return np.concatenate([np.zeros(0), *z])
 
 
-def unused_start(solver: str, why: str) -> dict[str, str]:
+def unused_start(solver: str, reason: str) -> dict[str, str]:
     """Warn that a start is not used, and return the note of it for the details."""
-    warnings.warn(MarginoptWarning(f"start is not used: {solver}: {why}", name="start"), stacklevel=2)
-    return {"start": f"not used: {why}"}
+    warnings.warn(MarginoptWarning(f"start is not used: {solver}: {reason}", name="start"), stacklevel=2)
+    return {"start": f"not used: {reason}"}
 
 
-def not_taken(options: Options, taken: frozenset[str]) -> dict[str, Any]:
+def not_taken(options: Options, supported: frozenset[str]) -> dict[str, Any]:
     """Note for the details: common options that were given and that the solver has no means to obey."""
     names = ("time_limit", "threads", "iteration_limit", "node_limit", "memory_limit", "callback", "start")
-    ignored = [name for name in names if getattr(options, name) is not None and name not in taken]
+    ignored = [name for name in names if getattr(options, name) is not None and name not in supported]
     return {"options_not_taken": ignored} if ignored else {}
 
 

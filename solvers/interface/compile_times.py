@@ -72,8 +72,8 @@ class CompileClock(event.Listener):
         if self._shows and self.seconds >= PATIENCE:
             if not self._shown:
                 self._shown, self._usual = True, self._usual * pace()
-            about = f", about {self._usual:.0f} s" if self.seconds < self._usual else ""  # wrong by then, and not said
-            self._line.show(f"compiling {self._name} {_how_often()}{about}: {self._functions} functions, {self.seconds:.0f} s")
+            estimate = f", about {self._usual:.0f} s" if self.seconds < self._usual else ""  # wrong by then, and not said
+            self._line.show(f"compiling {self._name} {_how_often()}{estimate}: {self._functions} functions, {self.seconds:.0f} s")
 
     def on_end(self, event: Any) -> None:
         """Record the end of a compilation."""

@@ -170,8 +170,8 @@ class LeanLower(Lower):
             return None
         b, whole = self.builder, self.loadvar(expr.value.name)
         start, stop, step = (b.extract_value(whole, k) for k in range(3))
-        made: Any = guard(get_definition, self.func_ir, expr.value)
-        if not (isinstance(made, ir.Expr) and made.op == "call" and len(made.args) < 3):
+        definition: Any = guard(get_definition, self.func_ir, expr.value)
+        if not (isinstance(definition, ir.Expr) and definition.op == "call" and len(definition.args) < 3):
             with cgutils.if_unlikely(b, b.icmp_signed("==", step, llvm.Constant(step.type, 0))):
                 self.call_conv.return_user_exc(b, ValueError, ("range() arg 3 must not be zero",))
         with b.goto_entry_block():
@@ -320,8 +320,8 @@ class _Part(JITCodeLibrary):
 class _PartCompiler(LeanCompiler):
     """The compiler, with such a library to put the code in."""
 
-    def __init__(self, typingctx: Any, targetctx: Any, library: Any, *rest: Any) -> None:
-        super().__init__(typingctx, targetctx, _Part(targetctx.codegen(), "part") if library is None else library, *rest)
+    def __init__(self, typingctx: Any, targetctx: Any, library: Any, *args: Any) -> None:
+        super().__init__(typingctx, targetctx, _Part(targetctx.codegen(), "part") if library is None else library, *args)
 
 
 #: Options of `numba.njit` for functions that Python calls, and for those that only compiled code does.

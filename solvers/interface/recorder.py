@@ -93,7 +93,7 @@ class Recorder:
         """Since the start."""
         return time.perf_counter() - self._start
 
-    def measured(self, now: Measure) -> bool:
+    def measured(self, measure: Measure) -> bool:
         """Record where the run stands.
 
         Returns
@@ -102,9 +102,17 @@ class Recorder:
             True where the user asks to stop.
         """
         seconds = self.seconds
-        self.last = TraceRow(now.iteration, seconds, float(now.objective), float(now.bound), now.active, now.columns, now.step)
+        self.last = TraceRow(
+            measure.iteration,
+            seconds,
+            float(measure.objective),
+            float(measure.bound),
+            measure.active,
+            measure.columns,
+            measure.step,
+        )
         self.next_row = self._start + seconds + _EVERY if self._options.trace_every is None else -np.inf
-        if now.checkpoint:
+        if measure.checkpoint:
             self._keep(self.last)
         if self._options.progress and self.last.seconds - self._shown >= _SHOWN:
             self._shown = self.last.seconds
@@ -174,7 +182,7 @@ class Recorder:
     def _said(self, row: TraceRow) -> str:
         active = f"  active {row.active}" if row.active >= 0 else ""
         figures = (("gap", row.gap, ".2e"), ("objective", row.objective, ".8g"), ("bound", row.bound, ".8g"))
-        shown_figures = "".join(f"  {name} {value:{how}}" for name, value, how in figures if np.isfinite(value))
+        shown_figures = "".join(f"  {name} {value:{form}}" for name, value, form in figures if np.isfinite(value))
         return f"{self._name}: {row.seconds:.1f} s{shown_figures}  iteration {row.iteration}{active}"
 
 
@@ -278,15 +286,17 @@ def allowed(limit: float) -> float:
     return _ALLOWED[0] * limit + _ALLOWED[1]
 
 
-def time_limit_remark(answer: Answer, options: Options, why: str) -> str:
+def time_limit_remark(answer: Answer, options: Options, reason: str) -> str:
     """Return the remark on a solver that took more than its limit, a tenth of it and half a second; empty otherwise.
 
-    ``why`` is what of the solver does not look at the limit (`SolverInfo.time_limit_caveat`).
+    ``reason`` is what of the solver does not look at the limit (`SolverInfo.time_limit_caveat`).
     """
     limit, spent = options.time_limit, answer.build_seconds + answer.solve_seconds
     if limit is None or spent <= allowed(limit):
         return ""
-    return f"took {spent:.2g} s for a time limit of {limit:.2g} s" + (f": it does not look at the clock in {why}" if why else "")
+    return f"took {spent:.2g} s for a time limit of {limit:.2g} s" + (
+        f": it does not look at the clock in {reason}" if reason else ""
+    )
 
 
 def run_with_timeout(call: Callable[[], T], options: Options, begin: float) -> T:

@@ -97,8 +97,8 @@ class Licence:
         variables, rows = (form.n, form.rows) if self.size is None else self.size(form)
         if limit is None or (variables <= limit and (self.limit is None or rows <= self.limit)):
             return None
-        where = " where anything is quadratic" if quadratic else ""
-        allowed = f"{limit} variables{where}" + ("" if self.limit is None else f" and {self.limit} rows")
+        scope = " where anything is quadratic" if quadratic else ""
+        allowed = f"{limit} variables{scope}" + ("" if self.limit is None else f" and {self.limit} rows")
         return f"the model has {variables} variables and {rows} linear rows; the {self.state.value} licence allows {allowed}"
 
 
@@ -182,10 +182,10 @@ class KeptModel:
         if self.form is None or self.native is None:
             self.update = BUILT
             return None
-        parts, why = kept_parts(self.form, form, any_bounds=any_bounds)
-        refused = sorted(parts - allowed)
-        if why or refused:
-            self.update = Update(UpdateKind.REBUILT, why or "the solver does not update " + ", ".join(refused))
+        parts, reason = kept_parts(self.form, form, any_bounds=any_bounds)
+        not_updatable = sorted(parts - allowed)
+        if reason or not_updatable:
+            self.update = Update(UpdateKind.REBUILT, reason or "the solver does not update " + ", ".join(not_updatable))
             return None
         self.update = Update(UpdateKind.UPDATED, ", ".join(sorted(parts)) or "nothing")
         return parts

@@ -80,9 +80,9 @@ class CoordinateDescent:
     def reactivate(self, u: FloatArray) -> None:
         """Make those points active again whose multiplier, which is at a bound, is not optimal at the margins u of w."""
         active = int(self.numbers[0])
-        rest = self.order[active:]
-        wrong = np.where(self.alpha[rest] > 0.0, u[rest] > 1.0, u[rest] < 1.0)
-        self.order[active:] = np.concatenate([rest[wrong], rest[~wrong]])
+        inactive = self.order[active:]
+        wrong = np.where(self.alpha[inactive] > 0.0, u[inactive] > 1.0, u[inactive] < 1.0)
+        self.order[active:] = np.concatenate([inactive[wrong], inactive[~wrong]])
         self.numbers[0] += np.count_nonzero(wrong)
 
     @property
@@ -250,12 +250,12 @@ def margins_and_weighted_row_sum(
     problem: LinearProblem, w: FloatArray, weights: Weights, block_bytes: float
 ) -> tuple[FloatArray, FloatArray]:
     """Return y_i x_i'w, and Σ α_i y_i x_i for the α that follow from them, in one pass: both products use a cached block."""
-    u, pulled = np.empty(problem.n), np.zeros(problem.rows.shape[1])
+    u, row_sum = np.empty(problem.n), np.zeros(problem.rows.shape[1])
     for part, block in _parts(problem, min(block_bytes, LOOK_BYTES)):
         y = problem.y[part]
         np.multiply(block @ w, y, out=u[part])
-        pulled += block.T @ (weights(part, u[part]) * y)
-    return u, pulled
+        row_sum += block.T @ (weights(part, u[part]) * y)
+    return u, row_sum
 
 
 def weighted_row_sum(problem: LinearProblem, alpha: FloatArray, block_bytes: float) -> FloatArray:
@@ -298,10 +298,10 @@ class _SquaresAccumulator:
         indices = np.flatnonzero(d > 0)
         while indices.size:
             room = self._rows.shape[0] - self._held
-            now, indices = indices[:room], indices[room:]
-            rows = self._rows[self._held : self._held + now.size]
-            np.multiply(block[now], np.sqrt(d[now])[:, None], out=rows)
-            self._held += now.size
+            batch, indices = indices[:room], indices[room:]
+            rows = self._rows[self._held : self._held + batch.size]
+            np.multiply(block[batch], np.sqrt(d[batch])[:, None], out=rows)
+            self._held += batch.size
             if self._held == self._rows.shape[0]:
                 self.finish()
 
@@ -389,8 +389,8 @@ def _by_rows(state: LinearState) -> FloatArray:
     factor = scipy.linalg.cho_factor(K, lower=True, overwrite_a=True, check_finite=False)
     s = np.zeros(state.w.size)
     for _ in range(2):
-        rest = -state.gradient - ridge * s - B.T @ (B @ s)
-        s += (rest - B.T @ scipy.linalg.cho_solve(factor, B @ rest, check_finite=False)) / ridge
+        residual = -state.gradient - ridge * s - B.T @ (B @ s)
+        s += (residual - B.T @ scipy.linalg.cho_solve(factor, B @ residual, check_finite=False)) / ridge
     return s
 
 
@@ -631,8 +631,8 @@ class LinearNewton(Algorithm[LinearProblem, LinearState]):
             return state.gap <= state.tol
         state.trials += 1
         state.enough = state.enough or state.steps
-        apart = state.trials > _TRIALS and state.residual <= 1e-12 * state.best_primal
-        if apart or state.steps > state.enough + min(state.enough // 2, _MORE):
+        stalled = state.trials > _TRIALS and state.residual <= 1e-12 * state.best_primal
+        if stalled or state.steps > state.enough + min(state.enough // 2, _MORE):
             return True
         view, w = state.problem, state.w.copy()
         w[view.penalised] -= state.gradient[view.penalised] / (2.0 * view.mu)
@@ -738,11 +738,11 @@ def _block_budget(n: int, p: int, limit: float | None) -> float:
     except ImportError as error:
         message = "memory_limit of linear-newton needs a system that counts what a process holds; leave it out here"
         raise InputError(message) from error
-    need = memory_in_use + 8 * _VECTORS * n + (8 * _MATRICES * p * p if p <= MAX_COLUMNS else 200 * p)
-    if limit - need < _BLOCKS * 2**18:
+    size = memory_in_use + 8 * _VECTORS * n + (8 * _MATRICES * p * p if p <= MAX_COLUMNS else 200 * p)
+    if limit - size < _BLOCKS * 2**18:
         raise TooLargeError(
-            f"linear-newton needs {need + _BLOCKS * 2**18:,.0f} bytes for {n:,} rows of {p:,} columns, {memory_in_use:,} of "
+            f"linear-newton needs {size + _BLOCKS * 2**18:,.0f} bytes for {n:,} rows of {p:,} columns, {memory_in_use:,} of "
             f"which the process has had already; memory_limit is {limit:,.0f}",
             name="memory_limit",
         )
-    return limit - need
+    return limit - size

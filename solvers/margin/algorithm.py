@@ -49,7 +49,7 @@ def starting_points(view: MarginProblem, start: object) -> list[FloatArray]:
     starts = [np.clip(np.zeros(p), view.lower, view.upper)]
     if view.intercept:
         starts += [np.clip(np.where(np.arange(p) == 0, b, 0.0), view.lower, view.upper) for b in (-1.0, 1.0)]
-    if len(view.rows) or view.kept.any() or view.whole.any():
+    if len(view.rows) or view.kept_points.any() or view.integer.any():
         starts += _feasible_point(view)
     if start is not None:
         w = np.asarray(start, dtype=np.float64)
@@ -66,13 +66,16 @@ def _feasible_point(view: MarginProblem) -> list[FloatArray]:
     from scipy.optimize import Bounds, LinearConstraint, milp  # imported here: the import is slow, and few problems need it
 
     p = view.A.shape[1]
-    rows, limits = np.vstack([view.rows, view.A[view.kept]]), np.concatenate([view.least, np.ones(int(view.kept.sum()))])
+    rows, limits = (
+        np.vstack([view.rows, view.A[view.kept_points]]),
+        np.concatenate([view.row_lower, np.ones(int(view.kept_points.sum()))]),
+    )
     signed_rows = np.hstack([rows, -rows])
     low, high = np.maximum(view.lower, 0.0), np.maximum(view.upper, 0.0)
     below, above = np.maximum(-view.upper, 0.0), np.maximum(-view.lower, 0.0)
     bounds = Bounds(np.concatenate([low, below]), np.concatenate([high, above]))
     constraints = [LinearConstraint(signed_rows, limits, np.inf)] if len(rows) else []
-    cost, integrality = np.ones(2 * p), np.tile(view.whole, 2).astype(np.int64)
+    cost, integrality = np.ones(2 * p), np.tile(view.integer, 2).astype(np.int64)
     solution = beyond_fork("scipy", lambda: milp(cost, integrality=integrality, bounds=bounds, constraints=constraints))
     return [] if solution.x is None else [np.asarray(solution.x[:p] - solution.x[p:])]
 
@@ -118,12 +121,12 @@ def initial_cutoff(view: MarginProblem, problem: loops.LoopProblem, node: loops.
 
 def wide_ramp(loss: Corners) -> Corners:
     """Return a wider ramp, on whose slope every margin of a first descent lies; an even loss as it is."""
-    if loss.even:
+    if loss.symmetric:
         return loss
     last, span = float(loss.margins[-1]), float(np.ptp(loss.margins)) + 1.0
     height = (loss.steepest or loss.height) * span
     values = np.array([height, 0.0])
-    return replace(loss, margins=np.array([last - span, last]), below=values, at=values, tail=0.0, again=-np.inf)
+    return replace(loss, margins=np.array([last - span, last]), below=values, at=values, tail=0.0, rise_start=-np.inf)
 
 
 class Descents:
@@ -229,11 +232,11 @@ class RotatedCoordinates:
         if problem.intercept:
             others = np.maximum(np.abs(lower[1:]), np.abs(upper[1:]))
             b = max(1.0, _farthest(problem)) + float((np.abs(problem.A[:, 1:]) @ others).max(initial=0.0))
-            for row, limit in zip(problem.rows, problem.least, strict=True):
+            for row, limit in zip(problem.rows, problem.row_lower, strict=True):
                 if row[0] != 0.0:
                     b = max(b, (abs(limit) + float(np.abs(row[1:]) @ others)) / abs(row[0]))
             b = max(b, *(abs(end) for end in (problem.lower[0], problem.upper[0], 0.0) if np.isfinite(end)))
-            b = (b + float(problem.whole[0])) * (1.0 + 1e-9)
+            b = (b + float(problem.integer[0])) * (1.0 + 1e-9)
             lower[0], upper[0] = max(problem.lower[0], -b), min(problem.upper[0], b)
         return lower, upper
 
@@ -514,7 +517,7 @@ class MarginBB(Algorithm[MarginProblem, MarginState]):
         for w in starts:
             state.descents.descend(w)
         loss, *others = map(wide_ramp, rotated_problem.losses)
-        wide = loops.loop_problem(replace(rotated_problem, loss=loss, others=tuple(others)))
+        wide = loops.loop_problem(replace(rotated_problem, loss=loss, other_losses=tuple(others)))
         descents = Descents(wide, loops.new_node(wide), low, high, upper_bound)
         for _ in range(self.restarts):
             w = np.clip(rng.normal(size=p) / np.sqrt(p), low, high)

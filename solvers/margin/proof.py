@@ -23,7 +23,7 @@ from ...models.arrays import FloatArray, IntArray
 from ...models.views import Corners, MarginProblem
 from ..exact.checkpoint import Checkpoint, Saved
 from ..exact.log_file import LogFile, LogWriter, Mark
-from .check.statement import FORMAT, LoggedMarginProblem
+from .check.statement import FORMAT, HEADER_KEYS, LoggedMarginProblem
 
 if TYPE_CHECKING:
     from . import loops
@@ -54,7 +54,7 @@ class MarginLog(LogWriter):
         header = {"format": FORMAT, "version": 2, **_header_fields(problem), "T": V.tolist(), "cut": cut}
         super().__init__(file, header)
         self._V, self._problem = V, problem
-        self._terms, self._points, self._rows = loops.point.size, loops.points, loops.least.size
+        self._terms, self._points, self._rows = loops.point.size, loops.points, loops.row_lower.size
         self._theta = [float(loops.costs[a]) if b > a else 0.0 for a, b in pairwise(loops.begins.tolist())]
 
     def record_cutoff(self, value: float) -> None:
@@ -154,14 +154,17 @@ class MarginLog(LogWriter):
 def _header_fields(problem: MarginProblem) -> dict[str, Any]:
     """Return the problem for a log's header."""
     loss, *others = map(_loss_fields, problem.losses)
-    numbers = {name: getattr(problem, name).tolist() for name in ("A", "costs", "curvature", "atoms", "price", "rows", "least")}
+    arrays = ("A", "costs", "curvature", "atoms", "price", "rows", "row_lower")
+    numbers = {HEADER_KEYS.get(name, name): getattr(problem, name).tolist() for name in arrays}
     bounds = {name: [x if np.isfinite(x) else None for x in getattr(problem, name).tolist()] for name in ("lower", "upper")}
-    masks = {name: getattr(problem, name).astype(int).tolist() for name in ("whole", "counted", "kept")}
+    masks = {
+        HEADER_KEYS.get(name, name): getattr(problem, name).astype(int).tolist() for name in ("integer", "counted", "kept_points")
+    }
     budgets = [{"points": b.points.tolist(), "limit": int(b.limit)} for b in problem.budgets]
     rates = [{"groups": r.groups.tolist(), "labels": r.labels.tolist(), "epsilon": r.epsilon} for r in problem.rates]
     return {
         **numbers, "loss": loss, "intercept": bool(problem.intercept),
-        **bounds, **masks, "most": int(problem.most), "budgets": budgets,
+        **bounds, **masks, "most": int(problem.max_nonzeros), "budgets": budgets,
         **({"rates": rates} if rates else {}),
         **({"others": others, "kinds": problem.loss_numbers.tolist()} if others else {}),
     }  # fmt: skip
@@ -170,8 +173,8 @@ def _header_fields(problem: MarginProblem) -> dict[str, Any]:
 def _loss_fields(loss: Corners) -> dict[str, Any]:
     """Return a loss for a log's header."""
     values = {name: getattr(loss, name).tolist() for name in ("margins", "below", "at")}
-    again = loss.again if np.isfinite(loss.again) else None
-    return {**values, "tail": loss.tail, "again": again, **({"even": True} if loss.even else {})}
+    rise_start = loss.rise_start if np.isfinite(loss.rise_start) else None
+    return {**values, "tail": loss.tail, "again": rise_start, **({"even": True} if loss.symmetric else {})}
 
 
 def _rounding_reserve(problem: MarginProblem, w: FloatArray) -> float:

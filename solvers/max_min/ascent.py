@@ -171,8 +171,8 @@ class MaxMin(Algorithm[MaxMinProblem, MaxMinState]):
         else:
             state.best = (state.value, state.gamma, state.a, state.derivative)
         if state.last_slope.size:
-            turned = float(np.linalg.norm(slope - state.last_slope))
-            state.eta = state.moved / turned if turned > 0 else 2.0 * state.eta
+            slope_change = float(np.linalg.norm(slope - state.last_slope))
+            state.eta = state.moved / slope_change if slope_change > 0 else 2.0 * state.eta
         else:
             state.eta = self._first_move_length(state) / float(np.abs(slope).max())
         state.last_slope = slope
@@ -230,20 +230,20 @@ class MaxMin(Algorithm[MaxMinProblem, MaxMinState]):
         factor = 1.0 if problem.logarithmic else problem.upper - problem.lower if problem.additive else state.solved_gamma
         return float(np.abs(slope * factor).max()) / state.value
 
-    def _clip(self, state: MaxMinState, moved: FloatArray) -> FloatArray:
+    def _clip(self, state: MaxMinState, gamma: FloatArray) -> FloatArray:
         """Clip γ to the range, to a factor of the last γ and to the bracket."""
         problem = state.problem
         if self.rate == "printed":
-            return np.clip(moved, problem.lower, problem.upper)
+            return np.clip(gamma, problem.lower, problem.upper)
         if problem.additive:
             reach = self._first_move_length(state)
-            moved = np.clip(moved, state.gamma - reach, state.gamma + reach)
+            gamma = np.clip(gamma, state.gamma - reach, state.gamma + reach)
         else:
-            moved = np.clip(moved, state.gamma / _FACTOR, state.gamma * _FACTOR)
-        if moved.size == 1 and not state.low < moved[0] < state.high:
+            gamma = np.clip(gamma, state.gamma / _FACTOR, state.gamma * _FACTOR)
+        if gamma.size == 1 and not state.low < gamma[0] < state.high:
             low, high = max(state.low, problem.lower), min(state.high, problem.upper)
-            moved = np.array([0.5 * (low + high) if problem.additive else np.sqrt(low * high)])
-        return np.clip(moved, problem.lower, problem.upper)
+            gamma = np.array([0.5 * (low + high) if problem.additive else np.sqrt(low * high)])
+        return np.clip(gamma, problem.lower, problem.upper)
 
     def _move(self, state: MaxMinState, slope: FloatArray) -> bool:
         """Set γ ← γ + η·slope with η halved until ½a'Q(γ)a rises; return False if it does not rise in floating point."""
@@ -253,11 +253,11 @@ class MaxMin(Algorithm[MaxMinProblem, MaxMinState]):
         while state.eta > 1e-15:
             # the range ends long before e^100, where a long secant step would overflow
             grown = state.gamma * np.exp(np.clip(state.eta * slope, -100.0, 100.0))
-            moved = grown if logarithmic else state.gamma + state.eta * slope
-            moved = self._clip(state, moved)
-            if problem.value(state.a, moved) > value:
-                change = np.log(moved / state.gamma) if logarithmic else moved - state.gamma
-                state.gamma, state.moved = moved, float(np.linalg.norm(change))
+            next_gamma = grown if logarithmic else state.gamma + state.eta * slope
+            next_gamma = self._clip(state, next_gamma)
+            if problem.value(state.a, next_gamma) > value:
+                change = np.log(next_gamma / state.gamma) if logarithmic else next_gamma - state.gamma
+                state.gamma, state.moved = next_gamma, float(np.linalg.norm(change))
                 if self.rate == "printed":
                     state.eta = state.moved
                 return True

@@ -57,7 +57,7 @@ class AscentWork(NamedTuple):
     residual: Any  #: (n, K)
     direction: Any  #: (n, K)
     step: Any  #: (n, K)
-    now: Any  #: the numbers, by name (`_SCALARS`)
+    scalars: Any  #: the numbers, by name (`_SCALARS`)
 
 
 @dataclass(eq=False)
@@ -100,20 +100,20 @@ def make_state(view: MulticlassProblem, options: Options, tol: float, rng: np.ra
     n, K, p = view.n, view.classes, view.rows.shape[1]
     dense = isinstance(view.rows, np.ndarray)
     rows: Any = view.rows
-    now = named_scalars(_SCALARS)
-    now.dense, now.shared = int(dense), int(view.shared)
-    none = np.zeros(1, dtype=np.int64)
+    scalars = named_scalars(_SCALARS)
+    scalars.dense, scalars.shared = int(dense), int(view.shared)
+    empty = np.zeros(1, dtype=np.int64)
     shape = (K, p) if dense else (p, K)
     squares = view.squares
     work = AscentWork(
         data=view.rows if dense else np.zeros((1, 1)),
-        indptr=none if dense else rows.indptr.astype(np.int64),
-        indices=none if dense else rows.indices.astype(np.int64),
+        indptr=empty if dense else rows.indptr.astype(np.int64),
+        indices=empty if dense else rows.indices.astype(np.int64),
         values=np.zeros(1) if dense else rows.data,
         codes=view.codes, costs=view.costs, squares=squares, alpha=np.zeros((n, K)), W=np.zeros(shape), V=np.zeros(shape),
         scores=np.zeros(K), change=np.zeros(K), order=np.arange(n), free=np.zeros((n, K), dtype=np.bool_),
         tight=np.zeros(n, dtype=np.bool_), slope=np.zeros((n, K)), residual=np.zeros((n, K)), direction=np.zeros((n, K)),
-        step=np.zeros((n, K)), now=now,
+        step=np.zeros((n, K)), scalars=scalars,
     )  # fmt: skip
     zero = np.flatnonzero(squares <= _ZERO * squares.max())
     if view.shared:
@@ -140,7 +140,7 @@ def survey(state: AscentState) -> None:
     """Recompute W from α, objective, dual value and gap; choose the points that are at no vertex, or have a gap."""
     view, work = state.view, state.work
     W = view.coefficients(work.alpha)
-    work.W[:] = W if work.now.dense else W.T
+    work.W[:] = W if work.scalars.dense else W.T
     square = float(np.vdot(W, W))
     loss, active, curved = 0.0, [], 0
     for part in view.parts():
@@ -236,8 +236,8 @@ class BlockAscent(Algorithm[MulticlassProblem, AscentState]):
         """Take products on the face until the time is over; at the end, move."""
         clock = time.perf_counter()
         count = int(np.clip(state.rate * (end - clock) / (2.0 * state.face_size + 1.0), 1, state.products_left))
-        done = loops.face_products(state.work, state.face_size, count)
-        state.products_left = 0 if done else state.products_left - count
+        products = loops.face_products(state.work, state.face_size, count)
+        state.products_left = 0 if products else state.products_left - count
         if state.products_left:
             return
         state.faces, state.faces_left, state.step = state.faces + 1, state.faces_left - 1, "face"
@@ -249,7 +249,7 @@ class BlockAscent(Algorithm[MulticlassProblem, AscentState]):
         work, size = state.work, state.active.size
         if state.position == 0:
             work.order[:size] = state.rng.permutation(state.active)
-            work.now.gap, work.now.small = 0.0, 0.0
+            work.scalars.gap, work.scalars.small = 0.0, 0.0
         clock = time.perf_counter()
         count = int(np.clip(state.rate * (end - clock), min(size, 64), size - state.position))
         loops.sweep(work, state.position, state.position + count)
@@ -261,7 +261,7 @@ class BlockAscent(Algorithm[MulticlassProblem, AscentState]):
         state.position, state.step = 0, "block"
         state.sweeps += 1
         state.sweeps_left -= 1
-        gap = float(work.now.gap)
+        gap = float(work.scalars.gap)
         if np.isnan(state.first_gap):
             state.first_gap = gap
         if gap <= max(0.3 * state.tol * abs(state.best_primal), 0.1 * state.first_gap):

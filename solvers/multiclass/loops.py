@@ -22,7 +22,7 @@ _STEPS = 200
 def _scores(w: Any, W: Any, i: int) -> None:
     """Write w_k'x_i of all classes into ``w.scores``."""
     scores = w.scores
-    if w.now.dense:
+    if w.scalars.dense:
         x = w.data[i]
         for k in range(scores.size):
             row = W[k]
@@ -47,7 +47,7 @@ def _add(w: Any, W: Any, i: int, change: Any) -> None:
     for k in range(change.size):
         total += change[k]
     change[label] = -total
-    if w.now.dense:
+    if w.scalars.dense:
         x = w.data[i]
         for k in range(change.size):
             step = change[k]
@@ -118,7 +118,7 @@ def _block(w: Any, i: int) -> bool:
     Adds the block's part of the duality gap, c_i ℓ_i - Σ_k α_ik g_k, to the sum of the sweep.
     """
     label, c, s, v = w.codes[i], w.costs[i], w.squares[i], w.change
-    alpha, scores, shared = w.alpha[i], w.scores, w.now.shared
+    alpha, scores, shared = w.alpha[i], w.scores, w.scalars.shared
     base, sum_alpha, worst, short, slopes = scores[label], 0.0, 0.0, 0.0, 0.0
     for k in range(v.size):
         if k != label:
@@ -129,8 +129,8 @@ def _block(w: Any, i: int) -> bool:
             worst = max(worst, g)
             short += max(g, 0.0)
     gap = c * (worst if shared else short) - slopes
-    w.now.gap += gap
-    if gap <= w.now.small * c:
+    w.scalars.gap += gap
+    if gap <= w.scalars.small * c:
         return False
     for k in range(v.size):
         if k != label:
@@ -170,7 +170,7 @@ def _project(w: Any, i: int, r: Any) -> None:
 @entry
 def begin_face(w: Any, count: int) -> None:
     """Start conjugate gradients for the dual's maximum on the face of the points ``order[:count]``, blocks scaled by ||x_i||²."""
-    w.now.product = 0.0
+    w.scalars.product = 0.0
     for t in range(count):
         i = w.order[t]
         label, slope, r = w.codes[i], w.slope[i], w.residual[i]
@@ -181,8 +181,8 @@ def begin_face(w: Any, count: int) -> None:
         for k in range(r.size):
             w.step[i, k] = 0.0
             w.direction[i, k] = r[k] / w.squares[i]
-            w.now.product += r[k] * w.direction[i, k]
-    w.now.enough = 1e-12 * w.now.product
+            w.scalars.product += r[k] * w.direction[i, k]
+    w.scalars.enough = 1e-12 * w.scalars.product
 
 
 @entry
@@ -202,7 +202,7 @@ def face_products(w: Any, count: int, products: int) -> bool:
                 square += w.V[a, b] * w.V[a, b]
         if square <= 1e-14 * scale:
             return True
-        length, following = w.now.product / square, 0.0
+        length, following = w.scalars.product / square, 0.0
         for t in range(count):
             i = w.order[t]
             label, r, d = w.codes[i], w.residual[i], w.direction[i]
@@ -214,9 +214,9 @@ def face_products(w: Any, count: int, products: int) -> bool:
                 w.step[i, k] += length * d[k]
                 r[k] -= length * w.change[k]
                 following += r[k] * r[k] / w.squares[i]
-        ratio = following / w.now.product
-        w.now.product = following
-        if following <= w.now.enough:
+        ratio = following / w.scalars.product
+        w.scalars.product = following
+        if following <= w.scalars.enough:
             return True
         for t in range(count):
             i = w.order[t]
@@ -236,7 +236,7 @@ def _feasible(w: Any, i: int) -> None:
             total += step[k]
         else:
             total += alpha[k]
-    factor = c / total if w.now.shared and total > c else 1.0
+    factor = c / total if w.scalars.shared and total > c else 1.0
     for k in range(step.size):
         step[k] = factor * (step[k] if free[k] else alpha[k]) - alpha[k]
 
@@ -244,7 +244,7 @@ def _feasible(w: Any, i: int) -> None:
 @inner
 def _longest(w: Any, i: int) -> float:
     """Return how far α_i can move along its step, 1 at most."""
-    alpha, step, c, shared = w.alpha[i], w.step[i], w.costs[i], w.now.shared
+    alpha, step, c, shared = w.alpha[i], w.step[i], w.costs[i], w.scalars.shared
     length, total, change = 1.0, 0.0, 0.0
     for k in range(step.size):
         total += alpha[k]
@@ -260,7 +260,7 @@ def _longest(w: Any, i: int) -> float:
 
 @inner
 def _image(w: Any, steps: Any, count: int) -> float:
-    """Write W of the steps into V; return the dual's slope along them. The squared norm of V is ``w.now.square``."""
+    """Write W of the steps into V; return the dual's slope along them. The squared norm of V is ``w.scalars.square``."""
     w.V[:, :] = 0.0
     rise, square = 0.0, 0.0
     for t in range(count):
@@ -272,7 +272,7 @@ def _image(w: Any, steps: Any, count: int) -> float:
     for a in range(w.V.shape[0]):
         for b in range(w.V.shape[1]):
             square += w.V[a, b] * w.V[a, b]
-    w.now.square = square
+    w.scalars.square = square
     return rise
 
 
@@ -289,15 +289,15 @@ def end_face(w: Any, count: int) -> bool:
     for t in range(count):
         longest = min(longest, _longest(w, w.order[t]))
     rise = _image(w, w.step, count)
-    straight = longest * (rise - 0.5 * longest * w.now.square)
+    straight = longest * (rise - 0.5 * longest * w.scalars.square)
     for t in range(count):
         i = w.order[t]
         for k in range(w.change.size):
             w.direction[i, k] = w.step[i, k]
         _feasible(w, i)
     rise = _image(w, w.step, count)
-    length = 1.0 if w.now.square <= rise else max(rise, 0.0) / w.now.square
-    bent = length * (rise - 0.5 * length * w.now.square)
+    length = 1.0 if w.scalars.square <= rise else max(rise, 0.0) / w.scalars.square
+    bent = length * (rise - 0.5 * length * w.scalars.square)
     steps = w.step
     if straight >= bent:
         length, steps = longest, w.direction

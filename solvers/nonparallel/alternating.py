@@ -181,7 +181,7 @@ class KernelNPSVCpp(Algorithm[ChebyshevNPSVC, NPSVCState]):
         """Return the state with τ = 1/K, V Gaussian of unit length, P the Q factor of a Gaussian matrix; ``start`` may hold "P"
         and "V".
         """
-        begun = time.perf_counter()
+        begin = time.perf_counter()
         view.check_memory()
         size, d, K = view.features.features, int(view.d or 1), view.K
         start = {} if options.start is None else options.start
@@ -196,7 +196,7 @@ class KernelNPSVCpp(Algorithm[ChebyshevNPSVC, NPSVCState]):
         limit = 10.0 if options.iteration_limit is None else float(options.iteration_limit)
         tol = options.tolerance(self.info.tolerance)
         state = NPSVCState(view, np.zeros((K, size)), V, P, np.full(K, 1.0 / K), [None] * K, tol, limit, options.seed)
-        state.deadline = np.inf if options.time_limit is None else begun + options.time_limit
+        state.deadline = np.inf if options.time_limit is None else begin + options.time_limit
         return state
 
     def advance(self, state: NPSVCState, seconds: float) -> Outcome:

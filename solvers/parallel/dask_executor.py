@@ -105,12 +105,12 @@ class DaskExecutor(AsynchronousExecutor):
     @property
     def slots(self) -> int:
         """Return the number of threads of all workers."""
-        now = time.monotonic()
-        if now - self._counted >= _CACHE_SECONDS:
+        time_now = time.monotonic()
+        if time_now - self._counted >= _CACHE_SECONDS:
             self._check()
             threads = self._client.nthreads()
             self._places.update_workers(threads)
-            self._slots, self._counted = sum(threads.values()), now
+            self._slots, self._counted = sum(threads.values()), time_now
         return self._slots
 
     def _check(self) -> None:
@@ -132,37 +132,37 @@ class DaskExecutor(AsynchronousExecutor):
 
     def submit(self, number: int, job: Job, task: Any) -> None:
         """Submit a task, and scatter its arrays that the cluster does not have."""
-        sent = _SubmittedTask(number, str(getattr(job, "__name__", "task")), self._packer.pack((job, task)))
-        self._sent[number] = sent
-        self._start(sent)
+        submitted = _SubmittedTask(number, str(getattr(job, "__name__", "task")), self._packer.pack((job, task)))
+        self._sent[number] = submitted
+        self._start(submitted)
 
-    def _start(self, sent: _SubmittedTask) -> None:
+    def _start(self, submitted: _SubmittedTask) -> None:
         try:
             self._check()
-            self._scatter_and_submit(sent)
+            self._scatter_and_submit(submitted)
         except (RuntimeError, OSError):  # the connection was lost in the meantime
             self._check()
             raise
 
-    def _scatter_and_submit(self, sent: _SubmittedTask) -> None:
-        keys = sent.parcel.keys
+    def _scatter_and_submit(self, submitted: _SubmittedTask) -> None:
+        keys = submitted.parcel.keys
         for key in keys:
             scattered = self._scattered.get(key)
             if scattered is None or scattered.status != "finished":
                 self.wait()
                 self._scattered[key] = self._client.scatter(self._packer.arrays[key], hash=False)
         flags = [bool(self._packer.arrays[key].flags.writeable) for key in keys]
-        sent.tries += 1
-        sent.data = tuple(self._scattered[key] for key in keys)
-        self._places.release(sent.place)  # the task may have been submitted before
-        sent.place = self._places.assign(keys)
-        sent.future = self._client.submit(
-            _open, sent.parcel, list(sent.data), flags, pure=False,
-            key=f"{sent.name}-{uuid4().hex}",  # Dask learns by name how long tasks take
+        submitted.tries += 1
+        submitted.data = tuple(self._scattered[key] for key in keys)
+        self._places.release(submitted.place)  # the task may have been submitted before
+        submitted.place = self._places.assign(keys)
+        submitted.future = self._client.submit(
+            _open, submitted.parcel, list(submitted.data), flags, pure=False,
+            key=f"{submitted.name}-{uuid4().hex}",  # Dask learns by name how long tasks take
             fifo_timeout=0,  # in the order of submission
-            workers=sent.place, allow_other_workers=sent.place is not None,
+            workers=submitted.place, allow_other_workers=submitted.place is not None,
         )  # fmt: skip
-        sent.future.add_done_callback(lambda future, sent=sent: self._done.put((sent, future)))
+        submitted.future.add_done_callback(lambda future, submitted=submitted: self._done.put((submitted, future)))
 
     def collect(self, seconds: float) -> list[TaskResult]:
         """Return results as they come; submit again the tasks that the cluster lost."""
@@ -187,11 +187,11 @@ class DaskExecutor(AsynchronousExecutor):
         except Empty:
             return results
 
-    def _result_of(self, sent: _SubmittedTask, future: Any) -> TaskResult | None:
+    def _result_of(self, submitted: _SubmittedTask, future: Any) -> TaskResult | None:
         """Return a result; None if the task is submitted again or was cancelled."""
         from distributed import CancelledError, KilledWorker
 
-        if self._sent.get(sent.number) is not sent or future is not sent.future:
+        if self._sent.get(submitted.number) is not submitted or future is not submitted.future:
             return None
         error: BaseException | None = None
         value = None
@@ -203,21 +203,21 @@ class DaskExecutor(AsynchronousExecutor):
             except CancelledError as gone:  # the result was lost with its worker
                 error = gone
         if isinstance(error, KilledWorker):
-            error = worker_lost(f"task {sent.number} was lost with every worker that took it: {error}", sent.number)
+            error = worker_lost(f"task {submitted.number} was lost with every worker that took it: {error}", submitted.number)
         elif (
             future.status not in ("finished", "error") or isinstance(error, CancelledError)
-        ) and sent.tries <= _MAX_RESUBMISSIONS:
-            self._start(sent)
+        ) and submitted.tries <= _MAX_RESUBMISSIONS:
+            self._start(submitted)
             return None
         elif future.status not in ("finished", "error"):
-            error = worker_lost(f"the Dask cluster lost task {sent.number} {sent.tries} times", sent.number)
-        del self._sent[sent.number]
-        self._places.release(sent.place)
-        return TaskResult(sent.number, value, error)
+            error = worker_lost(f"the Dask cluster lost task {submitted.number} {submitted.tries} times", submitted.number)
+        del self._sent[submitted.number]
+        self._places.release(submitted.place)
+        return TaskResult(submitted.number, value, error)
 
     def cancel(self) -> None:
         """Cancel the tasks in progress; the data stay for later tasks."""
-        futures = [sent.future for sent in self._sent.values()]
+        futures = [submitted.future for submitted in self._sent.values()]
         self._sent.clear()
         if futures and self._client.status == "running":
             self._client.cancel(futures)

@@ -145,9 +145,9 @@ class AsynchronousExecutor(Executor):
                     if more:
                         self.submit(number, job, task)
                         waiting += 1
-                for done in self.collect(1.0) if waiting else ():
+                for outcome in self.collect(1.0) if waiting else ():
                     waiting -= 1
-                    yield done.number, done.result()
+                    yield outcome.number, outcome.result()
         finally:
             self.cancel()
 
@@ -232,9 +232,9 @@ class Packer:
 
     def name(self, array: Any) -> str:
         """Return the name of an array."""
-        met = self._met.get(id(array))
-        if met is not None and met[0]() is array:
-            return met[1]
+        packed_name = self._met.get(id(array))
+        if packed_name is not None and packed_name[0]() is array:
+            return packed_name[1]
         columns = array.flags.f_contiguous and not array.flags.c_contiguous
         order, flat = ("F", array.T) if columns else ("C", np.ascontiguousarray(array))
         digest = hashlib.blake2b(digest_size=20)

@@ -168,7 +168,7 @@ class SupportsBB(Algorithm[ScoringProblem, SupportsState]):
         }  # fmt: skip
         unwritten = None
         if state.log is not None:
-            for node_bound in search.held:
+            for node_bound in search.multipliers:
                 state.log.certify(node_bound.number, node_bound.multipliers)
             state.log.finish(search.bound, search.rho0, search.rho)
             unwritten = state.log.fault

@@ -34,9 +34,9 @@ _WORK = 10_000_000
 
 
 @inner
-def _heaviest(chosen: Any, count: Any, weight: Any, most: Any) -> Any:
+def _heaviest(chosen: Any, count: Any, weight: Any, capacity: Any) -> Any:
     """Keep at most so many of the chosen cells, the heaviest: above a weight that leaves few enough, found by halving."""
-    if count <= most:
+    if count <= capacity:
         return count
     low, high = np.int64(0), np.int64(0)
     for k in range(count):
@@ -46,11 +46,11 @@ def _heaviest(chosen: Any, count: Any, weight: Any, most: Any) -> Any:
         above = 0
         for k in range(count):
             above += weight[chosen[k]] > middle
-        if above <= most:
+        if above <= capacity:
             high = middle
         else:
             low = middle + 1
-    positives, spare = 0, most
+    positives, spare = 0, capacity
     for k in range(count):
         spare -= weight[chosen[k]] > low
     for k in range(count):
@@ -79,12 +79,12 @@ def _pairs(rows: Any, l: Any, u: Any, active: Any, m: Any, k: Any, s: Any) -> An
         x = s.first[s.plus[a]]
         for b in range(k):
             bound = s.high[a] - s.low[b]
-            if bound < rows.apart:
+            if bound < rows.separation:
                 z = s.first[s.minus[b]]
                 for t in range(active):
                     j = s.active[t]
                     bound += 0.5 * (u[j] - l[j]) * abs(Z[x, j] - Z[z, j])
-            s.pair[a, b] = bound < rows.apart
+            s.pair[a, b] = bound < rows.separation
             s.flow[a, b] = 0
             if s.pair[a, b] and s.left[a] > 0 and s.right[b] > 0:
                 amount = min(s.left[a], s.right[b])
@@ -147,8 +147,8 @@ def _push(end: Any, s: Any) -> Any:
 
 
 @inner
-def flow(rows: Any, l: Any, u: Any, active: Any, count: Any, need: Any, s: Any) -> Any:
-    """The largest flow between the cells' classes, or one that reaches ``need``."""
+def flow(rows: Any, l: Any, u: Any, active: Any, count: Any, demand: Any, s: Any) -> Any:
+    """The largest flow between the cells' classes, or one that reaches ``demand``."""
     m, k, base = 0, 0, np.int64(0)
     for c in range(count):
         m += s.P[c] > 0
@@ -175,7 +175,7 @@ def flow(rows: Any, l: Any, u: Any, active: Any, count: Any, need: Any, s: Any) 
         s.right[b] = s.Q[s.minus[b]]
     total = base + _pairs(rows, l, u, active, m, k, s)
     paths = 5 + _WORK // (m * k + 1)
-    while total < need and paths > 0:
+    while total < demand and paths > 0:
         paths -= 1
         end = _path(m, k, s)
         if end < 0:
@@ -199,11 +199,11 @@ class ScoringData(NamedTuple):
     levels: Any
     positive: Any
     negative: Any
-    apart: Any
-    whole: Any
+    separation: Any
+    integer_scores: Any
     price: Any
     size_price: Any
-    most: Any
+    max_nonzeros: Any
 
 
 @by_reference
@@ -211,7 +211,7 @@ class Scratch(NamedTuple):
     """Workspace of one node: cells, their costs, and the graph of pairs."""
 
     cell: Any
-    seen: Any
+    visited: Any
     first: Any
     P: Any
     Q: Any
@@ -233,8 +233,8 @@ def rows_of(reduced: ReducedScoringProblem) -> ScoringData:
     """Return the rows that the loops read."""
     r = reduced
     return ScoringData(
-        r.Z, r.codes, r.levels, r.positive, r.negative, r.apart, r.whole, np.int64(r.price), np.int64(r.size_price),
-        np.int64(r.problem.most),
+        r.Z, r.codes, r.levels, r.positive, r.negative, r.separation, r.integer_scores, np.int64(r.price), np.int64(r.size_price),
+        np.int64(r.problem.max_nonzeros),
     )  # fmt: skip
 
 
@@ -245,7 +245,7 @@ def scratch_for(reduced: ReducedScoringProblem) -> Scratch:
     side = (min(plus, m), min(minus, m)) if plus * minus <= PAIRS else (int(PAIRS**0.5), int(PAIRS**0.5))
     seen = int(min(max(int(reduced.levels.max(initial=1)) * m, 1), _SEEN))
     room: dict[str, Any] = {name: np.zeros(m, np.int64) for name in Scratch._fields}
-    room |= {"seen": np.zeros(seen, np.int64), "active": np.zeros(d, np.int64), "high": np.zeros(m), "low": np.zeros(m)}
+    room |= {"visited": np.zeros(seen, np.int64), "active": np.zeros(d, np.int64), "high": np.zeros(m), "low": np.zeros(m)}
     room |= {"flow": np.zeros(side, np.int64), "pair": np.zeros(side, np.bool_)}
     return Scratch(**room)
 
@@ -272,13 +272,13 @@ def _tighten(rows: Any, l: Any, u: Any, must: Any, more: Any) -> Any:
                 last = j
         if more and undecided == 0:
             return ALL, more
-        if used + more > rows.most:
+        if used + more > rows.max_nonzeros:
             return ALL, more
         if more and undecided == 1:
             must[last] = True
             more = 0
             continue
-        if used == rows.most and undecided > 0:
+        if used == rows.max_nonzeros and undecided > 0:
             for j in range(d):
                 if l[j] <= 0 <= u[j] and not must[j]:
                     l[j] = u[j] = 0
@@ -301,18 +301,18 @@ def _cells(rows: Any, l: Any, u: Any, s: Any) -> Any:
         s.active[active] = j
         active += 1
         levels = rows.levels[j]
-        merged = merged and count < m and levels * count <= s.seen.size
+        merged = merged and count < m and levels * count <= s.visited.size
         if not merged:
             continue
         for k in range(levels * count):
-            s.seen[k] = -1
+            s.visited[k] = -1
         new = 0
         for i in range(m):
             k = levels * s.cell[i] + rows.codes[j, i]
-            if s.seen[k] < 0:
-                s.seen[k] = new
+            if s.visited[k] < 0:
+                s.visited[k] = new
                 new += 1
-            s.cell[i] = s.seen[k]
+            s.cell[i] = s.visited[k]
         count = new
     if not merged:
         for i in range(m):
@@ -340,10 +340,10 @@ def bound(rows: Any, l: Any, u: Any, must: Any, more: Any, cut: Any, flows: Any,
         errors += min(s.P[c], s.Q[c])
     if units + errors >= cut or not flows:
         return units + errors, more
-    wide = rows.whole
+    wide = rows.integer_scores
     for t in range(active):  # whole rows that differ can differ by 2 in score: no pairs but those of one cell
         j = s.active[t]
-        wide = wide and l[j] <= -rows.apart and u[j] >= rows.apart
+        wide = wide and l[j] <= -rows.separation and u[j] >= rows.separation
     if wide:
         return units + errors, more
     return units + flow(rows, l, u, active, count, cut - units, s), more

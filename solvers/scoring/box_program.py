@@ -34,12 +34,12 @@ class ScoreBox:
 
     lower: IntArray
     upper: IntArray
-    must: BoolArray
+    forced: BoolArray
 
     @cached_property
     def free(self) -> BoolArray:
         """Coefficients that may be 0 and something else."""
-        return np.asarray((self.lower <= 0) & (self.upper >= 0) & (self.lower < self.upper) & ~self.must)
+        return np.asarray((self.lower <= 0) & (self.upper >= 0) & (self.lower < self.upper) & ~self.forced)
 
     @property
     def single(self) -> bool:
@@ -77,24 +77,24 @@ class Scores:
         self.reduced = reduced
         values = [np.unique(column).tolist() for column in reduced.Z.T]
         self.scale = max((Fraction(x).denominator for column in values for x in column), default=1)  # of doubles: powers of two
-        self.apart = 2 * math.ceil(reduced.problem.threshold * self.scale)
+        self.separation = 2 * math.ceil(reduced.problem.threshold * self.scale)
         self._rows = np.empty(reduced.Z.shape, dtype=object)
         for j, (column, codes) in enumerate(zip(values, reduced.codes, strict=True)):
             self._rows[:, j] = np.array([int(Fraction(x) * self.scale) for x in column], dtype=object)[codes]
 
-    def least(self, box: ScoreBox, held: PairMultipliers) -> int:
+    def least(self, box: ScoreBox, multipliers: PairMultipliers) -> int:
         """Return a lower bound of every system of the box, in units."""
-        r, K = self.reduced, held.denominator * self.scale
-        v = self._rows[held.pairs[:, 0]] - self._rows[held.pairs[:, 1]]
+        r, K = self.reduced, multipliers.denominator * self.scale
+        v = self._rows[multipliers.pairs[:, 0]] - self._rows[multipliers.pairs[:, 1]]
         low, high = box.lower.astype(object), box.upper.astype(object)
         largest_products, fewest = np.maximum(low * v, high * v), np.minimum(low * v, high * v).sum(axis=1)
-        valid = largest_products[:, ~box.free].sum(axis=1) < self.apart
-        cover, margin = np.array(held.cover, dtype=object) * valid * self.scale, np.array(held.margin, dtype=object)
-        nu = held.limit * self.scale
-        total = cover.sum() + self.apart * margin.sum() - nu * r.problem.most
+        valid = largest_products[:, ~box.free].sum(axis=1) < self.separation
+        cover, margin = np.array(multipliers.cover, dtype=object) * valid * self.scale, np.array(multipliers.margin, dtype=object)
+        nu = multipliers.limit * self.scale
+        total = cover.sum() + self.separation * margin.sum() - nu * r.problem.max_nonzeros
         tilt = margin @ v
         helps = [cover @ (box.free & (side * v > 0)) for side in (1, -1)]
-        zero = (box.lower <= 0) & (box.upper >= 0) & ~box.must
+        zero = (box.lower <= 0) & (box.upper >= 0) & ~box.forced
         for j, (l, u) in enumerate(zip(box.lower.tolist(), box.upper.tolist(), strict=True)):
             shares = [0] if zero[j] else []
             for side, smallest, largest in ((1, max(l, 1), u), (-1, max(-u, 1), -l)):
@@ -104,12 +104,12 @@ class Scores:
                     if smallest <= largest
                 ]
             total += min(shares)
-        lacks = cover + margin * np.maximum(self.apart - fewest, 0)
-        for cost, rows in ((r.positive, held.pairs[:, 0]), (r.negative, held.pairs[:, 1])):
+        lacks = cover + margin * np.maximum(self.separation - fewest, 0)
+        for cost, rows in ((r.positive, multipliers.pairs[:, 0]), (r.negative, multipliers.pairs[:, 1])):
             spent: dict[int, int] = {}
-            for row, lack in zip(rows.tolist(), lacks.tolist(), strict=True):
-                spent[row] = spent.get(row, 0) + lack
-            total += sum(min(0, K * int(cost[row]) - lack) for row, lack in spent.items())
+            for row, shortfall in zip(rows.tolist(), lacks.tolist(), strict=True):
+                spent[row] = spent.get(row, 0) + shortfall
+            total += sum(min(0, K * int(cost[row]) - shortfall) for row, shortfall in spent.items())
         return int(-(-total // K)) if r.exact else int(total // K)
 
 
@@ -132,24 +132,24 @@ class BoxSolution:
     use: FloatArray  #: (2, d): a^+ and a^-
     rho: FloatArray  #: r^+ - r^-
     wrong: FloatArray  #: (2, m): z by row, for each class
-    held: PairMultipliers
+    multipliers: PairMultipliers
 
     @property
-    def whole(self) -> bool:
+    def integer_scores(self) -> bool:
         """Return whether it is a system."""
         return bool(max(np.abs(x - np.rint(x)).max() for x in (self.use, self.rho)) < _NEAR)
 
     def split(self, box: ScoreBox) -> tuple[int, int]:
         """Coefficient j and half h by which the solution is cut off, or the box shrinks: ρ_j ≤ h, ρ_j > h."""
         d = self.rho.size
-        away = np.minimum(self.use, 1.0 - self.use) * (box.lower < box.upper)
-        away[0, box.lower > 0] = away[1, box.upper < 0] = 0.0
-        if away.max() > _NEAR:
-            k = int(np.argmax(away))
+        fractional_use = np.minimum(self.use, 1.0 - self.use) * (box.lower < box.upper)
+        fractional_use[0, box.lower > 0] = fractional_use[1, box.upper < 0] = 0.0
+        if fractional_use.max() > _NEAR:
+            k = int(np.argmax(fractional_use))
             return k % d, 0 if k < d else -1
-        between = np.abs(self.rho - np.rint(self.rho)) * (box.lower < box.upper)
-        j = int(np.argmax(between))
-        if between[j] > _NEAR:
+        fractional_rho = np.abs(self.rho - np.rint(self.rho)) * (box.lower < box.upper)
+        j = int(np.argmax(fractional_rho))
+        if fractional_rho[j] > _NEAR:
             return j, int(np.floor(self.rho[j]))
         return middle(box)
 
@@ -191,14 +191,14 @@ class NodeProgram:
         r, box, d = self.reduced, self.box, self.box.lower.size
         largest = np.concatenate([np.maximum(box.upper, 0), np.maximum(-box.lower, 0)]).astype(float)
         smallest = np.concatenate([np.maximum(box.lower, 0), np.maximum(-box.upper, 0)]).astype(float)
-        used = (np.tile(box.must, 2) & (np.roll(largest, d) == 0)) | (smallest > 0)
+        used = (np.tile(box.forced, 2) & (np.roll(largest, d) == 0)) | (smallest > 0)
         self._columns = k = np.flatnonzero(largest)
         prices = np.repeat([r.price, r.size_price], k.size) / self._unit
         self._add_columns(prices, np.concatenate([used[k], smallest[k]]), np.concatenate([np.ones(k.size), largest[k]]))
-        one, none, signs = np.eye(k.size), np.zeros((d, k.size)), (k % d == np.arange(d)[:, None]).astype(float)
-        capacity = np.concatenate([[float(r.problem.most)], np.zeros(2 * k.size), np.ones(d)])
+        one, zeros, signs = np.eye(k.size), np.zeros((d, k.size)), (k % d == np.arange(d)[:, None]).astype(float)
+        capacity = np.concatenate([[float(r.problem.max_nonzeros)], np.zeros(2 * k.size), np.ones(d)])
         self._base = capacity.size
-        rows = [[np.ones((1, k.size)), none[:1]], [one, -one], [-np.diag(largest[k]), one], [signs, none]]
+        rows = [[np.ones((1, k.size)), zeros[:1]], [one, -one], [-np.diag(largest[k]), one], [signs, zeros]]
         self._add_rows(np.block(rows), np.full(capacity.size, -np.inf), capacity)
 
     def add(self, pairs: IntArray) -> None:
@@ -210,16 +210,16 @@ class NodeProgram:
             self._add_columns(cost[new] / self._unit, np.zeros(new.size), np.ones(new.size))
         V = r.Z[pairs[:, 0]] - r.Z[pairs[:, 1]]
         reach = np.maximum(box.lower * V, box.upper * V)[:, ~box.free].sum(axis=1)
-        lack = np.maximum(r.apart - np.minimum(box.lower * V, box.upper * V).sum(axis=1), 0.0)
+        shortfall = np.maximum(r.separation - np.minimum(box.lower * V, box.upper * V).sum(axis=1), 0.0)
         signed, free = np.hstack([V, -V])[:, columns], np.tile(box.free, 2)[columns]
         rows = np.zeros((2, p, self._highs.getNumCol()))
         rows[0, :, : columns.size] = (signed > 0) & free
         rows[1, :, columns.size : 2 * columns.size] = signed
         for points, side in zip(self._of_point, pairs.T, strict=True):
             rows[0, np.arange(p), points[side]] = 1.0
-            rows[1, np.arange(p), points[side]] = lack
-        helped, parted = np.flatnonzero(reach < r.apart), np.flatnonzero(lack > 0)
-        lower_sides = np.repeat([1.0, r.apart], [helped.size, parted.size])
+            rows[1, np.arange(p), points[side]] = shortfall
+        helped, parted = np.flatnonzero(reach < r.separation), np.flatnonzero(shortfall > 0)
+        lower_sides = np.repeat([1.0, r.separation], [helped.size, parted.size])
         self._add_rows(np.vstack([rows[0, helped], rows[1, parted]]), lower_sides, np.full(lower_sides.size, np.inf))
         kind = np.repeat([0, 1], [helped.size, parted.size])
         pair = np.concatenate([helped, parted]) + len(self.pairs)
@@ -227,9 +227,9 @@ class NodeProgram:
         self.pairs = np.concatenate([self.pairs, pairs])
 
     def _add_columns(self, costs: FloatArray, lower: FloatArray, upper: FloatArray) -> None:
-        nothing = np.zeros(0, dtype=np.int32)
+        empty = np.zeros(0, dtype=np.int32)
         starts = np.zeros(costs.size, dtype=np.int32)
-        self._highs.addCols(costs.size, costs, lower.astype(float), upper, 0, starts, nothing, np.zeros(0))
+        self._highs.addCols(costs.size, costs, lower.astype(float), upper, 0, starts, empty, np.zeros(0))
 
     def _add_rows(self, rows: FloatArray, lower: FloatArray, upper: FloatArray) -> None:
         A = sp.csr_array(rows)

@@ -53,13 +53,13 @@ class CheckedNode:
 
     lower: tuple[int, ...]
     upper: tuple[int, ...]
-    must: frozenset[int] = frozenset()
+    forced: frozenset[int] = frozenset()
     more: bool = False
 
     def undecided(self) -> list[int]:
         """Coefficients that may be 0 and something else."""
         sides = zip(self.lower, self.upper, strict=True)
-        return [j for j, (a, b) in enumerate(sides) if a <= 0 <= b and a < b and j not in self.must]
+        return [j for j, (a, b) in enumerate(sides) if a <= 0 <= b and a < b and j not in self.forced]
 
     def bounded(self, j: int, low: int, high: int) -> CheckedNode:
         """The node with other bounds of one coefficient."""
@@ -74,26 +74,26 @@ class CheckedNode:
             node = node.bounded(j, 0, 0)
         return node
 
-    def tightened(self, most: int) -> CheckedNode | None:
+    def tightened(self, max_nonzeros: int) -> CheckedNode | None:
         """Return the node tightened by its marks and by the limit of the number of features; None if no system is left."""
         node = self
         for _ in range(2):
-            for j in node.must:
+            for j in node.forced:
                 node = node.bounded(j, node.lower[j] or 1, node.upper[j] or -1)
             if any(a > b for a, b in zip(node.lower, node.upper, strict=True)):
                 return None
             free, used = node.undecided(), len(node.used())
-            if (node.more and not free) or used + node.more > most:
+            if (node.more and not free) or used + node.more > max_nonzeros:
                 return None
             if node.more and len(free) == 1:
-                node = replace(node, must=node.must | {free[0]}, more=False)
+                node = replace(node, forced=node.forced | {free[0]}, more=False)
                 continue
-            return node.without() if used == most else node
+            return node.without() if used == max_nonzeros else node
         return node
 
     def used(self) -> list[int]:
         """Coefficients that are not 0."""
-        return [j for j, (a, b) in enumerate(zip(self.lower, self.upper, strict=True)) if a > 0 or b < 0 or j in self.must]
+        return [j for j, (a, b) in enumerate(zip(self.lower, self.upper, strict=True)) if a > 0 or b < 0 or j in self.forced]
 
     def split(self, kind: int, j: int, half: int) -> list[CheckedNode]:
         """The children, which together hold every system of the node."""
@@ -103,9 +103,9 @@ class CheckedNode:
         if kind == _BEGIN and not self.more:
             return [self.without(), replace(self, more=True)]
         if kind == _SUPPORT and self.more and j in self.undecided():
-            with_j = replace(self, must=self.must | {j})
+            with_j = replace(self, forced=self.forced | {j})
             return [with_j.without(), with_j, self.bounded(j, 0, 0)]
-        if kind == _SIGN and a <= 0 <= b and (not self.more or j in self.must):
+        if kind == _SIGN and a <= 0 <= b and (not self.more or j in self.forced):
             return [self.bounded(j, 0, 0), self.bounded(j, max(a, 1), b), self.bounded(j, a, min(b, -1))]
         if kind == _HALVES and not (self.more and j in self.undecided()):  # a half may be empty
             return [self.bounded(j, a, min(b, half)), self.bounded(j, max(a, half + 1), b)]
@@ -157,7 +157,7 @@ class LoggedScoringProblem:
         return LoggedScoringProblem(rows, codes, (plus, minus), back, scale, unit, math.ceil(problem.threshold * scale), problem)
 
     @property
-    def apart(self) -> int:
+    def separation(self) -> int:
         """Scores of two points of opposite classes that are both right differ by so much."""
         return 2 * self.threshold
 
@@ -199,9 +199,9 @@ class LoggedScoringProblem:
         plus, minus = np.flatnonzero(positive), np.flatnonzero(negative)
         largest = np.zeros((plus.size, minus.size), dtype=rows.dtype)
         for column, a, b in zip(rows.T, low.tolist(), high.tolist(), strict=True):
-            apart = column[plus][:, None] - column[minus][None, :]
-            largest += np.maximum(a * apart, b * apart)
-        a, b = np.nonzero(largest < self.apart)
+            differences = column[plus][:, None] - column[minus][None, :]
+            largest += np.maximum(a * differences, b * differences)
+        a, b = np.nonzero(largest < self.separation)
         m, k = plus.size, minus.size
         capacity = np.minimum(positive[plus][a], negative[minus][b])
         ends = np.concatenate([np.zeros(m, np.int64), a + 1, np.arange(m + 1, m + k + 1)])
@@ -211,8 +211,8 @@ class LoggedScoringProblem:
         flow = sp.coo_array(maximum_flow(graph, 0, m + k + 1).flow)
         inside = (flow.data > 0) & (flow.row >= 1) & (flow.row <= m) & (flow.col > m) & (flow.col <= m + k)
         i, j, amount = flow.row[inside] - 1, flow.col[inside] - m - 1, flow.data[inside].astype(np.int64)
-        sent, received = np.bincount(i, amount, m), np.bincount(j, amount, k)
-        if (largest[i, j] >= self.apart).any() or (sent > positive[plus]).any() or (received > negative[minus]).any():
+        outflow, inflow = np.bincount(i, amount, m), np.bincount(j, amount, k)
+        if (largest[i, j] >= self.separation).any() or (outflow > positive[plus]).any() or (inflow > negative[minus]).any():
             raise InvalidProofError("SciPy's result is not a feasible flow")
         return int(amount.sum())
 
@@ -221,8 +221,8 @@ class LoggedScoringProblem:
         low, high = self.problem.intercept
         above = -((scores - self.threshold) // self.scale)
         below = (-self.threshold - scores) // self.scale
-        tried = np.unique(np.clip(np.concatenate([above, below, np.array([low, high])]), low, high))
-        wrong = (above[:, None] > tried).T @ positive + (below[:, None] < tried).T @ negative
+        candidates = np.unique(np.clip(np.concatenate([above, below, np.array([low, high])]), low, high))
+        wrong = (above[:, None] > candidates).T @ positive + (below[:, None] < candidates).T @ negative
         return int(wrong.min())
 
 
@@ -264,12 +264,12 @@ class LoggedMultipliers:
         largest_products, fewest = np.maximum(low * v, high * v), np.minimum(low * v, high * v)
         free = np.zeros(low.size, dtype=bool)
         free[node.undecided()] = True
-        valid = largest_products[:, ~free].sum(axis=1) < data.apart
+        valid = largest_products[:, ~free].sum(axis=1) < data.separation
         cover = self.cover * valid * data.scale
         helps = [(cover[:, None] * (free & (s * v > 0))).sum(axis=0) for s in (1, -1)]
         tilt = (self.margin[:, None] * v).sum(axis=0)
         whole, nu = self.denominator * data.scale, self.limit * data.scale
-        total = cover.sum() + data.apart * self.margin.sum() - nu * p.most
+        total = cover.sum() + data.separation * self.margin.sum() - nu * p.max_nonzeros
         for j in range(low.size):
             a, b = node.lower[j], node.upper[j]
             values = [Fraction(0)] if a <= 0 <= b and j not in used else []
@@ -278,11 +278,11 @@ class LoggedMultipliers:
                     price = whole * (p.price + p.size_price * size) + nu
                     values.append(price - helps[side < 0][j] - side * size * tilt[j])
             total += min(values)
-        lacks = cover + self.margin * np.maximum(data.apart - fewest.sum(axis=1), 0)
+        lacks = cover + self.margin * np.maximum(data.separation - fewest.sum(axis=1), 0)
         for costs, points in zip(data.sides, (self.plus, self.minus), strict=True):
             spent: dict[int, int] = {}
-            for row, lack in zip(data.row_of[points].tolist(), lacks.tolist(), strict=True):
-                spent[row] = spent.get(row, 0) + lack
+            for row, shortfall in zip(data.row_of[points].tolist(), lacks.tolist(), strict=True):
+                spent[row] = spent.get(row, 0) + shortfall
             total += sum(min(Fraction(0), whole * Fraction(int(costs[row]), data.unit) - s) for row, s in spent.items())
         step = math.lcm(data.unit, p.price.denominator, p.size_price.denominator)
         return Fraction(math.ceil(Fraction(total) / whole * step), step)
@@ -304,7 +304,10 @@ class StatedScoringProblem:
 
     def difference(self, other: StatedScoringProblem) -> str | None:
         """Return the first field that differs; None if the problems are the same."""
-        arrays, others = ("X", "y", "weights", "lower", "upper"), ("intercept", "price", "size_price", "most", "threshold")
+        arrays, others = (
+            ("X", "y", "weights", "lower", "upper"),
+            ("intercept", "price", "size_price", "max_nonzeros", "threshold"),
+        )
         return first_difference(self.problem, other.problem, arrays, others)
 
     def __str__(self) -> str:
@@ -368,7 +371,7 @@ def _leaves(
 
     def add(node: CheckedNode, floor: Fraction) -> None:
         nonlocal following
-        tight = node.tightened(problem.most)
+        tight = node.tightened(problem.max_nonzeros)
         if tight is not None and following in multipliers:
             floor = max(floor, multipliers[following].least(data, tight))
         nodes[following] = tight, floor
@@ -399,7 +402,7 @@ def stated_problem(header: dict[str, Any]) -> ScoringProblem:
     low, high = map(int, header["intercept"])
     if min(price, size_price) < 0 or threshold <= 0 or not np.isfinite(X).all():
         raise InvalidProofError("the stated problem's prices or data are invalid")
-    most = int(header["most"])
+    max_nonzeros = int(header["most"])
     return ScoringProblem(
-        X, **arrays, intercept=(low, high), price=price, size_price=size_price, most=most, threshold=threshold
+        X, **arrays, intercept=(low, high), price=price, size_price=size_price, max_nonzeros=max_nonzeros, threshold=threshold
     )  # fmt: skip

@@ -138,7 +138,7 @@ def _best_value(rows: Any, t: Any, box: Any, rho: Any, j: Any, used: Any, room: 
     lower, upper, low, high = box
     best, value, best_size = ALL, 0, 0
     for v in range(lower[j], upper[j] + 1):
-        if v != 0 and used >= rows.most:
+        if v != 0 and used >= rows.max_nonzeros:
             continue
         size_cost = 0 if v == 0 else rows.price + rows.size_price * abs(v)
         if size_cost >= best:
@@ -184,9 +184,9 @@ def descend(rows: Any, t: Any, box: Any, rho: Any, order: Any, swaps: Any, room:
     _scores(rows, rho, room.score)
     errors, intercept = _offset(rows, t, box[2], box[3], room.score, room)
     units, used = _total(rows, rho)
-    best, moved = errors + units, True
-    while moved:
-        moved = False
+    best, improved = errors + units, True
+    while improved:
+        improved = False
         for k in range(order.size):
             j = order[k]
             units, used = _total(rows, rho)
@@ -196,9 +196,9 @@ def descend(rows: Any, t: Any, box: Any, rho: Any, order: Any, swaps: Any, room:
                 _add(rows, room.score, j, -rho[j])
             cost, value, value_at = _best_value(rows, t, box, rho, j, used, room)
             if cost + units < best:
-                best, rho[j], intercept, moved = cost + units, value, value_at, True
+                best, rho[j], intercept, improved = cost + units, value, value_at, True
             _add(rows, room.score, j, rho[j])
-        if moved:
+        if improved:
             continue
         for k in range(order.size):
             out = order[k]
@@ -207,6 +207,6 @@ def descend(rows: Any, t: Any, box: Any, rho: Any, order: Any, swaps: Any, room:
             swaps -= 1
             cost, value_at = _swap(rows, t, box, rho, out, best, room)
             if cost < best:
-                best, intercept, moved = cost, value_at, True
+                best, intercept, improved = cost, value_at, True
                 break
     return best, intercept

@@ -35,8 +35,8 @@ class ReducedScoringProblem:
     price: int  #: in units
     size_price: int  #: in units
     #: scores of a point of class +1 and one of class -1 that are both right differ by 2t at least; less what rounding takes
-    apart: float
-    whole: bool  #: whether scores are whole numbers and doubles hold them
+    separation: float
+    integer_scores: bool  #: whether scores are whole numbers and doubles hold them
     exact: bool  #: whether costs and prices are whole in units, none rounded
     points: IntArray  #: (2, m) a point of class +1, and one of class -1, with this row; -1 where there is none
 
@@ -54,7 +54,7 @@ def reduce_problem(problem: ScoringProblem) -> ReducedScoringProblem:
     rows, back = np.unique(problem.X, axis=0, return_inverse=True)
     rows = np.ascontiguousarray(rows + 0.0)
     coded = [np.unique(column, return_inverse=True) for column in rows.T]
-    values, which, counts = np.unique(problem.weights, return_inverse=True, return_counts=True)
+    values, inverse, counts = np.unique(problem.weights, return_inverse=True, return_counts=True)
     costs = [as_fraction(c) for c in values.tolist()]
     sizes = int(np.maximum(np.abs(problem.lower), np.abs(problem.upper)).sum())
     largest_cost = (
@@ -65,14 +65,14 @@ def reduce_problem(problem: ScoringProblem) -> ReducedScoringProblem:
         unit = Fraction(2) ** math.floor(
             math.log2(_MOST_UNITS) - math.log2(largest_cost.numerator) + math.log2(largest_cost.denominator)
         )
-    in_units = np.array([int(c * unit) for c in costs], dtype=np.int64)[which]
+    in_units = np.array([int(c * unit) for c in costs], dtype=np.int64)[inverse]
     sums, points = np.zeros((2, len(rows)), dtype=np.int64), np.full((2, len(rows)), -1)
     np.add.at(sums, ((problem.y < 0).astype(np.intp), back.ravel()), in_units)
     points[(problem.y < 0).astype(np.intp), back.ravel()] = np.arange(problem.y.size)
     reach = float((np.abs(rows) @ np.maximum(np.abs(problem.lower), np.abs(problem.upper))).max(initial=0.0))
-    exact = problem.whole and reach < 2.0**50
+    exact = problem.integer_scores and reach < 2.0**50
     rounding = 0.0 if exact else reach * (4 * rows.shape[1] + 8) * 2.0**-52
-    apart = 2.0 * (math.ceil(problem.threshold) if exact else float(problem.threshold)) - rounding
+    separation = 2.0 * (math.ceil(problem.threshold) if exact else float(problem.threshold)) - rounding
     return ReducedScoringProblem(
         problem=problem,
         Z=rows,
@@ -83,8 +83,8 @@ def reduce_problem(problem: ScoringProblem) -> ReducedScoringProblem:
         unit=unit,
         price=int(problem.price * unit),
         size_price=int(problem.size_price * unit),
-        apart=apart,
-        whole=exact,
+        separation=separation,
+        integer_scores=exact,
         exact=all((x * unit).denominator == 1 for x in {*costs, problem.price, problem.size_price}),
         points=points,
     )

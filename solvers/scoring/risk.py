@@ -54,7 +54,7 @@ class RiskRule(BoundingRule[RiskProblem]):
         """Return the problem."""
         p = self.problem
         vectors = {name: getattr(p, name).tolist() for name in ("X", "y", "weights", "lower", "upper")}
-        return {**vectors, "intercept": p.intercept, "price": p.price, "size_price": p.size_price, "most": p.most}
+        return {**vectors, "intercept": p.intercept, "price": p.price, "size_price": p.size_price, "most": p.max_nonzeros}
 
     def first_point(self) -> FloatArray:
         """Return the point 0, or the nearest intercept."""
@@ -79,29 +79,29 @@ class RiskRule(BoundingRule[RiskProblem]):
     def objective(self, w: FloatArray) -> float:
         """Return the value at whole coefficients within the bounds and the limit; infinite at other points."""
         inside = bool((w >= self.lower).all() and (w <= self.upper).all() and (w == np.rint(w)).all())
-        if not inside or np.count_nonzero(w[1:]) > self.problem.most:
+        if not inside or np.count_nonzero(w[1:]) > self.problem.max_nonzeros:
             return np.inf
         return float(self.problem.weights @ softplus(-(self.A @ w))[0]) + self.price(w)
 
     def improve(self, w: FloatArray, incumbent: Incumbent) -> None:
         """Improve the nearest whole coefficients one at a time, by steps of 1 and to 0, and offer the end."""
         rho = np.clip(np.rint(w), self.lower, self.upper)
-        rho[np.argsort(-np.abs(rho[1:]), kind="stable")[self.problem.most :] + 1] = 0.0
+        rho[np.argsort(-np.abs(rho[1:]), kind="stable")[self.problem.max_nonzeros :] + 1] = 0.0
         margins, value = self.A @ rho, self.objective(rho)
         improved = True
         while improved:
             improved = False
             for j in range(rho.size):
                 for step in (1.0, -1.0, -rho[j]):
-                    moved = rho.copy()
-                    moved[j] += step
-                    full = np.count_nonzero(moved[1:]) > self.problem.most
-                    if step == 0.0 or not self.lower[j] <= moved[j] <= self.upper[j] or full:
+                    trial = rho.copy()
+                    trial[j] += step
+                    full = np.count_nonzero(trial[1:]) > self.problem.max_nonzeros
+                    if step == 0.0 or not self.lower[j] <= trial[j] <= self.upper[j] or full:
                         continue
-                    tried = margins + step * self.A[:, j]
-                    other = float(self.problem.weights @ np.logaddexp(0.0, -tried)) + self.price(moved)
+                    trial_margins = margins + step * self.A[:, j]
+                    other = float(self.problem.weights @ np.logaddexp(0.0, -trial_margins)) + self.price(trial)
                     if other < value - 1e-12 * abs(value):
-                        rho, margins, value, improved = moved, tried, other, True
+                        rho, margins, value, improved = trial, trial_margins, other, True
         incumbent.offer(rho, self.objective(rho))
 
     def branch(self, node: Node, incumbent: Incumbent) -> Branching:
@@ -174,13 +174,13 @@ class RiskRule(BoundingRule[RiskProblem]):
         prices[:, 0] = 0.0
         costs = prices - g * ends
         forced = ((lower > 0.0) | (upper < 0.0))[1:]
-        free = p.most - int(forced.sum())
+        free = p.max_nonzeros - int(forced.sum())
         if free < 0:
             return np.inf
         nonzero = np.where(ends != 0.0, costs, np.inf).min(axis=0)[1:]
         savings = np.where(forced, 0.0, np.maximum(-nonzero, 0.0))  # of a coefficient that may be 0
-        taken = float(np.sort(savings)[::-1][:free].sum())
-        total = float(values.sum()) + float((-g[0] * ends[:, 0]).min()) + float(nonzero[forced].sum()) - taken
+        saving = float(np.sort(savings)[::-1][:free].sum())
+        total = float(values.sum()) + float((-g[0] * ends[:, 0]).min()) + float(nonzero[forced].sum()) - saving
         reach = np.maximum(np.abs(lower), np.abs(upper))
         size = float(values.sum()) + float(sizes @ reach) + float(prices.max(axis=0).sum())
         return total - 2.0 * (gamma(p.weights.size + lower.size + 16) * size + float(errors.sum()))
@@ -193,13 +193,15 @@ class RiskRule(BoundingRule[RiskProblem]):
         open_zero[0] = False
         owed = np.where(open_zero & (np.abs(rho) > _WHOLE), p.price + p.size_price * np.abs(rho) - paid, 0.0)
         j = int(np.argmax(owed))
-        if owed[j] > _WHOLE * max(1.0, abs(value)) or (open_zero.any() and np.count_nonzero(np.abs(rho[1:]) > _WHOLE) > p.most):
+        if owed[j] > _WHOLE * max(1.0, abs(value)) or (
+            open_zero.any() and np.count_nonzero(np.abs(rho[1:]) > _WHOLE) > p.max_nonzeros
+        ):
             j = j if owed[j] > 0.0 else int(np.argmax(np.where(open_zero, np.abs(rho), -1.0)))
             cuts = [(float(lower[j]), -1.0), (0.0, 0.0), (1.0, float(upper[j]))]
         else:
-            apart = np.where(lower < upper, np.abs(rho - np.rint(rho)), -1.0)
-            j = int(np.argmax(apart)) if apart.max() > _WHOLE else int(np.argmax(upper - lower))
-            middle = np.floor(rho[j]) if apart.max() > _WHOLE else np.floor(0.5 * (lower[j] + upper[j]))
+            fractions = np.where(lower < upper, np.abs(rho - np.rint(rho)), -1.0)
+            j = int(np.argmax(fractions)) if fractions.max() > _WHOLE else int(np.argmax(upper - lower))
+            middle = np.floor(rho[j]) if fractions.max() > _WHOLE else np.floor(0.5 * (lower[j] + upper[j]))
             middle = float(min(max(middle, lower[j]), upper[j] - 1.0))
             cuts = [(float(lower[j]), middle), (middle + 1.0, float(upper[j]))]
         return j, [(low, high) for low, high in cuts if low <= high]

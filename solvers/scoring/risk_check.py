@@ -34,7 +34,7 @@ from ..exact.check.trees import NodeRules
 
 FORMAT, VERSION = "marginopt-risk-proof", 1
 _VECTORS = ("X", "y", "weights", "lower", "upper")
-_NUMBERS = ("intercept", "price", "size_price", "most")
+_NUMBERS = ("intercept", "price", "size_price", "max_nonzeros")
 #: Value of ``split`` of a node that is closed.
 _CLOSED = -1
 
@@ -51,15 +51,21 @@ class LoggedRiskProblem:
         y, weights, lower, upper = (np.array(header[name], dtype=np.float64) for name in _VECTORS[1:])
         X = np.array(header["X"], dtype=np.float64).reshape(y.size, lower.size)
         low, high = (int(end) for end in header["intercept"])
-        price, size_price, most = float(header["price"]), float(header["size_price"]), int(header["most"])
+        price, size_price, max_nonzeros = float(header["price"]), float(header["size_price"]), int(header["most"])
         shapes = y.ndim == lower.ndim == 1 and weights.shape == y.shape and upper.shape == lower.shape
-        problem = RiskProblem(X, y, weights, lower, upper, (low, high), price, size_price, most)
+        problem = RiskProblem(X, y, weights, lower, upper, (low, high), price, size_price, max_nonzeros)
         ends = np.concatenate(problem.ends)
         whole = shapes and np.isfinite(ends).all() and (ends == np.rint(ends)).all() and np.abs(ends).max() <= 2.0**53
         if not whole or low > high or (lower > 0.0).any() or (upper < 0.0).any():
             raise InvalidProofError("the stated problem's bounds are invalid")
         finite = np.isfinite(X).all() and np.isfinite(weights).all() and np.isin(y, (-1.0, 1.0)).all()
-        if not finite or (weights < 0.0).any() or not 0.0 <= price < math.inf or not 0.0 <= size_price < math.inf or most < 0:
+        if (
+            not finite
+            or (weights < 0.0).any()
+            or not 0.0 <= price < math.inf
+            or not 0.0 <= size_price < math.inf
+            or max_nonzeros < 0
+        ):
             raise InvalidProofError("the stated problem's data, costs or prices are invalid")
         return cls(problem)
 
@@ -76,7 +82,7 @@ class LoggedRiskProblem:
 
     def __str__(self) -> str:
         n, d = self.problem.X.shape
-        return f"n = {n} distinct rows, d = {d}, at most {self.problem.most} coefficients, data {self.digest[:16]}"
+        return f"n = {n} distinct rows, d = {d}, at most {self.problem.max_nonzeros} coefficients, data {self.digest[:16]}"
 
     def value(self, w: list[float]) -> Fraction:
         """Return an upper bound of the objective at whole coefficients.
@@ -89,7 +95,7 @@ class LoggedRiskProblem:
         p, (lower, upper) = self.problem, self.problem.ends
         point, rho = RationalPoint.of(w, lower.size), np.array(w, dtype=np.float64)
         inside = (rho >= lower).all() and (rho <= upper).all() and (rho == np.rint(rho)).all()
-        if not inside or np.count_nonzero(rho[1:]) > p.most:
+        if not inside or np.count_nonzero(rho[1:]) > p.max_nonzeros:
             raise InvalidProofError("the incumbent is no point of the problem")
         rows = np.column_stack([np.ones(p.y.size), p.X]).tolist()
         margins = [float(int(side) * point.product(row)) for side, row in zip(p.y.tolist(), rows, strict=True)]
@@ -167,7 +173,7 @@ class RiskBounds:
     def bound(self, lower: FloatArray, upper: FloatArray) -> float:
         """Return the bound of a box; ∞ where more coefficients than are allowed exclude 0."""
         forced = ((lower > 0.0) | (upper < 0.0))[1:]
-        free = self.problem.most - int(forced.sum())
+        free = self.problem.max_nonzeros - int(forced.sum())
         if free < 0:
             return math.inf
         nonzero = np.minimum(self._side(lower, upper, self.high), self._side(-upper, -lower, -self.low))[1:]

@@ -74,15 +74,15 @@ class Violated:
         a, b = plus.first, minus.first
         if not a.size or not b.size:
             return np.zeros((0, 2), dtype=np.int64)
-        lacking = self._lacking(box, columns, use, scores, wrong, a, b)
+        shortfalls = self._lacking(box, columns, use, scores, wrong, a, b)
         known_pairs, new_pairs = set(map(tuple, known_rows.tolist())), []
-        for lack in lacking:
+        for shortfall in shortfalls:
             counts: dict[tuple[int, int], int] = {}
-            violated = np.flatnonzero(lack > _NEAR)
-            order = violated[np.argsort(-lack.ravel()[violated], kind="stable")[: 100 * _PAIRS]]
-            here = 0
-            for i, k in zip(*(indices.tolist() for indices in np.unravel_index(order, lack.shape)), strict=True):
-                if here == _PAIRS:
+            violated = np.flatnonzero(shortfall > _NEAR)
+            order = violated[np.argsort(-shortfall.ravel()[violated], kind="stable")[: 100 * _PAIRS]]
+            count = 0
+            for i, k in zip(*(indices.tolist() for indices in np.unravel_index(order, shortfall.shape)), strict=True):
+                if count == _PAIRS:
                     break
                 if max(counts.get((0, i), 0), counts.get((1, k), 0)) >= _OF_ONE:
                     continue
@@ -91,7 +91,7 @@ class Violated:
                     continue
                 known_pairs.add(pair)
                 new_pairs.append(pair)
-                here += 1
+                count += 1
                 counts[0, i], counts[1, k] = counts.get((0, i), 0) + 1, counts.get((1, k), 0) + 1
         return np.array(new_pairs, dtype=np.int64).reshape(-1, 2)
 
@@ -115,15 +115,15 @@ class Violated:
         a: IntArray, b: IntArray,
     ) -> FloatArray:  # fmt: skip
         """By how much the two rows of each pair are violated; the second one as a share of what it may lack."""
-        Z, apart = self.reduced.Z, self.reduced.apart
-        z, slack = wrong[0][a][:, None] + wrong[1][b], apart - (scores[a][:, None] - scores[b])
+        Z, separation = self.reduced.Z, self.reduced.separation
+        z, slack = wrong[0][a][:, None] + wrong[1][b], separation - (scores[a][:, None] - scores[b])
         if z.any():
             columns = np.flatnonzero((box.lower != 0) | (box.upper != 0))
         P, Q = np.ascontiguousarray(Z[np.ix_(a, columns)]), np.ascontiguousarray(Z[np.ix_(b, columns)].T)
         limits = box.lower[columns].astype(float), box.upper[columns].astype(float), box.free[columns]
-        lacking, scratch = np.empty((2, *z.shape)), np.empty((2, b.size))
-        _lack(P, Q, apart, limits, np.ascontiguousarray(use[:, columns]), np.stack([slack, z]), lacking, scratch)
-        return lacking
+        shortfalls, scratch = np.empty((2, *z.shape)), np.empty((2, b.size))
+        _lack(P, Q, separation, limits, np.ascontiguousarray(use[:, columns]), np.stack([slack, z]), shortfalls, scratch)
+        return shortfalls
 
     def _nearest(self, box: ScoreBox, plus: IntArray, minus: IntArray) -> tuple[int, int]:
         """The pair of these rows that fewest coefficients which are not decided help."""
@@ -138,15 +138,15 @@ class Violated:
 
 
 @entry
-def _lack(P: Any, Q: Any, apart: Any, box: Any, use: Any, sums: Any, lacking: Any, scratch: Any) -> None:
+def _lack(P: Any, Q: Any, separation: Any, box: Any, use: Any, sums: Any, shortfalls: Any, scratch: Any) -> None:
     """Compiled: by how much both rows of each pair of a row of P and a column of Q are violated; by pieces that vectorise."""
     lower, upper, free = box
     slack, z = sums
     ceilings, reach = scratch
     for i in range(len(P)):
-        covered, parted = lacking[0, i], lacking[1, i]
+        covered, parted = shortfalls[0, i], shortfalls[1, i]
         for k in range(ceilings.size):
-            ceilings[k], reach[k], covered[k] = apart, 0.0, z[i, k]
+            ceilings[k], reach[k], covered[k] = separation, 0.0, z[i, k]
         for j in range(len(Q)):
             l, u, up, down = lower[j], upper[j], use[0, j], use[1, j]
             for k in range(ceilings.size):
@@ -161,16 +161,16 @@ def _lack(P: Any, Q: Any, apart: Any, box: Any, use: Any, sums: Any, lacking: An
                     v = P[i, j] - Q[j, k]
                     covered[k] += up * (v > 0.0) + down * (v < 0.0)
         for k in range(ceilings.size):
-            covered[k] = 1.0 - covered[k] if reach[k] < apart else 0.0
+            covered[k] = 1.0 - covered[k] if reach[k] < separation else 0.0
             parted[k] = slack[i, k] / max(ceilings[k], 1.0) - z[i, k]
 
 
 @entry
-def _helpers(P: Any, Q: Any, may: Any, helpers: Any) -> None:
+def _helpers(P: Any, Q: Any, candidates: Any, helpers: Any) -> None:
     """Compiled: how many coefficients can part a row of P and a column of Q to the right side."""
     for i in range(len(P)):
         for j in range(len(Q)):
-            p, up, down = P[i, j], may[0, j], may[1, j]
+            p, up, down = P[i, j], candidates[0, j], candidates[1, j]
             for k in range(Q.shape[1]):
                 helpers[i, k] += up * (p > Q[j, k]) + down * (p < Q[j, k])
 
@@ -192,14 +192,16 @@ class PairProgram:
         self.reduced, self.scores, self.violated = reduced, Scores(reduced), Violated(reduced)
 
     def bound(
-        self, box: ScoreBox, held: NodeBound | None, cut: int, deadline: float = math.inf
+        self, box: ScoreBox, node_bound: NodeBound | None, cut: int, deadline: float = math.inf
     ) -> tuple[int, BoxSolution | None]:
         """Return a lower bound of every system of the box, in units, and the program's solution; first with the pairs held.
 
         No round is begun after the deadline, by the clock of `time.perf_counter`.
         """
         best, values = None, []
-        program = NodeProgram(self.reduced, box, np.zeros((0, 2), dtype=np.int64) if held is None else held.multipliers.pairs)
+        program = NodeProgram(
+            self.reduced, box, np.zeros((0, 2), dtype=np.int64) if node_bound is None else node_bound.multipliers.pairs
+        )
         for _ in range(_ROUNDS):
             if time.perf_counter() > deadline:
                 break
@@ -211,13 +213,13 @@ class PairProgram:
             if solved.value >= cut:
                 break
             slow = len(values) > 2 and values[-1] - values[-3] < _PROGRESS * (cut - values[-1])
-            if slow and not solved.whole:
+            if slow and not solved.integer_scores:
                 break
             new = self.violated.pairs(box, solved.use, solved.rho, solved.wrong, program.pairs)
             if not new.size:
                 break
             program.add(new)
-        return (0, None) if best is None else (self.scores.least(box, best.held), best)
+        return (0, None) if best is None else (self.scores.least(box, best.multipliers), best)
 
 
 # Branching of a search: by supports, signs or pairs; the order of columns, and how much each moves scores.
@@ -238,8 +240,8 @@ def branching_for(reduced: ReducedScoringProblem) -> str:
     d = r.Z.shape[1]
     if d < _MANY or 2 * np.count_nonzero(r.levels > _FEW_VALUES) > d:
         return "signs"
-    alike, few = int(np.minimum(r.positive, r.negative).sum()), min(int(r.positive.sum()), int(r.negative.sum()))
-    return "pairs" if alike * _ALIKE <= few else "supports"
+    alike, smaller_class = int(np.minimum(r.positive, r.negative).sum()), min(int(r.positive.sum()), int(r.negative.sum()))
+    return "pairs" if alike * _ALIKE <= smaller_class else "supports"
 
 
 def greedy_order(reduced: ReducedScoringProblem) -> IntArray:
@@ -326,14 +328,14 @@ class Search:
         self.program = PairProgram(r) if self.branching == "pairs" else None
         self.lower, self.upper = problem.lower.astype(np.int64), problem.upper.astype(np.int64)
         self.box = (self.lower, self.upper, *map(np.int64, problem.intercept))
-        self.t = float(problem.threshold) if not r.whole else r.apart / 2.0
+        self.t = float(problem.threshold) if not r.integer_scores else r.separation / 2.0
         self.room = workspace_for(r)
-        nothing = np.zeros(d, dtype=np.int64)
-        intercept = self._intercept(nothing)
-        self._take_incumbent(problem.value(intercept, nothing.astype(np.float64)), intercept, nothing)
+        zeros = np.zeros(d, dtype=np.int64)
+        intercept = self._intercept(zeros)
+        self._take_incumbent(problem.value(intercept, zeros.astype(np.float64)), intercept, zeros)
         root = (self.lower.copy(), self.upper.copy(), np.zeros(d, dtype=np.bool_), 0, None)
         heapq.heappush(self.heap, (0, 0, root))
-        self.stack.now.next = 1
+        self.stack.scalars.next = 1
 
     # -- incumbents ---------------------------------------------------------------------------------------------
 
@@ -365,26 +367,26 @@ class Search:
             rho = self._small(turn // 2)
         else:
             rho = self.rho.copy()
-            few = min(int(self.rng.integers(1, 5)), d)
-            for j in self.rng.choice(d, size=few, replace=False):
+            count = min(int(self.rng.integers(1, 5)), d)
+            for j in self.rng.choice(d, size=count, replace=False):
                 rho[j] = self.rng.integers(self.lower[j], self.upper[j] + 1) if self.rng.random() < 0.7 else 0
             used = np.flatnonzero(rho)
-            if used.size > problem.most:
-                rho[self.rng.choice(used, size=used.size - problem.most, replace=False)] = 0
+            if used.size > problem.max_nonzeros:
+                rho[self.rng.choice(used, size=used.size - problem.max_nonzeros, replace=False)] = 0
         self._descend(rho, self.rng.permutation(d), 2 * d)
 
     def _small(self, turn: int) -> IntArray:
         """A good system on few features: the first ones of the greedy order, later drawn with a preference for them."""
-        d, most = self.rho.size, min(self.reduced.problem.most, self.rho.size)
-        few = min(1 + turn % 5, most)
-        support = self.stack.order[:few]
+        d, support_limit = self.rho.size, min(self.reduced.problem.max_nonzeros, self.rho.size)
+        count = min(1 + turn % 5, support_limit)
+        support = self.stack.order[:count]
         if turn >= 5:
-            support = np.unique(self.stack.order[np.minimum(self.rng.geometric(0.2, size=few) - 1, d - 1)])
+            support = np.unique(self.stack.order[np.minimum(self.rng.geometric(0.2, size=count) - 1, d - 1)])
         best, chosen = None, np.zeros(d, dtype=np.int64)
         low, high = self.lower[support], self.upper[support] + 1
-        for drawn in self.rng.integers(low, high, size=(_TRIES, support.size)):
+        for coefficients in self.rng.integers(low, high, size=(_TRIES, support.size)):
             rho = np.zeros(d, dtype=np.int64)
-            rho[support] = drawn
+            rho[support] = coefficients
             units = self._descend(rho, support, 0)
             if best is None or units < best:
                 best, chosen = units, rho
@@ -393,7 +395,7 @@ class Search:
     def _descend(self, rho: IntArray, order: IntArray, swaps: int) -> int:
         """Improve rho in place and offer it: its cost in units."""
         units, rho0 = descend(self.rows, self.t, self.box, rho, order, swaps, self.room)
-        if not self.reduced.whole or units < self.cut:  # whole scores are counted exactly: fractions would say the same
+        if not self.reduced.integer_scores or units < self.cut:  # whole scores are counted exactly: fractions would say the same
             self.offer(int(rho0), rho)
         return int(units)
 
@@ -402,17 +404,17 @@ class Search:
     @property
     def nodes(self) -> int:
         """Nodes bounded so far."""
-        return int(self.stack.now.nodes)
+        return int(self.stack.scalars.nodes)
 
     @property
     def done(self) -> bool:
         """Return whether no node is open."""
-        return not self.heap and not self.stack.now.top
+        return not self.heap and not self.stack.scalars.top
 
     @property
     def open_nodes(self) -> int:
         """Nodes that are not closed."""
-        return len(self.heap) + int(self.stack.now.top)
+        return len(self.heap) + int(self.stack.scalars.top)
 
     @property
     def memory(self) -> int:
@@ -423,48 +425,48 @@ class Search:
     def bound(self) -> Fraction:
         """The proved lower bound."""
         k = self.stack
-        units = [int(u) for u in k.bound[: k.now.top]] + [node[0] for node in self.heap[:1]]
+        units = [int(u) for u in k.bound[: k.scalars.top]] + [node[0] for node in self.heap[:1]]
         return min(self.reduced.bound(min(units)), self.value) if units else self.value
 
     @property
-    def held(self) -> list[NodeBound]:
+    def multipliers(self) -> list[NodeBound]:
         """The bounds of the open nodes beyond those that the checker finds itself."""
         return [node[-1] for _, _, node in self.heap if node[-1] is not None]
 
-    def step(self, most: float = math.inf) -> None:
+    def step(self, node_limit: float = math.inf) -> None:
         """Search below the open node of least bound, a part of a stretch if nodes take long; by pairs, that node alone."""
         k, node_bound = self.stack, None
-        if not k.now.top:
+        if not k.scalars.top:
             node_bound = self._open()
         if self.program is not None:
             node_bound = self._bounded_by_pairs(
-                self.program, ScoreBox(k.lower[0].copy(), k.upper[0].copy(), k.must[0].copy()), node_bound
+                self.program, ScoreBox(k.lower[0].copy(), k.upper[0].copy(), k.forced[0].copy()), node_bound
             )
-        elif self._below(min(int(min(most, _STRETCH)), max(1, _READ // max(self.reduced.Z.size, 1)))):
+        elif self._below(min(int(min(node_limit, _STRETCH)), max(1, _READ // max(self.reduced.Z.size, 1)))):
             return
-        for t in range(int(k.now.top)):
-            node = (k.lower[t].copy(), k.upper[t].copy(), k.must[t].copy(), int(k.more[t]), node_bound)
+        for t in range(int(k.scalars.top)):
+            node = (k.lower[t].copy(), k.upper[t].copy(), k.forced[t].copy(), int(k.more[t]), node_bound)
             heapq.heappush(self.heap, (int(k.bound[t]), int(k.number[t]), node))
-        k.now.top = 0
+        k.scalars.top = 0
 
     def _open(self) -> NodeBound | None:
         """Take the open node of least bound, and begin a stretch."""
         k = self.stack
         units, number, (lower, upper, must, more, node_bound) = heapq.heappop(self.heap)
-        k.lower[0], k.upper[0], k.must[0], k.more[0], k.bound[0], k.number[0] = lower, upper, must, more, units, number
-        k.now.top, self._until = int(self.program is None), self.nodes + _STRETCH
+        k.lower[0], k.upper[0], k.forced[0], k.more[0], k.bound[0], k.number[0] = lower, upper, must, more, units, number
+        k.scalars.top, self._until = int(self.program is None), self.nodes + _STRETCH
         return node_bound
 
-    def _below(self, most: int) -> bool:
+    def _below(self, node_limit: int) -> bool:
         """Search below the nodes on the stack, in depth, for at most so many nodes; whether the stretch goes on."""
-        k, end, few = self.stack, min(self.nodes + most, self._until), max(_FEW, most // 16)
-        while k.now.top > 0 and self.nodes < end and time.perf_counter() < self.deadline:
+        k, end, batch = self.stack, min(self.nodes + node_limit, self._until), max(_FEW, node_limit // 16)
+        while k.scalars.top > 0 and self.nodes < end and time.perf_counter() < self.deadline:
             before = self.nodes
-            search_below(self.rows, k, np.int64(self.cut), min(few, end - before), self.branching == "supports")
+            search_below(self.rows, k, np.int64(self.cut), min(batch, end - before), self.branching == "supports")
             self._take()
-            if self.nodes == before and k.now.top + 5 > k.bound.size:
+            if self.nodes == before and k.scalars.top + 5 > k.bound.size:
                 return False
-        return bool(k.now.top) and self.nodes < self._until
+        return bool(k.scalars.top) and self.nodes < self._until
 
     def _bounded_by_pairs(self, program: PairProgram, box: ScoreBox, node_bound: NodeBound | None) -> NodeBound | None:
         """Put what is left of the first node's children on the stack, and say what bounds them."""
@@ -478,7 +480,7 @@ class Search:
             if relaxed is not None:
                 self._round(relaxed)
                 if units > k.bound[0]:
-                    k.bound[0], node_bound = units, NodeBound(int(k.number[0]), relaxed.held)
+                    k.bound[0], node_bound = units, NodeBound(int(k.number[0]), relaxed.multipliers)
         if k.bound[0] >= self.cut:
             if node_bound is not None and self.certifier is not None:
                 self.certifier(node_bound.number, node_bound.multipliers)
@@ -493,7 +495,7 @@ class Search:
         rho = np.clip(np.rint(relaxed.rho), self.lower, self.upper).astype(np.int64)
         used = relaxed.use.sum(axis=0)
         support = np.flatnonzero(used > _USED)
-        support = support[np.argsort(-used[support], kind="stable")[: self.reduced.problem.most]]
+        support = support[np.argsort(-used[support], kind="stable")[: self.reduced.problem.max_nonzeros]]
         chosen = np.zeros_like(rho)
         chosen[support] = rho[support]
         self._descend(chosen, support, 0)
@@ -501,17 +503,17 @@ class Search:
     def _take(self) -> None:
         """Hand the events on, and look at the single systems in fractions."""
         k = self.stack
-        if self.listener is not None and k.now.noted:
-            self.listener(k.events[: k.now.noted])
-        k.now.noted = 0
-        for rho in k.found[: k.now.systems].copy():
+        if self.listener is not None and k.scalars.noted:
+            self.listener(k.events[: k.scalars.noted])
+        k.scalars.noted = 0
+        for rho in k.candidates[: k.scalars.systems].copy():
             self.single(rho)
-        k.now.systems = 0
+        k.scalars.systems = 0
 
     def single(self, rho: IntArray) -> None:
         """Offer a system with its best intercept; where scores are not whole, with each at which some point changes sides."""
         self.offer(self._intercept(rho), rho)
-        if self.reduced.whole:
+        if self.reduced.integer_scores:
             return
         problem = self.reduced.problem
         scores, t = problem.X @ rho, float(problem.threshold)
@@ -537,7 +539,7 @@ class SupportsLog(LogWriter):
         super().__init__(LogFile(path), {
             "format": FORMAT, "version": 2, "X": p.X.tolist(), "y": p.y.tolist(), "weights": p.weights.tolist(),
             "lower": p.lower.tolist(), "upper": p.upper.tolist(), "intercept": list(p.intercept), "price": str(p.price),
-            "size_price": str(p.size_price), "most": p.most, "threshold": str(p.threshold),
+            "size_price": str(p.size_price), "most": p.max_nonzeros, "threshold": str(p.threshold),
         })  # fmt: skip
         self._reduced, self._written = reduced, set[int]()
 

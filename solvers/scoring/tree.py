@@ -23,8 +23,8 @@ from .reduced import ReducedScoringProblem
 
 #: Events: what happened to a node.
 CLOSED, BEGIN, SUPPORT, SIGN, HALVES = 0, 1, 2, 3, 4
-#: `Stack.now`: nodes on it, nodes bounded so far, the next free number, events and single systems noted so far.
-NOW = integers_and_floats("top nodes next noted systems", "")
+#: `Stack.scalars`: nodes on it, nodes bounded so far, the next free number, events and single systems noted so far.
+SCALARS = integers_and_floats("top nodes next noted systems", "")
 _ROOM, _EVENTS, _FOUND = 4096, 1 << 14, 256
 
 
@@ -34,15 +34,15 @@ class Stack(NamedTuple):
 
     lower: Any
     upper: Any
-    must: Any
+    forced: Any
     more: Any
     bound: Any
     number: Any
     events: Any
-    found: Any
+    candidates: Any
     spread: Any
     order: Any
-    now: Any
+    scalars: Any
     scratch: Scratch
 
 
@@ -52,33 +52,33 @@ def make_stack(reduced: ReducedScoringProblem, order: np.ndarray, spread: np.nda
     return Stack(
         lower=np.zeros((_ROOM, d), np.int64),
         upper=np.zeros((_ROOM, d), np.int64),
-        must=np.zeros((_ROOM, d), np.bool_),
+        forced=np.zeros((_ROOM, d), np.bool_),
         more=np.zeros(_ROOM, np.int64),
         bound=np.zeros(_ROOM, np.int64),
         number=np.zeros(_ROOM, np.int64),
         events=np.zeros((_EVENTS, 4), np.int64),
-        found=np.zeros((_FOUND, d), np.int64),
+        candidates=np.zeros((_FOUND, d), np.int64),
         spread=spread,
         order=order,
-        now=named_scalars(NOW),
+        scalars=named_scalars(SCALARS),
         scratch=scratch_for(reduced),
     )
 
 
 @inner
 def _event(k: Any, kind: Any, number: Any, j: Any, half: Any) -> Any:
-    place = k.now.noted
+    place = k.scalars.noted
     k.events[place, 0], k.events[place, 1], k.events[place, 2], k.events[place, 3] = kind, number, j, half
-    k.now.noted += 1
+    k.scalars.noted += 1
 
 
 @inner
 def _push(rows: Any, k: Any, slot: Any, cut: Any, flows: Any, parent: Any) -> Any:
     """Bound the child that lies at ``slot``, and number it; closed where it reaches the cut."""
-    units, more = bound(rows, k.lower[slot], k.upper[slot], k.must[slot], k.more[slot], cut, flows, k.scratch)
-    k.more[slot], k.bound[slot], k.number[slot] = more, max(units, parent), k.now.next
-    k.now.next += 1
-    k.now.nodes += 1
+    units, more = bound(rows, k.lower[slot], k.upper[slot], k.forced[slot], k.more[slot], cut, flows, k.scratch)
+    k.more[slot], k.bound[slot], k.number[slot] = more, max(units, parent), k.scalars.next
+    k.scalars.next += 1
+    k.scalars.nodes += 1
     if k.bound[slot] >= cut:
         _event(k, CLOSED, k.number[slot], 0, 0)
         return False
@@ -88,13 +88,13 @@ def _push(rows: Any, k: Any, slot: Any, cut: Any, flows: Any, parent: Any) -> An
 @inner
 def _copy(k: Any, source: Any, slot: Any) -> Any:
     for j in range(k.spread.size):
-        k.lower[slot, j], k.upper[slot, j], k.must[slot, j] = k.lower[source, j], k.upper[source, j], k.must[source, j]
+        k.lower[slot, j], k.upper[slot, j], k.forced[slot, j] = k.lower[source, j], k.upper[source, j], k.forced[source, j]
     k.more[slot] = k.more[source]
 
 
 @inner
 def _undecided(k: Any, at: Any, j: Any) -> Any:
-    return k.lower[at, j] <= 0 <= k.upper[at, j] and k.lower[at, j] < k.upper[at, j] and not k.must[at, j]
+    return k.lower[at, j] <= 0 <= k.upper[at, j] and k.lower[at, j] < k.upper[at, j] and not k.forced[at, j]
 
 
 @inner
@@ -130,7 +130,7 @@ def _child(k: Any, slot: Any, kind: Any, j: Any, half: Any, c: Any) -> Any:
             k.more[slot] = 1
     elif kind == SUPPORT:
         if c < 2:
-            k.must[slot, j] = True
+            k.forced[slot, j] = True
         else:
             k.lower[slot, j] = k.upper[slot, j] = 0
         if c == 0:
@@ -172,7 +172,7 @@ def _worst_first(k: Any, base: Any, count: Any) -> Any:
 @inner
 def _split(rows: Any, k: Any, kind: Any, j: Any, half: Any, cut: Any, flows: Any) -> Any:
     """Put in the place of the node above the top those of its children that are not closed."""
-    node, number, parent = k.now.top, k.number[k.now.top], k.bound[k.now.top]
+    node, number, parent = k.scalars.top, k.number[k.scalars.top], k.bound[k.scalars.top]
     _event(k, kind, number, j, half)
     children = 3 if kind in (SUPPORT, SIGN) else 2
     origin = k.bound.size - 2
@@ -184,25 +184,29 @@ def _split(rows: Any, k: Any, kind: Any, j: Any, half: Any, cut: Any, flows: Any
         _child(k, slot, kind, j, half, c)
         pushed += _push(rows, k, slot, cut, flows, parent)
     _worst_first(k, node, pushed)
-    k.now.top += pushed
+    k.scalars.top += pushed
 
 
 @entry
 def split(rows: Any, k: Any, kind: Any, j: Any, half: Any, cut: Any) -> Any:
     """Split the one node on the stack; its children are bounded by prices and cells."""
-    k.now.top = 0
+    k.scalars.top = 0
     _split(rows, k, kind, j, half, cut, False)
 
 
 @entry
-def search_below(rows: Any, k: Any, cut: Any, most: Any, by_support: Any) -> Any:
-    """Search below the nodes on the stack until it is empty, ``most`` nodes were bounded, or a list is full."""
-    end = k.now.nodes + most
-    while k.now.top > 0 and k.now.nodes < end:
-        if k.now.noted + 8 > k.events.shape[0] or k.now.systems == k.found.shape[0] or k.now.top + 5 > k.bound.size:
+def search_below(rows: Any, k: Any, cut: Any, node_limit: Any, by_support: Any) -> Any:
+    """Search below the nodes on the stack until it is empty, ``node_limit`` nodes were bounded, or a list is full."""
+    end = k.scalars.nodes + node_limit
+    while k.scalars.top > 0 and k.scalars.nodes < end:
+        if (
+            k.scalars.noted + 8 > k.events.shape[0]
+            or k.scalars.systems == k.candidates.shape[0]
+            or k.scalars.top + 5 > k.bound.size
+        ):
             return
-        k.now.top -= 1
-        node, number, parent = k.now.top, k.number[k.now.top], k.bound[k.now.top]
+        k.scalars.top -= 1
+        node, number, parent = k.scalars.top, k.number[k.scalars.top], k.bound[k.scalars.top]
         if parent >= cut:
             _event(k, CLOSED, number, 0, 0)
             continue
@@ -210,8 +214,8 @@ def search_below(rows: Any, k: Any, cut: Any, most: Any, by_support: Any) -> Any
         if kind == CLOSED:
             _event(k, CLOSED, number, 0, 0)
             for t in range(k.spread.size):
-                k.found[k.now.systems, t] = k.lower[node, t]
-            k.now.systems += 1
+                k.candidates[k.scalars.systems, t] = k.lower[node, t]
+            k.scalars.systems += 1
             continue
         half = (k.lower[node, j] + k.upper[node, j]) // 2
         _split(rows, k, kind, j, half, cut, True)

@@ -26,7 +26,7 @@ def solve_dense(Q: Any, c: Any, a: Any, h: Any, tol: float, iterations: int) -> 
     Q may be larger than a: its leading block is meant.
     """
     m = a.size
-    for done in range(iterations):
+    for iteration in range(iterations):
         i, quadratic, linear = 0, 0.0, 0.0
         for k in range(m):
             quadratic += a[k] * h[k]
@@ -36,7 +36,7 @@ def solve_dense(Q: Any, c: Any, a: Any, h: Any, tol: float, iterations: int) -> 
         gap = quadratic + linear - h[i] - c[i]
         f = 0.5 * quadratic + linear
         if gap <= tol * max(abs(f), abs(f - gap)):
-            return done
+            return iteration
         j, best = -1, 0.0
         for k in range(m):
             slope = h[k] + c[k] - h[i] - c[i]
@@ -45,7 +45,7 @@ def solve_dense(Q: Any, c: Any, a: Any, h: Any, tol: float, iterations: int) -> 
                 if gain > best:
                     j, best = k, gain
         if j < 0:
-            return done
+            return iteration
         slope = h[j] + c[j] - h[i] - c[i]
         curvature = Q[i, i] + Q[j, j] - 2.0 * Q[i, j]
         drop = slope >= a[j] * curvature
@@ -205,12 +205,12 @@ CACHE_BYTES = 2**30
 _ROWS = 32
 
 
-def cache_bytes(size: int | None, options: Options, least: float = 0.0) -> int:
+def cache_bytes(size: int | None, options: Options, minimum: float = 0.0) -> int:
     """The algorithm's own limit, or the solve's memory limit where that is smaller.
 
-    Where none is given the own one is the default, or ``least``, as far as a form may take memory on this machine.
+    Where none is given the own one is the default, or ``minimum``, as far as a form may take memory on this machine.
     """
-    default = max(CACHE_BYTES, min(least, materialise_limit())) if size is None else size
+    default = max(CACHE_BYTES, min(minimum, materialise_limit())) if size is None else size
     return int(default if options.memory_limit is None else min(default, options.memory_limit))
 
 
@@ -263,20 +263,20 @@ class ColumnCache:
         slots = np.arange(self.used, self.used + free)
         self.used += free
         if free < count:
-            rest = count - free
+            evictions = count - free
             candidates = self.stamp[: self.used].copy()
             candidates[slots] = np.iinfo(np.int64).max
-            oldest = np.argpartition(candidates, rest - 1)[:rest]
+            oldest = np.argpartition(candidates, evictions - 1)[:evictions]
             slots = np.concatenate([slots, oldest])
         return slots
 
-    def _load_apart(self, indices: npt.NDArray[np.int64], taken: npt.NDArray[np.int64]) -> None:
+    def _load_apart(self, indices: npt.NDArray[np.int64], free_slots: npt.NDArray[np.int64]) -> None:
         """Columns for slots that are not neighbours, by way of a few rows that stay in the processor's cache."""
         if self._room is None:
             self._room = np.empty((min(_ROWS, self.slots), self.gram.n), dtype=np.float32)
         for start in range(0, indices.size, len(self._room)):
             part = indices[start : start + len(self._room)]
-            self.columns[taken[start : start + part.size]] = self.gram.single_columns(part, self._room[: part.size])
+            self.columns[free_slots[start : start + part.size]] = self.gram.single_columns(part, self._room[: part.size])
 
     def load(self, indices: npt.NDArray[np.int64], clock: int) -> None:
         """Compute columns that are not cached; ``clock`` stamps them as just used."""

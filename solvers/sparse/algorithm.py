@@ -21,8 +21,10 @@ from .check import SparseChecker
 
 def _implies(solved: SparseProblem, other: SparseProblem) -> bool:
     """Return True if each lower bound of a solved problem is one of another problem: the same with as few coefficients."""
-    names = [field.name for field in fields(SparseProblem) if field.name != "most"]
-    return other.most <= solved.most and all(np.array_equal(getattr(solved, name), getattr(other, name)) for name in names)
+    names = [field.name for field in fields(SparseProblem) if field.name != "max_nonzeros"]
+    return other.max_nonzeros <= solved.max_nonzeros and all(
+        np.array_equal(getattr(solved, name), getattr(other, name)) for name in names
+    )
 
 
 @dataclass(frozen=True, eq=False)

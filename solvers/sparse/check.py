@@ -72,7 +72,9 @@ class LoggedSparseProblem:
                 f"{type(model).__name__} is not such a problem"
             )
         keep = view.costs > 0.0
-        fields = {name: getattr(view, name) for name in ("loss", "curvature", "price", "lower", "upper", "counted", "most")}
+        fields = {
+            name: getattr(view, name) for name in ("loss", "curvature", "price", "lower", "upper", "counted", "max_nonzeros")
+        }
         return cls(SparseProblem(A=view.A[keep], costs=view.costs[keep], **fields))
 
     @classmethod
@@ -82,7 +84,7 @@ class LoggedSparseProblem:
         A = np.array(header["A"], dtype=np.float64).reshape(-1, p)
         vectors = {name: np.array(header[name], dtype=np.float64) for name in ("curvature", "price", "lower", "upper")}
         costs, counted = np.array(header["costs"], dtype=np.float64), np.array(header["counted"])
-        most = int(header["most"])
+        max_nonzeros = int(header["most"])
         q, price, lower, upper = vectors.values()
         shapes = costs.shape == (len(A),) and counted.shape == (p,) and all(x.shape == (p,) for x in vectors.values())
         if (
@@ -94,24 +96,24 @@ class LoggedSparseProblem:
         bounded = (q > 0.0) | (np.isfinite(lower) & np.isfinite(upper)) | ~counted
         signs = (q >= 0.0).all() and (price >= 0.0).all() and np.isfinite(q).all() and np.isfinite(price).all()
         allowed = (lower <= upper).all() and ((lower <= 0.0) & (upper >= 0.0) | ~counted).all()
-        if not (signs and allowed and bounded.all()) or most < 0 or price[~counted].any() or q[~counted].any():
+        if not (signs and allowed and bounded.all()) or max_nonzeros < 0 or price[~counted].any() or q[~counted].any():
             raise InvalidProofError("the stated problem's prices, bounds or count are invalid")
-        return cls(SparseProblem(A, costs, LinearLoss[header["loss"]], q, price, lower, upper, counted, most))
+        return cls(SparseProblem(A, costs, LinearLoss[header["loss"]], q, price, lower, upper, counted, max_nonzeros))
 
     @property
     def digest(self) -> str:
         """SHA-256 of the data."""
         p = self.problem
-        return data_digest(f"{p.A.shape} {p.loss.name} {p.most}", [getattr(p, name) for name in _ARRAYS])
+        return data_digest(f"{p.A.shape} {p.loss.name} {p.max_nonzeros}", [getattr(p, name) for name in _ARRAYS])
 
     def difference(self, other: LoggedSparseProblem) -> str | None:
         """Return the first field that differs; None if the problems are the same."""
-        return first_difference(self.problem, other.problem, _ARRAYS, ("loss", "most"))
+        return first_difference(self.problem, other.problem, _ARRAYS, ("loss", "max_nonzeros"))
 
     def __str__(self) -> str:
         p = self.problem
         n, width = p.A.shape
-        return f"n = {n}, p = {width}, {p.loss.name.lower()}, at most {p.most} coefficients, data {self.digest[:16]}"
+        return f"n = {n}, p = {width}, {p.loss.name.lower()}, at most {p.max_nonzeros} coefficients, data {self.digest[:16]}"
 
     def value(self, w: list[float]) -> Fraction:
         """Return the objective of a point, exactly; for the logistic loss an upper bound of it.
@@ -125,7 +127,7 @@ class LoggedSparseProblem:
         point = RationalPoint.of(w, p.price.size)
         x = np.array(w, dtype=np.float64)
         used = np.flatnonzero(x)
-        if not ((x >= p.lower) & (x <= p.upper)).all() or int((p.counted & (x != 0.0)).sum()) > p.most:
+        if not ((x >= p.lower) & (x <= p.upper)).all() or int((p.counted & (x != 0.0)).sum()) > p.max_nonzeros:
             raise InvalidProofError("the incumbent is no point of the problem")
         part = RationalPoint(tuple(point.coordinates[j] for j in used))
         total = point.square(p.curvature.tolist()) / 2 + sum((Fraction(c) for c in p.price[used].tolist()), Fraction(0))
@@ -146,7 +148,7 @@ class NodeBounds:
     base: float
     gains: FloatArray
     counted: BoolArray
-    most: int
+    max_nonzeros: int
     low: FloatArray
     high: FloatArray
     curvature: float  #: the least one of the counted features
@@ -154,7 +156,7 @@ class NodeBounds:
     def _parts(self, state: FloatArray) -> tuple[FloatArray, IntArray, IntArray, int]:
         gains_inside = self.gains[(state == _IN) & self.counted]
         free = np.flatnonzero((state == _FREE) & self.counted)
-        count = min(self.most - gains_inside.size, free.size)
+        count = min(self.max_nonzeros - gains_inside.size, free.size)
         order = free[np.argsort(-np.maximum(self.gains[free], 0.0), kind="stable")]
         return gains_inside, free, order, count
 
@@ -189,7 +191,7 @@ class NodeBounds:
         sizes, places = np.maximum(self.high, -self.low), np.arange(self.gains.size)
         sizes_inside = sizes[(state == _IN) & self.counted & (places != j)]
         free = np.sort(sizes[(state == _FREE) & self.counted & (places != j)])[::-1]
-        count = max(self.most - 1 - sizes_inside.size, 0)
+        count = max(self.max_nonzeros - 1 - sizes_inside.size, 0)
         v = float(-self.low[j] if code % 2 else self.high[j])
         return LargestBound(self.base, self.curvature, v, tuple(np.concatenate([sizes_inside, free[:count]]).tolist()))
 
@@ -201,21 +203,21 @@ class LargestBound:
     base: float
     q: float
     v: float
-    others: tuple[float, ...]
+    other_losses: tuple[float, ...]
 
     def value(self, t: float) -> float:
         """Return φ(t), rounded down."""
         q = self.q
         terms = [0.5 * q * t * t, -self.v * t]
-        for x in self.others:
+        for x in self.other_losses:
             w = min(t, x / q)  # rounding x/q changes the maximum by less than the error below
             terms += [-x * w, 0.5 * q * w * w]
         return sum_down(np.array([self.base, *terms, -16.0 * _UNIT * math.fsum(map(abs, terms))]))
 
     def slope(self, t: float) -> tuple[float, float]:
         """Return bounds of φ'(t)."""
-        terms = [self.q * t, -self.v] + [-max(x - self.q * t, 0.0) for x in self.others]
-        error = 16.0 * _UNIT * (math.fsum(map(abs, terms)) + math.fsum(self.others))
+        terms = [self.q * t, -self.v] + [-max(x - self.q * t, 0.0) for x in self.other_losses]
+        error = 16.0 * _UNIT * (math.fsum(map(abs, terms)) + math.fsum(self.other_losses))
         return math.fsum(terms) - error, math.fsum(terms) + error
 
     def excludes(self, low: float, high: float, bound: float) -> bool:
@@ -257,8 +259,8 @@ class SparseRules(NodeRules[_OpenNode]):
         features = _decided(bounds, features, record, self._bound, self._counted)
         sizes = _narrowed(bounds, features, sizes, record, self._bound)
         if split == _CLOSED:
-            if (rest := self._open(features, floor, sizes)) is not None:
-                raise InvalidProofError(f"node {record['id']} {self.objection(rest)}")
+            if (remainder := self._open(features, floor, sizes)) is not None:
+                raise InvalidProofError(f"node {record['id']} {self.objection(remainder)}")
             return []
         if split == _AGAIN:
             return [self._open(features, _floor(floor, bounds, features), sizes)]
@@ -397,7 +399,7 @@ def _bounds(p: SparseProblem, columns: FloatArray, alpha: FloatArray, v: FloatAr
     always = round_up(math.fsum(gains[~p.counted].tolist()))  # of either sign where bounds exclude 0
     base = round_down(round_down(terms.value - terms.error) - always)
     smallest_curvature = float(p.curvature[p.counted].min(initial=math.inf))
-    return NodeBounds(float(base), gains, p.counted, p.most, low, high, smallest_curvature)
+    return NodeBounds(float(base), gains, p.counted, p.max_nonzeros, low, high, smallest_curvature)
 
 
 def _largest(v: FloatArray, q: FloatArray, lower: FloatArray, upper: FloatArray) -> FloatArray:

@@ -55,13 +55,13 @@ def _balance(numbers: IntArray, y: FloatArray, room: FloatArray) -> None:
     """Lower the heavier class's multipliers until the classes balance, those with the most room first."""
     excess = int(numbers[y > 0].sum() - numbers[y < 0].sum())
     rows = np.flatnonzero(y > 0 if excess > 0 else y < 0)
-    rest = abs(excess)
+    remainder = abs(excess)
     for i in rows[np.argsort(-room[rows], kind="stable")].tolist():
-        if rest == 0:
+        if remainder == 0:
             return
-        less = min(rest, int(numbers[i]))
-        numbers[i] -= less
-        rest -= less
+        decrease = min(remainder, int(numbers[i]))
+        numbers[i] -= decrease
+        remainder -= decrease
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,7 +117,7 @@ def child_bounds(problem: SparseProblem, gains: Gains, state: State) -> ChildBou
     """Return the bounds of a node and of its children from one dual point."""
     g, free = gains.values, np.flatnonzero((state == FREE) & problem.counted)
     chosen_features = (state == IN) & problem.counted
-    count = min(problem.most - int(chosen_features.sum()), free.size)
+    count = min(problem.max_nonzeros - int(chosen_features.sum()), free.size)
     if count < 0:
         return ChildBounds(math.inf, np.full(g.size, math.inf), np.full(g.size, math.inf))
     positive = np.maximum(g[free], 0.0)
@@ -152,7 +152,7 @@ def largest_interval(problem: SparseProblem, gains: Gains, state: State, code: i
     inside = np.flatnonzero((state == IN) & counted)
     free = np.flatnonzero((state == FREE) & counted)
     inside, free = inside[inside != j], free[free != j]
-    others = np.concatenate([size[inside], np.sort(size[free])[::-1][: max(problem.most - 1 - inside.size, 0)]])
+    others = np.concatenate([size[inside], np.sort(size[free])[::-1][: max(problem.max_nonzeros - 1 - inside.size, 0)]])
     reach = gains.size + abs(gains.base)
 
     def slope(t: float) -> float:
@@ -164,17 +164,17 @@ def largest_interval(problem: SparseProblem, gains: Gains, state: State, code: i
         return gains.base + 0.5 * q * t * t - v * t - total - 1e-11 * (reach + 0.5 * q * t * t + abs(v) * t + total)
 
     minimiser = _crossing(lambda t: slope(t) >= 0.0, 0.0, (abs(v) + float(others.sum())) / q)
-    rest = 64.0 * 2.0**-53 * (q * minimiser + abs(v) + 2.0 * float(others.sum()))
+    rounding = 64.0 * 2.0**-53 * (q * minimiser + abs(v) + 2.0 * float(others.sum()))
     lowest = value(minimiser)
-    if lowest - (abs(slope(minimiser)) + rest) ** 2 / q >= cut:
+    if lowest - (abs(slope(minimiser)) + rounding) ** 2 / q >= cut:
         return minimiser, minimiser
-    if value(0.0) >= cut and slope(0.0) > rest:
+    if value(0.0) >= cut and slope(0.0) > rounding:
         return 0.0, 0.0
     highest = minimiser + math.sqrt(2.0 * max(cut - lowest, 0.0) / q) * 1.01 + 1e-6
     low = 0.0 if value(0.0) < cut else -_crossing(lambda t: value(-t) >= cut, -minimiser, 0.0)
     high = _crossing(lambda t: value(t) >= cut, minimiser, highest)
     # next to the minimiser the sign of the slope is not certain
-    return low if slope(low) < -rest else 0.0, high if slope(high) > rest and value(high) >= cut else math.inf
+    return low if slope(low) < -rounding else 0.0, high if slope(high) > rounding and value(high) >= cut else math.inf
 
 
 def _crossing(condition: Callable[[float], bool], low: float, high: float) -> float:

@@ -232,7 +232,7 @@ def _weights(kind: Any, cost: Any, mu: Any, r: Any) -> None:
 
 
 @inner
-def _matrix(A: Any, q: Any, low: Any, high: Any, fixed: Any, rest: Any, r: Any) -> Any:
+def _matrix(A: Any, q: Any, low: Any, high: Any, fixed: Any, budget: Any, r: Any) -> Any:
     """Compute and factor the matrix of Δw; return κ, the weight of Σz."""
     d, n = fixed.size, r.D.size
     for j in range(d):
@@ -254,7 +254,7 @@ def _matrix(A: Any, q: Any, low: Any, high: Any, fixed: Any, rest: Any, r: Any) 
             for i in range(n):
                 t += A[last, i] * r.turn[i]
             r.H[j, last] = t
-    kappa = rest / r.theta[0]
+    kappa = budget / r.theta[0]
     for j in range(d):
         k2 = r.lam[2, j] / r.sigma[2, j] if r.sigma[2, j] >= 0.0 else 0.0
         k3 = r.lam[3, j] / r.sigma[3, j] if r.sigma[3, j] >= 0.0 else 0.0
@@ -285,7 +285,7 @@ def _matrix(A: Any, q: Any, low: Any, high: Any, fixed: Any, rest: Any, r: Any) 
 
 # exempt (arguments): compiled, array by array
 @inner
-def _direction(A: Any, q: Any, price: Any, low: Any, high: Any, fixed: Any, rest: Any, mu: Any, kappa: Any, r: Any) -> None:
+def _direction(A: Any, q: Any, price: Any, low: Any, high: Any, fixed: Any, budget: Any, mu: Any, kappa: Any, r: Any) -> None:
     """Newton's step with the central path's weight ``mu``: Δw, Δz, Δmargin, Δα, Δλ, Δθ."""
     d, n = fixed.size, r.D.size
     for i in range(n):
@@ -300,7 +300,7 @@ def _direction(A: Any, q: Any, price: Any, low: Any, high: Any, fixed: Any, rest
         r.gz[j] = 0.0
         if not fixed[j]:
             u, l = high[j] if t2 > 0.0 else 0.0, low[j] if t3 > 0.0 else 0.0
-            r.gz[j] = -0.5 * q[j] * x * x + price[j] + mu / rest - mu / r.sigma[0, j] + mu / r.sigma[1, j] - t2 * u + t3 * l
+            r.gz[j] = -0.5 * q[j] * x * x + price[j] + mu / budget - mu / r.sigma[0, j] + mu / r.sigma[1, j] - t2 * u + t3 * l
             mean += r.gz[j] * r.inverse[j]
         r.rhs[j] = -gw + r.h[j] * r.gz[j]
     for j in range(d):
@@ -328,7 +328,7 @@ def _direction(A: Any, q: Any, price: Any, low: Any, high: Any, fixed: Any, rest
             else:
                 g = r.dw[j] - low[j] * r.dz[j]
             r.dlam[k, j] = mu / s - r.lam[k, j] - r.lam[k, j] / s * g
-    r.theta[1] = mu / rest - r.theta[0] + r.theta[0] / rest * total
+    r.theta[1] = mu / budget - r.theta[0] + r.theta[0] / budget * total
     _products(A, d, r.dw, r.step)
 
 
@@ -351,7 +351,7 @@ def _shorten(a: Any, x: Any, dx: Any) -> Any:
 
 
 @inner
-def _length(kind: Any, low: Any, high: Any, fixed: Any, rest: Any, r: Any) -> Any:
+def _length(kind: Any, low: Any, high: Any, fixed: Any, budget: Any, r: Any) -> Any:
     """Return the longest step, up to 1, that stays inside."""
     a, total = 1.0, 0.0
     for j in range(fixed.size):
@@ -366,7 +366,7 @@ def _length(kind: Any, low: Any, high: Any, fixed: Any, rest: Any, r: Any) -> An
         for k in range(4):
             if r.sigma[k, j] >= 0.0:
                 a = _shorten(a, r.lam[k, j], r.dlam[k, j])
-    a = _shorten(_shorten(a, rest, -total), r.theta[0], r.theta[1])
+    a = _shorten(_shorten(a, budget, -total), r.theta[0], r.theta[1])
     if kind == _LOGISTIC:
         return a
     for i in range(r.alpha.size):
@@ -397,9 +397,9 @@ def _advance(kind: Any, cost: Any, d: Any, a: Any, r: Any) -> None:
 
 
 @inner
-def _average(kind: Any, fixed: Any, rest: Any, r: Any) -> Any:
+def _average(kind: Any, fixed: Any, budget: Any, r: Any) -> Any:
     """Return the mean product of slacks and multipliers."""
-    total, pairs = rest * r.theta[0], 1
+    total, pairs = budget * r.theta[0], 1
     for j in range(fixed.size):
         for k in range(4):
             if r.sigma[k, j] >= 0.0:
@@ -428,11 +428,11 @@ def _primal(kind: Any, cost: Any, q: Any, price: Any, r: Any) -> Any:
 @inner
 def _rest(fixed: Any, count: Any, r: Any) -> Any:
     """Return k - Σz over the features that are not held in."""
-    rest = 1.0 * count
+    budget = 1.0 * count
     for j in range(fixed.size):
         if not fixed[j]:
-            rest -= r.z[j]
-    return rest
+            budget -= r.z[j]
+    return budget
 
 
 # exempt (arguments): compiled, array by array
@@ -456,7 +456,7 @@ def relax(A: Any, cost: Any, kind: Any, q: Any, price: Any, low: Any, high: Any,
     d, n = fixed.size, cost.size
     _begin(A, cost, kind, low, high, fixed, count, r)
     _sides(low, high, fixed, r)
-    rest = _rest(fixed, count, r)
+    budget = _rest(fixed, count, r)
     mu = 1.0
     if kind != _LOGISTIC:
         mu = 0.0
@@ -465,7 +465,7 @@ def relax(A: Any, cost: Any, kind: Any, q: Any, price: Any, low: Any, high: Any,
     for j in range(d):
         for k in range(4):
             r.lam[k, j] = mu / r.sigma[k, j] if r.sigma[k, j] >= 0.0 else 0.0
-    r.theta[0] = mu / rest
+    r.theta[0] = mu / budget
     r.value[1], a = -math.inf, 0.0
     for iteration in range(most):
         _transposed(A, d, r.alpha, r.v)
@@ -478,15 +478,15 @@ def relax(A: Any, cost: Any, kind: Any, q: Any, price: Any, low: Any, high: Any,
         gap = primal - r.value[1]
         if r.value[1] >= cut or gap <= tol * abs(primal) or gap <= share * (cut - primal):
             return iteration
-        mu = _average(kind, fixed, rest, r) * (0.08 if a > 0.9 else 0.2 if a > 0.6 else 0.5)
+        mu = _average(kind, fixed, budget, r) * (0.08 if a > 0.9 else 0.2 if a > 0.6 else 0.5)
         if mu < 1e-300:
             return iteration
         _weights(kind, cost, mu, r)
-        kappa = _matrix(A, q, low, high, fixed, rest, r)
-        _direction(A, q, price, low, high, fixed, rest, mu, kappa, r)
+        kappa = _matrix(A, q, low, high, fixed, budget, r)
+        _direction(A, q, price, low, high, fixed, budget, mu, kappa, r)
         _point_steps(kind, cost, mu, r)
-        a = _length(kind, low, high, fixed, rest, r)
+        a = _length(kind, low, high, fixed, budget, r)
         _advance(kind, cost, d, a, r)
         _sides(low, high, fixed, r)
-        rest = _rest(fixed, count, r)
+        budget = _rest(fixed, count, r)
     return most

@@ -120,7 +120,7 @@ class SparseRule(BoundingRule[SparseProblem]):
         self._likely = np.zeros(0, dtype=np.int64)  # features that mattered for the last side
         self._size = 0.0  # size at which the last side was excluded; 0 before
         counted = problem.counted
-        self._q = float(problem.curvature[counted].min(initial=math.inf)) if counted.any() and problem.most else 0.0
+        self._q = float(problem.curvature[counted].min(initial=math.inf)) if counted.any() and problem.max_nonzeros else 0.0
         self._sides = np.column_stack([counted & (problem.upper > 0.0), counted & (problem.lower < 0.0)]).ravel()
         self._bounds_sides = self._q > 0.0 and int(self._sides.sum()) < _MANY  # of more, each one takes too long
         gains = gains_of(problem, self._columns, dual_point(problem, problem.costs * 0.5))
@@ -135,7 +135,7 @@ class SparseRule(BoundingRule[SparseProblem]):
         """Return the problem."""
         p = self.problem
         vectors = {name: getattr(p, name).tolist() for name in ("A", "costs", "curvature", "price", "lower", "upper", "counted")}
-        return {**vectors, "loss": p.loss.name, "most": p.most}
+        return {**vectors, "loss": p.loss.name, "most": p.max_nonzeros}
 
     def first_point(self) -> FloatArray:
         """Return the point 0, or the nearest one."""
@@ -167,7 +167,7 @@ class SparseRule(BoundingRule[SparseProblem]):
         self._incumbent = incumbent
         size = np.where(self.problem.counted & ~self._never, np.abs(w) * self._columns, 0.0)
         support = np.zeros(size.size, dtype=np.bool_)
-        support[np.argsort(-size, kind="stable")[: self.problem.most]] = True
+        support[np.argsort(-size, kind="stable")[: self.problem.max_nonzeros]] = True
         support &= size > 0.0
         if self._refit(support) and support.any():
             self._swap(support)
@@ -195,7 +195,7 @@ class SparseRule(BoundingRule[SparseProblem]):
         """Solve the relaxation of a node: the features of the largest gains first, then those whose gains turn out larger."""
         problem, state, order = self.problem, node.arrays["state"], node.arrays["order"]
         inside = features_of(state, problem.counted, IN)
-        count = problem.most - inside.size
+        count = problem.max_nonzeros - inside.size
         free = state == FREE
         free &= problem.counted & ~self._never
         always = np.concatenate([np.flatnonzero(~problem.counted), inside])
@@ -236,7 +236,7 @@ class SparseRule(BoundingRule[SparseProblem]):
         support = (state == IN) & problem.counted
         z = np.where(problem.counted[relaxed.active], relaxed.z, 0.0)
         for j in relaxed.active[np.argsort(-z, kind="stable")].tolist():
-            if int(support.sum()) == problem.most:
+            if int(support.sum()) == problem.max_nonzeros:
                 break
             if problem.counted[j] and state[j] == FREE:
                 support[j] = True
@@ -253,7 +253,7 @@ class SparseRule(BoundingRule[SparseProblem]):
             order = np.argsort(-self._slopes, kind="stable")
             entering = [j for j in order.tolist() if problem.counted[j] and not support[j] and not self._never[j]][:_CANDIDATES]
             leaving = sorted(np.flatnonzero(support).tolist(), key=lambda j: abs(self._incumbent.w[j]) * self._columns[j])
-            trials: list[tuple[int, int]] = [(-1, j) for j in entering] if support.sum() < problem.most else []
+            trials: list[tuple[int, int]] = [(-1, j) for j in entering] if support.sum() < problem.max_nonzeros else []
             trials += [(i, -1) for i in leaving] if problem.price.any() else []
             trials += [(i, j) for i in leaving for j in entering]
             for i, j in trials:
@@ -335,11 +335,11 @@ class SparseRule(BoundingRule[SparseProblem]):
         """
         problem, state = self.problem, part["state"]
         free = (state == FREE) & problem.counted & ~self._never
-        count = problem.most - int(((state == IN) & problem.counted).sum())
+        count = problem.max_nonzeros - int(((state == IN) & problem.counted).sum())
         if not free.any() or (count <= 0):
             return CLOSED
         largest = free & part["sides"].reshape(-1, 2).any(axis=1)
-        if part["size"] > 0.0 and 0 < int(largest.sum()) <= 2 * problem.most:
+        if part["size"] > 0.0 and 0 < int(largest.sum()) <= 2 * problem.max_nonzeros:
             return int(np.argmax(np.where(largest, relaxed.gains.values, -math.inf)))
         z = np.zeros(state.size)
         z[relaxed.active] = relaxed.z
@@ -383,8 +383,8 @@ class SparseRule(BoundingRule[SparseProblem]):
         part = {**part, "sides": sides, "tried": tried}
         if self._exhausted(part):
             return Branching(math.inf, record=record.values, closed=closed)
-        few = 2 * int((tried & sides).sum()) > int(tried.sum()) and untried.size - codes.size > 2 * self.problem.most
-        if few and int(tried.sum()) <= _PATIENCE * _SIDES:
+        crowded = 2 * int((tried & sides).sum()) > int(tried.sum()) and untried.size - codes.size > 2 * self.problem.max_nonzeros
+        if crowded and int(tried.sum()) <= _PATIENCE * _SIDES:
             part |= {"tried": np.ones_like(tried), "size": np.array(0.0)}  # nor in the nodes below
         record.split = AGAIN
         return Branching(bound, [(bound, part)], record.values, closed)
@@ -422,7 +422,7 @@ class SparseRule(BoundingRule[SparseProblem]):
         always = np.concatenate([np.flatnonzero(~problem.counted), inside[inside != j], [j]])
         free = (state == FREE) & problem.counted & ~self._never
         free[j] = False
-        count = problem.most - inside.size - (state[j] != IN)
+        count = problem.max_nonzeros - inside.size - (state[j] != IN)
         ordered = order[free[order]] if count > 0 else order[:0]
         chosen = ordered
         if ordered.size > _WHOLE:

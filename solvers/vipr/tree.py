@@ -309,8 +309,8 @@ class RelaxationSolver:
         tight = np.where(equal, sides, sides + margin * np.maximum(1.0, np.abs(sides)))
         highs.changeRowsBounds(sides.size, np.arange(sides.size, dtype=np.int32), tight, np.where(equal, sides, np.inf))
         beyond_fork("highspy", highs.run)
-        ended = highs.getModelStatus() == self._highspy.HighsModelStatus.kOptimal
-        return np.array(highs.getSolution().col_value) if ended else None
+        optimal = highs.getModelStatus() == self._highspy.HighsModelStatus.kOptimal
+        return np.array(highs.getSolution().col_value) if optimal else None
 
 
 #: A value as near to an integer as this is rounded to it for a trial.
@@ -397,10 +397,10 @@ class _Search:
     def _proof(self, relaxation: NodeRelaxation, lower: Bounds, upper: Bounds) -> RationalSum | None:
         if relaxation.x is not None:
             return bounding_sum(self.program, relaxation.y, self.program.cost, lower, upper)
-        nothing = [Fraction(0)] * len(self.program.cost)
+        zeros = [Fraction(0)] * len(self.program.cost)
         size = float(np.abs(relaxation.y).max(initial=0.0))
         for ray in (relaxation.y / size, -relaxation.y / size) if size > 0.0 else ():
-            empty = bounding_sum(self.program, ray, nothing, lower, upper)
+            empty = bounding_sum(self.program, ray, zeros, lower, upper)
             if empty is not None and empty.side > 0:
                 return empty
         return None
@@ -415,13 +415,13 @@ class _Search:
     def split(self, node: ProofNode, x: FloatArray) -> tuple[Branch, Branch] | None:
         """Return the branches of the variable with the largest product of expected gains; None if all integers are fixed."""
         integer = self.program.form.integer
-        away = np.where(integer, np.abs(x - np.round(x)), 0.0)
-        if away.max(initial=0.0) <= _WHOLE:
+        fractionality = np.where(integer, np.abs(x - np.round(x)), 0.0)
+        if fractionality.max(initial=0.0) <= _WHOLE:
             lower, upper = self.bounds_of(node.path)
             loose = [j for j in np.flatnonzero(integer).tolist() if lower[j] is None or lower[j] != upper[j]]
             if not loose:
                 return None
-            j = max(loose, key=lambda k: away[k])
+            j = max(loose, key=lambda k: fractionality[k])
             low, high = lower[j], upper[j]
             floor = math.floor(x[j]) if x[j] != round(x[j]) else round(x[j]) - int(high is not None and x[j] >= high)
             floor = floor if low is None else max(floor, int(low))
@@ -430,7 +430,7 @@ class _Search:
             mean = self._gains.sum(axis=1) / np.maximum(self._counts.sum(axis=1), 1.0)
             rate = np.where(self._counts > 0, self._gains / np.maximum(self._counts, 1.0), np.maximum(mean, 1e-6)[:, None])
             score = np.maximum(rate[0] * down, 1e-9) * np.maximum(rate[1] * up, 1e-9)
-            j = int(np.argmax(np.where(away > _WHOLE, score, -1.0)))
+            j = int(np.argmax(np.where(fractionality > _WHOLE, score, -1.0)))
             floor = math.floor(x[j])
         return Branch(j, False, floor), Branch(j, True, floor + 1)
 
@@ -438,9 +438,9 @@ class _Search:
         """Record the increase of the bound for a unit of the variable."""
         if child.empty:
             return
-        moved = abs(branch.value - x[branch.variable])
-        if moved > _WHOLE:
-            self._gains[int(branch.above), branch.variable] += float(child.proof.side - parent.proof.side) / moved
+        distance = abs(branch.value - x[branch.variable])
+        if distance > _WHOLE:
+            self._gains[int(branch.above), branch.variable] += float(child.proof.side - parent.proof.side) / distance
             self._counts[int(branch.above), branch.variable] += 1.0
 
 

@@ -203,7 +203,7 @@ def resume_search(state: ZeroOneState, stopped: StoppedSearch) -> None:
     """
     shared = state.shared
     shared.incumbent.offer(shared.reduced, stopped.w)
-    if shared.upper > stopped.begun.ground.upper:
+    if shared.upper > stopped.resumed.ground.upper:
         raise DataError("the checkpoint's incumbent is worse than the one that its search began with")
     shared.lower_bound, state.earlier_nodes, state.stopped = stopped.lower_bound, stopped.nodes, stopped
 
@@ -224,7 +224,7 @@ def resumable_engine(state: ZeroOneState, threads: int, proof: str | None) -> En
     if proof is not None:
         state.writer = _writer(state, stopped, proof)
     local_threads = 1 if state.team is not None else threads
-    local_engine = BoxEngine(shared, local_threads, state.writer, None if stopped is None else stopped.begun)
+    local_engine = BoxEngine(shared, local_threads, state.writer, None if stopped is None else stopped.resumed)
     return local_engine if state.team is None else SubtreeEngine(shared, local_engine, state.team, state.writer)
 
 
@@ -248,7 +248,7 @@ def write_checkpoint(state: ZeroOneState) -> WriteError | None:
         return None
 
     def content(mark: Mark | None) -> Saved:
-        return checkpoint.content(shared, engine.begun, state.earlier_nodes + engine.nodes, mark)
+        return checkpoint.content(shared, engine.resumed, state.earlier_nodes + engine.nodes, mark)
 
     return checkpoint.update(shared.closed or not engine.open_nodes, state.writer, content)
 
@@ -471,7 +471,7 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
         reduced = reduce_problem(view)
         checkpoint = None if self.checkpoint is None else checkpoint_of(self.checkpoint, view, limits.tol)
         stopped = None if checkpoint is None else checkpoint.read(self.proof)
-        reduced = reduced if stopped is None else stopped.begun.ground.reduced
+        reduced = reduced if stopped is None else stopped.resumed.ground.reduced
         engine_name = first_engine(self._engine_option, reduced.rows.shape[1], self.cluster is not None)
         if engine_name == "boxes" and stopped is None:
             # the log of a box search needs an orthogonal map between original and reduced coordinates

@@ -87,8 +87,8 @@ class BoxRecords:
         """The records that are complete, each once; with ``last`` the one in hand too."""
         if last:
             self._end()
-        done, self._done = self._done, []
-        return done
+        records, self._done = self._done, []
+        return records
 
     def text(self) -> str:
         """Return the rest as lines of a log."""

@@ -155,7 +155,7 @@ class BudgetSearch:
             if point == PROVED:
                 return []
             bound = max(bound, self._finder.norm_of(start))
-            if point >= 0 and self._book.now.packed > 0:
+            if point >= 0 and self._book.scalars.packed > 0:
                 break
             # without a conflict all remaining points can be kept
             previous_cutoff = self.cut
@@ -170,7 +170,7 @@ class BudgetSearch:
         from .loops.conflicts import prove
 
         finder = self._finder
-        clear(self._book.now)
+        clear(self._book.scalars)
         return int(
             prove(
                 finder.rows, finder.exact, self._counts, self._order, self._activity, finder.room, state, extra, start,

@@ -122,10 +122,10 @@ class ConflictProver:
         Nodes without free points that rounding keeps open.
     """
 
-    def __init__(self, wanted: ProofGoal, first: int = 0, numbered: bool = False) -> None:
-        self._wanted, self._numbered = wanted, numbered
-        self._finder = ConflictFinder(wanted.reduced, wanted.cut)
-        self._activity = np.zeros(len(wanted.weights))
+    def __init__(self, goal: ProofGoal, first: int = 0, numbered: bool = False) -> None:
+        self._goal, self._numbered = goal, numbered
+        self._finder = ConflictFinder(goal.reduced, goal.cut)
+        self._activity = np.zeros(len(goal.weights))
         self._book = empty_book(*self._finder.rows.a.shape)
         self._ident = self._conflicts = first
         self._pushes = self._bytes = 0
@@ -157,14 +157,14 @@ class ConflictProver:
 
     def plant(self) -> None:
         """Begin at the root."""
-        root = np.full(len(self._wanted.weights), _FREE, dtype=np.int8)
-        if math.isinf(self._wanted.budget):
-            root[self._wanted.weights >= self._wanted.cut] = _KEPT
+        root = np.full(len(self._goal.weights), _FREE, dtype=np.int8)
+        if math.isinf(self._goal.budget):
+            root[self._goal.weights >= self._goal.cut] = _KEPT
         self.push(ProofNode(-1, 0, root, 0.0))
 
-    def work(self, seconds: float, most: int | None = None) -> str:
-        """Prove on for about ``seconds``, ``most`` nodes at most; the lines of the nodes that are done."""
-        end, lines, last = time.perf_counter() + seconds, list[str](), None if most is None else self.nodes + most
+    def work(self, seconds: float, node_limit: int | None = None) -> str:
+        """Prove on for about ``seconds``, ``node_limit`` nodes at most; the lines of the nodes that are done."""
+        end, lines, last = time.perf_counter() + seconds, list[str](), None if node_limit is None else self.nodes + node_limit
         while self._heap and self.nodes != last and time.perf_counter() < end:
             lines += self._process(self.pop())
         return "".join(lines)
@@ -172,11 +172,11 @@ class ConflictProver:
     def _process(self, node: ProofNode) -> list[str]:
         from .loops.conflicts import OPEN_LEAF, PROVED
 
-        point, state, extra, start = self._proved(node, self._wanted.cut)
+        point, state, extra, start = self._proved(node, self._goal.cut)
         self.nodes += 1
         if self.nodes % _FADE == 0:
             self._activity *= 0.9
-        bound = max(node.bound, min(self._paid(state, extra) + self._finder.norm_of(start), self._wanted.cut))
+        bound = max(node.bound, min(self._paid(state, extra) + self._finder.norm_of(start), self._goal.cut))
         if point == OPEN_LEAF:
             # rounding hid the conflict, as the bound is proved; any free point is as good
             free = np.flatnonzero(state == _FREE)
@@ -195,19 +195,19 @@ class ConflictProver:
         """Return the code of `prove` at a cutoff, the states after it, the cost of further deletions and the S-pair."""
         from .loops.conflicts import prove
 
-        clear(self._book.now)
-        goal, finder = self._wanted, self._finder
+        clear(self._book.scalars)
+        proof_goal, finder = self._goal, self._finder
         start = copied(finder.start() if node.start is None else node.start)
         state, extra = node.state.copy(), np.array([node.extra])
         code = prove(
-            finder.rows, finder.exact, goal.weights, goal.order, self._activity, finder.room, state, extra, start,
-            self._book, cut, goal.budget,
+            finder.rows, finder.exact, proof_goal.weights, proof_goal.order, self._activity, finder.room, state, extra, start,
+            self._book, cut, proof_goal.budget,
         )  # fmt: skip
         return int(code), state, float(extra[0]), start
 
     def _paid(self, state: Any, extra: float) -> float:
         """Return what a node's solutions pay for deletions, from below."""
-        return float(self._wanted.weights[state == _DELETED].sum()) + extra if math.isinf(self._wanted.budget) else 0.0
+        return float(self._goal.weights[state == _DELETED].sum()) + extra if math.isinf(self._goal.budget) else 0.0
 
     def _record(self, node: ProofNode, steps: list[Any]) -> tuple[int, dict[str, Any]]:
         ident = self._ident
@@ -220,7 +220,7 @@ class ConflictProver:
 
         bound = node.bound * (1.0 - _NORM_SLACK)
         code = self._proved(node, bound)[0]
-        count, kind = int(self._book.now.steps), int(self._book.steps[0, 0])
+        count, kind = int(self._book.scalars.steps), int(self._book.steps[0, 0])
         if code == PROVED and (count == 0 or (count == 1 and kind == CUT)):
             steps, lines = self._steps()
         else:  # rounding hid the conflict of the kept points: deletions alone
@@ -233,7 +233,7 @@ class ConflictProver:
         from .loops.conflicts import CUT
 
         book, steps = self._book, []
-        entries = int(book.now.entries)
+        entries = int(book.scalars.entries)
         number: dict[int, int] = {}
         lines = []
         for entry_place in book.entry[:entries].tolist():
@@ -249,9 +249,9 @@ class ConflictProver:
                 lines.append(f'{{"conflict": {book.points[entry_place, :m].tolist()}, "alpha": {alpha}{called}}}\n')
         numbers = [number[entry_place] for entry_place in book.entry[:entries].tolist()]
         # the unit is a power of 4, so that weights of the stated problem are exact; less by what sums may round
-        less = 1.0 if math.isfinite(self._wanted.budget) else self._wanted.unit * (1.0 - 1e-12)
-        shares = (book.entry_share[:entries] * less).tolist()
-        for kind, first, last in book.steps[: int(book.now.steps)].tolist():
+        unit = 1.0 if math.isfinite(self._goal.budget) else self._goal.unit * (1.0 - 1e-12)
+        shares = (book.entry_share[:entries] * unit).tolist()
+        for kind, first, last in book.steps[: int(book.scalars.steps)].tolist():
             if kind == CUT:
                 steps.append(["cut", numbers[first]])
             else:
@@ -262,9 +262,9 @@ class ConflictProver:
         """Two children: the point deleted, and kept."""
         deleted, demanded = state.copy(), state.copy()
         deleted[point], demanded[point] = _DELETED, _KEPT
-        less = max(extra - float(self._wanted.weights[point]), 0.0)
+        remaining = max(extra - float(self._goal.weights[point]), 0.0)
         self.push(ProofNode(ident, 1, demanded, extra, start, bound))
-        self.push(ProofNode(ident, 0, deleted, less, start, bound))
+        self.push(ProofNode(ident, 0, deleted, remaining, start, bound))
 
 
 def empty_book(n: int, p: int) -> Any:
@@ -310,16 +310,16 @@ class ProofSubproblemResult:
     lines: bytes
     count: int
     seconds: float
-    busy: float
-    who: str
+    busy_seconds: float
+    worker: str
 
     def check(self, points: int) -> None:
         """Raise ValueError unless the result is well formed and about ``points`` points."""
         for node in (*self.nodes, *self.stuck):
-            check_numbers(node.parent, node.side, node.extra, node.bound, least=0.0)
+            check_numbers(node.parent, node.side, node.extra, node.bound, minimum=0.0)
             check_state(node.state, points)
-        check_numbers(self.count, least=0)
-        check_work(self.seconds, self.busy, 0.0, self.who)
+        check_numbers(self.count, minimum=0)
+        check_work(self.seconds, self.busy_seconds, 0.0, self.worker)
         lines_of(self.lines)
 
 
@@ -329,7 +329,7 @@ def prove_subproblem(task: ProofSubproblem, threads: int | None) -> ProofSubprob
     prover = ConflictProver(task.wanted, task.number * NODES, numbered=True)
     for node in task.nodes:
         prover.push(node)
-    text = prover.work(task.seconds, most=NODES // 1000)
+    text = prover.work(task.seconds, node_limit=NODES // 1000)
     open_nodes, stuck = _sent(prover.open_nodes), _sent(prover.stuck)
     worker = f"{platform.node()}:{os.getpid()}"
     lines = zlib.compress(text.encode(), 1)
@@ -354,8 +354,8 @@ class ProofParts:
     team : AsynchronousTeam
     """
 
-    def __init__(self, wanted: ProofGoal, prover: ConflictProver, team: AsynchronousExecutor) -> None:
-        self._wanted, self._prover = wanted, prover
+    def __init__(self, goal: ProofGoal, prover: ConflictProver, team: AsynchronousExecutor) -> None:
+        self._goal, self._prover = goal, prover
         self._dispatcher = Dispatcher(team, self, prove_subproblem)
         self._lines: list[str] = []
         self.nodes = 0
@@ -382,17 +382,17 @@ class ProofParts:
         text, self._lines = "".join(self._lines), []
         return text
 
-    def drawn(self, most: int) -> list[ProofNode]:
-        """Remove at most ``most`` nodes of the least bounds from the pool, and return them."""
-        return _sent([self._prover.pop() for _ in range(min(most, self._prover.waiting))])
+    def drawn(self, limit: int) -> list[ProofNode]:
+        """Remove at most ``limit`` nodes of the least bounds from the pool, and return them."""
+        return _sent([self._prover.pop() for _ in range(min(limit, self._prover.waiting))])
 
     def task(self, number: int, nodes: list[ProofNode], seconds: float) -> ProofSubproblem:
         """Return the subproblem of these nodes as a message to a worker."""
-        return ProofSubproblem(self._wanted, nodes, seconds, number)
+        return ProofSubproblem(self._goal, nodes, seconds, number)
 
     def check(self, outcome: ProofSubproblemResult) -> None:
         """Raise an error of malformed data unless ``outcome`` is a valid result."""
-        outcome.check(len(self._wanted.weights))
+        outcome.check(len(self._goal.weights))
 
     def take_in(self, number: int, outcome: ProofSubproblemResult) -> None:
         """Add a result: its log lines and its open nodes."""

@@ -243,8 +243,8 @@ def evaluate(problem: ZeroOneProblem, w: FloatArray, near: float = 1e-9) -> tupl
         return math.inf, w
     slack = (A.shape[1] + 2) * 2.0 * _EPS * (np.abs(A) @ np.abs(w))
     margins = A @ w
-    close = margins >= 1.0 - near - slack
-    deficient = np.flatnonzero(close & (margins < 1.0 + slack))
+    near_threshold = margins >= 1.0 - near - slack
+    deficient = np.flatnonzero(near_threshold & (margins < 1.0 + slack))
     if deficient.size:
         factor = float(((1.0 + 2.0 * slack[deficient]) / margins[deficient]).max()) * (1.0 + 4.0 * _EPS)
         w = w * factor

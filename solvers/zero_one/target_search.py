@@ -135,13 +135,13 @@ class TargetSearch:
 
     def _polish_all(self, changed: BoolArray) -> None:
         """Take the least norm that keeps what each changed classifier keeps, once for equal sets."""
-        seen: set[bytes] = set()
+        visited: set[bytes] = set()
         for target in np.flatnonzero(changed):
             satisfied = self._reduced.rows @ self._points[target] >= 1.0 - 1e-7
             satisfied[self._first :] = False
             satisfied[self._first + target] = True
-            if satisfied.tobytes() not in seen:
-                seen.add(satisfied.tobytes())
+            if satisfied.tobytes() not in visited:
+                visited.add(satisfied.tobytes())
                 self._offer_kept(satisfied)
 
     def _offer_kept(self, demanded: BoolArray) -> None:
@@ -151,19 +151,19 @@ class TargetSearch:
 
     def run(self) -> TargetBounds:
         """Search target by target until all are settled or a limit ends the search."""
-        settled = self._proved >= self._cutoffs
+        decided = self._proved >= self._cutoffs
         finished = True
-        while not settled.all():
-            pending = np.flatnonzero(~settled)
+        while not decided.all():
+            pending = np.flatnonzero(~decided)
             cutoffs = self._cutoffs[pending]
             ties = pending[cutoffs == cutoffs.max()]
             target = int(ties[np.argmin(self._values[ties])])  # the one nearest to the cap implies most about the others
             if self._out_of_budget:
                 finished = False
                 break
-            settled[target] = True
+            decided[target] = True
             finished = self._search(target) and finished
-            settled |= self._proved >= self._cutoffs
+            decided |= self._proved >= self._cutoffs
         return self._bounds(finished)
 
     @property
@@ -183,12 +183,12 @@ class TargetSearch:
         plant_root(pool, reduced.radius(upper), data.weights >= upper)
         cuts = np.flatnonzero(self._proved >= upper)
         self._plant(pool, np.append(np.arange(self._first), self._first + target), self._first + cuts[cuts != target])
-        pool.found[p] = upper
+        pool.candidate[p] = upper
         total, unresolved = float(data.weights.sum()), math.inf
         nodes_before = self.nodes
         while True:
             code = k.explore(data, pool, room, float(self._cutoffs[target]), _CHUNK, _PERIOD, total)
-            self.nodes = nodes_before + int(pool.now.nodes)
+            self.nodes = nodes_before + int(pool.scalars.nodes)
             if code == k.CANDIDATE:
                 self._offer_candidate(target, pool)
             elif code == k.LEAF:
@@ -224,9 +224,9 @@ class TargetSearch:
     def _offer_candidate(self, target: int, pool: k.BoxPool) -> None:
         p = self._points.shape[1]
         before = self._values.copy()
-        self._offer(pool.found[:p].copy())
+        self._offer(pool.candidate[:p].copy())
         self._polish_all(self._values < before * (1.0 - 1e-9))
-        pool.found[p] = min(float(pool.found[p]) * (1.0 - 1e-9), float(self._cutoffs[target]))
+        pool.candidate[p] = min(float(pool.candidate[p]) * (1.0 - 1e-9), float(self._cutoffs[target]))
 
     def _grown(self, pool: k.BoxPool) -> k.BoxPool | None:
         """Return a larger pool, or the same one in the frugal mode; None at the memory limit."""
@@ -234,16 +234,16 @@ class TargetSearch:
         growth = int(limit / sum(array.nbytes for array in pool))
         if growth >= 2:
             return grown(pool, min(growth, 4))
-        if pool.now.frugal:
+        if pool.scalars.frugal:
             return None
-        pool.now.frugal = 1
+        pool.scalars.frugal = 1
         return pool
 
     def _close_leaf(self, target: int, data: k.BoxData, leaf_rows: Any, pool: k.BoxPool) -> float:
         """Settle a leaf by the least norm of its kept rows; return its bound if rounding leaves it unresolved, else ∞."""
         from .loops.conflicts import CONFLICT, active_set, empty_scratch, no_active
 
-        state, bound = pool.leaf.copy(), float(pool.found[-1])
+        state, bound = pool.leaf.copy(), float(pool.candidate[-1])
         is_kept = state == k.KEPT
         is_kept[self._first :] = False
         is_kept[self._first + target] = True
@@ -309,6 +309,6 @@ def _sides(reduced: ReducedZeroOneProblem, targets: FloatArray) -> BoolArray:
 
 def _open_bound(pool: k.BoxPool) -> float:
     """Return the least bound of the open nodes; ∞ without one."""
-    codes = [int(code) for code in pool.heap[: int(pool.now.waiting)]]
-    codes += [int(pool.now.current)] if pool.now.current >= 0 else []
+    codes = [int(code) for code in pool.heap[: int(pool.scalars.waiting)]]
+    codes += [int(pool.scalars.current)] if pool.scalars.current >= 0 else []
     return min((float(pool.key[code >> 1, code & 1]) for code in codes), default=math.inf)

@@ -54,11 +54,11 @@ def warm_up(*names: str) -> dict[str, float]:
 def compiled_solvers(*names: str) -> dict[str, Algorithm[Any, Any]]:
     """The named solvers, or all, that have compiled loops."""
     solvers = {name: get_solver(name) for name in names or all_solvers(discover=False)}
-    ours = {name: solver for name, solver in solvers.items() if isinstance(solver, Algorithm) and solver.compiles}
-    without = sorted(set(names) - set(ours))
-    if without:
-        raise InputError(f"nothing is compiled for {', '.join(without)}: it runs at full speed at once", name="solvers")
-    return ours
+    compiling = {name: solver for name, solver in solvers.items() if isinstance(solver, Algorithm) and solver.compiles}
+    unsupported = sorted(set(names) - set(compiling))
+    if unsupported:
+        raise InputError(f"nothing is compiled for {', '.join(unsupported)}: it runs at full speed at once", name="solvers")
+    return compiling
 
 
 def _warm(solver: Algorithm[Any, Any]) -> float:

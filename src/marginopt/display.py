@@ -136,8 +136,8 @@ def frame(records: Sequence[Mapping[str, Any]] | Mapping[str, Any], columns: Seq
     try:
         import pandas as pd
     except ImportError as error:
-        need = "to_frame needs pandas, which is not installed"
-        raise MissingPackageError(need, "pandas", 'pip install "marginopt[data]"') from error
+        message = "to_frame needs pandas, which is not installed"
+        raise MissingPackageError(message, "pandas", 'pip install "marginopt[data]"') from error
     return pd.DataFrame(records if isinstance(records, Mapping) else list(records), columns=columns)
 
 

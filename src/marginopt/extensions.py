@@ -124,11 +124,11 @@ class PluginRegistry(Generic[T]):
         objects = {}
         for name in self.names:
             try:
-                thing = self.get(name)
+                extension = self.get(name)
             except ExtensionError:
                 continue
-            if thing is not None:
-                objects[name] = thing
+            if extension is not None:
+                objects[name] = extension
         return objects
 
     def failures(self) -> dict[str, str]:
@@ -136,7 +136,7 @@ class PluginRegistry(Generic[T]):
         self.usable()
         return {name: failure.reason for name, failure in self._failed.items() if name not in self._session}
 
-    def add(self, thing: T, *, replace: bool = False) -> None:
+    def add(self, extension: T, *, replace: bool = False) -> None:
         """Keep a thing for this session.
 
         Raises
@@ -144,7 +144,7 @@ class PluginRegistry(Generic[T]):
         InputError
             Its name is no text, or is taken: by one of ours, by a package, or in this session (unless ``replace``).
         """
-        name = self.name_of(thing)
+        name = self.name_of(extension)
         if not isinstance(name, str) or not name or name != name.strip().lower():
             raise InputError(f"{self.what} needs a name in small letters, by which it is asked for; it is {name!r}", name="name")
         if name in self.own():
@@ -152,12 +152,12 @@ class PluginRegistry(Generic[T]):
         if name in self._promises:
             owner = self._promises[name][0].package
             raise InputError(f"{self.what} of the name {name!r} comes from the package {owner}; choose another name", name="name")
-        if name in self._session and self._session[name] is not thing and not replace:
+        if name in self._session and self._session[name] is not extension and not replace:
             raise InputError(
                 f"{self.what} of the name {name!r} was registered in this session; register(..., replace=True) takes its place",
                 name="replace",
             )
-        self._session[name] = thing
+        self._session[name] = extension
 
     def remove(self, name: str) -> None:
         """Forget what this session registered under a name."""
@@ -186,21 +186,21 @@ class PluginRegistry(Generic[T]):
             return
         try:
             loaded = promises[0].load()
-            thing = self.accept(loaded)
+            extension = self.accept(loaded)
         except Exception as error:  # noqa: BLE001 - whatever a stranger's module raises must not take the rest with it
             self._failed[name] = _Failure(f"{origin}: {type(error).__name__}: {error}", error)
             return
-        if thing is None:
+        if extension is None:
             self._failed[name] = _Failure(f"{origin}: {self.what} was promised, and {_shown(loaded)} is none")
-        elif self.name_of(thing) != name:
+        elif self.name_of(extension) != name:
             self._failed[name] = _Failure(
-                f"{origin}: the entry point is called {name} and {self.what} in it {self.name_of(thing)}"
+                f"{origin}: the entry point is called {name} and {self.what} in it {self.name_of(extension)}"
             )
         else:
-            self._loaded[name] = thing
+            self._loaded[name] = extension
 
 
-def register(thing: object, *, replace: bool = False) -> None:
+def register(extension: object, *, replace: bool = False) -> None:
     """Add a formulation, a solver, a relaxation or a data set to this session.
 
     What is registered is seen wherever marginopt's own are: in ``marginopt.solvers()``, `solve`, `compare`, `path`, `gap_report`,
@@ -209,7 +209,7 @@ def register(thing: object, *, replace: bool = False) -> None:
 
     Parameters
     ----------
-    thing : type of Model, Solver, Reduction or DataSet
+    extension : type of Model, Solver, Reduction or DataSet
         A formulation's class, a solver (an object), a relaxation's record or a data set.
     replace : bool
         Whether it takes the place of what this session registered under the same name.
@@ -220,16 +220,20 @@ def register(thing: object, *, replace: bool = False) -> None:
         It is none of these; its name is no text in small letters, or is taken.
     """
     for shelf in PluginRegistry.every:
-        accepted = shelf.accept(thing)
+        accepted = shelf.accept(extension)
         if accepted is not None:
             shelf.add(accepted, replace=replace)
             return
     kinds = ", ".join(f"{shelf.what} ({shelf.group})" for shelf in PluginRegistry.every)
-    raise InputError(f"cannot register {_shown(thing)}: it must be one of {kinds}", name="thing")
+    raise InputError(f"cannot register {_shown(extension)}: it must be one of {kinds}", name="thing")
 
 
-def _shown(thing: object) -> str:
-    return f"the class {thing.__name__}" if isinstance(thing, type) else f"{thing!r:.80} of type {type(thing).__name__}"
+def _shown(extension: object) -> str:
+    return (
+        f"the class {extension.__name__}"
+        if isinstance(extension, type)
+        else f"{extension!r:.80} of type {type(extension).__name__}"
+    )
 
 
 def callable_package(name: str, table: Callable[[], object]) -> None:

@@ -279,18 +279,18 @@ def kappa_path(estimator: ConicSVCCV, pair: int = 0, tol: float = 1e-8) -> Kappa
     view = problem.view(ConicProblem)
     assert view is not None  # κ > 0
     path = conic_path(view, kappas=estimator.values_.tolist(), tolerance=tol)
-    nothing = float("nan")
+    nan = float("nan")
     return KappaPath(
         kappa=estimator.values_,
         error=1.0 - estimator.cv_scores_.mean(axis=1),
         deviation=estimator.cv_scores_.std(axis=1),
         share=np.array(
-            [nothing if point_of_path.point is None else point_of_path.point.values["z"].mean() for point_of_path in path]
+            [nan if point_of_path.point is None else point_of_path.point.values["z"].mean() for point_of_path in path]
         ),
-        bound=np.array([nothing if point_of_path.bound is None else point_of_path.bound.value for point_of_path in path]),
-        objective=np.array([nothing if point_of_path.point is None else point_of_path.point.objective for point_of_path in path]),
+        bound=np.array([nan if point_of_path.bound is None else point_of_path.bound.value for point_of_path in path]),
+        objective=np.array([nan if point_of_path.point is None else point_of_path.point.objective for point_of_path in path]),
         rank_ratio=np.array(
-            [nothing if point_of_path.point is None else problem.rank_ratio(point_of_path.point.values) for point_of_path in path]
+            [nan if point_of_path.point is None else problem.rank_ratio(point_of_path.point.values) for point_of_path in path]
         ),
         chosen=estimator.kappa_,
     )
@@ -380,10 +380,10 @@ def draw_training(steps: Sequence[Mapping[str, Any]], labels: Sequence[Any] | No
     if ax is None:
         ax = new_axes((5.5, 4.0))
     iterations = np.arange(1, len(steps) + 1)
-    many = J.shape[1] >= _MANY
+    crowded = J.shape[1] >= _MANY
     for k, name in enumerate(names):
-        colour = GREY if many else colour_of(k)
-        label = f"J of class {name}" if not many else ("J of each class" if k == 0 else None)
+        colour = GREY if crowded else colour_of(k)
+        label = f"J of class {name}" if not crowded else ("J of each class" if k == 0 else None)
         ax.plot(iterations, J[:, k], color=colour, linewidth=1.0, marker="." if len(steps) < 30 else None, label=label)
     ax.plot(iterations, [step["largest"] for step in steps], color="black", linewidth=1.8, label="primal: largest weighted J")
     dual = np.array([step["dual"] for step in steps], dtype=np.float64)

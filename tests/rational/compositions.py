@@ -63,11 +63,11 @@ class Compositions:
     price: Vector = ()
     lower: tuple[Fraction | None, ...] = ()
     upper: tuple[Fraction | None, ...] = ()
-    whole: tuple[int, ...] = ()
+    integer: tuple[int, ...] = ()
     counted: tuple[int, ...] = ()
-    most: int = 0
+    max_nonzeros: int = 0
     demands: tuple[Plane, ...] = ()
-    kept: tuple[int, ...] = ()
+    kept_points: tuple[int, ...] = ()
     budgets: tuple[Budget, ...] = ()
 
     # -- what a point costs ---------------------------------------------------------------------------------------------
@@ -78,10 +78,10 @@ class Compositions:
         return (
             all(low is None or v >= low - slack for v, low in zip(w, self.lower, strict=False))
             and all(high is None or v <= high + slack for v, high in zip(w, self.upper, strict=False))
-            and all(abs(w[j] - round(w[j])) <= slack for j in self.whole)
-            and sum(abs(w[j]) > slack for j in self.counted) <= (self.most if self.counted else 0)
+            and all(abs(w[j] - round(w[j])) <= slack for j in self.integer)
+            and sum(abs(w[j]) > slack for j in self.counted) <= (self.max_nonzeros if self.counted else 0)
             and all(dot(n, w) >= c - slack for n, c in self.demands)
-            and all(margins[i] >= 1 - slack for i in self.kept)
+            and all(margins[i] >= 1 - slack for i in self.kept_points)
             and all(sum(margins[i] < 1 - slack for i in points) <= limit for points, limit in self.budgets)
         )
 
@@ -147,18 +147,18 @@ class Compositions:
         yield from ((a, t) for a, c in zip(self.rows, self.costs, strict=True) if c for t in turns)
         yield from ((x, ZERO) for x in self._walls())
         yield from ((unit[j], ZERO) for j, price in enumerate(self.price) if price)
-        yield from ((unit[j], ZERO) for j in self.counted if self.most < len(self.counted))
+        yield from ((unit[j], ZERO) for j in self.counted if self.max_nonzeros < len(self.counted))
         yield from ((unit[j], end) for ends in (self.lower, self.upper) for j, end in enumerate(ends) if end is not None)
         yield from self.demands
-        yield from ((self.rows[i], ONE) for i in {*self.kept, *(i for points, _ in self.budgets for i in points)})
+        yield from ((self.rows[i], ONE) for i in {*self.kept_points, *(i for points, _ in self.budgets for i in points)})
 
     def _starts(self) -> Iterator[Flat]:
         """Where all coefficients are that need not be whole, for each value of those that must."""
         unit = axes(len(self.squares))
-        free = tuple(axis for j, axis in enumerate(unit) if j not in self.whole)
-        ranges = [range(-(-self.lower[j] // 1), self.upper[j] // 1 + 1) for j in self.whole]  # type: ignore[operator]
+        free = tuple(axis for j, axis in enumerate(unit) if j not in self.integer)
+        ranges = [range(-(-self.lower[j] // 1), self.upper[j] // 1 + 1) for j in self.integer]  # type: ignore[operator]
         for values in itertools.product(*ranges):
-            known = dict(zip(self.whole, values, strict=True))
+            known = dict(zip(self.integer, values, strict=True))
             yield Flat(tuple(Fraction(known.get(j, 0)) for j in range(len(unit))), free)
 
     def _gradient(self, cell: Cell) -> Vector:

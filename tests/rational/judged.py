@@ -54,9 +54,9 @@ def counted_fault(result: mo.Result, exact: Compositions) -> str:
     cost, margins = exact.cost(w), [dot(a, w) for a in exact.rows]
     if cost > stated + CLOSED * abs(stated) + Fraction(1, 10**12):
         return f"{float(stated)!r} is stated, its w costs {float(cost)!r} counted exactly"
-    if exact.counted and sum(bool(w[j]) for j in exact.counted) > exact.most:
-        return f"{exact.most} coefficients may be non-zero, w = {result.values['w'].tolist()}"
-    if any(margins[i] < 1 for i in exact.kept) or any(sum(margins[i] < 1 for i in p) > k for p, k in exact.budgets):
+    if exact.counted and sum(bool(w[j]) for j in exact.counted) > exact.max_nonzeros:
+        return f"{exact.max_nonzeros} coefficients may be non-zero, w = {result.values['w'].tolist()}"
+    if any(margins[i] < 1 for i in exact.kept_points) or any(sum(margins[i] < 1 for i in p) > k for p, k in exact.budgets):
         return f"w = {result.values['w'].tolist()} gives up points that must be kept, or more than a budget"
     return "" if exact.allowed(w, _row_slack(result)) else f"w = {result.values['w'].tolist()} is not allowed"
 

@@ -30,7 +30,7 @@ class Loss:
 
     corners: tuple[tuple[Fraction, Fraction, Fraction], ...]
     tail: Fraction = ZERO
-    again: Fraction = ZERO
+    rise_start: Fraction = ZERO
 
     @classmethod
     def ramp(cls, height: float, width: float, beyond: float = np.inf) -> Loss:
@@ -64,7 +64,7 @@ class Loss:
         """ρ(m), by its definition."""
         k = sum(t <= m for t, _, _ in self.corners)
         if k == 0:
-            return self.corners[0][1] + self.tail * max(self.again - m, ZERO)
+            return self.corners[0][1] + self.tail * max(self.rise_start - m, ZERO)
         start, _, value = self.corners[k - 1]
         if k == len(self.corners) or m == start:
             return value
@@ -81,7 +81,7 @@ class Loss:
         first = self.corners[0][0]
         if not self.tail:
             return [(first, ZERO), *slopes]
-        return [(self.again, -self.tail), *([(first, ZERO)] if self.again < first else []), *slopes]
+        return [(self.rise_start, -self.tail), *([(first, ZERO)] if self.rise_start < first else []), *slopes]
 
     def slope(self, place: list[Fraction]) -> Fraction:
         """At a margin and a little along, far less along, and so on; anything at a turn."""

@@ -124,7 +124,7 @@ def _l0_l1(rng: Random, size: float, data: Data, atoms: tuple[Any, ...]) -> Said
 
     def said(e: Compositions) -> Compositions:
         found = replace(e, price=_on(Fraction(each), seen, p), atoms=atoms if size else ())
-        return found if limit is None else replace(found, counted=seen, most=limit)
+        return found if limit is None else replace(found, counted=seen, max_nonzeros=limit)
 
     return margin.L0L1(each, size, limit), said
 
@@ -153,7 +153,7 @@ def within(rng: Random, kind: str, p: int) -> Said:
             if rng.random() < 0.15:
                 low[-1] = 0.5
             said = _ends(low, high)
-            return margin.Integers(tuple(low), tuple(high)), lambda e: replace(said(e), whole=tuple(range(p)))
+            return margin.Integers(tuple(low), tuple(high)), lambda e: replace(said(e), integer=tuple(range(p)))
         case "signs":
             signs = rng.integers(-1, 2, p)
             low, high = np.where(signs > 0, 0.0, -np.inf), np.where(signs < 0, 0.0, np.inf)

@@ -60,13 +60,13 @@ def restricted(rng: Random, kind: str, data: Data) -> list[Said]:
     match kind:
         case "keep":
             points = rng.permutation(n)[: rng.integers(1, 3)].tolist()
-            return [(mo.keep(points), lambda e: replace(e, kept=(*e.kept, *points)))]
+            return [(mo.keep(points), lambda e: replace(e, kept_points=(*e.kept_points, *points)))]
         case "nonzero":
             k = int(rng.integers(min(1, data.seen - 1), max(2, data.seen)))
             seen = tuple(range(data.free, p))
 
             def at_most(e: Compositions) -> Compositions:
-                return replace(e, counted=seen, most=min(k, e.most) if e.counted else k)
+                return replace(e, counted=seen, max_nonzeros=min(k, e.max_nonzeros) if e.counted else k)
 
             return [(mo.at_most(k).nonzero, at_most)]
         case "budget":

@@ -215,9 +215,9 @@ class _Reader:
         """
         for words in self.lines:
             self._take(words)
-        lacking = [name for name in ("VER", "OBJSENSE") if name not in self.seen]
-        if lacking:
-            raise DataError(f"it has no {lacking[0]}")
+        missing = [name for name in ("VER", "OBJSENSE") if name not in self.seen]
+        if missing:
+            raise DataError(f"it has no {missing[0]}")
         scalars = self._size("VAR")
         n = scalars + sum(svec_size(order) for order in self.orders["PSDVAR"])
         check_bytes(32 * n, "the variables that it declares")

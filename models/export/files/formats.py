@@ -106,10 +106,10 @@ def write_form(form: StandardForm, path: str | Path) -> Path:
     if as_rows:
         form = ConesToQuadraticRows(form).target
     elif missing:
-        able = ", ".join(f.suffix for f in file_formats().values() if form.features <= f.carries) or "none"
+        suffixes = ", ".join(f.suffix for f in file_formats().values() if form.features <= f.carries) or "none"
         features = " and ".join(sorted(f.value for f in missing))
         raise ExportError(
-            f"{chosen.title} cannot carry {features}, which {form.name} has; formats that can: {able}", name=chosen.title
+            f"{chosen.title} cannot carry {features}, which {form.name} has; formats that can: {suffixes}", name=chosen.title
         )
     chosen.write(form, target)
     if as_rows:  # a layout would name products; the file's own rows are read as cones again

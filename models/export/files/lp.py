@@ -266,7 +266,7 @@ class _Parser:
     index: dict[str, int] = field(default_factory=dict)
     objective: _Expression = field(default_factory=_Expression)
     maximise: bool = False
-    held: list[_Row] = field(default_factory=list)
+    rows_read: list[_Row] = field(default_factory=list)
     limits: dict[int, _Interval] = field(default_factory=dict)
     integers: set[int] = field(default_factory=set)
     binaries: set[int] = field(default_factory=set)
@@ -283,23 +283,23 @@ class _Parser:
 
     def rows(self, words: Words) -> None:
         while words.ahead().text:
-            self.held.append(self._row(words))
+            self.rows_read.append(self._row(words))
 
     def bounds(self, words: Words) -> None:
         while words.ahead().text:
-            before, name = words.side_before(), words.take()
+            left_side, name = words.side_before(), words.take()
             if name.kind != "name":
                 raise DataError(f"a bound that is not understood, at {name.text!r}")
             j = self._variable(name.text)
-            if before is None and words.taken("free"):
+            if left_side is None and words.taken("free"):
                 if self.limits.setdefault(j, _Interval()) != _Interval():
                     raise DataError(f"{name.text} is free and has bounds: readers differ in which of them counts")
                 continue
             interval = self.limits.setdefault(j, _Interval(low=0.0))
-            behind = words.side_behind()
-            if before is None and behind is None:
+            right_side = words.side_behind()
+            if left_side is None and right_side is None:
                 raise DataError(f"a bound that is not understood, at {name.text!r}")
-            interval.cut(before, behind)
+            interval.cut(left_side, right_side)
 
     def integer(self, words: Words) -> set[int]:
         variables = set()
@@ -366,24 +366,26 @@ class _Parser:
     def _row(self, words: Words) -> _Row:
         """An expression with a side on its right, on its left, or on both, perhaps behind a switch."""
         name = words.label()
-        shown = name or f"number {len(self.held) + 1}"
+        shown = name or f"number {len(self.rows_read) + 1}"
         line, switch = words.ahead().line, self._switch(words)
-        before = words.side_before()
+        left_side = words.side_before()
         expression = self._expression(words)
-        behind = words.side_behind()
+        right_side = words.side_behind()
         follows, last = words.ahead(), words.ahead(-1)
         if follows.text == "->":
             raise DataError(f"an indicator that is not understood: row {shown}; it must begin with a binary variable = 0 or 1")
-        if expression.empty and before is not None and behind is None and before.value == 0.0:  # 0 ≤ 3: no term, and a side
-            before, expression.constant = Side(before.turned, expression.constant), 0.0
-        if before is None and behind is None:
+        if (
+            expression.empty and left_side is not None and right_side is None and left_side.value == 0.0
+        ):  # 0 ≤ 3: no term, and a side
+            left_side, expression.constant = Side(left_side.turned, expression.constant), 0.0
+        if left_side is None and right_side is None:
             raise DataError(f"a row without a side: {shown}")
         if expression.constant:
             raise DataError(f"a number stands among the terms of the row {shown}; it belongs to the side")
         if follows.line == last.line and words.ahead(1).text != ":":
             raise DataError(f"variables stand left of the side alone: row {shown}, at {follows.text!r}")
         sides = _Interval()
-        sides.cut(before, behind)
+        sides.cut(left_side, right_side)
         if switch is not None and expression.quadratic:
             raise DataError(f"indicators of quadratic rows are not read: row {shown}")
         return _Row(name, expression, sides, line, switch)
@@ -402,8 +404,8 @@ class _Parser:
 
     def program(self) -> FlatProgram:
         """Return the program of all sections."""
-        n, m = len(self.index), len(self.held)
-        entries = [(i, j, v) for i, row in enumerate(self.held) for j, v in row.terms.linear.items() if v != 0]
+        n, m = len(self.index), len(self.rows_read)
+        entries = [(i, j, v) for i, row in enumerate(self.rows_read) for j, v in row.terms.linear.items() if v != 0]
         A = sp.csr_array(
             ([e[2] for e in entries], ([e[0] for e in entries], [e[1] for e in entries])), shape=(m, n), dtype=np.float64
         )
@@ -414,7 +416,7 @@ class _Parser:
         binary = sorted(self.binaries)
         lower[binary], upper[binary] = np.maximum(lower[binary], 0.0), np.minimum(upper[binary], 1.0)
         integer[sorted(self.integers)] = True
-        sides = np.array([(row.sides.low, row.sides.high) for row in self.held], dtype=np.float64).reshape(-1, 2)
+        sides = np.array([(row.sides.low, row.sides.high) for row in self.rows_read], dtype=np.float64).reshape(-1, 2)
         left, right = (
             np.where(sides[:, 0] <= -INFINITE, -np.inf, sides[:, 0]),
             np.where(sides[:, 1] >= INFINITE, np.inf, sides[:, 1]),
@@ -422,12 +424,12 @@ class _Parser:
         names = self._row_names()
         curved = tuple(
             side
-            for i, row in enumerate(self.held)
+            for i, row in enumerate(self.rows_read)
             if (Q := symmetric(row.terms.quadratic, n)) is not None
             for side in two_sided(names[i], Q, A[[i]].toarray().ravel(), float(left[i]), float(right[i]))
         )
         indicators = tuple(self._indicators(A, left, right, names, integer & (lower >= 0) & (upper <= 1)))
-        plain = [i for i, row in enumerate(self.held) if row.switch is None and not row.terms.quadratic]
+        plain = [i for i, row in enumerate(self.rows_read) if row.switch is None and not row.terms.quadratic]
         A, b, equal, rows = one_sided(sp.csr_array(A[plain]), left[plain], right[plain], [names[i] for i in plain])
         return FlatProgram(
             symmetric(self.objective.quadratic, n), q, self.objective.constant, A, b, equal, lower, upper, integer,
@@ -437,7 +439,7 @@ class _Parser:
     def _indicators(
         self, A: sp.csr_array, left: FloatArray, right: FloatArray, names: list[str], binary: BoolArray
     ) -> Iterator[IndicatorRow]:
-        for i, row in enumerate(self.held):
+        for i, row in enumerate(self.rows_read):
             if row.switch is not None:
                 j, active = row.switch
                 self.source.at(row.line)
@@ -447,8 +449,8 @@ class _Parser:
 
     def _row_names(self) -> list[str]:
         """Rows without a name are c and their number, as in the other readers."""
-        names, numbered = {row.name for row in self.held}, []
-        for number, row in enumerate(self.held, 1):
+        names, numbered = {row.name for row in self.rows_read}, []
+        for number, row in enumerate(self.rows_read, 1):
             numbered.append(row.name or next(free for k in count() if (free := f"c{number}" + "_" * k) not in names))
         return numbered
 
@@ -543,8 +545,8 @@ class _LP(FileFormat):
         lines += list(_wrapped([f"{_signed(v)} {name}" for v, name in zip(flat.q, x, strict=True)]))
         if flat.P is not None and flat.P.nnz:
             upper = sp.coo_array(sp.triu(flat.P))
-            twice = sp.coo_array((np.where(upper.row == upper.col, 1.0, 2.0) * upper.data, upper.coords), upper.shape)
-            lines += [" + [", *_wrapped(list(_products(twice, x))), " ] / 2"]
+            doubled = sp.coo_array((np.where(upper.row == upper.col, 1.0, 2.0) * upper.data, upper.coords), upper.shape)
+            lines += [" + [", *_wrapped(list(_products(doubled, x))), " ] / 2"]
         if flat.r:
             lines.append(f" {_signed(flat.r)}")
         lines.append("subject to")

@@ -332,8 +332,8 @@ def _pieces(c: Constraint, names: list[str]) -> Iterator[dict[str, Any]]:
     active = np.zeros(count, dtype=bool)
     if isinstance(c.cone, Indicator):  # z stands for itself, and the set says at which value it asks for the row
         active = g[0::2] == 1.0
-        turned = np.ravel([np.where(active, -1.0, 1.0), np.ones(count)], order="F")
-        F, g = sp.csr_array(sp.diags_array(turned) @ F), np.where(np.repeat(active, 2) & (np.arange(g.size) % 2 == 0), 0.0, g)
+        signs = np.ravel([np.where(active, -1.0, 1.0), np.ones(count)], order="F")
+        F, g = sp.csr_array(sp.diags_array(signs) @ F), np.where(np.repeat(active, 2) & (np.arange(g.size) % 2 == 0), 0.0, g)
     for k in range(count):
         rows = sp.coo_array(F[np.arange(k * dim, (k + 1) * dim)])
         terms = [

@@ -123,30 +123,30 @@ class _Reader:
 
     # -- words behind a section's name ------------------------------------------------------------------------------
 
-    def plain(self, section: str, rest: list[str]) -> None:
+    def plain(self, section: str, fields: list[str]) -> None:
         """A section whose name stands alone."""
-        if rest:
-            raise DataError(f"words behind the name of the section {section} that are not understood: {' '.join(rest)[:60]}")
+        if fields:
+            raise DataError(f"words behind the name of the section {section} that are not understood: {' '.join(fields)[:60]}")
 
-    def named(self, section: str, rest: list[str]) -> None:
+    def named(self, section: str, fields: list[str]) -> None:
         """NAME, which says nothing of the program."""
 
-    def sensed(self, section: str, rest: list[str]) -> None:
+    def sensed(self, section: str, fields: list[str]) -> None:
         """OBJSENSE and OBJNAME, whose word may stand behind them."""
-        if rest:
-            _LINES[section](self, rest)
+        if fields:
+            _LINES[section](self, fields)
 
-    def matrix(self, section: str, rest: list[str]) -> None:
+    def matrix(self, section: str, fields: list[str]) -> None:
         """QUADOBJ and QMATRIX of the objective, QSECTION and QCMATRIX of the row whose name is behind them."""
         if section in ("QUADOBJ", "QMATRIX"):
-            self.plain(section, rest)
+            self.plain(section, fields)
             place = None
         else:
-            if len(rest) != 1:
+            if len(fields) != 1:
                 raise DataError(f"the name of one row must stand behind {section}")
-            place = None if rest[0] == self.objective else self._row(rest[0])
+            place = None if fields[0] == self.objective else self._row(fields[0])
         if place in self.quadratic:
-            raise DataError(f"a second quadratic part of {rest[0] if rest else 'the objective'}")
+            raise DataError(f"a second quadratic part of {fields[0] if fields else 'the objective'}")
         self.quadratic[place] = (section, [], self.source.line)
         self.part = self.quadratic[place][1]
 
@@ -226,23 +226,23 @@ class _Reader:
 
     def bound(self, words: list[str]) -> None:
         """BOUNDS: a kind, the set's name, which may be left out, a column, and a number where the kind has one."""
-        kind, rest = words[0].upper(), words[1:]
+        kind, fields = words[0].upper(), words[1:]
         if kind in ("SC", "SI"):
             raise DataError(f"semi-continuous variables are not read: {' '.join(words)[:60]}")
         if kind not in _BOUNDS:
             raise DataError(f"a kind of bound that is not known: {words[0][:20]!r}; known are {', '.join(_BOUNDS)}")
         sides = _BOUNDS[kind]
         if any(value is None for _, value in sides):
-            if len(rest) not in (2, 3):
+            if len(fields) not in (2, 3):
                 raise DataError(f"a bound of the kind {kind} has a column and a number: {' '.join(words)[:60]!r}")
-            group, (name, word) = rest[0] if len(rest) == 3 else "", rest[-2:]
+            group, (name, word) = fields[0] if len(fields) == 3 else "", fields[-2:]
             number = _number(word, "a bound", finite=False)
         else:
-            if (len(rest) == 2 and rest[1] not in self.columns) or len(rest) == 3:  # a number that counts nothing
-                _number(rest.pop(), "a bound", finite=False)
-            if len(rest) not in (1, 2):
+            if (len(fields) == 2 and fields[1] not in self.columns) or len(fields) == 3:  # a number that counts nothing
+                _number(fields.pop(), "a bound", finite=False)
+            if len(fields) not in (1, 2):
                 raise DataError(f"a bound of the kind {kind} has a column: {' '.join(words)[:60]!r}")
-            group, name, number = rest[0] if len(rest) == 2 else "", rest[-1], np.nan
+            group, name, number = fields[0] if len(fields) == 2 else "", fields[-1], np.nan
         j = self._column(name)
         for side, value in sides:
             self.bounds.state(j, name, group, number if value is None else value, side)
@@ -417,11 +417,11 @@ def read_program(source: Source) -> FlatProgram:
                 raise DataError(f"{_REFUSED[section]} are not read: section {section}")
             _LINES[section](reader, reader.without_comment(section, words_in(raw)))
             continue
-        section, *rest = raw.split()
+        section, *fields = raw.split()
         section = section.upper()
         if section == "ENDATA":
             return reader.program()
-        if section in _REFUSED and not rest:
+        if section in _REFUSED and not fields:
             continue
         if section in opened and section not in ("QSECTION", "QCMATRIX"):
             raise DataError(f"a second section {section}")
@@ -431,7 +431,7 @@ def read_program(source: Source) -> FlatProgram:
             raise DataError(
                 f"{description} are not read" if section in _REFUSED else f"{description} is not read: the section is not known"
             )
-        _HEADS.get(section, _Reader.plain)(reader, section, rest)
+        _HEADS.get(section, _Reader.plain)(reader, section, fields)
     raise DataError("it ends before ENDATA")
 
 
@@ -511,7 +511,7 @@ class _MPS(FileFormat):
             "ROWS",
             f" N {cost}",
         ]
-        senses = ["E" if both else "G" for both in flat.equal.tolist()] + [sense for *_, sense in flat.behind]
+        senses = ["E" if is_equal else "G" for is_equal in flat.equal.tolist()] + [sense for *_, sense in flat.behind]
         lines += [f" {sense} {name}" for name, sense in zip(rows, senses, strict=True)]
         lines.append("COLUMNS")
         lines += list(_columns(flat, x, rows, cost))

@@ -210,16 +210,16 @@ class _Nonlinear:
 def _header(flat: FlatProgram, parts: _Nonlinear, entries: int, gradient: int) -> list[str]:
     n, curved = flat.q.size, len(flat.curved)
     m, equal = flat.b.size + curved, int(flat.equal.sum()) + sum(row.equality for row in flat.curved)
-    both, rows, objective = parts.rows & parts.objective, parts.rows & ~parts.objective, parts.objective & ~parts.rows
+    in_both, rows, objective = parts.rows & parts.objective, parts.rows & ~parts.objective, parts.objective & ~parts.rows
     linear = flat.integer & ~(parts.rows | parts.objective)
     binary = int((linear & (flat.lower == 0) & (flat.upper == 1)).sum())
-    last = int((parts.rows | parts.objective).sum() if objective.any() else both.sum())
-    discrete = " ".join(str(int((flat.integer & part).sum())) for part in (both, rows, objective))
+    last = int((parts.rows | parts.objective).sum() if objective.any() else in_both.sum())
+    discrete = " ".join(str(int((flat.integer & part).sum())) for part in (in_both, rows, objective))
     return [
         f" {n} {m} 1 0 {equal}\t# variables, constraints, objectives, ranges, equalities",
         f" {curved} {int(parts.objective.any())}\t# nonlinear constraints, objectives",
         " 0 0\t# network constraints: nonlinear, linear",
-        f" {int(parts.rows.sum())} {last} {int(both.sum())}\t# nonlinear variables in constraints, objectives, both",
+        f" {int(parts.rows.sum())} {last} {int(in_both.sum())}\t# nonlinear variables in constraints, objectives, both",
         " 0 0 0 1\t# linear network variables; functions; arithmetic, flags",
         f" {binary} {int(linear.sum()) - binary} {discrete}"
         "\t# discrete variables: binary, integer, nonlinear (both, constraints, objectives)",
@@ -395,12 +395,12 @@ def _discrete(n: int, counts: list[list[int]]) -> BoolArray:
     The groups are in the order of the file: nonlinear in rows and in the objective, in rows alone, in the objective alone.
     """
     binary, integer, *nonlinear = counts[5][:5]
-    rows, objective, both = (*counts[3], 0)[:3]
+    rows, objective, in_both = (*counts[3], 0)[:3]
     discrete = np.zeros(n, dtype=bool)
-    if min(binary, integer, *nonlinear) < 0 or binary + integer > n or max(rows, objective, both) > n:
+    if min(binary, integer, *nonlinear) < 0 or binary + integer > n or max(rows, objective, in_both) > n:
         raise DataError("its numbers of discrete variables do not fit the number of variables")
     discrete[n - binary - integer :] = True
-    for stop, size in zip((both, rows, objective), nonlinear, strict=True):
+    for stop, size in zip((in_both, rows, objective), nonlinear, strict=True):
         if size > stop:
             raise DataError("its numbers of discrete variables do not fit the number of nonlinear variables")
         discrete[stop - size : stop] = True

@@ -228,12 +228,12 @@ def _constraints(body: list[_Line], index: _Index, n: int, source: Source) -> It
     heads = [k for k, line in enumerate(body) if line.indent == outer]
     for number, (k, stop) in enumerate(zip(heads, [*heads, len(body)][1:], strict=True)):
         source.line = body[k].number
-        name, kind, rest = _head(body[k].text)
+        name, kind, fields = _head(body[k].text)
         if kind is None:
             raise DataError(f"a constraint without its set: {body[k].text[:60]!r}")
         domain = re.fullmatch(r"\s*([A-Z]+)\s*\(\s*(\d+)\s*\)\s*", kind)
         if domain is None:
-            yield _interval_row(f"c{number}", name, kind, index.row(" ".join([rest, *_texts(body[k + 1 : stop], source)])), n)
+            yield _interval_row(f"c{number}", name, kind, index.row(" ".join([fields, *_texts(body[k + 1 : stop], source)])), n)
             continue
         cone = _cone(domain[1], int(domain[2]))
         F, g = _matrix([index.row(re.sub(rf"^(?:{_NAME})\s*:", "", line)) for line in _texts(body[k + 1 : stop], source)], n)

@@ -180,30 +180,30 @@ class _Reader:
         free = np.full(q.size, np.inf)
         return ConicProgram(q, constant, tuple(pieces), -free, free, integer, surplus=True)
 
-    def _next(self, what: str) -> _Words:
+    def _next(self, noun: str) -> _Words:
         line = next(self._lines, None)
         if line is None:
-            raise DataError(f"it ends before {what}")
+            raise DataError(f"it ends before {noun}")
         return line
 
-    def _size(self, what: str, least: int) -> int:
-        line = self._next(what)
+    def _size(self, noun: str, minimum: int) -> int:
+        line = self._next(noun)
         words = line.words
-        if not words or not _WHOLE.fullmatch(words[0]) or int(words[0]) < least:
-            raise DataError(f"{what} is needed, not {line.text[:40]!r}")
+        if not words or not _WHOLE.fullmatch(words[0]) or int(words[0]) < minimum:
+            raise DataError(f"{noun} is needed, not {line.text[:40]!r}")
         if len(words) > 1 and _NUMBER.fullmatch(words[1]):
-            raise DataError(f"{what} stands alone in its line: {line.text[:40]!r}")
+            raise DataError(f"{noun} stands alone in its line: {line.text[:40]!r}")
         return int(words[0])
 
-    def _numbers(self, count: int, what: str) -> list[str]:
+    def _numbers(self, count: int, noun: str) -> list[str]:
         """So many numbers, in one line or several; text may stand behind the last."""
         numbers: list[str] = []
         while len(numbers) < count:
-            line = self._next(f"{count} {what} are there ({len(numbers)} are)")
+            line = self._next(f"{count} {noun} are there ({len(numbers)} are)")
             stop = next((k for k, word in enumerate(line.words) if not _NUMBER.fullmatch(word)), len(line.words))
             numbers += line.words[:stop]
             if len(numbers) > count or (stop < len(line.words) and len(numbers) < count):
-                raise DataError(f"{count} {what} are needed: {line.text[:60]!r}")
+                raise DataError(f"{count} {noun} are needed: {line.text[:60]!r}")
         return numbers
 
     def _entries(self, n: int, sizes: list[int], lengths: list[int]) -> tuple[sp.csr_array, FloatArray]:
@@ -260,8 +260,8 @@ def _without_negatives(pieces: list[Constraint], layout: Layout) -> list[Constra
     second = np.arange(total, total + first.size)
     if abs(F[first] + F[second]).max() or np.abs(g[first] + g[second]).max():
         raise DataError("the sidecar's layout does not fit the file: an equality is not a row and its negative")
-    rest = np.setdiff1d(np.arange(g.size), second)
-    folded = Constraint(scalar[0].label, sp.csr_array(F[rest]), g[rest], Nonnegative(rest.size))
+    others = np.setdiff1d(np.arange(g.size), second)
+    folded = Constraint(scalar[0].label, sp.csr_array(F[others]), g[others], Nonnegative(others.size))
     return [folded if c is scalar[0] else c for c in pieces]
 
 
@@ -272,9 +272,9 @@ def _without_constant(pieces: list[Constraint]) -> list[Constraint]:
     for c in pieces:
         own_rows = np.flatnonzero(c.F[:, [c.F.shape[1] - 1]].toarray().ravel())
         fixed += [(float(c.F[i, c.F.shape[1] - 1]), float(c.g[i])) for i in own_rows.tolist()]
-        rest = np.setdiff1d(np.arange(c.rows), own_rows)
-        F, cone = sp.csr_array(c.F[rest][:, :-1]), c.cone if not own_rows.size else Nonnegative(rest.size)
-        narrowed.append(Constraint(c.label, F, c.g[rest], cone))
+        other_rows = np.setdiff1d(np.arange(c.rows), own_rows)
+        F, cone = sp.csr_array(c.F[other_rows][:, :-1]), c.cone if not own_rows.size else Nonnegative(other_rows.size)
+        narrowed.append(Constraint(c.label, F, c.g[other_rows], cone))
     if sorted(fixed) != [(-1.0, 1.0), (1.0, -1.0)]:
         raise DataError("the sidecar's layout does not fit the file: its last variable is not fixed at 1")
     return narrowed

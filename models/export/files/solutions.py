@@ -41,7 +41,7 @@ class FilePoint:
     """
 
     solver: str
-    says: str
+    status_text: str
     x: FloatArray | None
     multipliers: Mapping[str, FloatArray] | None = None
     reduced: FloatArray | None = None
@@ -55,7 +55,7 @@ class _Tables:
     """The file's own tables, by the file's own names; ``zeros`` where variables at zero are left out."""
 
     solver: str
-    says: str = ""
+    status_text: str = ""
     values: dict[str, float] = field(default_factory=dict)
     reduced: dict[str, float] | None = None
     rows: dict[str, float] | None = None
@@ -102,7 +102,7 @@ def _in_order(form: StandardForm, tables: _Tables) -> FilePoint:
     reduced = None if tables.reduced is None else np.array([tables.reduced.get(name, 0.0) for name in names])
     return FilePoint(
         tables.solver,
-        tables.says,
+        tables.status_text,
         x,
         None if tables.rows is None else _multipliers(form, tables.rows, tables.cones),
         reduced,
@@ -120,8 +120,8 @@ def _spelling(names: list[str], form_names: Mapping[str, object]) -> list[str]:
 def _multipliers(form: StandardForm, rows: Mapping[str, float], cones: Mapping[str, list[float]]) -> dict[str, FloatArray] | None:
     """z by label; None where some constraint has none in the file (cones written as quadratic constraints)."""
     linear = [c for c in form.constraints if isinstance(c.cone, (Zero, Nonnegative))]
-    ours = [name for c in linear for name in c.names()]
-    spelt = dict(zip(ours, _spelling(ours, rows), strict=True))
+    row_names = [name for c in linear for name in c.names()]
+    spelt = dict(zip(row_names, _spelling(row_names, rows), strict=True))
     if any(name not in rows for name in spelt.values()):
         return None
     z: dict[str, FloatArray] = {}
@@ -186,7 +186,7 @@ def _scip(lines: list[str]) -> _Tables:
     for line in lines:
         words = line.split()
         if line.startswith("solution status:"):
-            tables.says = " ".join(words[2:])
+            tables.status_text = " ".join(words[2:])
         elif line.startswith("objective value:"):
             tables.objective = float(words[2])
         elif words and words[0] != "no":  # "no solution available"
@@ -196,19 +196,21 @@ def _scip(lines: list[str]) -> _Tables:
 
 def _highs(lines: list[str]) -> _Tables:
     tables = _Tables("highs")
-    rest = iter([line.strip() for line in lines if line.strip()])
+    remaining_lines = iter([line.strip() for line in lines if line.strip()])
     part = ""
-    for line in rest:
+    for line in remaining_lines:
         if line == "Model status":
-            tables.says = next(rest)
+            tables.status_text = next(remaining_lines)
         elif line.startswith(("# Primal solution", "# Dual solution")):
-            part = line.split()[1] if next(rest) != "None" else ""
+            part = line.split()[1] if next(remaining_lines) != "None" else ""
         elif line.startswith("# Basis"):
             break
         elif line.startswith("Objective"):
             tables.objective = float(line.split()[1])
         elif line.startswith(("# Columns", "# Rows")) and part:
-            content = dict([_pair(next(rest)) for _ in range(int(line.split()[2]))])  # a list: its end must be seen here
+            content = dict(
+                [_pair(next(remaining_lines)) for _ in range(int(line.split()[2]))]
+            )  # a list: its end must be seen here
             if line.startswith("# Columns"):
                 tables.values, tables.reduced = (content, None) if part == "Primal" else (tables.values, content)
             elif part == "Dual":
@@ -252,7 +254,7 @@ def _mosek(lines: list[str]) -> _Tables:
                     tables.reduced[words[1]] = dual
                 else:
                     rows[words[1]] = dual
-    tables.says = ", ".join(status)
+    tables.status_text = ", ".join(status)
     if tables.reduced is not None:
         tables.rows = rows
     else:
@@ -277,7 +279,7 @@ def _ampl(form: StandardForm, path: Path, lines: list[str]) -> FilePoint:
     y = np.array([float(line) for line in lines[first : first + duals]])
     values = np.array([float(line) for line in lines[first + duals : first + duals + primals]])
     tail = [line.split() for line in lines[first + duals + primals :] if line.startswith("objno")]
-    says = _ampl_word(int(tail[0][2])) if tail and len(tail[0]) > 2 else ""
+    status_text = _ampl_word(int(tail[0][2])) if tail and len(tail[0]) > 2 else ""
     order = _nl_order(form, path)
     x = np.empty(form.n)
     if primals:
@@ -285,7 +287,7 @@ def _ampl(form: StandardForm, path: Path, lines: list[str]) -> FilePoint:
     stops = np.cumsum([c.rows for c in form.constraints])[:-1]
     z = dict(zip((c.label for c in form.constraints), np.split(y, stops), strict=True)) if duals else None
     solver = (message.split() or [""])[0].rstrip(":,").lower()
-    return FilePoint(solver, f"{message} ({says})" if says else message, x if primals else None, z)
+    return FilePoint(solver, f"{message} ({status_text})" if status_text else message, x if primals else None, z)
 
 
 def _ampl_word(code: int) -> str:

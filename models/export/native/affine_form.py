@@ -89,11 +89,11 @@ def slopes(model: Parametrised, names: Sequence[str]) -> tuple[Slope, ...]:
     if len(set(names)) < len(names):
         raise InputError(f"parameters must differ; they are {', '.join(names)}", name="parameters")
     lines = [_Line.of(model, name) for name in names]
-    expected, moved, checks = _Pieces.of(model.form), model, np.linspace(0.55, 0.8, max(len(lines), 1))
+    expected, trial_model, checks = _Pieces.of(model.form), model, np.linspace(0.55, 0.8, max(len(lines), 1))
     for line, factor in zip(lines, checks.tolist(), strict=True) if lines else ():
-        moved = moved.replace(line.name, factor * line.start)
+        trial_model = trial_model.replace(line.name, factor * line.start)
         expected = expected + line.slope.times(line.move(factor * line.start))
-    if len(lines) > 1 and not _stated(moved, expected, " and ".join(names)).near(expected):
+    if len(lines) > 1 and not _stated(trial_model, expected, " and ".join(names)).near(expected):
         raise UnsupportedModelError(
             f"{model.name} does not depend on {' and '.join(names)} apart from each other: take one of them"
         )
@@ -121,8 +121,8 @@ class _Line:
         base, start = _Pieces.of(model.form), float(value)
         change = _stated(model.replace(name, _FACTOR * start), base, name) - base
         P = change.parts[0]
-        turned = -1.0 if P.count_nonzero() and P.trace() < 0.0 else 1.0  # so that P grows with the multiplier
-        return cls(model, name, start, base, change.times(turned))
+        sign = -1.0 if P.count_nonzero() and P.trace() < 0.0 else 1.0  # so that P grows with the multiplier
+        return cls(model, name, start, base, change.times(sign))
 
     def move(self, value: float) -> float:
         """Return m with form(value) = base + m·slope.

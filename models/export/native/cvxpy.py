@@ -47,11 +47,11 @@ def to_cvxpy(form: StandardForm, slopes: Sequence[Slope] = ()) -> Any:
     MissingPackageError
         CVXPY is not installed.
     """
-    refused = [f"{c.label} ({c.cone})" for c in form.constraints if not isinstance(c.cone, _TAKEN)]
+    unsupported = [f"{c.label} ({c.cone})" for c in form.constraints if not isinstance(c.cone, _TAKEN)]
     if Feature.NONCONVEX in form.features:
         raise ExportError(f"CVXPY takes convex objectives; {form.convexity.argument}: Gurobi, SCIP and Pyomo take others")
-    if refused:
-        raise ExportError(f"CVXPY takes convex cones and integer variables, not {', '.join(refused)}", name="CVXPY")
+    if unsupported:
+        raise ExportError(f"CVXPY takes convex cones and integer variables, not {', '.join(unsupported)}", name="CVXPY")
     try:
         import cvxpy
     except ImportError as error:
@@ -63,7 +63,9 @@ def to_cvxpy(form: StandardForm, slopes: Sequence[Slope] = ()) -> Any:
     moving = [(_multiplier(slope, handle), slope) for slope, handle in zip(slopes, handles, strict=True)]
     variables = [_variable(cvxpy, form, block) for block in form.blocks]
     pieces = {block.label: _vector(cvxpy, block, v) for block, v in zip(form.blocks, variables, strict=True)}
-    constraints = [made for c in target.constraints if c.rows for made in _constraints(cvxpy, c, _moved(form, c, pieces, moving))]
+    constraints = [
+        constraint for c in target.constraints if c.rows for constraint in _constraints(cvxpy, c, _moved(form, c, pieces, moving))
+    ]
     constraints += _bounds(form, pieces, moving)
     objective = _objective(cvxpy, _at_zero(form, slopes), pieces)
     for parameter, slope in moving:
@@ -141,9 +143,9 @@ def multipliers(form: StandardForm, problem: Any) -> tuple[dict[str, FloatArray]
     if any(value is None for value in duals.values()):
         return None
     z = {}
-    for c, turned in zip(form.constraints, RotatedBridge(form).target.constraints, strict=True):
-        part = _dual(turned, duals)
-        z[c.label] = part if turned.cone is c.cone else c.cone.rotate(part)  # type: ignore[attr-defined]
+    for c, rotated in zip(form.constraints, RotatedBridge(form).target.constraints, strict=True):
+        part = _dual(rotated, duals)
+        z[c.label] = part if rotated.cone is c.cone else c.cone.rotate(part)  # type: ignore[attr-defined]
     zeta = np.zeros(form.n)
     for block in form.blocks:
         s = form.slices[block.label]
@@ -203,12 +205,12 @@ def _constraints(cvxpy: Any, c: Constraint, value: Any) -> list[Any]:
         return [cvxpy.constraints.PowCone3D(*parts, np.full(c.cone.count, c.cone.alpha)).set_label(c.label)]
     assert isinstance(c.cone, PSD)
     spread = _spread(c.cone.order)
-    made = []
+    constraints = []
     for k, label in enumerate(_labels(c)):
         part = value[k * c.cone.dim : (k + 1) * c.cone.dim]
         matrix = cvxpy.reshape(spread @ part, (c.cone.order, c.cone.order), order="C")
-        made.append(cvxpy.PSD(matrix).set_label(label))
-    return made
+        constraints.append(cvxpy.PSD(matrix).set_label(label))
+    return constraints
 
 
 def _labels(c: Constraint) -> list[str]:
@@ -220,8 +222,8 @@ def _spread(order: int) -> sp.csr_array:
     row, column = svec_indices(order)
     entries = np.arange(row.size)
     scale = np.where(row == column, 0.5, np.sqrt(0.5))  # a diagonal entry is met twice
-    where = np.concatenate([row * order + column, column * order + row])
-    return sp.csr_array((np.tile(scale, 2), (where, np.tile(entries, 2))), shape=(order**2, row.size))
+    positions = np.concatenate([row * order + column, column * order + row])
+    return sp.csr_array((np.tile(scale, 2), (positions, np.tile(entries, 2))), shape=(order**2, row.size))
 
 
 def _dual(c: Constraint, duals: dict[str, Any]) -> FloatArray:
@@ -233,9 +235,9 @@ def _dual(c: Constraint, duals: dict[str, Any]) -> FloatArray:
     if isinstance(c.cone, Nonnegative):
         return np.asarray(np.ravel(duals[c.label]), dtype=np.float64)
     if isinstance(c.cone, SecondOrder):
-        heads, rest = duals[c.label]
+        heads, tails = duals[c.label]
         heads = np.reshape(heads, (c.cone.count, 1))
-        return np.hstack([heads, np.reshape(rest, (c.cone.count, c.cone.dim - 1))]).ravel()
+        return np.hstack([heads, np.reshape(tails, (c.cone.count, c.cone.dim - 1))]).ravel()
     if isinstance(c.cone, (Exponential, Power)):
         return np.column_stack([np.ravel(part) for part in duals[c.label]]).ravel()
     matrices = np.array([duals[label] for label in _labels(c)])
@@ -243,18 +245,18 @@ def _dual(c: Constraint, duals: dict[str, Any]) -> FloatArray:
 
 
 def _bounds(form: StandardForm, pieces: dict[str, Any], moving: Sequence[tuple[Any, Slope]] = ()) -> list[Any]:
-    made = []
+    constraints = []
     for label, piece in pieces.items():
         lower, upper = form.lower[form.slices[label]], form.upper[form.slices[label]]
         low, high = np.flatnonzero(np.isfinite(lower)), np.flatnonzero(np.isfinite(upper))
         s = form.slices[label]
         if low.size:
             moves = [(parameter - slope.value) * slope.lower[s][low] for parameter, slope in moving if slope.lower[s].any()]
-            made.append((piece[low] >= sum(moves, lower[low])).set_label(f"{LOWER} {label}"))
+            constraints.append((piece[low] >= sum(moves, lower[low])).set_label(f"{LOWER} {label}"))
         if high.size:
             moves = [(parameter - slope.value) * slope.upper[s][high] for parameter, slope in moving if slope.upper[s].any()]
-            made.append((piece[high] <= sum(moves, upper[high])).set_label(f"{UPPER} {label}"))
-    return made
+            constraints.append((piece[high] <= sum(moves, upper[high])).set_label(f"{UPPER} {label}"))
+    return constraints
 
 
 def _objective(cvxpy: Any, form: StandardForm, pieces: dict[str, Any]) -> Any:

@@ -66,10 +66,10 @@ def to_gurobi(form: StandardForm, environment: Any = None) -> Any:
     MissingPackageError, LicenceError
         See `silent_environment`.
     """
-    refused = [c.label for c in form.constraints if isinstance(c.cone, PSD)]
-    if refused:
+    unsupported = [c.label for c in form.constraints if isinstance(c.cone, PSD)]
+    if unsupported:
         raise ExportError(
-            f"Gurobi has no semidefinite cones: {', '.join(refused)}; Clarabel, SCS and MOSEK read them", name="Gurobi"
+            f"Gurobi has no semidefinite cones: {', '.join(unsupported)}; Clarabel, SCS and MOSEK read them", name="Gurobi"
         )
     if environment is None:
         environment = silent_environment()

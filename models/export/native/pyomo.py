@@ -36,9 +36,9 @@ def to_pyomo(form: StandardForm) -> Any:
     MissingPackageError
         Pyomo is not installed.
     """
-    refused = [f"{c.label} ({c.cone})" for c in form.constraints if not isinstance(c.cone, _TAKEN)]
-    if refused:
-        sentence = f"Pyomo takes linear, quadratic, exponential and power constraints, not {', '.join(refused)}"
+    unsupported = [f"{c.label} ({c.cone})" for c in form.constraints if not isinstance(c.cone, _TAKEN)]
+    if unsupported:
+        sentence = f"Pyomo takes linear, quadratic, exponential and power constraints, not {', '.join(unsupported)}"
         raise ExportError(f"{sentence}; to_cvxpy and to_mosek take semidefinite cones", name="Pyomo")
     try:
         import pyomo.environ as pyo

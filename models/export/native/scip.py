@@ -16,13 +16,13 @@ from ...program.form import Constraint, StandardForm, changed_entries
 from ..programs import ConeRows, bilinear_rows, cone_names, indicator_rows, quadratic_cones, transcendental_rows
 
 
-def to_scip(form: StandardForm, look: Callable[[], None] = lambda: None) -> Any:
+def to_scip(form: StandardForm, check_interrupt: Callable[[], None] = lambda: None) -> Any:
     """The form as a silent ``pyscipopt.Model`` (always a minimisation, as the form is).
 
     SCIP wants a linear objective: a quadratic one goes to its epigraph (`models.program.bridges.EpigraphBridge`). Variables come
     in the order of x under the form's names, then the auxiliary variables of the cones (`quadratic_cones`) under
     their rows' names; ``model.data`` holds them as a list. Indicators are SCIP's own,
-    whose slack variables come last. ``look`` is called before every row and at the end: what it raises ends the building.
+    whose slack variables come last. ``check_interrupt`` is called before every row and at the end: its errors end the building.
 
     Raises
     ------
@@ -31,9 +31,11 @@ def to_scip(form: StandardForm, look: Callable[[], None] = lambda: None) -> Any:
     MissingPackageError
         PySCIPOpt is not installed.
     """
-    refused = [c.label for c in form.constraints if isinstance(c.cone, PSD)]
-    if refused:
-        raise ExportError(f"SCIP has no semidefinite cones: {', '.join(refused)}; Clarabel, SCS and MOSEK read them", name="SCIP")
+    unsupported = [c.label for c in form.constraints if isinstance(c.cone, PSD)]
+    if unsupported:
+        raise ExportError(
+            f"SCIP has no semidefinite cones: {', '.join(unsupported)}; Clarabel, SCS and MOSEK read them", name="SCIP"
+        )
     try:
         import pyscipopt
     except ImportError as error:
@@ -47,17 +49,17 @@ def to_scip(form: StandardForm, look: Callable[[], None] = lambda: None) -> Any:
     for c in form.constraints:
         if isinstance(c.cone, (Zero, Nonnegative)):
             for expression, name in zip(_affine(pyscipopt, c, x), c.names(), strict=True):
-                look()
+                check_interrupt()
                 model.addCons(expression == 0 if isinstance(c.cone, Zero) else expression >= 0, name=name)
     for cone in quadratic_cones(form):
-        _add_cones(pyscipopt, model, cone, x, look)
+        _add_cones(pyscipopt, model, cone, x, check_interrupt)
     for c in form.constraints:
         if isinstance(c.cone, TranscendentalCone):
-            look()
+            check_interrupt()
             for name, h in transcendental_rows(c, list(_affine(pyscipopt, c, x)), pyscipopt.exp):
                 model.addCons(h <= 0, name=name)
         elif isinstance(c.cone, Bilinear):
-            look()
+            check_interrupt()
             rows = list(_affine(pyscipopt, c, x))
             for (t, terms), name in zip(bilinear_rows(c), cone_names(c), strict=True):
                 slack = rows[t] - pyscipopt.quicksum(rows[a] * rows[b] for a, b in terms)
@@ -71,7 +73,7 @@ def to_scip(form: StandardForm, look: Callable[[], None] = lambda: None) -> Any:
             added = model.addConsIndicator(-expression <= 0, x[binary], activeone=bool(active), name=indicators.name(k))
             slacks.append(model.getSlackVarIndicator(added))
     model.data = x + slacks
-    look()
+    check_interrupt()
     return model
 
 
@@ -147,11 +149,11 @@ def _affine(pyscipopt: Any, c: Constraint, x: list[Any], rows: IntArray | None =
         yield pyscipopt.quicksum(float(F.data[k]) * x[F.indices[k]] for k in range(F.indptr[i], F.indptr[i + 1])) + float(c.g[i])
 
 
-def _add_cones(pyscipopt: Any, model: Any, rows: ConeRows, x: list[Any], look: Callable[[], None]) -> None:
+def _add_cones(pyscipopt: Any, model: Any, rows: ConeRows, x: list[Any], check_interrupt: Callable[[], None]) -> None:
     """Auxiliary variables with their equations, and one quadratic constraint for each cone of the stack."""
     c, names = rows.constraint, rows.constraint.names()
     for row, expression in zip(rows.linked, _affine(pyscipopt, c, x, rows.linked), strict=True):
-        look()
+        check_interrupt()
         x.append(model.addVar(names[row], lb=0.0 if rows.head[row] else None, ub=None))
         model.addCons(expression - x[-1] == 0, name=names[row])
 
@@ -160,6 +162,6 @@ def _add_cones(pyscipopt: Any, model: Any, rows: ConeRows, x: list[Any], look: C
         return float(rows.scale[row]) if j < 0 else float(rows.scale[row]) * x[j]
 
     for k in range(c.cone.count):
-        look()
+        check_interrupt()
         h = pyscipopt.quicksum(coefficient * value(i) * value(j) for coefficient, i, j in rows.products(k))
         model.addCons(h <= 0, name=c.label if c.cone.count == 1 else f"{c.label}[{k}]")

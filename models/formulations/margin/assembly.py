@@ -68,13 +68,13 @@ class Affine:
         widths = {label: entries.width for part in parts for label, entries in part.terms.items()}
         woven = {}
         for label, width in widths.items():
-            mine = [(j, part.terms[label]) for j, part in enumerate(parts) if label in part.terms]
-            counts = np.zeros((n, k), dtype=mine[0][1].indptr.dtype)
-            for j, entries in mine:
+            terms = [(j, part.terms[label]) for j, part in enumerate(parts) if label in part.terms]
+            counts = np.zeros((n, k), dtype=terms[0][1].indptr.dtype)
+            for j, entries in terms:
                 counts[:, j] = entries.counts
             indptr = np.concatenate([[0], np.cumsum(counts)]).astype(counts.dtype)
             indices, data = np.empty(indptr[-1], dtype=counts.dtype), np.empty(indptr[-1])
-            for j, entries in mine:
+            for j, entries in terms:
                 places = entries.places(indptr[:-1].reshape(n, k)[:, j])
                 indices[places], data[places] = entries.indices, entries.data
             woven[label] = Entries(data, indices, indptr, width)

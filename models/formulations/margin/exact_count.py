@@ -60,28 +60,28 @@ class ExactCount:
     budgets : tuple of Budget
         Points of which at most so many may have an argument below 1.
     priced, counted : ndarray of bool (p,)
-        Coefficients whose zeros are worth something; those of which at most ``most`` are not zero.
-    most : int
+        Coefficients whose zeros are worth something; those of which at most ``max_nonzeros`` are not zero.
+    max_nonzeros : int
     lower, upper : ndarray (p,)
-    whole : bool
+    integer : bool
         Whether all coefficients are integers.
-    rows, least : ndarray (m, p), (m,)
-        rows w ≥ least, met to rounding.
+    rows, row_lower : ndarray (m, p), (m,)
+        rows w ≥ row_lower, met to rounding.
     """
 
     A: FloatArray
     c: FloatArray
     jumps: tuple[tuple[float, float], ...]
-    kept: BoolArray
+    kept_points: BoolArray
     budgets: tuple[Budget, ...]
     priced: BoolArray
     counted: BoolArray
-    most: int
+    max_nonzeros: int
     lower: FloatArray
     upper: FloatArray
-    whole: bool
+    integer: bool
     rows: FloatArray
-    least: FloatArray
+    row_lower: FloatArray
 
     @classmethod
     def of(
@@ -97,7 +97,7 @@ class ExactCount:
         p, n = context.penalised.size, arguments[1].size
         sparsity = regulariser.sparsity
         demanded, budgets = np.zeros(n, dtype=np.bool_), list[Budget]()
-        size_limits = [p] if sparsity is None or sparsity.most is None else [sparsity.most]
+        size_limits = [p] if sparsity is None or sparsity.max_nonzeros is None else [sparsity.max_nonzeros]
         domain.add(assembly := alone(context.w), context.w)
         rows = [linear_rows(domain, assembly)]
         for rule in restrictions:
@@ -139,23 +139,23 @@ class ExactCount:
     @property
     def decides(self) -> bool:
         """Return whether a rounding of w can change what is counted."""
-        return bool(self.jumps or self.kept.any() or self.budgets or self.priced.any() or self.counted.any())
+        return bool(self.jumps or self.kept_points.any() or self.budgets or self.priced.any() or self.counted.any())
 
     def arguments(self, w: FloatArray) -> FloatArray:
         """Return the loss's arguments, on the right side of every threshold."""
-        sides = self.jumps if not (self.kept.any() or self.budgets) else (*self.jumps, (1.0, 1.0))
+        sides = self.jumps if not (self.kept_points.any() or self.budgets) else (*self.jumps, (1.0, 1.0))
         return exact_arguments(self.A, self.c, w, sides)
 
     def excess(self, w: FloatArray) -> int:
         """Count non-zero coefficients beyond their number, points that are not kept, and errors beyond a budget."""
         short = self.arguments(w) < 1.0
         errors = sum(max(int(short[budget.points].sum()) - budget.limit, 0) for budget in self.budgets)
-        zeros = max(int(np.count_nonzero(w[self.counted])) - self.most, 0) if self.counted.any() else 0
-        return int(short[self.kept].sum()) + errors + zeros
+        zeros = max(int(np.count_nonzero(w[self.counted])) - self.max_nonzeros, 0) if self.counted.any() else 0
+        return int(short[self.kept_points].sum()) + errors + zeros
 
     def miss(self, argument: FloatArray) -> float:
         """Return by how much an argument misses a threshold that it is near, at most."""
-        sides = (*self.jumps, (1.0, 1.0)) if self.kept.any() or self.budgets else self.jumps
+        sides = (*self.jumps, (1.0, 1.0)) if self.kept_points.any() or self.budgets else self.jumps
         misses = [side * (t - argument) for t, side in sides]
         near = [m[(m > 0.0) & (m <= _NEAR[0] * (1.0 + abs(t)))] for m, (t, _) in zip(misses, sides, strict=True)]
         return max((float(m.max(initial=0.0)) for m in near), default=0.0)
@@ -169,12 +169,12 @@ class ExactCount:
         if (self.lower > self.upper).any():
             return
         for near in _NEAR:
-            v = np.rint(w) if self.whole else w.copy()
+            v = np.rint(w) if self.integer else w.copy()
             zeros = (self.priced | self.counted) & (np.abs(v) <= near * max(1.0, float(np.abs(v).max(initial=0.0))))
             v[zeros] = 0.0
             v = np.clip(v, self.lower, self.upper)
-            frozen = zeros | (self.lower == self.upper) | self.whole
-            placed = move_onto_rows(v, *self._thresholds(v, near), (self.rows, self.least), (self.lower, self.upper), frozen)
+            frozen = zeros | (self.lower == self.upper) | self.integer
+            placed = move_onto_rows(v, *self._thresholds(v, near), (self.rows, self.row_lower), (self.lower, self.upper), frozen)
             if placed is not None:
                 yield placed
 
@@ -186,7 +186,7 @@ class ExactCount:
         limited = np.zeros(self.c.size, dtype=np.bool_)
         for budget in self.budgets:
             limited[budget.points] = True
-        chosen.append((self.kept | (limited & (np.abs(argument - 1.0) <= size)), 1.0, 1.0))
+        chosen.append((self.kept_points | (limited & (np.abs(argument - 1.0) <= size)), 1.0, 1.0))
         rows = [side * self.A[points] for points, _, side in chosen]
         right_sides = [side * (t - self.c[points]) for points, t, side in chosen]
         return np.concatenate(rows), np.concatenate(right_sides)
@@ -199,11 +199,11 @@ def exact_arguments(A: FloatArray, c: FloatArray, w: FloatArray, sides: Sequence
     """
     argument = np.asarray(A @ w + c)
     error = _rounding(A, c, w)
-    unsure = np.full(c.size, A.size <= _EXACT)
+    undecided = np.full(c.size, A.size <= _EXACT)
     for t, _ in sides:
-        unsure |= np.abs(argument - t) <= error
+        undecided |= np.abs(argument - t) <= error
     over = [t for t, side in sides if side < 0.0]
-    places = np.flatnonzero(unsure).tolist()
+    places = np.flatnonzero(undecided).tolist()
     exact = [_product(A[i].tolist(), w.tolist()) + Fraction(float(c[i])) for i in places]
     for i, low, value in zip(places, map(below, exact), exact, strict=True):
         argument[i] = math.nextafter(low, math.inf) if low in over and Fraction(low) != value else low
@@ -274,12 +274,12 @@ def _met(H: FloatArray, h: FloatArray, w: FloatArray) -> bool:
     value, error = H @ w - h, _rounding(H, h, w)
     if (value < -error).any():
         return False
-    unsure = np.flatnonzero(np.abs(value) <= error).tolist()
-    return all(_product(H[i].tolist(), w.tolist()) >= Fraction(float(h[i])) for i in unsure)
+    undecided = np.flatnonzero(np.abs(value) <= error).tolist()
+    return all(_product(H[i].tolist(), w.tolist()) >= Fraction(float(h[i])) for i in undecided)
 
 
-def _nearly_met(rows: FloatArray, least: FloatArray, w: FloatArray) -> bool:
-    return bool((rows @ w - least >= -_ROUNDING * (np.abs(rows) @ np.abs(w) + np.abs(least) + 1e-300)).all())
+def _nearly_met(rows: FloatArray, row_lower: FloatArray, w: FloatArray) -> bool:
+    return bool((rows @ w - row_lower >= -_ROUNDING * (np.abs(rows) @ np.abs(w) + np.abs(row_lower) + 1e-300)).all())
 
 
 def _direction(

@@ -96,7 +96,7 @@ class GroupLosses(Loss):
 
     def unlabelled(self, n: int) -> BoolArray:
         """Return the mask of points whose loss ignores the label: even losses, for points without labels."""
-        return np.array([self.losses[name].even for name in self.groups])
+        return np.array([self.losses[name].symmetric for name in self.groups])
 
     def bind(self, X: Points, y: FloatArray, sample_weight: FloatArray, curvature: FloatArray) -> Loss:
         """Return the loss itself: losses of single margins leave nothing to the data.

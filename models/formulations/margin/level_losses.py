@@ -129,9 +129,9 @@ class _HullsConjugate(Conjugate):
         """Multipliers of ``margin``, clipped and scaled to sum to 1 in each class."""
         alpha = np.where(costs > 0, np.maximum(multipliers["margin"], 0.0), 0.0)
         for chosen in (self.positive, self.negative):
-            there = chosen & (costs > 0)
-            total = float(alpha[there].sum())
-            alpha[there] = alpha[there] / total if total > 0 else 1.0 / int(there.sum())
+            selected = chosen & (costs > 0)
+            total = float(alpha[selected].sum())
+            alpha[selected] = alpha[selected] / total if total > 0 else 1.0 / int(selected.sum())
         return -alpha
 
     def value(self, beta: FloatArray, costs: FloatArray) -> float:

@@ -205,13 +205,13 @@ class LevelConjugate(Conjugate):
     def point(self, multipliers: Mapping[str, FloatArray], costs: FloatArray) -> FloatArray:
         """Multipliers of the rows, clipped, then scaled or filled up to the sum that is asked for."""
         alpha = np.clip(multipliers[self.label], 0.0, costs)
-        wanted = 1.0 if self.share is None else self.share * float(costs.sum())
+        target = 1.0 if self.share is None else self.share * float(costs.sum())
         total = float(alpha.sum())
-        if self.share is None and total > wanted:
-            alpha = alpha * (wanted / total)
-        elif total < wanted:
+        if self.share is None and total > target:
+            alpha = alpha * (target / total)
+        elif total < target:
             room = costs - alpha
-            alpha = alpha + room * min((wanted - total) / max(float(room.sum()), 1e-300), 1.0)
+            alpha = alpha + room * min((target - total) / max(float(room.sum()), 1e-300), 1.0)
         return self.sign * alpha
 
     def value(self, beta: FloatArray, costs: FloatArray) -> float:
@@ -337,7 +337,7 @@ class Loss(Part):
     #: Whether `scores` reads x'x.
     needs_squares: ClassVar[bool] = False
     #: Whether ℓ(m) = ℓ(-m), so that it needs no labels.
-    even: ClassVar[bool] = False
+    symmetric: ClassVar[bool] = False
     #: Whether the cost is a sum of functions of single margins (or residuals), the same for all points.
     separable: ClassVar[bool] = True
 
@@ -347,7 +347,7 @@ class Loss(Part):
 
     def unlabelled(self, n: int) -> BoolArray:
         """Points, of n, that need no label."""
-        return np.full(n, self.even)
+        return np.full(n, self.symmetric)
 
     @abstractmethod
     def values(self, argument: FloatArray) -> FloatArray:

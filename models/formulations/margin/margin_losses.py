@@ -146,9 +146,9 @@ class Ramp(Loss):
     def add(self, builder: Assembly, context: Setting) -> Affine | None:
         """z, ξ and their rows."""
         z = builder.binaries("z", context.argument.rows)
-        again = self.beyond < np.inf
-        xi = builder.variables("xi", context.argument.rows, 0.0, np.inf if again else self.width)
-        M = np.full(context.argument.rows, self.beyond) if again else context.big_m(1.0)
+        has_second_rise = self.beyond < np.inf
+        xi = builder.variables("xi", context.argument.rows, 0.0, np.inf if has_second_rise else self.width)
+        M = np.full(context.argument.rows, self.beyond) if has_second_rise else context.big_m(1.0)
         builder.switch("margin", z, context.argument + xi - 1.0, M)
         builder.cost(self.height / self.width * context.sample_weight, xi)
         builder.cost(self.height * context.sample_weight, z)
@@ -177,8 +177,8 @@ class Ramp(Loss):
     def convex_pieces(self) -> tuple[Branch, ...]:
         """The hinge of slope h/d, and h, with b where that begins again."""
         slope = self.height / self.width
-        again = ((-slope, self.height + slope * (1.0 - self.beyond)),) if self.beyond < np.inf else ()
-        return Branch(((0.0, 0.0), (-slope, slope))), Branch(((0.0, self.height), *again))
+        second_rise = ((-slope, self.height + slope * (1.0 - self.beyond)),) if self.beyond < np.inf else ()
+        return Branch(((0.0, 0.0), (-slope, slope))), Branch(((0.0, self.height), *second_rise))
 
     def corners(self) -> Corners | None:
         """Return the corners of the loss; None where 1 - width is rounded to 1."""

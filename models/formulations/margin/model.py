@@ -269,11 +269,11 @@ def dual_value(
 ) -> float:
     """c'β - L*(β) - ||A_P'β||²/(4μ); -inf where A_F'β is not zero to rounding. At μ = 0 all of A'β must be."""
     penalised = penalised & (mu > 0.0)
-    pulled = A.T @ beta
+    gradient = A.T @ beta
     size = np.abs(A).T @ np.abs(beta)
-    if (np.abs(pulled[~penalised]) > 1e-9 * (1.0 + size[~penalised])).any():
+    if (np.abs(gradient[~penalised]) > 1e-9 * (1.0 + size[~penalised])).any():
         return float("-inf")
-    v = pulled[penalised]
+    v = gradient[penalised]
     norm = float(v @ v) / (4.0 * mu) if mu else 0.0
     return float(c @ beta) + conjugate.value(beta, costs) - norm
 
@@ -454,7 +454,7 @@ class Margin(Model):
         free = self.loss.unlabelled(n)
         if free.size != n:
             raise InputError(f"groups must name one group for each of the {n} points; they name {free.size}", name="groups")
-        y = as_labels(self.y, n, unlabelled=free, both=self.groups is None)
+        y = as_labels(self.y, n, unlabelled=free, require_both=self.groups is None)
         for restriction in self.subject_to:
             if restriction.of_margins and not y.all():
                 raise InputError(
@@ -521,8 +521,8 @@ class Margin(Model):
     def _activity(self) -> ActivityBounds:
         lower, upper = self.domain.bounds(self.width)
         A, c = self.loss.rows(self.points, self.y)
-        level, alone = self._level(lower, upper), not self.subject_to and self.domain.free
-        return ActivityBounds(self.loss, self.regulariser, self.penalised, A.toarray(), c, lower, upper, level, alone)
+        level, unrestricted = self._level(lower, upper), not self.subject_to and self.domain.free
+        return ActivityBounds(self.loss, self.regulariser, self.penalised, A.toarray(), c, lower, upper, level, unrestricted)
 
     @property
     def parts(self) -> tuple[Part, ...]:
@@ -739,9 +739,9 @@ class Margin(Model):
     def costs(self) -> FloatArray:
         """c, one for each argument of the loss."""
         n, alike = self.X.shape[0], np.ndim(self.sample_weight) == 0
-        few = isinstance(self.X, Rows) and alike  # one number in place of n
+        shared = isinstance(self.X, Rows) and alike  # one number in place of n
         return self.loss.costs(
-            np.broadcast_to(self.sample_weight, n) if few else as_vector(self.sample_weight, n, "sample_weight"), self.y
+            np.broadcast_to(self.sample_weight, n) if shared else as_vector(self.sample_weight, n, "sample_weight"), self.y
         )
 
     def view(self, kind: type[V]) -> V | None:
@@ -796,8 +796,8 @@ class Margin(Model):
         return composed_problem(data, self.penalised, *parts)
 
     def _sparse(self) -> SparseProblem | None:
-        made = sparse_problem_of(self.loss, self.regulariser, self.domain, self.subject_to, self._setting)
-        return None if made is None else made(dense_signed_rows(self.points, self.y), self.costs)
+        problem = sparse_problem_of(self.loss, self.regulariser, self.domain, self.subject_to, self._setting)
+        return None if problem is None else problem(dense_signed_rows(self.points, self.y), self.costs)
 
     def appraise(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> Appraisal | None:
         """Appraise a point by blocks of rows, where the composition is a `LinearProblem`."""

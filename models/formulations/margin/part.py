@@ -122,13 +122,13 @@ class Setting:
     M: FloatArray | None = None
     indicators: bool = False
 
-    def big_m(self, least: FloatArray | float) -> FloatArray | None:
+    def big_m(self, lower: FloatArray | float) -> FloatArray | None:
         """M with argument + M ≥ least wherever it matters; None where none is known, and an indicator says it instead."""
         if self.indicators:
             return None
         if self.M is not None:
-            return self.M + (np.asarray(least, dtype=np.float64) - 1.0)
-        big = np.asarray(least, dtype=np.float64) + self.reach
+            return self.M + (np.asarray(lower, dtype=np.float64) - 1.0)
+        big = np.asarray(lower, dtype=np.float64) + self.reach
         return np.maximum(big, 0.0) if np.isfinite(big).all() else None
 
 

@@ -66,19 +66,19 @@ class PiecewiseLinear(Loss):
     def _corners(self) -> FloatArray:
         """Margins and losses of the breakpoints at which something happens: not those on the line through their neighbours."""
         m, v = np.array(self.breakpoints).T
-        before, behind = np.diff(v)[:-1] * np.diff(m)[1:], np.diff(v)[1:] * np.diff(m)[:-1]
+        left_products, right_products = np.diff(v)[:-1] * np.diff(m)[1:], np.diff(v)[1:] * np.diff(m)[:-1]
         size = (np.abs(v[:-2]) + np.abs(v[1:-1]) + np.abs(v[2:])) * (m[2:] - m[:-2])
-        straight = (np.diff(m)[:-1] > 0) & (np.diff(m)[1:] > 0) & (np.abs(before - behind) <= _STRAIGHT * size)
+        straight = (np.diff(m)[:-1] > 0) & (np.diff(m)[1:] > 0) & (np.abs(left_products - right_products) <= _STRAIGHT * size)
         return np.array([m, v])[:, ~np.concatenate([[False], straight, [False]])]
 
     def _segments(self) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Slopes s, intercepts t and ends (two columns, infinite outside) of the segments that are not jumps."""
         m, v = self._corners()
-        there = np.flatnonzero(np.diff(m) > 0)
-        slopes = np.diff(v)[there] / np.diff(m)[there]
-        ends = np.column_stack([m[there], m[there + 1]])
+        segments = np.flatnonzero(np.diff(m) > 0)
+        slopes = np.diff(v)[segments] / np.diff(m)[segments]
+        ends = np.column_stack([m[segments], m[segments + 1]])
         ends[0, 0], ends[-1, 1] = -np.inf, np.inf
-        return slopes, v[there] - slopes * m[there], ends
+        return slopes, v[segments] - slopes * m[segments], ends
 
     def values(self, argument: FloatArray) -> FloatArray:
         """The lowest of the segments that hold the margin."""
@@ -98,8 +98,8 @@ class PiecewiseLinear(Loss):
         firsts = np.concatenate([[True], np.diff(inner) > 0])
         lasts = np.concatenate([np.diff(inner) > 0, [True]])
         tail = float((v[0] - v[1]) / (m[1] - m[0]))
-        again = float(inner[0]) if tail > 0.0 else -np.inf
-        return Corners(inner[firsts], values[firsts], values[lasts], tail, again)
+        rise_start = float(inner[0]) if tail > 0.0 else -np.inf
+        return Corners(inner[firsts], values[firsts], values[lasts], tail, rise_start)
 
     @property
     def jumps(self) -> tuple[tuple[float, float], ...]:
@@ -184,9 +184,9 @@ class PiecewiseLinear(Loss):
         """A row for each segment, or the choice among them."""
         slopes, intercepts, ends = self._segments()
         if self.convex:
-            margin, none = Line("y_i x_i'w", r"y_i x_i^\top w"), Line("", "")
+            margin, empty = Line("y_i x_i'w", r"y_i x_i^\top w"), Line("", "")
             rows = (
-                plus(times(s, margin) if s else none, Line(f"{t:g}", f"{t:g}") if t or not s else none)
+                plus(times(s, margin) if s else empty, Line(f"{t:g}", f"{t:g}") if t or not s else empty)
                 for s, t in zip(slopes.tolist(), intercepts.tolist(), strict=True)
             )
             return tuple(Line(f"tau_i >= {row.text}", rf"\tau_i \ge {row.latex}", f"segment {k}") for k, row in enumerate(rows))
@@ -261,11 +261,11 @@ class PiecewiseQuadratic(Loss):
 
     def add(self, builder: Assembly, context: Setting) -> Affine | None:
         """A step for each interval."""
-        n, (t, *rest) = context.argument.rows, self.breakpoints
+        n, (t, *breakpoints) = context.argument.rows, self.breakpoints
         back = builder.variables("step 0", n, 0.0)
         walked = context.argument + back - t
         self._cost(builder, context, back, self.pieces[0], t, -1.0)
-        for k, (start, end) in enumerate(zip(self.breakpoints, [*rest, np.inf], strict=True), 1):
+        for k, (start, end) in enumerate(zip(self.breakpoints, [*breakpoints, np.inf], strict=True), 1):
             step = builder.variables(f"step {k}", n, 0.0, end - start)
             walked = walked - step
             self._cost(builder, context, step, self.pieces[k], start, 1.0)

@@ -72,11 +72,11 @@ class _Limits:
     """The limits that restrictions set."""
 
     rows: FloatArray
-    least: FloatArray
-    kept: BoolArray
+    row_lower: FloatArray
+    kept_points: BoolArray
     budgets: tuple[Budget, ...]
     rates: tuple[EqualRates, ...]
-    most: tuple[int, ...]
+    max_nonzeros: tuple[int, ...]
 
 
 def _problem(
@@ -93,7 +93,7 @@ def _problem(
     atoms[:, penalised] = norm.atoms
     curvature = np.where(penalised, norm.mu, 0.0)
     limits = _limits(loss, domain, restrictions, context)
-    rows, least, lower, upper = as_bounds(limits.rows, limits.least, *domain.bounds(p))
+    rows, row_lower, lower, upper = as_bounds(limits.rows, limits.row_lower, *domain.bounds(p))
     if domain.integer:
         lower, upper = np.ceil(lower) + 0.0, np.floor(upper) + 0.0
     if (lower > upper).any():
@@ -102,7 +102,7 @@ def _problem(
     bounded[:1] |= not penalised[:1].all()  # a free intercept is of no use beyond the corners of the losses
     if not bounded.all():
         raise UnreadError(f"nothing bounds w_{int(np.argmin(bounded))}: give domain=Box(lower, upper)")
-    most = min([p, *limits.most, *([] if sparsity.most is None else [sparsity.most])])
+    max_nonzeros = min([p, *limits.max_nonzeros, *([] if sparsity.max_nonzeros is None else [sparsity.max_nonzeros])])
     return MarginProblem(
         A=np.zeros((0, p)),
         costs=np.zeros(0),
@@ -112,16 +112,16 @@ def _problem(
         intercept=not penalised.all(),
         lower=lower,
         upper=upper,
-        whole=np.full(p, domain.integer),
+        integer=np.full(p, domain.integer),
         price=np.where(penalised, sparsity.mu0, 0.0),
-        counted=penalised & (most < penalised.sum()),
-        most=most,
+        counted=penalised & (max_nonzeros < penalised.sum()),
+        max_nonzeros=max_nonzeros,
         rows=rows,
-        least=least,
-        kept=limits.kept,
+        row_lower=row_lower,
+        kept_points=limits.kept_points,
         budgets=limits.budgets,
         rates=limits.rates,
-        others=table.losses[1:],
+        other_losses=table.losses[1:],
         kinds=table.kinds,
     )
 
@@ -196,28 +196,28 @@ def linear_rows(part: Part, added: Assembly) -> tuple[FloatArray, FloatArray]:
 
 
 def as_bounds(
-    rows: FloatArray, least: FloatArray, lower: FloatArray, upper: FloatArray
+    rows: FloatArray, row_lower: FloatArray, lower: FloatArray, upper: FloatArray
 ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
     """Rows of one coefficient as bounds, and the others; where the bound is no double, the row stays beside a wider one."""
     lower, upper = lower.copy(), upper.copy()
-    many = np.ones(least.size, dtype=np.bool_)
+    is_row = np.ones(row_lower.size, dtype=np.bool_)
     for r in np.flatnonzero(np.count_nonzero(rows, axis=1) <= 1).tolist():
         if not rows[r].any():
-            many[r] = least[r] > 0.0  # what nothing fulfils stays
+            is_row[r] = row_lower[r] > 0.0  # what nothing fulfils stays
             continue
         j = int(np.flatnonzero(rows[r])[0])
-        factor, right = float(rows[r, j]), float(least[r])
+        factor, right = float(rows[r, j]), float(row_lower[r])
         with np.errstate(over="ignore"):
             bound = float(np.float64(right) / factor)
         if not np.isfinite(bound):
             continue
         exact = right == 0.0 or (abs(np.frexp(factor)[0]) == 0.5 and bound * factor == right)
-        many[r] = not exact
+        is_row[r] = not exact
         if factor > 0.0:
             lower[j] = max(lower[j], bound if exact else np.nextafter(bound, -np.inf))
         else:
             upper[j] = min(upper[j], bound if exact else np.nextafter(bound, np.inf))
-    return rows[many], least[many], lower + 0.0, upper + 0.0  # no -0.0
+    return rows[is_row], row_lower[is_row], lower + 0.0, upper + 0.0  # no -0.0
 
 
 def _name(part: Part) -> str:
@@ -251,7 +251,7 @@ class WholeProblem(Generic[Price]):
         l_0 and u_0; both 0 where there is no intercept.
     price, size_price : Fraction or float
         μ_0, μ_1 ≥ 0.
-    most : int
+    max_nonzeros : int
         k.
     """
 
@@ -263,7 +263,7 @@ class WholeProblem(Generic[Price]):
     intercept: tuple[int, int]
     price: Price
     size_price: Price
-    most: int
+    max_nonzeros: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -273,7 +273,7 @@ class ScoringProblem(WholeProblem[Fraction]):
     threshold: Fraction
 
     @cached_property
-    def whole(self) -> bool:
+    def integer_scores(self) -> bool:
         """Return whether every feature is a whole number, so that every score is."""
         return bool(np.array_equal(self.X, np.rint(self.X)))
 
@@ -281,11 +281,13 @@ class ScoringProblem(WholeProblem[Fraction]):
         """Return the points that have y (ρ_0 + x'ρ) < t, in exact arithmetic."""
         floats = rho0 + self.X @ rho
         reach = 1.0 + abs(rho0) + np.abs(self.X) @ np.abs(rho)
-        error = np.zeros(self.y.size) if self.whole and reach.max() < 2.0**53 else reach * ((self.X.shape[1] + 2) * 2.0**-52)
+        error = (
+            np.zeros(self.y.size) if self.integer_scores and reach.max() < 2.0**53 else reach * ((self.X.shape[1] + 2) * 2.0**-52)
+        )
         margins, t = self.y * floats, float(self.threshold)
         wrong = np.asarray(margins < t)
-        doubt = error if Fraction(t) == self.threshold else error + 2.0**-52 * t
-        for i in np.flatnonzero((np.abs(margins - t) <= doubt) & (doubt > 0.0)):
+        error_bound = error if Fraction(t) == self.threshold else error + 2.0**-52 * t
+        for i in np.flatnonzero((np.abs(margins - t) <= error_bound) & (error_bound > 0.0)):
             terms = (Fraction(x) * int(r) for x, r in zip(self.X[i].tolist(), rho.tolist(), strict=True) if r)
             score = rho0 + sum(terms, Fraction())
             wrong[i] = int(self.y[i]) * score < self.threshold
@@ -301,7 +303,7 @@ class ScoringProblem(WholeProblem[Fraction]):
     def allows(self, rho0: int, rho: FloatArray) -> bool:
         """Return whether the coefficients are within their bounds and their number."""
         inside = bool((rho >= self.lower).all() and (rho <= self.upper).all())
-        return inside and self.intercept[0] <= rho0 <= self.intercept[1] and int(np.count_nonzero(rho)) <= self.most
+        return inside and self.intercept[0] <= rho0 <= self.intercept[1] and int(np.count_nonzero(rho)) <= self.max_nonzeros
 
 
 @dataclass(frozen=True, eq=False)
@@ -356,7 +358,7 @@ def composed_problem(
         intercept=(0, 0) if penalised.all() else (int(lower[0]), int(upper[0])),
         price=Fraction(sparsity.mu0),
         size_price=Fraction(sparsity.mu1),
-        most=min([int(penalised.sum()), *(k for k in (sparsity.most, *limits) if k is not None)]),
+        max_nonzeros=min([int(penalised.sum()), *(k for k in (sparsity.max_nonzeros, *limits) if k is not None)]),
         threshold=Fraction(threshold),
     )
 
@@ -379,7 +381,7 @@ class SparseProblem:
         l_j ≤ 0 ≤ u_j where w_j is counted; both finite where q_j = 0 and w_j is counted.
     counted : ndarray of bool (p,)
         All but a free intercept.
-    most : int
+    max_nonzeros : int
         k ≥ 0.
     """
 
@@ -391,7 +393,7 @@ class SparseProblem:
     lower: FloatArray
     upper: FloatArray
     counted: BoolArray
-    most: int
+    max_nonzeros: int
 
 
 def sparse_problem_of(
@@ -410,16 +412,18 @@ def sparse_problem_of(
     try:
         norm, sparsity = _norm(regulariser, int(penalised.sum()))
         limits = _limits(loss, domain, restrictions, context)
-        rows, _, lower, upper = as_bounds(limits.rows, limits.least, *domain.bounds(p))
+        rows, _, lower, upper = as_bounds(limits.rows, limits.row_lower, *domain.bounds(p))
     except UnreadError:
         return None
     curvature = np.where(penalised, 2.0 * norm.mu, 0.0)
-    most = min([int(penalised.sum()), *limits.most, *([] if sparsity.most is None else [sparsity.most])])
+    max_nonzeros = min(
+        [int(penalised.sum()), *limits.max_nonzeros, *([] if sparsity.max_nonzeros is None else [sparsity.max_nonzeros])]
+    )
     bounded = (curvature > 0.0) | (np.isfinite(lower) & np.isfinite(upper))
-    more = len(norm.atoms) or sparsity.mu1 or len(rows) or limits.kept.any() or limits.budgets or limits.rates
-    counts = sparsity.mu0 > 0.0 or most < penalised.sum()
+    more = len(norm.atoms) or sparsity.mu1 or len(rows) or limits.kept_points.any() or limits.budgets or limits.rates
+    counts = sparsity.mu0 > 0.0 or max_nonzeros < penalised.sum()
     zero = ((lower <= 0.0) & (upper >= 0.0))[penalised].all() and (lower <= upper).all()
     if more or not counts or not zero or not bounded[penalised].all():
         return None
     price, linear = np.where(penalised, sparsity.mu0, 0.0), loss.linear
-    return lambda A, costs: SparseProblem(A, costs, linear, curvature, price, lower, upper, penalised, most)
+    return lambda A, costs: SparseProblem(A, costs, linear, curvature, price, lower, upper, penalised, max_nonzeros)

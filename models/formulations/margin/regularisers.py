@@ -23,7 +23,7 @@ class Sparsity:
 
     mu0: float
     mu1: float
-    most: int | None = None
+    max_nonzeros: int | None = None
 
 
 class Regulariser(Part):

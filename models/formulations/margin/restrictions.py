@@ -175,8 +175,8 @@ class LinearRows(Restriction):
         A, low, high = self._data(context.w.rows)
         rows = context.w.under(A)
         for suffix, side, sign in (("lower", low, 1.0), ("upper", high, -1.0)):
-            there = np.flatnonzero(np.isfinite(side))
-            builder.require_nonnegative(f"{name} {suffix}", rows.at(there).scaled(sign) - sign * side[there])
+            finite = np.flatnonzero(np.isfinite(side))
+            builder.require_nonnegative(f"{name} {suffix}", rows.at(finite).scaled(sign) - sign * side[finite])
 
     def violation(self, X: FloatArray, y: FloatArray, w: FloatArray) -> float:
         """The largest excess."""
@@ -443,9 +443,9 @@ class ErrorBudget(Restriction):
     def lines(self) -> tuple[Line, ...]:
         """State the count."""
         one = np.ndim(self.points) == 0 and self.points in (-1, 1)
-        who = f"class {int(self.points):+d}" if one else "the group"
+        subject = f"class {int(self.points):+d}" if one else "the group"
         share = f"{self.share:g}"
-        return (Line(f"errors of {who} <= {share} of it", rf"\text{{errors of {who}}} \le {share}", "budget count"),)
+        return (Line(f"errors of {subject} <= {share} of it", rf"\text{{errors of {subject}}} \le {share}", "budget count"),)
 
 
 @dataclass(frozen=True)

@@ -137,7 +137,7 @@ class ScoringSystem(NamedComposition):
         return lower, upper
 
     @cached_property
-    def whole(self) -> bool:
+    def integer_scores(self) -> bool:
         """Return whether every feature is a whole number, so that every score is one."""
         data = self.X if isinstance(self.X, np.ndarray) else self.X.data
         return bool((data == np.rint(data)).all())
@@ -145,7 +145,7 @@ class ScoringSystem(NamedComposition):
     @property
     def threshold(self) -> float:
         """t: a point is right where y (ρ_0 + x'ρ) ≥ t."""
-        return 1.0 if self.whole else float(self.epsilon)
+        return 1.0 if self.integer_scores else float(self.epsilon)
 
     @cached_property
     def largest(self) -> FloatArray:
@@ -223,7 +223,7 @@ class ScoringSystem(NamedComposition):
     def risk_problem(self) -> RiskProblem:
         """The problem that the exact solver of risk scores reads."""
         p, (price, size_price) = self.problem, map(float, self.prices)
-        return RiskProblem(p.X, p.y, p.weights, p.lower, p.upper, p.intercept, price, size_price, p.most)
+        return RiskProblem(p.X, p.y, p.weights, p.lower, p.upper, p.intercept, price, size_price, p.max_nonzeros)
 
     @cached_property
     def problem(self) -> ScoringProblem:
@@ -238,8 +238,8 @@ class ScoringSystem(NamedComposition):
             intercept=self.offsets,
             price=self.prices[0],
             size_price=self.prices[1],
-            most=d if self.max_features is None else min(self.max_features, d),
-            threshold=Fraction(1) if self.whole else Fraction(self.threshold),
+            max_nonzeros=d if self.max_features is None else min(self.max_features, d),
+            threshold=Fraction(1) if self.integer_scores else Fraction(self.threshold),
         )
 
     def value(self, rho: Sequence[int] | FloatArray) -> Fraction:
@@ -294,7 +294,11 @@ class ScoringSystem(NamedComposition):
         (low, high), t = self.offsets, self.threshold
         price, tie = map(float, self.prices)
         sizes = {f"{min(a)} <= w_j <= {max(b)}" for a, b in [self.coefficients]}
-        epsilon = "features are whole numbers, so scores are: > 0 is >= 1" if self.whole else f"> 0 is said as >= epsilon = {t:g}"
+        epsilon = (
+            "features are whole numbers, so scores are: > 0 is >= 1"
+            if self.integer_scores
+            else f"> 0 is said as >= epsilon = {t:g}"
+        )
         base_statement = self.composed.statement
         return replace(
             base_statement,

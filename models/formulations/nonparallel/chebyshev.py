@@ -66,10 +66,10 @@ def _bound_free(model: ChebyshevNPSVC, lower: FloatArray, upper: FloatArray, sta
     smoothest = 0.5 * model.mu * float(np.maximum(np.linalg.eigvalsh(model.S)[:d], 0.0).sum()) if model.mu else 0.0
     largest = float(np.max(weights * (model.c * sizes + smoothest))) * (1.0 + 1e-9)
     reach = largest / weights
-    rest, projected = np.sqrt(2.0 * reach / model.r1), np.sqrt(2.0 * reach / model.r2)
+    residual, projected = np.sqrt(2.0 * reach / model.r1), np.sqrt(2.0 * reach / model.r2)
     lower[0], upper[0] = 0.0, largest
     for first, size, bound in (
-        (1, p, rest + projected), (1 + K * p, d, projected), (end + p * d, p, rest)
+        (1, p, residual + projected), (1 + K * p, d, projected), (end + p * d, p, residual)
     ):  # fmt: skip
         upper[first : first + K * size] = np.repeat(bound, size)
         lower[first : first + K * size] = -np.repeat(bound, size)
@@ -353,9 +353,9 @@ class ChebyshevNPSVC(Model):
         J = np.empty(self.K)
         for k in range(self.K):
             near = self.near(k)
-            rest = U[k] - P @ V[k]
+            residual = U[k] - P @ V[k]
             J[k] = 0.5 * float(F[near, k] @ F[near, k]) + self.c * float(np.maximum(1.0 - F[~near, k], 0.0).sum())
-            J[k] += 0.5 * self.r1 * float(rest @ rest) + 0.5 * self.r2 * float(V[k] @ V[k]) + common
+            J[k] += 0.5 * self.r1 * float(residual @ residual) + 0.5 * self.r2 * float(V[k] @ V[k]) + common
         return J
 
     def gradients(self, U: FloatArray, V: FloatArray, P: FloatArray) -> FloatArray:
@@ -383,8 +383,8 @@ class ChebyshevNPSVC(Model):
     def scores(self, values: Mapping[str, FloatArray], X: object) -> FloatArray:
         """|f_l(x)| / sqrt(||u_l - Pv_l||² + ||v_l||²) for new rows, one column for each class, NPSVC++ (21)."""
         U, V_, P = values["U"], values["V"], self._fixed(values.get("P") if self.P is None else None)
-        rest = U - V_ @ P.T
-        norms = np.sqrt(np.sum(rest * rest, axis=1) + np.sum(V_ * V_, axis=1))
+        residual = U - V_ @ P.T
+        norms = np.sqrt(np.sum(residual * residual, axis=1) + np.sum(V_ * V_, axis=1))
         if not (norms > 0).all():
             raise InputError("the hyperplane of some class is u = v = 0, which has no distance: give a larger c", name="c")
         return np.abs(self.features.project(U.T, X)) / norms
@@ -407,16 +407,16 @@ class ChebyshevNPSVC(Model):
 
         turn = 1.0 if self.orientation == "one" else -1.0  # the smallest score wins, or the largest
         own_scores = scores[np.arange(number.size), number]
-        rest = turn * scores
-        rest[np.arange(number.size), number] = np.inf
-        margins = rest.min(axis=1) - turn * own_scores
+        signed_scores = turn * scores
+        signed_scores[np.arange(number.size), number] = np.inf
+        margins = signed_scores.min(axis=1) - turn * own_scores
         rows = []
         for i, m in enumerate(margins.tolist()):
             kind = "misclassified" if m < 0 else "right class"
             rows.append(PointRow(i, str(self.y[i]), float(own_scores[i]), m, None, kind, m < 0))
         levels = tuple((k + 0.5, "solid") for k in range(self.K - 1))
-        drawn = None if self.kernel.of_rows else surface
-        return PointExplanation(tuple(rows), "no weights of points", score="own score", X=self.X, surface=drawn, levels=levels)
+        plotted = None if self.kernel.of_rows else surface
+        return PointExplanation(tuple(rows), "no weights of points", score="own score", X=self.X, surface=plotted, levels=levels)
 
     def summary(self, values: Mapping[str, FloatArray]) -> dict[str, float]:
         """Largest and smallest ϖ_l J_l."""
@@ -454,9 +454,10 @@ class ChebyshevNPSVC(Model):
             numbers = (6 + shared) * n * n + sum(m * m for m in outside) + 2 * max(outside) ** 2
         limit = materialise_limit()
         if 8 * numbers > limit:
-            need = f"{8 * numbers:,} bytes ({8 * numbers / 2**30:.1f} GiB)"
+            memory_text = f"{8 * numbers:,} bytes ({8 * numbers / 2**30:.1f} GiB)"
             raise TooLargeError(
-                f"{self.name} with n = {n} points and {p} features would need {need} for its matrices; the limit is {limit:,} "
+                f"{self.name} with n = {n} points and {p} features would need {memory_text} for its matrices; "
+                f"the limit is {limit:,} "
                 "(half of this machine's memory, or MARGINOPT_MAX_BYTES). Give fewer points, or features in place of the kernel: "
                 "KernelNPSVC(approximation='nystroem' or 'fourier')",
                 name="X",
@@ -487,14 +488,14 @@ class ChebyshevNPSVC(Model):
             margin = Entries.beside([(Entries.of(psi[~near]), u), (Entries.identity(m), xi)], m, n)
             constraints.append(Constraint(f"margin_{k}", margin.csr, -np.ones(m), Nonnegative(m)))
             weight = float(np.asarray(self.weights)[k])
-            rest = [(Entries.identity(p).times(root1), end + p * d + k * p)]
+            terms = [(Entries.identity(p).times(root1), end + p * d + k * p)]
             if P is not None:
-                rest = [(Entries.identity(p).times(root1), u), (Entries.of(-root1 * P), v)]
+                terms = [(Entries.identity(p).times(root1), u), (Entries.of(-root1 * P), v)]
             F = Entries.below(
                 Entries.beside([(Entries.of(np.array([[1.0 / weight]])), 0), (Entries.of(np.full((1, m), -self.c)), xi)], 1, n),
                 Entries.beside([], 1, n),
                 Entries.beside([(Entries.of(psi[near]), u)], int(near.sum()), n),
-                Entries.beside(rest, p, n),
+                Entries.beside(terms, p, n),
                 Entries.beside([(Entries.identity(d).times(root2), v)], d, n),
                 *([] if graph is None else [Entries.beside([(graph, end)], graph.csr.shape[0], n)]),
             ).csr

@@ -107,9 +107,9 @@ class Base:
         return np.asarray(half.T @ half)
 
 
-def applied(f: FloatArray, norms: FloatArray, back: FloatArray, u: FloatArray, rest: Ridge | Base) -> Applied:
+def applied(f: FloatArray, norms: FloatArray, back: FloatArray, u: FloatArray, regulariser: Ridge | Base) -> Applied:
     """(R + A'A)u from f = Au, the rows' norms and A'f."""
-    base_product, size = rest.applied(u), float(np.linalg.norm(u)) * (1.0 + 1e-12)
+    base_product, size = regulariser.applied(u), float(np.linalg.norm(u)) * (1.0 + 1e-12)
     frobenius = float(np.linalg.norm(norms))
     rounding = gamma(u.size) * frobenius * size  # of f
     error = frobenius * (rounding + gamma(f.size) * (float(np.linalg.norm(f)) + rounding)) + base_product.error
@@ -252,13 +252,13 @@ class PointsFactor:
         """
         if smooth is None:
             return self._spread(scipy.linalg.cho_solve((self._small, True), F[self.near], check_finite=False), self.near)
-        few = scipy.linalg.cho_solve((self._small, True), smooth[~self.near], check_finite=False)
-        return np.asarray(F - self._spread(self.rows.r * few, ~self.near))
+        solution = scipy.linalg.cho_solve((self._small, True), smooth[~self.near], check_finite=False)
+        return np.asarray(F - self._spread(self.rows.r * solution, ~self.near))
 
-    def _spread(self, values: FloatArray, where: BoolArray) -> FloatArray:
+    def _spread(self, values: FloatArray, mask: BoolArray) -> FloatArray:
         """The values at their points, zeros elsewhere."""
         whole = np.zeros((self.near.size, *values.shape[1:]))
-        whole[where] = values
+        whole[mask] = values
         return whole
 
 
@@ -629,8 +629,8 @@ class LoweredFactor:
 
     def quadratic(self, u: FloatArray) -> float:
         """u'Hu - κ||P'u||²."""
-        learned = self.P.T @ u
-        return self.base.quadratic(u) - self.kappa * float(learned @ learned)
+        projection = self.P.T @ u
+        return self.base.quadratic(u) - self.kappa * float(projection @ projection)
 
     @property
     def least(self) -> FloatArray | None:
@@ -649,15 +649,17 @@ class LoweredFactor:
     def applied(self, u: FloatArray) -> Applied:
         """(H - κPP')u and u'(H - κPP')u with the errors of their evaluation."""
         base_product, size = self.base.applied(u), float(np.linalg.norm(u))
-        learned = self.P.T @ u
+        projection = self.P.T @ u
         rounding = gamma(u.size) * float(np.linalg.norm(self.P)) * size * (1.0 + 1e-9)
-        square = dot(learned, learned)
+        square = dot(projection, projection)
         square = Rounded(
-            square.value, square.error + 2.0 * float(np.linalg.norm(learned)) * rounding + rounding * rounding
+            square.value, square.error + 2.0 * float(np.linalg.norm(projection)) * rounding + rounding * rounding
         ).times(self.kappa)
-        product = base_product.product - self.kappa * (self.P @ learned)
+        product = base_product.product - self.kappa * (self.P @ projection)
         change = (
-            self.kappa * float(np.linalg.norm(self.P)) * (rounding + gamma(learned.size + 2) * float(np.linalg.norm(learned)))
+            self.kappa
+            * float(np.linalg.norm(self.P))
+            * (rounding + gamma(projection.size + 2) * float(np.linalg.norm(projection)))
         )
         error = (base_product.error + change + UNIT * float(np.linalg.norm(product))) * (1.0 + 1e-9)
         return Applied(product, error, base_product.quadratic - square)

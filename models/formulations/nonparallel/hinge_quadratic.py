@@ -303,8 +303,8 @@ class HingeQuadratic(Model):
         """
         if self.h.size and (multipliers is None or "margin" not in multipliers):
             return Bound(-np.inf, "no multipliers")
-        least = self.factor.least
-        if least is None:
+        smallest_curvature = self.factor.least
+        if smallest_curvature is None:
             return Bound(-np.inf, "that the quadratic is positive definite is lost in rounding: give a larger r or r1")
         lam = self.multiplier(multipliers) if self.h.size and multipliers is not None else np.zeros(0)
         p = self.factor.pulled(lam) - self.b
@@ -312,8 +312,8 @@ class HingeQuadratic(Model):
         u = u + self.factor.solve(p - self.factor.applied(u).product)
         applied = self.factor.applied(u)
         error = gamma(lam.size + 4) * (float(self.factor.row_norms @ np.abs(lam)) + float(np.linalg.norm(self.b))) + self.b_error
-        rho = float(np.linalg.norm((applied.product - p) / np.sqrt(least)))
-        rho += (applied.error + error + UNIT * float(np.linalg.norm(p))) / float(np.sqrt(least.min()))
+        rho = float(np.linalg.norm((applied.product - p) / np.sqrt(smallest_curvature)))
+        rho += (applied.error + error + UNIT * float(np.linalg.norm(p))) / float(np.sqrt(smallest_curvature.min()))
         value = dot(self.h, lam) + applied.quadratic.times(0.5) - dot(p, u) + Rounded(self.constant)
         rounding = (error * float(np.linalg.norm(u)) + 0.5 * rho * rho) * (1.0 + 1e-9)
         argument = "dual value h'λ - ½(G'λ - b)'H⁻¹(G'λ - b) with λ clipped to its box"

@@ -84,7 +84,7 @@ class ConcaveProgram(ABC):
             "below": sp.hstack([A, sp.csr_array((k, m)), sp.eye_array(k), M]),
         }
         sides = {"margin": np.full(m, -self.margin), "above": np.zeros(k), "below": np.zeros(k)}
-        rest = m + costs.size
+        offset = m + costs.size
         return StandardForm(
             name=name,
             blocks=(Block("u", (p,)), Block("xi", (m + k,)), *own),
@@ -92,10 +92,10 @@ class ConcaveProgram(ABC):
             constraints=tuple(
                 Constraint(label, sp.csr_array(F), sides[label], Nonnegative(F.shape[0])) for label, F in rows.items()
             ),
-            lower=np.concatenate([np.full(p, -self.reach), np.zeros(rest)]),
+            lower=np.concatenate([np.full(p, -self.reach), np.zeros(offset)]),
             upper=np.concatenate([np.full(p, self.reach), np.full(m, np.inf), tops]),
-            integer=np.zeros(p + rest, dtype=bool),
-            quadratic=Quadratic(matrix=sp.block_diag([sp.csc_array(self.H), sp.csc_array((rest, rest))], format="csc")),
+            integer=np.zeros(p + offset, dtype=bool),
+            quadratic=Quadratic(matrix=sp.block_diag([sp.csc_array(self.H), sp.csc_array((offset, offset))], format="csc")),
         )
 
     def _split(self, u: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -203,11 +203,11 @@ def _squares(model: NonparallelSVM, A: FloatArray, B: FloatArray) -> HingeQuadra
     """Squares on both sides: no hinge is left, and one linear system solves it."""
     m, p = B.shape
     H = model.regulariser + A.T @ A + model.c * (B.T @ B)
-    none, factor = np.zeros(0), HingeFactor(H, np.zeros((0, p)), np.vstack([A, np.sqrt(model.c) * B]), model.base)
+    empty, factor = np.zeros(0), HingeFactor(H, np.zeros((0, p)), np.vstack([A, np.sqrt(model.c) * B]), model.base)
     pull = model.c * model.margin
     rounding = gamma(m + 4) * pull * float(np.linalg.norm(B, axis=1).sum())
     constant = 0.5 * model.c * m * model.margin**2
-    return HingeQuadratic(factor, -pull * B.sum(axis=0), none, none, none, constant, b_error=rounding)
+    return HingeQuadratic(factor, -pull * B.sum(axis=0), empty, empty, empty, constant, b_error=rounding)
 
 
 def _insensitive(model: NonparallelSVM) -> HingeQuadratic:
@@ -464,12 +464,12 @@ class NonparallelSVM(TargetModel):
     @cached_property
     def all_rows(self) -> HingeFactor | SignedFactor:
         """The quadratic of the insensitive loss, the class's rows in both signs; or the one that every majorant has."""
-        twice = self.convex
+        both_classes = self.convex
         if self.shared_rows is not None:
-            return SignedFactor(self.shared_rows, self.inside, twice)
+            return SignedFactor(self.shared_rows, self.inside, both_classes)
         psi = self.features.rows
         A, B = psi[self.inside], psi[~self.inside]
-        rows = np.vstack([B, -A, A] if twice else [B, A])
+        rows = np.vstack([B, -A, A] if both_classes else [B, A])
         return HingeFactor(self.regulariser, rows, np.zeros((0, rows.shape[1])), self.base)
 
     def majorant(self, u: FloatArray) -> HingeQuadratic:
@@ -529,8 +529,8 @@ class NonparallelSVM(TargetModel):
         def surface(grid: FloatArray) -> FloatArray:
             return self.features.project(values["u"][:, None], grid)[:, 0]
 
-        drawn = None if self.kernel.of_rows else surface
-        return PointExplanation(tuple(rows), note, score="f", margin="left", X=self.X, surface=drawn, levels=levels)
+        plotted = None if self.kernel.of_rows else surface
+        return PointExplanation(tuple(rows), note, score="f", margin="left", X=self.X, surface=plotted, levels=levels)
 
     def summary(self, values: Mapping[str, FloatArray]) -> dict[str, float]:
         """Mean |f| on the target class and share of the other points beyond the margin."""

@@ -146,10 +146,10 @@ def strengthened_lines(n_cones: int, rows: str) -> tuple[Line, tuple[Line, ...]]
         "w'(I - sum_i g_i x_i x_i')w + sum_i g_i (2u_i - 1 + s_i + t_i) + lam sum_i z_i",
         r"w^\top\bigl(I-\textstyle\sum_i\gamma_i x_i x_i^\top\bigr)w + \sum_i \gamma_i(2u_i-1+s_i+t_i) + \lambda\sum_i z_i",
     )
-    where = "every i" if rows == "cone" else f"the {n_cones} i with g_i > 0"
+    quantifier = "every i" if rows == "cone" else f"the {n_cones} i with g_i > 0"
     where_tex = r"\forall i" if rows == "cone" else r"i:\gamma_i>0"
     lines = [
-        Line(f"r+_i - r-_i = 1 - u_i,  r+, r- >= 0,  {where}", rf"r_i^+ - r_i^- = 1-u_i,\quad {where_tex}", "split"),
+        Line(f"r+_i - r-_i = 1 - u_i,  r+, r- >= 0,  {quantifier}", rf"r_i^+ - r_i^- = 1-u_i,\quad {where_tex}", "split"),
         Line("s_i z_i >= (r+_i)^2", r"s_i z_i \ge (r_i^+)^2", "violated"),
         Line("t_i (1 - z_i) >= (r-_i)^2", r"t_i(1-z_i) \ge (r_i^-)^2", "kept"),
     ]

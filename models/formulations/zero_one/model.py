@@ -41,20 +41,20 @@ _SAFE = 1e-250
 def keeps(A: FloatArray, w: FloatArray) -> BoolArray:
     """Return whether a_i'w ≥ 1, for every row, of the numbers as they are stored."""
     u, error = _margins(A, w)
-    met = np.asarray(u >= 1.0)
-    unsure = np.abs(u - 1.0) <= error
-    if unsure.any():
-        met[unsure] = _reach_one(A[unsure], w)
-    return met
+    satisfied = np.asarray(u >= 1.0)
+    undecided = np.abs(u - 1.0) <= error
+    if undecided.any():
+        satisfied[undecided] = _reach_one(A[undecided], w)
+    return satisfied
 
 
 def _reach_one(A: FloatArray, w: FloatArray) -> list[bool]:
     """a_i'w ≥ 1 for every row, of the numbers as they are stored."""
     with np.errstate(over="ignore", invalid="ignore"):
         products, errors = two_product(A, w)
-    nothing = (A == 0.0) | (w == 0.0)
-    products[nothing] = errors[nothing] = 0.0
-    split = nothing | (np.isfinite(errors) & (np.abs(products) > _SAFE))
+    zero_product = (A == 0.0) | (w == 0.0)
+    products[zero_product] = errors[zero_product] = 0.0
+    split = zero_product | (np.isfinite(errors) & (np.abs(products) > _SAFE))
     rows = zip(split.all(axis=1).tolist(), products.tolist(), errors.tolist(), A, strict=True)
     return [math.fsum([-1.0, *p, *e]) >= 0.0 if exactly else _in_fractions(a, w) for exactly, p, e, a in rows]
 

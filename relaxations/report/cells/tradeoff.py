@@ -83,20 +83,20 @@ class TradeoffTask(Task[Subject]):
     def compute(self, threads: int | None) -> tuple[dict[str, Any], bool]:
         """Run the heuristic at λ = 8^k, as far as its answers change, and then at the two ends as long as these move."""
         lines: list[_Line] = []
-        first = here = self._best(1.0, lines)
+        first = best = self._best(1.0, lines)
         lam = 1.0
         for _ in range(_TRIES):
-            if here.constant:
+            if best.constant:
                 break
             lam /= _STEP
-            here = self._best(lam, lines)
-        lam, here, idle = 1.0, first, 0
+            best = self._best(lam, lines)
+        lam, best, idle = 1.0, first, 0
         for _ in range(_TRIES):
-            if (not here.constant and here.cost <= 0.0) or idle == 2:
+            if (not best.constant and best.cost <= 0.0) or idle == 2:
                 break
             lam *= _STEP
-            before, here = here, self._best(lam, lines)
-            idle = 0 if here.constant or here.cost < before.cost * (1.0 - _LESS) else idle + 1
+            before, best = best, self._best(lam, lines)
+            idle = 0 if best.constant or best.cost < before.cost * (1.0 - _LESS) else idle + 1
         ends = _ends(lines)
         for _ in range(_TRIES):
             if ends is None:
@@ -112,8 +112,8 @@ class TradeoffTask(Task[Subject]):
 
     def _best(self, lam: float, lines: list[_Line]) -> _Line:
         """The line of the best classifier known at λ; those of the others are added to ``lines`` as well."""
-        subject, twice = self.at(lam), self.at(2.0 * lam)
-        composed, other = parts_of(subject.model.unmodified), parts_of(twice.model.unmodified)
+        subject, doubled = self.at(lam), self.at(2.0 * lam)
+        composed, other = parts_of(subject.model.unmodified), parts_of(doubled.model.unmodified)
         if composed is None or other is None:
             raise InputError(f"{subject.name} is no sum of a loss and a regulariser: give its λ", name="at")
         incumbent = subject.incumbent(self.options)

@@ -92,14 +92,14 @@ class LoggedProblem(Protocol):
         """Return the difference of two problems in words; None if they are the same."""
 
 
-def first_difference(own: object, stated: object, arrays: Iterable[str], others: Iterable[str]) -> str | None:
+def first_difference(own: object, logged: object, arrays: Iterable[str], scalars: Iterable[str]) -> str | None:
     """Return the first field in which two problems differ, in words; None if they are the same."""
     for name in arrays:
-        if not np.array_equal(getattr(own, name), getattr(stated, name)):
+        if not np.array_equal(getattr(own, name), getattr(logged, name)):
             return f"{name} differs"
-    for name in others:
-        if getattr(own, name) != getattr(stated, name):
-            return f"{name} differs: {getattr(own, name)!s} against {getattr(stated, name)!s}"
+    for name in scalars:
+        if getattr(own, name) != getattr(logged, name):
+            return f"{name} differs: {getattr(own, name)!s} against {getattr(logged, name)!s}"
     return None
 
 

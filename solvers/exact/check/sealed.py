@@ -129,13 +129,13 @@ class SealedLog:
         InvalidProofError
             There is no such file, or it has another digest.
         """
-        beside = self._path.with_name(Path(name).name)
-        for path in (*map(Path, self._cited), beside):
+        sibling = self._path.with_name(Path(name).name)
+        for path in (*map(Path, self._cited), sibling):
             if path.is_file() and digest_of(path) == sha256:
                 log = SealedLog(path, self._kind, self._versions, self._streamed, self._cited)
                 log.proved = self.proved
                 return log
-        state = "has another digest" if beside.is_file() else "is not beside it"
+        state = "has another digest" if sibling.is_file() else "is not beside it"
         raise InvalidProofError(
             f"the cited log {Path(name).name} (sha256 {sha256[:16]}) {state}: give the cited logs, cited=[...]"
         )

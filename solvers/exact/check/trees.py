@@ -60,8 +60,8 @@ class SpotChecked:
             A part is not proved, or the crew has another result of it than this process.
         """
         task_list = list(tasks)
-        drawn = random.SystemRandom().sample(range(len(task_list)), min(AGAIN, len(task_list)))
-        own_copies = {k: copy.deepcopy(task_list[k]) for k in drawn}  # a job may work on what it is given
+        sampled = random.SystemRandom().sample(range(len(task_list)), min(AGAIN, len(task_list)))
+        own_copies = {k: copy.deepcopy(task_list[k]) for k in sampled}  # a job may work on what it is given
         outcomes = self._crew.all(job, task_list)
         for k, task in own_copies.items():
             if (outcome := job(task, None)) != outcomes[k]:
@@ -73,13 +73,13 @@ class SpotChecked:
 def tree_of(records: list[dict[str, Any]]) -> Tree:
     """Nodes by parent and side; numbers are the nodes' own, so that no subtree is part of another."""
     tree: Tree = {}
-    seen: set[int] = set()
+    visited: set[int] = set()
     for record in records:
         if "id" not in record:
             raise InvalidProofError("a record is neither a node nor the last one")
-        if int(record["id"]) in seen:
+        if int(record["id"]) in visited:
             raise InvalidProofError(f"node {record['id']} occurs twice")
-        seen.add(int(record["id"]))
+        visited.add(int(record["id"]))
         key = (int(record["parent"]), int(record["side"]))
         if key in tree:
             raise InvalidProofError(f"two nodes are child {key[1]} of node {key[0]}")

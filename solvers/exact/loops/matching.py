@@ -21,7 +21,7 @@ class Pairs(NamedTuple):
     adjacent: Any  #: (n, words) adjacency bits
     free: Any  #: (words,) bit sets of columns: unmatched, without an augmenting path, visited
     dead: Any
-    seen: Any
+    visited: Any
     column_of: Any  #: (n,) matched column of a row, or -1
     row_of: Any  #: (n,) matched row of a column
     parent: Any  #: (n,) row from which a column was visited
@@ -43,7 +43,7 @@ def empty_pairs(n: int, p: int) -> Pairs:
     free, dead, seen = (np.empty(words, np.uint64) for _ in range(3))
     sums, envs, acc = (np.empty(64 * words, single) for _ in range(3))
     return Pairs(
-        side=np.empty((2, n), i), adjacent=np.empty((min(n, WIDEST), words), np.uint64), free=free, dead=dead, seen=seen,
+        side=np.empty((2, n), i), adjacent=np.empty((min(n, WIDEST), words), np.uint64), free=free, dead=dead, visited=seen,
         column_of=np.empty(n, i), row_of=np.empty(n, i), parent=np.empty(n, i), queue=np.empty(n, i),
         code=np.empty(n, i), bins=np.empty(257, i),
         scaled=np.empty((p, 64 * words), single), sums=sums, envs=envs, acc=acc, points=np.empty((n, 2), i), price=np.empty(n),
@@ -65,7 +65,7 @@ def _lowest_bit(x: Any) -> int:
 @inner
 def _augment(P: Pairs, root: int, words: int) -> bool:
     """Match row ``root`` by an alternating path; columns without a free column in reach are excluded from later searches."""
-    free, dead, seen, row_of, column_of = P.free, P.dead, P.seen, P.row_of, P.column_of
+    free, dead, seen, row_of, column_of = P.free, P.dead, P.visited, P.row_of, P.column_of
     for q in range(words):
         seen[q] = dead[q]
     P.queue[0] = root

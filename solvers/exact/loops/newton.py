@@ -38,7 +38,7 @@ class BoxRelaxation(NamedTuple):
     half: Any
     wide: Any
     saved: Any  #: (4, p) w, c, s and ds during the pruning test of `levels`
-    most: Any  #: (n,) largest margin at the centre less 1; hinge loss as a share of the weight; rounding error
+    largest_margin: Any  #: (n,) largest margin at the centre less 1; hinge loss as a share of the weight; rounding error
     env: Any
     err: Any
 
@@ -46,12 +46,12 @@ class BoxRelaxation(NamedTuple):
 def empty_relaxation(n: int, p: int) -> BoxRelaxation:
     """Return the arrays of a relaxation for n points in p coordinates."""
     by_point, by_coordinate = [np.empty(n) for _ in range(9)], [np.empty(p) for _ in range(10)]
-    b, cap, h, alpha, u, curved, left, most, env = by_point
+    b, cap, h, alpha, u, curved, left, largest_margin, env = by_point
     q, s, c, ds, g, d, trial, mid, half, wide = by_coordinate
     return BoxRelaxation(
         rows=np.empty((p, n)), b=b, cap=cap, h=h, q=q, alpha=alpha, u=u, curved=curved, s=s, c=c, ds=ds, left=left,
         position=np.empty(n, np.int64), g=g, d=d, trial=trial, on=np.empty(p, np.bool_), H=np.empty((p, p)), L=np.empty((p, p)),
-        mid=mid, half=half, wide=wide, most=most, env=env, err=np.empty(n),
+        mid=mid, half=half, wide=wide, largest_margin=largest_margin, env=env, err=np.empty(n),
         saved=np.empty((4, p)),
     )  # fmt: skip
 
@@ -104,8 +104,8 @@ def margins(G: Any, m: int, w: Any, u: Any) -> None:
 
 @inner
 def ranges(G: Any, m: int, lo: Any, hi: Any, R: BoxRelaxation) -> None:
-    """Compute the activity bounds of the first m margins over the box and Σ_j |g_ij| max |w_j|: ``env``, ``most`` and ``err``."""
-    minimum, maximum, size = R.env, R.most, R.err
+    """Compute the activity bounds ``env``, ``largest_margin`` of the first m margins, and ``err`` Σ_j |g_ij| max |w_j|."""
+    minimum, maximum, size = R.env, R.largest_margin, R.err
     for i in range(m):
         minimum[i] = maximum[i] = size[i] = 0.0
     for j in range(lo.size):

@@ -73,9 +73,9 @@ class CheckedBox:
         part.signs[i] = 2 * side - 1
         return part
 
-    def fix_at_zero(self, which: BoolArray) -> None:
+    def fix_at_zero(self, mask: BoolArray) -> None:
         """Restrict the box to points that are 0 in these coordinates."""
-        self.lo, self.hi = np.where(which, np.maximum(self.lo, 0.0), self.lo), np.where(which, np.minimum(self.hi, 0.0), self.hi)
+        self.lo, self.hi = np.where(mask, np.maximum(self.lo, 0.0), self.lo), np.where(mask, np.minimum(self.hi, 0.0), self.hi)
 
     def clear(self) -> None:
         """Make the box empty."""
@@ -85,7 +85,7 @@ class CheckedBox:
 def root(problem: RotatedProblem) -> CheckedBox:
     """Return the root box."""
     unmarked, no_sign = np.zeros(problem.lo.size, dtype=np.bool_), np.zeros(len(problem.g), dtype=np.int64)
-    box = CheckedBox(problem.lo.copy(), problem.hi.copy(), 0.0, unmarked, problem.stated.kept.copy(), no_sign)
+    box = CheckedBox(problem.lo.copy(), problem.hi.copy(), 0.0, unmarked, problem.stated.kept_points.copy(), no_sign)
     propagate(problem, box)
     return box
 
@@ -122,25 +122,25 @@ def propagate(problem: RotatedProblem, box: CheckedBox) -> None:
         if box.empty:
             box.clear()
             return
-        moved = (box.lo - lo) + (hi - box.hi) > _WORTH * (hi - lo)
-        if not moved.any() and np.array_equal(demanded, box.demanded) and np.array_equal(signs, box.signs):
+        shrunk = (box.lo - lo) + (hi - box.hi) > _WORTH * (hi - lo)
+        if not shrunk.any() and np.array_equal(demanded, box.demanded) and np.array_equal(signs, box.signs):
             return
 
 
 def _propagate_coordinates(problem: RotatedProblem, box: CheckedBox) -> None:
     """Round the ends of integer coordinates; if as many coordinates are used as may be, fix the others at 0."""
     logged = problem.stated
-    box.lo, box.hi = np.where(logged.whole, np.ceil(box.lo), box.lo), np.where(logged.whole, np.floor(box.hi), box.hi)
-    nonzero_integers = logged.whole & box.marked
+    box.lo, box.hi = np.where(logged.integer, np.ceil(box.lo), box.lo), np.where(logged.integer, np.floor(box.hi), box.hi)
+    nonzero_integers = logged.integer & box.marked
     box.lo, box.hi = (
         np.where(nonzero_integers & (box.lo == 0.0), 1.0, box.lo),
         np.where(nonzero_integers & (box.hi == 0.0), -1.0, box.hi),
     )
     used = box.used & logged.counted
     count = int(used.sum())
-    if count > logged.most or (box.marked & (box.lo == 0.0) & (box.hi == 0.0)).any():
+    if count > logged.max_nonzeros or (box.marked & (box.lo == 0.0) & (box.hi == 0.0)).any():
         box.clear()
-    elif count == logged.most:
+    elif count == logged.max_nonzeros:
         box.fix_at_zero(logged.counted & ~used)
 
 
@@ -151,12 +151,12 @@ def _propagate_budgets(problem: RotatedProblem, box: CheckedBox) -> None:
     errors = margins(problem, box)[1] < 1.0
     demanded = box.demanded.copy()
     for budget in problem.stated.budgets:
-        sure = errors[budget.points]
-        if sure.sum() > budget.limit:
+        definite_errors = errors[budget.points]
+        if definite_errors.sum() > budget.limit:
             box.clear()
             return
-        if sure.sum() == budget.limit:
-            demanded[budget.points[~sure]] = True
+        if definite_errors.sum() == budget.limit:
+            demanded[budget.points[~definite_errors]] = True
     box.demanded = demanded
 
 
@@ -164,17 +164,17 @@ def _propagate_rates(problem: RotatedProblem, box: CheckedBox, rates: EqualRates
     """Demand the signs of undecided scores of a group that may have no more positive ones, or that needs all of them."""
     low, high, _ = margins(problem, box)
     margin_is_positive = np.where(box.signs != 0, box.signs > 0, low > 0.0)
-    unsure = (low <= 0.0) & (high >= 0.0) & (box.signs == 0)
-    positive = ~unsure & (margin_is_positive == (rates.labels > 0.0))
+    undecided = (low <= 0.0) & (high >= 0.0) & (box.signs == 0)
+    positive = ~undecided & (margin_is_positive == (rates.labels > 0.0))
     certain = np.bincount(rates.groups[positive], minlength=rates.sizes.size).tolist()
-    possible = np.bincount(rates.groups[positive | unsure], minlength=rates.sizes.size).tolist()
+    possible = np.bincount(rates.groups[positive | undecided], minlength=rates.sizes.size).tolist()
     choices = _choices(certain, possible, rates.sizes.tolist(), Fraction(rates.epsilon) + SHARE_SLACK)
     if not choices:
         box.clear()
         return
     signs = box.signs.copy()
     for g in range(len(certain)):
-        members = unsure & (rates.groups == g)
+        members = undecided & (rates.groups == g)
         if max(upper_counts[g] for _, upper_counts in choices) == certain[g]:
             signs[members] = -rates.labels[members]
         elif min(lower_counts[g] for lower_counts, _ in choices) == possible[g]:
@@ -204,7 +204,7 @@ def _propagate_lines(problem: RotatedProblem, box: CheckedBox) -> None:
     lines = np.concatenate([problem.stated.rows, problem.g[box.demanded], box.signs[signed, None] * problem.g[signed]])
     if not len(lines):
         return
-    limits = np.concatenate([problem.stated.least, np.ones(int(box.demanded.sum())), np.zeros(signed.size)])
+    limits = np.concatenate([problem.stated.row_lower, np.ones(int(box.demanded.sum())), np.zeros(signed.size)])
     parts = np.maximum(lines * box.lo, lines * box.hi)
     top, size = parts.sum(axis=1), np.abs(lines) @ box.reach + np.abs(limits)
     error = sum_error(2 * box.lo.size + 16, size)
@@ -212,9 +212,9 @@ def _propagate_lines(problem: RotatedProblem, box: CheckedBox) -> None:
     if (top + error < limits).any():
         box.clear()
         return
-    need = limits[:, None] - (top[:, None] - parts) - error[:, None]
+    lower = limits[:, None] - (top[:, None] - parts) - error[:, None]
     with np.errstate(all="ignore"):
-        ends = need / lines
+        ends = lower / lines
     is_number = ~np.isnan(ends)
     box.lo = np.maximum(box.lo, np.where(is_number & (lines > 0.0), round_down(ends), -np.inf).max(axis=0))
     box.hi = np.minimum(box.hi, np.where(is_number & (lines < 0.0), round_up(ends), np.inf).min(axis=0))

@@ -67,7 +67,7 @@ def pair_bound(first: LinearPieces, second: LinearPieces, top: Array) -> Array:
     it is least at a corner of one of them, or far out, at the height of the one and 0 of the other. Even losses rise: the
     bound is 0.
     """
-    if first.corners.even or second.corners.even:
+    if first.corners.symmetric or second.corners.symmetric:
         return np.zeros(top.shape)
     minimum = np.full(top.shape, min(first.corners.height, second.corners.height))
     for one, other in ((first, second), (second, first))[: 1 if first is second else 2]:
@@ -128,14 +128,14 @@ def _lowest(pieces: LinearPieces, loss: BoxLosses, alpha: Array, indices: IntArr
     def at(m: Any, bounded: Any, inside: BoolArray | bool) -> Array:
         terms = [unpaid * bounded, slope * m]
         if steep is not None:
-            terms.append(steep * np.maximum(rho.again - m, 0.0))
+            terms.append(steep * np.maximum(rho.rise_start - m, 0.0))
         value = sum(terms) - sum_error(6, sum(np.abs(term) for term in terms))
         return np.where(inside, value, np.inf)
 
     minimum = np.minimum(at(low, pieces.lower_bound(low), True), at(high, pieces.lower_bound(high), True))
     corners = list(zip(rho.margins.tolist(), rho.at.tolist(), strict=True))
-    corners += [(-t, value) for t, value in corners] if rho.even else []
-    turns = [*corners, *([(rho.again, float(pieces.lower_bound(np.array(rho.again))))] if steep is not None else [])]
+    corners += [(-t, value) for t, value in corners] if rho.symmetric else []
+    turns = [*corners, *([(rho.rise_start, float(pieces.lower_bound(np.array(rho.rise_start))))] if steep is not None else [])]
     for corner, value in turns:
         minimum = np.minimum(minimum, at(corner, value, (low <= corner) & (corner <= high)))
     return minimum
@@ -201,16 +201,16 @@ def _branching_coefficient(problem: RotatedProblem, box: CheckedBox, entry: dict
     with np.errstate(divide="ignore", invalid="ignore"):
         lower = np.where(box.lo < 0.0, np.minimum(round_up(price / box.lo), 0.0), 0.0)
         upper = np.where(box.hi > 0.0, np.maximum(round_down(price / box.hi), 0.0), 0.0)
-    sure = price[used]
-    return np.where(used, 0.0, np.clip(slopes, lower, upper)), float(sure.sum() - sum_error(sure.size, sure.sum()))
+    certain = price[used]
+    return np.where(used, 0.0, np.clip(slopes, lower, upper)), float(certain.sum() - sum_error(certain.size, certain.sum()))
 
 
 def _weighted_lines(problem: RotatedProblem, box: CheckedBox, weights: Array, cut: float) -> tuple[Array, Array]:
     """Return Σ weights·lines, and its error bound."""
-    pulled, error = weights @ problem.lines, sum_error(weights.size + 4, np.abs(weights) @ np.abs(problem.lines))
+    row_sum, error = weights @ problem.lines, sum_error(weights.size + 4, np.abs(weights) @ np.abs(problem.lines))
     if float(error @ box.reach) > _FINE * cut:  # an intercept's terms cancel, and its box is wide
-        pulled, error = transposed_product(problem.lines, weights)
-    return pulled, error
+        row_sum, error = transposed_product(problem.lines, weights)
+    return row_sum, error
 
 
 def apply_relaxation(problem: RotatedProblem, box: CheckedBox, entry: dict[str, Any], cut: float) -> None:
@@ -239,13 +239,13 @@ def apply_relaxation(problem: RotatedProblem, box: CheckedBox, entry: dict[str, 
     is_forced = [box.demanded, box.signs > 0, box.signs < 0] if logged.rates else [box.demanded]
     mu[len(logged.rows) :] *= np.concatenate(is_forced)
     right = np.zeros(mu.size)
-    right[: len(logged.rows)], right[len(logged.rows) : len(logged.rows) + len(problem.g)] = logged.least, 1.0
+    right[: len(logged.rows)], right[len(logged.rows) : len(logged.rows) + len(problem.g)] = logged.row_lower, 1.0
     weights = np.concatenate([alpha, mu])
-    turned, off_turned = _polar(problem, multipliers)
+    polar_point, polar_error = _polar(problem, multipliers)
     gamma, prices = _branching_coefficient(problem, box, multipliers)
-    pulled, off_pulled = _weighted_lines(problem, box, weights, cut)
-    lin = turned + gamma - pulled
-    error = off_turned + off_pulled + sum_error(6, np.abs(turned) + np.abs(gamma) + np.abs(pulled))
+    row_sum, row_sum_error = _weighted_lines(problem, box, weights, cut)
+    lin = polar_point + gamma - row_sum
+    error = polar_error + row_sum_error + sum_error(6, np.abs(polar_point) + np.abs(gamma) + np.abs(row_sum))
     limits = np.array([budget.limit for budget in logged.budgets], dtype=np.float64)
     constants = [
         np.array([loss.fixed_cost, prices]), least_costs(problem, loss, alpha), mu * right, -theta * limits,
@@ -273,8 +273,8 @@ def _tighten(
     with np.errstate(divide="ignore", invalid="ignore"):
         c = np.clip(np.where(a > 0.0, -0.5 * b / a, np.where(b > 0.0, lo, hi)), lo, hi)
     steep = 2.0 * a * c + b
-    unsure = error + sum_error(4, 2.0 * a * np.abs(c) + np.abs(b))
-    rises, falls = steep - unsure, -steep - unsure
+    error_bound = error + sum_error(4, 2.0 * a * np.abs(c) + np.abs(b))
+    rises, falls = steep - error_bound, -steep - error_bound
     decrease = np.maximum(np.maximum(-rises, 0.0) * (hi - c), np.maximum(-falls, 0.0) * (c - lo))
     terms = np.concatenate([
         constants, d * mid * mid, lin * mid, a * c * c, b * c, -largest, -decrease, -error * (np.abs(c) + np.abs(mid)),

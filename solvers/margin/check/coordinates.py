@@ -42,7 +42,7 @@ class LinearPieces:
 
     def lower_bound(self, m: Array) -> Array:
         """Return a lower bound of the bounded part at m."""
-        m = np.abs(m) if self.corners.even else m
+        m = np.abs(m) if self.corners.symmetric else m
         k = np.searchsorted(self.corners.margins, m, side="right")
         return np.asarray(np.fmax(self.base[k] - self.slope[k] * (m - self.anchor[k]), self.floor[k]))
 
@@ -77,7 +77,7 @@ class RotatedProblem:
     kinds: IntArray  #: the number of each term's loss
 
 
-def in_coordinates(stated: LoggedMarginProblem, T: Array, target: float) -> RotatedProblem:
+def in_coordinates(logged: LoggedMarginProblem, T: Array, target: float) -> RotatedProblem:
     """Derive the problem in the log's coordinates, with margins and root box that hold for a claimed bound ``target`` > 0.
 
     Raises
@@ -85,61 +85,61 @@ def in_coordinates(stated: LoggedMarginProblem, T: Array, target: float) -> Rota
     InvalidProofError
         T is no rotation up to rounding, or mixes coordinates that must be separate, or a coefficient has no bound.
     """
-    p = stated.curvature.size
+    p = logged.curvature.size
     if T.shape != (p, p) or not np.isfinite(T).all():
         raise InvalidProofError("T must be a finite square matrix")
-    if not stated.free and not np.array_equal(T, np.eye(p)):
+    if not logged.free and not np.array_equal(T, np.eye(p)):
         raise InvalidProofError("T must be the identity where w is not free")
-    if stated.intercept and (T[0, 1:].any() or T[1:, 0].any() or T[0, 0] == 0.0):
+    if logged.intercept and (T[0, 1:].any() or T[1:, 0].any() or T[0, 0] == 0.0):
         raise InvalidProofError("T mixes the intercept with other coefficients")
     in_norm = np.ones(p, dtype=np.bool_)
-    in_norm[0] = not stated.intercept
-    squares = _squares(stated, T, in_norm)
-    half = _reach(stated, T, squares, target, in_norm)
-    g, radius = rotate(stated.A, T)
-    lo, hi = np.maximum(-half, stated.lower), np.minimum(half, stated.upper)
+    in_norm[0] = not logged.intercept
+    squares = _squares(logged, T, in_norm)
+    half = _reach(logged, T, squares, target, in_norm)
+    g, radius = rotate(logged.A, T)
+    lo, hi = np.maximum(-half, logged.lower), np.minimum(half, logged.upper)
     reach = np.where(in_norm, np.maximum(np.abs(lo), np.abs(hi)), 0.0)
     if not np.isfinite(reach).all():
         raise InvalidProofError(f"neither squares, the norm nor ends bound coefficient {int(np.argmin(np.isfinite(reach)))}")
-    if stated.intercept:
-        intercept_bound = _intercept(stated, T, np.abs(g), radius, reach)
-        lo[0], hi[0] = max(-intercept_bound, stated.lower[0]), min(intercept_bound, stated.upper[0])
+    if logged.intercept:
+        intercept_bound = _intercept(logged, T, np.abs(g), radius, reach)
+        lo[0], hi[0] = max(-intercept_bound, logged.lower[0]), min(intercept_bound, logged.upper[0])
         reach[0] = max(abs(lo[0]), abs(hi[0]))
     e = round_up(radius @ reach * (1.0 + (p + 4) * 2.0**-52))
-    terms = np.concatenate([np.arange(len(g)), *(budget.points for budget in stated.budgets)]).astype(np.int64)
-    signed = [g, -g] if stated.rates else []
-    lines = np.concatenate([g[terms], stated.rows, g, *signed])
-    error = np.concatenate([e[terms], np.zeros(len(stated.rows)), e, *([e] * len(signed))])
-    pieces = tuple(map(LinearPieces.of, (*stated.losses, Corners.count(1.0))))
-    kinds = np.concatenate([stated.loss_numbers, np.full(terms.size - len(g), len(pieces) - 1, dtype=np.int64)])
-    return RotatedProblem(stated, T, g, e, terms, lines, error, squares, lo, hi, target, pieces, kinds)
+    terms = np.concatenate([np.arange(len(g)), *(budget.points for budget in logged.budgets)]).astype(np.int64)
+    signed = [g, -g] if logged.rates else []
+    lines = np.concatenate([g[terms], logged.rows, g, *signed])
+    error = np.concatenate([e[terms], np.zeros(len(logged.rows)), e, *([e] * len(signed))])
+    pieces = tuple(map(LinearPieces.of, (*logged.losses, Corners.count(1.0))))
+    kinds = np.concatenate([logged.loss_numbers, np.full(terms.size - len(g), len(pieces) - 1, dtype=np.int64)])
+    return RotatedProblem(logged, T, g, e, terms, lines, error, squares, lo, hi, target, pieces, kinds)
 
 
-def _squares(stated: LoggedMarginProblem, T: Array, held: BoolArray) -> Array:
+def _squares(logged: LoggedMarginProblem, T: Array, in_norm: BoolArray) -> Array:
     """Return squares of v that are at most those of w: if squares differ, T must be the identity."""
-    d = stated.curvature
+    d = logged.curvature
     if not d.any() or np.array_equal(T, np.eye(d.size)):
         return d
-    if np.ptp(d[held]) > 0.0:
+    if np.ptp(d[in_norm]) > 0.0:
         raise InvalidProofError("T turns coordinates whose squares differ")
-    return np.where(held, round_down(d * least_curvature(T[np.ix_(held, held)])), 0.0)
+    return np.where(in_norm, round_down(d * least_curvature(T[np.ix_(in_norm, in_norm)])), 0.0)
 
 
-def _reach(stated: LoggedMarginProblem, T: Array, squares: Array, target: float, held: BoolArray) -> Array:
+def _reach(logged: LoggedMarginProblem, T: Array, squares: Array, target: float, in_norm: BoolArray) -> Array:
     """Return bounds of |v_j| of points that cost less than the target: by their squares, and by the atoms.
 
     T⁻¹x = T'x + T⁻¹(I - TT')x, and ||T⁻¹|| ≤ (1 - δ)^-½ if δ is at least the norm of I - TT'.
     """
     with np.errstate(divide="ignore"):
         reach = np.where(squares > 0.0, round_up(np.sqrt(round_up(target / squares))), np.inf)
-    columns = np.asarray(stated.atoms.any(axis=0))
+    columns = np.asarray(logged.atoms.any(axis=0))
     if not columns.any() or target == math.inf:
         return np.asarray(reach)
-    inner = T[np.ix_(held, held)]
+    inner = T[np.ix_(in_norm, in_norm)]
     if not np.array_equal(inner, np.eye(len(inner))):
-        if not columns[held].all():
+        if not columns[in_norm].all():
             raise InvalidProofError("T turns coordinates of which the norm does not know all")
-        columns = held
+        columns = in_norm
     inner = T[np.ix_(columns, columns)]
     rows = [[Fraction(x) for x in row] for row in inner.tolist()]
     squared = Fraction(0)
@@ -149,15 +149,15 @@ def _reach(stated: LoggedMarginProblem, T: Array, squares: Array, target: float,
     delta = math.nextafter(math.sqrt(math.nextafter(float(squared), math.inf)), math.inf)
     if delta >= 0.5:
         raise InvalidProofError("T is not close enough to a rotation")
-    turned, radius = rotate(stated.atoms[:, columns], inner)
-    lengths = np.sqrt(round_up((stated.atoms**2).sum(axis=1) * (1.0 + 2.0**-40)))
+    rotated_atoms, radius = rotate(logged.atoms[:, columns], inner)
+    lengths = np.sqrt(round_up((logged.atoms**2).sum(axis=1) * (1.0 + 2.0**-40)))
     error = round_up(2.0 * delta * lengths[:, None] * (1.0 + 2.0**-40))
-    span = round_up(round_up(np.abs(turned) + radius) + error).max(axis=0)
+    span = round_up(round_up(np.abs(rotated_atoms) + radius) + error).max(axis=0)
     reach[columns] = np.minimum(reach[columns], round_up(span * target))
     return np.asarray(reach)
 
 
-def _intercept(stated: LoggedMarginProblem, T: Array, g: Array, radius: Array, reach: Array) -> float:
+def _intercept(logged: LoggedMarginProblem, T: Array, g: Array, radius: Array, reach: Array) -> float:
     """Return a bound of |v_0| of some point that is as good as any with its other coefficients, |v_j| ≤ reach_j.
 
     Let the others be fixed. Then b = w_0 has finitely many corners: 0; where a margin is at a corner of its loss (or at the
@@ -172,19 +172,19 @@ def _intercept(stated: LoggedMarginProblem, T: Array, g: Array, radius: Array, r
     Of a product a b + r'v = c, |b| is at most (|c| + |r|'reach)/|a|.
     """
     p = reach.size
-    turns = [1.0, *(t for loss in stated.losses for t in loss.margins.tolist())]
-    turns += [loss.again for loss in stated.losses if loss.tail > 0.0]
-    intercept_column = np.abs(stated.A[:, 0])
-    rest = (g + radius) @ reach * (1.0 + (p + 4) * 2.0**-52)  # reach_0 is 0
+    turns = [1.0, *(t for loss in logged.losses for t in loss.margins.tolist())]
+    turns += [loss.rise_start for loss in logged.losses if loss.tail > 0.0]
+    intercept_column = np.abs(logged.A[:, 0])
+    radius_bound = (g + radius) @ reach * (1.0 + (p + 4) * 2.0**-52)  # reach_0 is 0
     ends = [0.0]
     ends += (
-        (float(np.abs(turns).max()) + rest[intercept_column > 0.0]) / intercept_column[intercept_column > 0.0] * _UP
+        (float(np.abs(turns).max()) + radius_bound[intercept_column > 0.0]) / intercept_column[intercept_column > 0.0] * _UP
     ).tolist()
-    first = np.abs(stated.rows[:, 0])
-    rest = np.abs(stated.least) + np.abs(stated.rows) @ reach * (1.0 + (p + 4) * 2.0**-52)
-    ends += (rest[first > 0.0] / first[first > 0.0] * _UP).tolist()
-    ends += [abs(float(x)) for x in (stated.lower[0], stated.upper[0]) if math.isfinite(x)]
-    bound = (max(ends) + (1.0 if stated.whole[0] else 0.0)) * _UP
+    first = np.abs(logged.rows[:, 0])
+    radius_bound = np.abs(logged.row_lower) + np.abs(logged.rows) @ reach * (1.0 + (p + 4) * 2.0**-52)
+    ends += (radius_bound[first > 0.0] / first[first > 0.0] * _UP).tolist()
+    ends += [abs(float(x)) for x in (logged.lower[0], logged.upper[0]) if math.isfinite(x)]
+    bound = (max(ends) + (1.0 if logged.integer[0] else 0.0)) * _UP
     bound = float(round_up(bound / abs(float(T[0, 0]))))
     if not math.isfinite(bound):
         raise InvalidProofError("nothing bounds the intercept")

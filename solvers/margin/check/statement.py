@@ -59,19 +59,19 @@ def _allowance(target: float, terms: Fraction, size: int) -> Fraction:
 
 def _feasible(problem: MarginProblem, incumbent: RationalPoint, margins: list[tuple[Fraction, Fraction]]) -> bool:
     point = incumbent.coordinates
-    for x, lower, upper, is_integer in zip(point, problem.lower, problem.upper, problem.whole, strict=True):
+    for x, lower, upper, is_integer in zip(point, problem.lower, problem.upper, problem.integer, strict=True):
         short = _SHORT * (1 + abs(x))
         if x + short < float(lower) or x - short > float(upper) or (is_integer and x.denominator != 1):
             return False
-    if sum(bool(x) for x, is_counted in zip(point, problem.counted, strict=True) if is_counted) > problem.most:
+    if sum(bool(x) for x, is_counted in zip(point, problem.counted, strict=True) if is_counted) > problem.max_nonzeros:
         return False
-    for row, limit in zip(problem.rows.tolist(), problem.least.tolist(), strict=True):
+    for row, limit in zip(problem.rows.tolist(), problem.row_lower.tolist(), strict=True):
         product, terms = incumbent.product_and_size(row)
         numbers = max(map(abs, map(Fraction, [*row, float(limit)])))
         if product + _SHORT * min(terms + abs(Fraction(float(limit))), numbers) < limit:
             return False
     errors = np.array([margin + _SHORT < 1 for margin, _ in margins], dtype=np.bool_)
-    if errors[problem.kept].any() or any(errors[budget.points].sum() > budget.limit for budget in problem.budgets):
+    if errors[problem.kept_points].any() or any(errors[budget.points].sum() > budget.limit for budget in problem.budgets):
         return False
     above = np.array([margin > _SHORT * terms for margin, terms in margins], dtype=np.bool_)
     reach = np.array([margin >= -_SHORT * terms for margin, terms in margins], dtype=np.bool_)
@@ -85,12 +85,12 @@ def _feasible(problem: MarginProblem, incumbent: RationalPoint, margins: list[tu
 
 def _loss_value(loss: Corners, margin: Fraction, terms: Fraction, size: int) -> Fraction:
     """Return ρ(m) or ρ(|m|); at a corner with a jump, its value there if m is short of it by no more than is allowed."""
-    margin = abs(margin) if loss.even else margin
+    margin = abs(margin) if loss.symmetric else margin
     corners = loss.margins.tolist()
     below, values_at = [Fraction(x) for x in loss.below.tolist()], [Fraction(x) for x in loss.at.tolist()]
     k = sum(margin >= corner for corner in corners)
-    met = [margin + _allowance(corner, terms, size) >= corner for corner in corners]
-    jumps = [j for j in range(k, len(corners)) if met[j] and below[j] > values_at[j]]
+    reached = [margin + _allowance(corner, terms, size) >= corner for corner in corners]
+    jumps = [j for j in range(k, len(corners)) if reached[j] and below[j] > values_at[j]]
     if jumps:
         value = values_at[jumps[-1]]
     elif k == 0:
@@ -100,8 +100,8 @@ def _loss_value(loss: Corners, margin: Fraction, terms: Fraction, size: int) -> 
     else:
         left, right = Fraction(corners[k - 1]), Fraction(corners[k])
         value = values_at[k - 1] + (margin - left) / (right - left) * (below[k] - values_at[k - 1])
-    if loss.tail > 0.0 and margin < loss.again:
-        value += Fraction(loss.tail) * (Fraction(loss.again) - margin)
+    if loss.tail > 0.0 and margin < loss.rise_start:
+        value += Fraction(loss.tail) * (Fraction(loss.rise_start) - margin)
     return value
 
 
@@ -130,22 +130,30 @@ def _combined(atoms: list[list[Fraction]], order: list[int], target: list[Fracti
     for k in order:
         if len(echelon) == len(target):
             break
-        row, made = _reduced(atoms[k], {k: Fraction(1)}, echelon)
+        row, combination = _reduced(atoms[k], {k: Fraction(1)}, echelon)
         pivot = next((j for j, x in enumerate(row) if x), None)
         if pivot is not None:
-            echelon.append((pivot, row, made))
-    remainder, made = _reduced(target, {}, echelon)
-    return None if any(remainder) else {k: -x for k, x in made.items()}
+            echelon.append((pivot, row, combination))
+    remainder, combination = _reduced(target, {}, echelon)
+    return None if any(remainder) else {k: -x for k, x in combination.items()}
 
 
-def _reduced(row: list[Fraction], made: _Made, echelon: list[tuple[int, list[Fraction], _Made]]) -> tuple[list[Fraction], _Made]:
+def _reduced(
+    row: list[Fraction], combination: _Made, echelon: list[tuple[int, list[Fraction], _Made]]
+) -> tuple[list[Fraction], _Made]:
     """Return the row with no entry at a pivot, and the multiple of each atom that was added."""
     for pivot, other, parts in echelon:
         share = row[pivot] / other[pivot]
         if share:
             row = [x - share * y for x, y in zip(row, other, strict=True)]
-            made = made | {k: made.get(k, Fraction(0)) - share * x for k, x in parts.items()}
-    return row, made
+            combination = combination | {k: combination.get(k, Fraction(0)) - share * x for k, x in parts.items()}
+    return row, combination
+
+
+#: Keys of a log's header and of its digest where they differ from the fields of `MarginProblem`.
+HEADER_KEYS = {
+    "integer": "whole", "max_nonzeros": "most", "row_lower": "least", "kept_points": "kept", "other_losses": "others",
+}  # fmt: skip
 
 
 def fields_of(header: dict[str, Any]) -> dict[str, Any]:
@@ -170,15 +178,16 @@ def fields_of(header: dict[str, Any]) -> dict[str, Any]:
     kinds = np.array([index(kind) for kind in header["kinds"]], dtype=np.int64) if others else None
     if kinds is not None:
         _demand(kinds.shape == (n,) and ((kinds >= 0) & (kinds <= len(others))).all(), "kinds must be the loss of each point")
-    most = index(header["most"])
-    _demand(most >= 0, "most must not be negative")
+    max_nonzeros = index(header["most"])
+    _demand(max_nonzeros >= 0, "most must not be negative")
     return {
         "A": A, "costs": _positive(header, "costs", n), "loss": _loss(header["loss"]), "curvature": curvature, "atoms": atoms,
-        "intercept": intercept, "lower": lower, "upper": upper, "whole": _mask(header, "whole", p),
-        "price": _positive(header, "price", p), "counted": _mask(header, "counted", p), "most": most, "rows": rows,
-        "least": _numbers(header, "least", len(rows)), "kept": _mask(header, "kept", n),
+        "intercept": intercept, "lower": lower, "upper": upper, "integer": _mask(header, "whole", p),
+        "price": _positive(header, "price", p), "counted": _mask(header, "counted", p), "max_nonzeros": max_nonzeros,
+        "rows": rows,
+        "row_lower": _numbers(header, "least", len(rows)), "kept_points": _mask(header, "kept", n),
         "budgets": tuple(_budget(entry, n) for entry in header["budgets"]),
-        "rates": tuple(_equal_rates(entry, n) for entry in header.get("rates", [])), "others": others, "kinds": kinds,
+        "rates": tuple(_equal_rates(entry, n) for entry in header.get("rates", [])), "other_losses": others, "kinds": kinds,
     }  # fmt: skip
 
 
@@ -241,25 +250,30 @@ def _equal_rates(entry: dict[str, Any], points: int) -> EqualRates:
 
 def _loss(entry: dict[str, Any]) -> Corners:
     """Return ρ after checking that it does not rise, is lower semicontinuous, and ends at 0; of |m|, that it has no tail."""
-    even = entry.get("even", False)
+    symmetric = entry.get("even", False)
     margins = np.array(entry["margins"], dtype=np.float64)
     _demand(margins.ndim == 1 and margins.size, "the loss must have a corner")
     below, values_at = _positive(entry, "below", margins.size), _positive(entry, "at", margins.size)
-    tail, again = float(entry["tail"]), -np.inf if entry["again"] is None else float(entry["again"])
+    tail, rise_start = float(entry["tail"]), -np.inf if entry["again"] is None else float(entry["again"])
     wide = float(margins[-1] - margins[0])
     _demand(np.isfinite(margins).all() and np.isfinite(wide) and (np.diff(margins) > 0.0).all(), "corners must increase")
     falls = (below >= values_at).all() and (values_at[:-1] >= below[1:]).all() and values_at[-1] == 0.0
     _demand(falls, "the loss must not rise, take the lesser value at a jump, and end at 0")
-    _demand(0.0 <= tail < np.inf and again <= margins[0], "the tail must be a slope, and begin at the first corner or before")
-    _demand(tail == 0.0 or again > -np.inf, "a tail must begin somewhere")
-    _demand(even is False or (even is True and tail == 0.0 and margins[0] >= 0.0), "an even loss is one of |m|, without a tail")
-    return Corners(margins, below, values_at, tail, again, even)
+    _demand(
+        0.0 <= tail < np.inf and rise_start <= margins[0], "the tail must be a slope, and begin at the first corner or before"
+    )
+    _demand(tail == 0.0 or rise_start > -np.inf, "a tail must begin somewhere")
+    _demand(
+        symmetric is False or (symmetric is True and tail == 0.0 and margins[0] >= 0.0),
+        "an even loss is one of |m|, without a tail",
+    )
+    return Corners(margins, below, values_at, tail, rise_start, symmetric)
 
 
 def _loss_parts(loss: Corners) -> tuple[Array, ...]:
     """Return a loss as arrays of numbers."""
-    again = loss.again if loss.tail > 0.0 else -np.inf
-    return (loss.margins, loss.below, loss.at, np.array([loss.tail, again, *([1.0] if loss.even else [])]))
+    rise_start = loss.rise_start if loss.tail > 0.0 else -np.inf
+    return (loss.margins, loss.below, loss.at, np.array([loss.tail, rise_start, *([1.0] if loss.symmetric else [])]))
 
 
 FORMAT, VERSION = "marginopt-margin-proof", 2
@@ -314,16 +328,16 @@ class LoggedMarginProblem(MarginProblem):
     @property
     def parts(self) -> dict[str, tuple[Array, ...]]:
         """Return every field as arrays of numbers."""
-        plain = [item.name for item in fields(self) if item.name not in ("loss", "budgets", "rates", "others", "kinds")]
-        arrays: dict[str, tuple[Array, ...]] = {name: (np.asarray(getattr(self, name)),) for name in plain}
+        plain = [item.name for item in fields(self) if item.name not in ("loss", "budgets", "rates", "other_losses", "kinds")]
+        arrays: dict[str, tuple[Array, ...]] = {HEADER_KEYS.get(name, name): (np.asarray(getattr(self, name)),) for name in plain}
         arrays["loss"] = _loss_parts(self.loss)
         arrays["budgets"] = tuple(np.array([*budget.points, budget.limit]) for budget in self.budgets)
         if self.rates:
             arrays["rates"] = tuple(
                 part for r in self.rates for part in (r.groups.astype(np.float64), r.labels, np.array([r.epsilon]))
             )
-        if self.others:
-            arrays["others"] = tuple(part for loss in self.others for part in _loss_parts(loss))
+        if self.other_losses:
+            arrays["others"] = tuple(part for loss in self.other_losses for part in _loss_parts(loss))
             arrays["kinds"] = (self.loss_numbers.astype(np.float64),)
         return arrays
 
@@ -360,14 +374,14 @@ class LoggedMarginProblem(MarginProblem):
         n, p = self.A.shape
         norm = f", {len(self.atoms)} atoms" if len(self.atoms) else ""
         sets = {
-            "rows": len(self.rows), "whole": int(self.whole.sum()), "priced": int((self.price > 0.0).sum()),
-            "kept": int(self.kept.sum()), "budgets": len(self.budgets), "equal rates": len(self.rates),
+            "rows": len(self.rows), "whole": int(self.integer.sum()), "priced": int((self.price > 0.0).sum()),
+            "kept": int(self.kept_points.sum()), "budgets": len(self.budgets), "equal rates": len(self.rates),
         }  # fmt: skip
         restrictions = "".join(f", {count} {name}" for name, count in sets.items() if count)
-        if self.most < self.counted.sum():
-            restrictions += f", at most {self.most} of {int(self.counted.sum())}"
+        if self.max_nonzeros < self.counted.sum():
+            restrictions += f", at most {self.max_nonzeros} of {int(self.counted.sum())}"
         loss = ", ".join(
-            f"loss of {loss.margins.size} corners{f', again from margin {loss.again:g}' if loss.tail > 0.0 else ''}"
+            f"loss of {loss.margins.size} corners{f', again from margin {loss.rise_start:g}' if loss.tail > 0.0 else ''}"
             for loss in self.losses
         )
         return f"n = {n}, p = {p}{norm}{restrictions}, {loss}, data {self.digest[:16]}"

@@ -42,7 +42,7 @@ def loop_problem(problem: MarginProblem, row_errors: FloatArray | None = None) -
     sizes_of_groups = np.zeros((len(rates), max((equal.sizes.size for equal in rates), default=0)), dtype=np.int64)
     for b, equal in enumerate(rates):
         sizes_of_groups[b, : equal.sizes.size] = equal.sizes
-    counted = problem.counted & (problem.most < problem.counted.sum())
+    counted = problem.counted & (problem.max_nonzeros < problem.counted.sum())
     return LoopProblem(
         rows=np.array(problem.A[point].T, order="C"),
         row_errors=np.zeros(point.size) if row_errors is None else np.array(row_errors[point]),
@@ -51,14 +51,14 @@ def loop_problem(problem: MarginProblem, row_errors: FloatArray | None = None) -
         **_losses(losses), pair_distance=distances[:-1],
         full_pair_distance=distances[-1], curvature=np.array(problem.curvature), atoms=np.array(problem.atoms.T, order="C"),
         atom_errors=errors, norm_coordinates=np.flatnonzero(problem.atoms.any(axis=0)), basis=basis, signs=signs,
-        sides=_sides(problem.atoms, errors), positive=_ahead(problem.A)[point], whole=np.array(problem.whole),
-        price=np.array(problem.price), counted=counted, limits=np.array(problem.rows, order="C"), least=np.array(problem.least),
-        kept=np.array(problem.kept), begins=n + np.cumsum([0, *sizes]), allowed=np.array([budget.limit for budget in
-        problem.budgets], dtype=np.int64),
+        sides=_sides(problem.atoms, errors), positive=_ahead(problem.A)[point], integer=np.array(problem.integer),
+        price=np.array(problem.price), counted=counted, limits=np.array(problem.rows, order="C"),
+        row_lower=np.array(problem.row_lower), kept_points=np.array(problem.kept_points), begins=n + np.cumsum([0, *sizes]),
+        allowed=np.array([budget.limit for budget in problem.budgets], dtype=np.int64),
         rate_groups=np.array([equal.groups for equal in rates], dtype=np.int64).reshape(-1, n),
         labels=np.array(rates[0].labels) if rates else np.ones(n), rate_sizes=sizes_of_groups,
         epsilon=np.array([equal.epsilon for equal in rates]), points=n,
-        most=int(problem.most) if counted.any() else p, sparse=bool(counted.any() or problem.price.any()),
+        max_nonzeros=int(problem.max_nonzeros) if counted.any() else p, sparse=bool(counted.any() or problem.price.any()),
         restricted=not problem.free,
     )  # fmt: skip
 
@@ -76,8 +76,8 @@ def _losses(losses: tuple[Corners, ...]) -> dict[str, Any]:
         "tail": np.array([one.tail for one in losses]),
         "chords": np.array([one.margins.size == 1 or (one.margins.size == 2 and one.at[0] == one.below[0]) for one in losses]),
         "jumps": np.array([bool((one.below > one.at).any()) for one in losses]),
-        "steep": np.array([one.steepest for one in losses]), "even": np.array([one.even for one in losses]),
-        "again": np.array([one.again if one.tail > 0.0 else -np.inf for one in losses]),
+        "steep": np.array([one.steepest for one in losses]), "symmetric": np.array([one.symmetric for one in losses]),
+        "rise_start": np.array([one.rise_start if one.tail > 0.0 else -np.inf for one in losses]),
     }  # fmt: skip
 
 
@@ -86,7 +86,7 @@ def _distances_needed(losses: tuple[Corners, ...], shares: tuple[float, ...]) ->
 
     The payment is interpolated between the distances at which both are at corners, and just beyond these, for jumps.
     """
-    need = np.zeros((len(shares), len(losses), len(losses)))
+    needed_distances = np.zeros((len(shares), len(losses), len(losses)))
     for a, one in enumerate(losses):
         for b, other in enumerate(losses):
             last_corners, height = one.margins[-1] + other.margins[-1], min(one.height, other.height)
@@ -98,8 +98,8 @@ def _distances_needed(losses: tuple[Corners, ...], shares: tuple[float, ...]) ->
                 low, high = max(t - 1, 0), t
                 rise = pays[high] - pays[low]
                 fraction = (share * height - pays[low]) / rise if rise > 0.0 else 1.0
-                need[level, a, b] = distances[low] + min(max(fraction, 0.0), 1.0) * (distances[high] - distances[low])
-    return need
+                needed_distances[level, a, b] = distances[low] + min(max(fraction, 0.0), 1.0) * (distances[high] - distances[low])
+    return needed_distances
 
 
 def _least_of_two(one: Corners, other: Corners, distances: FloatArray) -> FloatArray:
@@ -121,13 +121,13 @@ def _vertex(atoms: FloatArray) -> tuple[IntArray, FloatArray]:
     p, basis, signs = np.zeros(q), np.zeros(q, dtype=np.int64), np.zeros(q)
     for k in range(q):
         direction = np.linalg.svd(coordinates[basis[:k]])[2][k]
-        along = coordinates @ direction
-        along[basis[:k]] = 0.0
-        is_large = np.abs(along) > 1e-9 * np.abs(along).max()
+        projections = coordinates @ direction
+        projections[basis[:k]] = 0.0
+        is_large = np.abs(projections) > 1e-9 * np.abs(projections).max()
         steps = np.full(len(coordinates), np.inf)
-        steps[is_large] = (1.0 - np.sign(along[is_large]) * (coordinates[is_large] @ p)) / np.abs(along[is_large])
+        steps[is_large] = (1.0 - np.sign(projections[is_large]) * (coordinates[is_large] @ p)) / np.abs(projections[is_large])
         basis[k] = entering = int(steps.argmin())
-        signs[k] = np.sign(along[entering])
+        signs[k] = np.sign(projections[entering])
         p += steps[entering] * direction
     return basis, signs
 
@@ -155,7 +155,7 @@ def new_node(r: LoopProblem) -> LoopNode:
     """Allocate a node of the problem."""
     (p, n), q, k, corners = r.rows.shape, r.basis.size, r.atom_errors.size, r.corners.shape[1]
     side = 64 * (min(n, WIDEST) // 64 + 1)
-    rows = (corners + 2) * n + r.points + r.least.size + 2 * p + max(q, 1) + (r.points if r.epsilon.size else 0)
+    rows = (corners + 2) * n + r.points + r.row_lower.size + 2 * p + max(q, 1) + (r.points if r.epsilon.size else 0)
     names = ("lo", "hi", "marks", "mid", "half", "scale", "bottom", "w", "best", "polar", "steep", "edge")
     by_coordinate = {name: np.zeros(p) for name in names}
     by_term = {name: np.zeros(n) for name in ("low", "high", "at", "turn", "costs", "left", "base", "first")}
@@ -163,8 +163,8 @@ def new_node(r: LoopProblem) -> LoopNode:
         **by_coordinate, **by_term, masks=np.zeros((r.sizes.size, side // 64), np.uint64),
         demanded=np.zeros(r.points, dtype=np.bool_), wanted_signs=np.zeros(r.points),
         undetermined=np.zeros(r.points), certain=np.zeros(r.rate_sizes.shape[1], np.int64),
-        unsure=np.zeros(r.rate_sizes.shape[1], np.int64), least=np.zeros(r.rate_sizes.shape[1], np.int64),
-        most=np.zeros(r.rate_sizes.shape[1], np.int64),
+        undecided_scores=np.zeros(r.rate_sizes.shape[1], np.int64), min_positive=np.zeros(r.rate_sizes.shape[1], np.int64),
+        max_positive=np.zeros(r.rate_sizes.shape[1], np.int64),
         undecided=np.zeros(n, dtype=np.bool_), slopes=np.zeros((corners + 1, n)), begins=np.zeros((corners + 1, n)),
         pieces=np.zeros(n, np.int64), corner=np.zeros(corners + 2), value=np.zeros(corners + 2), sides=np.zeros((2, n), np.int64),
         pair_slack=np.zeros((min(n, WIDEST), side), np.float32), basis=r.basis.copy(), signs=r.signs.copy(),

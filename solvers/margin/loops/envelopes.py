@@ -31,7 +31,7 @@ _SHORT = 1e-9
 def bounded_part(r: LoopProblem, kind: Any, m: float) -> float:
     """Return the bounded part of a loss, the lesser value at a jump."""
     last, corners = r.sizes[kind] - 1, r.corners
-    m = abs(m) if r.even[kind] else m
+    m = abs(m) if r.symmetric[kind] else m
     if m < corners[kind, 0]:
         return float(r.below[kind, 0])
     if m >= corners[kind, last]:
@@ -47,8 +47,8 @@ def bounded_part(r: LoopProblem, kind: Any, m: float) -> float:
 @inner
 def loss(r: LoopProblem, kind: Any, m: float) -> float:
     """Return ρ(m); a margin that is short of a jump by its rounding counts as at the jump."""
-    tail = r.tail[kind] * (r.again[kind] - m) if m < r.again[kind] else 0.0
-    m = abs(m) if r.even[kind] else m
+    tail = r.tail[kind] * (r.rise_start[kind] - m) if m < r.rise_start[kind] else 0.0
+    m = abs(m) if r.symmetric[kind] else m
     if r.jumps[kind]:
         for k in range(r.sizes[kind]):
             t = r.corners[kind, k]
@@ -83,19 +83,19 @@ def _feasible(r: LoopProblem, k: LoopNode) -> bool:
     w, u, used = k.w, k.relaxation.u, 0
     for j in range(w.size):
         used += r.counted[j] and w[j] != 0.0
-        if r.whole[j] and w[j] != math.floor(w[j]):
+        if r.integer[j] and w[j] != math.floor(w[j]):
             return False
-    if used > r.most:
+    if used > r.max_nonzeros:
         return False
-    for t in range(r.least.size):
-        value, size = -r.least[t], abs(r.least[t])
+    for t in range(r.row_lower.size):
+        value, size = -r.row_lower[t], abs(r.row_lower[t])
         for j in range(w.size):
             value += r.limits[t, j] * w[j]
             size += abs(r.limits[t, j] * w[j])
         if value < -_SHORT * (1.0 + size):
             return False
     for i in range(r.points):
-        if r.kept[i] and u[i] < 1.0 - _SHORT:
+        if r.kept_points[i] and u[i] < 1.0 - _SHORT:
             return False
     for b in range(r.allowed.size):
         wrong = 0
@@ -261,7 +261,7 @@ def _chord(r: LoopProblem, k: LoopNode, i: int, kind: int, begins: float, upper:
 def _envelope(r: LoopProblem, k: LoopNode, i: int, kind: int) -> None:
     """Store the envelope of a term whose bounded part is not constant on the box."""
     lower, upper = (k.low[i], k.high[i]) if k.turn[i] > 0.0 else (-k.high[i], -k.low[i])
-    begins = max(lower, r.again[kind])
+    begins = max(lower, r.rise_start[kind])
     plain = begins < upper and _piece(r, k, i, kind, begins, upper)
     if not plain and r.chords[kind] and begins < upper:
         _chord(r, k, i, kind, begins, upper)
@@ -286,7 +286,7 @@ def classify(r: LoopProblem, k: LoopNode) -> bool:
         k.costs, k.left, k.low, k.high, k.undecided, k.base, k.first, k.pieces, k.turn
     )  # fmt: skip
     for kind in range(r.sizes.size):
-        start, end, height, even = r.corners[kind, 0], r.corners[kind, r.sizes[kind] - 1], r.height[kind], r.even[kind]
+        start, end, height, even = r.corners[kind, 0], r.corners[kind, r.sizes[kind] - 1], r.height[kind], r.symmetric[kind]
         for i in range(r.point.size):
             if r.kind[i] != kind:
                 continue

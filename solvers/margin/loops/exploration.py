@@ -30,7 +30,7 @@ _DUST = 1e-9
 def _majorise(r: LoopProblem, k: LoopNode, i: int, u: float) -> None:
     """Store a convex majorant for term i: the corners from the last one at or below its margin u on, and as steep to the left."""
     kind, first = r.kind[i], -1
-    k.turn[i] = -1.0 if r.even[kind] and u < 0.0 else 1.0
+    k.turn[i] = -1.0 if r.symmetric[kind] and u < 0.0 else 1.0
     u *= k.turn[i]
     for t in range(r.sizes[kind]):
         if u >= r.corners[kind, t] - _NEAR:
@@ -91,7 +91,7 @@ def _linearise(r: LoopProblem, k: LoopNode) -> float:
 def _round_integers(r: LoopProblem, k: LoopNode) -> None:
     """Round integers to the nearest ones in the box."""
     for j in range(k.w.size):
-        if r.whole[j]:
+        if r.integer[j]:
             k.w[j] = min(max(math.floor(k.w[j] + 0.5), math.ceil(k.lo[j])), math.floor(k.hi[j]))
 
 
@@ -103,7 +103,7 @@ def round_and_improve(r: LoopProblem, k: LoopNode) -> float:
     for _ in range(_STEPS):
         better = False
         for j in range(k.w.size):
-            if not r.whole[j]:
+            if not r.integer[j]:
                 continue
             for step in (-1.0, 1.0):
                 if k.lo[j] <= k.w[j] + step <= k.hi[j]:
@@ -149,7 +149,7 @@ def descend(r: LoopProblem, k: LoopNode, infeasible_value: float, sharp: bool) -
         k.costs[i] = r.costs[i] if i < r.points else 0.0
     best, is_integral = objective(r, k, math.inf), False
     for j in range(w.size):
-        is_integral |= r.whole[j]
+        is_integral |= r.integer[j]
     for _ in range(_TURNS):
         before = best
         reset_demands(r, k)
@@ -157,10 +157,10 @@ def descend(r: LoopProblem, k: LoopNode, infeasible_value: float, sharp: bool) -
             break
         if not classify(r, k):
             break
-        sure = _linearise(r, k)
+        certain = _linearise(r, k)
         for _ in range(_SOLUTIONS):
             scale: Any = min(best, infeasible_value)
-            relax(r, k, sure, max(scale, 1e-300), _FINE * scale, sharp)
+            relax(r, k, certain, max(scale, 1e-300), _FINE * scale, sharp)
             value = round_and_improve(r, k) if is_integral else objective(r, k, best)
             if not value < (best - 1e-12 * abs(best) if best < math.inf else best):
                 break
@@ -321,7 +321,7 @@ def _branch(r: LoopProblem, k: LoopNode, tree: Tree, bound: float) -> bool:
         if not _is_splittable(k, j):
             return False
         split = 0.5 * (lo[j] + hi[j]) * (1.0 - _ASIDE) + _ASIDE * min(max(w[j], lo[j]), hi[j])
-        if r.whole[j]:
+        if r.integer[j]:
             split = min(max(math.floor(split), lo[j]), hi[j] - 1.0) + 0.5
     if support:
         note_support(tree, j)

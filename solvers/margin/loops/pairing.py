@@ -28,7 +28,7 @@ def _sides(r: LoopProblem, k: LoopNode) -> tuple[int, int]:
     """Return the number of undecided terms on each side, but for even losses; their indices are in ``k.sides``."""
     rows = columns = 0
     for i in range(r.point.size):
-        if not k.undecided[i] or r.even[r.kind[i]]:
+        if not k.undecided[i] or r.symmetric[r.kind[i]]:
             continue
         if r.positive[i]:
             if rows < WIDEST:
@@ -47,7 +47,7 @@ def _distances(r: LoopProblem, k: LoopNode, rows: Any, columns: Any) -> None:
     Single precision: a sum of p + 4 terms, in any order, is wrong by at most (p + 6)·SINGLE·Σ|terms| with the rounding of each;
     twice that is allowed.
     """
-    A, half, mid, centre, P, above, rounding = r.rows, k.half, k.mid, k.at, k.pairs, k.relaxation.most, k.relaxation.err
+    A, half, mid, centre, P, above, rounding = r.rows, k.half, k.mid, k.at, k.pairs, k.relaxation.largest_margin, k.relaxation.err
     M, sums, errors = P.scaled, P.sums, r.row_errors
     (p, n), words = A.shape, (columns.size + 63) >> 6
     for i in range(n):
@@ -110,16 +110,16 @@ def _pairs_that_pay(r: LoopProblem, k: LoopNode, rows: Any, columns: Any, level:
         for q in range(words):
             adjacent[s, q] = 0
         for other in range(r.sizes.size):
-            if r.even[other] or r.height[other] <= 0.0:
+            if r.symmetric[other] or r.height[other] <= 0.0:
                 continue
             height, whole_distance = min(r.height[kind], r.height[other]), r.full_pair_distance[kind, other]
             rate = np.float32(_GUESS * height / max(whole_distance, 1e-30 * height))
-            need, top = np.float32(r.pair_distance[level, kind, other]), np.float32(height)
+            distance, top = np.float32(r.pair_distance[level, kind, other]), np.float32(height)
             for q in range(words):
                 distances, shares, bits = pays[q << 6 : (q << 6) + 64], envs[q << 6 : (q << 6) + 64], np.uint64(0)
                 for t in range(64):
                     pay = min(distances[t] * rate, top)
-                    bits |= np.uint64((distances[t] >= need) & (pay > own_share + shares[t])) << np.uint64(t)
+                    bits |= np.uint64((distances[t] >= distance) & (pay > own_share + shares[t])) << np.uint64(t)
                 adjacent[s, q] |= bits & k.masks[other, q]
 
 

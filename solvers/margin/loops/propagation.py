@@ -23,7 +23,7 @@ _ZERO, _SMALL = 1e-9, 1e-8
 def reset_demands(r: LoopProblem, k: LoopNode) -> None:
     """Demand the points that the problem demands, and no sign."""
     for i in range(r.points):
-        k.demanded[i] = r.kept[i]
+        k.demanded[i] = r.kept_points[i]
         k.wanted_signs[i] = 0.0
 
 
@@ -31,7 +31,7 @@ def reset_demands(r: LoopProblem, k: LoopNode) -> None:
 def _count(r: LoopProblem, k: LoopNode, b: int) -> None:
     """Count the scores of each group that are decided as positive, by the box or a sign, and the undecided ones."""
     for g in range(r.rate_sizes.shape[1]):
-        k.certain[g] = k.unsure[g] = 0
+        k.certain[g] = k.undecided_scores[g] = 0
     for i in range(r.points):
         low, high, size = 0.0, 0.0, 0.0
         for j in range(k.lo.size):
@@ -45,38 +45,38 @@ def _count(r: LoopProblem, k: LoopNode, b: int) -> None:
         elif low > error or high < -error:
             k.certain[g] += (low > error) == (r.labels[i] > 0.0)
         else:
-            k.unsure[g] += 1
+            k.undecided_scores[g] += 1
             k.undetermined[i] = 1.0
 
 
 @inner
 def _count_ranges(r: LoopProblem, k: LoopNode, b: int) -> bool:
-    """Store the least and the greatest number of positive scores of each group in ``k.least`` and ``k.most``, over all choices
+    """Store bounds of the number of positive scores of each group, ``k.min_positive`` and ``k.max_positive``, over all choices
     that give close shares; return False if there is none.
 
     The smallest share is one that some group can have, and all others lie between it and ε more.
     """
     groups, any_choice = r.rate_sizes.shape[1], False
     for g in range(groups):
-        k.least[g], k.most[g] = k.certain[g] + k.unsure[g] + 1, -1
+        k.min_positive[g], k.max_positive[g] = k.certain[g] + k.undecided_scores[g] + 1, -1
     for g in range(groups):
         if r.rate_sizes[b, g] == 0:
             continue
-        for c in range(k.certain[g], k.certain[g] + k.unsure[g] + 1):
+        for c in range(k.certain[g], k.certain[g] + k.undecided_scores[g] + 1):
             share, fits = c / r.rate_sizes[b, g], True
             for h in range(groups):
                 size = r.rate_sizes[b, h]
                 low = max(k.certain[h], math.ceil(size * (share - _SLACK)))
-                high = min(k.certain[h] + k.unsure[h], math.floor(size * (share + r.epsilon[b] + _SLACK)))
+                high = min(k.certain[h] + k.undecided_scores[h], math.floor(size * (share + r.epsilon[b] + _SLACK)))
                 fits &= low <= high
             if not fits:
                 continue
             any_choice = True
             for h in range(groups):
                 size = r.rate_sizes[b, h]
-                k.least[h] = min(k.least[h], max(k.certain[h], math.ceil(size * (share - _SLACK))))
-                high = min(k.certain[h] + k.unsure[h], math.floor(size * (share + r.epsilon[b] + _SLACK)))
-                k.most[h] = max(k.most[h], high)
+                k.min_positive[h] = min(k.min_positive[h], max(k.certain[h], math.ceil(size * (share - _SLACK))))
+                high = min(k.certain[h] + k.undecided_scores[h], math.floor(size * (share + r.epsilon[b] + _SLACK)))
+                k.max_positive[h] = max(k.max_positive[h], high)
     return any_choice
 
 
@@ -93,9 +93,9 @@ def demand_signs(r: LoopProblem, k: LoopNode) -> bool:
             return False
         for i in range(r.points):
             g = r.rate_groups[b, i]
-            if k.undetermined[i] > 0.0 and k.most[g] == k.certain[g]:
+            if k.undetermined[i] > 0.0 and k.max_positive[g] == k.certain[g]:
                 k.wanted_signs[i] = -r.labels[i]
-            elif k.undetermined[i] > 0.0 and k.least[g] == k.certain[g] + k.unsure[g]:
+            elif k.undetermined[i] > 0.0 and k.min_positive[g] == k.certain[g] + k.undecided_scores[g]:
                 k.wanted_signs[i] = r.labels[i]
     return True
 
@@ -115,28 +115,28 @@ def rates_met(r: LoopProblem, k: LoopNode, u: Any) -> bool:
     for b in range(r.epsilon.size):
         groups = r.rate_sizes.shape[1]
         for g in range(groups):
-            k.certain[g] = k.unsure[g] = 0
+            k.certain[g] = k.undecided_scores[g] = 0
         for i in range(r.points):
             size, g = 0.0, r.rate_groups[b, i]
             for j in range(k.w.size):
                 size += abs(r.rows[j, i] * k.w[j])
             if abs(u[i]) <= min(_ZERO * size, _SMALL):
-                k.unsure[g] += 1
+                k.undecided_scores[g] += 1
             else:
                 k.certain[g] += u[i] * r.labels[i] > 0.0
-        met = False
+        satisfied = False
         for g in range(groups):
-            for more in range(k.unsure[g] + 1):
-                if met or r.rate_sizes[b, g] == 0:
+            for more in range(k.undecided_scores[g] + 1):
+                if satisfied or r.rate_sizes[b, g] == 0:
                     break
                 share, fits = (k.certain[g] + more) / r.rate_sizes[b, g], True
                 for h in range(groups):
                     size = r.rate_sizes[b, h]
                     if size > 0:
                         count = max(k.certain[h], math.ceil(size * share - 1e-12 * size))
-                        fits &= count <= k.certain[h] + k.unsure[h] and count / size <= share + r.epsilon[b] + _MET
-                met = fits
-        if not met:
+                        fits &= count <= k.certain[h] + k.undecided_scores[h] and count / size <= share + r.epsilon[b] + _MET
+                satisfied = fits
+        if not satisfied:
             return False
     return True
 
@@ -185,9 +185,9 @@ def branching_sign(r: LoopProblem, k: LoopNode) -> int:
         for i in range(r.points):
             k.undetermined[i] = 0.0
         _count(r, k, b)
-        largest, smallest, top, bottom, unsure = -1.0, 2.0, 0, 0, 0
+        largest, smallest, top, bottom, undecided = -1.0, 2.0, 0, 0, 0
         for g in range(r.rate_sizes.shape[1]):
-            unsure += k.unsure[g]
+            undecided += k.undecided_scores[g]
             k.certain[g] = 0
         for i in range(r.points):
             k.certain[r.rate_groups[b, i]] += u[i] * r.labels[i] > 0.0
@@ -197,7 +197,7 @@ def branching_sign(r: LoopProblem, k: LoopNode) -> int:
                 largest, top = share, g
             if r.rate_sizes[b, g] > 0 and share < smallest:
                 smallest, bottom = share, g
-        if largest - smallest <= r.epsilon[b] or unsure > 2 * k.w.size:
+        if largest - smallest <= r.epsilon[b] or undecided > 2 * k.w.size:
             continue
         for i in range(r.points):
             score, g = u[i] * r.labels[i], r.rate_groups[b, i]
@@ -217,9 +217,9 @@ def _supports(r: LoopProblem, k: LoopNode) -> bool:
     lo, hi, used = k.lo, k.hi, 0
     for j in range(lo.size):
         used += r.counted[j] and (k.marks[j] > 0.0 or lo[j] > 0.0 or hi[j] < 0.0)
-    if used > r.most:
+    if used > r.max_nonzeros:
         return False
-    if used == r.most:
+    if used == r.max_nonzeros:
         for j in range(lo.size):
             if r.counted[j] and not (k.marks[j] > 0.0 or lo[j] > 0.0 or hi[j] < 0.0):
                 lo[j] = hi[j] = 0.0
@@ -229,7 +229,7 @@ def _supports(r: LoopProblem, k: LoopNode) -> bool:
 @inner
 def _integers(r: LoopProblem, k: LoopNode) -> bool:
     for j in range(k.lo.size):
-        if r.whole[j]:
+        if r.integer[j]:
             k.lo[j] = math.ceil(k.lo[j] - _PAD * (1.0 + abs(k.lo[j])))
             k.hi[j] = math.floor(k.hi[j] + _PAD * (1.0 + abs(k.hi[j])))
             if k.lo[j] > k.hi[j]:
@@ -264,10 +264,10 @@ def propagate(r: LoopProblem, k: LoopNode) -> bool:
     for _ in range(_PASSES):
         if not _supports(r, k) or not _integers(r, k):
             return False
-        for t in range(r.least.size):
+        for t in range(r.row_lower.size):
             for j in range(k.lo.size):
                 k.edge[j] = r.limits[t, j]
-            if not _row(k, r.least[t], 0.0):
+            if not _row(k, r.row_lower[t], 0.0):
                 return False
         if not demand_signs(r, k):
             return False

@@ -39,8 +39,8 @@ class LoopProblem(NamedTuple):
     sizes: Any  #: (L,) number of corners
     height: Any  #: (L,) least upper bound of a loss without its tail
     tail: Any  #: (L,) slope of the tail, and its beginning
-    again: Any
-    even: Any  #: (L,) whether a loss is one of |m|
+    rise_start: Any
+    symmetric: Any  #: (L,) whether a loss is one of |m|
     chords: Any  #: (L,) whether no corner of a loss is below a chord of its bounded part
     jumps: Any  #: (L,) whether a loss jumps, and its greatest slope elsewhere
     steep: Any
@@ -54,12 +54,12 @@ class LoopProblem(NamedTuple):
     signs: Any
     sides: Any  #: (q, p) d_t with x_t'd_u = [t = u]: the polar is {Σ c_t d_t: |c_t| ≤ 1}; empty if there are more atoms
     positive: Any  #: (N,) an estimate of which rows point opposite ways: pairs are searched across it
-    whole: Any  #: (p,) coefficients that are integers
+    integer: Any  #: (p,) coefficients that are integers
     price: Any  #: (p,) π_j
-    counted: Any  #: (p,) coefficients of which at most ``most`` are not 0
-    limits: Any  #: (m, p) rows, limits w ≥ least
-    least: Any  #: (m,)
-    kept: Any  #: (n,) points with a_i'w ≥ 1
+    counted: Any  #: (p,) coefficients of which at most ``max_nonzeros`` are not 0
+    limits: Any  #: (m, p) rows, limits w ≥ row_lower
+    row_lower: Any  #: (m,)
+    kept_points: Any  #: (n,) points with a_i'w ≥ 1
     begins: Any  #: (budgets + 1,) the first term of each budget
     allowed: Any  #: (budgets,) errors that it allows
     rate_groups: Any  #: (rates, n) the group of each point in each restriction of equal rates
@@ -67,7 +67,7 @@ class LoopProblem(NamedTuple):
     rate_sizes: Any  #: (rates, G) number of points of each group, 0 beyond the last
     epsilon: Any  #: (rates,) largest difference of two shares of positive scores
     points: int  #: n
-    most: int
+    max_nonzeros: int
     sparse: bool  #: whether it matters which coefficients are 0
     restricted: bool  #: whether any restriction tightens boxes or makes points infeasible
 
@@ -110,9 +110,9 @@ class LoopNode(NamedTuple):
     demanded: Any  #: (n,) demanded points here
     wanted_signs: Any  #: (n,) 1 where equal rates demand a margin ≥ 0 here, -1 where they demand one ≤ 0, else 0
     certain: Any  #: (G,) of each group, points whose scores are certainly positive, and the undecided ones
-    unsure: Any
-    least: Any  #: (G,) least and greatest number of positive scores of a group
-    most: Any
+    undecided_scores: Any
+    min_positive: Any  #: (G,) least and greatest number of positive scores of a group
+    max_positive: Any
     undetermined: Any  #: (n,) 1 where the box does not decide the sign of the score
     undecided: Any  #: (N,) the bounded part of its loss is not constant on the box
     costs: Any  #: (N,) of this round

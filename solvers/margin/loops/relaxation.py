@@ -69,8 +69,8 @@ def _envelopes(r: LoopProblem, k: LoopNode) -> tuple[Any, float]:
                 if k.slopes[t, i] > 0.0:
                     b[count], caps[count], listed[count], spread[count] = k.begins[t, i], unpaid[i] * k.slopes[t, i], i, 1.0
                     count += 1
-        if low[i] < r.again[kind] and slope > 0.0:  # a hinge of no height has no smoothed value either
-            b[count], caps[count], listed[count], spread[count] = r.again[kind], slope * (1.0 - 4.0 * EPS), n + i, 1.0
+        if low[i] < r.rise_start[kind] and slope > 0.0:  # a hinge of no height has no smoothed value either
+            b[count], caps[count], listed[count], spread[count] = r.rise_start[kind], slope * (1.0 - 4.0 * EPS), n + i, 1.0
             count += 1
     return count, constant
 
@@ -91,19 +91,19 @@ def _demands(r: LoopProblem, k: LoopNode, count: Any, cut: float) -> Any:
 def _rows(r: LoopProblem, k: LoopNode, count: Any, cut: float) -> Any:
     """Add firm hinges of rows that the box does not decide; return the number of rows so far."""
     R, p = k.relaxation, k.w.size
-    for s in range(r.least.size):
-        centre, reach, size, total = 0.0, 0.0, abs(r.least[s]), 0.0
+    for s in range(r.row_lower.size):
+        centre, reach, size, total = 0.0, 0.0, abs(r.row_lower[s]), 0.0
         for j in range(p):
             a = r.limits[s, j]
             centre += a * k.mid[j]
             reach += abs(a) * k.half[j]
             size += abs(a) * abs(k.mid[j])
             total += abs(a)
-        if centre - reach >= r.least[s] or reach <= _THIN * (size + total):
+        if centre - reach >= r.row_lower[s] or reach <= _THIN * (size + total):
             continue
         for j in range(p):
             R.rows[j, count] = r.limits[s, j] * (k.half[j] / k.scale[j])
-        R.b[count] = r.least[s] - centre - 4.0 * (p + 4) * EPS * size
+        R.b[count] = r.row_lower[s] - centre - 4.0 * (p + 4) * EPS * size
         R.cap[count], k.spread[count] = cut / (_FIRM * reach), reach
         k.hinges[count] = 2 * r.point.size + r.points + s
         count += 1
@@ -113,7 +113,7 @@ def _rows(r: LoopProblem, k: LoopNode, count: Any, cut: float) -> Any:
 @inner
 def _prices(r: LoopProblem, k: LoopNode, count: Any) -> Any:
     """Add the prices of undecided coefficients: π w_j/hi_j for positive w_j, π w_j/lo_j for negative w_j."""
-    R, first = k.relaxation, 2 * r.point.size + r.points + r.least.size
+    R, first = k.relaxation, 2 * r.point.size + r.points + r.row_lower.size
     for j in range(k.w.size):
         if r.price[j] <= 0.0 or k.marks[j] > 0.0 or k.lo[j] > 0.0 or k.hi[j] < 0.0:
             continue
@@ -134,7 +134,7 @@ def _prices(r: LoopProblem, k: LoopNode, count: Any) -> Any:
 @inner
 def _signs(r: LoopProblem, k: LoopNode, count: Any, cut: float) -> Any:
     """Add firm hinges of margins whose signs are demanded; return the number of rows so far."""
-    R, p, first = k.relaxation, k.w.size, 2 * r.point.size + r.points + r.least.size + 2 * k.w.size
+    R, p, first = k.relaxation, k.w.size, 2 * r.point.size + r.points + r.row_lower.size + 2 * k.w.size
     for i in range(r.points):
         sign, reach, size = k.wanted_signs[i], k.high[i] - k.at[i], 0.0
         if sign == 0.0 or sign * k.at[i] - reach >= 0.0:
@@ -225,13 +225,13 @@ def relax(r: LoopProblem, k: LoopNode, fixed_cost: float, cut: float, perturbati
     R, p, x = k.relaxation, k.w.size, k.relaxation.mid
     moves = _moves(r, k)
     squares = _square(r, k, perturbation)
-    hinges, begun = fill_hinges(r, k, cut)
+    hinges, initial = fill_hinges(r, k, cut)
     rows = hinges
     for t in range(moves):
         _move(k, rows, t)
         rows += 1
     k.counts[1] = hinges
-    const = fixed_cost + begun + squares - 4.0 * EPS * (r.point.size + 8) * (abs(fixed_cost) + abs(begun) + abs(squares))
+    const = fixed_cost + initial + squares - 4.0 * EPS * (r.point.size + 8) * (abs(fixed_cost) + abs(initial) + abs(squares))
     span = 0.0
     for j in range(p):
         x[j] = min(max((k.w[j] - k.mid[j]) / k.half[j], -1.0), 1.0) * k.scale[j] if k.half[j] > 0.0 else 0.0

@@ -129,20 +129,20 @@ class CoreVectorMachine(Algorithm[SimplexQP, CoreState]):
             self._inner(state, full=not sampled)
             vertex, value = self._furthest(state, sampled)
             state.gap = 2.0 * state.objective - self._linear(state) - value
-            looked = not sampled
+            scanned = not sampled
             if state.rule.met(state.objective, state.gap) or (sampled and vertex in state.core[: state.size]):
                 if sampled and not self.rescan and state.rule.met(state.objective, state.gap):
                     return Outcome.CONVERGED
                 # a sample that shows nothing new proves nothing: all points decide, as often as that costs no more than the steps
                 if not sampled or (self.rescan and state.iteration >= state.next_scan):
-                    vertex, looked = self._scan(state)[0], True
+                    vertex, scanned = self._scan(state)[0], True
                     if state.rule.met(state.objective, state.gap):
                         return Outcome.CONVERGED
             if state.iteration >= state.limit:
                 return Outcome.ITERATION_LIMIT
             state.inner = min(state.inner, max(0.1 * relative(state.objective, state.gap), 0.1 * state.rule.tol))
-            if not self._add(state, vertex) and (looked or not self.rescan):
-                if state.inner < 1e-15 and looked:
+            if not self._add(state, vertex) and (scanned or not self.rescan):
+                if state.inner < 1e-15 and scanned:
                     return Outcome.STALLED
                 state.inner = max(0.1 * state.inner, 1e-16)
             state.iteration += 1
@@ -164,13 +164,13 @@ class CoreVectorMachine(Algorithm[SimplexQP, CoreState]):
         product = Q @ alpha
         state.objective = 0.5 * float(alpha @ product) + float(c @ alpha)
         if full:
-            moved = np.flatnonzero(alpha != before)
+            changed = np.flatnonzero(alpha != before)
             if 2 * m <= state.cache.slots and not state.capped:
-                missing = core[moved][state.cache.slot[core[moved]] < 0]
+                missing = core[changed][state.cache.slot[core[changed]] < 0]
                 if missing.size:
                     state.clock += 1
                     state.cache.load(missing, state.clock)
-                state.h += (alpha - before)[moved] @ state.cache.columns[state.cache.slot[core[moved]]]
+                state.h += (alpha - before)[changed] @ state.cache.columns[state.cache.slot[core[changed]]]
             else:
                 state.capped = True
                 state.h = view.gram.product(self._point(state))
@@ -186,10 +186,10 @@ class CoreVectorMachine(Algorithm[SimplexQP, CoreState]):
             i = int(np.argmin(gradient))
             return i, float(gradient[i])
         core, alpha = state.core[: state.size], state.alpha[: state.size]
-        drawn = state.rng.choice(view.n, size=self.sampling, replace=False)
-        gradient = view.gram.block(drawn, core) @ alpha + view.c[drawn]
+        sample = state.rng.choice(view.n, size=self.sampling, replace=False)
+        gradient = view.gram.block(sample, core) @ alpha + view.c[sample]
         i = int(np.argmin(gradient))
-        return int(drawn[i]), float(gradient[i])
+        return int(sample[i]), float(gradient[i])
 
     def _scan(self, state: CoreState) -> tuple[int, float]:
         """All points, Qa recomputed from the data."""

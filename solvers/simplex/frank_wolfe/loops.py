@@ -14,7 +14,7 @@ _BLOCK = 512
 @entry
 def scan(w: Any) -> None:
     """``vertex`` = argmin_i ∇_i, ∇ = σĥ + c."""
-    scale = w.now.scale
+    scale = w.scalars.scale
     n = w.h.size
     best, block = np.inf, 0
     for b in range(0, n, _BLOCK):
@@ -31,27 +31,27 @@ def scan(w: Any) -> None:
         if scale * w.h[k] + w.c[k] <= best:
             block = k
             break
-    w.now.vertex = block
+    w.scalars.vertex = block
 
 
 @entry
 def fold(w: Any) -> None:
     """Fold σ into â and ĥ, renormalise Σa = 1, and recompute a'Qa and c'a from the support."""
-    scale = w.now.scale
+    scale = w.scalars.scale
     total = 0.0
-    for t in range(w.now.active):
+    for t in range(w.scalars.active):
         total += w.a[w.support[t]]
-    w.now.scale = 1.0
-    for t in range(w.now.active):
+    w.scalars.scale = 1.0
+    for t in range(w.scalars.active):
         w.a[w.support[t]] /= total
     for k in range(w.h.size):
         w.h[k] /= total
     quadratic, linear = 0.0, 0.0
-    for t in range(w.now.active):
+    for t in range(w.scalars.active):
         k = w.support[t]
         quadratic += w.a[k] * w.h[k]
         linear += w.a[k] * w.c[k]
-    w.now.quadratic, w.now.linear = quadratic, linear
+    w.scalars.quadratic, w.scalars.linear = quadratic, linear
     if scale != 1.0:
         scan(w)
 
@@ -67,30 +67,30 @@ def axpy(h: Any, step: float, column: Any) -> None:
 def enter(w: Any, i: int, weight: float) -> None:
     """Weight to â_i, which joins the support where it was not in it."""
     if w.place[i] < 0:
-        t = w.now.active
+        t = w.scalars.active
         w.place[i], w.support[t] = t, i
-        w.now.active = t + 1
+        w.scalars.active = t + 1
     w.a[i] += weight
 
 
 @inner
 def leave(w: Any, j: int) -> None:
     """Take j out of the support: the last of it fills its place."""
-    t = w.now.active - 1
-    moved, hole = w.support[t], w.place[j]
-    w.support[hole], w.place[moved] = moved, hole
+    t = w.scalars.active - 1
+    last_point, hole = w.support[t], w.place[j]
+    w.support[hole], w.place[last_point] = last_point, hole
     w.place[j] = -1
-    w.now.active = t
+    w.scalars.active = t
     w.a[j] = 0.0
 
 
 @inner
 def extremes(w: Any) -> tuple[int, int]:
     """Support indices with the largest and the smallest ∇: the away vertex and the local toward vertex."""
-    scale = w.now.scale
+    scale = w.scalars.scale
     high, low = -np.inf, np.inf
     j, i = w.support[0], w.support[0]
-    for t in range(w.now.active):
+    for t in range(w.scalars.active):
         k = w.support[t]
         v = scale * w.h[k] + w.c[k]
         if v > high:
@@ -105,10 +105,10 @@ def column_of(w: Any, i: int) -> int:
     """Slot of column i, its use noted; -1 (``missing`` = i) where it is not cached."""
     s = w.slot[i]
     if s < 0:
-        w.now.missing = i
+        w.scalars.missing = i
         return -1
-    w.now.clock += 1
-    w.stamp[s] = w.now.clock
+    w.scalars.clock += 1
+    w.stamp[s] = w.scalars.clock
     return int(s)
 
 
@@ -121,15 +121,15 @@ TOWARD, AWAY, DROP, PAIR = 1, 2, 3, 4
 
 
 @inner
-def _note(now: Any, drop: bool, kind: int) -> None:
+def _note(scalars: Any, drop: bool, kind: int) -> None:
     """Count a step that takes weight away."""
-    now.kind = DROP if drop else kind
+    scalars.kind = DROP if drop else kind
     if drop:
-        now.drops += 1
+        scalars.drops += 1
     elif kind == AWAY:
-        now.aways += 1
+        scalars.aways += 1
     else:
-        now.pairs += 1
+        scalars.pairs += 1
 
 
 @inner
@@ -138,7 +138,7 @@ def toward(w: Any, i: int) -> bool:
     s = column_of(w, i)
     if s < 0:
         return False
-    scale, quadratic, linear = w.now.scale, w.now.quadratic, w.now.linear
+    scale, quadratic, linear = w.scalars.scale, w.scalars.quadratic, w.scalars.linear
     product = scale * w.h[i]
     slope = quadratic + linear - product - w.c[i]
     curvature = quadratic - 2.0 * product + w.diagonal[i]
@@ -146,23 +146,23 @@ def toward(w: Any, i: int) -> bool:
     if curvature > slope:
         step = slope / curvature
     if step >= 1.0:
-        while w.now.active > 0:
-            leave(w, w.support[w.now.active - 1])
-        w.now.scale = 1.0
+        while w.scalars.active > 0:
+            leave(w, w.support[w.scalars.active - 1])
+        w.scalars.scale = 1.0
         column = w.columns[s]
         for k in range(w.h.size):
             w.h[k] = column[k]
         enter(w, i, 1.0)
-        w.now.quadratic, w.now.linear = w.diagonal[i], w.c[i]
+        w.scalars.quadratic, w.scalars.linear = w.diagonal[i], w.c[i]
     else:
-        w.now.scale = scale * (1.0 - step)
-        weight = step / w.now.scale
+        w.scalars.scale = scale * (1.0 - step)
+        weight = step / w.scalars.scale
         enter(w, i, weight)
         axpy(w.h, weight, w.columns[s])
-        w.now.quadratic = (1.0 - step) ** 2 * quadratic + 2.0 * step * (1.0 - step) * product + step**2 * w.diagonal[i]
-        w.now.linear = (1.0 - step) * linear + step * w.c[i]
-    w.now.kind = TOWARD
-    w.now.towards += 1
+        w.scalars.quadratic = (1.0 - step) ** 2 * quadratic + 2.0 * step * (1.0 - step) * product + step**2 * w.diagonal[i]
+        w.scalars.linear = (1.0 - step) * linear + step * w.c[i]
+    w.scalars.kind = TOWARD
+    w.scalars.towards += 1
     return True
 
 
@@ -172,7 +172,7 @@ def away(w: Any, j: int) -> bool:
     s = column_of(w, j)
     if s < 0:
         return False
-    scale, quadratic, linear = w.now.scale, w.now.quadratic, w.now.linear
+    scale, quadratic, linear = w.scalars.scale, w.scalars.quadratic, w.scalars.linear
     weight = scale * w.a[j]
     product = scale * w.h[j]
     slope = product + w.c[j] - quadratic - linear
@@ -180,16 +180,16 @@ def away(w: Any, j: int) -> bool:
     longest = weight / (1.0 - weight)
     drop = slope >= longest * curvature
     step = longest if drop else slope / curvature
-    w.now.scale = scale * (1.0 + step)
-    change = -step / w.now.scale
+    w.scalars.scale = scale * (1.0 + step)
+    change = -step / w.scalars.scale
     axpy(w.h, change, w.columns[s])
     if drop:
         leave(w, j)
     else:
         w.a[j] += change
-    w.now.quadratic = (1.0 + step) ** 2 * quadratic - 2.0 * step * (1.0 + step) * product + step**2 * w.diagonal[j]
-    w.now.linear = (1.0 + step) * linear - step * w.c[j]
-    _note(w.now, drop, AWAY)
+    w.scalars.quadratic = (1.0 + step) ** 2 * quadratic - 2.0 * step * (1.0 + step) * product + step**2 * w.diagonal[j]
+    w.scalars.linear = (1.0 + step) * linear - step * w.c[j]
+    _note(w.scalars, drop, AWAY)
     return True
 
 
@@ -202,7 +202,7 @@ def pair(w: Any, i: int, j: int) -> bool:
     t = column_of(w, j)
     if t < 0:
         return False
-    scale = w.now.scale
+    scale = w.scalars.scale
     weight = scale * w.a[j]
     hi, hj = scale * w.h[i], scale * w.h[j]
     slope = hj + w.c[j] - hi - w.c[i]
@@ -217,26 +217,26 @@ def pair(w: Any, i: int, j: int) -> bool:
         leave(w, j)
     else:
         w.a[j] -= change
-    w.now.quadratic += 2.0 * step * (hi - hj) + step**2 * curvature
-    w.now.linear += step * (w.c[i] - w.c[j])
-    _note(w.now, drop, PAIR)
+    w.scalars.quadratic += 2.0 * step * (hi - hj) + step**2 * curvature
+    w.scalars.linear += step * (w.c[i] - w.c[j])
+    _note(w.scalars, drop, PAIR)
     return True
 
 
 @inner
 def step_of(w: Any, method: int, allowed: bool) -> int:
     """Take one step of a method from the vertex found by `scan`; COLUMN where one is missing."""
-    i = w.now.vertex
-    if method == FW or not allowed or w.now.active < 2:
+    i = w.scalars.vertex
+    if method == FW or not allowed or w.scalars.active < 2:
         return BUDGET if toward(w, i) else COLUMN
-    scale = w.now.scale
-    mean = w.now.quadratic + w.now.linear
+    scale = w.scalars.scale
+    mean = w.scalars.quadratic + w.scalars.linear
     j, near = extremes(w)
     descent = mean - scale * w.h[i] - w.c[i]
     worst = scale * w.h[j] + w.c[j]
     if method == MFW:
-        done = toward(w, i) if descent >= worst - mean else away(w, j)
-        return BUDGET if done else COLUMN
+        status = toward(w, i) if descent >= worst - mean else away(w, j)
+        return BUDGET if status else COLUMN
     local = worst - scale * w.h[near] - w.c[near]
     if method == BLENDED and local < descent:
         return BUDGET if toward(w, i) else COLUMN
@@ -260,12 +260,12 @@ def run(w: Any, method: int, allowed: bool, iterations: int, tol: float, delta: 
     no longer descends in floating-point arithmetic.
     """
     for _ in range(iterations):
-        if w.now.iteration % _FOLD == _FOLD - 1 or w.now.scale < 1e-100 or w.now.scale > 1e100:
+        if w.scalars.iteration % _FOLD == _FOLD - 1 or w.scalars.scale < 1e-100 or w.scalars.scale > 1e100:
             fold(w)
-        i = w.now.vertex
-        gap = w.now.quadratic + w.now.linear - w.now.scale * w.h[i] - w.c[i]
-        f = 0.5 * w.now.quadratic + w.now.linear
-        w.now.gap = gap
+        i = w.scalars.vertex
+        gap = w.scalars.quadratic + w.scalars.linear - w.scalars.scale * w.h[i] - w.c[i]
+        f = 0.5 * w.scalars.quadratic + w.scalars.linear
+        w.scalars.gap = gap
         if delta > 0.0:
             if gap <= 0.5 * delta * (square - 2.0 * f):
                 return RULE
@@ -276,55 +276,57 @@ def run(w: Any, method: int, allowed: bool, iterations: int, tol: float, delta: 
         code = step_of(w, method, allowed)
         if code != BUDGET:
             return code
-        w.now.iteration += 1
+        w.scalars.iteration += 1
         scan(w)
-    i = w.now.vertex
-    w.now.gap = w.now.quadratic + w.now.linear - w.now.scale * w.h[i] - w.c[i]
+    i = w.scalars.vertex
+    w.scalars.gap = w.scalars.quadratic + w.scalars.linear - w.scalars.scale * w.h[i] - w.c[i]
     return BUDGET
 
 
 @inner
-def _candidates(w: Any, drawn: Any, support: bool) -> int:
+def _candidates(w: Any, sample: Any, support: bool) -> int:
     """``vertex`` = the best of the drawn points (and the ``support``), ``gap`` by it; returns the away vertex."""
-    scale = w.now.scale
+    scale = w.scalars.scale
     j, i = extremes(w)
-    i = i if support else drawn[0]
+    i = i if support else sample[0]
     value = scale * w.h[i] + w.c[i]
-    for t in range(drawn.size):
-        k = drawn[t]
+    for t in range(sample.size):
+        k = sample[t]
         v = scale * w.h[k] + w.c[k]
         if v < value:
             value, i = v, k
-    w.now.vertex = i
-    w.now.gap = max(w.now.quadratic + w.now.linear - value, 0.0)
+    w.scalars.vertex = i
+    w.scalars.gap = max(w.scalars.quadratic + w.scalars.linear - value, 0.0)
     return j
 
 
 @entry
-def run_sampled(w: Any, drawn: Any, support: bool, allowed: bool, confirmed: int, tol: float, delta: float, square: float) -> int:
-    """One toward step, or away step where ``allowed`` and it promises more, for each row of ``drawn``; Qa is kept on all points.
+def run_sampled(
+    w: Any, samples: Any, support: bool, allowed: bool, confirmed: int, tol: float, delta: float, square: float
+) -> int:
+    """One toward step, or away step where ``allowed`` and it promises more, for each row of ``samples``; Qa is kept everywhere.
 
     The candidates are the row's points, and the ``support`` where it is asked for. From iteration ``confirmed`` on it stops by
     the rule of `run` on their gap. The step behind RULE is not taken, nor that behind COLUMN, whose row is to be given again.
     """
-    for t in range(drawn.shape[0]):
-        if w.now.iteration % _FOLD == _FOLD - 1 or w.now.scale < 1e-100 or w.now.scale > 1e100:
+    for t in range(samples.shape[0]):
+        if w.scalars.iteration % _FOLD == _FOLD - 1 or w.scalars.scale < 1e-100 or w.scalars.scale > 1e100:
             fold(w)
-        j = _candidates(w, drawn[t], support)
-        gap = w.now.gap
-        if w.now.iteration >= confirmed:
-            f = 0.5 * w.now.quadratic + w.now.linear
+        j = _candidates(w, samples[t], support)
+        gap = w.scalars.gap
+        if w.scalars.iteration >= confirmed:
+            f = 0.5 * w.scalars.quadratic + w.scalars.linear
             if delta > 0.0:
                 if gap <= 0.5 * delta * (square - 2.0 * f):
                     return RULE
             elif gap <= tol * max(abs(f), abs(f - gap)):
                 return RULE
-        worst = w.now.scale * w.h[j] + w.c[j]
-        if allowed and w.now.active > 1 and worst - w.now.quadratic - w.now.linear > gap:
-            done = away(w, j)
+        worst = w.scalars.scale * w.h[j] + w.c[j]
+        if allowed and w.scalars.active > 1 and worst - w.scalars.quadratic - w.scalars.linear > gap:
+            status = away(w, j)
         else:
-            done = toward(w, w.now.vertex)
-        if not done:
+            status = toward(w, w.scalars.vertex)
+        if not status:
             return COLUMN
-        w.now.iteration += 1
+        w.scalars.iteration += 1
     return BUDGET

@@ -59,7 +59,7 @@ class Iteration(NamedTuple):
     h: Any  #: (n,) ĥ = Qâ
     support: Any  #: (n,) the indices with a > 0, unordered
     place: Any  #: (n,) place in ``support`` or -1
-    now: Any  #: the numbers, by name (`_SCALARS`)
+    scalars: Any  #: the numbers, by name (`_SCALARS`)
 
 
 def make_iteration(view: SimplexQP, cache: ColumnCache, a: FloatArray, h: FloatArray) -> Iteration:
@@ -69,8 +69,8 @@ def make_iteration(view: SimplexQP, cache: ColumnCache, a: FloatArray, h: FloatA
     positive = np.flatnonzero(a > 0)
     support[: positive.size] = positive
     place[positive] = np.arange(positive.size)
-    now = named_scalars(_SCALARS)
-    now.active, now.scale = positive.size, 1.0
+    scalars = named_scalars(_SCALARS)
+    scalars.active, scalars.scale = positive.size, 1.0
     return Iteration(
         columns=cache.columns,
         slot=cache.slot,
@@ -81,19 +81,19 @@ def make_iteration(view: SimplexQP, cache: ColumnCache, a: FloatArray, h: FloatA
         h=np.ascontiguousarray(h),
         support=support,
         place=place,
-        now=now,
+        scalars=scalars,
     )
 
 
 def objective(work: Iteration) -> float:
     """½a'Qa + c'a."""
-    return 0.5 * float(work.now.quadratic) + float(work.now.linear)
+    return 0.5 * float(work.scalars.quadratic) + float(work.scalars.linear)
 
 
 def measured_gap(work: Iteration) -> float:
     """a'∇ - ∇ at ``vertex``."""
-    now, i = work.now, int(work.now.vertex)
-    return float(now.quadratic + now.linear - now.scale * work.h[i] - work.c[i])
+    scalars, i = work.scalars, int(work.scalars.vertex)
+    return float(scalars.quadratic + scalars.linear - scalars.scale * work.h[i] - work.c[i])
 
 
 @dataclass(frozen=True)
@@ -174,12 +174,12 @@ def refresh(state: FrankWolfeState) -> None:
         state.exact = True
         state.refreshes += 1
     loops.scan(work)
-    work.now.gap = measured_gap(work)
+    work.scalars.gap = measured_gap(work)
 
 
 def met(state: FrankWolfeState) -> bool:
     """Return whether the stopping rule holds at the current numbers."""
-    return state.rule.met(objective(state.work), float(state.work.now.gap))
+    return state.rule.met(objective(state.work), float(state.work.scalars.gap))
 
 
 def confirm(state: FrankWolfeState) -> Outcome:
@@ -187,7 +187,7 @@ def confirm(state: FrankWolfeState) -> Outcome:
     refresh(state)
     if met(state):
         return Outcome.CONVERGED
-    gap = relative(objective(state.work), float(state.work.now.gap))
+    gap = relative(objective(state.work), float(state.work.scalars.gap))
     if gap == 0.0 or (state.refreshes > 3 and gap > 0.9 * state.last_gap):
         return Outcome.STALLED
     state.last_gap = min(gap, state.last_gap)
@@ -217,48 +217,48 @@ class Sampled:
 
     def advance(self, state: FrankWolfeState, seconds: float, allowed: bool, stride: int | None) -> Outcome:
         """Steps for about ``seconds``; ends by the rule on a full scan (or on the sample without ``rescan``)."""
-        now, end = state.work.now, time.perf_counter() + seconds
-        stop = state.limit if stride is None else min(state.limit, int(now.iteration) + stride)
+        scalars, end = state.work.scalars, time.perf_counter() + seconds
+        stop = state.limit if stride is None else min(state.limit, int(scalars.iteration) + stride)
         while True:
-            if now.iteration >= state.limit:
+            if scalars.iteration >= state.limit:
                 refresh(state)
                 return Outcome.CONVERGED if met(state) else Outcome.ITERATION_LIMIT
-            if now.iteration >= stop:
+            if scalars.iteration >= stop:
                 return Outcome.RUNNING
-            ended = self._compiled(state, allowed, stop) if _whole(state) else self._step_by_step(state, allowed)
-            if ended and self._confirmed(state):
+            finished = self._compiled(state, allowed, stop) if _whole(state) else self._step_by_step(state, allowed)
+            if finished and self._confirmed(state):
                 return Outcome.CONVERGED
             if time.perf_counter() >= end:
                 return Outcome.RUNNING
 
-    def _rows(self, n: int, most: int) -> IntArray:
+    def _rows(self, n: int, count: int) -> IntArray:
         """The next rows of candidates, drawn many at a time; at most so many."""
         if self._at == len(self._drawn):
             self._drawn, self._at = self.rng.integers(0, n, size=(_DRAWN, self.size)), 0
-        return self._drawn[self._at : self._at + most]
+        return self._drawn[self._at : self._at + count]
 
     def _compiled(self, state: FrankWolfeState, allowed: bool, stop: int) -> bool:
         """Run as many compiled steps as there are rows; return whether the stopping rule holds on a sample."""
         work, rule = state.work, state.rule
-        before = int(work.now.iteration)
+        before = int(work.scalars.iteration)
         rows = self._rows(state.view.n, stop - before)
         code = loops.run_sampled(work, rows, self.support, allowed, self._next_scan, rule.tol, rule.delta, rule.square)
-        done = int(work.now.iteration) - before
-        self._at += done
-        state.exact = state.exact and not done
+        steps = int(work.scalars.iteration) - before
+        self._at += steps
+        state.exact = state.exact and not steps
         if code == loops.COLUMN:
-            state.cache.load(np.array([work.now.missing]), int(work.now.clock))
+            state.cache.load(np.array([work.scalars.missing]), int(work.scalars.clock))
         return bool(code == loops.RULE)
 
     def _step_by_step(self, state: FrankWolfeState, allowed: bool) -> bool:
         """One step with Qa on the support alone; whether the rule holds on the sample, and then no step."""
         work = state.work
-        if work.now.scale != 1.0:
+        if work.scalars.scale != 1.0:
             loops.fold(work)
-        support = work.support[: int(work.now.active)]
+        support = work.support[: int(work.scalars.active)]
         i, value = self._candidate(state, support, self._rows(state.view.n, 1)[0])
-        work.now.gap = max(float(work.now.quadratic + work.now.linear) - value, 0.0)
-        if int(work.now.iteration) >= self._next_scan and met(state):
+        work.scalars.gap = max(float(work.scalars.quadratic + work.scalars.linear) - value, 0.0)
+        if int(work.scalars.iteration) >= self._next_scan and met(state):
             return True
         self._step(state, i, value, allowed)
         self._at += 1
@@ -271,28 +271,28 @@ class Sampled:
             return True
         refresh(state)
         self.scans += 1
-        now = state.work.now
-        self._next_scan = int(now.iteration) + max(1, state.view.n // self.size)
-        self._rows(state.view.n, 1)[0, 0] = int(now.vertex)
+        scalars = state.work.scalars
+        self._next_scan = int(scalars.iteration) + max(1, state.view.n // self.size)
+        self._rows(state.view.n, 1)[0, 0] = int(scalars.vertex)
         return met(state)
 
-    def _candidate(self, state: FrankWolfeState, support: IntArray, drawn: IntArray) -> tuple[int, float]:
+    def _candidate(self, state: FrankWolfeState, support: IntArray, sample: IntArray) -> tuple[int, float]:
         """The best of the sample (and the support): index and ∇_i."""
         work = state.work
-        gradient = state.view.gram.block(drawn, support) @ work.a[support] + work.c[drawn]
+        gradient = state.view.gram.block(sample, support) @ work.a[support] + work.c[sample]
         inside = work.h[support] + work.c[support]
         best, near = int(np.argmin(gradient)), int(np.argmin(inside))
         if not self.support or gradient[best] < inside[near]:
-            work.h[drawn[best]] = gradient[best] - work.c[drawn[best]]
-            return int(drawn[best]), float(gradient[best])
+            work.h[sample[best]] = gradient[best] - work.c[sample[best]]
+            return int(sample[best]), float(gradient[best])
         return int(support[near]), float(inside[near])
 
     def _step(self, state: FrankWolfeState, i: int, value: float, allowed: bool) -> None:
         """A toward step, or an away step where it promises more; h is updated on the support."""
         work = state.work
-        size = int(work.now.active)
+        size = int(work.scalars.active)
         support = work.support[:size].copy()
-        mean = float(work.now.quadratic + work.now.linear)
+        mean = float(work.scalars.quadratic + work.scalars.linear)
         inside = work.h[support] + work.c[support]
         j = int(support[np.argmax(inside)])
         if allowed and size > 1 and float(inside.max()) - mean > mean - value:
@@ -301,7 +301,7 @@ class Sampled:
             if work.place[i] < 0:
                 support = np.append(support, i)
             _move(work, support, i, _column(state, i, support), away=False)
-        work.now.iteration += 1
+        work.scalars.iteration += 1
 
 
 def _whole(state: FrankWolfeState) -> bool:
@@ -316,10 +316,10 @@ def _column(state: FrankWolfeState, k: int, support: IntArray) -> FloatArray:
 
 def _move(work: Iteration, support: IntArray, k: int, column: FloatArray, *, away: bool) -> None:
     """The exact line search of `loops` on the support alone (σ stays 1); as is h."""
-    a, h, c, now = work.a, work.h, work.c, work.now
+    a, h, c, scalars = work.a, work.h, work.c, work.scalars
     sign = -1.0 if away else 1.0
-    slope = sign * float(now.quadratic + now.linear - h[k] - c[k])
-    curvature = float(now.quadratic - 2.0 * h[k]) + float(work.diagonal[k])
+    slope = sign * float(scalars.quadratic + scalars.linear - h[k] - c[k])
+    curvature = float(scalars.quadratic - 2.0 * h[k]) + float(work.diagonal[k])
     longest = float(a[k] / (1.0 - a[k])) if away else 1.0
     bounded = slope >= longest * curvature
     step = sign * (longest if bounded else slope / curvature)
@@ -336,18 +336,18 @@ def _move(work: Iteration, support: IntArray, k: int, column: FloatArray, *, awa
         keep = np.array([k])
     _set_support(work, keep)
     a[keep] /= a[keep].sum()
-    now.kind = STEPS.index(kind)
-    now[f"{kind}s"] += 1
-    now.quadratic = float(a[keep] @ h[keep])
-    now.linear = float(a[keep] @ c[keep])
+    scalars.kind = STEPS.index(kind)
+    scalars[f"{kind}s"] += 1
+    scalars.quadratic = float(a[keep] @ h[keep])
+    scalars.linear = float(a[keep] @ c[keep])
 
 
 def _set_support(work: Iteration, members: IntArray) -> None:
     support, place = work.support, work.place
-    place[support[: int(work.now.active)]] = -1
+    place[support[: int(work.scalars.active)]] = -1
     support[: members.size] = members
     place[members] = np.arange(members.size)
-    work.now.active = members.size
+    work.scalars.active = members.size
 
 
 @dataclass(frozen=True)
@@ -427,41 +427,41 @@ class FrankWolfe(Algorithm[SimplexQP, FrankWolfeState]):
         work = make_iteration(view, cache, a, view.gram.product(a))
         loops.fold(work)
         loops.scan(work)
-        work.now.gap = measured_gap(work)
-        drawn = self.sampling if self.sampling is not None and self.sampling < view.n else None
-        sampled = None if drawn is None else Sampled(drawn, rng, self.rescan, self.support_candidates)
+        work.scalars.gap = measured_gap(work)
+        sample_size = self.sampling if self.sampling is not None and self.sampling < view.n else None
+        sampled = None if sample_size is None else Sampled(sample_size, rng, self.rescan, self.support_candidates)
         return FrankWolfeState(view, rule, iterations_allowed(options), cache, work, sampled)
 
     def advance(self, state: FrankWolfeState, seconds: float) -> Outcome:
         """Steps for about ``seconds`` (or ``stride`` of them)."""
         if state.sampled is not None:
             return state.sampled.advance(state, seconds, self.allowed, self.stride)
-        now, end = state.work.now, time.perf_counter() + seconds
-        first = int(now.iteration)
+        scalars, end = state.work.scalars, time.perf_counter() + seconds
+        first = int(scalars.iteration)
         stop = state.limit if self.stride is None else min(state.limit, first + self.stride)
         while True:
             outcome = self._steps(state, stop, end)
             if outcome is not Outcome.RUNNING:
                 return outcome
-            if now.iteration >= state.limit:
+            if scalars.iteration >= state.limit:
                 refresh(state)
                 return Outcome.CONVERGED if met(state) else Outcome.ITERATION_LIMIT
-            if now.iteration >= stop or (time.perf_counter() >= end and now.iteration > first):
+            if scalars.iteration >= stop or (time.perf_counter() >= end and scalars.iteration > first):
                 return Outcome.RUNNING
 
     def _steps(self, state: FrankWolfeState, stop: int, end: float) -> Outcome:
         """One call of the compiled loop, and what it returned for: a column, or the rule."""
-        now, rule, clock = state.work.now, state.rule, time.perf_counter()
-        before = int(now.iteration)
+        scalars, rule, clock = state.work.scalars, state.rule, time.perf_counter()
+        before = int(scalars.iteration)
         count = int(min(stop - before, max(16, state.rate * max(end - clock, 0.0))))
         code = loops.run(state.work, self.method, self.allowed, count, rule.tol, rule.delta, rule.square)
-        done = int(now.iteration) - before
-        if done:
+        steps = int(scalars.iteration) - before
+        if steps:
             state.exact = False
-            if done > 64:
-                state.rate = done / max(time.perf_counter() - clock, 1e-6)
+            if steps > 64:
+                state.rate = steps / max(time.perf_counter() - clock, 1e-6)
         if code == loops.COLUMN:
-            state.cache.load(np.array([now.missing]), int(now.clock))
+            state.cache.load(np.array([scalars.missing]), int(scalars.clock))
         elif code in (loops.RULE, loops.STUCK):
             return confirm(state)
         return Outcome.RUNNING
@@ -473,21 +473,26 @@ class FrankWolfe(Algorithm[SimplexQP, FrankWolfeState]):
 
     def measure(self, state: FrankWolfeState) -> Measure:
         """Objective, Frank-Wolfe bound, support size, columns computed, kind of the last step."""
-        now, f = state.work.now, objective(state.work)
+        scalars, f = state.work.scalars, objective(state.work)
         return Measure(
-            iteration=int(now.iteration),
+            iteration=int(scalars.iteration),
             objective=f,
-            bound=f - float(now.gap),
-            active=int(now.active),
+            bound=f - float(scalars.gap),
+            active=int(scalars.active),
             columns=state.cache.computed,
-            step=STEPS[int(now.kind)],
+            step=STEPS[int(scalars.kind)],
         )
 
     def answer(self, state: FrankWolfeState) -> Answer:
         """The point, refreshed in float64, with its multipliers; counts of the steps by kind."""
         refresh(state)
-        work, now = state.work, state.work.now
-        steps = {"toward": int(now.towards), "away": int(now.aways), "drop": int(now.drops), "pair": int(now.pairs)}
+        work, scalars = state.work, state.work.scalars
+        steps = {
+            "toward": int(scalars.towards),
+            "away": int(scalars.aways),
+            "drop": int(scalars.drops),
+            "pair": int(scalars.pairs),
+        }
         details = {"steps": steps, "columns": state.cache.computed, "cache_slots": state.cache.slots}
         if state.sampled is not None:
             details["full_scans"] = state.sampled.scans

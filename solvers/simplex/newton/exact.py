@@ -57,10 +57,10 @@ def finish(view: SimplexQP, a: FloatArray, gradient: FloatArray, tol: float) -> 
     guess, best = first_guess(view, a, gradient), Finish(a, gradient, 0)
     size_limit = max(_CROWD * int(np.count_nonzero(a)), _CROWD_FROM)
     factor: _Factor | None = None
-    tried: set[bytes] = set()
+    visited: set[bytes] = set()
     accuracy = max(_ROUGH, 1e-3 * tol)  # the first guess is rarely right: a rough solution shows as well what to change
     for count in range(1, _GUESSES + 1):
-        tried.add(guess.tobytes())
+        visited.add(guess.tobytes())
         Q = yield from _submatrix(view, guess)
         reused = factor is not None and factor.distance(guess) <= _REUSE * guess.size
         if not reused:
@@ -82,13 +82,13 @@ def finish(view: SimplexQP, a: FloatArray, gradient: FloatArray, tol: float) -> 
         slope = view.gram.product(x) + view.c
         yield
         following = _next_guess(view, guess, values, slope, nu)
-        settled = following.size > size_limit or following.tobytes() in tried
+        finished = following.size > size_limit or following.tobytes() in visited
         rough, accuracy = accuracy > 1e-3 * tol, 1e-3 * tol
-        if count == _GUESSES or following.size > size_limit or (not rough and (settled or values.min() >= 0.0)):
+        if count == _GUESSES or following.size > size_limit or (not rough and (finished or values.min() >= 0.0)):
             best = _improved(view, best, x, slope, count)
             yield
             f = 0.5 * float(best.a @ (best.gradient + view.c))
-            if settled or view.gap(best.a, best.gradient - view.c) <= tol * abs(f):
+            if finished or view.gap(best.a, best.gradient - view.c) <= tol * abs(f):
                 return best
         guess = following
     return best
@@ -231,8 +231,8 @@ def _solve(view: SimplexQP, guess: IntArray, Q: FloatArray, factor: _Factor, tol
     yield
     W, accurate = np.zeros((guess.size, count + 1)), True
     for k, right in enumerate(columns):
-        W[:, k], good = yield from _conjugate_gradients(Q, right, inverse, tol)
-        accurate = accurate and good
+        W[:, k], converged = yield from _conjugate_gradients(Q, right, inverse, tol)
+        accurate = accurate and converged
     WE, Wc = W[:, :count], W[:, count]
     try:
         nu = np.linalg.solve(E.T @ WE, 1.0 + E.T @ Wc)
@@ -264,10 +264,10 @@ def _conjugate_gradients(Q: FloatArray, right: FloatArray, inverse: _Adapted, to
         step = rho / curvature
         x = x + step * p
         r = r - step * Qp
-        now = float(np.abs(r).max())
+        scalars = float(np.abs(r).max())
         since += 1
-        if now < best:
-            best_x, best, since = x, now, 0
+        if scalars < best:
+            best_x, best, since = x, scalars, 0
         h = inverse(r)
         following = float(r @ h)
         p = h + following / rho * p

@@ -157,10 +157,10 @@ def _add_columns(cache: ColumnCache, indices: IntArray, weights: FloatArray, out
     slots, sums = cache.slot[indices], np.empty(loops.WIDTH, dtype=cache.columns.dtype)
     for start in range(0, indices.size, _PANEL):
         part = slice(start, start + _PANEL)
-        there = slots[part] >= 0
+        cached = slots[part] >= 0
         part_weights = weights[part].astype(cache.columns.dtype)
-        loops.add_rows(cache.columns, slots[part][there], part_weights[there], out, sums)
-        for rows, w in _uncached(cache, indices[part][~there], part_weights[~there]):
+        loops.add_rows(cache.columns, slots[part][cached], part_weights[cached], out, sums)
+        for rows, w in _uncached(cache, indices[part][~cached], part_weights[~cached]):
             loops.add_rows(rows, np.arange(w.size), w, out, sums)
             yield
         yield
@@ -256,13 +256,13 @@ class _Matrix:
         for start in range(first, size, _PANEL):
             stop = min(size, start + _PANEL)
             slots = self.cache.slot[self.own[start:stop]]
-            there = np.flatnonzero(slots >= 0)
-            if there.size == stop - start:
+            cached = np.flatnonzero(slots >= 0)
+            if cached.size == stop - start:
                 loops.gather_rows(self.cache.columns, slots, self.own, store[start:stop])
             else:
-                rows = np.empty((there.size, size), dtype=store.dtype)
-                loops.gather_rows(self.cache.columns, slots[there], self.own, rows)
-                store[start + there, :size] = rows
+                rows = np.empty((cached.size, size), dtype=store.dtype)
+                loops.gather_rows(self.cache.columns, slots[cached], self.own, rows)
+                store[start + cached, :size] = rows
                 away = np.flatnonzero(slots < 0)
                 for block, positions in _uncached(self.cache, self.own[start + away], start + away):
                     store[positions, :size] = block[:, self.own]

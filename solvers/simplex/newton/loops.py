@@ -79,11 +79,11 @@ def symmetric_rows(block: Any, first: int, begin: int, weights: Any, out: Any, s
     The columns before ``first`` count twice, as Q_ij and as Q_ji; the square on the diagonal is whole and counts once.
     Weights and ``sums``, room of `WIDTH`, have one type, that of the arithmetic; out is float64.
     """
-    count, twice = block.shape[0], max(0, min(first - begin, block.shape[1]))
+    count, overlap = block.shape[0], max(0, min(first - begin, block.shape[1]))
     kind = weights.dtype.type
     zero = kind(0.0)
-    for b in range(0, twice, TRIANGLE_WIDTH):
-        e = min(twice, b + TRIANGLE_WIDTH)
+    for b in range(0, overlap, TRIANGLE_WIDTH):
+        e = min(overlap, b + TRIANGLE_WIDTH)
         part, factors = sums[: e - b], weights[begin + b : begin + e]
         part[:] = 0.0
         k = 0
@@ -117,7 +117,7 @@ def symmetric_rows(block: Any, first: int, begin: int, weights: Any, out: Any, s
         for j in range(part.size):
             total[j] += part[j]
     for k in range(count):
-        row, factors, s0 = block[k, twice:], weights[begin + twice : begin + block.shape[1]], zero
+        row, factors, s0 = block[k, overlap:], weights[begin + overlap : begin + block.shape[1]], zero
         for j in range(row.size):
             s0 += kind(row[j]) * factors[j]
         out[first + k] += s0
@@ -126,10 +126,10 @@ def symmetric_rows(block: Any, first: int, begin: int, weights: Any, out: Any, s
 @entry
 def symmetric_counts(block: Any, table: Any, first: int, begin: int, weights: Any, out: Any, sums: Any) -> None:
     """Return the same where Q_ij = table[block_ij]; table, weights and ``sums`` have one type."""
-    count, twice = block.shape[0], max(0, min(first - begin, block.shape[1]))
+    count, overlap = block.shape[0], max(0, min(first - begin, block.shape[1]))
     zero = table.dtype.type(0.0)
-    for b in range(0, twice, TRIANGLE_WIDTH):
-        e = min(twice, b + TRIANGLE_WIDTH)
+    for b in range(0, overlap, TRIANGLE_WIDTH):
+        e = min(overlap, b + TRIANGLE_WIDTH)
         part, factors = sums[: e - b], weights[begin + b : begin + e]
         part[:] = 0.0
         k = 0
@@ -163,7 +163,7 @@ def symmetric_counts(block: Any, table: Any, first: int, begin: int, weights: An
         for j in range(part.size):
             total[j] += part[j]
     for k in range(count):
-        row, factors, s0 = block[k, twice:], weights[begin + twice : begin + block.shape[1]], zero
+        row, factors, s0 = block[k, overlap:], weights[begin + overlap : begin + block.shape[1]], zero
         for j in range(row.size):
             s0 += table[row[j]] * factors[j]
         out[first + k] += s0

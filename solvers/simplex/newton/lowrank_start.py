@@ -107,25 +107,25 @@ class LowRank:
             yield
             first = not self._inside.size
             changed = yield from self._update(live)
-            settled = not first and changed <= _SETTLED * live.size
+            converged = not first and changed <= _SETTLED * live.size
             du, dnu = self._direction(self._u, s, live)
             ds = dnu[groups] - du.astype(np.float32) @ self.B
             step = self._search(self._u, s, du, dnu, ds)
             self._u, self._nu = self._u + step * du, self._nu + step * dnu
             s = self._slack(self._u, self._nu)
-            if settled:
+            if converged:
                 break
         return s
 
     def _update(self, new: IntArray) -> Steps:
         """Make the matrix I + B D⁻¹B' over the given points, from the last ones by what has changed; gives how many did."""
         old, self._inside = self._inside, new
-        come, gone = np.setdiff1d(new, old, assume_unique=True), np.setdiff1d(old, new, assume_unique=True)
-        for sign, points in ((1.0, come), (-1.0, gone)):
+        entering, leaving = np.setdiff1d(new, old, assume_unique=True), np.setdiff1d(old, new, assume_unique=True)
+        for sign, points in ((1.0, entering), (-1.0, leaving)):
             for start in range(0, points.size, _TOGETHER):
                 self._matrix += sign * weighted_squares(self.B, self._inverse, points[start : start + _TOGETHER])
                 yield
-        return int(come.size + gone.size)
+        return int(entering.size + leaving.size)
 
     def _direction(self, u: FloatArray, s: FloatArray, live: IntArray) -> tuple[FloatArray, FloatArray]:
         """The Newton direction: the dual's Hessian is bordered by the simplices' sums."""
@@ -216,8 +216,8 @@ def _solve(factor: SingleArray, rows: SingleArray) -> None:
     parts = cuts(rows.shape[1], workers(rows.size))
 
     def solve(k: int) -> None:
-        for some in _blocks(parts[k]):
-            rows[:, some] = scipy.linalg.solve_triangular(factor, rows[:, some], lower=True, check_finite=False)
+        for block in _blocks(parts[k]):
+            rows[:, block] = scipy.linalg.solve_triangular(factor, rows[:, block], lower=True, check_finite=False)
 
     share(solve, len(parts))
 
@@ -228,8 +228,8 @@ def _terms(n: int, series: Series) -> SingleArray:
     parts = cuts(n, workers(rows.size))
 
     def fill(k: int) -> None:
-        for some in _blocks(parts[k]):
-            series.rows(np.arange(some.start, some.stop), rows[:, some])
+        for block in _blocks(parts[k]):
+            series.rows(np.arange(block.start, block.stop), rows[:, block])
 
     share(fill, len(parts))
     return rows
@@ -408,22 +408,22 @@ class _Run:
         mass = np.bincount(self.view.groups, weights=self.x, minlength=self.view.simplices)
         return bool(np.isfinite(self.x).all() and np.isfinite(self.g).all() and (mass > 0.0).all())
 
-    def solve(self, target: float, most: int = _GUESSES) -> Steps:
+    def solve(self, target: float, max_guesses: int = _GUESSES) -> Steps:
         """Newton steps on own points until their gap is at most the target, or so many; gives how many."""
         members, G, groups = self.triangle.own, self.view.simplices, self._groups
         x, g, c = self.x[members], self.g[members], self.view.c[members]
-        start, begun, last, count = x, g, np.zeros(0, dtype=np.int64), 0
-        while count < most:
+        start, start_gradient, last, count = x, g, np.zeros(0, dtype=np.int64), 0
+        while count < max_guesses:
             level = np.bincount(groups, weights=x * g, minlength=G)
             below = level[groups] - g
             highest = np.full(G, -np.inf)
             np.maximum.at(highest, groups, below)
-            done = not float(highest.sum()) > target
+            converged = not float(highest.sum()) > target
             behind = self.triangle.rounding * float(np.linalg.norm(x - self._settled[members]))
-            if (done or not count) and behind > _BEHIND * target:
+            if (converged or not count) and behind > _BEHIND * target:
                 g, self._settled[members] = (yield from self.triangle.settled(x)) + c, x
                 continue
-            if done:
+            if converged:
                 break
             count += 1
             inside = np.flatnonzero(_guess(x, below))
@@ -441,7 +441,7 @@ class _Run:
             if not (total > 0.0).all():
                 break
             x, g = x / total[groups], product / total[groups] + c
-        if count or g is not begun:
+        if count or g is not start_gradient:
             self.exact = False
             self.drift += self._unit * float(np.linalg.norm(x - start))
             self.x[members], self.g[members] = x, g
@@ -461,14 +461,14 @@ class _Run:
         How far the model is off is known for the x at which a point was looked at last. How far it may be off since then on
         the other points is what it is on own ones, at most.
         """
-        members, rest, x = self.triangle.own, np.flatnonzero(self.triangle.place < 0), self.x
+        members, others, x = self.triangle.own, np.flatnonzero(self.triangle.place < 0), self.x
         model = self._predicted()
         self._error += float(
             np.abs(self.g[members] - model[members] - self.model.D[members] * x[members] - self._offset[members]).max()
         )
         level = np.bincount(self._groups, weights=x[members] * self.g[members], minlength=self.view.simplices)
-        self.g[rest] = model[rest] + self._offset[rest]
-        near = rest[self.g[rest] < level[self.view.groups[rest]] + self._error[rest]]
+        self.g[others] = model[others] + self._offset[others]
+        near = others[self.g[others] < level[self.view.groups[others]] + self._error[others]]
         self.g[near] = (yield from self.triangle.outside(near, x[members])) + self.view.c[near]
         self._note(model, np.concatenate([members, near]))
 
@@ -483,10 +483,10 @@ class _Run:
         B = self.model.B
         return np.asarray((B @ self.x.astype(np.float32)) @ B + self.view.c)
 
-    def _note(self, model: FloatArray, looked: IntArray) -> None:
+    def _note(self, model: FloatArray, indices: IntArray) -> None:
         """g is exact enough on these points: what the model is off there."""
-        self._offset[looked] = self.g[looked] - model[looked] - self.model.D[looked] * self.x[looked]
-        self._error[looked] = 0.0
+        self._offset[indices] = self.g[indices] - model[indices] - self.model.D[indices] * self.x[indices]
+        self._error[indices] = 0.0
 
     def refresh(self) -> Steps:
         """g in float64 from the data."""

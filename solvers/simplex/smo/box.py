@@ -52,7 +52,7 @@ class BoxWork(NamedTuple):
     slopes: Any
     gain: Any
     gains: Any
-    now: Any  #: the numbers, by name (`SCALARS`)
+    scalars: Any  #: the numbers, by name (`SCALARS`)
 
 
 @dataclass(eq=False)
@@ -103,9 +103,9 @@ def make_work(view: BoxEqualityQP, cache: ColumnCache, a: FloatArray, gradient: 
         slopes=slope.view(np.int32),
         gain=gain,
         gains=gain.view(np.int32),
-        now=named_scalars(SCALARS),
+        scalars=named_scalars(SCALARS),
     )
-    work.now.active = view.n
+    work.scalars.active = view.n
     _mark_all(work)
     return work
 
@@ -130,7 +130,7 @@ def measure_gap(state: BoxState, a: FloatArray, gradient: FloatArray) -> None:
     state.objective = 0.5 * float(a @ (gradient + state.view.c))
     state.gap = float(a @ gradient) - state.view.level(gradient)[0]
     state.bound = max(state.bound, state.objective - state.gap)
-    state.work.now.objective = state.objective
+    state.work.scalars.objective = state.objective
 
 
 def refresh(state: BoxState) -> None:
@@ -143,7 +143,7 @@ def refresh(state: BoxState) -> None:
         work.a[:] = a[state.order]
         _mark_all(work)
         work.d[:] = (view.signs * gradient)[state.order]
-        work.now.active = view.n
+        work.scalars.active = view.n
         state.next_shrink = 0
         state.exact = True
         state.refreshes += 1
@@ -159,7 +159,7 @@ def violation(state: BoxState) -> float:
 
 def next_violators(work: BoxWork, missing: int, count: int) -> IntArray:
     """The missing place and active ones not cached that violate most in the same direction, ``count`` in all at most."""
-    active = int(work.now.active)
+    active = int(work.scalars.active)
     d, free = work.d[:active], work.slot[:active] < 0
     lowest = float((d + work.rise[:active]).min())
     score = np.where(free & (work.rise[:active] == 0.0), d, np.inf)
@@ -219,28 +219,28 @@ def block_round(state: BoxState, size: int, pairs: int) -> bool:
         Whether the violation of all is above ``state.epsilon``, and a pair was found. Where none was, blocks are over.
     """
     work, cache = state.work, state.cache
-    chosen, work.now.violation = _working_set(state, size)
-    if work.now.violation <= state.epsilon:
+    chosen, work.scalars.violation = _working_set(state, size)
+    if work.scalars.violation <= state.epsilon:
         return False
-    work.now.clock += 1
-    work.stamp[work.slot[chosen[work.slot[chosen] >= 0]]] = work.now.clock
+    work.scalars.clock += 1
+    work.stamp[work.slot[chosen[work.slot[chosen] >= 0]]] = work.scalars.clock
     missing = chosen[work.slot[chosen] < 0]
     if missing.size:
-        cache.load(missing, int(work.now.clock))
+        cache.load(missing, int(work.scalars.clock))
     state.cached_block_streak = 0 if missing.size >= _NEW * chosen.size else state.cached_block_streak + 1
     block = _block(work, chosen)
     before = block.a.copy()
-    loops.run(block, min(pairs, _PAIRS * chosen.size), max(state.epsilon, _INNER * float(work.now.violation)))
-    if not block.now.iteration:
+    loops.run(block, min(pairs, _PAIRS * chosen.size), max(state.epsilon, _INNER * float(work.scalars.violation)))
+    if not block.scalars.iteration:
         state.cached_block_streak = CALM
         return True
-    moved = np.flatnonzero(block.a != before)
-    places = chosen[moved]
-    work.a[places] = block.a[moved]
-    loops.add_columns(work, work.slot[places], block.s[moved] * (block.a[moved] - before[moved]))
+    changed = np.flatnonzero(block.a != before)
+    places = chosen[changed]
+    work.a[places] = block.a[changed]
+    loops.add_columns(work, work.slot[places], block.s[changed] * (block.a[changed] - before[changed]))
     loops.mark(work, places)
-    work.now.objective += block.now.objective
-    work.now.iteration += block.now.iteration
+    work.scalars.objective += block.scalars.objective
+    work.scalars.iteration += block.scalars.iteration
     state.last, state.exact, state.step = chosen, False, "block"
     return True
 
@@ -248,7 +248,7 @@ def block_round(state: BoxState, size: int, pairs: int) -> bool:
 def _working_set(state: BoxState, size: int) -> tuple[IntArray, float]:
     """Half of them those that violate most in either direction, half of the last set; and max_low d - min_up d."""
     work = state.work
-    n = int(work.now.active)
+    n = int(work.scalars.active)
     d = work.d[:n]
     rising, falling = work.rise[:n] == 0.0, work.fall[:n] > 0.0
     up, down = np.where(rising, d, np.inf), np.where(falling, -d, np.inf)
@@ -274,14 +274,14 @@ def _working_set(state: BoxState, size: int) -> tuple[IntArray, float]:
 def _block(work: BoxWork, chosen: IntArray) -> BoxWork:
     """The iteration on the block alone."""
     q = chosen.size
-    now = named_scalars(SCALARS)
-    now.active = q
+    scalars = named_scalars(SCALARS)
+    scalars.active = q
     return BoxWork(
         columns=work.columns[np.ix_(work.slot[chosen], chosen)],
         slot=np.arange(q), stamp=np.zeros(q, dtype=np.int64), diagonal=work.diagonal[chosen], short=work.short[chosen],
         upper=work.upper[chosen], s=work.s[chosen], a=work.a[chosen], d=work.d[chosen], rise=work.rise[chosen],
         fall=work.fall[chosen], store=work.store, bits=work.bits, slope=work.slope, slopes=work.slopes, gain=work.gain,
-        gains=work.gains, now=now,
+        gains=work.gains, scalars=scalars,
     )  # fmt: skip
 
 
@@ -325,31 +325,31 @@ class OrderedGram(GramOperator):
     def single_columns(self, indices: IntArray, out: SingleArray | None = None) -> SingleArray:
         """Columns of K as rows, float32."""
         chosen, signs = self.order[indices], self._signs
-        moved = self._moved
-        block = self.view.gram.single_columns(chosen, None if moved else out)
+        permutation = self._moved
+        block = self.view.gram.single_columns(chosen, None if permutation else out)
         block *= signs
         block *= signs[chosen][:, None]
-        if not moved:
+        if not permutation:
             return block
         return np.take(block, self.order, axis=1, out=out)
 
 
 def shrink(work: Any, cache: ColumnCache, order: IntArray) -> bool:
     """Move the points that cannot take part in a violating pair behind the active ones; whether there were enough of them."""
-    active = int(work.now.active)
+    active = int(work.scalars.active)
     keep = np.empty(active, dtype=np.bool_)
     leaving = loops.removable(work, keep)
     if leaving < max(1, _SHARE * active) or leaving > active - 2:
         return False
-    rest = active - leaving
-    front, back = np.flatnonzero(~keep[:rest]), rest + np.flatnonzero(keep[rest:])
+    remaining = active - leaving
+    front, back = np.flatnonzero(~keep[:remaining]), remaining + np.flatnonzero(keep[remaining:])
     for array in (order, work.diagonal, work.short, work.upper, work.s, work.a, work.d, work.rise, work.fall, work.slot):
         array[front], array[back] = array[back], array[front]
     for place in (front, back):
         cached = place[work.slot[place] >= 0]
         cache.owner[work.slot[cached]] = cached
     loops.swap_columns(cache.columns, cache.used, front, back)
-    work.now.active = rest
+    work.scalars.active = remaining
     return True
 
 
@@ -430,23 +430,23 @@ class BoxSMO(Algorithm[BoxEqualityQP, BoxState]):
 
     def advance(self, state: BoxState, seconds: float) -> Outcome:
         """Pair steps for about ``seconds``."""
-        now, end = state.work.now, time.perf_counter() + seconds
-        first = int(now.iteration)
+        scalars, end = state.work.scalars, time.perf_counter() + seconds
+        first = int(scalars.iteration)
         stop = state.limit if self.stride is None else min(state.limit, first + self.stride)
         while True:
-            self._shrink(state, int(now.iteration))
+            self._shrink(state, int(scalars.iteration))
             if state.cached_block_streak >= CALM:
                 outcome = self._pairs(state, min(stop, state.next_look), end)
             else:
                 outcome = self._block(state, stop)  # whole: a block that ends early needs its columns again
             if outcome is not Outcome.RUNNING:
                 return outcome
-            if now.iteration >= state.next_look and self._gap_is_closed(state):
+            if scalars.iteration >= state.next_look and self._gap_is_closed(state):
                 return Outcome.CONVERGED
-            if now.iteration >= state.limit:
+            if scalars.iteration >= state.limit:
                 refresh(state)
                 return Outcome.CONVERGED if relative(state.objective, state.gap) <= state.tol else Outcome.ITERATION_LIMIT
-            if now.iteration >= stop or (time.perf_counter() >= end and now.iteration > first):
+            if scalars.iteration >= stop or (time.perf_counter() >= end and scalars.iteration > first):
                 return Outcome.RUNNING
 
     def _gap_is_closed(self, state: BoxState) -> bool:
@@ -455,11 +455,11 @@ class BoxSMO(Algorithm[BoxEqualityQP, BoxState]):
         A look costs one pass over the active points, about as much as a pair. Only a gap that seems closed is worth a gradient in
         float64; where that one is not, by float32 columns or by points that have left, the next look is half as many steps later.
         """
-        iteration = int(state.work.now.iteration)
+        iteration = int(state.work.scalars.iteration)
         state.next_look = iteration + iteration // _LOOKS + 1
         if self.violation is not None:
             return False
-        if relative(float(state.work.now.objective), loops.active_gap(state.work)) > state.tol:
+        if relative(float(state.work.scalars.objective), loops.active_gap(state.work)) > state.tol:
             return False
         state.next_look = int(1.5 * iteration) + 1
         refresh(state)
@@ -467,22 +467,22 @@ class BoxSMO(Algorithm[BoxEqualityQP, BoxState]):
 
     def _block(self, state: BoxState, stop: int) -> Outcome:
         """A working set of many points."""
-        go_on = block_round(state, self.block, stop - int(state.work.now.iteration))
+        go_on = block_round(state, self.block, stop - int(state.work.scalars.iteration))
         return Outcome.RUNNING if go_on else self._confirm(state)
 
     def _pairs(self, state: BoxState, stop: int, end: float) -> Outcome:
         """One call of the compiled loop, and what it returned for: a column, or the violation asked for."""
-        now, clock = state.work.now, time.perf_counter()
-        before = int(now.iteration)
+        scalars, clock = state.work.scalars, time.perf_counter()
+        before = int(scalars.iteration)
         count = int(min(stop - before, max(16.0, state.rate * max(end - clock, 0.0))))
         code = loops.run(state.work, count, state.epsilon)
-        done = int(now.iteration) - before
-        if done:
+        steps = int(scalars.iteration) - before
+        if steps:
             state.exact, state.step = False, "pair"
-            if done > 64:
-                state.rate = done / max(time.perf_counter() - clock, 1e-6)
+            if steps > 64:
+                state.rate = steps / max(time.perf_counter() - clock, 1e-6)
         if code == loops.COLUMN:
-            self._load_columns(state, int(now.missing))
+            self._load_columns(state, int(scalars.missing))
         elif code in (loops.RULE, loops.STUCK):
             return self._confirm(state)
         return Outcome.RUNNING
@@ -499,11 +499,11 @@ class BoxSMO(Algorithm[BoxEqualityQP, BoxState]):
         chosen = np.array([missing])
         if self.prefetch > 1 and cache.slots - cache.used > self.prefetch:
             chosen = next_violators(work, missing, self.prefetch)
-        cache.load(chosen, int(work.now.clock))
+        cache.load(chosen, int(work.scalars.clock))
 
     def _confirm(self, state: BoxState) -> Outcome:
         """Refresh; converged, stalled, or on with a smaller ε."""
-        before, shrunk = state.gap, state.work.now.active < state.view.n
+        before, shrunk = state.gap, state.work.scalars.active < state.view.n
         refresh(state)
         gap = relative(state.objective, state.gap)
         if gap <= state.tol and (self.violation is None or violation(state) <= self.violation):
@@ -519,12 +519,12 @@ class BoxSMO(Algorithm[BoxEqualityQP, BoxState]):
     def measure(self, state: BoxState) -> Measure:
         """Objective, the bound of the last refresh, support size, columns computed."""
         work, view = state.work, state.view
-        objective, bound = float(work.now.objective), state.bound
-        if work.now.active == view.n:
+        objective, bound = float(work.scalars.objective), state.bound
+        if work.scalars.active == view.n:
             gradient = restored(state, work.d * work.s)
             bound = objective - (float(work.a @ (work.d * work.s)) - view.level(gradient)[0])
         return Measure(
-            iteration=int(work.now.iteration),
+            iteration=int(work.scalars.iteration),
             objective=objective,
             bound=bound,
             active=int((work.a > 0).sum()),

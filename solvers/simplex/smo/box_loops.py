@@ -52,7 +52,7 @@ def _place(w: Any, block: int, n: int) -> int:
 @inlined
 def _lowest(w: Any) -> int:
     """argmin d over the active points that can rise; -1 where none can."""
-    n = w.now.active
+    n = w.scalars.active
     store, bits = w.store, w.bits
     best, block = _MOST, _FIRST
     for b in range(0, n, BLOCK):
@@ -71,23 +71,23 @@ def _lowest(w: Any) -> int:
 @inlined
 def _partner(w: Any, i: int, column: Any) -> int:
     """The point that can fall with the largest second-order gain; -1 where none has d_j > d_i. Notes the violation."""
-    n, di = w.now.active, w.d[i]
+    n, di = w.scalars.active, w.d[i]
     diagonal_entry, floor = w.short[i], np.float32(1e-7 * max(abs(w.diagonal[i]), 1e-30))
-    two, none = np.float32(2.0), np.int32(0)
+    two, zero_index = np.float32(2.0), np.int32(0)
     slope, gain, slopes, gains = w.slope, w.gain, w.slopes, w.gains
-    best, partner, violation = none, _NOWHERE, none
+    best, partner, violation = zero_index, _NOWHERE, zero_index
     for b in range(0, n, BLOCK):
         e = min(n, b + BLOCK)
         d, fall, diagonal, q = w.d[b:e], w.fall[b:e], w.short[b:e], column[b:e]
         for k in range(d.size):
             slope[k] = np.float32(d[k] - di) * fall[k]
         for k in range(d.size):
-            slopes[k] = max(slopes[k], none)
+            slopes[k] = max(slopes[k], zero_index)
         for k in range(d.size):
             gain[k] = slope[k] * slope[k] / max(diagonal_entry + diagonal[k] - two * np.float32(q[k]), floor)
         if b <= i < e:
             gain[i - b] = 0.0
-        high = none
+        high = zero_index
         for k in range(d.size):
             violation = max(violation, slopes[k])
         for k in range(d.size):
@@ -99,7 +99,7 @@ def _partner(w: Any, i: int, column: Any) -> int:
                     partner = b + k
                     break
     slopes[0] = violation
-    w.now.violation = slope[0]
+    w.scalars.violation = slope[0]
     return partner
 
 
@@ -107,10 +107,10 @@ def _partner(w: Any, i: int, column: Any) -> int:
 def _cached(w: Any, i: int) -> int:
     slot = w.slot[i]
     if slot < 0:
-        w.now.missing = i
+        w.scalars.missing = i
     else:
-        w.now.clock += 1
-        w.stamp[slot] = w.now.clock
+        w.scalars.clock += 1
+        w.stamp[slot] = w.scalars.clock
     return int(slot)
 
 
@@ -136,14 +136,14 @@ def _step(w: Any, i: int, j: int, qi: Any) -> float:
     w.a[j] = min(max(w.a[j], 0.0), w.upper[j])
     _mark(w, i)
     _mark(w, j)
-    w.now.objective += step * (0.5 * step * curvature - slope)
+    w.scalars.objective += step * (0.5 * step * curvature - slope)
     return float(step)
 
 
 @inlined
 def _update(w: Any, step: float, qi: Any, qj: Any) -> int:
     """d += step·(K_i - K_j), and the next i, in one pass over the memory."""
-    n = w.now.active
+    n = w.scalars.active
     store, bits = w.store, w.bits
     best, block = _MOST, _FIRST
     for b in range(0, n, BLOCK):
@@ -167,7 +167,7 @@ def removable(w: Any, keep: Any) -> int:
     A point at a bound that can only rise takes part in no violating pair where d is above max_low d, one that can only fall
     where d is below min_up d (LIBSVM's rule).
     """
-    n = w.now.active
+    n = w.scalars.active
     low, high, count = _FAR, -_FAR, 0
     for k in range(n):
         if w.rise[k] == 0.0:
@@ -194,7 +194,7 @@ def swap_columns(columns: Any, rows: int, first: Any, second: Any) -> None:
 @entry
 def add_columns(w: Any, slots: Any, steps: Any) -> None:
     """d += Σ_k steps_k K_k over the active points, K_k in ``slots[k]``: block by block, so that d stays in the first cache."""
-    n = w.now.active
+    n = w.scalars.active
     for b in range(0, n, BLOCK):
         e = min(n, b + BLOCK)
         d = w.d[b:e]
@@ -218,7 +218,7 @@ def active_gap(w: Any) -> float:
     The gap at ν is Σ_i a_i r_i - u_i min(0, r_i) with r_i = s_i (d_i - ν), and each term is at least 0. A point that has left
     satisfies its condition, so its term is 0.
     """
-    n = w.now.active
+    n = w.scalars.active
     low, high = _FAR, -_FAR
     for k in range(n):
         if w.rise[k] == 0.0:
@@ -245,7 +245,7 @@ def run(w: Any, iterations: int, epsilon: float) -> int:
         if first < 0:
             return COLUMN
         j = _partner(w, i, w.columns[first])
-        if w.now.violation <= epsilon:
+        if w.scalars.violation <= epsilon:
             return RULE
         if j < 0:
             return STUCK
@@ -254,5 +254,5 @@ def run(w: Any, iterations: int, epsilon: float) -> int:
             return COLUMN
         step = _step(w, i, j, w.columns[first])
         i = _update(w, step, w.columns[first], w.columns[second])
-        w.now.iteration += 1
+        w.scalars.iteration += 1
     return BUDGET

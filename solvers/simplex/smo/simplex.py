@@ -66,7 +66,7 @@ class SmoWork(NamedTuple):
     live: Any  #: (n,) float32: 1 on the support, else 0
     vertex: Any  #: (G,) argmin ∇ of each simplex
     gain: Any  #: room for a block, float32
-    now: Any  #: the numbers, by name (`_SCALARS`)
+    scalars: Any  #: the numbers, by name (`_SCALARS`)
 
 
 class Phase(enum.Enum):
@@ -116,7 +116,7 @@ class SmoState:
     @property
     def gap(self) -> float:
         """The relative gap, by the loop's own numbers."""
-        return relative(float(self.work.now.objective), float(self.work.now.gap))
+        return relative(float(self.work.scalars.objective), float(self.work.scalars.gap))
 
     def begin(self, phase: Phase, steps: Generator[Finish | None, None, Finish]) -> None:
         """Go over to a phase of Newton steps."""
@@ -124,16 +124,16 @@ class SmoState:
 
     def end(self) -> Phase:
         """Back to pairs; gives the phase that ended."""
-        ended, self.phase, self.steps = self.phase, Phase.PAIRS, None
-        return ended
+        phase, self.phase, self.steps = self.phase, Phase.PAIRS, None
+        return phase
 
     def look_later(self) -> None:
         """The next look after so many more pairs."""
-        self.next_look = int(self.work.now.iteration) + max(_LOOK, _LOOK_EACH * self.view.n)
+        self.next_look = int(self.work.scalars.iteration) + max(_LOOK, _LOOK_EACH * self.view.n)
 
     def mark(self, gap: float) -> None:
         """Note the gap at the present iteration."""
-        self.marks.append((gap, int(self.work.now.iteration)))
+        self.marks.append((gap, int(self.work.scalars.iteration)))
 
 
 def move(state: SmoState, point: Finish) -> None:
@@ -157,10 +157,10 @@ def pair_seconds(state: SmoState, gap: float) -> float:
     """
     entries = int(state.work.size.sum()) if len(state.marks) == 1 else 0
     marks = [(10.0 * FINISH_FROM, min(entries, state.marks[0][1])), *state.marks]
-    (before, begin), (after, now) = marks[-2], marks[-1]
+    (before, begin), (after, last) = marks[-2], marks[-1]
     decades = max(np.log10(before / max(after, 1e-300)), 0.1)
     remaining = max(np.log10(gap / state.tol), 0.0)
-    return float(2.0 * (now - begin) / decades * remaining * (2e-9 * state.view.n + 5e-6))
+    return float(2.0 * (last - begin) / decades * remaining * (2e-9 * state.view.n + 5e-6))
 
 
 def make_work(view: SimplexQP, cache: ColumnCache, a: FloatArray, gradient: FloatArray) -> SmoWork:
@@ -182,7 +182,7 @@ def make_work(view: SimplexQP, cache: ColumnCache, a: FloatArray, gradient: Floa
         live=np.zeros(n, dtype=np.float32),
         vertex=np.zeros(groups, dtype=np.int64),
         gain=np.empty(loops.BLOCK, dtype=np.float32),
-        now=named_scalars(_SCALARS),
+        scalars=named_scalars(_SCALARS),
     )
     set_point(work, a)
     return work
@@ -302,12 +302,12 @@ class SMO(Algorithm[SimplexQP, SmoState]):
 
     def advance(self, state: SmoState, seconds: float) -> Outcome:
         """Pair steps for about ``seconds``, or a piece of the Newton steps."""
-        now, end = state.work.now, time.perf_counter() + seconds
-        first = int(now.iteration)
+        scalars, end = state.work.scalars, time.perf_counter() + seconds
+        first = int(scalars.iteration)
         stop = state.limit if self.stride is None else min(state.limit, first + self.stride)
         idle = 0
         while True:
-            before = int(now.iteration)
+            before = int(scalars.iteration)
             if state.steps is not None:
                 outcome = self._newton_steps(state, end)
                 if outcome is not Outcome.RUNNING or state.steps is not None:
@@ -316,31 +316,31 @@ class SMO(Algorithm[SimplexQP, SmoState]):
             if outcome is not Outcome.RUNNING:
                 return outcome
             # every column may be asked for once without a step; beyond that the numbers have overflowed and none will come
-            idle = idle + 1 if now.iteration == before else 0
+            idle = idle + 1 if scalars.iteration == before else 0
             if idle > 4 * state.view.n + 64:
                 return Outcome.STALLED
-            if now.iteration >= state.limit:
+            if scalars.iteration >= state.limit:
                 refresh(state)
                 return Outcome.CONVERGED if state.gap <= state.tol else Outcome.ITERATION_LIMIT
-            if now.iteration >= stop or (time.perf_counter() >= end and now.iteration > first):
+            if scalars.iteration >= stop or (time.perf_counter() >= end and scalars.iteration > first):
                 return Outcome.RUNNING
 
     def _pairs(self, state: SmoState, stop: int, end: float) -> Outcome:
         """One call of the compiled loop, and what it returned for: a column, a decade of the gap, the end."""
-        before, clock = int(state.work.now.iteration), time.perf_counter()
+        before, clock = int(state.work.scalars.iteration), time.perf_counter()
         count = int(min(stop - before, max(16.0, state.rate * max(end - clock, 0.0))))
         code = loops.run(state.work, count, self._aim(state))
-        done = int(state.work.now.iteration) - before
-        if done:
+        steps = int(state.work.scalars.iteration) - before
+        if steps:
             state.exact, state.step = False, "pair"
-            if done > 64:
-                state.rate = done / max(time.perf_counter() - clock, 1e-6)
+            if steps > 64:
+                state.rate = steps / max(time.perf_counter() - clock, 1e-6)
         if code == loops.COLUMN:
-            self._load_columns(state, int(state.work.now.missing))
+            self._load_columns(state, int(state.work.scalars.missing))
         elif code in (loops.RULE, loops.STUCK):
             state.look_later()
             return self._pause(state, stuck=code == loops.STUCK)
-        elif state.work.now.iteration >= state.next_look:
+        elif state.work.scalars.iteration >= state.next_look:
             return self._look(state)
         return Outcome.RUNNING
 
@@ -350,9 +350,9 @@ class SMO(Algorithm[SimplexQP, SmoState]):
         refresh(state)
         if state.gap <= state.tol:
             return Outcome.CONVERGED
-        now = state.work.now
-        before, state.seen = state.seen, float(now.objective)
-        if before - state.seen > LEAST_GAIN * float(now.gap):
+        scalars = state.work.scalars
+        before, state.seen = state.seen, float(scalars.objective)
+        if before - state.seen > LEAST_GAIN * float(scalars.gap):
             return Outcome.RUNNING
         self._consider_newton(state, state.gap, hopeless=True)
         return Outcome.STALLED if state.steps is None else Outcome.RUNNING
@@ -436,7 +436,7 @@ class SMO(Algorithm[SimplexQP, SmoState]):
                 chosen = next_violators(work, missing, self.prefetch)
             else:  # the support of a start: its columns will be wanted sooner or later
                 chosen = np.union1d(missing, np.flatnonzero((work.a > 0) & (work.slot < 0))[: min(room, _BLOCK) - 1])
-        cache.load(chosen, int(work.now.clock))
+        cache.load(chosen, int(work.scalars.clock))
 
     def _confirm(self, state: SmoState, *, stuck: bool = False) -> Outcome:
         """Refresh in float64; converged, stalled, or on with a lower aim.
@@ -456,12 +456,12 @@ class SMO(Algorithm[SimplexQP, SmoState]):
 
     def measure(self, state: SmoState) -> Measure:
         """Objective, Frank-Wolfe bound, support size, columns computed."""
-        now = state.work.now
-        f = float(now.objective)
+        scalars = state.work.scalars
+        f = float(scalars.objective)
         return Measure(
-            iteration=int(now.iteration),
+            iteration=int(scalars.iteration),
             objective=f,
-            bound=f - float(now.gap),
+            bound=f - float(scalars.gap),
             active=int(state.work.size.sum()),
             columns=state.cache.computed,
             step=state.step,
@@ -477,7 +477,7 @@ class SMO(Algorithm[SimplexQP, SmoState]):
             "cache_slots": state.cache.slots,
             "refreshes": state.refreshes,
             "newton_guesses": state.newton.guesses,
-            "drops": int(work.now.drops),
+            "drops": int(work.scalars.drops),
         }
         return simplex_answer(state.view, work.a.copy(), work.g.copy(), details)
 
@@ -512,14 +512,14 @@ def choose(view: SimplexQP, options: Options) -> tuple[SMO, str]:
     memory = options.memory_limit
     if memory is None:
         memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / _SHARE
-    whole = 8 * n * n
-    precision = _precision(view) if whole <= memory else "single"
+    matrix_bytes = 8 * n * n
+    precision = _precision(view) if matrix_bytes <= memory else "single"
     double = precision == "double"
-    need = whole if double else whole // 2
-    cache = int(min(memory, max(need, 32 * n)))
+    size = matrix_bytes if double else matrix_bytes // 2
+    cache = int(min(memory, max(size, 32 * n)))
     start: StartRule = "farthest" if view.c.any() and view.simplices == 1 else "vertex"
     algorithm = SMO(initial=start, cache_bytes=cache, precision=precision)
-    fits = "the whole matrix fits" if need <= cache else f"{cache // (need // n)} of {n} columns fit"
+    fits = "the whole matrix fits" if size <= cache else f"{cache // (size // n)} of {n} columns fit"
     reason = (
         f"smo, {'float64' if double else 'float32'} columns: n = {n}, gap {tol:g}, {fits} in {cache / 2**20:.0f} MiB; "
         "the Newton finisher starts where it costs less than the pairs left"

@@ -68,9 +68,9 @@ def restore(w: Any) -> None:
             slope += w.a[k] * w.g[k]
             linear += w.a[k] * w.c[k]
         lowest += w.g[w.vertex[s]]
-    w.now.objective = 0.5 * (slope + linear)
-    w.now.linear = linear
-    w.now.gap = slope - lowest
+    w.scalars.objective = 0.5 * (slope + linear)
+    w.scalars.linear = linear
+    w.scalars.gap = slope - lowest
 
 
 @inlined
@@ -140,8 +140,8 @@ def _partner_dense(g: Any, diagonal: Any, column: Any, live: Any, gain: Any, i: 
 @inlined
 def _leave(w: Any, s: int, j: int) -> None:
     last = w.offset[s] + w.size[s] - 1
-    moved, hole = w.support[last], w.place[j]
-    w.support[hole], w.place[moved] = moved, hole
+    last_point, hole = w.support[last], w.place[j]
+    w.support[hole], w.place[last_point] = last_point, hole
     w.place[j] = -1
     w.live[j] = 0.0
     w.size[s] -= 1
@@ -152,10 +152,10 @@ def _leave(w: Any, s: int, j: int) -> None:
 def _cached(w: Any, i: int) -> int:
     s = w.slot[i]
     if s < 0:
-        w.now.missing = i
+        w.scalars.missing = i
     else:
-        w.now.clock += 1
-        w.stamp[s] = w.now.clock
+        w.scalars.clock += 1
+        w.stamp[s] = w.scalars.clock
     return int(s)
 
 
@@ -173,12 +173,12 @@ def _move(w: Any, s: int, i: int, j: int, up: Any, down: Any) -> None:
     if step >= w.a[j]:
         step = w.a[j]
         _leave(w, s, j)
-        w.now.drops += 1
+        w.scalars.drops += 1
     else:
         w.a[j] -= step
     w.a[i] += step
-    w.now.linear += step * (w.c[i] - w.c[j])
-    w.now.objective += step * (0.5 * step * curvature - slope)
+    w.scalars.linear += step * (w.c[i] - w.c[j])
+    w.scalars.objective += step * (0.5 * step * curvature - slope)
     nearest = _update(w.g, step, up, down)
     if w.vertex.size == 1:
         w.vertex[0] = nearest
@@ -190,16 +190,16 @@ def _move(w: Any, s: int, i: int, j: int, up: Any, down: Any) -> None:
 def run(w: Any, iterations: int, tol: float) -> int:
     """Up to ``iterations`` pair steps; stops where the gap is at most tol·max(|f|, |f - gap|)."""
     for _ in range(iterations):
-        if w.now.iteration % _RESUM == _RESUM - 1:
+        if w.scalars.iteration % _RESUM == _RESUM - 1:
             restore(w)
-        f, lowest = w.now.objective, 0.0
+        f, lowest = w.scalars.objective, 0.0
         for s in range(w.vertex.size):
             lowest += w.g[w.vertex[s]]
-        gap = 2.0 * f - w.now.linear - lowest
-        w.now.gap = gap
+        gap = 2.0 * f - w.scalars.linear - lowest
+        w.scalars.gap = gap
         if gap <= tol * max(abs(f), abs(f - gap)):
             restore(w)
-            f, gap = w.now.objective, w.now.gap
+            f, gap = w.scalars.objective, w.scalars.gap
             if gap <= tol * max(abs(f), abs(f - gap)):
                 return RULE
         s = _worst(w)
@@ -214,6 +214,6 @@ def run(w: Any, iterations: int, tol: float) -> int:
         if down < 0:
             return COLUMN
         _move(w, s, i, j, w.columns[up], w.columns[down])
-        w.now.iteration += 1
+        w.scalars.iteration += 1
     restore(w)
     return BUDGET

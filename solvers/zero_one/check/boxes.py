@@ -305,9 +305,9 @@ def tighten(problem: BoxProblem, node: CheckedBox, alpha: Array, packing: Packin
     error = round_up(error + problem.e + 2.0**-52 * np.abs(centre))
     u_lo, u_hi = round_down(centre - error), round_up(centre + error)
     free = node.state == FREE
-    short, beyond = np.maximum(round_down(1.0 - u_hi), 0.0), np.maximum(round_down(u_lo - 1.0), 0.0)
+    short, excess = np.maximum(round_down(1.0 - u_hi), 0.0), np.maximum(round_down(u_lo - 1.0), 0.0)
     unreachable = round_down(round_down(short * short) / problem.norm2) >= r
-    inevitable = round_down(round_down(beyond * beyond) / problem.norm2) >= r
+    inevitable = round_down(round_down(excess * excess) / problem.norm2) >= r
     if (unreachable & (node.state == KEPT)).any() or (inevitable & (node.state == VIOLATED)).any():
         return False
     kept_out = free & unreachable
@@ -421,8 +421,11 @@ def _emptied_by_levels(problem: BoxProblem, node: CheckedBox, entry: list[Any]) 
 
 def _settled_by_count(problem: BoxProblem, node: CheckedBox) -> bool:
     """The bound of no multipliers at all: violated points and the least norm in the box."""
-    none: Array = np.zeros(len(problem.weights))
-    nothing = Packing(problem.weights, 0.0)
-    bounds = square_bound(problem, node, none, none, nothing)[0], linear_bound(problem, node, none, none, nothing)
+    no_weights: Array = np.zeros(len(problem.weights))
+    empty_packing = Packing(problem.weights, 0.0)
+    bounds = (
+        square_bound(problem, node, no_weights, no_weights, empty_packing)[0],
+        linear_bound(problem, node, no_weights, no_weights, empty_packing),
+    )
     node.bound = max(node.bound, *bounds)
     return node.bound >= problem.target

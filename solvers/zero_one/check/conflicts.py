@@ -219,8 +219,8 @@ class Conflicts(NodeRules[State]):
         Records by number.
     """
 
-    def __init__(self, problem: ConflictProblem, stated: dict[int, dict[str, Any]]) -> None:
-        self._problem, self._stated = problem, stated
+    def __init__(self, problem: ConflictProblem, records: dict[int, dict[str, Any]]) -> None:
+        self._problem, self._stated = problem, records
         self._known: dict[int, Conflict] = {}
 
     def valid(self, ident: int, state: States, number: int, spent: float) -> Conflict:

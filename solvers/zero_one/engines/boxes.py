@@ -96,7 +96,7 @@ class BoxEngine(Engine):
     threads : int
         Number of threads; a proof log allows one.
     log : BoxLog, optional
-    begun : Begun, optional
+    resumed : ResumedBoxes, optional
         State of the search to continue; by default the search begins at the root.
     own : Reduced, optional
         Reduced problem in this engine's own coordinates; by default that of ``shared``.
@@ -110,32 +110,32 @@ class BoxEngine(Engine):
         shared: SharedState,
         threads: int = 1,
         log: BoxLog | None = None,
-        begun: ResumedBoxes | None = None,
+        resumed: ResumedBoxes | None = None,
         own: ReducedZeroOneProblem | None = None,
     ) -> None:
         super().__init__(shared)
-        self.ground = SearchData.of(own or shared.reduced, shared.upper) if begun is None else begun.ground
+        self.ground = SearchData.of(own or shared.reduced, shared.upper) if resumed is None else resumed.ground
         self._data = self.ground.data
         self._threads = 1 if log is not None else threads
         self._log = log
         n, p = self._data.rows.shape
         log_size = 0 if log is None else max(1 << 16, 48 * (n + 1) * k.ROUNDS)
-        if begun is None:
+        if resumed is None:
             pool = empty_pool(n, p, log_size)
             plant_root(pool, self.ground.reduced.radius(shared.upper), self._data.weights >= shared.upper)
-            pool.found[p] = shared.upper
+            pool.candidate[p] = shared.upper
         else:
-            pool = begun.nodes.planted(n, log_size, shared.upper)
-            pool.now.next_id = begun.first_id
+            pool = resumed.nodes.planted(n, log_size, shared.upper)
+            pool.scalars.next_id = resumed.first_id
         self._pools = [pool]
         self._workspaces = [k.empty_workspace(n, p)]
-        self._unresolved = math.inf if begun is None else begun.unresolved
+        self._unresolved = math.inf if resumed is None else resumed.unresolved
         self._leaf_rows = self.ground.leaf_rows
         self._nodes_per_second = 2000.0
         self._sampling_period = max(4, n // 32)
 
     def _total(self, field: str) -> int:
-        return sum(int(pool.now[field]) for pool in self._pools)
+        return sum(int(pool.scalars[field]) for pool in self._pools)
 
     @property
     def nodes(self) -> int:
@@ -157,7 +157,7 @@ class BoxEngine(Engine):
     @property
     def open_nodes(self) -> int:
         """Number of nodes on the heaps and nodes in progress."""
-        return self._total("waiting") + sum(int(pool.now.current >= 0) for pool in self._pools)
+        return self._total("waiting") + sum(int(pool.scalars.current >= 0) for pool in self._pools)
 
     def counts(self) -> dict[str, int]:
         """Return the numbers of nodes, relaxations, Newton steps, and points of all nodes."""
@@ -179,10 +179,10 @@ class BoxEngine(Engine):
     @property
     def next_id(self) -> int:
         """Number of the next node in the proof log."""
-        return int(self._pools[0].now.next_id)
+        return int(self._pools[0].scalars.next_id)
 
     @property
-    def begun(self) -> ResumedBoxes:
+    def resumed(self) -> ResumedBoxes:
         """The state from which another process continues the search."""
         return ResumedBoxes(self.ground, self.open, self.unresolved, self.next_id)
 
@@ -205,8 +205,8 @@ class BoxEngine(Engine):
         bound = min(self._unresolved, self._shared.cut)
         for pool in self._pools:
             # In the frugal mode nodes leave from the end of the heap, so its first node always has the least bound.
-            codes = [int(pool.heap[0])] if pool.now.waiting > 0 else []
-            codes += [int(pool.now.current)] if pool.now.current >= 0 else []
+            codes = [int(pool.heap[0])] if pool.scalars.waiting > 0 else []
+            codes += [int(pool.scalars.current)] if pool.scalars.current >= 0 else []
             bound = min([bound, *(float(pool.key[code >> 1, code & 1]) for code in codes)])
         return bound
 
@@ -262,19 +262,19 @@ class BoxEngine(Engine):
         while len(self._pools) < self._threads:
             pool = empty_pool(n, p, 0)
             plant_root(pool, None, None)
-            pool.found[p] = self._shared.upper
+            pool.candidate[p] = self._shared.upper
             self._pools.append(pool)
             self._workspaces.append(k.empty_workspace(n, p))
         for i, pool in enumerate(self._pools):
-            fullest = max(self._pools, key=lambda other: int(other.now.waiting))
-            count = int(fullest.now.waiting) // 2
-            if pool.now.waiting > 0 or pool.now.current >= 0 or count == 0:
+            fullest = max(self._pools, key=lambda other: int(other.scalars.waiting))
+            count = int(fullest.scalars.waiting) // 2
+            if pool.scalars.waiting > 0 or pool.scalars.current >= 0 or count == 0:
                 continue
             pages_per_node = n // k.PAGE + 2
-            capacity = min(int(pool.now.records) - 2 * k.RESERVE, int(pool.now.pages) // pages_per_node - k.RESERVE)
-            if count > capacity and not pool.now.frugal:
+            capacity = min(int(pool.scalars.records) - 2 * k.RESERVE, int(pool.scalars.pages) // pages_per_node - k.RESERVE)
+            if count > capacity and not pool.scalars.frugal:
                 self._pools[i] = pool = grown(pool)
-                capacity = min(int(pool.now.records) - 2 * k.RESERVE, int(pool.now.pages) // pages_per_node - k.RESERVE)
+                capacity = min(int(pool.scalars.records) - 2 * k.RESERVE, int(pool.scalars.pages) // pages_per_node - k.RESERVE)
             k.move(self._workspaces[i].node, fullest, pool, max(min(count, capacity), 0))
 
     def _handle_codes(self, codes: list[int]) -> Outcome:
@@ -293,38 +293,38 @@ class BoxEngine(Engine):
         shared, pool = self._shared, self._pools[index]
         p = self._data.rows.shape[1]
         if self._log is not None:
-            length = int(pool.now.log_at)
+            length = int(pool.scalars.log_at)
             self._log.block(pool.log[:length].copy())
-            pool.now.log_at = 0
+            pool.scalars.log_at = 0
         if code == k.CANDIDATE:
-            reduced, point = self.ground.reduced, pool.found[:p].copy()
+            reduced, point = self.ground.reduced, pool.candidate[:p].copy()
             shared.polish.improve(
                 shared.incumbent, point if reduced is shared.reduced else shared.reduced.contract(reduced.expand(point))
             )
-            pool.found[p] = min(pool.found[p] * (1 - 1e-9), shared.upper)
+            pool.candidate[p] = min(pool.candidate[p] * (1 - 1e-9), shared.upper)
         elif code == k.LEAF:
-            self._close_leaf(pool.leaf.copy(), float(pool.found[p + 1]))
+            self._close_leaf(pool.leaf.copy(), float(pool.candidate[p + 1]))
         elif code == k.GROW:
             return self._grow_pool(index)
-        if pool.now.frugal and pool.now.records > len(pool.base) // 2:
-            pool.now.frugal = 0
+        if pool.scalars.frugal and pool.scalars.records > len(pool.base) // 2:
+            pool.scalars.frugal = 0
         return Outcome.RUNNING
 
     def _grow_pool(self, index: int) -> Outcome:
         """Grow the pool; at the memory limit continue nearly depth-first in the free part."""
         pool = self._pools[index]
-        now = pool.now
+        scalars = pool.scalars
         reserved_pages = k.RESERVE * (len(pool.leaf) // k.PAGE + 2)
-        if self._log is not None and now.records >= 2 * k.RESERVE and now.pages >= reserved_pages:
+        if self._log is not None and scalars.records >= 2 * k.RESERVE and scalars.pages >= reserved_pages:
             return Outcome.RUNNING  # only the log was full
         limit = self._shared.limits.memory_or(MEMORY)
         growth = int(limit / len(self._pools) / sum(array.nbytes for array in pool))
         if growth >= 2:
             self._pools[index] = grown(pool, min(growth, GROWTH))
-        elif now.frugal:
+        elif scalars.frugal:
             return Outcome.MEMORY_LIMIT
         else:
-            now.frugal = 1
+            scalars.frugal = 1
         return Outcome.RUNNING
 
     def _close_leaf(self, state: Any, bound: float) -> None:

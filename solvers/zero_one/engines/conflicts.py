@@ -35,28 +35,29 @@ class Dive:
             extra=np.zeros(levels, f64), bound=np.zeros(levels, f64), trail=np.zeros(n + 1, i64),
             trail_from=np.zeros(levels, i64), pair=np.zeros((levels, p + 2, 2), i64), g=np.zeros((levels, p + 2, p), f64),
             u=np.zeros((levels, p + 2), f64), w=np.zeros((levels, p), f64), count=np.zeros(levels, i64),
-            activity=np.zeros(n, f64), begun=np.zeros(levels, i64), lack=np.zeros(levels, i64), below=np.zeros(k.LACKS, i64),
-            ended=np.zeros(k.LACKS, i64), now=named_scalars(k.NOW), found=np.zeros(1, f64), unresolved=np.full(1, np.inf),
+            activity=np.zeros(n, f64), start_nodes=np.zeros(levels, i64), lack=np.zeros(levels, i64),
+            below=np.zeros(k.LACKS, i64), ended=np.zeros(k.LACKS, i64), scalars=named_scalars(k.SCALARS),
+            candidate_value=np.zeros(1, f64), unresolved=np.full(1, np.inf),
             listed=np.zeros((capacity, 2 * p + 6), np.int32), size=np.zeros(capacity, np.int32), norm=np.zeros(capacity, f64),
             end=np.zeros(levels + 1, i64),
         )  # fmt: skip
-        self.stack.now.level = -1
+        self.stack.scalars.level = -1
         self._workspace = k.empty_workspace(n, p, exact.a.shape[1])
 
     @property
     def running(self) -> bool:
         """True if a search is in progress."""
-        return bool(self.stack.now.level >= 0)
+        return bool(self.stack.scalars.level >= 0)
 
     @property
     def nodes(self) -> int:
         """Number of nodes of all searches."""
-        return int(self.stack.now.nodes)
+        return int(self.stack.scalars.nodes)
 
     @property
     def effort(self) -> float:
         """Counted work of all searches, calibrated to about 4 ns per coordinate of a point in a hard-margin problem."""
-        return 4.0 * (int(self.stack.now.solves) + self.nodes) * self.rows.a.size
+        return 4.0 * (int(self.stack.scalars.solves) + self.nodes) * self.rows.a.size
 
     def plant(self, state: Any, extra: float, bound: float, upper: float) -> None:
         """Start a search below a node, for candidates of value below ``upper``."""
@@ -64,8 +65,8 @@ class Dive:
         stack.state[:] = state
         stack.extra[0], stack.bound[0], stack.at[0], stack.count[0] = extra, bound, -1, 0
         stack.w[0] = 0.0
-        stack.now.level, stack.now.expand, stack.now.trailed = 0, 1, 0
-        stack.found[-1] = upper
+        stack.scalars.level, stack.scalars.expand, stack.scalars.trailed = 0, 1, 0
+        stack.candidate_value[-1] = upper
 
     def run(self, cut: float, nodes: int) -> int:
         """Continue the search for at most ``nodes`` nodes and return a status code of `kernels.conflicts.search`."""
@@ -73,16 +74,16 @@ class Dive:
 
     def bound(self) -> float:
         """Return the least lower bound of the open nodes; ∞ without open nodes."""
-        level = int(self.stack.now.level)
+        level = int(self.stack.scalars.level)
         return float(self.stack.bound[: level + 1].min()) if level >= 0 else math.inf
 
     def frontier(self) -> list[tuple[float, float, Any]]:
         """Return the open nodes as (bound, extra, states) and end the search."""
         stack, nodes = self.stack, []
-        level = int(stack.now.level)
+        level = int(stack.scalars.level)
         state = stack.state.copy()
-        trail = int(stack.now.trailed)
-        if stack.now.expand:
+        trail = int(stack.scalars.trailed)
+        if stack.scalars.expand:
             nodes.append((float(stack.bound[level]), float(stack.extra[level]), state.copy()))
             trail = self._undo(state, level, trail)
             level -= 1
@@ -94,7 +95,7 @@ class Dive:
             state[point] = k.FREE
             trail = self._undo(state, level, trail)
             level -= 1
-        stack.now.level = -1
+        stack.scalars.level = -1
         return nodes
 
     def _undo(self, state: Any, level: int, trail: int) -> int:
@@ -107,7 +108,7 @@ def offer_kept(shared: SharedState, dive: Dive) -> bool:
     """Polish the candidate of a search, offer it to the incumbent, and return True if it is an improvement."""
     w = shared.polish.solve(dive.stack.state != k.DELETED)
     improved = w is not None and shared.incumbent.offer(shared.reduced, w)
-    dive.stack.found[-1] = min(float(dive.stack.found[-1]), shared.upper)
+    dive.stack.candidate_value[-1] = min(float(dive.stack.candidate_value[-1]), shared.upper)
     return improved
 
 
@@ -148,10 +149,10 @@ class LargeNeighbourhood:
         self._start_nodes = dive.nodes
         self.running = True
 
-    def search(self, nodes: int, most: int) -> float:
-        """Search about ``nodes`` nodes of the current neighbourhood, ``most`` in all, and return the effort in nanoseconds."""
+    def search(self, nodes: int, node_limit: int) -> float:
+        """Search some ``nodes`` nodes of the current neighbourhood, ``node_limit`` in all; return the effort in nanoseconds."""
         shared, dive = self._shared, self._dive
-        initial_effort, last_node = dive.effort, min(dive.nodes + nodes, self._start_nodes + most)
+        initial_effort, last_node = dive.effort, min(dive.nodes + nodes, self._start_nodes + node_limit)
         while dive.running and dive.nodes < last_node and not self._pace.late:
             node_count, start = dive.nodes, time.perf_counter()
             code = dive.run(shared.upper * (1 - 1e-7), self._pace.nodes(last_node - node_count))
@@ -161,7 +162,7 @@ class LargeNeighbourhood:
             if dive.nodes == node_count:
                 self.running = False
                 break
-        self.running = self.running and dive.running and dive.nodes < self._start_nodes + most
+        self.running = self.running and dive.running and dive.nodes < self._start_nodes + node_limit
         return dive.effort - initial_effort
 
 
@@ -189,7 +190,7 @@ class Passes:
         self._past_nodes = 0
         self._finished: list[tuple[float, int]] = []
 
-    def advance(self, nodes: int, cut: float, settled: bool) -> None:
+    def advance(self, nodes: int, cut: float, finished: bool) -> None:
         """Record a finished pass and choose the next target, at most ``cut``, for about `GROWTH` times as many nodes.
 
         Parameters
@@ -198,12 +199,12 @@ class Passes:
             Nodes of all passes so far.
         cut : float
             The cutoff.
-        settled : bool
+        finished : bool
             Whether the pass left no unresolved leaf below its target; otherwise the next pass is the final one.
         """
         pass_nodes, self._past_nodes = nodes - self._past_nodes, nodes
         self._finished.append((self.target, pass_nodes))
-        if not settled:
+        if not finished:
             self.target = cut
         elif pass_nodes < SHORT_PASS or len(self._finished) < 2:
             self.target += STEP * cut
@@ -233,7 +234,7 @@ class Passes:
             else max(self._growth(), math.log(pass_nodes / last_nodes) / (target - last_target))
         )
         return self._past_nodes + sum(
-            last_nodes * math.exp(min(growth * (goal - last_target), _MAX_EXPONENT)) for goal in {target, cut}
+            last_nodes * math.exp(min(growth * (bound - last_target), _MAX_EXPONENT)) for bound in {target, cut}
         )
 
 
@@ -295,7 +296,7 @@ class ConflictEngine(Engine):
     def figures(self) -> dict[str, float]:
         """Return the counts of hard-margin solves, conflicts, forced deletions and probed children."""
         names = {"hard_margin_solves": "solves", "conflicts": "conflicts", "forced_deletions": "forced", "probes": "probes"}
-        return {name: sum(int(dive.stack.now[field]) for dive in self._dives) for name, field in names.items()}
+        return {name: sum(int(dive.stack.scalars[field]) for dive in self._dives) for name, field in names.items()}
 
     def _unresolved_bound(self) -> float:
         return min(float(dive.stack.unresolved[0]) for dive in self._dives)

@@ -76,9 +76,9 @@ class SubproblemResult:
     #: counted work; wall time and processor time of the worker
     effort: float
     seconds: float
-    busy: float
+    busy_seconds: float
     log: bytes  #: lines of the proof log, compressed
-    who: str  #: machine and process
+    worker: str  #: machine and process
 
     def check(self, ground: SearchData) -> None:
         """Raise ValueError unless the result is well formed, finite, and about the points of ``ground``."""
@@ -87,7 +87,7 @@ class SubproblemResult:
         check_numbers(self.unresolved)
         check_point(self.w, reduced.problem.A.shape[1])
         check_counts(self.counts, COUNTS)
-        check_work(self.seconds, self.busy, self.effort, self.who)
+        check_work(self.seconds, self.busy_seconds, self.effort, self.worker)
         lines_of(self.log)
 
 
@@ -199,7 +199,7 @@ class SubtreeEngine(Engine):
         return OpenNodes.joined([self._no_nodes, *parts]).below(self._shared.cut)
 
     @property
-    def begun(self) -> ResumedBoxes:
+    def resumed(self) -> ResumedBoxes:
         """The state from which another process continues. Its node numbers follow those of all subproblems."""
         first_id = (self._dispatcher.number + 1) * NODES if self._distributed else self._first.next_id
         return ResumedBoxes(self.ground, self.open, self.unresolved, first_id)
@@ -351,7 +351,7 @@ _ARRAY_FIELDS = ("rows", "weights", "T", "member", "residual")
 class StoppedSearch:
     """An interrupted search: its state, incumbent, lower bound, number of nodes, and the mark of its proof log."""
 
-    begun: ResumedBoxes
+    resumed: ResumedBoxes
     w: FloatArray
     lower_bound: float
     nodes: int
@@ -376,16 +376,16 @@ class ZeroOneCheckpoint(Checkpoint[StoppedSearch]):
         self._problem = problem
 
     @staticmethod
-    def content(shared: SharedState, begun: ResumedBoxes, count: int, log: Mark | None = None) -> Saved:
+    def content(shared: SharedState, resumed: ResumedBoxes, count: int, log: Mark | None = None) -> Saved:
         """Return the content of the file of a search, with the position of its log."""
-        reduced = begun.ground.reduced
+        reduced = resumed.ground.reduced
         numbers = {
-            "upper": begun.ground.upper, "floor": shared.lower_bound, "nodes": count, "unit": reduced.unit,
-            "constant": reduced.constant, "shrink": reduced.shrink, "free": reduced.free, "unresolved": begun.unresolved,
+            "upper": resumed.ground.upper, "floor": shared.lower_bound, "nodes": count, "unit": reduced.unit,
+            "constant": reduced.constant, "shrink": reduced.shrink, "free": reduced.free, "unresolved": resumed.unresolved,
         }  # fmt: skip
         arrays: dict[str, Any] = {name: getattr(reduced, name) for name in _ARRAY_FIELDS} | {"w": shared.incumbent.w}
-        arrays |= {f"open_{name}": array for name, array in begun.nodes.arrays().items()}
-        return Saved(numbers, arrays, log, begun.first_id)
+        arrays |= {f"open_{name}": array for name, array in resumed.nodes.arrays().items()}
+        return Saved(numbers, arrays, log, resumed.first_id)
 
     def parse(self, saved: Saved) -> StoppedSearch:
         """Return the search of a file's content."""
@@ -400,6 +400,6 @@ class ZeroOneCheckpoint(Checkpoint[StoppedSearch]):
         )
         nodes = OpenNodes.of_arrays({f.name: arrays[f"open_{f.name}"] for f in fields(OpenNodes)})
         nodes.check(*reduced.rows.shape)
-        begun = ResumedBoxes(SearchData.of(reduced, numbers["upper"]), nodes, numbers["unresolved"], saved.next_id)
+        resumed = ResumedBoxes(SearchData.of(reduced, numbers["upper"]), nodes, numbers["unresolved"], saved.next_id)
         w = np.array(arrays["w"], dtype=np.float64)
-        return StoppedSearch(begun, w, numbers["floor"], int(numbers["nodes"]), saved.log)
+        return StoppedSearch(resumed, w, numbers["floor"], int(numbers["nodes"]), saved.log)

@@ -30,7 +30,7 @@ from .engine import Engine, SharedState
 ConflictNode: TypeAlias = tuple[float, float, bytes]
 #: Work between two readings of the clock, in nodes × points × coordinates.
 _WORK_PER_CHECK = 1_250_000
-#: Names of the counters and of their fields in `kernels.conflicts.NOW`.
+#: Names of the counters and of their fields in `kernels.conflicts.SCALARS`.
 _COUNTER_FIELDS = {"nodes": "nodes", "hard_margin_solves": "solves", "conflicts": "conflicts", "forced_deletions": "forced"}
 
 
@@ -85,8 +85,8 @@ class ConflictSubproblemResult:
     counts: dict[str, int]
     effort: float
     seconds: float
-    busy: float
-    who: str
+    busy_seconds: float
+    worker: str
 
     def check(self, ground: ConflictSearchData) -> None:
         """Raise ValueError unless the result is well formed, finite, and about the points of ``ground``."""
@@ -96,7 +96,7 @@ class ConflictSubproblemResult:
         check_numbers(self.unresolved)
         check_point(self.w, ground.reduced.problem.A.shape[1])
         check_counts(self.counts, _COUNTER_FIELDS)
-        check_work(self.seconds, self.busy, self.effort, self.who)
+        check_work(self.seconds, self.busy_seconds, self.effort, self.worker)
 
 
 def search_conflicts(task: ConflictSubproblem, threads: int | None) -> ConflictSubproblemResult:
@@ -136,7 +136,7 @@ def frontier(dive: Dive) -> list[ConflictNode]:
 
 def counted(dive: Dive) -> dict[str, int]:
     """Return the counts of nodes, hard-margin solves, conflicts and forced deletions."""
-    return {name: int(dive.stack.now[field]) for name, field in _COUNTER_FIELDS.items()}
+    return {name: int(dive.stack.scalars[field]) for name, field in _COUNTER_FIELDS.items()}
 
 
 def least(nodes: list[ConflictNode]) -> float:
@@ -283,10 +283,10 @@ class ConflictTeamEngine(Engine):
 
     # -- the dispatcher's pool ----------------------------------------------------------------------------------
 
-    def drawn(self, most: int) -> list[ConflictNode]:
-        """Remove at most ``most`` nodes with the least bounds from the pool and return them."""
+    def drawn(self, limit: int) -> list[ConflictNode]:
+        """Remove at most ``limit`` nodes with the least bounds from the pool and return them."""
         nodes: list[ConflictNode] = []
-        while self._heap and len(nodes) < most:
+        while self._heap and len(nodes) < limit:
             node = heapq.heappop(self._heap)[2]
             if node[0] < self._cutoff:
                 nodes.append(node)

@@ -36,26 +36,26 @@ def empty_pool(n: int, p: int, log: int, records: int = 0, pages: int = 0) -> k.
         ident=np.full(records, -1, i), free_records=np.zeros(records, np.int32), heap=np.zeros(2 * records, np.int32),
         point=np.zeros((pages, k.PAGE), np.int32), lower=np.zeros((pages, k.PAGE), f),
         state=np.zeros((pages, k.PAGE), np.int8), link=np.full(pages, -1, np.int32), free_pages=np.zeros(pages, np.int32),
-        now=named_scalars(k.NOW), found=np.zeros(p + 2, f), leaf=np.zeros(n, np.int8), log=np.zeros(log, f),
+        scalars=named_scalars(k.SCALARS), candidate=np.zeros(p + 2, f), leaf=np.zeros(n, np.int8), log=np.zeros(log, f),
     )  # fmt: skip
 
 
 def plant_root(pool: k.BoxPool, half: FloatArray | None, demanded: BoolArray | None) -> None:
     """Mark all records and pages as free and, unless ``half`` is None, make the box |w| ≤ half the current node."""
-    now, n = pool.now, len(pool.leaf)
+    scalars, n = pool.scalars, len(pool.leaf)
     pool.free_records[:] = np.arange(len(pool.base))[::-1]
     pool.free_pages[:] = np.arange(len(pool.link))[::-1]
-    now.records, now.pages, now.current = len(pool.base), len(pool.link), -1
+    scalars.records, scalars.pages, scalars.current = len(pool.base), len(pool.link), -1
     if half is None or demanded is None:
         return
-    now.records -= 1
-    now.current = 0
+    scalars.records -= 1
+    scalars.current = 0
     pool.lo[0], pool.hi[0], pool.count[0], pool.refs[0], pool.split[0] = -half, half, n, 1, 0
     pool.mid[0] = half[0] if half.size else 0.0
     page = -1
     for start in range(0, n, k.PAGE):
-        now.pages -= 1
-        new_page = pool.free_pages[now.pages]
+        scalars.pages -= 1
+        new_page = pool.free_pages[scalars.pages]
         pool.link[new_page] = -1
         if page < 0:
             pool.page[0] = new_page
@@ -70,10 +70,10 @@ def plant_root(pool: k.BoxPool, half: FloatArray | None, demanded: BoolArray | N
 
 def grown(pool: k.BoxPool, times: int = 2) -> k.BoxPool:
     """Return the same pool with ``times`` as many records or pages, each where it runs short."""
-    now = pool.now
+    scalars = pool.scalars
     records, pages = len(pool.base), len(pool.link)
-    more_records = (times - 1) * records if now.records < max(2 * k.RESERVE, records // 2) else 0
-    more_pages = (times - 1) * pages if now.pages < max(k.RESERVE * (len(pool.leaf) // k.PAGE + 2), pages // 2) else 0
+    more_records = (times - 1) * records if scalars.records < max(2 * k.RESERVE, records // 2) else 0
+    more_pages = (times - 1) * pages if scalars.pages < max(k.RESERVE * (len(pool.leaf) // k.PAGE + 2), pages // 2) else 0
 
     def extended(array: Any, extra: int) -> Any:
         if not extra:
@@ -87,9 +87,9 @@ def grown(pool: k.BoxPool, times: int = 2) -> k.BoxPool:
     changes |= {name: extended(getattr(pool, name), more_pages) for name in ("point", "lower", "state", "link", "free_pages")}
     changes["heap"] = extended(pool.heap, 2 * more_records)
     for name, old_size, extra in (("records", records, more_records), ("pages", pages, more_pages)):
-        free_count = int(now[name])
+        free_count = int(scalars[name])
         changes[f"free_{name}"][free_count : free_count + extra] = np.arange(old_size, old_size + extra)[::-1]
-        now[name] += extra
+        scalars[name] += extra
     return pool._replace(**changes)
 
 
@@ -144,8 +144,10 @@ class OpenNodes:
     @classmethod
     def of_pool(cls, pool: k.BoxPool, below: float) -> OpenNodes:
         """Return the open nodes of a pool with bounds below ``below``; the pool is not modified."""
-        now = pool.now
-        codes = np.concatenate([pool.heap[: now.waiting], np.array([now.current] if now.current >= 0 else [], dtype=np.int32)])
+        scalars = pool.scalars
+        codes = np.concatenate(
+            [pool.heap[: scalars.waiting], np.array([scalars.current] if scalars.current >= 0 else [], dtype=np.int32)]
+        )
         key = pool.key[codes >> 1, codes & 1]
         ranking = np.argsort(key, kind="stable")
         codes, key = codes[ranking], key[ranking]
@@ -197,11 +199,11 @@ class OpenNodes:
             pool, *(np.require(array, requirements=["C", "A", "W"]) for array in (self.count, self.point, self.state, self.lower))
         )
         # the first records and pages are in use: they are on top of both stacks of free ones
-        pool.now.records -= m
-        pool.now.pages -= used_pages
+        pool.scalars.records -= m
+        pool.scalars.pages -= used_pages
         pool.heap[:m] = 2 * np.arange(m) + self.side
-        pool.now.waiting = m
-        pool.found[p] = incumbent_value
+        pool.scalars.waiting = m
+        pool.candidate[p] = incumbent_value
         return pool
 
     def check(self, n: int, p: int) -> None:

@@ -219,8 +219,8 @@ def _l1_value(A: FloatArray, c: FloatArray, w: FloatArray) -> float:
 def _l1_bound(A: FloatArray, c: FloatArray, w: FloatArray) -> Rounded:
     """The dual value of the slopes at w, at the best multiple that the box allows."""
     a = 2.0 * c * np.maximum(1.0 - A @ w, 0.0)
-    pulled, error = transposed_product(A, a)
-    largest = float((np.abs(pulled) + error).max(initial=0.0)) * (1.0 + _INSIDE)
+    gradient, error = transposed_product(A, a)
+    largest = float((np.abs(gradient) + error).max(initial=0.0)) * (1.0 + _INSIDE)
     quarter = np.divide(a, 4.0 * c, out=np.zeros_like(a), where=c > 0)
     square = float(a @ quarter)
     multiple = min(1.0 / largest if largest > 0.0 else np.inf, float(a.sum()) / (2.0 * square) if square > 0.0 else 0.0)

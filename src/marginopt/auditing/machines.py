@@ -169,8 +169,8 @@ def _support(rows: Sequence[Sequence[str]], X: FloatArray, y: Any, of_class: Any
         for i, point in enumerate(X):
             key = tuple((int(j), float(f"{point[j]:.{digits}g}")) for j in np.flatnonzero(point))
             places[key if of_class is None else (y[i], key)].append(i)
-        wanted = keys if of_class is None else list(zip(of_class, keys, strict=True))
-        numbers = [places[key].popleft() if places.get(key) else -1 for key in wanted]
+        targets = keys if of_class is None else list(zip(of_class, keys, strict=True))
+        numbers = [places[key].popleft() if places.get(key) else -1 for key in targets]
         if -1 not in numbers:
             return np.array(numbers, dtype=np.int64)
     raise InputError(
@@ -237,13 +237,15 @@ def _kernel_machine(machine: Any, X: Any, y: Any) -> Any:
     if name not in kinds:
         raise InputError(f"audit knows {', '.join(kinds)} of {package}; it was given {name}")
     data, parameters = as_array(X), vars(machine)
-    made = kinds[name]()
+    estimator = kinds[name]()
     kernel = str(parameters["kernel"])
-    made.set_params(**{key: parameters[key] for key in ("C", "nu", "epsilon", "degree", "coef0") if key in made.get_params()})
-    made.set_params(kernel=_KERNELS.get(kernel, kernel))
-    if "class_weight" in made.get_params():
-        made.set_params(class_weight=parameters["class_weight"] or None)
-    made._gamma = _gamma(parameters.get("_gamma", parameters["gamma"]), data)
+    estimator.set_params(
+        **{key: parameters[key] for key in ("C", "nu", "epsilon", "degree", "coef0") if key in estimator.get_params()}
+    )
+    estimator.set_params(kernel=_KERNELS.get(kernel, kernel))
+    if "class_weight" in estimator.get_params():
+        estimator.set_params(class_weight=parameters["class_weight"] or None)
+    estimator._gamma = _gamma(parameters.get("_gamma", parameters["gamma"]), data)
     support = as_array(machine.support_).ravel().astype(np.int64)
     coefficients = np.atleast_2d(as_array(machine.dual_coef_).astype(np.float64))
     intercept = np.ravel(as_array(machine.intercept_)).astype(np.float64) * (-1.0 if package == "thundersvm" else 1.0)  # ρ
@@ -257,8 +259,8 @@ def _kernel_machine(machine: Any, X: Any, y: Any) -> Any:
         if positive.size != 1:
             raise InputError("positive coefficients of the machine belong to points of both classes: X and y are other data")
         classes = np.array([classes[classes != positive[0]][0], positive[0]])
-    _store(made, support, coefficients, intercept, classes, data)
-    return made
+    _store(estimator, support, coefficients, intercept, classes, data)
+    return estimator
 
 
 def _gamma(rule: Any, X: FloatArray) -> float:
@@ -276,14 +278,14 @@ def _snap_machine(machine: Any, X: Any, y: Any) -> Any:
     name, kernel = type(machine).__name__, parameters.get("kernel", "linear")
     if name != "SupportVectorMachine" or kernel != "linear" or parameters.get("normalize", False):
         raise InputError(f"audit knows the linear SupportVectorMachine of snapml, without normalize; it was given {name}")
-    made = LinearSVC(
+    estimator = LinearSVC(
         C=1.0 / parameters["regularizer"], loss=parameters["loss"], fit_intercept=bool(parameters["fit_intercept"]),
         intercept_scaling=parameters["intercept_scaling"], class_weight=parameters["class_weight"],
     )  # fmt: skip
-    made.coef_ = np.atleast_2d(as_array(machine.coef_).astype(np.float64))
-    made.intercept_ = np.ravel(as_array(machine.intercept_)).astype(np.float64)
-    made.classes_ = np.unique(as_array(y))
-    return made
+    estimator.coef_ = np.atleast_2d(as_array(machine.coef_).astype(np.float64))
+    estimator.intercept_ = np.ravel(as_array(machine.intercept_)).astype(np.float64)
+    estimator.classes_ = np.unique(as_array(y))
+    return estimator
 
 
 #: What a bound rests on where no theorem says it.
@@ -392,10 +394,10 @@ def _larger_limit(machine: Any, X: Any, y: Any, sample_weight: Any, gap: float, 
     limit, end = max_iter, time.perf_counter() + _SECONDS
     while gap > _ENOUGH and limit < _FACTOR * max_iter and time.perf_counter() + 2.0 * seconds < end:
         begin, limit = time.perf_counter(), 2 * limit
-        again = clone(machine).set_params(max_iter=limit)
+        retried = clone(machine).set_params(max_iter=limit)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            gap = _audited(again.fit(X, y, **weights), X, y, sample_weight).gap
+            gap = _audited(retried.fit(X, y, **weights), X, y, sample_weight).gap
         seconds = time.perf_counter() - begin
     if limit == max_iter:
         return f"the fit stopped at max_iter={max_iter:,}: fit with a larger max_iter"
@@ -446,12 +448,12 @@ def _audited(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Any:
     if weights.shape != (n,) or not np.isfinite(weights).all() or (weights < 0).any():
         raise InputError(f"sample_weight must hold {n} numbers ≥ 0", name="sample_weight")
     one_against_rest = {LinearSVC: class_against_rest, SGDClassifier: class_against_rest}
-    several = {SVC: pairs_of_classes, **one_against_rest}.get(type(estimator))
-    if several is not None and len(estimator.classes_) > 2:
+    subproblems = {SVC: pairs_of_classes, **one_against_rest}.get(type(estimator))
+    if subproblems is not None and len(estimator.classes_) > 2:
         if np.shape(y) != (n,):
             raise InputError(f"y must hold a label for each of the {n} rows of X", name="y")
         audit_of = kinds[type(estimator)]
-        parts = list(several(estimator, y, weights))
+        parts = list(subproblems(estimator, y, weights))
         return AuditTable(
             type(estimator).__name__,
             {part.name: audit_of(part.stored, _rows_of(estimator, data, part.rows), part.signs, part.weights) for part in parts},

@@ -115,31 +115,31 @@ def dual_value(a: FloatArray, curvature: Rounded) -> Rounded:
     return total(a) - curvature.times(0.5)
 
 
-def feasible(a: FloatArray, signs: FloatArray, top: FloatArray, least: float | None) -> FloatArray | None:
-    """Multipliers near ``a`` that are in 0 ≤ a ≤ top with signs'a = 0 *exactly*, and add up to at least ``least``.
+def feasible(a: FloatArray, signs: FloatArray, top: FloatArray, minimum_total: float | None) -> FloatArray | None:
+    """Multipliers near ``a`` that are in 0 ≤ a ≤ top with signs'a = 0 *exactly*, and add up to at least ``minimum_total``.
 
     They are whole multiples of one power of two, so that their sums are exact: where the sides differ, what one has too much is
     taken off its largest; where they add up to too little, what is missing goes where there is room. None where there is none.
     """
     largest = float(a.max(initial=0.0))
-    if least is not None:
-        largest = max(largest, least / max(a.size, 1))
+    if minimum_total is not None:
+        largest = max(largest, minimum_total / max(a.size, 1))
     if not largest > 0.0:
         return np.zeros_like(a)
     grid = 2.0 ** (math.frexp(largest)[1] - _DIGITS)
     if grid < 1e-290:
-        return np.zeros_like(a) if least is None else None
+        return np.zeros_like(a) if minimum_total is None else None
     room = np.floor(np.minimum(top / grid, 2.0**52)).astype(np.int64)
     counts = np.minimum(np.floor(a / grid).astype(np.int64), room)
     sides = [signs > 0, signs < 0] if (signs < 0).any() else [signs > 0]
     sums = [int(counts[side].sum()) for side in sides]
-    target = min(sums) if least is None else math.ceil(Fraction(least) / Fraction(grid) / len(sides))
-    for side, have in zip(sides, sums, strict=True):
+    target = min(sums) if minimum_total is None else math.ceil(Fraction(minimum_total) / Fraction(grid) / len(sides))
+    for side, count in zip(sides, sums, strict=True):
         part, free = counts[side], room[side] - counts[side]
-        moved = _taken(part, have - target) if have > target else -_taken(free, target - have)
-        if int(np.abs(moved).sum()) != abs(have - target):
+        adjustment = _taken(part, count - target) if count > target else -_taken(free, target - count)
+        if int(np.abs(adjustment).sum()) != abs(count - target):
             return None
-        counts[side] = part - moved
+        counts[side] = part - adjustment
     return np.asarray(counts * grid)
 
 
@@ -164,12 +164,12 @@ def mended(a: FloatArray, signs: FloatArray, top: FloatArray, total: float | Non
     return clipped, outside / scale
 
 
-def _taken(held: np.ndarray, amount: int) -> np.ndarray:
+def _taken(available: np.ndarray, amount: int) -> np.ndarray:
     """``amount`` taken off these whole numbers, the largest first."""
-    order = np.argsort(-held, kind="stable")
-    before = np.cumsum(held[order]) - held[order]
-    amounts = np.zeros_like(held)
-    amounts[order] = np.clip(amount - before, 0, held[order])
+    order = np.argsort(-available, kind="stable")
+    before = np.cumsum(available[order]) - available[order]
+    amounts = np.zeros_like(available)
+    amounts[order] = np.clip(amount - before, 0, available[order])
     return amounts
 
 
@@ -307,13 +307,13 @@ def wrapped(estimator: Any, y: Any, audit: Callable[[Any, IntArray, IntArray], A
     from sklearn.multiclass import OneVsRestClassifier
 
     classes, codes = estimator.classes_, _codes(estimator, y)
-    every = np.arange(codes.size)
+    indices = np.arange(codes.size)
     audits: dict[str, Audit] = {}
     if isinstance(estimator, OneVsRestClassifier):
         one = len(estimator.estimators_) == 1
         for k, machine in enumerate(estimator.estimators_):
             positive = 1 if one else k
-            audits[f"{classes[positive]}, rest"] = audit(machine, every, (codes == positive).astype(np.int64))
+            audits[f"{classes[positive]}, rest"] = audit(machine, indices, (codes == positive).astype(np.int64))
     else:
         for (i, j), machine in zip(combinations(range(len(classes)), 2), estimator.estimators_, strict=True):
             rows = np.flatnonzero((codes == i) | (codes == j))

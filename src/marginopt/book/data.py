@@ -20,18 +20,18 @@ _STEP = 1024.0
 
 
 def _flipped(n: int, p: int, tau: float, seed: int) -> tuple[FloatArray, FloatArray]:
-    drawn = flipped_labels(n, p, tau, seed)
-    return _rounded(drawn.X), drawn.y
+    data = flipped_labels(n, p, tau, seed)
+    return _rounded(data.X), data.y
 
 
 def _clusters(n: int, p: int, sigma: float, outliers: Any, seed: int) -> tuple[FloatArray, FloatArray]:
-    drawn = gaussian_clusters(n, p, sigma, outliers, seed)
-    return _rounded(drawn.X), drawn.y
+    data = gaussian_clusters(n, p, sigma, outliers, seed)
+    return _rounded(data.X), data.y
 
 
 def _rings(n: int, noise: float, seed: int) -> tuple[FloatArray, FloatArray]:
-    drawn = rings(n, noise, seed)
-    return _rounded(np.column_stack([np.ones(n), drawn.X])), drawn.y
+    data = rings(n, noise, seed)
+    return _rounded(np.column_stack([np.ones(n), data.X])), data.y
 
 
 def _packaged(name: str, rows: int, columns: int, seed: int) -> tuple[FloatArray, FloatArray]:

@@ -236,5 +236,5 @@ def _instance_of(result: Result, entries: list[Entry], name: str | None) -> tupl
         X, y = built[entry.sha256]
         if fingerprint(stated_model(entry.model, entry.parameters, X, y)) == result.digest:
             return entry, X, y
-    where = "no instance of the book" if name is None else f"another instance than {name}"
-    raise InputError(f"the result is of {where}: it was found on another model, other data or other parameters")
+    mismatch = "no instance of the book" if name is None else f"another instance than {name}"
+    raise InputError(f"the result is of {mismatch}: it was found on another model, other data or other parameters")

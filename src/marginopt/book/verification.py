@@ -163,8 +163,8 @@ def _w_and_W(values: Point, X: FloatArray) -> dict[str, Any]:
     w, W = (np.asarray(values[name], dtype=np.float64) for name in ("w", "W"))
     W = 0.5 * (W + W.T)
     p, scale = len(w), max(float(np.abs(W).max()), 1e-300)
-    least = float(np.linalg.eigvalsh(W - np.outer(w, w)).min())
-    W = W + (max(-least, 0.0) + 1e-13 * scale) * np.eye(p)
+    smallest_eigenvalue = float(np.linalg.eigvalsh(W - np.outer(w, w)).min())
+    W = W + (max(-smallest_eigenvalue, 0.0) + 1e-13 * scale) * np.eye(p)
     return {"w": w.tolist(), "W": [float(W[i, j]) for i in range(p) for j in range(i + 1)]}
 
 

@@ -55,14 +55,14 @@ def _verify(a: argparse.Namespace, entries: list[Entry]) -> int:
         raise InputError("--log is the proof log of one entry: name it, `marginopt book verify NAME --log FILE`")
     chosen = entries if a.name is None else [find_entry(a.name, entries)]
     verdicts = [verify_entry(entry, a.log) for entry in chosen]
-    refused = [verdict for verdict in verdicts if verdict.stands is False]
+    failures = [verdict for verdict in verdicts if verdict.stands is False]
     absent = [verdict for verdict in verdicts if verdict.stands is None]
-    standing = len(verdicts) - len(refused) - len(absent)
-    shown = verdicts if a.name is not None else refused
-    lines = [*map(str, shown), f"{standing} stand, {len(refused)} are refused, the data of {len(absent)} are not here"]
+    verified_count = len(verdicts) - len(failures) - len(absent)
+    shown = verdicts if a.name is not None else failures
+    lines = [*map(str, shown), f"{verified_count} stand, {len(failures)} are refused, the data of {len(absent)} are not here"]
     record = [{"name": v.name, "stands": v.stands, "message": v.message} for v in verdicts]
     answer(a, record, "\n".join(lines))
-    return NOT_SOLVED if refused else SOLVED
+    return NOT_SOLVED if failures else SOLVED
 
 
 def _run(a: argparse.Namespace, entries: list[Entry]) -> int:

@@ -232,8 +232,8 @@ def _sizes(instance: Instance) -> dict[str, Any]:
 
 
 def _about(entry: Any) -> str:
-    here = "" if entry.available else "; not here"
-    return f"{entry.n} x {entry.p}, {entry.classes} classes; {entry.source}{here}"
+    availability = "" if entry.available else "; not here"
+    return f"{entry.n} x {entry.p}, {entry.classes} classes; {entry.source}{availability}"
 
 
 def _entry(entry: Any) -> dict[str, Any]:

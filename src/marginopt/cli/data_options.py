@@ -43,8 +43,8 @@ def add_data_options(command: Command) -> None:
 def add_model_options(command: Command, *, or_file: bool = False) -> None:
     """The formulation, what it is stated on, and the parameters of all formulations; ``or_file``: or a program's file alone."""
     table = all_formulations()
-    alone = "; or a program's file alone (.lp .mps .cbf .nl .mof.json ..., also packed)" if or_file else ""
-    command.add_argument("model", metavar="FORMULATION", help=f"one of {', '.join(table)} (marginopt formulations){alone}")
+    file_help = "; or a program's file alone (.lp .mps .cbf .nl .mof.json ..., also packed)" if or_file else ""
+    command.add_argument("model", metavar="FORMULATION", help=f"one of {', '.join(table)} (marginopt formulations){file_help}")
     command.add_argument(
         "data",
         metavar="DATA",
@@ -74,8 +74,8 @@ def _add_parameters(command: Command, table: Mapping[str, FormulationInfo], list
     """Every parameter is read; the help tells of those of the formulations that are named, or what ``lists`` them."""
     named = {part for word in command.words for part in word.split(",")}
     shown = table if len(table) == 1 else {name: info for name, info in table.items() if name in named}
-    where = None if shown else f"{lists or command.prog + ' FORMULATION --help'} lists them: --lam, --C, --kernel, ..."
-    group = command.add_argument_group("parameters of the formulation", where)
+    help_text = None if shown else f"{lists or command.prog + ' FORMULATION --help'} lists them: --lam, --C, --kernel, ..."
+    group = command.add_argument_group("parameters of the formulation", help_text)
     help_texts: dict[str, dict[str, list[str]]] = {}
     options: dict[str, str] = {}
     for info in table.values():

@@ -164,9 +164,9 @@ def _instances(a: argparse.Namespace) -> list[Instance]:
     sizes = None if a.sizes is None else _list(a.sizes, int, "--sizes")
     if sizes is not None and a.n is not None:
         raise InputError("--n is one size, --sizes several: give one of them")
-    every: list[int | None] = [None] if sizes is None else [*sizes]
-    drawn = [part for name in a.data for n in every for part in _sized(name, n, a)]
-    instances = [prepared(two_classes(part, "a gap report"), a, intercept=True) for part in drawn]
+    size_list: list[int | None] = [None] if sizes is None else [*sizes]
+    parts = [part for name in a.data for n in size_list for part in _sized(name, n, a)]
+    instances = [prepared(two_classes(part, "a gap report"), a, intercept=True) for part in parts]
     if a.generate is not None:
         from ..instances import gaussian_clusters
 

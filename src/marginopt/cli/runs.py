@@ -199,7 +199,7 @@ def _exported(
     """Files and record of one problem."""
     name = re.sub(r"[^\w.=-]+", "-", f"{formulation}-{data}").strip("-")
     files: dict[str, str] = {}
-    refused: dict[str, str] = {}
+    unsupported: dict[str, str] = {}
     rewritten: dict[str, str] = {}
     for suffix in suffixes:
         path = folder / f"{name}{suffix}"
@@ -207,12 +207,12 @@ def _exported(
             if _write(model, path, suffix):
                 rewritten[path.name] = _EPIGRAPH
         except MarginoptError as error:
-            refused[suffix] = str(error)
+            unsupported[suffix] = str(error)
         else:
             files[path.name] = hashlib.sha256(path.read_bytes()).hexdigest()
     record: dict[str, Any] = {
         "problem": f"{formulation} on {data}", "class": model.name, "model digest": fingerprint(model), "files": files,
-        "rewritten": rewritten, "not written": refused, "optimum": None, "bound": None, "kind": "none", "gap": None,
+        "rewritten": rewritten, "not written": unsupported, "optimum": None, "bound": None, "kind": "none", "gap": None,
         "status": "not asked", "solver": "", "seconds": None,
     }  # fmt: skip
     if files:

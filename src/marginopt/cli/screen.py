@@ -44,7 +44,7 @@ def print_tables(head: Sequence[str], groups: Mapping[str, Sequence[Sequence[str
     console = Console(highlight=False, emoji=False)
     numbers = frozenset(right)
     widths = _widths(console.width, [head, *(row for rows in groups.values() for row in rows)], numbers)
-    with console.capture() as drawn:
+    with console.capture() as capture:
         for k, (title, rows) in enumerate(groups.items()):
             if title:
                 console.print(("\n" if k else "") + title, style="bold", markup=False, soft_wrap=True)
@@ -52,7 +52,7 @@ def print_tables(head: Sequence[str], groups: Mapping[str, Sequence[Sequence[str
                 _print_columns(console, head, rows, widths, numbers)
             else:
                 _print_records(console, head, rows)
-    sys.stdout.write("".join(line.rstrip() + "\n" for line in drawn.get().splitlines()))
+    sys.stdout.write("".join(line.rstrip() + "\n" for line in capture.get().splitlines()))
 
 
 def _widths(screen: int, cells: Sequence[Sequence[str]], numbers: frozenset[int]) -> list[int]:

@@ -71,16 +71,16 @@ def formulations(a: argparse.Namespace) -> int:
     info = get_formulation(a.name)
     record = next(row for row in table.rows if row["name"] == info.name)
     parameters = [(p.option, p.what) for p in info.parameters]
-    statement, able = _stated(info)
+    statement, solvers = _stated(info)
     if a.json:
-        print(json_text({**record, "options": dict(parameters), "statement": statement, "solvers": able}))
+        print(json_text({**record, "options": dict(parameters), "statement": statement, "solvers": solvers}))
         return SOLVED
     print_table(("", ""), [(name, text) for name, text in record.items() if text and name != "parameters"])
     if parameters:
         print()
         print_table(("parameter", "meaning"), parameters)
     print_text(f"\n{statement}\n")
-    print_text(f"solved by {', '.join(able)}")
+    print_text(f"solved by {', '.join(solvers)}")
     return SOLVED
 
 
@@ -128,13 +128,13 @@ def estimators(a: argparse.Namespace) -> int:
     info = named.get(a.name.casefold())
     if info is None:
         raise InputError(f"there is no estimator {a.name!r}; {nearest(a.name, table)}known: {', '.join(table)}")
-    about = inspect.getdoc(info.estimator)
+    description = inspect.getdoc(info.estimator)
     defaults = {p.name: p.default for p in inspect.signature(info.estimator).parameters.values()}
     if a.json:
         record = next(row for row in table.records() if row["class"] == info.name)
-        print(json_text({**record, "parameters": defaults, "about": about}))
+        print(json_text({**record, "parameters": defaults, "about": description}))
         return SOLVED
-    print_text(f"{info.name}: {info.summary}\nformulation: {info.model.__name__}\n\n{about}\n\n")
+    print_text(f"{info.name}: {info.summary}\nformulation: {info.model.__name__}\n\n{description}\n\n")
     print_table(("parameter", "default"), [(name, repr(value)) for name, value in defaults.items()])
     return SOLVED
 

@@ -143,25 +143,27 @@ def tally(cells: Iterable[LawCell]) -> dict[State, int]:
     return counts
 
 
-def report(cells: list[LawCell], every: bool = False) -> str:
-    """Return a paragraph for each law: where it does not hold, why it does not apply, and with ``every`` where it holds.
+def report(cells: list[LawCell], all_cells: bool = False) -> str:
+    """Return a paragraph for each law: where it does not hold, why it does not apply, and with ``all_cells`` where it holds.
 
     A reason for which several laws do not apply stands once, at the end.
     """
     lines = []
     idle = [c for c in cells if c.verdict.state is State.NOT_APPLICABLE]
-    several = {words for words in {c.verdict.words for c in idle} if len({c.law for c in idle if c.verdict.words == words}) > 1}
+    shared_words = {
+        words for words in {c.verdict.words for c in idle} if len({c.law for c in idle if c.verdict.words == words}) > 1
+    }
     for law in dict.fromkeys(c.law for c in cells):
-        mine = [c for c in cells if c.law is law]
-        count = tally(mine)
+        law_cells = [c for c in cells if c.law is law]
+        count = tally(law_cells)
         counts_text = ", ".join(f"{state.value} {n}" for state, n in count.items() if n)
         lines += ["", f"{law.name}: {counts_text}", f"  {law.statement}"]
-        lines += [f"  ✗ {c.subject}: {c.verdict.words}" for c in mine if c.verdict.state is State.VIOLATED]
-        if every:
-            lines += [f"  ✓ {c.subject}: {c.verdict.words}" for c in mine if c.verdict.state is State.HOLDS]
-        lines += _reasons([c for c in idle if c.law is law and c.verdict.words not in several])
-    if several:
-        lines += ["", "not applicable, by several laws:", *_reasons([c for c in idle if c.verdict.words in several])]
+        lines += [f"  ✗ {c.subject}: {c.verdict.words}" for c in law_cells if c.verdict.state is State.VIOLATED]
+        if all_cells:
+            lines += [f"  ✓ {c.subject}: {c.verdict.words}" for c in law_cells if c.verdict.state is State.HOLDS]
+        lines += _reasons([c for c in idle if c.law is law and c.verdict.words not in shared_words])
+    if shared_words:
+        lines += ["", "not applicable, by several laws:", *_reasons([c for c in idle if c.verdict.words in shared_words])]
     count = tally(cells)
     total = ", ".join(f"{n} {state.value}" for state, n in count.items())
     return "\n".join([*lines, "", f"{len(cells)} cells: {total}"]).strip()

@@ -72,8 +72,8 @@ def all_of(verdicts: Iterable[LawVerdict]) -> LawVerdict:
     wrong = [v.words for v in verdict_list if v.state is State.VIOLATED]
     if wrong:
         return violated("; ".join(wrong))
-    good = [v for v in verdict_list if v.state is State.HOLDS]
-    return holds("; ".join(v.words for v in good)) if good else verdict_list[0]
+    holding = [v for v in verdict_list if v.state is State.HOLDS]
+    return holds("; ".join(v.words for v in holding)) if holding else verdict_list[0]
 
 
 T = TypeVar("T")

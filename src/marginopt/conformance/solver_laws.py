@@ -258,10 +258,10 @@ _ROUNDING = 1e-10
 _KNOWN = 1e-7
 
 
-def _same(what: str, value: float, wanted: float, tol: float) -> LawVerdict:
+def _same(what: str, value: float, expected: float, tol: float) -> LawVerdict:
     """Return whether two objectives agree."""
-    difference = abs(value - wanted) / max(abs(wanted), _KNOWN / tol)
-    comparison = f"{what}: {value:.12g}, wanted {wanted:.12g}"
+    difference = abs(value - expected) / max(abs(expected), _KNOWN / tol)
+    comparison = f"{what}: {value:.12g}, wanted {expected:.12g}"
     return (
         holds(f"off by {difference:.0e}")
         if difference <= tol
@@ -279,8 +279,8 @@ def _overlap(what: str, one: tuple[float, float], other: tuple[float, float], to
     if any(np.isneginf(low) and np.isposinf(high) for low, high in (one, other)):
         return not_applicable("the clock stopped the search before it had a bound or a point")
     ends = [abs(end) for end in (*one, *other) if np.isfinite(end)]
-    apart = max(one[0] - other[1], other[0] - one[1], 0.0) / max(*ends, 1.0)
-    return at_most(f"{what} outside the interval of a stopped search by", apart, tol)
+    distance = max(one[0] - other[1], other[0] - one[1], 0.0) / max(*ends, 1.0)
+    return at_most(f"{what} outside the interval of a stopped search by", distance, tol)
 
 
 def _solved(t: Trial, r: Result) -> bool:
@@ -420,13 +420,13 @@ def _different(one: Result, other: Result) -> list[str]:
 @SOLVER_LAWS.law("repeats")
 def repeatability(t: Trial) -> LawVerdict:
     """The same seed on one thread gives the same point; a solver of ours gives it bit for bit."""
-    if t.stopped(t.result) or t.stopped(again := t.solve()):
+    if t.stopped(t.result) or t.stopped(repeated := t.solve()):
         return not_applicable("the clock stopped its search")
-    for label in _different(t.result, again):
-        off = float(np.abs(t.result.values[label] - again.values[label]).max(initial=0.0))
+    for label in _different(t.result, repeated):
+        off = float(np.abs(t.result.values[label] - repeated.values[label]).max(initial=0.0))
         if not off <= (0.0 if t.solver.info.views else _ROUNDING):
             return violated(f"block {label} differs by {off:.2e}")
-    return holds("bit for bit") if t.result.status is again.status else violated(f"{t.result.status}, then {again.status}")
+    return holds("bit for bit") if t.result.status is repeated.status else violated(f"{t.result.status}, then {repeated.status}")
 
 
 @SOLVER_LAWS.law("limits")
@@ -465,11 +465,11 @@ def stored(t: Trial) -> LawVerdict:
     """A result that is saved and loaded is the same; certified anew from the model it has the same status."""
     with tempfile.TemporaryDirectory() as folder:
         path = t.result.save(Path(folder) / "result.npz")
-        back, anew = load_result(path), load_result(path, t.case.model)
+        back, rebuilt = load_result(path), load_result(path, t.case.model)
     if str(replace(back, unverified="")) != str(t.result):
         return violated(f"read back as {str(back)!r:.200}")
-    if anew.status is not t.result.status:
-        return violated(f"{t.result.status}, and {anew.status} when certified anew")
+    if rebuilt.status is not t.result.status:
+        return violated(f"{t.result.status}, and {rebuilt.status} when certified anew")
     different = _different(t.result, back)
     return violated(f"blocks {', '.join(different)} differ") if different else holds("equal")
 
@@ -557,13 +557,13 @@ def record(solver: Solver) -> LawVerdict:
     info = solver.info
     missing = [
         part
-        for part, there in (
+        for part, stored in (
             ("a name in small letters", bool(info.name) and info.name == info.name.strip().lower()),
             ("a summary", bool(info.summary)),
             ("a reference or a package", bool(info.reference or info.package)),
             ("views or features that it reads", bool(info.views or info.reads) or bool(info.package)),
             ("a tolerance in (0, 1)", 0.0 < info.tolerance < 1.0),
         )
-        if not there
+        if not stored
     ]
     return violated(f"without {', '.join(missing)}") if missing else holds(info.summary)

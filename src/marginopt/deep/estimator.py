@@ -114,11 +114,11 @@ class Checkpoint:
     def _identity(self, training: Training) -> dict[str, Any]:
         return {**self.identity, **asdict(training.settings)}
 
-    def _compare(self, stored: dict[str, Any], wanted: dict[str, Any]) -> None:
-        for name in sorted({*stored, *wanted}):
-            if stored.get(name) != wanted.get(name):
+    def _compare(self, stored: dict[str, Any], expected: dict[str, Any]) -> None:
+        for name in sorted({*stored, *expected}):
+            if stored.get(name) != expected.get(name):
                 difference = (
-                    f"{stored.get(name)!r} there, {wanted.get(name)!r} here"
+                    f"{stored.get(name)!r} there, {expected.get(name)!r} here"
                     if name != "data"
                     else "the samples or labels are others"
                 )

@@ -124,12 +124,12 @@ class NearObjectives(Objectives):
         near = 0.5 * F.square()
         far = 0.5 * self.c * torch.relu(self.margin - F).square()
         others = 1.0 / (self.classes - 1)
-        each = (
+        losses = (
             torch.where(own_class, near, others * far)
             if self.orientation == "one"
             else torch.where(own_class, far, others * near)
         )
-        return each.mean(dim=0)
+        return losses.mean(dim=0)
 
     def scores(self, F: Tensor, norms: Tensor) -> Tensor:
         """-|f_l|/||w̃_l||, or |f_l|/||w̃_l|| with ``orientation="rest"``, (21)."""
@@ -223,13 +223,13 @@ def gradient_gram(
         Whether the encoder is trained. Then θ_sh acts through φ as well, and the bound (24) holds only with ∂J_l/∂φ included.
     """
     phi, z = phi.detach(), z.detach()
-    through = [phi, z] if head.hypothesis == "skip" and moves_phi else [z]
+    inputs = [phi, z] if head.hypothesis == "skip" and moves_phi else [z]
     with torch.enable_grad():
-        for leaf in through:
+        for leaf in inputs:
             leaf.requires_grad_(True)
         J = objectives(head.values(phi, z), y)
         unit = torch.eye(J.numel(), dtype=J.dtype, device=J.device)
-        parts = torch.autograd.grad(J, through, grad_outputs=unit, is_grads_batched=True)
+        parts = torch.autograd.grad(J, inputs, grad_outputs=unit, is_grads_batched=True)
     gram = torch.zeros_like(unit)
     for part in parts:
         flat = part.flatten(start_dim=1) * float(y.numel())
@@ -303,9 +303,9 @@ class ChebyshevLoss(nn.Module):
         """
         value = (self.tau * self.weights).to(F.dtype) @ self.objectives(F, y)
         if not bool(torch.isfinite(value)):
-            where = "the network's output holds NaN or infinity" if not bool(torch.isfinite(F).all()) else "it overflowed"
+            reason = "the network's output holds NaN or infinity" if not bool(torch.isfinite(F).all()) else "it overflowed"
             raise InputError(
-                f"the loss is {float(value.detach())} ({where}): look for NaN in the batch, or lower learning_rate", name="batch"
+                f"the loss is {float(value.detach())} ({reason}): look for NaN in the batch, or lower learning_rate", name="batch"
             )
         return value
 

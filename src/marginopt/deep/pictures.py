@@ -56,8 +56,8 @@ def draw_objectives(
     assert ax is not None
     angles = np.linspace(0.0, 2.0 * np.pi, K, endpoint=False)
     for colour, (name, J) in zip(_cycle(len(rows)), rows.items(), strict=True):
-        around = np.append(J, J[0])
-        ax.plot(np.append(angles, angles[0]), around, color=colour, linewidth=1.4, marker="o", markersize=3, label=name)
+        closed_curve = np.append(J, J[0])
+        ax.plot(np.append(angles, angles[0]), closed_curve, color=colour, linewidth=1.4, marker="o", markersize=3, label=name)
     if log:
         _log_axis(ax, np.concatenate(list(rows.values())))
     else:

@@ -26,9 +26,9 @@ Callback: TypeAlias = Callable[[Row], "bool | None"]
 _EVALUATED, _NUMBERS = 512, 2**24
 
 
-def cosine(most: float, least: float, epoch: int, epochs: int) -> float:
+def cosine(maximum: float, minimum: float, epoch: int, epochs: int) -> float:
     """½(most - least)(1 + cos(πp/T)) + least in epoch p = 0 .. T - 1 of T."""
-    return least + 0.5 * (most - least) * (1.0 + math.cos(math.pi * epoch / epochs))
+    return minimum + 0.5 * (maximum - minimum) * (1.0 + math.cos(math.pi * epoch / epochs))
 
 
 @dataclass(frozen=True)

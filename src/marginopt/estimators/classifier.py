@@ -151,8 +151,8 @@ class ModelClassifier(ClassifierMixin, PointsEstimator, ABC):  # type: ignore[mi
         weights = sample_weights(given_weight, X)
         classes, codes = np.unique(y[weights > 0], return_inverse=True)
         if classes.size < 2:
-            where = "" if given_weight is None else " among the points of positive weight"
-            raise InputError(f"y must hold at least two classes; it has one class{where}: {classes.tolist()[0]!r}", name="y")
+            scope = "" if given_weight is None else " among the points of positive weight"
+            raise InputError(f"y must hold at least two classes; it has one class{scope}: {classes.tolist()[0]!r}", name="y")
         code = np.full(y.size, -1)
         code[weights > 0] = codes
         sample = Sample.merged(X, code, weights) if self._weighted else Sample.plain(y.size)

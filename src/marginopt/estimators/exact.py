@@ -228,21 +228,21 @@ class PointsTable(Displayed, Tabular):
         Features in use and their points, the largest in size first.
     above : int
         -ρ_0.
-    standing : str
+    status_text : str
         Errors on the training points, and what is proved.
     """
 
     classes: tuple[str, str]
     points: Sequence[tuple[str, int]]
     above: int
-    standing: str
+    status_text: str
 
     def __str__(self) -> str:
         width = max([len(name) for name, _ in self.points] + [len("feature")])
         lines = [f"{'feature':<{width}}  points"]
         lines += [f"{name:<{width}}  {points:+6d}" for name, points in self.points] or ["(none)"]
         lines.append(f"{self.classes[1]} if points times features add up to more than {self.above}, else {self.classes[0]}")
-        return "\n".join([*lines, self.standing])
+        return "\n".join([*lines, self.status_text])
 
     __repr__ = __str__
 
@@ -253,7 +253,7 @@ class PointsTable(Displayed, Tabular):
     def display(self) -> Display:
         """Return the notebook view."""
         rows = tuple((name, f"{points:+d}") for name, points in self.points)
-        verdict = f"{self.classes[1]} above {self.above}, else {self.classes[0]}; {self.standing}"
+        verdict = f"{self.classes[1]} above {self.above}, else {self.classes[0]}; {self.status_text}"
         return Display(title=verdict, head=("feature", "points"), rows=rows, words=("feature",))
 
 
@@ -344,8 +344,8 @@ class ScoringSystemClassifier(SearchedClassifier):
         wrong = problem.weights[problem.errors(int(self.intercept_[0]), self.coef_[0])].sum() / problem.weights.sum()
         proved = "proved optimal" if result.solved and result.bound is not None else f"at most {result.gap:.1%} from the optimum"
         low, high = (str(c) for c in self.classes_.tolist())
-        standing = f"{wrong:.1%} of the training points are wrong; {proved}"
-        return PointsTable((low, high), [(names[j], int(w[j])) for j in used], -int(self.intercept_[0]), standing)
+        status_text = f"{wrong:.1%} of the training points are wrong; {proved}"
+        return PointsTable((low, high), [(names[j], int(w[j])) for j in used], -int(self.intercept_[0]), status_text)
 
 
 ESTIMATORS = (

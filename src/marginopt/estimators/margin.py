@@ -153,8 +153,8 @@ class MulticlassSVC(ClassifierMixin, PointsEstimator):  # type: ignore[misc]
         weights = sample_weights(sample_weight, points)
         classes, codes = np.unique(labels[weights > 0], return_inverse=True)
         if classes.size < 2:
-            where = "" if sample_weight is None else " among the points of positive weight"
-            raise InputError(f"y must hold at least two classes; it has one class{where}: {classes.tolist()[0]!r}", name="y")
+            scope = "" if sample_weight is None else " among the points of positive weight"
+            raise InputError(f"y must hold at least two classes; it has one class{scope}: {classes.tolist()[0]!r}", name="y")
         code = np.full(labels.size, -1)
         code[weights > 0] = codes
         sample = Sample.merged(points, code, weights)

@@ -73,8 +73,8 @@ class NuSVC(WeightedClassifier, KernelClassifier):
         assert isinstance(problem, NuSVM)
         w, rho = result.values["w"], float(result.values["rho"][0])
         scale = 1.0 / rho if rho > 0.0 else 1.0
-        rest = w[1:] if problem.kernel is None else expansion_coefficients(problem.composed, result)
-        return Solution(scale * rest, scale * float(w[0]))
+        coefficients = w[1:] if problem.kernel is None else expansion_coefficients(problem.composed, result)
+        return Solution(scale * coefficients, scale * float(w[0]))
 
 
 ESTIMATORS = (EstimatorInfo(NuSVC, NuSVM, "nu-SVM: the share of margin errors is given", {"intercept": "penalised"}),)

@@ -215,10 +215,10 @@ class Answer(Displayed):
     @property
     def sentence(self) -> str:
         """Return the answer as one sentence: the claim, its standing, the logs' digests and the data."""
-        standing = "proved" if self.proved else "claimed by the solver, not proved"
+        status_text = "proved" if self.proved else "claimed by the solver, not proved"
         digests = [log.sha256[:_DIGEST] for log in self.logs]
         logs = [f"log{'s' * (len(digests) > 1)} sha256 {', '.join(digests)}"] if digests else []
-        clauses = [standing, *logs, self.question.data, *([self.detail] if self.detail else [])]
+        clauses = [status_text, *logs, self.question.data, *([self.detail] if self.detail else [])]
         return f"{self.question.claim(self.bound)}: {', '.join(clauses)}."
 
     def check(self) -> AnswerReport:

@@ -393,10 +393,10 @@ class _Solver:
     several: bool
     time_limit: float | None
 
-    def solve(self, side: Side, model: Model, every: bool, earlier: list[tuple[Model, Result]]) -> Result:
+    def solve(self, side: Side, model: Model, log_all: bool, earlier: list[tuple[Model, Result]]) -> Result:
         """Solve the problem of one sign; conflicts suit the long w that half-spaces of every margin need."""
         limit = None if self.time_limit is None else as_positive(self.time_limit, "time_limit") / (1 + self.several)
-        native: dict[str, Any] = {"engine": "conflicts" if every else "auto", "earlier": tuple(earlier[-_EARLIER:])}
+        native: dict[str, Any] = {"engine": "conflicts" if log_all else "auto", "earlier": tuple(earlier[-_EARLIER:])}
         if self.proof is not None:
             native["proof"] = str(self._path(side))
         return solve(model, "zero-one-bb", time_limit=limit, threads=1, **native)
@@ -450,8 +450,8 @@ def _outcomes(values: object, n: int, name: str, *, soft: bool) -> FloatArray:
         vector = (vector + 1.0) / 2.0
     allowed = ((vector >= 0.0) & (vector <= 1.0)) if soft else np.isin(vector, (0.0, 1.0))
     if not allowed.all():
-        need = "labels 0 and 1, or -1 and +1" + (", or probabilities" if soft else "")
-        raise InputError(f"{name} must hold {need}; it holds {vector[~allowed][0]:g}", name=name)
+        expectation = "labels 0 and 1, or -1 and +1" + (", or probabilities" if soft else "")
+        raise InputError(f"{name} must hold {expectation}; it holds {vector[~allowed][0]:g}", name=name)
     return vector
 
 

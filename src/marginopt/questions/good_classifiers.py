@@ -566,16 +566,16 @@ def feature_importance(
     explorer = Explorer(model, 0.0, solver, time_limit, proof)
     base = explorer.model
     columns, names = _columns(base), _names(base)
-    without = [Exclusion.of_coefficient(base.width, j, 0.0, 0.0) for j in columns]
-    bounds = [explorer.solve(item) for item in without]
+    exclusions = [Exclusion.of_coefficient(base.width, j, 0.0, 0.0) for j in columns]
+    bounds = [explorer.solve(item) for item in exclusions]
     cost, best = min(explorer.found)
     chosen = [min(((c, w) for c, w in explorer.found if not w[j]), default=(math.inf, best)) for j in columns]
     lower, upper = np.array(bounds) - cost, np.array([c for c, _ in chosen]) - cost
     evidence = FeatureImportance(names, columns, lower, upper, best, tuple(w for _, w in chosen))
     k = int(lower.argmax())
     question = ImportanceQuestion(base, columns[k], best)
-    bound = question.bound({without[k].name: bounds[k]})
-    return Answer(question, question.count(evidence), bound, explorer.proved, evidence, explorer.logs_of(without))
+    bound = question.bound({exclusions[k].name: bounds[k]})
+    return Answer(question, question.count(evidence), bound, explorer.proved, evidence, explorer.logs_of(exclusions))
 
 
 @dataclass(frozen=True, eq=False)

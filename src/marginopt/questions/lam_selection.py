@@ -108,9 +108,10 @@ class LamSelection(Displayed, Tabular, Question):
         ]
 
     def __str__(self) -> str:
-        standing = "proved" if self.proved else "not proved"
+        status_text = "proved" if self.proved else "not proved"
         return (
-            f"λ = {self.lam:.6g} minimises the validation error on (0, {self.ends[-1]:.4g}]: {self.rate.min():.3%}, {standing}\n"
+            f"λ = {self.lam:.6g} minimises the validation error on (0, {self.ends[-1]:.4g}]: "
+            f"{self.rate.min():.3%}, {status_text}\n"
             f"  {len(self.folds)} folds; {int((self.rate == self.rate.min()).sum())} of {len(self.rate)} intervals of λ attain it"
         )
 

@@ -143,10 +143,10 @@ class DifferenceQuestion(LevelQuestion):
         if evidence.best != self.best:
             return "the classifiers are compared with another one"
         restated = self.disagreements(evidence.different)
-        same = evidence.points == restated.points and np.array_equal(
+        agrees = evidence.points == restated.points and np.array_equal(
             [evidence.scores, evidence.other_scores], [restated.scores, restated.other_scores]
         )
-        return "" if same else "the flipped points or the scores are not those of the classifiers"
+        return "" if agrees else "the flipped points or the scores are not those of the classifiers"
 
     def disagreements(self, different: tuple[float, ...]) -> Disagreements:
         """Return where a classifier and ``best`` differ."""

@@ -478,10 +478,10 @@ class ConformalPValue(BoundedQuestion):
     def bound(self, bounds: Mapping[str, float]) -> float:
         """Return the share of points, (x, y) among them, that no witness shows to have a smaller score."""
         bound = max(bounds.get("label", 0.0), 0.0)
-        least = bound - float(self.model.sample_weight[0]) - _ROUNDING * bound
+        lower = bound - float(self.model.sample_weight[0]) - _ROUNDING * bound
         signed = np.asarray(to_dense(self.model.signed))
         smaller = sum(
-            bool(keeps(row[None, :], w)[0]) and _counted(self.model, w) < least
+            bool(keeps(row[None, :], w)[0]) and _counted(self.model, w) < lower
             for row, w in zip(signed, self.witnesses, strict=True)
             if np.isfinite(w).all()
         )
@@ -638,9 +638,9 @@ def conformal_sets(
         half = slice(side * len(X), (side + 1) * len(X))
         value, bound = new_values[half], new_bounds[half]
         possible = (train_values[None, :] + lam >= bound[:, None] - scale).sum(axis=1)
-        sure = (train_bounds[None, :] + lam >= value[:, None] - scale).sum(axis=1)
+        certain_count = (train_bounds[None, :] + lam >= value[:, None] - scale).sum(axis=1)
         contains[:, side] = possible >= rank
-        certain[:, side] = (possible >= rank) == (sure >= rank)
+        certain[:, side] = (possible >= rank) == (certain_count >= rank)
     return ConformalSets(level, contains, certain, model, X, witnesses)
 
 

@@ -122,10 +122,10 @@ def look_at_dense(X: Any, low: Any, high: Any, squares: Any) -> None:
 def as_singles(values: Any, into: Any) -> bool:
     """Return whether float32 holds all of these numbers; they are then in ``into``."""
     for begin in range(0, values.size, 64):
-        same = True
+        equal = True
         for k in range(begin, min(begin + 64, values.size)):
             into[k] = values[k]
-            same &= into[k] == values[k]
-        if not same:
+            equal &= into[k] == values[k]
+        if not equal:
             return False
     return True

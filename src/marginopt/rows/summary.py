@@ -87,8 +87,8 @@ class _Digest:
         return self._whole.hexdigest()
 
 
-def _check_finite(start: int, p: int, held: _Held) -> None:
-    values, indices, indptr = held
+def _check_finite(start: int, p: int, block: _Held) -> None:
+    values, indices, indptr = block
     if np.isfinite(values).all():
         return
     bad = int(np.flatnonzero(~np.isfinite(values))[0])

@@ -164,7 +164,7 @@ class Trainer:
 
     def accuracy(self, K: FloatArray, C: float, split: Split) -> float:
         """Train on the first rows of the split and return the share of the second that is classified rightly."""
-        train, judged = split
+        train, test = split
         y = self.sample.y
         model = ConvexHullsDual(K[np.ix_(train, train)], y[train], C=C, kernel=Precomputed())
         raw = solve_raw(self.sample.solver, model, self._options)
@@ -173,8 +173,8 @@ class Trainer:
         self.unsolved += raw.status is not Status.OPTIMAL
         a = np.asarray(raw.values["a"])
         p, q = model.edges(a)
-        scores = K[np.ix_(judged, train)] @ (a * y[train]) - 0.5 * (p + q)
-        return float(np.mean(np.where(scores >= 0, 1.0, -1.0) == y[judged]))
+        scores = K[np.ix_(test, train)] @ (a * y[train]) - 0.5 * (p + q)
+        return float(np.mean(np.where(scores >= 0, 1.0, -1.0) == y[test]))
 
 
 def folds_of(sample: Sample, folds: int) -> list[Split]:
@@ -250,8 +250,8 @@ class CrossValidation(Selector):
 
     def choose(self, sample: Sample) -> Choice:
         """Train folds × γ × C models; ``details['accuracy']`` is the γ × C table of means."""
-        splits, apart = folds_of(sample, self.folds), replace(sample, team=SerialExecutor())
-        rows = sample.team.all(_accuracies, [(self.trainer, apart, float(gamma), splits) for gamma in sample.gammas])
+        splits, serial = folds_of(sample, self.folds), replace(sample, team=SerialExecutor())
+        rows = sample.team.all(_accuracies, [(self.trainer, serial, float(gamma), splits) for gamma in sample.gammas])
         accuracy = np.array([row.accuracy for row in rows])
         best = int(np.argmax(accuracy.T))
         j, i = divmod(best, sample.gammas.size)

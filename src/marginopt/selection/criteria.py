@@ -330,10 +330,10 @@ def _notes(sample: Sample, choice: Choice) -> tuple[str, ...]:
     constant = int((_spread(sample.X) == 0).sum())
     if constant:
         notes.append(f"{constant} of {sample.X.shape[1]} features are constant: a Gaussian kernel does not see them")
-    both = _with_both_labels(sample)
-    if both:
+    labelled = _with_both_labels(sample)
+    if labelled:
         notes.append(
-            f"{both} points coincide with a point of the other class: the classes' hulls touch for every gamma, "
+            f"{labelled} points coincide with a point of the other class: the classes' hulls touch for every gamma, "
             "and their distance comes from 1/C alone"
         )
     ends = {float(sample.gammas[0]): "lower", float(sample.gammas[-1]): "upper"}

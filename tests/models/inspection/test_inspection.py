@@ -83,15 +83,15 @@ def test_condition_is_exact_where_it_can_be_and_a_bound_elsewhere() -> None:
 
 def test_convexity() -> None:
     assert mo.HingeSVM(_X, _Y).form.inspect().convexity.convex is True
-    assert mo.ConicSVM(_X, _Y, lam=1.0).form.inspect().convexity.why.startswith("a linear objective")
-    assert "continuous relaxation" in mo.ZeroOneSVM(_X, _Y).form.inspect().convexity.why
+    assert mo.ConicSVM(_X, _Y, lam=1.0).form.inspect().convexity.reason.startswith("a linear objective")
+    assert "continuous relaxation" in mo.ZeroOneSVM(_X, _Y).form.inspect().convexity.reason
     bent = _form(np.eye(3), quadratic=Quadratic(matrix=np.diag([1.0, -2.0, 3.0])))
     verdict = bent.inspect().convexity
     assert verdict.convex is False
     assert verdict.smallest_eigenvalue == pytest.approx(-2.0)
     assert "not convex" in str(bent.inspect())
     factored = _form(np.eye(3), quadratic=Quadratic(factor=np.ones((2, 3))))
-    assert "by construction" in factored.inspect().convexity.why
+    assert "by construction" in factored.inspect().convexity.reason
 
 
 def test_convexity_of_large_forms_by_lanczos() -> None:
@@ -104,7 +104,7 @@ def test_convexity_of_large_forms_by_lanczos() -> None:
     verdict = bent.inspect().convexity
     assert verdict.convex is False
     assert verdict.smallest_eigenvalue == pytest.approx(-3.0, rel=1e-2)
-    assert "Lanczos" in verdict.why
+    assert "Lanczos" in verdict.reason
 
 
 def test_advice() -> None:

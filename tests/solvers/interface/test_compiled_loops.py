@@ -26,7 +26,7 @@ class Outside(NamedTuple):
     matrix: Any
     scale: float
     turned: bool
-    now: Any
+    scalars: Any
 
 
 def state(turned: bool) -> Outside:
@@ -55,9 +55,9 @@ def loops() -> Any:
         for i in range(out.size):
             out[i] = all_.scale * row(all_, i)
             all_.first.values[i] += 1.0
-            all_.now.steps += 1
-            all_.now.total += out[i]
-        return all_.now.steps
+            all_.scalars.steps += 1
+            all_.scalars.total += out[i]
+        return all_.scalars.steps
 
     return sweep
 
@@ -85,7 +85,7 @@ def test_fields_are_read_and_arrays_written_whoever_links(known: bool, monkeypat
         want, total = expected(given)
         before = given.first.values.copy()
         assert sweep(given, out) == 5
-        assert out == pytest.approx(want) and given.now.total == pytest.approx(total)
+        assert out == pytest.approx(want) and given.scalars.total == pytest.approx(total)
         assert np.array_equal(given.first.values, before + 1.0)
     assert len(sweep.signatures) == 1
 
@@ -93,10 +93,10 @@ def test_fields_are_read_and_arrays_written_whoever_links(known: bool, monkeypat
 def test_what_is_passed_belongs_to_the_caller() -> None:
     sweep, given, out = loops(), state(False), np.zeros(5)
     sweep(given, out)
-    held = [sys.getrefcount(array) for array in (given.matrix, given.first.values, given.now, out)]
+    held = [sys.getrefcount(array) for array in (given.matrix, given.first.values, given.scalars, out)]
     for _ in range(50):
         sweep(given, out)
-    assert [sys.getrefcount(array) for array in (given.matrix, given.first.values, given.now, out)] == held
+    assert [sys.getrefcount(array) for array in (given.matrix, given.first.values, given.scalars, out)] == held
 
 
 def test_other_types_compile_another_variant() -> None:

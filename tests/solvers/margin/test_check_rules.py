@@ -21,8 +21,9 @@ Generator = np.random.Generator
 
 STEPS = Corners(np.array([-2.0, 0.5, 1.0]), np.array([4.0, 2.5, 0.5]), np.array([3.0, 2.0, 0.0]), 0.75, -3.0)
 LOSSES = (
-    Corners.ramp(2.0, 2.0), Corners.ramp(1.0, 0.5, beyond=3.0), Corners.count(1.0), Corners.count(0.25), Corners.hinge(), STEPS,
-    Corners(np.array([0.0, 1.0]), np.array([3.0, 1.0]), np.array([2.0, 0.0])), replace(STEPS, again=-2.0),
+    Corners.ramp(2.0, 2.0), Corners.ramp(1.0, 0.5, second_width=3.0), Corners.count(1.0), Corners.count(0.25), Corners.hinge(),
+    STEPS,
+    Corners(np.array([0.0, 1.0]), np.array([3.0, 1.0]), np.array([2.0, 0.0])), replace(STEPS, rise_start=-2.0),
 )  # fmt: skip
 
 
@@ -38,7 +39,7 @@ def product(row: Any, w: list[Fraction]) -> Fraction:
 def loss_at(loss: Corners, m: Fraction) -> Fraction:
     """ρ(m), exactly."""
     t, below, at = ([Fraction(float(x)) for x in part] for part in (loss.margins, loss.below, loss.at))
-    tail = Fraction(loss.tail) * max(Fraction(float(loss.again)) - m, Fraction(0)) if loss.tail > 0.0 else Fraction(0)
+    tail = Fraction(loss.tail) * max(Fraction(float(loss.rise_start)) - m, Fraction(0)) if loss.tail > 0.0 else Fraction(0)
     if m < t[0]:
         return below[0] + tail
     for k in range(len(t) - 1):
@@ -58,15 +59,15 @@ def cost_of(stated: MarginProblem, w: list[Fraction], norm: Fraction) -> Fractio
 def allowed(stated: MarginProblem, w: list[Fraction]) -> bool:
     """Return whether it is feasible, exactly."""
     inside = all(low <= x <= high for low, x, high in zip(stated.lower.tolist(), w, stated.upper.tolist(), strict=True))
-    whole = all(x.denominator == 1 for x, whole in zip(w, stated.whole, strict=True) if whole)
+    whole = all(x.denominator == 1 for x, whole in zip(w, stated.integer, strict=True) if whole)
     used = sum(bool(x) for x, counted in zip(w, stated.counted, strict=True) if counted)
-    rows = all(product(row, w) >= Fraction(float(least)) for row, least in zip(stated.rows, stated.least, strict=True))
+    rows = all(product(row, w) >= Fraction(float(least)) for row, least in zip(stated.rows, stated.row_lower, strict=True))
     errors = np.array([product(row, w) < 1 for row in stated.A])
-    kept = not errors[stated.kept].any()
+    kept = not errors[stated.kept_points].any()
     within = all(errors[budget.points].sum() <= budget.limit for budget in stated.budgets)
     scores = [[product(row, w) * Fraction(y) for row, y in zip(stated.A, rates.labels, strict=True)] for rates in stated.rates]
     equal = all(spread_of(rates, s) <= Fraction(rates.epsilon) for rates, s in zip(stated.rates, scores, strict=True))
-    return inside and whole and rows and kept and within and used <= stated.most and equal
+    return inside and whole and rows and kept and within and used <= stated.max_nonzeros and equal
 
 
 def spread_of(rates: EqualRates, scores: list[Fraction]) -> Fraction:
@@ -161,7 +162,7 @@ def around(rng: Generator, problem: RotatedProblem, v: np.ndarray) -> CheckedBox
     side = np.where(rng.random((2, v.size)) < 0.3, 0.0, width * rng.random((2, v.size)))
     lo, hi = v - side[0], v + side[1]
     marked = (v != 0.0) & (rng.random(v.size) < 0.3)
-    return CheckedBox(lo, hi, 0.0, marked, problem.stated.kept.copy(), np.zeros(len(problem.g), dtype=np.int64))
+    return CheckedBox(lo, hi, 0.0, marked, problem.stated.kept_points.copy(), np.zeros(len(problem.g), dtype=np.int64))
 
 
 def entry_of(rng: Generator, problem: RotatedProblem, box: CheckedBox) -> dict[str, Any]:
@@ -264,13 +265,13 @@ def test_the_root_holds_a_point_as_good_as_any(seed: int) -> None:
             assert holds(box, point)
             continue
         turns = {Fraction(float(t)) for t in (*stated.loss.margins, 0.0, 1.0)}
-        turns |= {Fraction(float(stated.loss.again))} if stated.loss.tail > 0.0 else set()
+        turns |= {Fraction(float(stated.loss.rise_start))} if stated.loss.tail > 0.0 else set()
         zero = [Fraction(0), *point[1:]]
         corners = {Fraction(0), *(Fraction(float(x)) for x in (stated.lower[0], stated.upper[0]) if np.isfinite(x))}
         corners |= {(t - product(row, zero)) / Fraction(row[0]) for row in stated.A.tolist() for t in turns}
-        rows = zip(stated.rows.tolist(), stated.least.tolist(), strict=True)
+        rows = zip(stated.rows.tolist(), stated.row_lower.tolist(), strict=True)
         corners |= {(Fraction(least) - product(row, zero)) / Fraction(row[0]) for row, least in rows if row[0]}
-        if stated.whole[0]:
+        if stated.integer[0]:
             corners = {Fraction(b // 1 + k) for b in corners for k in (0, 1)}
         others = [[b, *point[1:]] for b in corners]
         good = [x for x in others if holds(box, x) and allowed(stated, x) and cost_of(stated, x, norm) <= cost]
@@ -287,9 +288,9 @@ def test_an_intercept_goes_as_far_as_a_corner_may() -> None:
 
     assert far(1.0, Corners.count(5.0)) == pytest.approx((-5.0, 5.0), rel=1e-12) and far(1.0, Corners.count(5.0))[1] >= 5.0
     assert far(-1.0, Corners.ramp(1.0, 9.0)) == pytest.approx((-8.0, 8.0), rel=1e-12)
-    assert far(1.0, Corners.ramp(1.0, 2.0, beyond=7.0)) == pytest.approx((-6.0, 6.0), rel=1e-12)
-    assert far(1.0, Corners.count(2.5), whole=np.ones(1, dtype=np.bool_)) == (-3.0, 3.0)
-    row = {"rows": np.array([[0.5]]), "least": np.array([4.0])}
+    assert far(1.0, Corners.ramp(1.0, 2.0, second_width=7.0)) == pytest.approx((-6.0, 6.0), rel=1e-12)
+    assert far(1.0, Corners.count(2.5), integer=np.ones(1, dtype=np.bool_)) == (-3.0, 3.0)
+    row = {"rows": np.array([[0.5]]), "row_lower": np.array([4.0])}
     assert far(1.0, Corners.count(1.0), **row) == pytest.approx((8.0, 8.0), rel=1e-12)
     assert far(1.0, Corners.count(1.0), lower=np.array([9.0])) == pytest.approx((9.0, 9.0), rel=1e-12)
     assert far(1.0, Corners.count(1.0), lower=np.array([-2.0]), upper=np.array([9.0])) == pytest.approx((-2.0, 9.0), rel=1e-12)
@@ -314,7 +315,7 @@ def test_a_box_of_one_point_costs_what_the_point_does(seed: int) -> None:
                 w.copy(),
                 0.0,
                 np.zeros(w.size, dtype=np.bool_),
-                stated.kept.copy(),
+                stated.kept_points.copy(),
                 np.zeros(len(problem.g), dtype=np.int64),
             )
             propagate(problem, box)
@@ -340,7 +341,7 @@ def test_a_price_is_a_slope_that_its_box_allows(given: float, gamma: float) -> N
 @pytest.mark.parametrize("second", LOSSES)
 def test_two_losses_cost_what_a_grid_says(first: Corners, second: Corners) -> None:
     """Bounded parts: on a grid that has all corners, the least is met."""
-    one, other = (replace(loss, tail=0.0, again=-np.inf) for loss in (first, second))
+    one, other = (replace(loss, tail=0.0, rise_start=-np.inf) for loss in (first, second))
     grid = np.arange(-80, 81) / 8.0
     top = np.arange(-40, 41) / 8.0
     pieces = LinearPieces.of(first), LinearPieces.of(second)
@@ -362,12 +363,13 @@ def test_margins_and_losses_have_their_rounding_taken_off() -> None:
         problem = in_coordinates(replace(stated, lower=np.full(p, -9.0), upper=np.full(p, 9.0)), np.eye(p), 9.0)
         lo, hi = np.sort(rng.normal(size=(2, p)), axis=0)
         low, high, _ = margins(
-            problem, CheckedBox(lo, hi, 0.0, np.zeros(p, dtype=np.bool_), stated.kept, np.zeros(len(stated.A), dtype=np.int64))
+            problem,
+            CheckedBox(lo, hi, 0.0, np.zeros(p, dtype=np.bool_), stated.kept_points, np.zeros(len(stated.A), dtype=np.int64)),
         )
         for i, row in enumerate(stated.A):
             ends = [[Fraction(float(b if (a > 0.0) == up else c)) for a, b, c in zip(row, hi, lo, strict=True)] for up in (0, 1)]
             assert Fraction(float(low[i])) <= product(row, ends[0]) and product(row, ends[1]) <= Fraction(float(high[i]))
-        bounded = replace(stated.loss, tail=0.0, again=-np.inf)
+        bounded = replace(stated.loss, tail=0.0, rise_start=-np.inf)
         for m, found in zip(low, problem.pieces[0].lower_bound(low), strict=True):
             assert Fraction(float(found)) <= loss_at(bounded, Fraction(float(m)))
 
@@ -379,7 +381,7 @@ def test_a_slope_bounds_a_loss_by_its_least_value(loss: Corners) -> None:
         MarginProblem.unrestricted(np.ones((1, 1)), np.ones(1), loss, np.ones(1), np.zeros((0, 1)), False)
     )
     problem = in_coordinates(stated, np.eye(1), 9.0)
-    bounded = replace(loss, tail=0.0, again=-np.inf)
+    bounded = replace(loss, tail=0.0, rise_start=-np.inf)
     grid = np.arange(-64, 65) / 8.0
     under = problem.pieces[0].lower_bound(grid)
     assert (under <= bounded.values(grid)).all()
@@ -416,7 +418,7 @@ def test_zeros_and_integers_of_a_value_are_exact() -> None:
     """A combination of atoms is w only but for rounding; what it lacks is made up."""
     base = MarginProblem.unrestricted(np.eye(2), np.ones(2), Corners.hinge(), np.zeros(2), np.eye(2) / 0.3, False)
     stated = LoggedMarginProblem.of_problem(
-        replace(base, whole=np.ones(2, dtype=np.bool_), counted=np.ones(2, dtype=np.bool_), most=1)
+        replace(base, integer=np.ones(2, dtype=np.bool_), counted=np.ones(2, dtype=np.bool_), max_nonzeros=1)
     )
     assert stated.value([3.0, 0.0], [3.0 * 0.3, 0.0]) == pytest.approx(0.9 + 1.0, rel=1e-14)
     assert stated.value([3.0, 0.0], [0.0, 0.0]) == pytest.approx(0.9 + 1.0, rel=1e-14)

@@ -42,17 +42,17 @@ def line(loss: Loss, cost: Fraction = ONE, **parts: object) -> Compositions:
     [
         (line(Loss.count(1.0), HALF, squares=(ONE,)), HALF, 0),  # an error is cheaper than w = 1
         (line(Loss.count(1.0), Fraction(3), squares=(ONE,)), ONE, 1),
-        (line(Loss.count(1.0), Fraction(3), squares=(ONE,), kept=(0,)), ONE, 1),
+        (line(Loss.count(1.0), Fraction(3), squares=(ONE,), kept_points=(0,)), ONE, 1),
         (line(Loss.count(1.0), Fraction(3), atoms=((HALF,),)), Fraction(2), 1),  # 2|w|
         (line(Loss.count(1.0), Fraction(3), upper=(HALF,), lower=(-ONE,), squares=(ONE,)), Fraction(3), 0),
-        (line(Loss.count(1.0), Fraction(3), upper=(HALF,), lower=(-ONE,), kept=(0,)), None, None),
-        (line(Loss.count(0.5), ONE, upper=(ONE,), lower=(-ONE,), whole=(0,), price=(HALF,)), HALF, 1),
+        (line(Loss.count(1.0), Fraction(3), upper=(HALF,), lower=(-ONE,), kept_points=(0,)), None, None),
+        (line(Loss.count(0.5), ONE, upper=(ONE,), lower=(-ONE,), integer=(0,), price=(HALF,)), HALF, 1),
         (line(Loss.count(0.5), ONE, upper=(ONE,), lower=(-ONE,), price=(Fraction(2),)), ONE, 0),
         (line(Loss.count(0.0), ONE, squares=(ONE,), demands=(((-ONE,), HALF),)), Fraction(5, 4), -HALF),  # w ≤ -1/2
         (line(Loss.count(1.0), ONE, squares=(Fraction(4),), budgets=(((0,), 0),)), Fraction(4), 1),
         (line(Loss.count(1.0), ONE, squares=(Fraction(4),), budgets=(((0,), 1),)), ONE, 0),
-        (line(Loss.count(1.0), ONE, counted=(0,), most=0), ONE, 0),
-        (line(Loss.count(1.0), ONE, counted=(0,), most=0, kept=(0,)), None, None),
+        (line(Loss.count(1.0), ONE, counted=(0,), max_nonzeros=0), ONE, 0),
+        (line(Loss.count(1.0), ONE, counted=(0,), max_nonzeros=0, kept_points=(0,)), None, None),
         (line(Loss.hinge(), ONE, squares=(ONE,)), Fraction(3, 4), HALF),
         (line(Loss.ramp(1.0, 1.0, 2.0), ONE, squares=(ONE,), upper=(Fraction(-2),), lower=(None,)), Fraction(6), -2),
         (line(Loss.through([(-1, 2), (0, 2), (1, 1), (1, 0), (2, 0)]), Fraction(2), squares=(ONE,)), ONE, 1),
@@ -71,7 +71,7 @@ def test_two_opposite_points_keep_one() -> None:
     two = Compositions(((ONE,), (-ONE,)), (ONE, HALF), (Fraction(1, 4),), Loss.count(1.0))
     assert two.optimum() == Fraction(3, 4) and two.minimiser() == (ONE,)
     assert replace(two, budgets=(((1,), 0),)).optimum() == Fraction(5, 4)
-    assert replace(two, kept=(0, 1)).optimum() is None
+    assert replace(two, kept_points=(0, 1)).optimum() is None
     assert replace(two, budgets=(((0, 1), 0),)).optimum() is None
 
 
@@ -117,8 +117,11 @@ def viewed(view: MarginProblem, polar: np.ndarray, w: np.ndarray) -> float:
     """The objective of the view; infinite where w is not allowed."""
     margins, used = view.A @ w, w != 0.0
     broken = (
-        (w < view.lower).any() or (w > view.upper).any() or (w[view.whole] % 1.0).any() or used[view.counted].sum() > view.most,
-        (view.rows @ w < view.least - 1e-12).any() or (margins[view.kept] < 1.0).any(),
+        (w < view.lower).any()
+        or (w > view.upper).any()
+        or (w[view.integer] % 1.0).any()
+        or used[view.counted].sum() > view.max_nonzeros,
+        (view.rows @ w < view.row_lower - 1e-12).any() or (margins[view.kept_points] < 1.0).any(),
         any((margins[budget.points] < 1.0).sum() > budget.limit for budget in view.budgets),
     )
     norm = float((polar @ w).max(initial=0.0))

@@ -17,13 +17,13 @@ from marginopt.models.views import Budget, Corners, EqualRates, MarginProblem
 from marginopt.solvers.margin.check.boxes import CheckedBox, margins, propagate, root
 from marginopt.solvers.margin.check.checker import _apply_round, _open
 from marginopt.solvers.margin.check.coordinates import RotatedProblem, in_coordinates
-from marginopt.solvers.margin.check.statement import FORMAT, LoggedMarginProblem
+from marginopt.solvers.margin.check.statement import FORMAT, HEADER_KEYS, LoggedMarginProblem
 from marginopt.solvers.proofs import check_proof
 
 Record = dict[str, Any]
 Forgery = Callable[[list[Record], np.random.Generator], None]
 
-LOSSES = (Corners.ramp(1.0, 1.0), Corners.count(1.0), Corners.ramp(2.0, 1.5, beyond=2.0), Corners.hinge())
+LOSSES = (Corners.ramp(1.0, 1.0), Corners.count(1.0), Corners.ramp(2.0, 1.5, second_width=2.0), Corners.hinge())
 
 
 def stated_of(seed: int) -> LoggedMarginProblem:
@@ -50,15 +50,15 @@ def stated_of(seed: int) -> LoggedMarginProblem:
         fields["intercept"] = False
     kind = seed % 7
     if kind == 0:
-        fields |= {"whole": yes, "lower": np.full(2, -3.0), "upper": np.full(2, 4.0)}
+        fields |= {"integer": yes, "lower": np.full(2, -3.0), "upper": np.full(2, 4.0)}
     if kind == 1:
         fields |= {"price": np.array([0.2, 0.7])}
     if kind == 2:
-        fields |= {"counted": yes, "most": 1}
+        fields |= {"counted": yes, "max_nonzeros": 1}
     if kind == 3:
-        fields |= {"rows": np.array([[1.0, -1.0], [0.5, 1.0]]), "least": np.array([0.25, -1.0])}
+        fields |= {"rows": np.array([[1.0, -1.0], [0.5, 1.0]]), "row_lower": np.array([0.25, -1.0])}
     if kind == 4:
-        fields |= {"kept": np.arange(n) == int(np.argmax(np.abs(A).sum(axis=1)))}
+        fields |= {"kept_points": np.arange(n) == int(np.argmax(np.abs(A).sum(axis=1)))}
     if kind == 5:
         fields |= {"budgets": (Budget(np.arange(n), 3), Budget(np.array([0, 2, 4]), 1))}
     if kind == 6:
@@ -72,13 +72,13 @@ def header_of(stated: LoggedMarginProblem, cut: float) -> Record:
 
     loss = stated.loss
     corners = {name: getattr(loss, name).tolist() for name in ("margins", "below", "at")}
-    again = loss.again if math.isfinite(loss.again) else None
-    names = ("A", "costs", "curvature", "atoms", "price", "rows", "least")
+    again = loss.rise_start if math.isfinite(loss.rise_start) else None
+    names, masks = ("A", "costs", "curvature", "atoms", "price", "rows", "row_lower"), ("integer", "counted", "kept_points")
     return {
-        "format": FORMAT, "version": 2, **{name: getattr(stated, name).tolist() for name in names},
+        "format": FORMAT, "version": 2, **{HEADER_KEYS.get(name, name): getattr(stated, name).tolist() for name in names},
         "loss": {**corners, "tail": loss.tail, "again": again}, "intercept": stated.intercept,
-        "lower": ends(stated.lower), "upper": ends(stated.upper), "most": stated.most,
-        **{name: getattr(stated, name).astype(int).tolist() for name in ("whole", "counted", "kept")},
+        "lower": ends(stated.lower), "upper": ends(stated.upper), "most": stated.max_nonzeros,
+        **{HEADER_KEYS.get(name, name): getattr(stated, name).astype(int).tolist() for name in masks},
         "budgets": [{"points": b.points.tolist(), "limit": b.limit} for b in stated.budgets],
         "rates": [{"groups": r.groups.tolist(), "labels": r.labels.tolist(), "epsilon": r.epsilon} for r in stated.rates],
         "T": np.eye(stated.curvature.size).tolist(), "cut": cut if math.isfinite(cut) else None,
@@ -112,7 +112,7 @@ def split_of(stated: LoggedMarginProblem, box: CheckedBox) -> Record:
             return {"support": j}
     j = int(np.argmax(box.hi - box.lo))
     at = 0.5 * (box.lo[j] + box.hi[j])
-    return {"split": [j, float(np.floor(at) + 0.5 if stated.whole[j] else at)]}
+    return {"split": [j, float(np.floor(at) + 0.5 if stated.integer[j] else at)]}
 
 
 def search(stated: LoggedMarginProblem, target: float, cut: float, most: int = 1500) -> list[Record] | None:
@@ -149,7 +149,7 @@ def candidates(stated: LoggedMarginProblem, rng: np.random.Generator) -> Any:
         w = np.linalg.solve(M, rng.choice(turns, 2)) if abs(np.linalg.det(M)) > 1e-3 else 2.0 * rng.normal(size=2)
         w = w + rng.choice([0.0, 1e-12, 0.3]) * rng.normal(size=2)
         w = np.where(rng.random(2) < 0.2, 0.0, w)
-        yield np.where(stated.whole, np.round(w), np.clip(w, stated.lower, stated.upper))
+        yield np.where(stated.integer, np.round(w), np.clip(w, stated.lower, stated.upper))
 
 
 def log_of(seed: int) -> list[Record]:
@@ -327,9 +327,9 @@ def test_problems_differ_in_every_field() -> None:
     loss = Corners.count(0.5)
     changes: list[Record] = [
         {"costs": np.full(7, 9.0)}, {"loss": loss}, {"curvature": np.ones(2)}, {"atoms": np.eye(2)}, {"intercept": True},
-        {"lower": np.full(2, -9.0)}, {"upper": np.full(2, 9.0)}, {"whole": np.ones(2)}, {"price": np.ones(2)},
+        {"lower": np.full(2, -9.0)}, {"upper": np.full(2, 9.0)}, {"integer": np.ones(2)}, {"price": np.ones(2)},
         {"counted": np.zeros(2)},
-        {"most": 2}, {"rows": np.ones((1, 2))}, {"least": np.ones(1)}, {"kept": np.ones(7)},
+        {"max_nonzeros": 2}, {"rows": np.ones((1, 2))}, {"row_lower": np.ones(1)}, {"kept_points": np.ones(7)},
         {"budgets": (Budget(np.arange(2), 1),)},
         {"A": np.ones((7, 2))}, {"A": np.ones((7, 3))},
     ]  # fmt: skip
@@ -344,10 +344,12 @@ def unsolvable(kind: int) -> LoggedMarginProblem:
     no |= {"lower": np.full(2, -4.0), "upper": np.full(2, 4.0)}
     rows = np.array([[1.0, 1.0], [-1.0, -1.0]])
     if kind == 0:  # w_1 + w_2 = 1/2, both whole
-        return LoggedMarginProblem(**(no | {"whole": np.ones(2, dtype=np.bool_), "rows": rows, "least": np.array([0.5, -0.5])}))
+        return LoggedMarginProblem(
+            **(no | {"integer": np.ones(2, dtype=np.bool_), "rows": rows, "row_lower": np.array([0.5, -0.5])})
+        )
     if kind == 1:  # both points kept, one coefficient used
         return LoggedMarginProblem(
-            **(no | {"kept": np.ones(2, dtype=np.bool_), "counted": np.ones(2, dtype=np.bool_), "most": 1})
+            **(no | {"kept_points": np.ones(2, dtype=np.bool_), "counted": np.ones(2, dtype=np.bool_), "max_nonzeros": 1})
         )
     A = np.array([[1.0, 0.0], [-1.0, 0.0]])
     return LoggedMarginProblem(**(no | {"A": A, "budgets": (Budget(np.arange(2), 0),)}))
@@ -368,7 +370,10 @@ def test_that_nothing_is_feasible_is_proved_by_empty_boxes(kind: int, tmp_path: 
         report = check_proof(sealed(tmp_path / "a.log", [header_of(stated, math.inf), *nodes, claim | wrong]))
         assert not report.valid or report.value == math.inf
     feasible = LoggedMarginProblem(
-        **(vars(stated) | {"rows": np.zeros((0, 2)), "least": np.zeros(0), "kept": np.zeros(2, dtype=np.bool_), "budgets": ()})
+        **(
+            vars(stated)
+            | {"rows": np.zeros((0, 2)), "row_lower": np.zeros(0), "kept_points": np.zeros(2, dtype=np.bool_), "budgets": ()}
+        )
     )
     report = check_proof(sealed(tmp_path / "a.log", [header_of(feasible, math.inf), *nodes, claim]))
     assert not report.valid and "not empty" in report.message

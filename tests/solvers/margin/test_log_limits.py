@@ -44,7 +44,7 @@ def test_large_terms_that_cancel_keep_no_point() -> None:
             w = 0.5 * corner * (1.0 - short)
             value = exact_value(problem, [w, -w], [])
             assert value == pytest.approx(2 * w * w + (cost if corner > 0.0 else 0.0), rel=1e-9)
-    sets = {"rows": np.array([[1.0, 1.0]]), "least": np.array([1.0])}
+    sets = {"rows": np.array([[1.0, 1.0]]), "row_lower": np.array([1.0])}
     problem = MarginProblem.unrestricted(rows, np.ones(3), Corners.count(1.0), np.ones(2), np.zeros((0, 2)), intercept=False)
     limited = MarginProblem(**{**vars(problem), **sets})
     assert exact_value(limited, [2e10, -2e10], []) == np.inf  # 0 ≥ 1 is not met by terms of 2e10

@@ -28,14 +28,14 @@ def problem(atoms: list[list[float]], **sets: Any) -> RotatedProblem:
 
 def box_of(at: RotatedProblem, lo: Any, hi: Any) -> CheckedBox:
     return CheckedBox(
-        np.array(lo), np.array(hi), 0.0, np.zeros(2, dtype=np.bool_), at.stated.kept, np.zeros(len(at.g), dtype=np.int64)
+        np.array(lo), np.array(hi), 0.0, np.zeros(2, dtype=np.bool_), at.stated.kept_points, np.zeros(len(at.g), dtype=np.int64)
     )
 
 
 SETS: list[dict[str, Any]] = [
     {},
     {
-        "rows": np.array([[1.0, -1.0], [1e-300, 0.0]]), "least": np.array([-5.0, -1.0]),
+        "rows": np.array([[1.0, -1.0], [1e-300, 0.0]]), "row_lower": np.array([-5.0, -1.0]),
         "price": np.array([0.0, 1e-3]), "budgets": (Budget(np.array([0, 1]), 1),),
     },
 ]  # fmt: skip
@@ -72,7 +72,7 @@ def test_a_point_of_the_polar_that_overflows_bounds_nothing() -> None:
 
 
 def test_a_row_that_overflows_moves_no_end() -> None:
-    at = problem([[2.0, 2.0], [2.0, -2.0]], rows=np.array([[1.7e308, 1.7e308]]), least=np.array([-1.0]))
+    at = problem([[2.0, 2.0], [2.0, -2.0]], rows=np.array([[1.7e308, 1.7e308]]), row_lower=np.array([-1.0]))
     box = box_of(at, [-4.0, -4.0], [4.0, 4.0])
     with np.errstate(all="ignore"):
         propagate(at, box)

@@ -229,17 +229,17 @@ def _empty(client: Any) -> bool:
 def test_a_worker_dies_and_one_comes_and_nothing_is_lost_or_twice(cluster: DaskCluster, client: Any) -> None:
     seen = []
     with choose_executor(cluster=client) as team:
-        for number, (value, who) in team.run(total, [(X + k, 0.1) for k in range(24)]):
+        for number, (value, worker) in team.run(total, [(X + k, 0.1) for k in range(24)]):
             seen.append((number, value))
             if len(seen) == 4:
-                kill(next(w for w in cluster.workers if w.pid == who))
+                kill(next(w for w in cluster.workers if w.pid == worker))
             if len(seen) == 8:
                 newcomer = cluster.add().pid
         assert sorted(seen) == [(k, float((X + k).sum())) for k in range(24)]
         workers: set[int] = set()
         end = time.monotonic() + PATIENCE  # one may end a whole part while the other imports, or because it has the data
         while (newcomer not in workers or len(workers) < 2) and time.monotonic() < end:
-            workers |= {who for _, who in team.all(total, [(X, 0.1)] * 8)}
+            workers |= {worker for _, worker in team.all(total, [(X, 0.1)] * 8)}
     assert newcomer in workers and len(workers) == 2
 
 
@@ -276,10 +276,10 @@ def test_ray(monkeypatch: pytest.MonkeyPatch) -> None:
         seen = []
         with choose_executor(cluster="ray") as team:
             assert team.size == 2
-            for number, (value, who) in team.run(total, [(X + k, 0.05) for k in range(12)]):
+            for number, (value, worker) in team.run(total, [(X + k, 0.05) for k in range(12)]):
                 seen.append((number, value))
                 if len(seen) == 3:
-                    os.kill(who, 9)
+                    os.kill(worker, 9)
             assert sorted(seen) == [(k, float((X + k).sum())) for k in range(12)]
             with pytest.raises(InputError, check=lambda error: error.args == ("the third",)):
                 team.all(fails, range(6))

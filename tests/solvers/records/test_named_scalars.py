@@ -13,9 +13,9 @@ def test_compiled_code_and_python_see_the_same_numbers() -> None:
     numbers = named_scalars(integers_and_floats("iteration", "gap"))
 
     @nb.njit
-    def step(now):  # type: ignore[no-untyped-def]
-        now.iteration += 1
-        now.gap += 0.5
+    def step(scalars):  # type: ignore[no-untyped-def]
+        scalars.iteration += 1
+        scalars.gap += 0.5
 
     step(numbers)
     numbers.iteration += 2

@@ -33,7 +33,7 @@ def enumerated(p: ScoringProblem) -> Fraction:
     best = sum(costs, Fraction()) + 1
     for rho in itertools.product(*grids):
         used = sum(r != 0 for r in rho)
-        if used > p.most:
+        if used > p.max_nonzeros:
             continue
         own = p.price * used + p.size_price * sum(map(abs, rho))
         if own >= best:
@@ -92,7 +92,7 @@ def test_bounds_hold_within_a_stretch(monkeypatch: pytest.MonkeyPatch, read: int
             assert search.bound <= best
             assert search.open_nodes > 0
             search.step()
-            within += int(search.stack.now.top) > 0
+            within += int(search.stack.scalars.top) > 0
         assert search.value == search.bound == best
     assert within > trials(20, 50)
 

@@ -34,7 +34,7 @@ def within(p: ScoringProblem, node: CheckedNode) -> Fraction | None:
     shifts = range(p.intercept[0], p.intercept[1] + 1)
     best: Fraction | None = None
     for rho in itertools.product(*grids):
-        if any(rho[j] == 0 for j in node.must) or sum(r != 0 for r in rho) > p.most:
+        if any(rho[j] == 0 for j in node.forced) or sum(r != 0 for r in rho) > p.max_nonzeros:
             continue
         scores = p.X @ np.array(rho, dtype=float)
         wrong = p.y[:, None] * (scores[:, None] + np.array(shifts)) < float(p.threshold)
@@ -52,8 +52,8 @@ def some_node(p: ScoringProblem, rng: np.random.Generator) -> CheckedNode | None
             a, b = sorted(rng.integers(p.lower[j], p.upper[j] + 1, 2).tolist())
             node = node.bounded(j, a, b)
         elif rng.random() < 0.3:
-            node = replace(node, must=node.must | {j})
-    return node.tightened(p.most)
+            node = replace(node, forced=node.forced | {j})
+    return node.tightened(p.max_nonzeros)
 
 
 def held_by(p: ScoringProblem, rng: np.random.Generator) -> dict[str, Any]:
@@ -88,13 +88,13 @@ def test_solver_and_checker_find_the_same_and_a_single_system_is_counted() -> No
         r, data, node = reduce_problem(p), LoggedScoringProblem.of(p), some_node(p, rng)
         if node is None or not r.exact:
             continue
-        must = np.array([j in node.must for j in range(p.lower.size)])
+        must = np.array([j in node.forced for j in range(p.lower.size)])
         box = ScoreBox(np.array(node.lower), np.array(node.upper), must)
         units, relaxed = PairProgram(r).bound(box, None, 2**40)
         if relaxed is None:
             assert not any(node.lower) and not any(node.upper)
             continue
-        held = relaxed.held
+        held = relaxed.multipliers
         assert Scores(r).least(box, held) == units
         points = [r.points[c][held.pairs[:, c]].tolist() for c in (0, 1)]
         pairs = [list(pair) for pair in zip(*points, held.cover, held.margin, strict=True)]

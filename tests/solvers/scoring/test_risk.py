@@ -82,7 +82,7 @@ def test_every_box_s_bound_is_below_every_point_in_it(seed: int) -> None:
         assert checked >= bound
         for _ in range(20):
             rho = np.array([rng.integers(a, b + 1) for a, b in zip(lower, upper, strict=True)], dtype=np.float64)
-            if np.count_nonzero(rho[1:]) <= view.most:
+            if np.count_nonzero(rho[1:]) <= view.max_nonzeros:
                 losses = np.logaddexp(0.0, -view.y * (rho[0] + view.X @ rho[1:])) @ view.weights
                 assert checked <= losses + rule.price(rho) + 1e-12
 

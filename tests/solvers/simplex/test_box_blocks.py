@@ -54,7 +54,7 @@ def test_a_block_carries_the_gradient_and_stays_feasible(block: int) -> None:
         np.testing.assert_array_equal(state.work.rise == 0.0, np.where(positive, below, above))
         np.testing.assert_array_equal(state.work.fall > 0.0, np.where(positive, above, below))
         objective = 0.5 * float(a @ (gradient + view.c))
-        assert objective < before and float(state.work.now.objective) == pytest.approx(objective, rel=1e-9)
+        assert objective < before and float(state.work.scalars.objective) == pytest.approx(objective, rel=1e-9)
         before = objective
     assert rounds > 1
 

@@ -66,7 +66,7 @@ def test_iterates_follow_the_formulas(cls):
             row = algorithm.measure(state)
             kinds.add(row.step)
             assert row.step == kind
-            assert np.abs(state.work.now.scale * state.work.a - a).max() < 1e-9
+            assert np.abs(state.work.scalars.scale * state.work.a - a).max() < 1e-9
             assert row.objective == pytest.approx(view.objective(a), abs=1e-9)
     assert kinds == ({"toward"} if cls is FrankWolfe else {"toward", "away", "drop"})
 
@@ -80,7 +80,7 @@ def test_without_away_steps_every_method_is_fw_iterate_by_iterate(cls):
         points = []
         for _ in range(300):
             algorithm.advance(state, 1.0)
-            points.append(state.work.now.scale * state.work.a)
+            points.append(state.work.scalars.scale * state.work.a)
         runs.append(np.array(points))
     assert np.array_equal(runs[0], runs[1])
 

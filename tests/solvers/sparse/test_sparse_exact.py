@@ -255,7 +255,7 @@ def test_a_path_carries_bounds_to_fewer_coefficients():
     doubled = dataclasses.replace(model.view(SparseProblem), costs=np.full(40, 6.0))
     assert _implies(model.view(SparseProblem), model.view(SparseProblem))
     assert not _implies(model.view(SparseProblem), doubled)
-    assert not _implies(model.view(SparseProblem), dataclasses.replace(model.view(SparseProblem), most=2))
+    assert not _implies(model.view(SparseProblem), dataclasses.replace(model.view(SparseProblem), max_nonzeros=2))
 
 
 def test_a_start_with_too_many_coefficients_keeps_the_largest():

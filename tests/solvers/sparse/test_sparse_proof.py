@@ -198,7 +198,7 @@ def test_bounds_of_dual_points_hold_in_fractions() -> None:
         bounds = _bounds(p, np.abs(p.A).max(axis=0), alpha, alpha @ p.A)
         assert isinstance(bounds, NodeBounds)
         state = np.where(rng.random(p.price.size) < 0.3, rng.integers(1, 3, p.price.size), 0).astype(np.int8)
-        if ((state == 1) & p.counted).sum() > p.most:
+        if ((state == 1) & p.counted).sum() > p.max_nonzeros:
             assert bounds.node(state) == math.inf
             continue
         with_feature, without_feature = bounds.with_one_more(state)
@@ -210,7 +210,7 @@ def test_bounds_of_dual_points_hold_in_fractions() -> None:
                 assert child_bound <= below + 1e-12 * (1.0 + abs(below)) or below == math.inf
         for _ in range(5):
             allowed = np.flatnonzero((state != 2) & p.counted)
-            support = np.union1d(np.flatnonzero((state == 1) & p.counted), allowed)[: p.most]
+            support = np.union1d(np.flatnonzero((state == 1) & p.counted), allowed)[: p.max_nonzeros]
             if not set(np.flatnonzero((state == 1) & p.counted)) <= set(support):
                 support = np.flatnonzero((state == 1) & p.counted)
             w = np.zeros(p.price.size)
@@ -234,10 +234,10 @@ def test_bounds_of_the_largest_coefficient_hold_in_fractions() -> None:
         gains = gains_of(p, np.abs(p.A).max(axis=0), point)
         state = np.where(rng.random(p.price.size) < 0.3, rng.integers(1, 3, p.price.size), 0).astype(np.int8)
         held = np.flatnonzero((state == 1) & p.counted)
-        if held.size > p.most:
+        if held.size > p.max_nonzeros:
             continue
         for _ in range(5):
-            free = rng.permutation(np.flatnonzero((state == 0) & p.counted))[: p.most - held.size]
+            free = rng.permutation(np.flatnonzero((state == 0) & p.counted))[: p.max_nonzeros - held.size]
             support = np.concatenate([held, free])
             if not support.size:
                 continue

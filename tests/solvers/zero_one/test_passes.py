@@ -88,13 +88,13 @@ def least(dive, cut):
     value = np.inf
     while dive.running:
         if dive.run(min(cut, value), 10**6) == k.CANDIDATE:
-            value = float(dive.stack.found[0])
+            value = float(dive.stack.candidate_value[0])
     return value
 
 
 def probing(dive):
     """A dive that probes every node: as if large subtrees had been over already."""
-    dive.stack.now.nodes, dive.stack.below[:], dive.stack.ended[:] = 1000, 10**12, 1
+    dive.stack.scalars.nodes, dive.stack.below[:], dive.stack.ended[:] = 1000, 10**12, 1
     return dive
 
 
@@ -112,14 +112,14 @@ def test_subtrees_cover_what_the_whole_search_finds(seed, probed):
 
     dive = begun()
     assert least(dive, cut) == pytest.approx(optimum, rel=1e-6)
-    assert (dive.stack.state == k.FREE).all() and dive.stack.now.trailed == 0
-    assert (dive.stack.now.probes > 0) == probed
+    assert (dive.stack.state == k.FREE).all() and dive.stack.scalars.trailed == 0
+    assert (dive.stack.scalars.probes > 0) == probed
     for nodes in (1, 2, 5, 9, 40):
         dive = begun()
         before = dive.nodes
         code = dive.run(cut, nodes)
         assert dive.nodes - before <= nodes
-        best = float(dive.stack.found[0]) if code == k.CANDIDATE else np.inf
+        best = float(dive.stack.candidate_value[0]) if code == k.CANDIDATE else np.inf
         for bound, extra, state in dive.frontier():
             _, below = dive_of(stated, cut)
             below.plant(state, extra, bound, cut)
@@ -133,7 +133,7 @@ def test_a_search_below_the_optimum_finds_nothing(seed):
     unit = reduce_problem(stated.view(ZeroOneProblem)).unit
     optimum = ZeroOneBB(engine="boxes").run(stated, Options(threads=1)).objective / unit
     _, dive = dive_of(stated, optimum * 1.5)
-    dive.stack.found[0] = optimum * 1.5
+    dive.stack.candidate_value[0] = optimum * 1.5
     assert dive.run(optimum * (1 - 1e-6), 10**6) == k.DONE
     assert dive.stack.unresolved[0] == np.inf
 
@@ -156,9 +156,9 @@ def test_what_a_level_lists_is_a_conflict_of_its_free_points(seed):
     _, dive = dive_of(stated, optimum)
     stack, checked = dive.stack, 0
     while dive.running:
-        if dive.run(optimum * (1 - 1e-6), 1) != k.BUDGET or not stack.now.expand:
+        if dive.run(optimum * (1 - 1e-6), 1) != k.BUDGET or not stack.scalars.expand:
             continue
-        parent = int(stack.now.level) - 1
+        parent = int(stack.scalars.level) - 1
         kept = stack.state == k.KEPT
         kept[stack.point[parent]] = False
         violated = stack.state == k.DELETED
@@ -185,7 +185,7 @@ def test_lists_without_room_cost_time_and_nothing_else(seed, monkeypatch):
         _, dive = dive_of(stated, optimum * 1.3)
         assert least(dive, optimum * 1.3) == pytest.approx(optimum, rel=1e-6)
         assert dive.stack.size.size <= max(points // 14, 1)
-        solves.append(dive.stack.now.solves)
+        solves.append(dive.stack.scalars.solves)
     assert solves[-1] < solves[0]
 
 
@@ -283,7 +283,7 @@ def test_probes_save_nodes():
         cut = ZeroOneBB().run(stated, Options(threads=1)).objective / unit * (1 - 1e-6)
         without, with_probes = dive_of(stated, cut)[1], probing(dive_of(stated, cut)[1])
         assert without.run(cut, 10**6) == with_probes.run(cut, 10**6) == k.DONE
-        assert without.stack.now.probes == 0
+        assert without.stack.scalars.probes == 0
         plain, probed = plain + without.nodes, probed + with_probes.nodes - 1000
     assert probed < plain / 1.5
 

@@ -146,7 +146,7 @@ def test_open_nodes_go_out_and_in_and_the_search_goes_on_as_it_would_have(small:
         np.testing.assert_array_equal(array, joined.arrays()[name], err_msg=name)
     total = first.nodes
     for half in halves:
-        rest = BoxEngine(shared, begun=ResumedBoxes(first.ground, half))
+        rest = BoxEngine(shared, resumed=ResumedBoxes(first.ground, half))
         rest.pause = 10**9
         while rest.open_nodes and len(rest.open):
             rest.work(1.0)
@@ -187,10 +187,10 @@ def test_a_pool_that_grows_keeps_its_open_nodes_and_all_that_is_new_is_free(smal
     nodes = engine.open
     pool = nodes.planted(len(shared.reduced.rows), 0, shared.upper)
     records, pages = len(pool.base), len(pool.link)
-    pool.now.records = pool.now.pages = 0  # no room is left
+    pool.scalars.records = pool.scalars.pages = 0  # no room is left
     larger = grown(pool, times)
-    assert sorted(larger.free_records[: larger.now.records]) == list(range(records, times * records))
-    assert sorted(larger.free_pages[: larger.now.pages]) == list(range(pages, times * pages))
+    assert sorted(larger.free_records[: larger.scalars.records]) == list(range(records, times * records))
+    assert sorted(larger.free_pages[: larger.scalars.pages]) == list(range(pages, times * pages))
     for name, array in OpenNodes.of_pool(pool, np.inf).arrays().items():
         np.testing.assert_array_equal(array, OpenNodes.of_pool(larger, np.inf).arrays()[name], err_msg=name)
 

@@ -23,7 +23,7 @@ class Hat(Loss):
     """
 
     convex: ClassVar[bool] = False
-    even: ClassVar[bool] = True
+    symmetric: ClassVar[bool] = True
 
     def values(self, argument: FloatArray) -> FloatArray:
         """(1 - |m|)_+."""

@@ -78,9 +78,9 @@ class Huber(Loss):
         """s, ξ and their two rows for each point."""
         n = context.argument.rows
         s, xi = builder.variables("s", n), builder.variables("xi", n, 0.0)
-        rest = context.argument - s
-        builder.require_nonnegative("below", xi - rest)
-        builder.require_nonnegative("above", xi + rest)
+        remainder = context.argument - s
+        builder.require_nonnegative("below", xi - remainder)
+        builder.require_nonnegative("above", xi + remainder)
         builder.cost_of_squares(0.5 * context.sample_weight, s)
         builder.cost(self.delta * context.sample_weight, xi)
         return None
@@ -96,8 +96,11 @@ class Huber(Loss):
 
     def cost_line(self) -> Line:
         """Σ c_i (½s_i² + δ ξ_i)."""
-        rest = times(self.delta, Line("xi_i", r"\xi_i"))
-        return Line(f"sum_i c_i (1/2 s_i^2 + {rest.text})", rf"\textstyle\sum_i c_i\bigl(\tfrac12 s_i^2 + {rest.latex}\bigr)")
+        linear_part = times(self.delta, Line("xi_i", r"\xi_i"))
+        return Line(
+            f"sum_i c_i (1/2 s_i^2 + {linear_part.text})",
+            rf"\textstyle\sum_i c_i\bigl(\tfrac12 s_i^2 + {linear_part.latex}\bigr)",
+        )
 
     def lines(self) -> tuple[Line, ...]:
         """Rows of the rest."""

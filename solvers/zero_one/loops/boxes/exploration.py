@@ -44,7 +44,7 @@ THETA = 8.0
 
 
 @inner
-def relax(data: BoxData, node: BoxNode, k: int, R: BoxRelaxation, const: float, cut: float, theta: float, now: Any) -> float:
+def relax(data: BoxData, node: BoxNode, k: int, R: BoxRelaxation, const: float, cut: float, theta: float, scalars: Any) -> float:
     """Solve the relaxation of the k rows with losses times θ and return a proved lower bound; α, s and c remain in ``R``.
 
     The smoothing decreases until the gap of the smoothed problem decides whether the bound reaches the cutoff.
@@ -64,8 +64,8 @@ def relax(data: BoxData, node: BoxNode, k: int, R: BoxRelaxation, const: float, 
                 cap[t] = math.inf
                 h[t] = unit / (smoothing * smoothing)
         bound, iterations = newton(R, k, const, lo, hi, w, cut, 0.02 * smoothing * unit)
-        now.relaxations += 1
-        now.newton_steps += iterations
+        scalars.relaxations += 1
+        scalars.newton_steps += iterations
         bound -= rounding(R, k, const)
         slack = 0.0
         for t in range(k):
@@ -80,11 +80,11 @@ def relax(data: BoxData, node: BoxNode, k: int, R: BoxRelaxation, const: float, 
 # exempt (arguments): compiled, array by array
 @inner
 def beyond_levels(
-    data: BoxData, node: BoxNode, k: int, R: BoxRelaxation, sure: float, other: float, D: float, cut: float, now: Any
+    data: BoxData, node: BoxNode, k: int, R: BoxRelaxation, certain: float, other: float, D: float, cut: float, scalars: Any
 ) -> bool:
     """Return True if the levels of the losses exclude every solution below the cutoff from the box.
 
-    ``sure`` is the loss in the relaxation's constant, ``other`` the intercept's part, D the bound at θ = 1. As a function of
+    ``certain`` is the loss in the relaxation's constant, ``other`` the intercept's part, D the bound at θ = 1. As a function of
     μ = 1/θ, μD_θ less its threshold is concave, with slope (the non-loss part at c) - σ at μ = 1, σ = cut - k·u. So the test
     can only succeed if D + σ - (non-loss part) ≥ cut. After a failure the relaxation's solution is restored.
     """
@@ -106,7 +106,7 @@ def beyond_levels(
     for j in range(p):
         saved[0, j], saved[1, j], saved[2, j], saved[3, j] = w[j], R.c[j], R.s[j], R.ds[j]
     threshold = (cut + (THETA - 1.0) * largest_loss) * (1.0 + 1e-12)
-    if relax(data, node, k, R, THETA * sure * (1.0 - 4.0 * EPS) + other, threshold, THETA, now) >= threshold:
+    if relax(data, node, k, R, THETA * certain * (1.0 - 4.0 * EPS) + other, threshold, THETA, scalars) >= threshold:
         return True
     for j in range(p):
         w[j], R.c[j], R.s[j], R.ds[j] = saved[0, j], saved[1, j], saved[2, j], saved[3, j]
@@ -142,7 +142,7 @@ def fix_points(node: BoxNode, m: int, R: BoxRelaxation, D: float, cut: float, ec
     r = (cut - D) * (1.0 + 1e-14)
     if _cannot_fix(R, m, lo, hi, r):
         return 0.0
-    margin, minimum, maximum, sizes = R.u, R.env, R.most, R.err
+    margin, minimum, maximum, sizes = R.u, R.env, R.largest_margin, R.err
     margins(G, m, c, margin)
     ranges(G, m, lo, hi, R)
     for i in range(m):
@@ -192,7 +192,7 @@ def tighten(
     data: BoxData, node: BoxNode, m: int, R: BoxRelaxation, P: Pairs, base: float, cut: float, log: Log, ident: int
 ) -> float:
     """Alternate relaxation and bound tightening, and return a proved lower bound of the node (∞ if it is empty)."""
-    now = log.now
+    scalars = log.scalars
     lo, hi, w, idx, z, G, al = node.lo, node.hi, node.w, node.idx, node.z, node.G, node.alpha
     A, b, q, residual, act = R.rows, R.b, R.q, R.left, R.position
     p, D = w.size, -np.inf
@@ -224,9 +224,9 @@ def tighten(
             q[j] = 0.0
         if data.free:
             q[p - 1] = -(lo[p - 1] + hi[p - 1])
-        bound = relax(data, node, k, R, const, cut, 1.0, now)
+        bound = relax(data, node, k, R, const, cut, 1.0, scalars)
         _scatter_multipliers(R, k, al)
-        if bound < cut and beyond_levels(data, node, k, R, const - intercept_loss, intercept_loss, bound, cut, now):
+        if bound < cut and beyond_levels(data, node, k, R, const - intercept_loss, intercept_loss, bound, cut, scalars):
             if log.buffer.size > 0:
                 _scatter_multipliers(R, k, al)
                 log_scale(log, ident, THETA)
@@ -278,11 +278,11 @@ def load(pool: BoxPool, code: int, node: BoxNode) -> tuple[float, int]:
     if pool.refs[record] == 0:
         page = pool.page[record]
         while page >= 0:
-            pool.free_pages[pool.now.pages] = page
-            pool.now.pages += 1
+            pool.free_pages[pool.scalars.pages] = page
+            pool.scalars.pages += 1
             page = pool.link[page]
-        pool.free_records[pool.now.records] = record
-        pool.now.records += 1
+        pool.free_records[pool.scalars.records] = record
+        pool.scalars.records += 1
     return pool.base[record], m
 
 
@@ -290,9 +290,9 @@ def load(pool: BoxPool, code: int, node: BoxNode) -> tuple[float, int]:
 def store(pool: BoxPool, node: BoxNode, m: int, base: float) -> int:
     """Store a node that is about to be branched as a record and return its index."""
     lo, hi, w, idx, z, l = node.lo, node.hi, node.w, node.idx, node.z, node.l
-    now = pool.now
-    now.records -= 1
-    record = pool.free_records[now.records]
+    scalars = pool.scalars
+    scalars.records -= 1
+    record = pool.free_records[scalars.records]
     for j in range(lo.size):
         pool.lo[record, j], pool.hi[record, j], pool.w[record, j] = lo[j], hi[j], w[j]
     pool.base[record], pool.count[record], pool.refs[record], pool.page[record] = base, m, 2, -1
@@ -301,8 +301,8 @@ def store(pool: BoxPool, node: BoxNode, m: int, base: float) -> int:
     for i in range(m):
         k = i % PAGE
         if k == 0:
-            now.pages -= 1
-            new_page = pool.free_pages[now.pages]
+            scalars.pages -= 1
+            new_page = pool.free_pages[scalars.pages]
             link[new_page] = -1
             if page < 0:
                 pool.page[record] = new_page
@@ -317,16 +317,16 @@ def store(pool: BoxPool, node: BoxNode, m: int, base: float) -> int:
 def move(node: BoxNode, source: BoxPool, target: BoxPool, count: int) -> None:
     """Move the last ``count`` open nodes of one heap to another pool with sufficient capacity; ``node`` is a buffer."""
     for _ in range(count):
-        source.now.waiting -= 1
-        code: Any = np.int64(source.heap[source.now.waiting])
+        source.scalars.waiting -= 1
+        code: Any = np.int64(source.heap[source.scalars.waiting])
         key, ident = source.key[code >> 1, code & 1], source.ident[code >> 1]
         base, m = load(source, code, node)
         record = store(target, node, m, base)
         target.refs[record], target.split[record], target.mid[record] = 1, 0, node.hi[0]
         target.key[record, 0] = target.key[record, 1] = key
         target.ident[record] = ident
-        push(target.heap, target.now.waiting, target.key, 2 * record)
-        target.now.waiting += 1
+        push(target.heap, target.scalars.waiting, target.key, 2 * record)
+        target.scalars.waiting += 1
 
 
 @entry
@@ -443,7 +443,7 @@ def _remove_decided(data: BoxData, node: BoxNode, m: int, base: float, R: BoxRel
     for i in range(m):
         point = idx[i]
         err = 4.0 * EPS * (p + 2) * R.err[i]
-        low, high = R.env[i] - err, R.most[i] + err
+        low, high = R.env[i] - err, R.largest_margin[i] + err
         state, lower = z[i], l[i]
         if state == FREE:
             lower = max(lower, low)
@@ -488,7 +488,7 @@ def _report_leaf(data: BoxData, pool: BoxPool, node: BoxNode, m: int, c: Any) ->
     for i in range(m):
         pool.leaf[idx[i]] = z[i]
     for j in range(p):
-        pool.found[j] = c[j]
+        pool.candidate[j] = c[j]
 
 
 # exempt (length): compiled as one function; a call would pass array by array
@@ -502,59 +502,59 @@ def explore(data: BoxData, pool: BoxPool, room: BoxWorkspace, cut: float, nodes:
     frugal mode, where memory is short, nodes are taken from the end of the heap: nearly depth-first, and the heap stays valid.
     """
     n, p = data.rows.shape
-    now = pool.now
+    scalars = pool.scalars
     node, R, P, margin = room.node, room.relaxation, room.pairs, room.margin
     lo, hi, z, c = node.lo, node.hi, node.z, R.c
     pages_per_node = n // PAGE + 2
-    log = Log(pool.log, now)
+    log = Log(pool.log, scalars)
     for _ in range(nodes):
         logging = pool.log.size > 0
-        reserve = 1 if now.frugal == 1 else RESERVE
-        if now.records < 2 * reserve or now.pages < pages_per_node * reserve or now.waiting + 2 > pool.heap.size:
+        reserve = 1 if scalars.frugal == 1 else RESERVE
+        if scalars.records < 2 * reserve or scalars.pages < pages_per_node * reserve or scalars.waiting + 2 > pool.heap.size:
             return GROW
-        if logging and now.log_at + (6 * (n + 1) + 8) * ROUNDS + 32 > pool.log.size:
+        if logging and scalars.log_at + (6 * (n + 1) + 8) * ROUNDS + 32 > pool.log.size:
             return GROW
-        code = now.current
+        code = scalars.current
         if code < 0:
-            if now.waiting == 0 or pool.key[pool.heap[0] >> 1, pool.heap[0] & 1] >= cut:
+            if scalars.waiting == 0 or pool.key[pool.heap[0] >> 1, pool.heap[0] & 1] >= cut:
                 return DONE
-            if now.frugal == 1:
-                code = np.int64(pool.heap[now.waiting - 1])
+            if scalars.frugal == 1:
+                code = np.int64(pool.heap[scalars.waiting - 1])
             else:
-                code = pop(pool.heap, now.waiting, pool.key)
-            now.waiting -= 1
+                code = pop(pool.heap, scalars.waiting, pool.key)
+            scalars.waiting -= 1
             if pool.key[code >> 1, code & 1] >= cut:
                 load(pool, code, node)
                 continue
-        now.current = -1
+        scalars.current = -1
         parent, side, D = pool.ident[code >> 1], code & 1, pool.key[code >> 1, code & 1]
         base, m = load(pool, code, node)
-        ident = now.next_id
-        now.next_id += 1
-        now.nodes += 1
+        ident = scalars.next_id
+        scalars.next_id += 1
+        scalars.nodes += 1
         if logging:
             log_node(log, ident, parent, side)
         base, m = _remove_decided(data, node, m, base, R)
         if base >= cut:
             continue
-        now.points += m
+        scalars.points += m
         bound = tighten(data, node, m, R, P, base * (1.0 - 4.0 * EPS * n), cut, log, ident)
         if bound >= cut:
             continue
         D = max(D, bound)
-        if now.nodes % sample == 0:
+        if scalars.nodes % sample == 0:
             value, scale = _scaled(data, c, total, margin, P)
-            if value < pool.found[p]:
-                pool.found[p] = value
+            if value < pool.candidate[p]:
+                pool.candidate[p] = value
                 for j in range(p):
-                    pool.found[j] = scale * c[j]
-                now.candidate = 1
+                    pool.candidate[j] = scale * c[j]
+                scalars.candidate = 1
         free = 0
         for i in range(m):
             free += z[i] == FREE
         if free == 0:
             _report_leaf(data, pool, node, m, c)
-            pool.found[p + 1] = D
+            pool.candidate[p + 1] = D
             return LEAF
         j = branch_coordinate(node, m)
         mid = 0.5 * (lo[j] + hi[j])
@@ -578,10 +578,10 @@ def explore(data: BoxData, pool: BoxPool, room: BoxWorkspace, cut: float, nodes:
         pool.ident[record] = ident
         if logging:
             log_split(log, ident, branching, mid)
-        now.current = 2 * record + first_child
-        push(pool.heap, now.waiting, pool.key, 2 * record + 1 - first_child)
-        now.waiting += 1
-        if now.candidate == 1:
-            now.candidate = 0
+        scalars.current = 2 * record + first_child
+        push(pool.heap, scalars.waiting, pool.key, 2 * record + 1 - first_child)
+        scalars.waiting += 1
+        if scalars.candidate == 1:
+            scalars.candidate = 0
             return CANDIDATE
     return BUDGET

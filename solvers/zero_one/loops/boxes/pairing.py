@@ -49,13 +49,13 @@ def by_falling(key: Any, m: int, order: Any, P: Pairs) -> None:
 
 
 @inner
-def one_side(data: BoxData, node: BoxNode, m: int, R: BoxRelaxation, P: Pairs, which: int) -> tuple[int, int]:
+def one_side(data: BoxData, node: BoxNode, m: int, R: BoxRelaxation, P: Pairs, side_number: int) -> tuple[int, int]:
     """Write the points of one side that a pair can gain from, by decreasing margin, and return the range to use.
 
     The range of ``P.side[which]`` has at most `WIDEST` points, those with margins nearest to 1.
     """
-    idx, order, u, residual, env, side = node.idx, P.queue, R.u, R.left, R.env, P.side[which]
-    positive = which == 1
+    idx, order, u, residual, env, side = node.idx, P.queue, R.u, R.left, R.env, P.side[side_number]
+    positive = side_number == 1
     count = above = 0
     for t in range(m):
         i = order[t]
@@ -68,10 +68,10 @@ def one_side(data: BoxData, node: BoxNode, m: int, R: BoxRelaxation, P: Pairs, w
 
 
 @inner
-def edges(G: Any, rows: Any, columns: Any, most: Any, env: Any, half: Any, P: Pairs) -> None:
+def edges(G: Any, rows: Any, columns: Any, largest_margin: Any, env: Any, half: Any, P: Pairs) -> None:
     """Set bit k of ``adjacent[r]`` if rows[r] and columns[k] are a useful pair that the box excludes: max (g_i + g_j)'w < 2.
 
-    ``most`` is g_i'mid - 1 plus an allowance for the rounding of all later operations, which are in single precision.
+    ``largest_margin`` is g_i'mid - 1 plus an allowance for the rounding of all later operations, which are in single precision.
     """
     p, nr, nc = half.size, rows.size, columns.size
     M, sums, envs, acc = P.scaled, P.sums, P.envs, P.acc
@@ -82,12 +82,12 @@ def edges(G: Any, rows: Any, columns: Any, most: Any, env: Any, half: Any, P: Pa
             M[c, k] = 0.0
     for k in range(nc):
         j = columns[k]
-        sums[k], envs[k] = most[j], env[j]
+        sums[k], envs[k] = largest_margin[j], env[j]
         for c in range(p):
             M[c, k] = G[c, j] * half[c]
     for r in range(nr):
         i = rows[r]
-        base, slack = np.float32(most[i]), np.float32(1.0 - env[i])
+        base, slack = np.float32(largest_margin[i]), np.float32(1.0 - env[i])
         for k in range(words << 6):
             acc[k] = base + sums[k]
         c = 0  # three coordinates per pass, since memory access to ``acc`` dominates
@@ -168,7 +168,7 @@ def pair_up(data: BoxData, node: BoxNode, m: int, R: BoxRelaxation, P: Pairs) ->
     """
     lo, hi, w, idx, z, l, G, residual = node.lo, node.hi, node.w, node.idx, node.z, node.l, node.G, R.left
     p = w.size
-    u, offset, env, err = R.u, R.most, R.env, R.err
+    u, offset, env, err = R.u, R.largest_margin, R.env, R.err
     mid, half, wide = R.mid, R.half, R.wide
     margins(G, m, w, u)
     for j in range(p):

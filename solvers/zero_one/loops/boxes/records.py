@@ -21,9 +21,10 @@ ROUNDS = 2
 
 # Return codes of `explore`: the reason for stopping.
 BUDGET, DONE, GROW, CANDIDATE, LEAF = 0, 1, 2, 3, 4
-#: Fields of `BoxPool.now`: open nodes on the heap, free records and pages, current node (-1: none), counts of nodes, relaxations
-#: and Newton steps, number of the next node, frugal mode, end of the log, points of all nodes, whether there is a candidate.
-NOW = integers_and_floats(
+#: Fields of `BoxPool.scalars`: open nodes on the heap, free records and pages, current node (-1: none), counts of nodes, of
+#: relaxations and of Newton steps, number of the next node, frugal mode, end of the log, points of all nodes,
+#: whether there is a candidate.
+SCALARS = integers_and_floats(
     "waiting records pages current nodes relaxations newton_steps next_id frugal log_at points candidate", ""
 )
 
@@ -67,8 +68,8 @@ class BoxPool(NamedTuple):
     state: Any
     link: Any
     free_pages: Any
-    now: Any  #: a structured scalar of type `NOW`
-    found: Any  #: a candidate w, its value, and the bound of a leaf, whose points' states are in ``leaf``
+    scalars: Any  #: a structured scalar of type `SCALARS`
+    candidate: Any  #: a candidate w, its value, and the bound of a leaf, whose points' states are in ``leaf``
     leaf: Any
     log: Any  #: float64 buffer of the proof log; empty without a log
 
@@ -125,29 +126,29 @@ class Log(NamedTuple):
     """The buffer of the proof log, and the counts of the pool."""
 
     buffer: Any  #: `BoxPool.log`
-    now: Any  #: `BoxPool.now`
+    scalars: Any  #: `BoxPool.scalars`
 
 
 @inner
 def log_node(log: Log, ident: int, parent: int, side: int) -> None:
     """Write the start of a node: 0, node, parent, side."""
-    buffer, start = log.buffer, log.now.log_at
+    buffer, start = log.buffer, log.scalars.log_at
     buffer[start], buffer[start + 1], buffer[start + 2], buffer[start + 3] = 0.0, ident, parent, side
-    log.now.log_at = start + 4
+    log.scalars.log_at = start + 4
 
 
 @inner
 def log_split(log: Log, ident: int, name: float, mid: float) -> None:
     """Write the branching of a node: 2, node, coordinate or -1 - point, branching value."""
-    buffer, start = log.buffer, log.now.log_at
+    buffer, start = log.buffer, log.scalars.log_at
     buffer[start], buffer[start + 1], buffer[start + 2], buffer[start + 3] = 2.0, ident, name, mid
-    log.now.log_at = start + 4
+    log.scalars.log_at = start + 4
 
 
 @inner
 def log_multipliers(log: Log, ident: int, idx: Any, z: Any, al: Any, m: int) -> None:
     """Write the multipliers of one round of m points: 1, node, count, then (point, state, α) for every α > 0."""
-    buffer, start = log.buffer, log.now.log_at
+    buffer, start = log.buffer, log.scalars.log_at
     buffer[start], buffer[start + 1] = 1.0, ident
     k = start + 3
     for i in range(m):
@@ -155,23 +156,23 @@ def log_multipliers(log: Log, ident: int, idx: Any, z: Any, al: Any, m: int) -> 
             buffer[k], buffer[k + 1], buffer[k + 2] = idx[i], z[i], al[i]
             k += 3
     buffer[start + 2] = (k - start - 3) // 3
-    log.now.log_at = k
+    log.scalars.log_at = k
 
 
 @inner
 def log_scale(log: Log, ident: int, theta: float) -> None:
     """Write the factor on the losses in the next round: 4, node, θ."""
-    buffer, start = log.buffer, log.now.log_at
+    buffer, start = log.buffer, log.scalars.log_at
     buffer[start], buffer[start + 1], buffer[start + 2] = 4.0, ident, theta
-    log.now.log_at = start + 3
+    log.scalars.log_at = start + 3
 
 
 @inner
 def log_pairs(log: Log, ident: int, idx: Any, P: Pairs, count: int) -> None:
     """Write the pairs of the next round: 3, node, count, then (point, point, price)."""
-    buffer, start = log.buffer, log.now.log_at
+    buffer, start = log.buffer, log.scalars.log_at
     buffer[start], buffer[start + 1], buffer[start + 2] = 3.0, ident, count
     for k in range(count):
         buffer[start + 3 + 3 * k], buffer[start + 4 + 3 * k] = idx[P.points[k, 0]], idx[P.points[k, 1]]
         buffer[start + 5 + 3 * k] = P.price[k]
-    log.now.log_at = start + 3 + 3 * count
+    log.scalars.log_at = start + 3 + 3 * count

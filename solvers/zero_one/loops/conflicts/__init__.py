@@ -28,7 +28,7 @@ from .records import (
     empty_workspace,
     no_active,
 )
-from .search import BUDGET, CANDIDATE, DONE, LACKS, NOW, Stack, search
+from .search import BUDGET, CANDIDATE, DONE, LACKS, SCALARS, Stack, search
 
 __all__ = [
     "BOOK",
@@ -41,10 +41,10 @@ __all__ = [
     "FREE",
     "KEPT",
     "LACKS",
-    "NOW",
     "OPEN_LEAF",
     "OPTIMUM",
     "PROVED",
+    "SCALARS",
     "Active",
     "Book",
     "ConflictRows",

@@ -49,9 +49,9 @@ def extend(g: Any, V: Any, R: Any, k: int, z: Any) -> None:
 
 
 @inner
-def include(V: Any, R: Any, k: int, z: Any, rest: float) -> None:
-    """Add row k of ``g``, with the part z of norm ``rest`` orthogonal to V[:k], to the factorisation."""
-    R[k, k] = max(rest, 1e-300)
+def include(V: Any, R: Any, k: int, z: Any, remainder: float) -> None:
+    """Add row k of ``g``, with the part z of norm ``remainder`` orthogonal to V[:k], to the factorisation."""
+    R[k, k] = max(remainder, 1e-300)
     for j in range(z.size):
         V[k, j] = z[j] / R[k, k]
 

@@ -26,7 +26,7 @@ from .records import (
     dot,
 )
 
-#: Fields of `Book.now`: numbers of conflicts, of those in the last packing, of steps, of entries.
+#: Fields of `Book.scalars`: numbers of conflicts, of those in the last packing, of steps, of entries.
 BOOK = integers_and_floats("booked packed steps entries", "")
 PACK, CUT = 0, 1
 # Return codes of `prove` besides a branching point (≥ 0): the node is proved; there is no branching point.
@@ -47,7 +47,7 @@ class Book(NamedTuple):
     steps: Any  #: kind, first and last entry of each step
     entry: Any  #: conflicts of all steps
     entry_share: Any
-    now: Any  #: see `BOOK`
+    scalars: Any  #: see `BOOK`
 
 
 @inner
@@ -74,7 +74,7 @@ def _round_multipliers(active: Active, q: int, reach: float, T: float, before: A
 @inner
 def _record_conflict(rows: ConflictRows, active: Active, T: float, exactly: bool, book: Book, scratch: Scratch) -> int:
     """Record the conflict of an S-pair and return its number, -1 if the book is full."""
-    number = book.now.booked
+    number = book.scalars.booked
     if number >= book.size.size:
         return -1
     q, m = active.count[0], 0
@@ -97,24 +97,24 @@ def _record_conflict(rows: ConflictRows, active: Active, T: float, exactly: bool
                 m += 1
             book.alpha[number, position] += multiplier
     book.size[number] = m
-    book.now.booked = number + 1
+    book.scalars.booked = number + 1
     return number
 
 
 @inner
 def _record_step(book: Book, kind: int, number: int) -> None:
     """Record one step: the current packing, or a conflict."""
-    s, e = book.now.steps, book.now.entries
+    s, e = book.scalars.steps, book.scalars.entries
     book.steps[s, 0], book.steps[s, 1] = kind, e
     if kind == CUT:
         book.entry[e] = number
         e += 1
     else:
-        for k in range(book.now.packed):
+        for k in range(book.scalars.packed):
             book.entry[e], book.entry_share[e] = book.packing[k], book.share[k]
             e += 1
     book.steps[s, 2] = e
-    book.now.steps, book.now.entries = s + 1, e
+    book.scalars.steps, book.scalars.entries = s + 1, e
 
 
 # exempt (length): compiled as one function; a call would pass array by array
@@ -159,7 +159,7 @@ def prove(
         # proved if deletions cost the whole cutoff or, with counts, if more are needed than allowed
         if extra[0] > allowed or (not counted and extra[0] >= allowed):
             return PROVED
-        if book.now.steps >= step_limit or book.now.entries + 4 * n > book.entry.size:
+        if book.scalars.steps >= step_limit or book.scalars.entries + 4 * n > book.entry.size:
             return OPEN_LEAF
         for i in range(n):
             if counted and state[i] == FREE and weights[i] > allowed:
@@ -174,7 +174,7 @@ def prove(
         forced = -1
         for _turn in range(1 if counted else 2):  # with counts T does not fall
             packed = 0.0
-            book.now.packed = 0
+            book.scalars.packed = 0
             for i in range(n):
                 residual[i] = weights[i] if state[i] == FREE else 0.0
             proved, closing_conflict = False, -1
@@ -188,7 +188,7 @@ def prove(
                     copy_active(start, active)
                     closing_conflict, proved = _record_conflict(rows, active, T, exact_thresholds, book, scratch), True
                     break
-                if book.now.booked >= book.size.size - 2:
+                if book.scalars.booked >= book.size.size - 2:
                     break
                 for i in range(n):
                     ok[i] = state[i] != FREE or residual[i] > 0.0
@@ -219,8 +219,8 @@ def prove(
                     residual[points[k]] -= least_residual
                     activity[points[k]] += 1.0
                 packed += least_residual
-                book.packing[book.now.packed], book.share[book.now.packed] = number, least_residual
-                book.now.packed += 1
+                book.packing[book.scalars.packed], book.share[book.scalars.packed] = number, least_residual
+                book.scalars.packed += 1
             improved = packed > extra[0]
             if improved:
                 _record_step(book, PACK, -1)

@@ -29,9 +29,9 @@ from .records import (
 #: Largest number of conflicts that a node inherits, the latest ones of its parent.
 POOL = 160
 
-#: Fields of `Stack.now`: current level (-1: none), whether its node is to be processed, forced deletions of all levels, counts,
-#: and the step of the gap histogram.
-NOW = integers_and_floats("level expand trailed nodes solves conflicts forced probes", "step")
+#: Fields of `Stack.scalars`: current level (-1: none), whether its node is to be processed, forced deletions of all levels,
+#: counts, and the step of the gap histogram.
+SCALARS = integers_and_floats("level expand trailed nodes solves conflicts forced probes", "step")
 #: Number of bins of the histogram of subtree sizes by gap.
 LACKS = 64
 
@@ -53,12 +53,12 @@ class Stack(NamedTuple):
     w: Any
     count: Any
     activity: Any
-    begun: Any  #: (levels,) node count when the level's node was processed
+    start_nodes: Any  #: (levels,) node count when the level's node was processed
     lack: Any  #: (levels,) gap of the node's bound to the cutoff, in steps
     below: Any  #: (LACKS,) nodes of the finished subtrees, by the gap of their roots
     ended: Any  #: (LACKS,) number of finished subtrees, by the gap of their roots
-    now: Any  #: a structured scalar of type `NOW`
-    found: Any  #: (1,) the value below which a candidate is reported
+    scalars: Any  #: a structured scalar of type `SCALARS`
+    candidate_value: Any  #: (1,) the value below which a candidate is reported
     unresolved: Any  #: least bound of leaves that rounding left unresolved
     listed: Any  #: (capacity, 2p + 6) conflicts by level: their points that were free when the conflict was found
     size: Any  #: (capacity,) number of these points
@@ -159,23 +159,23 @@ CRUMB = 0.25
 
 
 @inner
-def _set_priorities(stack: Stack, first: int, last: int, away: float, met: Any, priority: Any) -> None:
+def _set_priorities(stack: Stack, first: int, last: int, away: float, conflict_counts: Any, priority: Any) -> None:
     """Set each point's priority in the dual method: the fewer listed conflicts contain it, the higher.
 
     A point in many conflicts is better saved for later conflicts of the packing: priorities act like prices in column generation.
     """
     state = stack.state
     for i in range(state.size):
-        met[i] = 0.0
+        conflict_counts[i] = 0.0
     for c in range(first, last):
         for k in range(stack.size[c]):
-            met[stack.listed[c, k]] += 1.0
+            conflict_counts[stack.listed[c, k]] += 1.0
     largest = 1.0
     for i in range(state.size):
-        largest = max(largest, met[i])
+        largest = max(largest, conflict_counts[i])
     slope = SHARED / largest
     for i in range(state.size):
-        priority[i] = 1.0 / (1.0 + slope * met[i]) if state[i] == FREE else KEEN if state[i] == KEPT else away
+        priority[i] = 1.0 / (1.0 + slope * conflict_counts[i]) if state[i] == FREE else KEEN if state[i] == KEPT else away
 
 
 @inner
@@ -186,12 +186,12 @@ def _fix_expensive(stack: Stack, spare: float, residual: Any, offset: float, pri
     ``offset`` more deletions only points with residual_i ≥ offset count.
     ``spare`` is norm + packed - budget.
     """
-    state, now, fixed = stack.state, stack.now, False
+    state, scalars, fixed = stack.state, stack.scalars, False
     for i in range(state.size):
         if state[i] == FREE and residual[i] >= offset and spare + residual[i] >= 0.0:
             state[i], priority[i] = KEPT, KEEN
-            stack.trail[now.trailed] = i
-            now.trailed += 1
+            stack.trail[scalars.trailed] = i
+            scalars.trailed += 1
             fixed = True
     return fixed
 
@@ -212,7 +212,7 @@ def expand(
     A solution below the cutoff deletes further free points E of cost c(E) ≥ ``extra`` and has ||w||² < T = cut - V - c(E).
     """
     n = weights.size
-    now, state = stack.now, stack.state
+    scalars, state = stack.scalars, stack.state
     active, is_kept, pairs, ok, priority, residual, mark, points = (
         workspace.active, workspace.kept, workspace.pairs, workspace.ok, workspace.promising, workspace.left,
         workspace.mark, workspace.points,
@@ -240,7 +240,7 @@ def expand(
         budget = cut - spent + pad
         if budget - extra <= 0.0:
             return 0
-        now.solves += 1
+        scalars.solves += 1
         status, _ = active_set(rows, ok, priority, budget - extra, is_kept, scratch)
         if status == CONFLICT:
             return 0
@@ -267,7 +267,7 @@ def expand(
                 for i in range(n):
                     ok[i] = state[i] != FREE or residual[i] > CRUMB * weights[i]
                 copy_active(is_kept, active)
-                now.solves += 1
+                scalars.solves += 1
                 status, N = active_set(rows, ok, priority, T, active, scratch)
                 single_points = True
                 if status != CONFLICT and packed == 0.0 and exact.free:
@@ -275,13 +275,13 @@ def expand(
                     pairs.count[0] = pairs.ready[0] = 0
                     for j in range(pairs.w.size):
                         pairs.w[j] = 0.0
-                    now.solves += 1
+                    scalars.solves += 1
                     status, N = active_set(exact, ok, priority, T, pairs, workspace.exact)
                 if status != CONFLICT:
                     if offset > 0.0:
                         break
-                    if status == OPTIMUM and packed == 0.0 and N + spent < stack.found[0]:
-                        stack.found[0] = (N + spent) * (1.0 - 1e-9)
+                    if status == OPTIMUM and packed == 0.0 and N + spent < stack.candidate_value[0]:
+                        stack.candidate_value[0] = (N + spent) * (1.0 - 1e-9)
                         return 2
                     proved_packing = packed
                     for i in range(n):
@@ -291,7 +291,7 @@ def expand(
                         offset = 0.0
                         break
                     continue
-                now.conflicts += 1
+                scalars.conflicts += 1
                 m = free_points(active if single_points else pairs, state, mark, points)
                 if m == 0:
                     if offset == 0.0:
@@ -321,7 +321,7 @@ def expand(
                 improved = True
                 for i in range(n):
                     ok[i] = state[i] != FREE
-                now.solves += 1
+                scalars.solves += 1
                 status, _ = active_set(rows, ok, priority, budget - extra, is_kept, scratch)
                 if status == CONFLICT:
                     return 0
@@ -332,9 +332,9 @@ def expand(
         if forced < 0:
             break
         state[forced] = DELETED
-        stack.trail[now.trailed] = forced
-        now.trailed += 1
-        now.forced += 1
+        stack.trail[scalars.trailed] = forced
+        scalars.trailed += 1
+        scalars.forced += 1
         stack.extra[level] = max(stack.extra[level] - weights[forced], 0.0)
     stack.end[level + 1] = last
     for j in range(active.w.size):
@@ -407,7 +407,7 @@ def _probed_point(
 
     Both children of each candidate are processed and discarded. The score is the product of their bounds' gains.
     """
-    now, level, points = stack.now, stack.now.level, workspace.probed
+    scalars, level, points = stack.scalars, stack.scalars.level, workspace.probed
     m = _best_candidates(rows, stack, level, order, points, workspace.promise)
     unit = weights[0]
     for i in range(weights.size):
@@ -417,11 +417,11 @@ def _probed_point(
         score = 1.0
         for child in range(2):
             _push_child(stack, level, points[c], DELETED if child == 0 else KEPT, weights)
-            stack.trail_from[level + 1] = now.trailed
-            candidate_value = stack.found[0]
+            stack.trail_from[level + 1] = scalars.trailed
+            candidate_value = stack.candidate_value[0]
             outcome = expand(rows, exact, weights, stack, level + 1, cut, workspace)
-            stack.found[0] = candidate_value  # a candidate is reported only when its own node is processed
-            now.probes += 1
+            stack.candidate_value[0] = candidate_value  # a candidate is reported only when its own node is processed
+            scalars.probes += 1
             bound = cut if outcome == 0 else stack.bound[level + 1]
             score *= max(bound - stack.bound[level], 0.0) / unit + _LEAST_GAIN
             _undo_level(stack, level + 1)
@@ -453,10 +453,10 @@ def _push_child(stack: Stack, level: int, point: int, state: int, weights: Any) 
 @inner
 def _undo_level(stack: Stack, level: int) -> None:
     """Undo the forced deletions of a level."""
-    now = stack.now
-    while now.trailed > stack.trail_from[level]:
-        now.trailed -= 1
-        stack.state[stack.trail[now.trailed]] = FREE
+    scalars = stack.scalars
+    while scalars.trailed > stack.trail_from[level]:
+        scalars.trailed -= 1
+        stack.state[stack.trail[scalars.trailed]] = FREE
 
 
 @inner
@@ -466,17 +466,17 @@ def _has_large_subtree(stack: Stack, level: int, cut: float) -> bool:
     The estimate is the mean size of finished subtrees whose roots had the same gap to the cutoff. A gap without finished subtrees
     counts as large, since smaller subtrees finish first.
     """
-    now, last = stack.now, stack.ended.size - 1
-    gap = (cut - stack.bound[level]) / now.step
+    scalars, last = stack.scalars, stack.ended.size - 1
+    gap = (cut - stack.bound[level]) / scalars.step
     steps = int(gap) if 0.0 <= gap < last else last
-    stack.begun[level], stack.lack[level] = now.nodes, steps
-    return now.nodes >= _FIRST_PROBE and stack.below[steps] >= _LARGE_SUBTREE * stack.ended[steps]
+    stack.start_nodes[level], stack.lack[level] = scalars.nodes, steps
+    return scalars.nodes >= _FIRST_PROBE and stack.below[steps] >= _LARGE_SUBTREE * stack.ended[steps]
 
 
 @inner
 def _count_below(stack: Stack, level: int) -> None:
     """Record the size of a finished subtree."""
-    stack.below[stack.lack[level]] += stack.now.nodes - stack.begun[level]
+    stack.below[stack.lack[level]] += stack.scalars.nodes - stack.start_nodes[level]
     stack.ended[stack.lack[level]] += 1
 
 
@@ -496,33 +496,33 @@ def search(
     A node branches on one free point: the first child deletes it, the second keeps it. In a large subtree the branching point is
     chosen by probes, which count as nodes here.
     """
-    now, state = stack.now, stack.state
-    if now.step == 0.0:
-        now.step = cut / (stack.ended.size // 2)
+    scalars, state = stack.scalars, stack.state
+    if scalars.step == 0.0:
+        scalars.step = cut / (stack.ended.size // 2)
     node_count = 0
-    while now.level >= 0:
-        level = now.level
-        if now.expand == 1:
+    while scalars.level >= 0:
+        level = scalars.level
+        if scalars.expand == 1:
             if node_count >= nodes:
                 return BUDGET
             node_count += 1
-            now.nodes += 1
+            scalars.nodes += 1
             if stack.at[level] != -2:
-                stack.trail_from[level] = now.trailed
+                stack.trail_from[level] = scalars.trailed
             outcome = expand(rows, exact, weights, stack, level, cut, workspace)
             if outcome == 2:
                 stack.at[level] = -2
                 return CANDIDATE
-            if now.nodes % 256 == 0:
+            if scalars.nodes % 256 == 0:
                 for i in range(state.size):
                     stack.activity[i] *= 0.9
-            now.expand = 0
+            scalars.expand = 0
             point = -1
             if outcome == 1:
                 if _has_large_subtree(stack, level, cut):
-                    probes = now.probes
+                    probes = scalars.probes
                     point = _probed_point(rows, exact, weights, order, stack, workspace, cut)
-                    node_count += now.probes - probes
+                    node_count += scalars.probes - probes
                 else:
                     point = _branching_point(rows, stack, level, order)
                 if point < 0:
@@ -530,7 +530,7 @@ def search(
                     stack.unresolved[0] = min(stack.unresolved[0], stack.bound[level])
             if point < 0:
                 _undo_level(stack, level)
-                now.level -= 1
+                scalars.level -= 1
                 continue
             stack.point[level], stack.at[level] = point, -1
         point = stack.point[level]
@@ -539,9 +539,9 @@ def search(
             state[point] = FREE
             _undo_level(stack, level)
             _count_below(stack, level)
-            now.level -= 1
+            scalars.level -= 1
             continue
         _push_child(stack, level, point, DELETED if stack.at[level] == 0 else KEPT, weights)
-        now.level = level + 1
-        now.expand = 1
+        scalars.level = level + 1
+        scalars.expand = 1
     return DONE

@@ -56,13 +56,13 @@ def falling(draw: st.DrawFn) -> margin.PiecewiseLinear:
 
 def agree(loss: Any, corners: Corners) -> None:
     ends = corners.margins[:, None] + np.array([-1e-3, 0.0, 1e-3])
-    again = [corners.again] if corners.tail > 0.0 else []
+    again = [corners.rise_start] if corners.tail > 0.0 else []
     m = np.concatenate([np.linspace(-20.0, 20.0, 401), ends.ravel(), again])
     assert np.allclose(corners.values(m), loss.values(m), rtol=1e-12, atol=1e-12)
     assert (np.diff(corners.margins) > 0).all()
     assert (corners.at <= corners.below).all()
     assert corners.at[-1] == 0.0
-    assert corners.tail == 0.0 or corners.again <= corners.margins[0]
+    assert corners.tail == 0.0 or corners.rise_start <= corners.margins[0]
 
 
 @settings(max_examples=trials(60, 200), deadline=None)
@@ -121,7 +121,7 @@ def test_regularisers_become_squares_atoms_and_prices(intercept: Any) -> None:
         assert view.intercept is (intercept == "free")
         limited = most is not None and most < held.sum()
         assert (view.counted == (held & limited)).all()
-        assert view.most == most or not limited
+        assert view.max_nonzeros == most or not limited
         assert not view.free
         assert (view.lower == -2.0).all() and (view.upper == 2.0).all()
 
@@ -139,12 +139,12 @@ def test_points_of_a_norm_are_its_atoms() -> None:
 def test_domains_become_bounds_rows_and_whole_coefficients() -> None:
     view = read(composed("zero-one", "none", domain=margin.Integers((-2.5, -1.0, 0.0), (2.5, 1.0, 3.9))))
     assert view.lower.tolist() == [-2.0, -1.0, 0.0] and view.upper.tolist() == [2.0, 1.0, 3.0]
-    assert view.whole.all()
+    assert view.integer.all()
     view = read(composed("ramp", domain=margin.Signs((0, 1, -1))))
     assert view.lower.tolist() == [-FAR, 0.0, -FAR] and view.upper.tolist() == [FAR, FAR, 0.0]
-    assert not view.whole.any()
+    assert not view.integer.any()
     view = read(composed("ramp", domain=margin.Increasing((2, 0, 1))))
-    assert view.rows.tolist() == [[1.0, 0.0, -1.0], [-1.0, 1.0, 0.0]] and not view.least.any()
+    assert view.rows.tolist() == [[1.0, 0.0, -1.0], [-1.0, 1.0, 0.0]] and not view.row_lower.any()
     assert read(composed("ramp", domain=margin.Increasing((2,)))).rows.shape == (0, 3)
 
 
@@ -170,9 +170,9 @@ def test_restrictions_become_rows_bounds_kept_points_counts_and_budgets() -> Non
     third = np.nextafter(1.0 / 3.0, 0.0)  # three times a third is not 1: the row stays
     assert view.lower.tolist() == [0.25, -FAR, third] and view.upper.tolist() == [0.25, 1.5, FAR]
     assert view.rows.tolist() == [[1.0, 2.0, 0.0], [0.0, 0.0, 3.0], [-1.0, -2.0, 0.0]]
-    assert view.least.tolist() == [-1.0, 1.0, -4.0]
-    assert np.flatnonzero(view.kept).tolist() == [0, 1, 3]
-    assert view.counted.all() and view.most == 1
+    assert view.row_lower.tolist() == [-1.0, 1.0, -4.0]
+    assert np.flatnonzero(view.kept_points).tolist() == [0, 1, 3]
+    assert view.counted.all() and view.max_nonzeros == 1
     assert [(b.points.tolist(), b.limit) for b in view.budgets] == [([1, 3, 5], 1), ([0, 2, 5], 1), ([0, 1, 2, 3, 4, 5], 3)]
 
 
@@ -182,7 +182,7 @@ def test_rows_of_one_or_no_coefficient() -> None:
     none = margin.LinearRows(np.zeros((2, 3)), [-1.0, 1.0])
     view = read(composed(subject_to=[equal, none]))
     assert view.lower[1] == view.upper[1] == 0.25
-    assert view.rows.tolist() == [[0.0, 0.0, 1e-300], [0.0, 0.0, 0.0]] and view.least.tolist() == [1e300, 1.0]
+    assert view.rows.tolist() == [[0.0, 0.0, 1e-300], [0.0, 0.0, 0.0]] and view.row_lower.tolist() == [1e300, 1.0]
 
 
 def test_parity_is_rows() -> None:
@@ -190,7 +190,7 @@ def test_parity_is_rows() -> None:
     view = read(model)
     rng = np.random.default_rng(0)
     for w in rng.normal(size=(20, 3)):
-        assert (view.rows @ w >= view.least - 1e-12).all() == (model.subject_to[0].violation(model.X, model.y, w) <= 1e-12)
+        assert (view.rows @ w >= view.row_lower - 1e-12).all() == (model.subject_to[0].violation(model.X, model.y, w) <= 1e-12)
 
 
 def test_points_and_costs_are_those_of_the_composition() -> None:
@@ -254,7 +254,7 @@ def test_rows_of_a_users_own_restriction() -> None:
     model = composed(subject_to=Half())
     view = read(model)
     assert view.lower.tolist() == [-FAR, 0.5, -FAR]
-    assert np.allclose(view.rows, view.A[[0]] - view.A[[1]]) and view.least.tolist() == [0.0]
+    assert np.allclose(view.rows, view.A[[0]] - view.A[[1]]) and view.row_lower.tolist() == [0.0]
 
 
 @pytest.mark.parametrize(

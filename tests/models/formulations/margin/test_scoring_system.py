@@ -78,7 +78,7 @@ def test_scores_of_other_numbers_are_compared_exactly() -> None:
     assert exact > 1e-20
     assert not model.problem.errors(0, np.array([3.0, -1.0]))[0]
     assert model.problem.errors(0, np.array([-3.0, 1.0]))[0]
-    assert not model.whole
+    assert not model.integer_scores
     assert model.threshold == 1e-20
 
 
@@ -86,7 +86,7 @@ def test_a_composition_is_a_scoring_system() -> None:
     parts = {"intercept": "free", "domain": margin.Integers(-5, 5), "sample_weight": 0.5}
     view = mo.Margin(X, Y, "zero-one", margin.L0(0.01), subject_to=mo.at_most(2).nonzero, **parts).view(ScoringProblem)
     assert view is not None
-    assert (view.price, view.size_price, view.most, view.intercept) == (Fraction(0.01), 0, 2, (-5, 5))
+    assert (view.price, view.size_price, view.max_nonzeros, view.intercept) == (Fraction(0.01), 0, 2, (-5, 5))
     w = np.array([2.0, -1.0, 0.0])
     stated = mo.Margin(X, Y, "zero-one", margin.L0(0.01), **parts).objective(np.array([1, *w]))
     assert float(view.value(1, w)) == pytest.approx(stated)
