@@ -41,6 +41,9 @@ durations: env-test
 	$(BIN)/python -m pytest --durations=0 --durations-min=0.05 -q > $(VENV)/durations
 	$(BIN)/python tests/slow_tests.py $(VENV)/durations
 
+# Scripts whose calls of the package are type-checked.
+SCRIPTS := $(foreach folder,benchmarks benchmarks/costs benchmarks/others benchmarks/papers benchmarks/scale docs examples/gallery examples/users,$(folder)/*.py) tests/laws/typed_calls.py
+
 check: lint test
 
 lint: $(VENV)/.lint typing
@@ -48,6 +51,7 @@ lint: $(VENV)/.lint typing
 	$(BIN)/ruff format --check --quiet .
 	$(BIN)/python .ci/words.py
 	$(BIN)/mypy
+	$(BIN)/mypy --config-file .ci/scripts.ini $(SCRIPTS)
 
 # Commercial solvers with full licences: what they solve, and in-place updates. What has no licence is skipped, and says why.
 test-licensed: env-test

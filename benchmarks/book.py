@@ -76,6 +76,7 @@ def planned_instances(files: bool = True) -> Iterator[PlannedInstance]:
     yield from _from_packages()
     yield from _fewest_errors()
     yield from _of_miplib()
+    yield from _semi_supervised()
     if files:
         yield from _scoring_systems()
         yield from _audits()
@@ -132,12 +133,22 @@ def _of_miplib() -> Iterator[PlannedInstance]:
         yield PlannedInstance(f"kernel-ramp/{name}", _table(f"miplib/{name}.csv.bz2", 0, 1), "kernel-ramp", {"C": C})
 
 
+def _semi_supervised() -> Iterator[PlannedInstance]:
+    """The sets of SDP-S3VM with a tenth of their labels."""
+    for name in ("art100", "art150", "2moons", "heart"):
+        data = {"kind": "partly-labelled", "path": f"s3vm/{name}.txt.bz2", "label": -1, "header": 0, "share": 10}
+        for C in (1.0, 10.0):
+            yield PlannedInstance(f"semi-supervised/{name}-C{C:g}", data, "semi-supervised", {"C": C})
+
+
 def _audits() -> Iterator[PlannedInstance]:
     """The fairness audits: the best half-space of protected columns among the persons with y = 0, at the price C = 1e8."""
     for name, study in questions.STUDIES.items():
-        predictions, y, _ = questions.data_of(name, study)
+        if study.derived:
+            continue  # a column that is computed from others is in no file
+        predictions, y, _ = questions.data_of(study)
         bits = sum(1 << k for k, predicted in enumerate(predictions[y == 0]) if predicted)
-        data = {"kind": "audit", "path": f"fairness/{name}.csv.bz2", "target": study.target, "protected": study.protected}
+        data = {"kind": "audit", "path": f"{study.file}.csv.bz2", "target": study.target, "protected": list(study.protected)}
         yield PlannedInstance(f"balanced/audit-{name}", data | {"predicted": f"{bits:x}"}, "balanced", {"C": 1e8})
 
 
@@ -211,20 +222,20 @@ def main() -> None:
         if time.process_time() > a.processor:
             break
         try:
-            entry = solved_entry(
+            solved = solved_entry(
                 planned.name, planned.data, planned.model, planned.parameters, time_limit=a.limit,
                 who="the marginopt developers", start=_start(planned, a.limit),
             )  # fmt: skip
         except DataError as error:
             print(f"{planned.name}: {error}")
             continue
-        if entry is None:
+        if solved is None:
             print(f"{planned.name}: no point with a proved bound")
             continue
-        verdict = verify_entry(entry)
-        print(f"{verdict}, gap {entry.gap:.2g}, {entry.seconds:g} s", flush=True)
+        verdict = verify_entry(solved)
+        print(f"{verdict}, gap {solved.gap:.2g}, {solved.seconds:g} s", flush=True)
         if verdict.stands:
-            entries[entry.name] = entry
+            entries[solved.name] = solved
         if k % 10 == 0:
             save_entries(a.entries, entries.values())
     save_entries(a.entries, entries.values())

@@ -99,6 +99,8 @@ class FormulationType(ABCMeta):
         with_labels = names[1:] == ("y",)
         y = args[1] if with_labels and len(args) > 1 else options.get("y")
         data = labelled_arrays(X, y)
+        if data is None and with_labels and y is None:
+            raise InputError(f"{cls.__name__} needs y, one label for each row of X; only an Instance brings its labels", name="y")
         if data is None:
             return super().__call__(*args, **options)
         parameters = args[2:] if with_labels else args[1:]

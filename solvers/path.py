@@ -7,9 +7,10 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
 
 import numpy as np
+import numpy.typing as npt
 
 from ..display import Display, Displayed, Tabular
 from ..errors import InputError, TooLargeError, UnsupportedModelError
@@ -27,6 +28,9 @@ from .solve import solve_problem
 
 if TYPE_CHECKING:
     from .whole_path import WholePath
+
+#: Values of a parameter, in order.
+Values: TypeAlias = "Sequence[Any] | npt.NDArray[Any]"
 
 # A solution path: the results of one model at several values of a parameter, which print, tabulate and are saved as one.
 
@@ -186,21 +190,6 @@ _NOT_ACCURATE = Update(UpdateKind.REBUILT, "the update's answer was not accurate
 def path(
     model: Model | StandardForm,
     parameter: str,
-    values: Sequence[Any],
-    *,
-    solver: SolverLike = "auto",
-    update: bool = True,
-    options: Options | None = None,
-    jobs: int | None = None,
-    cluster: Cluster = None,
-    **overrides: Any,
-) -> SolutionPath: ...
-
-
-@overload
-def path(
-    model: Model | StandardForm,
-    parameter: str,
     values: Literal["all"],
     *,
     solver: SolverLike = "auto",
@@ -212,10 +201,25 @@ def path(
 ) -> WholePath: ...
 
 
+@overload
 def path(
     model: Model | StandardForm,
     parameter: str,
-    values: Sequence[Any] | Literal["all"],
+    values: Values,
+    *,
+    solver: SolverLike = "auto",
+    update: bool = True,
+    options: Options | None = None,
+    jobs: int | None = None,
+    cluster: Cluster = None,
+    **overrides: Any,
+) -> SolutionPath: ...
+
+
+def path(
+    model: Model | StandardForm,
+    parameter: str,
+    values: Values | Literal["all"],
     *,
     solver: SolverLike = "auto",
     update: bool = True,
@@ -324,7 +328,7 @@ def _every_lam(
 
 
 def _apart(
-    model: Model | StandardForm, parameter: str, values: Sequence[Any], spec: SolverSpec, options: Options, team: Executor
+    model: Model | StandardForm, parameter: str, values: Values, spec: SolverSpec, options: Options, team: Executor
 ) -> SolutionPath:
     """Every value by itself, on any team; ``auto`` is settled at the first value."""
     begin = time.perf_counter()
@@ -348,7 +352,7 @@ def _solve_value(task: tuple[Model | StandardForm, SolverSpec, Options, bool], t
 
 
 def _out_of_reach(
-    chosen: Solver, problem: Model | StandardForm, model: Model | StandardForm, parameter: str, values: Sequence[Any]
+    chosen: Solver, problem: Model | StandardForm, model: Model | StandardForm, parameter: str, values: Values
 ) -> bool:
     """Return whether a solver cannot read the program at this value, though it can at another one of the path."""
     if chosen.obstacle(as_model(problem)) is None:
@@ -357,13 +361,11 @@ def _out_of_reach(
     return any(chosen.obstacle(as_model(other)) is None for other in others)
 
 
-def _order(
-    model: Model | StandardForm, parameter: str, values: Sequence[Any], chosen: Solver | None, options: Options
-) -> Sequence[int]:
+def _order(model: Model | StandardForm, parameter: str, values: Values, chosen: Solver | None, options: Options) -> Sequence[int]:
     """The order that the solver of the first value asks for."""
     if chosen is None:
         chosen = get_solver(choose(as_model(stated_at(model, parameter, values[0], share=False)[0]), options)[0])
-    return chosen.path_order(parameter, values)
+    return chosen.path_order(parameter, list(values))
 
 
 def _carried(chosen: Solver | None, solved: list[tuple[Model, Result]]) -> Mapping[str, Any]:
@@ -371,7 +373,7 @@ def _carried(chosen: Solver | None, solved: list[tuple[Model, Result]]) -> Mappi
     return chosen.carried_over(solved) if solved and chosen is not None else {}
 
 
-def _check(model: Model | StandardForm, parameter: str, values: Sequence[Any]) -> None:
+def _check(model: Model | StandardForm, parameter: str, values: Values) -> None:
     fixing = parameter == FIXED
     if not isinstance(model, Model) and not (fixing and isinstance(model, StandardForm)):
         raise InputError(f"a path needs a formulation, whose parameters have names; got {type(model).__name__}", name="model")

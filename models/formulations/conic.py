@@ -25,6 +25,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from ...errors import InputError
+from ...labelled import LABELS_OF_X
 from ..appraisal import Appraisal, Bound, Tilt
 from ..arrays import FloatArray, IntArray, Points, as_labels, as_points, as_positive, as_vector
 from ..inspection.explanation import PointExplanation, primal_weights, two_classes
@@ -138,7 +139,7 @@ class ConicSVM(Model):
     """
 
     X: Points
-    y: FloatArray
+    y: FloatArray = LABELS_OF_X
     lam: float | FloatArray | None = None
     kappa: float | None = None
     kernel: Kernel | None = None

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Self, TypeVar
 import numpy as np
 
 from ...errors import InputError
+from ...labelled import LABELS_OF_X
 from ...rows import Rows
 from ..appraisal import Appraisal, Bound, CountedCost
 from ..arrays import (
@@ -67,7 +68,7 @@ class HingeSVM(Model):
     """
 
     X: Points | Rows
-    y: FloatArray
+    y: FloatArray = LABELS_OF_X
     lam: float | FloatArray = 1.0
 
     name = "HingeSVM"

@@ -11,6 +11,7 @@ from typing import ClassVar, TypeVar
 import numpy as np
 import scipy.sparse as sp
 
+from ...labelled import LABELS_OF_X
 from ..appraisal import Bound
 from ..arrays import FloatArray, Points, as_divisor, as_labels, as_points, as_positive, as_weights
 from ..inspection.explanation import PointExplanation, dual_weights, two_classes
@@ -109,7 +110,7 @@ class KernelSVMDual(Model):
     """
 
     X: Points
-    y: FloatArray
+    y: FloatArray = LABELS_OF_X
     C: float = 1.0
     kernel: Kernel = field(default_factory=Linear)
     sample_weight: FloatArray | None = None

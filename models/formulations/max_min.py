@@ -12,6 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ...errors import InputError, UnsupportedModelError
+from ...labelled import LABELS_OF_X
 from ..appraisal import Bound
 from ..arrays import (
     FloatArray,
@@ -301,7 +302,7 @@ class MaxMinSVM(Model):
     """
 
     X: Points
-    y: FloatArray
+    y: FloatArray = LABELS_OF_X
     C: float = 1.0
     gamma0: float | None = None
     lower: float | None = None

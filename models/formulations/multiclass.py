@@ -12,6 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ...errors import InputError
+from ...labelled import LABELS_OF_X
 from ..appraisal import Appraisal, Bound
 from ..arrays import FloatArray, IntArray, Points, as_points, as_vector, entries, row_norms_squared
 from ..inspection.explanation import PointExplanation, PointRow
@@ -294,7 +295,7 @@ class MulticlassSVM(Model):
     """
 
     X: Points
-    y: Any
+    y: Any = LABELS_OF_X
     loss: ClassLoss | str = "crammer-singer"
     sample_weight: float | FloatArray = 1.0
     kernel: Kernel | None = None

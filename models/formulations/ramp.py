@@ -11,6 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ...errors import InputError
+from ...labelled import LABELS_OF_X
 from ..arrays import BigM, FloatArray, Points, as_points, as_vector, entries
 from ..model import earlier_identity
 from ..program.cones import Indicator
@@ -86,7 +87,7 @@ class RampSVM(BinaryMargins):
     """
 
     X: Points
-    y: FloatArray
+    y: FloatArray = LABELS_OF_X
     lam: float | FloatArray = 1.0
     big_m: BigM = field(default="auto", metadata={"identity": earlier_identity("M", "auto", {"M": None})})
     upper_bound: float | None = None

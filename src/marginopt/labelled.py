@@ -5,11 +5,21 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, final
 
 import numpy as np
 
 from .errors import InputError, unknown_name
+
+
+@final
+class _LabelsOfX:
+    def __repr__(self) -> str:
+        return "labels of X"
+
+
+#: The default of ``y`` in formulations: an `Instance` given for X brings its labels.
+LABELS_OF_X: Any = _LabelsOfX()
 
 
 @dataclass(frozen=True)

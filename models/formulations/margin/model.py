@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import Any, Literal, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
 from ....errors import InputError, UnsupportedModelError
-from ....labelled import DataNames
+from ....labelled import LABELS_OF_X, DataNames
 from ....rows import Rows
 from ...appraisal import Appraisal, Bound, CountedCost, Tilt, restricted_bound
 from ...arrays import (
@@ -348,7 +349,7 @@ class Margin(Model):
     """
 
     X: Points | Rows
-    y: FloatArray
+    y: FloatArray = LABELS_OF_X
     loss: Loss = Hinge()  # noqa: RUF009 - frozen
     regulariser: Regulariser = SquaredNorm()  # noqa: RUF009 - frozen
     intercept: Literal["penalised", "free"] = "penalised"
@@ -364,6 +365,27 @@ class Margin(Model):
     groups: Sequence[str] | None = field(default=None, metadata={"identity": earlier_identity("groups", None, {})})
 
     name = "Margin"
+
+    if TYPE_CHECKING:  # what the arguments may be; fields are what they become
+        # exempt (arguments): the fields of a composition
+        def __init__(
+            self,
+            X: object,
+            y: object = ...,
+            loss: Loss | str | Mapping[str, Loss | str] = ...,
+            regulariser: Regulariser | str = ...,
+            intercept: Literal["penalised", "free"] = ...,
+            sample_weight: npt.ArrayLike | Mapping[str, float] = ...,
+            domain: Domain | str = ...,
+            subject_to: Restriction | Iterable[Restriction] = ...,
+            upper_bound: float | None = ...,
+            kernel: Kernel | None = ...,
+            big_m: Literal["auto"] | npt.ArrayLike = ...,
+            encoding: Literal["bigm", "indicator"] = ...,
+            groups: npt.ArrayLike | None = ...,
+            *,
+            data_names: DataNames | None = ...,
+        ) -> None: ...
 
     def __post_init__(self) -> None:
         parts = checked_parts(self.loss, self.regulariser, self.domain, self.subject_to, self.groups)

@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from ....errors import InputError
+from ....labelled import LABELS_OF_X
 from ...arrays import FloatArray, Points, as_points, as_share, as_vector
 from ...inspection.explanation import PointExplanation
 from ...kernels.feature_map import Place, placed
@@ -124,7 +125,7 @@ class EpsilonSVR(NamedComposition):
     """
 
     X: Points
-    y: FloatArray
+    y: FloatArray = LABELS_OF_X
     C: float | FloatArray = 1.0
     epsilon: float = 0.1
     intercept: Literal["free", "penalised"] = "free"
@@ -184,7 +185,7 @@ class NuSVM(NamedComposition):
     """
 
     X: Points
-    y: FloatArray
+    y: FloatArray = LABELS_OF_X
     nu: float = 0.5
     intercept: Literal["free", "penalised"] = "free"
     kernel: Kernel | None = None

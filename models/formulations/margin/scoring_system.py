@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Literal, TypeVar
 import numpy as np
 
 from ....errors import InputError, UnsupportedModelError
+from ....labelled import LABELS_OF_X
 from ...arrays import FloatArray, Points, as_costs, as_labels, as_points, as_positive, as_vector, to_dense
 from ...program.form import StandardForm
 from ...record import Arrays, Chosen, DataKind, FormulationInfo, Parameter, always
@@ -74,7 +75,7 @@ class ScoringSystem(NamedComposition):
     """
 
     X: Points
-    y: FloatArray
+    y: FloatArray = LABELS_OF_X
     coefficients: tuple[Any, Any] = (-10, 10)
     intercept_range: tuple[int, int] | None = None
     max_features: int | None = None

@@ -13,6 +13,7 @@ import scipy.linalg
 import scipy.sparse as sp
 
 from ....errors import InputError, TooLargeError, UnsupportedModelError
+from ....labelled import LABELS_OF_X
 from ...appraisal import Appraisal, Bound
 from ...arrays import FloatArray, IntArray, Points, as_points, as_positive, as_vector, materialise_limit
 from ...inspection.explanation import PointExplanation, PointRow
@@ -235,7 +236,7 @@ class ChebyshevNPSVC(Model):
     """
 
     X: Points
-    y: npt.NDArray[Any]
+    y: npt.NDArray[Any] = LABELS_OF_X
     c: float = 1.0
     r1: float = 1.0
     r2: float = 1.0

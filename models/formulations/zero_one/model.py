@@ -12,6 +12,7 @@ from typing import ClassVar, Literal, TypeAlias, TypeVar
 import numpy as np
 
 from ....errors import InputError, UnsupportedModelError
+from ....labelled import LABELS_OF_X
 from ...arrays import BigM, BoolArray, FloatArray, Points, as_points, as_vector, entries
 from ...kernels.kernels import Kernel
 from ...model import earlier_identity
@@ -185,7 +186,7 @@ class ZeroOneSVM(BinaryMargins):
     """
 
     X: Points
-    y: FloatArray
+    y: FloatArray = LABELS_OF_X
     lam: float | FloatArray | None = None
     big_m: BigM = field(default="auto", metadata={"identity": earlier_identity("M", "auto", {"M": None})})
     upper_bound: float | None = None

@@ -67,6 +67,15 @@ def _table(path: str, label: int, header: int) -> tuple[FloatArray, FloatArray]:
     return np.column_stack([np.ones(len(rows)), np.delete(rows, label, axis=1)]), np.where(rows[:, label] > 0, 1.0, -1.0)
 
 
+def _partly_labelled(path: str, label: int, header: int, share: int) -> tuple[FloatArray, FloatArray]:
+    """Read a table; one point in ``share``, the first of a permutation by seed 0, keeps its label, the others have 0."""
+    X, y = _table(path, label, header)
+    labelled = np.random.default_rng(0).permutation(len(y))[: len(y) // share]
+    partial = np.zeros_like(y)
+    partial[labelled] = y[labelled]
+    return X, partial
+
+
 def _audited(path: str, target: str, protected: Sequence[str], predicted: str) -> tuple[FloatArray, FloatArray]:
     """Read the protected columns of the persons whose target is low; their labels are predictions, the bits of ``predicted``."""
     names, rows = _numbers(path, 1)
@@ -92,7 +101,7 @@ def _half_space(n: int, p: int, seed: int) -> tuple[FloatArray, FloatArray]:
 #: Makers of data by their kind.
 _MAKERS: dict[str, Callable[..., tuple[FloatArray, FloatArray]]] = {
     "flipped": _flipped, "clusters": _clusters, "rings": _rings, "packaged": _packaged, "brooks": _brooks,
-    "table": _table, "half-space": _half_space, "audit": _audited,
+    "table": _table, "partly-labelled": _partly_labelled, "half-space": _half_space, "audit": _audited,
 }  # fmt: skip
 
 
@@ -101,12 +110,13 @@ def _rounded(X: Any) -> FloatArray:
 
 
 def build_data(source: Mapping[str, Any]) -> tuple[FloatArray, FloatArray]:
-    """Return X (n, p), a column of ones first, and labels y (n,) of ±1.
+    """Return X (n, p), a column of ones first, and labels y (n,) of ±1, or 0 where a point has none.
 
     Parameters
     ----------
     source : mapping
-        ``kind`` (flipped, clusters, rings, packaged, brooks, table, half-space or audit) and the arguments of that kind.
+        ``kind`` (flipped, clusters, rings, packaged, brooks, table, partly-labelled, half-space or audit) and the arguments
+        of that kind.
 
     Raises
     ------

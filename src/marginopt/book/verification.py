@@ -94,6 +94,15 @@ def _balanced(X: FloatArray, y: FloatArray, parameters: Parameters, point: Point
     return _norm(w, True) + sum(wrong, Fraction(0))
 
 
+def _semi_supervised(X: FloatArray, y: FloatArray, parameters: Parameters, point: Point) -> Fraction:
+    """||w||² + C Σ (1 - y_i x_i'w)_+ over points with a label + C Σ (1 - |x_i'w|)_+ over the others, w_0 outside the norm."""
+    w = _vector(point, "w", X.shape[1])
+    scores = _margins(_signed(X, np.ones(len(y))), w)
+    margins = (label * score if label else abs(score) for label, score in zip(map(int, y), scores, strict=True))
+    losses = sum((max(1 - margin, Fraction(0)) for margin in margins), Fraction(0))
+    return _norm(w, True) + Fraction(float(parameters["C"])) * losses
+
+
 def _scoring(X: FloatArray, y: FloatArray, parameters: Parameters, point: Point) -> Fraction:
     """Σ 1{y_i x_i'ρ < t} + N C0 ||ρ||_0 + N C1 ||ρ||_1, the intercept free of charge."""
     model = _scoring_system(X, y, parameters)
@@ -147,6 +156,12 @@ def _class_costs(y: FloatArray, parameters: Parameters) -> FloatArray:
 
 def _balanced_model(X: FloatArray, y: FloatArray, parameters: Parameters) -> ZeroOneSVM:
     return ZeroOneSVM(X, y, _class_costs(y, parameters), intercept="free")
+
+
+def _semi_supervised_model(X: FloatArray, y: FloatArray, parameters: Parameters) -> Margin:
+    groups = np.where(y == 0, "unlabelled", "labelled")
+    losses = {"labelled": "hinge", "unlabelled": "hat"}
+    return Margin(X, y, losses, groups=groups, intercept="free", sample_weight=np.full(len(y), float(parameters["C"])))
 
 
 def _kernel_ramp_model(X: FloatArray, y: FloatArray, parameters: Parameters) -> Margin:
@@ -223,6 +238,10 @@ MODELS: dict[str, BookModel] = {
     "scoring": BookModel(
         "min Σ 1{y_i x_i'ρ < t} + N C0 ||ρ||_0 + N C1 ||ρ||_1, ρ whole numbers, C1 so small that it breaks ties",
         _scoring, _scoring_system, "supports-bb", price="C0",
+    ),
+    "semi-supervised": BookModel(
+        "min ||w||² + C Σ_labelled (1 - u_i)_+ + C Σ_others (1 - |x_i'w|)_+, w_0 outside the norm",
+        _semi_supervised, _semi_supervised_model, "margin-bb", price="C",
     ),
     "kernel-ramp": BookModel(
         "min ||α||_1 + Σ C_i min((1 - u_i)_+, 2 + (-99 - u_i)_+), w = (b, Σ α_j x_j), C_i = C / size of i's class",

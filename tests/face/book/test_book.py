@@ -97,6 +97,22 @@ def test_values_are_those_of_the_formulations(entry):
         assert value >= Fraction(entry.bound)
 
 
+def test_semi_supervised_values_are_those_of_the_formulation():
+    rng = np.random.default_rng(5)
+    X = np.column_stack([np.ones(9), rng.normal(size=(9, 2))])
+    y = np.array([1.0, -1, 0, 0, 0, 0, 1, 0, 0])
+    parameters = {"C": 3.0}
+    for w in rng.normal(scale=2.0, size=(20, 3)):
+        score = X @ w
+        losses = np.maximum(1 - np.where(y == 0, np.abs(score), y * score), 0)
+        value = float(exact_value("semi-supervised", parameters, X, y, {"w": w.tolist()}))
+        assert value == pytest.approx(w[1:] @ w[1:] + 3.0 * losses.sum(), rel=1e-12)
+    model = stated_model("semi-supervised", parameters, X, y)
+    result = mo.solve(model, "margin-bb", tol=1e-6)
+    point = {"w": result.values["w"].tolist()}
+    assert float(exact_value("semi-supervised", parameters, X, y, point)) == pytest.approx(result.objective, rel=1e-9)
+
+
 def test_multipliers_bound_every_point():
     entry = SMALL[1]
     X, y = build_data(entry.data)

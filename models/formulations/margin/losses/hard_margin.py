@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from .....labelled import LABELS_OF_X
 from ....arrays import FloatArray, Points
 from ....kernels.kernels import Kernel
 from ....record import DataKind, FormulationInfo, Parameter, always
@@ -92,7 +93,7 @@ class HardMarginSVM(NamedComposition):
     """
 
     X: Points
-    y: FloatArray
+    y: FloatArray = LABELS_OF_X
     intercept: Literal["free", "penalised"] = "free"
     kernel: Kernel | None = None
 
