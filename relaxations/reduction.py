@@ -275,12 +275,7 @@ def restated(model: ZeroOneSVM, **changes: Any) -> ZeroOneSVM:
 
 
 def require(model: ZeroOneSVM, what: str, *needs: Need) -> None:
-    """Raise where a model lacks what a function of these relaxations needs.
-
-    Raises
-    ------
-    UnsupportedModelError
-    """
+    """Raise where a model lacks what a function of these relaxations needs."""
     for need in needs:
         if not need.met(model):
             raise UnsupportedModelError(f"{what} needs {need.words}: {need.why}", name="model")
