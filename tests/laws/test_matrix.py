@@ -102,7 +102,7 @@ def tried(name: str, formulation: str) -> list[int]:
     count = len(cases(get_formulation(formulation)))
     if any(waiver[1:] == (formulation, name) for waiver in WAIVED):
         return list(range(count))
-    others = part(product(SOLVERS, range(1, count)), 2, kind=lambda cell: cell[0])
+    others = part(product(SOLVERS, range(1, count)), 1, kind=lambda cell: cell[0])
     return [0, *(number for solver, number in others if solver == name)]
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from data import clouds
+from effort import trials
 from facts import about, ended
 from sklearn.base import clone
 from sklearn.datasets import make_classification
@@ -93,7 +94,7 @@ def test_drawn_compositions_are_estimators(loss: str) -> None:
     rng = np.random.default_rng([*map(ord, loss)])
     X, y = clouds(rng, 16, 2, 0.8, order="halves", first=-1.0)
     X, answered = X[:, -2:], 0
-    for regulariser, _ in itertools.product(REGULARISERS, range(2)):
+    for regulariser, _ in itertools.product(REGULARISERS, range(trials(1, 2))):
         domain, rule = DOMAINS[rng.integers(len(DOMAINS))], RULES[rng.integers(len(RULES))]
         drawn: dict[str, Any] = {"intercept": rng.choice(["penalised", "free"]), "domain": domain, "subject_to": rule}
         chosen = mo.estimators.MarginClassifier(

@@ -22,6 +22,7 @@ import numpy as np
 import pytest
 from clusters import DaskCluster, dask_cluster, kill, ray_cluster
 from data import clouds
+from effort import at_full_effort
 from facts import about, at, lost_task
 
 import marginopt as mo
@@ -452,6 +453,7 @@ def test_a_proof_goes_on_from_a_checkpoint_with_workers_killed(
     assert [p.name for p in tmp_path.iterdir()] == [proof.name]
 
 
+@at_full_effort
 def test_ray_proves_the_same(small: Any, short: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("ray", reason="marginopt[ray] is not installed")
     stated, alone, whole = small
