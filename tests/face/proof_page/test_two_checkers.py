@@ -146,11 +146,11 @@ def test_verdicts_bounds_and_values_agree(verdicts):
             assert javascript["floor"] == python.bound or python.bound <= 0.0
 
 
-def test_genuine_logs_are_accepted_and_a_hundred_forgeries_by_neither(verdicts):
+def test_genuine_logs_are_accepted_and_many_forgeries_by_neither(verdicts):
     for name, (python, theirs) in verdicts.items():
         assert not name.startswith("genuine") or (python.valid and theirs["valid"]), (name, python.message, theirs["message"])
     refused = [name for name, (python, theirs) in verdicts.items() if not python.valid and not theirs["valid"]]
-    assert sum(name.startswith("forged") for name in refused) >= 100
+    assert sum(name.startswith("forged") for name in refused) >= trials(50, 100)
     assert all(name in refused for name in verdicts if name.startswith("malformed"))
 
 
