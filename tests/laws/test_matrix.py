@@ -136,10 +136,10 @@ def test_formulation(name: str) -> None:
 
 @pytest.mark.parametrize("name", relaxations())
 def test_relaxation(name: str) -> None:
-    numbers = part(product(relaxations(), range(len(KNOWN))), 2, kind=lambda cell: cell[0])
+    numbers = part(product(relaxations(), range(len(KNOWN))), 1, kind=lambda cell: cell[0])
     known = [KNOWN[k] for relaxation, k in numbers if relaxation == name]
     cells = list(chain.from_iterable(reduced_cells(Reduced(get_relaxation(name), case)) for case in known))
-    assert len(known) >= 2 and len(cells) == len(known) * len(RELAXATION_LAWS.found)
+    assert known and len(cells) == len(known) * len(RELAXATION_LAWS.found)
     clean(cells)
 
 
