@@ -330,6 +330,7 @@ def test_a_log_that_does_not_fit_its_checkpoint_is_refused(small: Any, short: No
 # -- a cluster ------------------------------------------------------------------------------------------------------
 
 
+@at_full_effort  # the law below, that a proof goes on from a checkpoint, has all of it and a log
 def test_a_cluster_proves_the_same_with_a_worker_killed_and_one_added(
     large: Any, short: None, cluster: DaskCluster, client: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
