@@ -41,6 +41,7 @@ PAGES = [p for p in sorted(DOCS.rglob("*.md")) if not named(p).startswith(_MADE)
 WITH_CODE = [p for p in PAGES if "```python" in p.read_text(encoding="utf-8")]
 #: The page on clusters starts one, whose processes cost as much as all other pages: at full effort.
 RUN = [p for p in WITH_CODE if FULL or named(p) != "how-to/cluster.md"]
+GALLERY = sorted((ROOT / "examples" / "gallery").glob("plot_*.py"))
 NOTES = sorted((ROOT / "benchmarks" / "results").glob("*.md"))
 
 
