@@ -31,13 +31,7 @@ def is_sparse(X: Matrix) -> TypeGuard[sp.csr_array]:
 
 
 def check_matrix(X: object) -> Matrix:
-    """Return a read-only float64 copy of an n × p matrix (C order, or canonical CSR).
-
-    Raises
-    ------
-    DataError
-        Not two-dimensional, empty, not real numbers, or holding NaN or infinite values (says where).
-    """
+    """Return a read-only float64 copy of an n × p matrix (C order, or canonical CSR)."""
     if sp.issparse(X):
         return _check_sparse(X)
     try:

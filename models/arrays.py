@@ -43,11 +43,6 @@ def as_points(X: object, name: str = "X", columns: int | None = None) -> Points:
     """Check an n × p matrix of real, finite rows and return it as float64 (dense, C order) or CSR.
 
     ``columns`` is the p that new rows must have to fit a model.
-
-    Raises
-    ------
-    InputError
-        Not two-dimensional, not numeric, empty, holding NaN or infinite values, or with the wrong number of columns.
     """
     if isinstance(X, Rows):
         raise InputError(
@@ -72,13 +67,7 @@ def in_blocks(X: Points | Rows) -> Rows:
 
 
 def in_memory(X: Points | Rows, noun: str) -> Points:
-    """X as an array.
-
-    Raises
-    ------
-    TooLargeError
-        Its rows come in blocks; says what needs them.
-    """
+    """X as an array."""
     if isinstance(X, Rows):
         raise TooLargeError(
             f"{noun} needs the rows in memory, and these come in blocks: solve it by one that reads blocks (linear-newton), "
@@ -307,13 +296,7 @@ def materialise_limit() -> int:
 
 
 def check_bytes(size: int, noun: str) -> None:
-    """Raise where ``noun`` would need more bytes than the limit.
-
-    Raises
-    ------
-    TooLargeError
-        Says how many bytes it would need, and what to do.
-    """
+    """Raise where ``noun`` would need more bytes than the limit."""
     limit = materialise_limit()
     if size > limit:
         raise TooLargeError(

@@ -79,11 +79,6 @@ def coordinates(A: FloatArray, metric: FloatArray | None = None) -> Coordinates:
 
     A solution lies in the span of M⁻¹a_i, so nothing is lost. Eigenvalues of M below 1e-13 of the largest are
     dropped: they are rounding errors of a kernel matrix.
-
-    Raises
-    ------
-    InputError
-        The metric is not positive semidefinite, or a row leaves its range (the norm would not control it).
     """
     n, p = A.shape
     if metric is None:
@@ -119,11 +114,6 @@ def primal_point(problem: ConicProblem, w: FloatArray, W: FloatArray | None = No
     V = W - ww' is projected on the semidefinite cone (multiples of the inverse metric where W is not given) and
     multiplied by the t that is best in λ form, a convex problem in one variable, or that just meets the budget in κ form.
     z is then the best there is; a ``z`` that is given is kept where it is feasible and no worse.
-
-    Raises
-    ------
-    InputError
-        Wrong shapes, non-finite numbers, κ = 0 (the hard-margin problem is a QP), or a budget below the number of rows of zeros.
     """
     n, p = problem.A.shape
     w = np.asarray(w, dtype=np.float64)

@@ -590,13 +590,7 @@ class BareForm(Model):
 
 
 def as_model(problem: object) -> Model:
-    """A model as it is, a form as a model.
-
-    Raises
-    ------
-    InputError
-        Neither.
-    """
+    """A model as it is, a form as a model."""
     if isinstance(problem, Model):
         return problem
     if isinstance(problem, StandardForm):
@@ -629,13 +623,7 @@ def describe(model: object) -> dict[str, str]:
 
 
 def identity(value: Any) -> Any:
-    """Plain data that differ where values differ: arrays by shape, type and bytes, data classes by type and fields.
-
-    Raises
-    ------
-    DataError
-        A value of a type without an identity.
-    """
+    """Plain data that differ where values differ: arrays by shape, type and bytes, data classes by type and fields."""
     if value is None or isinstance(value, bool | int | str):
         return value
     if isinstance(value, float):

@@ -278,12 +278,7 @@ def restated(model: ZeroOneSVM, **changes: Any) -> ZeroOneSVM:
 
 
 def require(model: ZeroOneSVM, what: str, *needs: Need) -> None:
-    """Raise where a model lacks what a function of these relaxations needs.
-
-    Raises
-    ------
-    UnsupportedModelError
-    """
+    """Raise where a model lacks what a function of these relaxations needs."""
     for need in needs:
         if not need.holds(model):
             raise UnsupportedModelError(f"{what} needs {need.description}: {need.reason}", name="model")

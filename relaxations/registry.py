@@ -89,13 +89,7 @@ def get_relaxation(name: str) -> Relaxation:
 
 
 def reduction_of(relaxation: Reduction[Any] | str) -> Reduction[Any]:
-    """A reduction as it is, or the one of a relaxation's name.
-
-    Raises
-    ------
-    InputError
-        Neither of the two, or there is no relaxation of that name.
-    """
+    """A reduction as it is, or the one of a relaxation's name."""
     if isinstance(relaxation, str):
         return get_relaxation(relaxation).reduction
     if not isinstance(relaxation, Reduction):

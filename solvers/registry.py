@@ -132,15 +132,7 @@ def installed(solver: Solver) -> bool:
 
 
 def require(solver: Solver, options: Options | None = None) -> Licence:
-    """The licence of an installed, usable solver, under options that may bring one.
-
-    Raises
-    ------
-    MissingPackageError
-        Not installed; holds the install command.
-    LicenceError
-        Installed, and without a usable licence.
-    """
+    """The licence of an installed, usable solver, under options that may bring one."""
     info = solver.info
     if not installed(solver):
         command = f'pip install "marginopt[{info.extra}]"' if info.extra else f"pip install {info.package}"
@@ -285,11 +277,6 @@ class SolverSpec:
 
         A name stands for the solver of the registry as it is, so that reports that asked for names are found again; an object
         is its class, its parameters and its name.
-
-        Raises
-        ------
-        InputError
-            A parameter or an option that cannot be told from another one: a function, say.
         """
         try:
             name = _of_auto() if self.solver is None else _of_solver(self.solver)
@@ -315,13 +302,7 @@ def as_list(solvers: SolverLike | Sequence[SolverLike]) -> list[SolverLike]:
 
 
 def resolve(item: SolverLike | SolverSpec) -> SolverSpec:
-    """The solver that is meant.
-
-    Raises
-    ------
-    InputError
-        There is no solver of this name (the nearest that exist are named), or what is given is no solver.
-    """
+    """The solver that is meant."""
     if isinstance(item, SolverSpec):
         return item
     own_options: Mapping[str, Any] = {}
@@ -337,13 +318,7 @@ def resolve(item: SolverLike | SolverSpec) -> SolverSpec:
 
 
 def resolve_all(solvers: Sequence[SolverLike]) -> tuple[SolverSpec, ...]:
-    """The solvers of a list, each with a label that no other has.
-
-    Raises
-    ------
-    InputError
-        As `resolve`; or no list, or an empty one.
-    """
+    """The solvers of a list, each with a label that no other has."""
     if isinstance(solvers, (str, Solver)) or not solvers:
         raise InputError(
             f"solvers must be a list of solvers (names, objects, pairs of either with options); it is {solvers!r}", name="solvers"

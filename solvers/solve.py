@@ -234,13 +234,7 @@ def _constant(model: Model, solver: Solver) -> Answer | None:
 
 
 def _crossing(model: Model, solver: Solver) -> Answer | None:
-    """The answer INFEASIBLE where a lower bound lies above its upper one; numbers whose squares are none are refused.
-
-    Raises
-    ------
-    InputError
-        The form has such numbers.
-    """
+    """The answer INFEASIBLE where a lower bound lies above its upper one; numbers whose squares are none are refused."""
     form = form_that_fits(model) if solver.reads_form else None
     if form is None:
         return None

@@ -330,11 +330,6 @@ class WholePath(Displayed, Tabular, Question):
         """Solve the κ form for every number of violations between two corners: the least norm with at most that many.
 
         The points lie above the lines between the corners, so that no λ finds them. Each result has its own proved bound.
-
-        Raises
-        ------
-        UnsupportedModelError
-            The costs differ by point: the κ form counts points.
         """
         if (_costs(self.model) != 1.0).any():
             raise UnsupportedModelError("the points between corners are of the κ form, which counts points; these costs differ")

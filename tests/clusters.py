@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import atexit
+import json
 import os
 import re
 import signal
@@ -13,15 +15,89 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
-from queue import Queue
+from typing import Any
 
 import pytest
 
-_SCHEDULER = ("-m", "distributed.cli.dask_scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--no-jupyter")
-_WORKER = ("-m", "distributed.cli.dask_worker", "--host", "127.0.0.1", "--nthreads", "1", "--no-dashboard", "--no-nanny")
 #: Seconds that a process may take to say that it is there.
 PATIENCE = 120.0
+_WORDS = ("--host", "127.0.0.1", "--no-dashboard")
+#: Forks Dask's processes: to import Dask and the package takes each of them longer than its work. It has started no thread.
+_SERVER = """
+import json, os, sys
+from distributed.cli.dask_scheduler import main as scheduler
+from distributed.cli.dask_worker import main as worker
+import marginopt.estimators, marginopt.relaxations, marginopt.reproduction.task, marginopt.selection
+import marginopt.solvers.zero_one.algorithm, sklearn.model_selection
+answers = os.fdopen(os.dup(1), "w")
+ended = {}
+for line in sys.stdin:
+    kind, *words = json.loads(line)
+    if kind == "ended":
+        pid = words[0]
+        if pid not in ended:
+            found, status = os.waitpid(pid, os.WNOHANG)
+            if found:
+                ended[pid] = os.waitstatus_to_exitcode(status)
+        answer = ended.get(pid)
+    else:
+        answer = os.fork()
+        if answer == 0:
+            break
+    print(json.dumps(answer), file=answers, flush=True)
+else:
+    sys.exit()
+nice, log, *words = words
+os.nice(nice)
+os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+os.dup2(os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), 1)
+os.dup2(1, 2)
+{"scheduler": scheduler, "worker": worker}[kind](words)
+"""
+
+
+class _Server:
+    """The process that forks, and a question to it."""
+
+    def __init__(self) -> None:
+        # the working directory's folders (models, solvers) are not packages of their own here
+        environment = {**os.environ, "PYTHONPATH": "", "OMP_NUM_THREADS": "1", "PYTHONWARNINGS": "ignore"}
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", _SERVER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd="/", env=environment
+        )
+        self._lock = threading.Lock()
+        atexit.register(self._process.communicate)
+
+    def ask(self, *words: Any) -> Any:
+        assert self._process.stdin is not None and self._process.stdout is not None
+        with self._lock:
+            self._process.stdin.write(json.dumps(words) + "\n")
+            self._process.stdin.flush()
+            return json.loads(self._process.stdout.readline())
+
+
+_server = cache(_Server)
+
+
+class Process:
+    """A forked process: what `subprocess.Popen` says of one."""
+
+    def __init__(self, kind: str, nice: int, log: Path, *words: str) -> None:
+        self.pid: int = _server().ask(kind, nice, str(log), *words)
+
+    def poll(self) -> int | None:
+        return _server().ask("ended", self.pid)
+
+    def kill(self) -> None:
+        os.kill(self.pid, signal.SIGKILL)
+
+    def wait(self, seconds: float) -> None:
+        end = time.monotonic() + seconds
+        while self.poll() is None:
+            assert time.monotonic() < end, "it does not end"
+            time.sleep(0.01)
 
 
 @dataclass
@@ -30,54 +106,40 @@ class DaskCluster:
 
     address: str
     folder: Path
-    workers: list[subprocess.Popen[str]] = field(default_factory=list)
+    workers: list[Process] = field(default_factory=list)
 
-    def add(self, nice: int = 0) -> subprocess.Popen[str]:
+    def add(self, nice: int = 0) -> Process:
         """One more worker."""
         name = f"w{len(self.workers)}"
-        words = (*_WORKER, "--name", name, "--local-directory", str(self.folder), self.address)
-        self.workers.append(_started(words, r"Registered to:", nice)[0])
+        words = ("--nthreads", "1", "--no-nanny", "--name", name, "--local-directory", str(self.folder), self.address)
+        self.workers.append(_started("worker", self.folder / f"{name}.log", r"Registered to:", words, nice)[0])
         return self.workers[-1]
 
 
-def kill(process: subprocess.Popen[str]) -> None:
+def kill(process: Process) -> None:
     """End the process as the loss of its machine would."""
-    process.send_signal(signal.SIGKILL)
+    process.kill()
     process.wait(10)
 
 
-def _started(words: tuple[str, ...], says: str, nice: int = 0) -> tuple[subprocess.Popen[str], str]:
-    """A Python process that has said something, and the line."""
-    # the working directory's folders (models, solvers) are not packages of their own here
-    environment = {**os.environ, "PYTHONPATH": "", "OMP_NUM_THREADS": "1", "PYTHONWARNINGS": "ignore"}
-    process = subprocess.Popen(
-        [sys.executable, *words], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd="/", env=environment,
-        preexec_fn=(lambda: os.nice(nice)) if nice else None,
-    )  # fmt: skip
-    lines: Queue[str] = Queue()
-    threading.Thread(target=_read, args=(process, lines), daemon=True).start()
-    end, seen = time.monotonic() + PATIENCE, []
+def _started(kind: str, log: Path, says: str, words: tuple[str, ...], nice: int = 0) -> tuple[Process, str]:
+    """A process of Dask that has said something, and what it has said."""
+    process, end = Process(kind, nice, log, *_WORDS, *words), time.monotonic() + PATIENCE
     while time.monotonic() < end and process.poll() is None:
-        with suppress(Exception):
-            seen.append(lines.get(timeout=0.5))
-            if re.search(says, seen[-1]):
-                return process, seen[-1]
-    process.kill()
-    raise RuntimeError("".join(seen))
-
-
-def _read(process: subprocess.Popen[str], lines: Queue[str]) -> None:
-    assert process.stdout is not None
-    with process.stdout as said:  # closed here, since who closes what another thread reads raises an error there
-        for line in said:
-            lines.put(line)
+        said = log.read_text(encoding="utf-8") if log.exists() else ""
+        if re.search(says, said):
+            return process, said
+        time.sleep(0.02)
+    with suppress(ProcessLookupError):
+        process.kill()
+    raise RuntimeError(log.read_text(encoding="utf-8"))
 
 
 @contextmanager
 def dask_cluster(folder: Path, workers: int = 2) -> Iterator[DaskCluster]:
     """A scheduler and its workers, all of them gone afterwards."""
-    scheduler, line = _started(_SCHEDULER, r"Scheduler at:")
-    address = re.search(r"tcp://127\.0\.0\.1:\d+", line)
+    scheduler, said = _started("scheduler", folder / "scheduler.log", r"Scheduler at:.*\n", ("--port", "0", "--no-jupyter"))
+    address = re.search(r"tcp://127\.0\.0\.1:\d+", said)
     assert address is not None
     cluster = DaskCluster(address[0], folder)
     try:

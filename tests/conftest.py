@@ -13,6 +13,7 @@ import blas_threads as blas_threads  # before NumPy
 import numpy as np
 import pytest
 from clusters import DaskCluster, dask_cluster
+from effort import trials
 from hypothesis import settings
 
 from marginopt.conformance.solver_laws import broken_conditions
@@ -25,7 +26,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Timings on shared machines vary by orders of magnitude; the same examples in every run.
-settings.register_profile("marginopt", deadline=None, derandomize=True, max_examples=50)
+settings.register_profile("marginopt", deadline=None, derandomize=True, max_examples=trials(25, 50))
 settings.load_profile("marginopt")
 
 

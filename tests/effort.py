@@ -6,9 +6,13 @@ import os
 from collections.abc import Callable, Hashable, Iterable
 from typing import TypeVar
 
+import pytest
+
 Cell = TypeVar("Cell")
 
 FULL = os.environ.get("MARGINOPT_TEST_EFFORT", "") == "full"
+#: A dear test whose law has a cheaper cell that always runs.
+at_full_effort = pytest.mark.skipif(not FULL, reason="at full effort alone: make test-full")
 
 
 def trials(few: int, full: int) -> int:

@@ -59,11 +59,6 @@ def read_bytes(path: Path) -> bytes:
     """Read a whole file, decompressed by its suffix.
 
     A compressed file is unpacked piece by piece and refused once it exceeds `marginopt.files.READ_LIMIT` bytes.
-
-    Raises
-    ------
-    DataError
-        Missing, not a file, not permitted, broken compression, or unpacking to more than the limit.
     """
     if not path.exists():
         raise DataError(f"no such file: {path}", file=path)
@@ -317,14 +312,7 @@ def _no_entry(group: list[_Token], line: str, width: int) -> DataError:
 
 
 def parse_arff(text: str, source: str) -> Table:
-    """Parse ARFF: dense or sparse rows, quoted names and values; comments and blank lines are skipped.
-
-    Raises
-    ------
-    DataError
-        A line that is not ARFF, no attributes, no data section, ragged rows, values that are not declared, attributes of one
-        name or of a type that is not read, or a sparse index out of range.
-    """
+    """Parse ARFF: dense or sparse rows, quoted names and values; comments and blank lines are skipped."""
     header = _Header(source)
     numbered = _meaningful(text)
     data, in_data, number = _Rows(header.attributes), False, 0

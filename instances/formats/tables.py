@@ -92,13 +92,7 @@ def label_column(source: str, names: Sequence[str] | None, width: int, label: st
 
 
 def target_column(table: Table, label: str | int | None) -> int:
-    """Find the label column of a table: the one asked for, the file's own output, or the rule of `LABEL_NAMES`.
-
-    Raises
-    ------
-    DataError
-        No such column, or the file has several outputs and none was chosen.
-    """
+    """Find the label column of a table: the one asked for, the file's own output, or the rule of `LABEL_NAMES`."""
     width = len(table.rows[0])
     if label is not None:
         return label_column(table.where, table.names, width, label)
@@ -113,13 +107,7 @@ def target_column(table: Table, label: str | int | None) -> int:
 
 
 def feature_columns(table: Table, target: int, left_out: Sequence[int] = ()) -> list[int]:
-    """List the columns that are features: not the label, names of rows, or columns that the file says are not used.
-
-    Raises
-    ------
-    DataError
-        A date among them.
-    """
+    """List the columns that are features: not the label, names of rows, or columns that the file says are not used."""
     outputs = table.outputs if target in table.outputs else ()
     barred = {target, *left_out, *outputs}
     columns = [j for j in range(len(table.rows[0])) if j not in barred and table.kinds.get(j) not in ("index", "unused")]
@@ -306,13 +294,7 @@ def _with_points(rows: list[_Cells]) -> list[_Cells]:
 
 
 def _looks_like_header(source: str, rows: list[_Cells], lines: list[int]) -> bool:
-    """Decide whether the first row holds names.
-
-    Raises
-    ------
-    DataError
-        It holds a word above numbers, like names, and numbers above numbers, like data.
-    """
+    """Decide whether the first row holds names."""
     numbers = [as_number(cell) is not None for cell in rows[0]]
     if len(rows) == 1:
         return not any(numbers)
@@ -381,15 +363,7 @@ class Tidying:
         return self != Tidying()
 
     def applied(self, table: Table, label: str | int | None) -> tuple[Table, int, str]:
-        """The tidied table, the place of its label, and what was done, in words.
-
-        Raises
-        ------
-        DataError
-            No rows are left; a column without a value; more words in a column than categories have.
-        InputError
-            A column to leave out that is the label.
-        """
+        """The tidied table, the place of its label, and what was done, in words."""
         if not table.rows:
             return table, 0, ""
         width = len(table.rows[0])

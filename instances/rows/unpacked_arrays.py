@@ -64,13 +64,7 @@ class StoredArray:
         return math.prod(self.shape[1:])
 
     def opened(self) -> AbstractContextManager[IO[bytes]]:
-        """Return the opened file, unbuffered.
-
-        Raises
-        ------
-        DataError
-            It is gone, or shorter than it was.
-        """
+        """Return the opened file, unbuffered."""
         try:
             handle = self.path.open("rb", buffering=0)
         except OSError as error:
@@ -101,13 +95,7 @@ class StoredArray:
 
 
 def stored_npy(path: Path) -> StoredArray:
-    """Return the array of a .npy file, to be read piece by piece.
-
-    Raises
-    ------
-    DataError
-        No such file, no .npy file, Fortran order, or no numbers.
-    """
+    """Return the array of a .npy file, to be read piece by piece."""
     try:
         with path.open("rb") as handle:
             return _header(path, handle, str(path))
@@ -116,13 +104,7 @@ def stored_npy(path: Path) -> StoredArray:
 
 
 def stored_in_npz(path: Path) -> dict[str, StoredArray | None]:
-    """The arrays of an npz archive by name; None for one that is compressed, so that it cannot be read by rows.
-
-    Raises
-    ------
-    DataError
-        No such file, or no npz archive.
-    """
+    """The arrays of an npz archive by name; None for one that is compressed, so that it cannot be read by rows."""
     members: dict[str, StoredArray | None] = {}
     try:
         with zipfile.ZipFile(path) as archive, path.open("rb") as handle:

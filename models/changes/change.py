@@ -78,13 +78,7 @@ class Change(ABC):
 
 
 def check_blocks(form: StandardForm, over: tuple[Block, ...]) -> None:
-    """Refuse a form with other blocks than those that a change was stated over.
-
-    Raises
-    ------
-    InputError
-        They differ.
-    """
+    """Refuse a form with other blocks than those that a change was stated over."""
     if form.blocks != over:
         stated_blocks, form_blocks = (", ".join(f"{b.label} {b.shape}" for b in blocks) for blocks in (over, form.blocks))
         raise InputError(
@@ -127,13 +121,7 @@ class FixedVariables(Change):
 
     @classmethod
     def of(cls, form: StandardForm, values_by_block: Mapping[str, Any]) -> FixedVariables:
-        """Read values by label: an array of the block's shape (NaN leaves an entry free), or a mapping of indices to numbers.
-
-        Raises
-        ------
-        InputError
-            No such block or entry, values that are not numbers, out of bounds, or not integers where the variable is.
-        """
+        """Read values by label: an array of the block's shape (NaN leaves an entry free), or a mapping of indices to numbers."""
         if not isinstance(values_by_block, Mapping):
             raise InputError(
                 'fixed variables are given by block, as in {"w": {3: 0.0}}; got ' + repr(values_by_block), name="fixed"

@@ -238,13 +238,7 @@ def row_line(row: Any) -> Line:
 
 
 def cvxpy_module() -> Any:
-    """Import CVXPY.
-
-    Raises
-    ------
-    MissingPackageError
-        It is not installed.
-    """
+    """Import CVXPY."""
     try:
         import cvxpy
     except ImportError as error:

@@ -207,13 +207,7 @@ class IndicatorRows:
 
 
 def indicator_rows(form: StandardForm) -> tuple[IndicatorRows, ...]:
-    """Every indicator constraint of the form.
-
-    Raises
-    ------
-    ExportError
-        A switch is neither a binary variable of the form nor 1 - x of one.
-    """
+    """Every indicator constraint of the form."""
     rows = []
     for c in form.constraints:
         if not isinstance(c.cone, Indicator):

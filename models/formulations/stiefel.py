@@ -45,13 +45,7 @@ def stiefel_gradient(P: FloatArray, G: FloatArray) -> FloatArray:
 
 
 def as_orthonormal(P: object, name: str, shape: tuple[int, int]) -> FloatArray:
-    """A matrix of this shape with P'P = I, to 1e-8.
-
-    Raises
-    ------
-    InputError
-        Another shape, entries that are not finite, columns that are not orthonormal.
-    """
+    """A matrix of this shape with P'P = I, to 1e-8."""
     matrix = as_array(P, name)
     if matrix.shape != shape or not np.isfinite(matrix).all():
         raise InputError(f"{name} must be a finite matrix of shape {shape}; its shape is {matrix.shape}", name=name)

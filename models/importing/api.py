@@ -85,13 +85,7 @@ def from_highs(highs: Any) -> StandardForm:
 
 
 def recipient_of(problem: Any) -> Recipient:
-    """Return the recipient of answers that stands for an object of another package.
-
-    Raises
-    ------
-    InputError
-        No package that is known here made it.
-    """
+    """Return the recipient of answers that stands for an object of another package."""
     for kind in type(problem).__mro__:
         package = kind.__module__.split(".")[0]
         if package in _DOORS:

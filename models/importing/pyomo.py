@@ -180,13 +180,7 @@ def _curved_slacks(constraint: Any) -> list[tuple[float, bool]]:
 
 
 def _refuse_unread(model: Any) -> None:
-    """Components that restrict the model and are not read here would be dropped: disjunctions, logic, complementarity, SOS.
-
-    Raises
-    ------
-    UnsupportedModelError
-        There is an active one; names it.
-    """
+    """Components that restrict the model and are not read here would be dropped: disjunctions, logic, complementarity, SOS."""
     import pyomo.environ as pyo
     from pyomo.repn.util import categorize_valid_components
 
@@ -250,15 +244,7 @@ class _Expressions:
                 raise UnsupportedModelError(f"the domain {v.domain} of {v.name} has no place in a standard form", name=v.name)
 
     def read(self, name: str, expression: Any) -> _Expression:
-        """The coefficients of one expression.
-
-        Raises
-        ------
-        InputError
-            A fixed variable or a parameter in it has no value.
-        UnsupportedModelError
-            It is neither linear nor quadratic.
-        """
+        """The coefficients of one expression."""
         from pyomo.repn import generate_standard_repn
 
         try:

@@ -204,13 +204,7 @@ class Recipient(ABC):
         """Write values, and dual values in the package's own signs, into its object; return the status in its own terms."""
 
     def check(self, answer: Returned) -> None:
-        """Refuse an answer to another program.
-
-        Raises
-        ------
-        InputError
-            The answer's blocks are not those of this program.
-        """
+        """Refuse an answer to another program."""
         shapes = {} if self.source is None else {block.label: block.shape for block in self.source.form.blocks}
         answer_shapes = {label: value.shape for label, value in answer.values.items()}
         if answer.values and shapes != answer_shapes:

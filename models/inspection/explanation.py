@@ -292,13 +292,7 @@ class Explanation(Displayed):
 
 
 def explain(model: Explainable, result: Solution) -> Explanation:
-    """Return the explanation of a result of this model; see `Explanation`.
-
-    Raises
-    ------
-    InputError
-        The result has no point, or belongs to another model.
-    """
+    """Return the explanation of a result of this model; see `Explanation`."""
     if not result.values:
         evidence = f"; {result.evidence}" if result.evidence else ""
         raise InputError(f"the result of {result.model} has no point to explain" + evidence, name="result")
@@ -365,13 +359,7 @@ _GRID = 160
 
 
 def picture(title: str, explanation: PointExplanation, support: tuple[int, ...], wrong: tuple[int, ...]) -> Picture:
-    """Points by class, rings on the support vectors, crosses on the misclassified, and the levels of ``explanation.surface``.
-
-    Raises
-    ------
-    InputError
-        There is nothing to draw, or the data do not have two varying features.
-    """
+    """Points by class, rings on the support vectors, crosses on the misclassified, and the levels of ``explanation.surface``."""
     if explanation.X is None or explanation.surface is None:
         # exempt (text): a title in a message
         raise InputError(f"{title.partition(':')[0]} has no classifier of labelled points to draw, and no ball", name="model")

@@ -172,13 +172,7 @@ class KernelCoordinates:
         return expansion(self.kernel, as_points(X, columns=self.X.shape[1]), self.X, self.coefficients(u))
 
     def squares(self, X: object) -> FloatArray:
-        """||φ(x)||² = k(x, x) of new rows.
-
-        Raises
-        ------
-        InputError
-            A precomputed kernel, which does not know it.
-        """
+        """||φ(x)||² = k(x, x) of new rows."""
         if isinstance(self.kernel, Precomputed):
             raise InputError(
                 "a precomputed kernel does not know k(x, x) of new points, which these scores need; give the kernel itself"

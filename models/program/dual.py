@@ -39,11 +39,6 @@ def dual_form(form: StandardForm) -> StandardForm:
     StandardForm
         Blocks by the labels of the primal's constraints, ``lower <block>`` and ``upper <block>`` for the prices of bounds, and
         ``image`` for s = Rx (``point`` for x̂). Rows' and variables' own names stay. ``maximise`` is the opposite of the primal's.
-
-    Raises
-    ------
-    UnsupportedModelError
-        Integer variables or indicator constraints: the Lagrangian dual would have another optimum.
     """
     if form.integer.any() or any(isinstance(c.cone, Indicator) for c in form.constraints):
         raise UnsupportedModelError(

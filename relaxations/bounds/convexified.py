@@ -171,11 +171,6 @@ def combined_bound(
         v + δ of the solver.
     w : ndarray (p,), optional
         Primal point to start from.
-
-    Raises
-    ------
-    InputError
-        Wrong lengths, non-finite numbers, or M_i ≤ 0.
     """
     n = A.shape[0]
     checked = [np.asarray(a, dtype=np.float64).ravel() for a in (weights, M, gamma, np.zeros(n) if slope is None else slope)]
@@ -250,12 +245,7 @@ def dual_with_rows(
 
 
 def positive(values: object, n: int, name: str) -> FloatArray:
-    """n numbers > 0.
-
-    Raises
-    ------
-    InputError
-    """
+    """n numbers > 0."""
     checked = as_vector(values, n, name)
     if not (checked > 0).all():
         raise InputError(f"{name} must be > 0; it is {checked.min():g}", name=name)

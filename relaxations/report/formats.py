@@ -262,13 +262,7 @@ _FORMULA = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 
 
 def render_csv(report: ReportData, table: str = "rows") -> str:
-    """Header and rows; numbers in full precision, missing ones empty.
-
-    Raises
-    ------
-    InputError
-        Another table than "rows", "exacts" and "kappas".
-    """
+    """Header and rows; numbers in full precision, missing ones empty."""
     tables: Mapping[str, tuple[Sequence[Column], Iterable[Any]]] = {
         "rows": (COLUMNS, report.rows),
         "exacts": (EXACT_COLUMNS, exact_rows(report)),
@@ -482,13 +476,7 @@ FORMATS: Mapping[str, Format] = {
 
 
 def format_of(path: str | Path) -> Format:
-    """The format of a file by its suffix.
-
-    Raises
-    ------
-    InputError
-        No format has it.
-    """
+    """The format of a file by its suffix."""
     suffix = Path(path).suffix.lower()
     if suffix not in FORMATS:
         suffixes = ", ".join(f"{suffixes} ({f.name})" for suffixes, f in FORMATS.items())

@@ -122,13 +122,7 @@ def parse_exact(solvers: SolverLike | Sequence[SolverLike] | None) -> tuple[Solv
 
 
 def parse_limits(base: Options | None, overrides: Mapping[str, Any]) -> Options:
-    """The options of every solve of a report.
-
-    Raises
-    ------
-    InputError
-        One that is a solver's own, or for one solve alone.
-    """
+    """The options of every solve of a report."""
     options = Options.of(base, **overrides)
     if options.native:
         name = next(iter(options.native))
@@ -245,11 +239,6 @@ def constants(value: str | float) -> BigM:
     value : str or float
         "incumbent" or "zero" (valid M, see `BigM`), "stated", the same with a factor ("100x zero"), or a number for every
         point, also as text.
-
-    Raises
-    ------
-    InputError
-        Anything else; a number or factor that is not positive.
     """
     if not isinstance(value, str):
         return BigM(value)
@@ -336,13 +325,7 @@ class Plan:
         solver: SolverLike,
         options: Options,
     ) -> Plan:
-        """The dimensions as `gap_report` takes them.
-
-        Raises
-        ------
-        InputError
-            No instances, names that repeat, an unknown solver or encoding, a λ, κ, M or seed out of range.
-        """
+        """The dimensions as `gap_report` takes them."""
         instances, models = split_instances_and_models(problems)
         instances, tests = parse_held_out(held_out, instances, models, options.seed)
         constants_list = (

@@ -83,12 +83,7 @@ def tighten(model: ZeroOneSVM, w: FloatArray) -> ZeroOneSVM:
 
 
 def _classifier(model: ZeroOneSVM, w: FloatArray) -> FloatArray:
-    """w as it should be.
-
-    Raises
-    ------
-    InputError
-    """
+    """w as it should be."""
     coefficients, p = np.asarray(w, dtype=np.float64), model.X.shape[1]
     if coefficients.shape != (p,) or not np.isfinite(coefficients).all():
         raise InputError(f"w must hold {p} finite numbers; it has shape {coefficients.shape}", name="w")

@@ -138,13 +138,7 @@ class ConflictCuts:
 
 
 def _price_of(model: Model, problem: ZeroOneProblem) -> tuple[str, float]:
-    """Return the label of the block with one binary variable per point, and the ratio of its costs to the λ_i.
-
-    Raises
-    ------
-    InputError
-        The form has no such block.
-    """
+    """Return the label of the block with one binary variable per point, and the ratio of its costs to the λ_i."""
     form, n = model.form, problem.weights.size
     for block in form.blocks:
         place = form.slices[block.label]
@@ -159,13 +153,7 @@ def _price_of(model: Model, problem: ZeroOneProblem) -> tuple[str, float]:
 
 
 def with_cuts(model: Model, options: Options) -> Options:
-    """Return the options with the separator in place of its name.
-
-    Raises
-    ------
-    InputError
-        The name is unknown, or the model has no such cuts.
-    """
+    """Return the options with the separator in place of its name."""
     name = options.native.get(CUTS)
     if name is None or isinstance(name, ConflictCuts):
         return options

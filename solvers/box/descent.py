@@ -276,13 +276,7 @@ class BoxDescent(Algorithm[BoxQP, BoxState]):
 
 
 def _check_size(view: BoxQP) -> None:
-    """Raise InputError for numbers whose products are not finite: factorisations would meet infinities.
-
-    Raises
-    ------
-    InputError
-        Squares of Z, q or finite bounds overflow.
-    """
+    """Raise InputError for numbers whose products are not finite: factorisations would meet infinities."""
     bounds = np.concatenate([view.lower, view.upper])
     bounds = bounds[np.isfinite(bounds)]
     with np.errstate(over="ignore", invalid="ignore"):

@@ -464,11 +464,6 @@ def certify_by_model(model: Model, values: Mapping[str, FloatArray], multipliers
     """Return the certificate that the model itself gives (`Model.appraise`), where its form is too large or it has none.
 
     Simplex duals need no such certificate: their form keeps the kernel matrix as an operator.
-
-    Raises
-    ------
-    TooLargeError
-        The model knows no way to appraise a point without its form.
     """
     appraisal = model.appraise(values, multipliers)
     if appraisal is None:

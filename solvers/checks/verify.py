@@ -47,13 +47,7 @@ def _tolerance_of(solver: str) -> float:
 
 
 def certified_anew(result: Result, model: Model | StandardForm, noun: str = "the result") -> Result:
-    """The result with every claim recomputed from the model; what only the solver can know (that it proved a bound) is a claim.
-
-    Raises
-    ------
-    DataError
-        The result is of other data or parameters, or its arrays do not fit the model.
-    """
+    """The result with every claim recomputed from the model; what only the solver can know (a proved bound) is a claim."""
     of = as_model(model)
     digest = fingerprint(of)
     if result.digest and digest and result.digest != digest:
@@ -192,11 +186,6 @@ def check_duals(
         By which g_i is moved, relative to 1 + |g_i|.
     solver : str, Solver or pair
         Which solves the moved forms.
-
-    Raises
-    ------
-    InputError
-        No multipliers, or integer variables.
     """
     form = as_model(model).form
     if result.multipliers is None or form.integer.any():

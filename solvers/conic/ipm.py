@@ -530,11 +530,6 @@ def conic_path(
         Maximum number of Newton steps per problem.
     threads : int, optional
         Number of BLAS threads; by default one for small systems.
-
-    Raises
-    ------
-    InputError
-        Not exactly one sequence is given, or a value is not finite and > 0.
     """
     if (kappas is None) == (lams is None):
         raise InputError("give exactly one of kappas and lams", name="kappas")

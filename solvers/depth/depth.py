@@ -79,11 +79,6 @@ def least_count(A: FloatArray, weights: FloatArray, limit: int, end: float = mat
     limit : int
     end : float
         Deadline, a value of ``time.perf_counter``.
-
-    Raises
-    ------
-    TooLargeError
-        A minor of A is too large.
     """
     from .loops import CROWDED, LARGE, Flats, next_flat
 
@@ -149,13 +144,7 @@ def independent(points: Sequence[Vector]) -> list[int]:
 
 
 def depth_of(points: Sequence[Vector], weights: Sequence[int]) -> Found:
-    """Return the fewest points with u'a ≥ 0 over all u ≠ 0, and such a u, for a set without zeros, by all its hyperplanes.
-
-    Raises
-    ------
-    TooLargeError
-        The set has more subsets than are enumerated.
-    """
+    """Return the fewest points with u'a ≥ 0 over all u ≠ 0, and such a u, for a set without zeros, by all its hyperplanes."""
     columns, width = independent(points), len(points[0])
     if len(columns) < width:
         # only the values u'a matter: the omitted coordinates of u are zero

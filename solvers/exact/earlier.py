@@ -17,13 +17,7 @@ SolvedPair: TypeAlias = "tuple[Model, Result | str | Path]"
 
 
 def solved_pairs(earlier: object) -> tuple[SolvedPair, ...]:
-    """Return the pairs of the option ``earlier``, which is one pair or a sequence of them.
-
-    Raises
-    ------
-    InputError
-        An item is no pair of a model and its result or log, or a result is of other data than its model.
-    """
+    """Return the pairs of the option ``earlier``, which is one pair or a sequence of them."""
     items = earlier if isinstance(earlier, Sequence) and not isinstance(earlier, str) else (earlier,)
     if len(items) == 2 and isinstance(items[0], Model):
         items = (items,)  # one pair
@@ -45,11 +39,6 @@ def earlier_bound(checker: ProofChecker[Any], model: Model, evidence: Result | s
 
     A result proves its bound if it was judged in this process, is of these data and was not changed since; any other one through
     its proof log. A log is verified.
-
-    Raises
-    ------
-    InputError
-        The result is of other data, or a log that was given does not prove a bound of this model.
     """
     if isinstance(evidence, Result):
         digest = fingerprint(model)

@@ -722,15 +722,7 @@ def _sample_bytes(view: LinearProblem) -> float:
 
 
 def _block_budget(n: int, p: int, limit: float | None) -> float:
-    """Return the bytes for blocks of rows; inf without a limit.
-
-    Raises
-    ------
-    TooLargeError
-        The limit is less than the memory of the process and of the vectors.
-    InputError
-        There is a limit, and the system (Windows) does not say how much a process has held.
-    """
+    """Return the bytes for blocks of rows; inf without a limit."""
     if limit is None:
         return np.inf
     try:

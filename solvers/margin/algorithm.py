@@ -38,13 +38,7 @@ _NOTHING = 1e-12
 
 
 def starting_points(view: MarginProblem, start: object) -> list[FloatArray]:
-    """Return 0, or the nearest point of the domain, with an intercept of ±1; a point of the rows and integers; the given start.
-
-    Raises
-    ------
-    InputError
-        A wrong number of coefficients, or values that are not finite.
-    """
+    """Return 0 or the nearest point of the domain, with an intercept of ±1; a point of the rows and integers; the given start."""
     p = view.A.shape[1]
     starts = [np.clip(np.zeros(p), view.lower, view.upper)]
     if view.intercept:

@@ -85,13 +85,7 @@ class LoggedRiskProblem:
         return f"n = {n} distinct rows, d = {d}, at most {self.problem.max_nonzeros} coefficients, data {self.digest[:16]}"
 
     def value(self, w: list[float]) -> Fraction:
-        """Return an upper bound of the objective at whole coefficients.
-
-        Raises
-        ------
-        InvalidProofError
-            The point has the wrong length, or is none of the problem.
-        """
+        """Return an upper bound of the objective at whole coefficients."""
         p, (lower, upper) = self.problem, self.problem.ends
         point, rho = RationalPoint.of(w, lower.size), np.array(w, dtype=np.float64)
         inside = (rho >= lower).all() and (rho <= upper).all() and (rho == np.rint(rho)).all()

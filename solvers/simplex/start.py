@@ -73,13 +73,7 @@ def one_simplex(view: SimplexQP) -> str | None:
 
 
 def starting_point(view: SimplexQP, rule: StartRule, options: Options, rng: np.random.Generator) -> FloatArray:
-    """A feasible point: the user's (``options.start``), moved into the simplices, or the rule's in every simplex.
-
-    Raises
-    ------
-    InputError
-        A rule that does not exist; a start of the wrong shape, not finite, or without positive weight in a simplex.
-    """
+    """A feasible point: the user's (``options.start``), moved into the simplices, or the rule's in every simplex."""
     if options.start is not None and view.label in options.start:
         return _into_simplices(view, np.asarray(options.start[view.label], dtype=np.float64))
     random = _RANDOM.fullmatch(rule) if isinstance(rule, str) else None
@@ -157,13 +151,7 @@ _WHOLE = {"sampling": ", or None for a full scan", "stride": ", or None", "prefe
 
 
 def check_parameters(algorithm: Algorithm[Any, Any]) -> None:
-    """``precision``, ``prefetch``, ``block``, ``stride`` and ``sampling``, those that the algorithm has.
-
-    Raises
-    ------
-    InputError
-        One of them is out of range.
-    """
+    """``precision``, ``prefetch``, ``block``, ``stride`` and ``sampling``, those that the algorithm has."""
     precision = getattr(algorithm, "precision", "double")
     if precision not in ("single", "double"):
         raise InputError(f"precision must be 'single' or 'double'; it is {precision!r}", name="precision")

@@ -116,13 +116,7 @@ class LoggedSparseProblem:
         return f"n = {n}, p = {width}, {p.loss.name.lower()}, at most {p.max_nonzeros} coefficients, data {self.digest[:16]}"
 
     def value(self, w: list[float]) -> Fraction:
-        """Return the objective of a point, exactly; for the logistic loss an upper bound of it.
-
-        Raises
-        ------
-        InvalidProofError
-            The point has the wrong length, or is none of the problem.
-        """
+        """Return the objective of a point, exactly; for the logistic loss an upper bound of it."""
         p = self.problem
         point = RationalPoint.of(w, p.price.size)
         x = np.array(w, dtype=np.float64)
@@ -329,13 +323,7 @@ def _floor(floor: float, bounds: list[NodeBounds], features: Any) -> float:
 
 
 def _narrowed(bounds: list[NodeBounds], features: Any, sizes: FloatArray, record: dict[str, Any], bound: float) -> FloatArray:
-    """Return the intervals in which the largest coefficient may lie.
-
-    Raises
-    ------
-    InvalidProofError
-        The record excludes sizes that are possible below the claim.
-    """
+    """Return the intervals in which the largest coefficient may lie."""
     if not record["largest"]:
         return sizes
     sizes = sizes.copy()
@@ -351,13 +339,7 @@ def _narrowed(bounds: list[NodeBounds], features: Any, sizes: FloatArray, record
 
 
 def _decided(bounds: list[NodeBounds], state: Any, record: dict[str, Any], bound: float, counted: BoolArray) -> Any:
-    """Return the state with the features that the record decides.
-
-    Raises
-    ------
-    InvalidProofError
-        A feature is not free, or the other choice may cost less than the claim.
-    """
+    """Return the state with the features that the record decides."""
     sides = np.array(record["inside"], dtype=np.int64), np.array(record["outside"], dtype=np.int64)
     state = state.copy()
     if not any(side.size for side in sides):
@@ -373,13 +355,7 @@ def _decided(bounds: list[NodeBounds], state: Any, record: dict[str, Any], bound
 
 
 def _alpha(p: SparseProblem, size: Any, text: Any) -> FloatArray:
-    """Return an α of a record.
-
-    Raises
-    ------
-    InvalidProofError
-        It is no α, or above c where the loss has slopes up to c.
-    """
+    """Return an α of a record."""
     alpha = stored_multipliers(size, text, p.costs.size)
     if p.loss.bounded and (alpha > p.costs).any():
         raise InvalidProofError("a multiplier is above the cost of its point")

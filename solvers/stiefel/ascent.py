@@ -236,13 +236,7 @@ class BarzilaiBorwein(_Ascent):
 
 
 def orthonormal_start(view: StiefelProblem, start: FloatArray | None, rng: np.random.Generator) -> FloatArray:
-    """Return the polar factor of a given start, or the Q of a Gaussian matrix.
-
-    Raises
-    ------
-    InputError
-        The start has another shape, or is not finite.
-    """
+    """Return the polar factor of a given start, or the Q of a Gaussian matrix."""
     if start is None:
         return np.asarray(np.linalg.qr(rng.standard_normal(view.E.shape))[0])
     P = np.asarray(start, dtype=np.float64)

@@ -223,13 +223,7 @@ class RelaxationSolver:
         return highs
 
     def solve(self, lower: FloatArray, upper: FloatArray) -> NodeRelaxation:
-        """Return the relaxation within bounds.
-
-        Raises
-        ------
-        SolverError
-            It is unbounded, or HiGHS does not end.
-        """
+        """Return the relaxation within bounds."""
         self._highs.changeColsBounds(self._columns.size, self._columns, lower, upper)
         beyond_fork("highspy", self._highs.run)
         status = self._highs.getModelStatus()
@@ -378,13 +372,7 @@ class _Search:
         return node.empty or float(node.proof.side) >= self.cutoff - _GAP * max(1.0, abs(self.cutoff))
 
     def node(self, path: tuple[Branch, ...]) -> tuple[ProofNode, FloatArray | None]:
-        """Return the node of a path with its relaxation solved and its sum computed, and the relaxation's point.
-
-        Raises
-        ------
-        SolverError
-            Its multipliers lead to no rational sum.
-        """
+        """Return the node of a path with its relaxation solved and its sum computed, and the relaxation's point."""
         lower, upper = self.bounds_of(path)
         relaxation = self.relaxations.solve(_floats(lower, -np.inf), _floats(upper, np.inf))
         self.nodes += 1

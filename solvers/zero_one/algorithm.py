@@ -140,13 +140,7 @@ class ZeroOneState:
         return recorder.fault
 
     def take_start(self, w: FloatArray) -> None:
-        """Offer a classifier, and its polish, to the incumbent.
-
-        Raises
-        ------
-        InputError
-            ``w`` does not hold one finite number per column.
-        """
+        """Offer a classifier, and its polish, to the incumbent."""
         reduced = self.shared.reduced
         p = reduced.T.shape[0]
         if w.shape != (p,) or not np.isfinite(w).all():
@@ -194,13 +188,7 @@ def checkpoint_of(path: str, problem: ZeroOneProblem, tol: float) -> ZeroOneChec
 
 
 def resume_search(state: ZeroOneState, stopped: StoppedSearch) -> None:
-    """Restore the state from a saved search.
-
-    Raises
-    ------
-    DataError
-        The incumbent of the file does not belong to its search.
-    """
+    """Restore the state from a saved search."""
     shared = state.shared
     shared.incumbent.offer(shared.reduced, stopped.w)
     if shared.upper > stopped.resumed.ground.upper:

@@ -42,13 +42,7 @@ class SolvedProblem:
 
     @classmethod
     def of(cls, model: Model, evidence: Result | str | Path) -> SolvedProblem:
-        """Return the record of a solved model with a λ. A bound that is not proved is ignored (`solvers.exact.earlier`).
-
-        Raises
-        ------
-        InputError
-            The model is not a 0-1 problem with λ; and as `earlier_bound`.
-        """
+        """Return the record of a solved model with a λ. A bound that is not proved is ignored (`solvers.exact.earlier`)."""
         view = model.view(ZeroOneProblem)
         if view is None:
             raise InputError(
@@ -78,13 +72,7 @@ class Transfer:
 
 
 def transferred_bound(problem: ZeroOneProblem, earlier: Sequence[SolvedProblem]) -> Transfer:
-    """Return the best lower bound of this problem's optimum that the earlier problems imply (see the module's text).
-
-    Raises
-    ------
-    InputError
-        An earlier problem has other columns, or another intercept.
-    """
+    """Return the best lower bound of this problem's optimum that the earlier problems imply (see the module's text)."""
     for item in earlier:
         if not np.array_equal(item.problem.penalised, problem.penalised):
             raise InputError(

@@ -26,26 +26,26 @@ from .late_method import LateMethod
 if TYPE_CHECKING:  # for type checkers; what has no line here works all the same
     from . import (
         deep as deep,
-        errors,
-        estimators,
-        instances,
-        io,
-        margin,
-        models,
-        proofs,
-        questions,
-        relaxations,
-        selection,
-        solvers,
+        errors as errors,
+        estimators as estimators,
+        instances as instances,
+        io as io,
+        margin as margin,
+        models as models,
+        proofs as proofs,
+        questions as questions,
+        relaxations as relaxations,
+        selection as selection,
+        solvers as solvers,
     )
-    from .auditing import audit
-    from .compilation import warm_up
-    from .errors import MarginoptError
-    from .extensions import register
-    from .instances import load
-    from .margin import at_most, error_budget, fixed, keep, parity
+    from .auditing import audit as audit
+    from .compilation import warm_up as warm_up
+    from .errors import MarginoptError as MarginoptError
+    from .extensions import register as register
+    from .instances import load as load
+    from .margin import at_most as at_most, error_budget as error_budget, fixed as fixed, keep as keep, parity as parity
     from .models import (
-        RBF,
+        RBF as RBF,
         BoxProgram as BoxProgram,
         ChebyshevNPSVC as ChebyshevNPSVC,
         ConicSVM as ConicSVM,
@@ -54,42 +54,42 @@ if TYPE_CHECKING:  # for type checkers; what has no line here works all the same
         HingeSVM as HingeSVM,
         L1SVMDual as L1SVMDual,
         L2SVMDual as L2SVMDual,
-        Laplacian,
-        Linear,
+        Laplacian as Laplacian,
+        Linear as Linear,
         Margin as Margin,
         MaxMinSVM as MaxMinSVM,
         MEBDual as MEBDual,
-        Mixture,
-        Model,
+        Mixture as Mixture,
+        Model as Model,
         MulticlassSVM as MulticlassSVM,
         NonparallelSVM as NonparallelSVM,
         ParetoQP as ParetoQP,
-        Polynomial,
-        Precomputed,
+        Polynomial as Polynomial,
+        Precomputed as Precomputed,
         RampSVM as RampSVM,
-        RationalQuadratic,
+        RationalQuadratic as RationalQuadratic,
         ScoringSystem as ScoringSystem,
-        StandardForm,
+        StandardForm as StandardForm,
         StiefelQP as StiefelQP,
         ZeroOneSVM as ZeroOneSVM,
-        formulations,
-        from_cvxpy,
-        from_gurobi,
-        from_highs,
-        from_pyomo,
-        from_qp,
-        from_scipy,
+        formulations as formulations,
+        from_cvxpy as from_cvxpy,
+        from_gurobi as from_gurobi,
+        from_highs as from_highs,
+        from_pyomo as from_pyomo,
+        from_qp as from_qp,
+        from_scipy as from_scipy,
     )
-    from .performance import performance_profile
-    from .reading import read
-    from .relaxations import gap_report, relax
-    from .selection import select
-    from .solvers import Result, Status, certify
-    from .solvers.compare import compare
-    from .solvers.depth.depth import halfspace_depth
-    from .solvers.path import path
-    from .solvers.proofs import check_proof
-    from .solvers.solve import solve
+    from .performance import performance_profile as performance_profile
+    from .reading import read as read
+    from .relaxations import gap_report as gap_report, relax as relax
+    from .selection import select as select
+    from .solvers import Result as Result, Status as Status, certify as certify
+    from .solvers.compare import compare as compare
+    from .solvers.depth.depth import halfspace_depth as halfspace_depth
+    from .solvers.path import path as path
+    from .solvers.proofs import check_proof as check_proof
+    from .solvers.solve import solve as solve
 
 #: Where the names of this page come from. Each is imported when it is first asked for: SciPy alone takes a third of a second.
 _HOMES = {
@@ -154,63 +154,8 @@ LateMethod.homes |= {
     "save": "marginopt.solvers.result_file",
 }
 
-__all__ = [
-    "RBF",
-    "Laplacian",
-    "Linear",
-    "MarginoptError",
-    "Mixture",
-    "Model",
-    "Polynomial",
-    "Precomputed",
-    "RationalQuadratic",
-    "Result",
-    "StandardForm",
-    "Status",
-    "__version__",
-    "at_most",
-    "audit",
-    "certify",
-    "check_proof",
-    "compare",
-    "error_budget",
-    "errors",
-    "estimators",
-    "fixed",
-    "formulations",
-    "from_cvxpy",
-    "from_gurobi",
-    "from_highs",
-    "from_pyomo",
-    "from_qp",
-    "from_scipy",
-    "gap_report",
-    "halfspace_depth",
-    "instances",
-    "io",
-    "keep",
-    "load",
-    "margin",
-    "models",
-    "parity",
-    "path",
-    "performance_profile",
-    "proofs",
-    "questions",
-    "read",
-    "register",
-    "relax",
-    "relaxations",
-    "select",
-    "selection",
-    "solve",
-    "solvers",
-    "warm_up",
-]
-
 #: What stands here in words; the whole list has the formulations as well, and is made when it is asked for.
-_OWN = tuple(__all__)
-del __all__
+_OWN = ("__version__", *_GROUPS, *_HOME)
 
 
 def __getattr__(name: str) -> Any:

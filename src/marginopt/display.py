@@ -126,13 +126,7 @@ class Tabular(ABC):
 
 
 def frame(records: Sequence[Mapping[str, Any]] | Mapping[str, Any], columns: Sequence[str] | None = None) -> Any:
-    """A pandas data frame of records, or of columns by name.
-
-    Raises
-    ------
-    MissingPackageError
-        pandas is not installed.
-    """
+    """A pandas data frame of records, or of columns by name."""
     try:
         import pandas as pd
     except ImportError as error:

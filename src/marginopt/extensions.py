@@ -101,13 +101,7 @@ class PluginRegistry(Generic[T]):
         return dict(self._session)
 
     def get(self, name: str) -> T | None:
-        """The thing of this name; None where nothing from outside has it.
-
-        Raises
-        ------
-        ExtensionError
-            A package promises it and it cannot be used.
-        """
+        """The thing of this name; None where nothing from outside has it."""
         if name in self._session:
             return self._session[name]
         if name not in self._promises:

@@ -107,11 +107,6 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
 
     What is there already is replaced then, with its permissions kept; links are followed. Devices and pipes are written
     directly.
-
-    Raises
-    ------
-    WriteError
-        The file could not be written (a full disk, no permission, no such folder); what was at ``path`` is there still.
     """
     target = _target(path)
     try:
@@ -248,13 +243,7 @@ def read_bytes(path: str | os.PathLike[str]) -> bytes:
 
 
 def read_text(path: str | os.PathLike[str]) -> str:
-    """The file as UTF-8 text.
-
-    Raises
-    ------
-    DataError
-        As `read_bytes`, or not UTF-8.
-    """
+    """The file as UTF-8 text."""
     raw = read_bytes(path)
     try:
         return raw.decode("utf-8-sig")

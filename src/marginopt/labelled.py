@@ -102,12 +102,6 @@ def labelled_arrays(X: object, y: object) -> tuple[Any, Any, DataNames] | None:
     Of two classes that are words or truth values beside a frame, the one that sorts second is +1; more words are numbered as they
     sort. Numbers stay: they are labels -1 and +1, or a target. ``y`` is None where labelled data bring it, or
     where no labels are needed.
-
-    Raises
-    ------
-    InputError
-        A column that does not hold numbers, or misses some; labels given beside labelled data, of several types, or of one class
-        that is a word.
     """
     if isinstance(X, LabelledData):
         if y is not None:

@@ -71,11 +71,6 @@ def current_names(
         As `renamed_parameter`.
     level : int
         As `warn_renamed`.
-
-    Raises
-    ------
-    InputError
-        Both names are given.
     """
     if old not in options:
         return dict(options)

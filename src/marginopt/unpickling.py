@@ -85,13 +85,7 @@ def _harmless(named_object: object, package: str) -> bool:
 
 
 def _member(kind: object, name: object) -> Any:
-    """Return a member of an enumeration, which is what pickles take attributes for.
-
-    Raises
-    ------
-    UnpicklingError
-        Another attribute is asked for.
-    """
+    """Return a member of an enumeration, which is what pickles take attributes for."""
     if not (isinstance(kind, EnumType) and isinstance(name, str) and name in kind.__members__):
         raise pickle.UnpicklingError(f"it takes the attribute {name!r} of an object, which no estimator needs: it may run code")
     return kind.__members__[name]

@@ -19,7 +19,7 @@ TABLES = {
 }
 
 
-@pytest.mark.parametrize("name", part(TABLES, 3, turn=4))  # that of the search has a cluster: at full effort
+@pytest.mark.parametrize("name", part(TABLES, 2, turn=4))  # that of the search has a cluster: at full effort
 def test_every_table_is_made(name: str, run_benchmark: Callable[..., str]) -> None:
     if name == "search":
         pytest.importorskip("distributed")

@@ -12,6 +12,7 @@ from typing import Any
 import cvxpy as cp
 import numpy as np
 import pytest
+from effort import part
 from sklearn.svm import SVR, NuSVC, OneClassSVM
 
 import marginopt as mo
@@ -169,7 +170,7 @@ LITERATURE: dict[str, tuple[Callable[[ModuleType], float], tuple[str, ...]]] = {
 
 
 @pytest.mark.filterwarnings("ignore::marginopt.errors.MarginoptWarning")
-@pytest.mark.parametrize("name", LITERATURE)
+@pytest.mark.parametrize("name", part(LITERATURE, 6))
 def test_problems_of_the_literature_equal_independent_statements(name: str) -> None:
     """On the example's own data; a commercial solver that is missing or not licensed is left out."""
     stated = problems()

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from effort import trials
 from scipy.optimize import Bounds, LinearConstraint, milp
 
 import marginopt as mo
@@ -40,7 +41,7 @@ def miplibs(Z: np.ndarray, y: np.ndarray, C: float) -> float:
     return float(found.fun)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(trials(2, 3)))
 def test_it_is_miplibs_program(seed: int) -> None:
     rng = np.random.default_rng(seed)
     y = np.repeat([-1.0, 1.0], [8, 10])

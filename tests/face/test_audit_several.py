@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from itertools import combinations
+from itertools import combinations, product
 from typing import Any
 
 import numpy as np
 import pytest
+from effort import part
 from sklearn.datasets import load_wine
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
@@ -47,8 +48,7 @@ def test_a_pair_of_a_machine_of_several_classes_is_a_machine_of_two(kernel: str,
         assert table[f"{a}, {b}"].bound <= one.value * (1.0 + 1e-12)
 
 
-@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
-@pytest.mark.parametrize("class_weight", [None, "balanced", {"red": 3.0}])
+@pytest.mark.parametrize(("class_weight", "loss"), part(product([None, "balanced", {"red": 3.0}], ["hinge", "squared_hinge"]), 3))
 def test_a_class_against_the_rest_is_liblinears_problem(loss: str, class_weight: Any) -> None:
     X, y = wine()
     table = mo.audit(LinearSVC(loss=loss, class_weight=class_weight, tol=1e-9, max_iter=200_000).fit(X, y), X, y)

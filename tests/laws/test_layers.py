@@ -122,7 +122,10 @@ def test_nobody_imports_a_folder_by_its_bare_name() -> None:
     """``import models`` works by accident in the repository's root and nowhere else."""
     wrong = []
     others = [p for folder in ("tests", "benchmarks", "docs") for p in sorted((ROOT / folder).rglob("*.py"))]
+    bare = re.compile(rf"^\s*(?:from|import)\s+(?:[\w\s.,]*,\s*)?(?:{'|'.join(FOLDERS)})\b", flags=re.MULTILINE)
     for path, name in [(path, name) for _, path, name in sources()] + [(p, p.stem) for p in others]:
+        if not bare.search(path.read_text(encoding="utf-8")):  # parsing all of them takes seconds
+            continue
         wrong += [f"{path.relative_to(ROOT)}:{line}" for line, module in imports(path, name) if module.split(".")[0] in FOLDERS]
     assert not wrong, wrong
 

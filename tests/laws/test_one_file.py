@@ -13,6 +13,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from effort import at_full_effort
 from scripts import COMMANDS
 
 ROOT = Path(__file__).parents[2]
@@ -89,6 +90,7 @@ def test_it_is_at_the_prompt_and_in_the_report(site: Path, tmp_path: Path) -> No
     assert "Huber, delta = 1" in (tmp_path / "report.md").read_text(encoding="utf-8")
 
 
+@at_full_effort  # examples/test_plugin.py does the same of an installed package
 def test_it_stands_in_the_matrix(site: Path) -> None:
     """The tests of the laws, run on the copy, have its rows, and these pass."""
     asked = "test_matrix and (huber or test_solver[clarabel])"

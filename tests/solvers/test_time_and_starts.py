@@ -6,6 +6,7 @@ import time
 
 import numpy as np
 import pytest
+from effort import trials
 from facts import about
 
 import marginopt as mo
@@ -51,7 +52,7 @@ def _nonconvex(seed: int) -> NonparallelSVM:
     return NonparallelSVM(X, y, 1, loss="capped", epsilon=0.3)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(trials(2, 3)))
 def test_several_starts_are_never_worse_and_repeat(seed: int) -> None:
     model = _nonconvex(seed)
     one = mo.solve(model, "npsvc-mm", starts=1)

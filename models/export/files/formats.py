@@ -94,11 +94,6 @@ def write_form(form: StandardForm, path: str | Path) -> Path:
     """Write a form in the format that the path's suffix names; returns the path.
 
     Second-order cones are quadratic rows of auxiliary variables where a format knows such rows and no cones.
-
-    Raises
-    ------
-    ExportError
-        Unknown suffix, or a format that cannot carry some feature of the form; says which formats can.
     """
     target = Path(path)
     chosen = _format_of(target)

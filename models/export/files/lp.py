@@ -70,13 +70,7 @@ Line: TypeAlias = tuple[int, str]
 
 
 def sections(source: Source) -> Iterator[tuple[str, list[Line]]]:
-    """Yield each section ("least" or "most" for the objective, "rows", "bounds", "integer", "binary") that is not empty.
-
-    Raises
-    ------
-    DataError
-        No objective, text before the first section, or no ``end``: a file that was cut.
-    """
+    """Yield each section ("least" or "most" for the objective, "rows", "bounds", "integer", "binary") that is not empty."""
     current, lines, headings = "", list[Line](), {""}
     for number, raw in enumerate(source.lines(), 1):
         line = raw.split("\\", 1)[0].strip()
@@ -470,14 +464,7 @@ _TAKE: dict[str, Callable[[_Parser, Words], object]] = {
 
 
 def read_program(source: Source) -> FlatProgram:
-    """The program of a file.
-
-    Raises
-    ------
-    DataError
-        A file that is cut or not understood, or one with semi-continuous variables, special ordered sets or general constraints;
-        says which and where.
-    """
+    """The program of a file."""
     parser = _Parser(source)
     objectives = 0
     for section, lines in sections(source):

@@ -57,13 +57,7 @@ Entry = tuple[int, int, float]
 
 
 def _number(word: str, what: str = "a coefficient", *, finite: bool = True) -> float:
-    """Return the number of a word.
-
-    Raises
-    ------
-    DataError
-        No number, or one that is not finite where it must be.
-    """
+    """Return the number of a word."""
     if not _NUMBER.fullmatch(word):
         raise DataError(f"{what} must be a number, not {word[:40]!r}")
     value = float(word.translate({ord("d"): "e", ord("D"): "e"}))
@@ -476,13 +470,7 @@ def _between(raw: str) -> str:
 
 
 def _fixed(raw: str) -> list[str]:
-    """The fields in fixed columns, without empty ones.
-
-    Raises
-    ------
-    DataError
-        Text between the fields.
-    """
+    """The fields in fixed columns, without empty ones."""
     if _between(raw).strip():
         raise DataError(f"text between the fields of the fixed format: {raw.strip()[:60]!r}")
     fields = (raw[start:stop].strip() for start, stop in _FIELDS)

@@ -366,13 +366,7 @@ def _names_of_another_text(source: Source) -> bool:
 
 
 def _names_beside(path: Path, count: int) -> tuple[str, ...] | None:
-    """The first ``count`` lines of a file of names (the objective's is last); None where there is none.
-
-    Raises
-    ------
-    DataError
-        It has fewer lines, or the same name twice: it is of another program.
-    """
+    """The first ``count`` lines of a file of names (the objective's is last); None where there is none."""
     if not path.exists():
         return None
     names = tuple(line.strip() for line in read_text(path).splitlines()[:count])

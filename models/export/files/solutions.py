@@ -66,13 +66,7 @@ class _Tables:
 
 
 def read_point(form: StandardForm, path: str | Path) -> FilePoint:
-    """Read a solution file of any of the five kinds.
-
-    Raises
-    ------
-    DataError
-        No such file, a file of no known kind, or one that is not of this form.
-    """
+    """Read a solution file of any of the five kinds."""
     source = Path(path)
     lines = read_bytes(source).decode("utf-8", "replace").splitlines()
     try:

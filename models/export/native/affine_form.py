@@ -77,15 +77,7 @@ class Slope:
 
 
 def slopes(model: Parametrised, names: Sequence[str]) -> tuple[Slope, ...]:
-    """Return the slope of the model's form in each of these parameters.
-
-    Raises
-    ------
-    InputError
-        A name that is no parameter of the model, a parameter that is no positive number, the same name twice.
-    UnsupportedModelError
-        The form does not move along a line, as with a big M that follows from the parameter.
-    """
+    """Return the slope of the model's form in each of these parameters."""
     if len(set(names)) < len(names):
         raise InputError(f"parameters must differ; they are {', '.join(names)}", name="parameters")
     lines = [_Line.of(model, name) for name in names]
@@ -125,13 +117,7 @@ class _Line:
         return cls(model, name, start, base, change.times(sign))
 
     def move(self, value: float) -> float:
-        """Return m with form(value) = base + m·slope.
-
-        Raises
-        ------
-        UnsupportedModelError
-            There is no such m.
-        """
+        """Return m with form(value) = base + m·slope."""
         change = _stated(self.model.replace(self.name, value), self.base, self.name) - self.base
         size = self.slope.dot(self.slope)
         move = change.dot(self.slope) / size if size > 0.0 else 0.0

@@ -23,15 +23,7 @@ from ..programs import (
 
 
 def silent_environment(*, verbose: bool = False) -> Any:
-    """A started ``gurobipy.Env`` that prints nothing (its log where ``verbose``).
-
-    Raises
-    ------
-    MissingPackageError
-        gurobipy is not installed.
-    LicenceError
-        Gurobi finds no licence that it accepts; its own words.
-    """
+    """A started ``gurobipy.Env`` that prints nothing (its log where ``verbose``)."""
     try:
         import gurobipy
     except ImportError as error:

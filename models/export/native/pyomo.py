@@ -28,13 +28,6 @@ def to_pyomo(form: StandardForm) -> Any:
     y e^{x/y} ≤ z, and power cones two inequalities, for z and -z, with such variables for divisors and powers. Indicators are a
     ``Disjunction`` of ``pyomo.gdp`` of their label, of the disjuncts ``<label>_on`` (the switch has its value and the row holds)
     and ``<label>_off`` (it has the other one): ``TransformationFactory("gdp.bigm")`` and its kin make rows of them.
-
-    Raises
-    ------
-    ExportError
-        The form has constraints that Pyomo has no words for (semidefinite cones), or a label that Pyomo reserves.
-    MissingPackageError
-        Pyomo is not installed.
     """
     unsupported = [f"{c.label} ({c.cone})" for c in form.constraints if not isinstance(c.cone, _TAKEN)]
     if unsupported:

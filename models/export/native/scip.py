@@ -23,13 +23,6 @@ def to_scip(form: StandardForm, check_interrupt: Callable[[], None] = lambda: No
     in the order of x under the form's names, then the auxiliary variables of the cones (`quadratic_cones`) under
     their rows' names; ``model.data`` holds them as a list. Indicators are SCIP's own,
     whose slack variables come last. ``check_interrupt`` is called before every row and at the end: its errors end the building.
-
-    Raises
-    ------
-    ExportError
-        The form has semidefinite cones.
-    MissingPackageError
-        PySCIPOpt is not installed.
     """
     unsupported = [c.label for c in form.constraints if isinstance(c.cone, PSD)]
     if unsupported:

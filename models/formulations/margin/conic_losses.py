@@ -135,13 +135,7 @@ def _require_perspectives(
 
 
 def curved_where_seen(A: FloatArray, curvature: FloatArray) -> FloatArray:
-    """Rows b_i with Σ γ_i x_i x_i' ⪯ D where Σ γ_i b_i b_i' ⪯ I, for a curvature D or its diagonal.
-
-    Raises
-    ------
-    InputError
-        D does not see a direction that the rows see.
-    """
+    """Rows b_i with Σ γ_i x_i x_i' ⪯ D where Σ γ_i b_i b_i' ⪯ I, for a curvature D or its diagonal."""
     used_columns = A.any(axis=0)
     if curvature.ndim == 1:
         blind, scaled = (

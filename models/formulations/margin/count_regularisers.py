@@ -16,13 +16,7 @@ from .regularisers import L1, Regulariser, Sparsity
 
 
 def add_support(builder: Assembly, w: Affine, span: FloatArray, label: str) -> Affine:
-    """s in {0, 1} with |w_j| ≤ span_j s_j.
-
-    Raises
-    ------
-    InputError
-        Coefficients without a bound.
-    """
+    """s in {0, 1} with |w_j| ≤ span_j s_j."""
     if not np.isfinite(span).all():
         raise InputError(
             "counting coefficients needs bounds on them: give the problem domain=Box(lower, upper) or Integers(lower, upper), or "

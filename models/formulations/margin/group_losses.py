@@ -67,13 +67,7 @@ class GroupLosses(Loss):
         return [(name, loss, self.members[name]) for name, loss in self.losses.items()]
 
     def sample_weight(self, sample_weight: object) -> object:
-        """The costs of all points from those of the groups; others as they are.
-
-        Raises
-        ------
-        InputError
-            Costs of other groups than the losses have.
-        """
+        """The costs of all points from those of the groups; others as they are."""
         if not isinstance(sample_weight, Mapping):
             return sample_weight
         if set(sample_weight) != set(self.losses):
@@ -99,13 +93,7 @@ class GroupLosses(Loss):
         return np.array([self.losses[name].symmetric for name in self.groups])
 
     def bind(self, X: Points, y: FloatArray, sample_weight: FloatArray, curvature: FloatArray) -> Loss:
-        """Return the loss itself: losses of single margins leave nothing to the data.
-
-        Raises
-        ------
-        InputError
-            Groups of another number of points.
-        """
+        """Return the loss itself: losses of single margins leave nothing to the data."""
         if len(self.groups) != X.shape[0]:
             raise InputError(
                 f"groups must name one group for each of the {X.shape[0]} points; they name {len(self.groups)}", name="groups"

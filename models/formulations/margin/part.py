@@ -133,13 +133,7 @@ class Setting:
 
 
 def as_numbers(value: Any, name: str) -> FloatArray:
-    """An array of doubles of any shape, infinite ones among them; a copy.
-
-    Raises
-    ------
-    InputError
-        What cannot be read as real numbers.
-    """
+    """An array of doubles of any shape, infinite ones among them; a copy."""
     try:
         if np.iscomplexobj(value):
             raise TypeError("they are complex")
@@ -149,26 +143,14 @@ def as_numbers(value: Any, name: str) -> FloatArray:
 
 
 def as_flag(value: object, name: str) -> bool:
-    """True or False, as Python or NumPy write it, or 1 or 0.
-
-    Raises
-    ------
-    InputError
-        Anything else.
-    """
+    """True or False, as Python or NumPy write it, or 1 or 0."""
     if np.ndim(value) == 0 and isinstance(value, bool | np.bool_ | int) and value in (0, 1):  # type: ignore[arg-type]
         return bool(value)
     raise InputError(f"{name} must be True or False; it is {value!r}", name=name)
 
 
 def as_wholes(value: object, name: str) -> tuple[int, ...]:
-    """Whole numbers of either sign.
-
-    Raises
-    ------
-    InputError
-        No sequence of whole numbers.
-    """
+    """Whole numbers of either sign."""
     numbers = as_numbers(value, name)
     if numbers.ndim != 1 or not (np.abs(numbers) < 2.0**53).all() or (numbers != np.rint(numbers)).any():
         raise InputError(f"{name} must be a sequence of whole numbers; it is {value!r}", name=name)

@@ -108,13 +108,7 @@ class Restriction(Part):
 
 
 def members(points: Sequence[int] | ArrayLike, n: int, what: str) -> IntArray:
-    """Indices of points given as indices or as a boolean mask.
-
-    Raises
-    ------
-    InputError
-        Indices out of range, a mask of another length, or nothing at all.
-    """
+    """Indices of points given as indices or as a boolean mask."""
     points_array = np.asarray(points)
     indices = np.flatnonzero(points_array)
     if points_array.dtype != bool:
@@ -282,13 +276,7 @@ class Keep(Restriction):
 
 
 def memberships(groups: Any, n: int) -> FloatArray:
-    """Rows 1{i in g}, one for each group.
-
-    Raises
-    ------
-    InputError
-        Not one group for each point, or fewer than two groups.
-    """
+    """Rows 1{i in g}, one for each group."""
     groups_array = np.asarray(groups)
     if groups_array.shape != (n,):
         raise InputError(

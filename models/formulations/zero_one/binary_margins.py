@@ -90,13 +90,7 @@ class BigMConstants:
 
     @cached_property
     def big_m_values(self) -> FloatArray:
-        """M_i in use: the given ones, or 1 + ||x_i|| √(UB - λ_i) [+ |b|max].
-
-        Raises
-        ------
-        UnsupportedModelError
-            No feasible point is known.
-        """
+        """M_i in use: the given ones, or 1 + ||x_i|| √(UB - λ_i) [+ |b|max]."""
         n = self.X.shape[0]
         if self.given is not None:
             return as_vector(self.given, n, "big_m")
@@ -308,13 +302,7 @@ class BinaryMargins(Model):
 
 
 def as_prices(lam: float | FloatArray, n: int) -> float | FloatArray:
-    """λ > 0: one number, or one for each point.
-
-    Raises
-    ------
-    InputError
-        Another shape, or λ ≤ 0.
-    """
+    """λ > 0: one number, or one for each point."""
     weights = as_vector(lam, n, "lam")
     if not (weights > 0).all():
         raise InputError(f"lam must be > 0; it is {weights.min():g}", name="lam")
@@ -345,12 +333,7 @@ class ZeroOneBudget:
 
 
 def as_share(kappa: float) -> float:
-    """κ checked to be in [0, 1].
-
-    Raises
-    ------
-    InputError
-    """
+    """κ checked to be in [0, 1]."""
     share = as_positive(kappa, "kappa", zero=True)
     if share > 1:
         raise InputError(f"kappa must be in [0, 1], a fraction of the points; it is {share:g}", name="kappa")

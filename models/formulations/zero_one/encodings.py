@@ -39,13 +39,7 @@ from .binary_margins import BigMConstants, Cost
 
 
 def as_gamma(gamma: object, A: FloatArray) -> FloatArray:
-    """Check γ in Γ, Conic (13): n finite numbers ≥ 0 with I - Σ γ_i a_i a_i' positive definite (its Cholesky factor exists).
-
-    Raises
-    ------
-    InputError
-        Wrong length, a negative number, or S not positive definite; says how to repair γ.
-    """
+    """Check γ in Γ, Conic (13): n finite numbers ≥ 0 with I - Σ γ_i a_i a_i' positive definite (its Cholesky factor exists)."""
     checked = as_vector(gamma, A.shape[0], "gamma")
     if not (checked >= 0).all():
         raise InputError(f"gamma must be ≥ 0; it is {checked.min():g}", name="gamma")

@@ -104,13 +104,7 @@ class TrainingPart:
 
     @classmethod
     def of(cls, data: InstanceData, fraction: float, seed: int) -> tuple[TrainingPart, HeldOut]:
-        """Split an instance at random, classes in proportion.
-
-        Raises
-        ------
-        InputError
-            A fraction outside (0, 1), or one that leaves a part without points of a class.
-        """
+        """Split an instance at random, classes in proportion."""
         share = as_fraction(fraction, "held_out", 1.0)
         rows, out = split_rows(np.asarray(data.y), (1.0 - share, share), seed, True)
         y = np.asarray(data.y)

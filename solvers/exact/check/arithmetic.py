@@ -53,13 +53,7 @@ _LARGEST_EXPONENT = 900
 
 
 def stored_multipliers(exponent: Any, text: Any, count: int) -> Array:
-    """Return the multipliers of a record: multiples of 2^exponent, four bytes each in base 64.
-
-    Raises
-    ------
-    InvalidProofError
-        There are not ``count`` of them, or one is negative.
-    """
+    """Return the multipliers of a record: multiples of 2^exponent, four bytes each in base 64."""
     numbers, power = np.frombuffer(base64.b64decode(text, validate=True), dtype="<i4"), int(exponent)
     if numbers.shape != (count,) or abs(power) > _LARGEST_EXPONENT or (numbers < 0).any():
         raise InvalidProofError("the multipliers of a record are invalid")
@@ -74,13 +68,7 @@ class RationalPoint:
 
     @classmethod
     def of(cls, w: Sequence[float], size: int) -> RationalPoint:
-        """Return the point that a log states.
-
-        Raises
-        ------
-        InvalidProofError
-            It has not this many coordinates.
-        """
+        """Return the point that a log states."""
         if len(w) != size:
             raise InvalidProofError("the incumbent has the wrong length")
         return cls(tuple(Fraction(float(x)) for x in w))

@@ -38,13 +38,7 @@ class _Allowance:
         return cls(*(base + share * size for base, share in (_CHARACTERS, _VALUES)))
 
     def spend(self, line: str) -> None:
-        """Take a line.
-
-        Raises
-        ------
-        InvalidProofError
-            The log has more characters or values than are allowed.
-        """
+        """Take a line."""
         self.characters -= len(line)
         self.values -= sum(line.count(mark) for mark in _BEGINS) if self.values < math.inf else 0
         if min(self.characters, self.values) < 0:
@@ -122,13 +116,7 @@ class SealedLog:
             raise InvalidProofError("the seal does not fit: the log was changed or damaged after it was written")
 
     def cited_log(self, name: str, sha256: str) -> SealedLog:
-        """Return a log that this one cites: a given file of this digest, or the file of this name beside this log.
-
-        Raises
-        ------
-        InvalidProofError
-            There is no such file, or it has another digest.
-        """
+        """Return a log that this one cites: a given file of this digest, or the file of this name beside this log."""
         sibling = self._path.with_name(Path(name).name)
         for path in (*map(Path, self._cited), sibling):
             if path.is_file() and digest_of(path) == sha256:

@@ -52,13 +52,7 @@ class SpotChecked:
         return self._crew.size
 
     def all(self, job: Callable[[Any, int | None], Any], tasks: Iterable[Any]) -> list[Any]:
-        """The results, in order.
-
-        Raises
-        ------
-        InvalidProofError
-            A part is not proved, or the crew has another result of it than this process.
-        """
+        """The results, in order."""
         task_list = list(tasks)
         sampled = random.SystemRandom().sample(range(len(task_list)), min(AGAIN, len(task_list)))
         own_copies = {k: copy.deepcopy(task_list[k]) for k in sampled}  # a job may work on what it is given
@@ -134,13 +128,7 @@ class NodeRules(Protocol[S]):
         return self
 
     def note(self, record: dict[str, Any]) -> None:
-        """Read a record between nodes.
-
-        Raises
-        ------
-        InvalidProofError
-            The log has no such records.
-        """
+        """Read a record between nodes."""
         raise InvalidProofError("a record is neither a node nor the last one")
 
     def skip(self, record: dict[str, Any]) -> None:

@@ -310,13 +310,7 @@ class LoggedMarginProblem(MarginProblem):
 
     @classmethod
     def of_model(cls, model: Model) -> LoggedMarginProblem:
-        """Return the user's own problem.
-
-        Raises
-        ------
-        InputError
-            The model is no margin problem.
-        """
+        """Return the user's own problem."""
         view = model.view(MarginProblem)
         if view is None:
             raise InputError(

@@ -10,11 +10,10 @@ import numpy as np
 import scipy.linalg
 
 from ....models.arrays import BoolArray, FloatArray, IntArray
-from ....models.kernels.float32 import SingleArray
 from ....models.kernels.gram import GramOperator
 from ....models.kernels.threads import cuts, share, workers
 from ....models.kernels.tiles import Panel, Tile
-from .loops import TRIANGLE_WIDTH as WIDTH, gather_rows, symmetric_counts, symmetric_rows
+from .loops import TRIANGLE_WIDTH as WIDTH, gather_rows, symmetric_rows
 
 CG_STEPS = 300
 #: Columns of B that are copied at once: the allocator keeps what they need, where a copy of all is new memory each time.
@@ -265,20 +264,14 @@ class Triangle:
         signed_weights = entries.signed_weights(self.own, (weights / scale).astype(np.float32))
         sums, table = np.zeros((workers(self.own.size**2 // 2), self.own.size)), entries.table
 
-        def multiply(block: Tile, first: int, begin: int, out: FloatArray, room: SingleArray) -> None:
-            if table is None:
-                symmetric_rows(block, first, begin, signed_weights, out, room)
-            else:
-                symmetric_counts(block, table, first, begin, signed_weights, out, room)
-
         def add(part: list[Block], out: FloatArray) -> None:
             room = np.empty(WIDTH, dtype=np.float32)
             for first, last, block in part:
                 if block is not None:
-                    multiply(block, first, 0, out, room)
+                    symmetric_rows(block, table, first, 0, signed_weights, out, room)
                     continue
                 for begin, _, tile in panel.tiles(self.own[first:last], last):
-                    multiply(tile, first, begin, out, room)
+                    symmetric_rows(tile, table, first, begin, signed_weights, out, room)
 
         yield from _shared(blocks, lambda part, k: add(part, sums[k]), len(sums))
         return entries.scaled_product(

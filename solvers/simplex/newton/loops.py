@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ....models.kernels.tiles import ROUNDED
-from ...interface.numba_flags import entry
+from ...interface.numba_flags import entry, inner
 
 #: Rows summed in the columns' own precision before they are added to the float64 result.
 _FLUSH = 64
@@ -72,12 +72,19 @@ def gather_rows(columns: Any, slots: Any, own: Any, out: Any) -> None:
 TRIANGLE_WIDTH = 512
 
 
+@inner
+def _entry(stored: Any, table: Any, kind: Any) -> Any:
+    """Q_ij from what a block holds of it."""
+    return kind(stored) if table is None else table[stored]
+
+
 @entry
-def symmetric_rows(block: Any, first: int, begin: int, weights: Any, out: Any, sums: Any) -> None:
+def symmetric_rows(block: Any, table: Any, first: int, begin: int, weights: Any, out: Any, sums: Any) -> None:
     """out += Q weights for the entries that a block of rows ``first``, ... of Q, columns from ``begin`` on, stands for.
 
     The columns before ``first`` count twice, as Q_ij and as Q_ji; the square on the diagonal is whole and counts once.
-    Weights and ``sums``, room of `WIDTH`, have one type, that of the arithmetic; out is float64.
+    With a ``table`` Q_ij = table[block_ij], without (None) Q_ij = block_ij. Weights, table and ``sums``, room of `WIDTH`, have
+    one type, that of the arithmetic; out is float64.
     """
     count, overlap = block.shape[0], max(0, min(first - begin, block.shape[1]))
     kind = weights.dtype.type
@@ -93,7 +100,8 @@ def symmetric_rows(block: Any, first: int, begin: int, weights: Any, out: Any, s
             s0, s1, s2, s3 = zero, zero, zero, zero
             for j in range(part.size):
                 v = factors[j]
-                q0, q1, q2, q3 = kind(r0[j]), kind(r1[j]), kind(r2[j]), kind(r3[j])
+                q0, q1 = _entry(r0[j], table, kind), _entry(r1[j], table, kind)
+                q2, q3 = _entry(r2[j], table, kind), _entry(r3[j], table, kind)
                 s0 += q0 * v
                 s1 += q1 * v
                 s2 += q2 * v
@@ -108,7 +116,7 @@ def symmetric_rows(block: Any, first: int, begin: int, weights: Any, out: Any, s
             row, w = block[k, b:e], weights[first + k]
             s0 = zero
             for j in range(part.size):
-                q = kind(row[j])
+                q = _entry(row[j], table, kind)
                 s0 += q * factors[j]
                 part[j] += w * q
             out[first + k] += s0
@@ -119,53 +127,7 @@ def symmetric_rows(block: Any, first: int, begin: int, weights: Any, out: Any, s
     for k in range(count):
         row, factors, s0 = block[k, overlap:], weights[begin + overlap : begin + block.shape[1]], zero
         for j in range(row.size):
-            s0 += kind(row[j]) * factors[j]
-        out[first + k] += s0
-
-
-@entry
-def symmetric_counts(block: Any, table: Any, first: int, begin: int, weights: Any, out: Any, sums: Any) -> None:
-    """Return the same where Q_ij = table[block_ij]; table, weights and ``sums`` have one type."""
-    count, overlap = block.shape[0], max(0, min(first - begin, block.shape[1]))
-    zero = table.dtype.type(0.0)
-    for b in range(0, overlap, TRIANGLE_WIDTH):
-        e = min(overlap, b + TRIANGLE_WIDTH)
-        part, factors = sums[: e - b], weights[begin + b : begin + e]
-        part[:] = 0.0
-        k = 0
-        while k + 4 <= count:
-            r0, r1, r2, r3 = block[k, b:e], block[k + 1, b:e], block[k + 2, b:e], block[k + 3, b:e]
-            w0, w1, w2, w3 = weights[first + k], weights[first + k + 1], weights[first + k + 2], weights[first + k + 3]
-            s0, s1, s2, s3 = zero, zero, zero, zero
-            for j in range(part.size):
-                v = factors[j]
-                q0, q1, q2, q3 = table[r0[j]], table[r1[j]], table[r2[j]], table[r3[j]]
-                s0 += q0 * v
-                s1 += q1 * v
-                s2 += q2 * v
-                s3 += q3 * v
-                part[j] += (w0 * q0 + w1 * q1) + (w2 * q2 + w3 * q3)
-            out[first + k] += s0
-            out[first + k + 1] += s1
-            out[first + k + 2] += s2
-            out[first + k + 3] += s3
-            k += 4
-        while k < count:
-            row, w = block[k, b:e], weights[first + k]
-            s0 = zero
-            for j in range(part.size):
-                q = table[row[j]]
-                s0 += q * factors[j]
-                part[j] += w * q
-            out[first + k] += s0
-            k += 1
-        total = out[begin + b : begin + e]
-        for j in range(part.size):
-            total[j] += part[j]
-    for k in range(count):
-        row, factors, s0 = block[k, overlap:], weights[begin + overlap : begin + block.shape[1]], zero
-        for j in range(row.size):
-            s0 += table[row[j]] * factors[j]
+            s0 += _entry(row[j], table, kind) * factors[j]
         out[first + k] += s0
 
 
@@ -181,10 +143,8 @@ def load_passes(*, single: bool, triangle: np.dtype[Any] | None) -> None:
         room = np.empty(TRIANGLE_WIDTH, dtype=np.float32)
         for kind in (triangle, ROUNDED) if triangle == np.float32 else (triangle,):
             entries = np.zeros((1, 1), dtype=kind)
-            if triangle == np.float32:
-                symmetric_rows(entries, 0, 0, short[0], np.zeros(1), room)
-            else:
-                symmetric_counts(entries, short[0], 0, 0, short[0], np.zeros(1), room)
+            table = None if triangle == np.float32 else short[0]
+            symmetric_rows(entries, table, 0, 0, short[0], np.zeros(1), room)
             gather_rows(entries, one, one, entries.copy())
     rows = short if single else np.ones((1, 1))
     add_rows(rows, one, rows[0], np.zeros(1), np.empty(WIDTH, dtype=rows.dtype))

@@ -171,13 +171,7 @@ def next_violators(work: BoxWork, missing: int, count: int) -> IntArray:
 
 
 def into_box(view: BoxEqualityQP, start: FloatArray) -> FloatArray:
-    """A point clipped to the box, with the heavier side of s'a = 0 scaled down: its free part where that is enough.
-
-    Raises
-    ------
-    InputError
-        Wrong shape or not finite.
-    """
+    """A point clipped to the box, with the heavier side of s'a = 0 scaled down: its free part where that is enough."""
     if start.shape != (view.n,) or not np.isfinite(start).all():
         raise InputError(f"start[{view.label!r}] must hold {view.n} finite numbers; it has shape {start.shape}", name="start")
     a = np.clip(start, 0.0, view.upper)

@@ -344,13 +344,7 @@ class BoxRules(NodeRules[CheckedBox]):
 
 
 def check_box_tree(problem: BoxProblem, records: list[dict[str, Any]], crew: VerifierPool | None = None) -> int:
-    """Verify the tree of a log of boxes, with a crew subtree by subtree; return the number of its nodes.
-
-    Raises
-    ------
-    InvalidProofError
-        The tree does not prove the bound.
-    """
+    """Verify the tree of a log of boxes, with a crew subtree by subtree; return the number of its nodes."""
     tree = tree_of(records)
     roots = [key for key in tree if key[0] == -1]
     if len(roots) != 1:

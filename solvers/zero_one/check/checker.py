@@ -70,13 +70,7 @@ class LoggedZeroOneProblem:
 
     @classmethod
     def of_model(cls, model: Model) -> LoggedZeroOneProblem:
-        """Return the same from the user's X, y, λ or κ, and kind of intercept.
-
-        Raises
-        ------
-        InputError
-            The model is no `ZeroOneSVM`.
-        """
+        """Return the same from the user's X, y, λ or κ, and kind of intercept."""
         # exempt (formulation): a proof log is about this formulation alone
         if not isinstance(model, ZeroOneSVM):
             raise InputError(

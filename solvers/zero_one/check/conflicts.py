@@ -114,13 +114,7 @@ class Conflict:
 
 
 def norm_within_budget(header: dict[str, Any], A: Array, penalised: npt.NDArray[np.bool_], w: list[float] | None) -> float:
-    """Exact squared norm of the incumbent of the cardinality form, rounded up; infinite without one.
-
-    Raises
-    ------
-    InvalidProofError
-        It violates more margins than the budget allows.
-    """
+    """Exact squared norm of the incumbent of the cardinality form, rounded up; infinite without one."""
     budget = _whole_budget(header)
     if w is None:
         return math.inf
@@ -278,13 +272,7 @@ def _named(record: dict[str, Any]) -> Iterator[int]:
 
 
 def check_conflict_tree(problem: ConflictProblem, records: list[dict[str, Any]], crew: VerifierPool | None = None) -> int:
-    """Verify the tree of a log; the number of its nodes.
-
-    Raises
-    ------
-    InvalidProofError
-        Something is not proved; says what.
-    """
+    """Verify the tree of a log; the number of its nodes."""
     tree, conflicts = tree_of([record for record in records if "conflict" not in record]), _numbered(records)
     root = np.full(len(problem.weights), FREE, dtype=np.int8)
     if not problem.counted:

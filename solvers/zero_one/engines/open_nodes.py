@@ -207,13 +207,7 @@ class OpenNodes:
         return pool
 
     def check(self, n: int, p: int) -> None:
-        """Check that the compiled kernels may read these nodes, of n points in p coordinates: all indices and numbers are valid.
-
-        Raises
-        ------
-        ValueError
-            The nodes are invalid.
-        """
+        """Check that the compiled kernels may read these nodes, of n points in p coordinates: indices and numbers are valid."""
         m, arrays = len(self), self.arrays()
         valid = all(type(array) is np.ndarray and array.dtype == _TYPES[name] for name, array in arrays.items())
         valid = valid and self.lo.shape == self.hi.shape == self.w.shape == (m, p)

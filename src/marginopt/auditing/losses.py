@@ -41,11 +41,6 @@ def audit_logistic(estimator: Any, X: FloatArray, signs: FloatArray, costs: Floa
         -1 and +1.
     costs : ndarray (n,)
         C times the weights of class and sample, ≥ 0.
-
-    Raises
-    ------
-    InputError
-        Another penalty, none, or the softmax of two classes that older versions of scikit-learn call multinomial.
     """
     _check_logistic(estimator)
     w, counted = np.ravel(estimator.coef_).astype(np.float64), costs > 0.0
@@ -119,11 +114,6 @@ def audit_stochastic(estimator: Any, X: FloatArray, signs: FloatArray, costs: Fl
         -1 and +1.
     costs : ndarray (n,)
         Weights of class and sample over α n.
-
-    Raises
-    ------
-    InputError
-        Another loss or penalty.
     """
     name, intercept = estimator.loss, bool(estimator.fit_intercept)
     if name not in ("hinge", "squared_hinge", "log_loss") or estimator.penalty != "l2":

@@ -103,13 +103,7 @@ class Entry:
 
 
 def load_entries(path: str | Path | None = None) -> list[Entry]:
-    """Return the entries of the book, or of a file of entries.
-
-    Raises
-    ------
-    DataError
-        The file cannot be read, a line of it is no entry, or two entries have one name.
-    """
+    """Return the entries of the book, or of a file of entries."""
     if path is None:
         text = resources.files(__package__).joinpath("entries.jsonl").read_text(encoding="utf-8")
     else:

@@ -273,13 +273,7 @@ def exact_value(model: str, parameters: Mapping[str, Any], X: FloatArray, y: Flo
 
 
 def exact_bound(parameters: Mapping[str, Any], X: FloatArray, y: FloatArray, multipliers: Sequence[float]) -> Fraction:
-    """Return the bound Σα - ¼||Σ α_i y_i x_i||² of the hinge loss, 0 ≤ α ≤ λ, in rational arithmetic.
-
-    Raises
-    ------
-    InputError
-        Not one multiplier for each point, or one outside [0, λ].
-    """
+    """Return the bound Σα - ¼||Σ α_i y_i x_i||² of the hinge loss, 0 ≤ α ≤ λ, in rational arithmetic."""
     lam = Fraction(float(parameters["lam"]))
     alpha = _vector({"multipliers": multipliers}, "multipliers", len(y))
     if any(not 0 <= a <= lam for a in alpha):

@@ -155,13 +155,7 @@ def solve(a: argparse.Namespace) -> int:
 
 
 def native_options(texts: Sequence[str]) -> dict[str, Any]:
-    """Options of a solver's own, NAME=VALUE each; a value that Python reads as a number or a truth value is one.
-
-    Raises
-    ------
-    InputError
-        Without an equals sign.
-    """
+    """Options of a solver's own, NAME=VALUE each; a value that Python reads as a number or a truth value is one."""
     options: dict[str, Any] = {}
     for text in texts:
         name, sign, value = text.partition("=")
@@ -349,13 +343,7 @@ def prove(a: argparse.Namespace) -> int:
 
 
 def _program(path: str, command: str) -> StandardForm:
-    """The program in a file.
-
-    Raises
-    ------
-    InputError
-        The file's suffix is that of no program.
-    """
+    """The program in a file."""
     try:
         return read_form(path)
     except ExportError as error:

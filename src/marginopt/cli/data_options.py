@@ -103,13 +103,7 @@ def model_from_arguments(a: argparse.Namespace) -> Model:
 
 
 def model_on_data(name: str, data: str | Instance, a: argparse.Namespace) -> Model:
-    """Return one formulation on a data set, with the parameters of the command line.
-
-    Raises
-    ------
-    InputError
-        As `model_from_arguments`.
-    """
+    """Return one formulation on a data set, with the parameters of the command line."""
     info = get_formulation(name)
     parameters = {name.removeprefix(_GIVEN): v for name, v in vars(a).items() if name.startswith(_GIVEN) and v is not None}
     chosen = info.chosen(parameters)
@@ -124,13 +118,7 @@ def model_on_data(name: str, data: str | Instance, a: argparse.Namespace) -> Mod
 
 
 def problems(a: argparse.Namespace) -> Iterator[tuple[str, str, Model | StandardForm]]:
-    """Formulation, data set and model of every problem of a set.
-
-    Raises
-    ------
-    InputError
-        As `model_from_arguments`; the set is empty.
-    """
+    """Formulation, data set and model of every problem of a set."""
     names = [name.strip() for name in a.formulations.split(",") if name.strip()]
     sets = [name.strip() for name in a.set.split(",") if name.strip()]
     if not names or not sets:

@@ -119,13 +119,7 @@ def _hanging(line: str) -> int:
 
 
 def folder_of(name: str, option: str) -> Path:
-    """The folder, made where it is not there, and writable.
-
-    Raises
-    ------
-    InputError
-        It cannot be made, or not written to.
-    """
+    """The folder, made where it is not there, and writable."""
     folder = Path(name)
     try:
         folder.mkdir(parents=True, exist_ok=True)

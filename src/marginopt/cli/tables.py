@@ -109,13 +109,7 @@ def _stated(info: FormulationInfo) -> tuple[str, list[str]]:
 
 
 def estimators(a: argparse.Namespace) -> int:
-    """The table of estimators; or one with its parameters and what its attributes hold.
-
-    Raises
-    ------
-    InputError
-        There is none of this name; names the nearest that exist.
-    """
+    """The table of estimators; or one with its parameters and what its attributes hold."""
     table = all_estimators()
     if a.name is None:
         if a.json:

@@ -744,13 +744,7 @@ def _cost(model: Margin, w: tuple[float, ...]) -> float:
 
 
 def _composition(model: Model) -> Margin:
-    """Return the model as a composition with the model's names of features.
-
-    Raises
-    ------
-    InputError
-        It is none, or its domain is an order.
-    """
+    """Return the model as a composition with the model's names of features."""
     composed = model.composed if isinstance(model, Model) else None
     # exempt (formulation): these questions read a problem from parts
     if not isinstance(composed, Margin):

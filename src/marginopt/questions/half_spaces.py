@@ -64,13 +64,7 @@ class CodedColumn:
 
 
 def coded_columns(points: FloatArray) -> tuple[CodedColumn, ...]:
-    """Code the columns of a matrix (m, d).
-
-    Raises
-    ------
-    InputError
-        A column leaves float64 when it is scaled.
-    """
+    """Code the columns of a matrix (m, d)."""
     largest = float(np.abs(points).max(initial=0.0))
     if largest > _LARGEST:
         raise InputError(f"a protected column reaches {largest:.3g}, beyond the scale of float64: divide it", name="protected")
@@ -157,13 +151,7 @@ class BestHalfSpace:
 
     @cached_property
     def norm(self) -> Fraction:
-        """R: the largest ||w||² of the half-spaces that a bound must cover.
-
-        Raises
-        ------
-        InputError
-            Half-spaces of every margin are asked for, and the points have no such R.
-        """
+        """R: the largest ||w||² of the half-spaces that a bound must cover."""
         if self.margin is not None:
             return 1 / Fraction(self.margin) ** 2
         norm = self.grid_norm(self.columns)
@@ -208,13 +196,7 @@ class BestHalfSpace:
         return self.total - max(loss, Fraction(0))
 
     def value(self, half_space: HalfSpace) -> Fraction:
-        """Return the sum of a half-space; its robust value at the margin where one is given.
-
-        Raises
-        ------
-        InputError
-            The half-space has another number of coordinates.
-        """
+        """Return the sum of a half-space; its robust value at the margin where one is given."""
         if len(half_space.weights) != len(self.columns):
             raise InputError(f"the half-space has {len(half_space.weights)} weights for {len(self.columns)} columns")
         scores = half_space.scores(self.codes)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from data import clouds
+from effort import trials
 from facts import about, ended
 from sklearn.base import clone
 from sklearn.datasets import make_classification
@@ -93,7 +94,7 @@ def test_drawn_compositions_are_estimators(loss: str) -> None:
     rng = np.random.default_rng([*map(ord, loss)])
     X, y = clouds(rng, 16, 2, 0.8, order="halves", first=-1.0)
     X, answered = X[:, -2:], 0
-    for regulariser, _ in itertools.product(REGULARISERS, range(2)):
+    for regulariser, _ in itertools.product(REGULARISERS, range(trials(1, 2))):
         domain, rule = DOMAINS[rng.integers(len(DOMAINS))], RULES[rng.integers(len(RULES))]
         drawn: dict[str, Any] = {"intercept": rng.choice(["penalised", "free"]), "domain": domain, "subject_to": rule}
         chosen = mo.estimators.MarginClassifier(
@@ -118,7 +119,7 @@ def test_drawn_compositions_are_estimators(loss: str) -> None:
         lower, upper = fitted.problem_.domain.bounds(3)
         assert (w >= lower - 1e-6).all() and (w <= upper + 1e-6).all()
         assert all(r.violation(fitted.problem_.X, fitted.problem_.y, w) <= 1e-5 for r in fitted.problem_.subject_to)
-    assert answered >= 2
+    assert answered >= trials(1, 2)
 
 
 @pytest.mark.filterwarnings("ignore::marginopt.errors.MarginoptWarning")

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from effort import trials
 from oracles import COUNT
 from rational.half_spaces import worst_disparity
 
@@ -51,7 +52,7 @@ def test_the_worst_subgroup_is_that_of_enumeration(seed: int, tmp_path: Path) ->
     check_instance(seed, tmp_path / "audit.jsonl")
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(trials(3, 6)))
 def test_a_bound_of_a_margin_covers_robust_values(seed: int) -> None:
     rng = np.random.default_rng(seed)
     n, d, margin = 30, 2, 0.1

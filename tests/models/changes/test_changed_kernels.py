@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from data import clouds
+from effort import trials
 
 import marginopt as mo
 from marginopt.models.program.lagrangian import lagrangian
@@ -36,7 +37,7 @@ def test_a_changed_dual_is_proved_with_every_solver(dual: Any, kernel: str, chan
         assert result.bound <= least.objective + 1e-9
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(trials(10, 20)))
 def test_raised_slopes_bound_from_any_multipliers(seed: int) -> None:
     rng = np.random.default_rng(seed)
     X, y = clouds(rng, 12, 2, 0.5, order="halves", first=-1.0)

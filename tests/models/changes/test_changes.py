@@ -8,6 +8,7 @@ import cvxpy as cp
 import numpy as np
 import pytest
 from data import clouds
+from effort import part
 from facts import about
 
 import marginopt as mo
@@ -54,7 +55,7 @@ def theirs(model: Model, rows: list[cp.Constraint], problem: cp.Problem) -> floa
     return -changed.value if model.form.maximise else changed.value
 
 
-@pytest.mark.parametrize("name", WITH_FORM)
+@pytest.mark.parametrize("name", part(WITH_FORM, 8, turn=0))
 def test_a_row_cuts_the_optimum_off_as_it_does_in_cvxpy(name: str) -> None:
     model = example(name)
     before = best(model)
@@ -73,7 +74,7 @@ def test_a_row_cuts_the_optimum_off_as_it_does_in_cvxpy(name: str) -> None:
     assert np.abs(after.values[label][j]) <= 0.8 * top + 1e-6
 
 
-@pytest.mark.parametrize("name", WITH_FORM)
+@pytest.mark.parametrize("name", part(WITH_FORM, 8, turn=1))
 def test_labels_scores_figures_and_points_are_the_models(name: str) -> None:
     model = example(name)
     label = model.form.blocks[0].label
@@ -100,7 +101,7 @@ def test_labels_scores_figures_and_points_are_the_models(name: str) -> None:
             np.testing.assert_array_equal(changed.decision_function(result.values, X), expected)
 
 
-@pytest.mark.parametrize("name", WITH_FORM)
+@pytest.mark.parametrize("name", part(WITH_FORM, 8, turn=2))
 def test_a_row_keeps_the_proved_bound(name: str) -> None:
     """The bound of the model at its own multipliers stands after a row, and the optimum's proof covers the row."""
     model = example(name)
@@ -121,7 +122,7 @@ def test_a_row_keeps_the_proved_bound(name: str) -> None:
     assert sign * after.objective - proved.value <= 1e-6 * (1 + abs(after.objective))
 
 
-@pytest.mark.parametrize("name", WITH_FORM)
+@pytest.mark.parametrize("name", part(WITH_FORM, 8, turn=3))
 def test_fixed_variables_are_fixed(name: str) -> None:
     model = example(name)
     label = model.form.blocks[0].label
@@ -136,7 +137,7 @@ def test_fixed_variables_are_fixed(name: str) -> None:
     assert after.values[label][j] == pytest.approx(value, abs=1e-8)
 
 
-@pytest.mark.parametrize("name", WITH_FORM)
+@pytest.mark.parametrize("name", part(WITH_FORM, 8, turn=4))
 def test_relaxed_is_the_continuous_form(name: str) -> None:
     model = example(name)
     relaxed = model.relaxed()
@@ -151,7 +152,7 @@ def test_relaxed_is_the_continuous_form(name: str) -> None:
     np.testing.assert_allclose(scores, low.values["w"])
 
 
-@pytest.mark.parametrize("name", WITH_FORM)
+@pytest.mark.parametrize("name", part(WITH_FORM, 8, turn=5))
 def test_new_variables_and_their_cost(name: str) -> None:
     """min f(x) + 3t with |x_j| ≤ 0.8 top + t is the elastic version of the cut; the model's own rows are as before."""
     model = example(name)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from effort import part
 from facts import about
 
 import marginopt as mo
@@ -35,7 +36,7 @@ CASES: dict[str, tuple[str, tuple[float, ...], Callable[[float], mo.Model]]] = {
 }
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", part(CASES, 3))
 def test_a_sweep_solves_each_model_and_compiles_once(name: str) -> None:
     parameter, values, make = CASES[name]
     problem, compiled = make(values[0]).to_cvxpy(parameters=(parameter,)), set()

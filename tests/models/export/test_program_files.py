@@ -9,11 +9,13 @@ import math
 import sys
 from collections.abc import Callable
 from functools import cache
+from itertools import product
 from pathlib import Path
 
 import numpy as np
 import pytest
 from data import nine_points
+from effort import part
 from facts import at
 from program_texts import MPS, NL
 
@@ -183,8 +185,7 @@ def _optimum(k: int) -> float:
     return mo.solve(SWITCHED[k].form, "scip", tol=1e-8).objective
 
 
-@pytest.mark.parametrize("suffix", [".lp", ".mps"])
-@pytest.mark.parametrize("k", range(len(SWITCHED)), ids=[model.statement.title for model in SWITCHED])
+@pytest.mark.parametrize(("k", "suffix"), part(product(range(len(SWITCHED)), (".lp", ".mps")), 1, kind=lambda cell: cell[0]))
 def test_indicators_go_through_files(suffix: str, k: int, tmp_path: Path) -> None:
     """The file reads back to an equal form; without its sidecar, and by Gurobi and SCIP, it has the same optimum."""
     pytest.importorskip("gurobipy", reason="gurobipy is not installed")

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from functools import cache
+from itertools import product
 from pathlib import Path
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from data import nine_points
+from effort import part
 from facts import about
 from mosek_reader import read_task
 
@@ -175,8 +177,7 @@ def _conic_optimum(k: int) -> float:
     return _solved(CONIC_FORMS[k])
 
 
-@pytest.mark.parametrize("suffix", [".cbf", ".ptf"])
-@pytest.mark.parametrize("k", range(len(CONIC_FORMS)), ids=[form.name for form in CONIC_FORMS])
+@pytest.mark.parametrize(("k", "suffix"), part(product(range(len(CONIC_FORMS)), (".cbf", ".ptf")), 1, kind=lambda cell: cell[0]))
 def test_what_mosek_reads_has_our_optimum(suffix: str, k: int, tmp_path: Path) -> None:
     """MOSEK's reading solved by an open solver: no licence is needed."""
     pytest.importorskip("mosek", reason="mosek is not installed")

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from effort import part
 
 import marginopt as mo
 
@@ -42,7 +43,7 @@ def test_there_are_enough() -> None:
 
 
 @pytest.mark.filterwarnings("ignore:The problem has an expression with dimension greater:UserWarning")
-@pytest.mark.parametrize("name", MAKERS)
+@pytest.mark.parametrize("name", part(MAKERS, 16))
 def test_its_optimum_is_ours(name: str) -> None:
     problem = MAKERS[name]()
     form = mo.from_cvxpy(problem.prob)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import threading
+from itertools import product
 
 import numpy as np
 import pytest
+from effort import part
 from threadpoolctl import threadpool_limits
 
 from marginopt import L2SVMDual, solve
@@ -127,8 +129,7 @@ def test_kernel_blocks_and_products_do_not_depend_on_the_threads(count, monkeypa
         assert other.shape == one.shape and (np.abs(other - one) <= 1e-5 * np.abs(one).max()).all()
 
 
-@pytest.mark.parametrize("threads", [1, 2, 3])
-@pytest.mark.parametrize("lowrank", [True, False])
+@pytest.mark.parametrize(("lowrank", "threads"), part(product([True, False], [1, 2, 3]), 3))
 def test_smo_certifies_its_gap_on_any_number_of_threads(threads, lowrank, monkeypatch):
     monkeypatch.setattr(module, "_LEAST", 1)
     rng = np.random.default_rng(1)

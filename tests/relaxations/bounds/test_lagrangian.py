@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from data import clouds
+from effort import trials
 from facts import about
 
 import marginopt as mo
@@ -35,7 +36,7 @@ def _enumerated(X: np.ndarray, y: np.ndarray, k: int) -> float:
     return best
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(trials(2, 4)))
 def test_the_budget_against_enumeration(seed: int) -> None:
     X, y = _data(seed)
     model = mo.ZeroOneSVM(X, y, kappa=3.2 / y.size)

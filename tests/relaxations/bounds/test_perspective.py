@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from data import clouds
+from effort import trials
 from facts import about
 
 from marginopt.errors import InputError, UnsupportedModelError
@@ -19,7 +20,7 @@ def points(seed: int, n: int = 14) -> tuple[np.ndarray, np.ndarray]:
     return clouds(seed, n)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(trials(2, 3)))
 def test_bounds_their_order_and_ways_back(seed: int) -> None:
     X, y = points(seed)
     plain = ZeroOneSVM(X, y, (0.3, 1.0, 4.0)[seed])

@@ -148,7 +148,7 @@ def test_hulls_of_unlabelled_points_lie_between_the_labelled_and_the_enumerated_
     assert {row.label for row in relaxed.form.constraints} >= {"labelled margin", "unlabelled hull"}
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(trials(2, 3)))
 def test_without_m_they_are_the_papers_on_the_zero_one_loss(seed: int) -> None:
     X, y = points(seed, 10)
     model = mo.ZeroOneSVM(X, y, 0.6)

@@ -26,7 +26,7 @@ def models(seed: int, slack: float = 1.0) -> tuple[ZeroOneSVM, float]:
     return tighten(model, slack * exact.values["w"]), exact.objective
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(trials(3, 6)))
 def test_every_classifier_that_is_as_good_satisfies_the_fixings_and_rows(seed: int) -> None:
     model, optimum = models(seed, slack=(1.0, 1.02)[seed % 2])
     fixing = fix_variables(model, (Combined(), Conic(), BigM("incumbent"))[seed % 3])

@@ -8,6 +8,7 @@ import sys
 
 import numpy as np
 import pytest
+from effort import trials
 from facts import about, missing, unlicensed
 from interrupts import interrupted
 from programs import KNOWN, X11, Y11, form_of, hard_zero_one, knapsack
@@ -83,7 +84,7 @@ def random_cones(seed, quadratic):
     return form_of(q, constraints, np.r_[0.0, 0.0, np.full(4, -5.0)], np.full(n, 5.0), r=0.7).replace(quadratic=P)
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(trials(3, 6)))
 @pytest.mark.parametrize("quadratic", [False, True])
 def test_cones_as_quadratic_constraints(seed, quadratic, assert_kkt):
     form = random_cones(seed, quadratic)

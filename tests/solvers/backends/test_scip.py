@@ -6,6 +6,7 @@ import os
 
 import numpy as np
 import pytest
+from effort import trials
 from facts import about
 from interrupts import interrupted
 from programs import KNOWN, X11, Y11, form_of, hard_zero_one, knapsack
@@ -59,7 +60,7 @@ def test_an_equation_does_not_hide_that_the_objective_is_convex(name):
     assert result.status is Status.OPTIMAL and result.bound_kind == "proved" and result.nodes <= 1
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(trials(2, 4)))
 def test_cones_as_quadratic_constraints(seed):
     rng = np.random.default_rng(seed)
     n = 5

@@ -40,7 +40,7 @@ def agrees(model: ZeroOneSVM, w: np.ndarray, objective: float) -> bool:
 
 
 @pytest.mark.filterwarnings("ignore::marginopt.errors.MarginoptWarning")
-@pytest.mark.parametrize("block", range(4))
+@pytest.mark.parametrize("block", range(trials(2, 4)))
 def test_the_exact_solver_s_classifier(block: int) -> None:
     for seed in range(75 * block, 75 * block + trials(15, 75)):
         model = lattice(seed)

@@ -7,6 +7,7 @@ import warnings
 
 import numpy as np
 import pytest
+from effort import part
 
 from marginopt import instances
 from marginopt.errors import MarginoptWarning
@@ -34,7 +35,7 @@ def problem(k, sigma, outliers):
         return ConicSVM(data.X, data.y, **form)
 
 
-@pytest.mark.parametrize(("k", "sigma", "outliers"), CASES)
+@pytest.mark.parametrize(("k", "sigma", "outliers"), part(CASES, 5))
 def test_optimum_is_that_of_the_peers(k, sigma, outliers):
     model = problem(k, sigma, outliers)
     ours = solve(model, "conic-ipm")

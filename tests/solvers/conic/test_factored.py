@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import warnings
+from itertools import product
 
 import numpy as np
 import pytest
 from data import clouds
+from effort import part
 from scipy.optimize import check_grad
 
 from marginopt.errors import MarginoptWarning
@@ -40,8 +42,11 @@ def test_gradient(lam, budget, rank):
     assert error <= 1e-5 * np.linalg.norm(evaluate(given, x, rank).gradient)
 
 
-@pytest.mark.parametrize("parameters", [{"lam": 0.05}, {"lam": 2.0}, {"kappa": 0.02}, {"kappa": 0.1}, {"kappa": 0.4}], ids=str)
-@pytest.mark.parametrize("shape", [(60, 2), (200, 6), (100, 25)])
+PARAMETERS: list[dict[str, float]] = [{"lam": 0.05}, {"lam": 2.0}, {"kappa": 0.02}, {"kappa": 0.1}, {"kappa": 0.4}]
+SHAPES = [(60, 2), (200, 6), (100, 25)]
+
+
+@pytest.mark.parametrize(("parameters", "shape"), part(product(PARAMETERS, SHAPES), 6), ids=str)
 def test_optimum_is_that_of_the_interior_point_method(shape, parameters):
     given = model(*data(*shape, 2), **parameters)
     raw = ConicFactored().run(given, Options(tol=1e-5))

@@ -7,6 +7,7 @@ import itertools
 import numpy as np
 import pytest
 from data import clouds
+from effort import trials
 from facts import about
 from oracles import least_norm
 
@@ -28,7 +29,7 @@ def patterns(model: mo.ZeroOneSVM) -> tuple[np.ndarray, np.ndarray]:
 
 
 @pytest.mark.parametrize("intercept", ["penalised", "free"])
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(trials(3, 6)))
 def test_no_solution_as_good_as_the_known_one_is_cut_off(seed: int, intercept: str) -> None:
     """Every pattern of objective ≤ UB meets every cut; every cut is violated by the relaxation's point, and cuts patterns off."""
     rng = np.random.default_rng(seed)

@@ -7,6 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from effort import trials
 from facts import about
 from hypothesis import given, settings, strategies as st
 from scipy.optimize import linprog
@@ -39,7 +40,7 @@ def test_the_depth_is_that_of_linear_programs(monkeypatch: pytest.MonkeyPatch, k
     """By compiled loops (few = 0) and by rational arithmetic alone; equal points, points on lines and at z itself among them."""
     monkeypatch.setattr(module, "_FEW_RAYS", few)
     rng = np.random.default_rng([len(kind), few])
-    for _ in range(12):
+    for _ in range(trials(6, 12)):
         n, d = int(rng.integers(1, 8)), int(rng.integers(1, 5))
         reach = {"normal": 0, "grid": 2, "signs": 1}[kind]
         X = rng.integers(-reach, reach + 1, (n, d)).astype(float) if reach else rng.normal(size=(n, d))

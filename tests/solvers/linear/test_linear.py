@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from effort import part
 from facts import about, at
 from hypothesis import given, settings, strategies as st
 
@@ -184,7 +185,7 @@ print(result.certificate.gap, limit, most_held())
 """
 
 
-@pytest.mark.parametrize(("sparse", "loss"), [(False, "hinge"), (True, "squared-hinge")])
+@pytest.mark.parametrize(("sparse", "loss"), part([(False, "hinge"), (True, "squared-hinge")], 1))
 def test_the_memory_limit_holds(tmp_path: Path, sparse: bool, loss: str) -> None:
     """64 MB of rows in 24 MB beside what the process held, measured."""
     rng, n, path = np.random.default_rng(0), 130_000 if sparse else 80_000, tmp_path / "rows.npz"

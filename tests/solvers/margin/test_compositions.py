@@ -86,7 +86,7 @@ def near(problem: Drawn, rng: np.random.Generator) -> list[Vector]:
     return grid + [tuple(v + s for v, s in zip(at, step, strict=True)) for step in steps]
 
 
-@pytest.mark.parametrize("part", range(4))
+@pytest.mark.parametrize("part", range(trials(2, 4)))
 def test_no_point_is_below_the_rational_optimum(part: int) -> None:
     for number in range(15 * part, 15 * part + trials(5, 15)):
         problem, rng = drawn(number), np.random.default_rng(number)
@@ -129,7 +129,7 @@ def viewed(view: MarginProblem, polar: np.ndarray, w: np.ndarray) -> float:
     return math.inf if any(broken) else smooth + norm
 
 
-@pytest.mark.parametrize("part", range(3))
+@pytest.mark.parametrize("part", range(trials(2, 3)))
 def test_the_view_says_what_the_parts_say(part: int) -> None:
     """At quarters, where many margins are at corners, and doubles are exact."""
     for number in range(1000 + 84 * part, 1000 + 84 * part + trials(28, 84)):

@@ -111,7 +111,7 @@ def test_after_the_deadline_nodes_stay_open_and_the_bound_holds(branching: str) 
         assert left <= search.bound <= enumerated(problem)
 
 
-@pytest.mark.parametrize("block", range(4))
+@pytest.mark.parametrize("block", range(trials(2, 4)))
 def test_small_systems(block: int) -> None:
     for seed in range(250 * block, 250 * block + trials(25, 250)):
         problem = drawn(seed)

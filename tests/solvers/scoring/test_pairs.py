@@ -104,7 +104,7 @@ def test_solver_and_checker_find_the_same_and_a_single_system_is_counted() -> No
         assert truth is None or r.bound(units) <= truth
 
 
-@pytest.mark.parametrize("block", range(4))
+@pytest.mark.parametrize("block", range(trials(2, 4)))
 def test_the_search_by_pairs_agrees_with_enumeration(block: int) -> None:
     for seed in range(10 * block, 10 * block + trials(4, 10)):
         best = enumerated(drawn(seed))

@@ -46,7 +46,7 @@ def sealed(path: Path, records: list[Record]) -> Path:
     return path
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(trials(6, 12)))
 def test_what_is_written_is_verified(seed: int, tmp_path: Path) -> None:
     path = tmp_path / ("a.log" if seed % 2 else "a.log.gz")
     stated, result = proved(seed, path)
@@ -120,7 +120,7 @@ FORGERIES: list[Callable[[list[Record], np.random.Generator], None]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(trials(3, 5)))
 def test_forged_logs_are_refused(seed: int, tmp_path: Path) -> None:
     stated, _ = proved(seed, tmp_path / "a.log")
     honest = (tmp_path / "a.log").read_text().splitlines()[:-1]

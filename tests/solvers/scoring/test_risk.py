@@ -66,7 +66,7 @@ def test_the_optimum_is_that_of_enumeration_and_the_bound_is_proved(seed: int) -
     assert model.objective(w) == pytest.approx(result.objective, rel=1e-12)
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(trials(6, 12)))
 def test_every_box_s_bound_is_below_every_point_in_it(seed: int) -> None:
     """Any weights bound a box, those of points that are no minimiser too; the checker's bound is not below the search's."""
     model, rng = drawn(seed), np.random.default_rng(seed)
@@ -92,7 +92,7 @@ def logged(seed: int, path: Path) -> tuple[mo.ScoringSystem, mo.Result]:
     return model, mo.solve(model, "risk-bb", proof=str(path))
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(trials(6, 12)))
 def test_what_is_written_is_verified(seed: int, tmp_path: Path) -> None:
     path = tmp_path / ("a.log" if seed % 2 else "a.log.gz")
     model, result = logged(seed, path)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from data import noisy_halves
+from effort import trials
 from facts import about
 
 from marginopt.errors import InputError
@@ -124,7 +125,7 @@ def test_a_polynomial_kernel_gives_an_effective_classifier():
         assert np.diff(values).max() <= 1e-7 * abs(values[0])
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(trials(2, 4)))
 def test_a_sampled_run_ends_by_a_full_scan_with_the_gap_closed(seed):
     rng = np.random.default_rng(300)
     X, y = rng.standard_normal((300, 4)), np.where(rng.random(300) < 0.5, -1.0, 1.0)

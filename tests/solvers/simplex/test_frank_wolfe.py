@@ -1,9 +1,12 @@
 """The Frank-Wolfe family on the unit simplex."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from data import noisy_halves
+from effort import part
 from facts import about
 
 from marginopt.errors import InputError
@@ -187,8 +190,7 @@ def test_the_ball_rule_needs_a_ball():
         solve_problem(L2SVMDual(X, y, 1.0, Linear()), FrankWolfe(stop="ball"), Options())
 
 
-@pytest.mark.parametrize("cache", [8 * 500 * 500, 8 * 500 * 100])
-@pytest.mark.parametrize("method", [FrankWolfe, ModifiedFrankWolfe])
+@pytest.mark.parametrize(("cache", "method"), part(product((8 * 500 * 500, 8 * 500 * 100), (FrankWolfe, ModifiedFrankWolfe)), 3))
 def test_the_paper_s_samples_leave_the_support_out_and_end_the_run_early(method, cache):
     """Of classes apart few points lie outside the ball near the end: a sample without one comes soon, the support knows them."""
     X, y = data(500)

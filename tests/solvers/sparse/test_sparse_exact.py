@@ -134,7 +134,7 @@ def test_a_price_for_each_coefficient(name, seed):
     assert search.bound >= search.incumbent.value * (1 - 2e-6)
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(trials(3, 6)))
 @pytest.mark.parametrize("name", LOSSES)
 def test_free_intercept(name, seed):
     """Each support by Clarabel."""
@@ -151,7 +151,7 @@ def test_free_intercept(name, seed):
     assert result.bound <= best * (1 + 1e-7)
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(trials(2, 4)))
 @pytest.mark.parametrize("name", ["hinge", "squared-hinge"])
 def test_prices_in_a_box(name, seed):
     """`regulariser="l0"` within a box, against HiGHS or Clarabel's enumeration."""

@@ -32,7 +32,7 @@ def instance(seed, low=5, high=12):
     return X, y, int(rng.integers(0, n // 2)), "free" if seed % 2 else "penalised"
 
 
-@pytest.mark.parametrize("batch", range(3))
+@pytest.mark.parametrize("batch", range(trials(2, 3)))
 def test_equal_to_enumeration(batch):
     for seed in range(15 * batch, 15 * batch + trials(5, 15)):
         X, y, k, intercept = instance(seed)

@@ -109,7 +109,7 @@ def check(problem, optimum, native, tol=1e-6):
 
 
 @pytest.mark.parametrize("engine", ["boxes", "conflicts"])
-@pytest.mark.parametrize("batch", range(4))
+@pytest.mark.parametrize("batch", range(trials(2, 4)))
 def test_equal_to_enumeration(engine, batch):
     """Random problems: weak and strong incumbents, equal and different weights, both intercepts."""
     for trial in range(trials(10, 40)):
@@ -153,7 +153,7 @@ def hostile(seed):
 
 
 @pytest.mark.parametrize("engine", ["auto", "conflicts"])
-@pytest.mark.parametrize("batch", range(3))
+@pytest.mark.parametrize("batch", range(trials(2, 3)))
 def test_interval_contains_the_optimum_of_hostile_data(engine, batch):
     for seed in range(30 * batch, 30 * batch + trials(10, 30)):
         problem = hostile(seed)

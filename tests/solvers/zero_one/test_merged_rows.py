@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from effort import trials
 from oracles import enumerated
 
 import marginopt as mo
@@ -28,7 +29,7 @@ def with_duplicates(seed: int, n: int = 12) -> tuple[ZeroOneSVM, ZeroOneSVM]:
     return ZeroOneSVM(X, y, lam, intercept=intercept), ZeroOneSVM(rows[:, :-1], rows[:, -1], summed, intercept=intercept)
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(trials(3, 6)))
 @pytest.mark.parametrize("engine", ["auto", "boxes", "conflicts"])
 def test_merged_and_unmerged_problems_have_one_optimum(seed: int, engine: str, tmp_path: Path) -> None:
     apart, merged = with_duplicates(seed)

@@ -22,6 +22,7 @@ import numpy as np
 import pytest
 from clusters import DaskCluster, dask_cluster, kill, ray_cluster
 from data import clouds
+from effort import at_full_effort
 from facts import about, at, lost_task
 
 import marginopt as mo
@@ -329,6 +330,7 @@ def test_a_log_that_does_not_fit_its_checkpoint_is_refused(small: Any, short: No
 # -- a cluster ------------------------------------------------------------------------------------------------------
 
 
+@at_full_effort  # the law below, that a proof goes on from a checkpoint, has all of it and a log
 def test_a_cluster_proves_the_same_with_a_worker_killed_and_one_added(
     large: Any, short: None, cluster: DaskCluster, client: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -452,6 +454,7 @@ def test_a_proof_goes_on_from_a_checkpoint_with_workers_killed(
     assert [p.name for p in tmp_path.iterdir()] == [proof.name]
 
 
+@at_full_effort
 def test_ray_proves_the_same(small: Any, short: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("ray", reason="marginopt[ray] is not installed")
     stated, alone, whole = small

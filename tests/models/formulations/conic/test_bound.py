@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from effort import trials
 from facts import about
 from scipy.optimize import minimize
 
@@ -40,7 +41,7 @@ def test_conjugate_in_the_dual_value_is_that_of_psi(v):
 
 
 @pytest.mark.parametrize("metric", [False, True])
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(trials(2, 4)))
 def test_bound_is_the_minimum_over_w_for_that_gamma(seed, metric):
     rng = np.random.default_rng(seed)
     given = problem(rng, metric=metric)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from effort import trials
 from scipy.optimize import minimize
 
 from marginopt.models.conic_bound import newton_piecewise
@@ -22,7 +23,7 @@ def huber(delta, cap):
     return slopes, value
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(trials(2, 3)))
 @pytest.mark.parametrize("delta", [1.0, 1e-2, 1e-6])
 def test_minimum_is_that_of_a_general_method(seed, delta):
     rng = np.random.default_rng(seed)

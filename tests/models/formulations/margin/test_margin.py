@@ -60,7 +60,7 @@ def test_an_optimum_costs_what_is_stated_and_no_sampled_point_costs_less(
                 assert model.objective(other) >= result.objective - tolerance
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(trials(2, 4)))
 def test_named_formulations_are_instances(seed: int) -> None:
     X, y = small(seed)
     pairs: list[tuple[mo.Model, mo.Model, str]] = [

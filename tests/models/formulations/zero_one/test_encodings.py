@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import product
 from pathlib import Path
 
 import numpy as np
 import pytest
 from data import clouds
-from effort import trials
+from effort import part
 from facts import about
 from oracles import enumerated
 
@@ -42,9 +43,10 @@ def encoded(model: ZeroOneSVM, encoding: str, gamma: np.ndarray) -> ZeroOneSVM:
     return ZeroOneSVM(model.X, model.y, model.lam, encoding="strengthened", gamma=gamma, rows=rows)
 
 
-@pytest.mark.parametrize("solver", ["scip", "gurobi", "zero-one-bb"])
-@pytest.mark.parametrize("encoding", ENCODINGS)
-@pytest.mark.parametrize("seed", (0, 2, 1)[: trials(2, 3)])
+@pytest.mark.parametrize(
+    ("seed", "encoding", "solver"),
+    part(product((0, 2, 1), ENCODINGS, ["scip", "gurobi", "zero-one-bb"]), 3, kind=lambda cell: cell[1]),
+)
 def test_every_encoding_has_the_enumerated_optimum(seed: int, encoding: str, solver: str) -> None:
     X, y = points(seed, n=9 + seed)
     lam = np.linspace(0.2, 1.5, y.size) if seed == 2 else (0.3, 2.0)[seed]

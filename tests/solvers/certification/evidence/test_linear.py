@@ -51,7 +51,7 @@ def drawn(seed: int) -> StandardForm:
     return program(A, g, q, equal, lower, upper)
 
 
-@pytest.mark.parametrize("block", range(4))
+@pytest.mark.parametrize("block", range(trials(2, 4)))
 def test_exactly_one_alternative_holds(block: int) -> None:
     """Farkas multipliers or a point; a ray or multipliers that bound. What is found holds, and never both."""
     proved = 0
