@@ -5,7 +5,6 @@ Labels stand beside the file.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,7 +20,7 @@ from ...importing.rows import IndicatorRow
 from ...program.cones import Feature
 from ...program.form import StandardForm
 from ..programs import INFINITE, FlatProgram, Layout, one_sided, sidecar, symmetric
-from .formats import FileFormat, Source
+from .formats import FileFormat, Source, number
 from .lp import labelled, plain_names, plain_rows
 
 # The reader of MPS files: free or in fixed columns, with the sections of CPLEX, Gurobi, HiGHS, MOSEK and SCIP.
@@ -30,8 +29,6 @@ from .lp import labelled, plain_names, plain_rows
 # passed over, as the format has it. Where readers of others disagree on a line (an entry that is stated twice, one triangle of a
 # matrix that should be whole), the line is refused.
 
-#: A number; FORTRAN writes exponents with D.
-_NUMBER = re.compile(r"[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:[eEdD][+-]?\d+)?|inf(?:inity)?)", re.IGNORECASE)
 _LEAST, _MOST = ("MIN", "MINIMIZE", "MINIMISE"), ("MAX", "MAXIMIZE", "MAXIMISE")
 #: Kinds of bounds: the sides of the interval that each states, as numbers or, where it is None, as the line's number.
 _BOUNDS: dict[str, tuple[tuple[str, float | None], ...]] = {
@@ -54,22 +51,6 @@ _FIELDS = ((1, 3), (4, 12), (14, 22), (24, 36), (39, 47), (49, 61))
 _WORDS = {"ROWS": (2,), "COLUMNS": (3, 5)}
 
 Entry = tuple[int, int, float]
-
-
-def _number(word: str, what: str = "a coefficient", *, finite: bool = True) -> float:
-    """Return the number of a word.
-
-    Raises
-    ------
-    DataError
-        No number, or one that is not finite where it must be.
-    """
-    if not _NUMBER.fullmatch(word):
-        raise DataError(f"{what} must be a number, not {word[:40]!r}")
-    value = float(word.translate({ord("d"): "e", ord("D"): "e"}))
-    if finite and not np.isfinite(value):
-        raise DataError(f"{what} must be finite, not {word[:40]}")
-    return value
 
 
 @dataclass
@@ -201,7 +182,7 @@ class _Reader:
         if self.integral:
             self.integers.add(j)
         for name, word in zip(words[1::2], words[2::2], strict=True):
-            value = _number(word)
+            value = number(word, "a coefficient")
             if name in self.spare:
                 continue
             place = None if name == self.objective else self._row(name)
@@ -213,14 +194,14 @@ class _Reader:
         """RHS; the objective's is its constant with the sign changed."""
         for group, name, word in self._pairs(words):
             if name == self.objective:
-                self.constant.state(0, name, group, -_number(word, "a right-hand side") + 0.0)
+                self.constant.state(0, name, group, -number(word, "a right-hand side") + 0.0)
             elif name not in self.spare:
-                self.sides.state(self._row(name), name, group, _number(word, "a right-hand side"))
+                self.sides.state(self._row(name), name, group, number(word, "a right-hand side"))
 
     def ranges(self, words: list[str]) -> None:
         """RANGES: how far a row reaches beyond its side."""
         for group, name, word in self._pairs(words):
-            value = _number(word, "a range")
+            value = number(word, "a range")
             if name != self.objective and name not in self.spare:
                 self.widths.state(self._row(name), name, group, value)
 
@@ -236,16 +217,16 @@ class _Reader:
             if len(rest) not in (2, 3):
                 raise DataError(f"a bound of the kind {kind} has a column and a number: {' '.join(words)[:60]!r}")
             group, (name, word) = rest[0] if len(rest) == 3 else "", rest[-2:]
-            number = _number(word, "a bound", finite=False)
+            limit = number(word, "a bound", finite=False)
         else:
             if (len(rest) == 2 and rest[1] not in self.columns) or len(rest) == 3:  # a number that counts nothing
-                _number(rest.pop(), "a bound", finite=False)
+                number(rest.pop(), "a bound", finite=False)
             if len(rest) not in (1, 2):
                 raise DataError(f"a bound of the kind {kind} has a column: {' '.join(words)[:60]!r}")
-            group, name, number = rest[0] if len(rest) == 2 else "", rest[-1], np.nan
+            group, name, limit = rest[0] if len(rest) == 2 else "", rest[-1], np.nan
         j = self._column(name)
         for side, value in sides:
-            self.bounds.state(j, name, group, number if value is None else value, side)
+            self.bounds.state(j, name, group, limit if value is None else value, side)
         if kind in _INTEGER_BOUNDS:
             self.integers.add(j)
 
@@ -254,16 +235,17 @@ class _Reader:
         if len(words) not in (3, 5):
             raise DataError(f"an entry of a matrix has two columns and a number: {' '.join(words)[:60]!r}")
         i = self._column(words[0])
-        self.part += [(i, self._column(name), _number(word)) for name, word in zip(words[1::2], words[2::2], strict=True)]
+        pairs = zip(words[1::2], words[2::2], strict=True)
+        self.part += [(i, self._column(name), number(word, "a coefficient")) for name, word in pairs]
 
     def indicator(self, words: list[str]) -> None:
         """INDICATORS: a row that holds where a binary variable is 0 or 1."""
-        if len(words) != 4 or words[0].upper() != "IF" or _number(words[3]) not in (0.0, 1.0):
+        if len(words) != 4 or words[0].upper() != "IF" or number(words[3]) not in (0.0, 1.0):
             raise DataError(f"an indicator must be IF, a row, a binary variable and 0 or 1: {' '.join(words)[:60]!r}")
         i = self._row(words[1])
         if i in self.switches:
             raise DataError(f"a second indicator of the row {words[1]}")
-        self.switches[i] = self._column(words[2]), int(_number(words[3])), self.source.line
+        self.switches[i] = self._column(words[2]), int(number(words[3])), self.source.line
 
     # -- words ------------------------------------------------------------------------------------------------------
 

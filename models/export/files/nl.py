@@ -22,7 +22,7 @@ from ...importing.quadratic_rows import plain_products, two_sided
 from ...program.cones import Bilinear, Feature
 from ...program.form import StandardForm
 from ..programs import FlatProgram, Layout, cone_names, one_sided, sidecar, symmetric
-from .formats import FileFormat, Source
+from .formats import FileFormat, Source, number, whole
 
 # Quadratic expressions of NL files: prefix notation, one operator, number or variable a line.
 
@@ -78,12 +78,12 @@ def read_expression(lines: Iterator[str]) -> Quadric:
     """The next expression: sums, differences, products, negatives, divisions by and powers of numbers."""
     word = next(lines)
     if word[0] == "n":
-        return Quadric(float(word[1:]))
+        return Quadric(number(word[1:]))
     if word[0] == "v":
-        return Quadric(linear={int(word[1:]): 1.0})
+        return Quadric(linear={whole(word[1:]): 1.0})
     if word == "o54":
         total = Quadric()
-        for _ in range(int(next(lines))):
+        for _ in range(whole(next(lines))):
             total.add(read_expression(lines))
         return total
     if word == "o16":
@@ -308,11 +308,11 @@ class _Reader:
     def _table(self, count: str) -> list[tuple[int, float]]:
         """Entries of one row, each of another variable."""
         table: dict[int, float] = {}
-        for _ in range(int(count)):
+        for _ in range(whole(count)):
             place, value = next(self.lines).split()
-            if int(place) in table:
+            if whole(place) in table:
                 raise DataError(f"a second entry of the variable {place} in one row")
-            table[int(place)] = float(value)
+            table[whole(place)] = number(value)
         return list(table.items())
 
     def _take(self, letter: str, words: list[str]) -> None:
@@ -341,7 +341,7 @@ class _Reader:
         elif letter == "b":
             self.bounds = [_limits(next(self.lines).split()) for _ in range(self.n)]
         elif letter == "J":
-            self.entries += [(int(words[0]), place, value) for place, value in self._table(words[1])]
+            self.entries += [(_index(words[0], self.m), place, value) for place, value in self._table(words[1])]
         elif letter == "G":
             for place, value in self._table(words[1]):
                 self.q[_index(place, self.n)] += value
@@ -383,7 +383,7 @@ def _names_beside(path: Path, count: int) -> tuple[str, ...] | None:
 
 def _index(place: str | int, size: int) -> int:
     """A number from 0, below ``size``."""
-    index = int(place)
+    index = place if isinstance(place, int) else whole(place)
     if not 0 <= index < size:
         raise DataError(f"the index {index} is not one of 0 to {size - 1}")
     return index
@@ -408,7 +408,7 @@ def _discrete(n: int, counts: list[list[int]]) -> BoolArray:
 
 
 def _limits(words: list[str]) -> tuple[float, float]:
-    kind, values = words[0], [float(word) for word in words[1:]]
+    kind, values = words[0], [number(word, "a limit", finite=False) for word in words[1:]]
     if kind == "0":
         return values[0], values[1]
     if kind in ("1", "2", "4"):
