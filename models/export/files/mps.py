@@ -174,6 +174,8 @@ class _Reader:
                 )
             self.integral = words[2] == "'INTORG'"
             return
+        if len(words) == 3 and words[1].strip("\"'").upper() == "MARKER" and words[1] not in self.rows:
+            raise DataError(f"a marker is 'MARKER' and 'INTORG' or 'INTEND', with quotes: {' '.join(words)[:60]}")
         if len(words) not in (3, 5):
             raise DataError(f"a line of COLUMNS must have a name and one or two entries: {' '.join(words)[:60]!r}")
         if words[0] in self.columns and self.columns[words[0]] < len(self.columns) - 1:
@@ -380,6 +382,8 @@ _LINES: dict[str, Callable[[_Reader, list[str]], None]] = {
     "RANGES": _Reader.ranges, "QUADOBJ": _Reader.product, "QMATRIX": _Reader.product, "QSECTION": _Reader.product,
     "QCMATRIX": _Reader.product, "INDICATORS": _Reader.indicator,
 }  # fmt: skip
+#: Words that begin a section where a line is not indented.
+_KNOWN = frozenset({*_LINES, *_REFUSED, "ENDATA"})
 
 
 def read_program(source: Source) -> FlatProgram:
@@ -399,8 +403,11 @@ def read_program(source: Source) -> FlatProgram:
                 raise DataError(f"{_REFUSED[section]} are not read: section {section}")
             _LINES[section](reader, reader.without_comment(section, words_in(raw)))
             continue
-        section, *rest = raw.split()
-        section = section.upper()
+        name, *rest = raw.split()
+        if section in ("OBJSENSE", "OBJNAME") and name.upper() not in _KNOWN:  # their line, which some do not indent
+            _LINES[section](reader, [name, *rest])
+            continue
+        section = name.upper()
         if section == "ENDATA":
             return reader.program()
         if section in _REFUSED and not rest:
