@@ -20,7 +20,7 @@ from ...importing.rows import IndicatorRow
 from ...program.cones import Feature
 from ...program.form import StandardForm
 from ..programs import INFINITE, FlatProgram, Layout, one_sided, sidecar, symmetric
-from .formats import FileFormat, Source, number
+from .formats import FileFormat, Source, is_number, number
 from .lp import labelled, plain_names, plain_rows
 
 # The reader of MPS files: free or in fixed columns, with the sections of CPLEX, Gurobi, HiGHS, MOSEK and SCIP.
@@ -95,6 +95,8 @@ class _Reader:
     widths: _UniqueNumbers = field(default_factory=lambda: _UniqueNumbers("the range"))
     bounds: _UniqueNumbers = field(default_factory=lambda: _UniqueNumbers("the bound"))
     integers: set[int] = field(default_factory=set)
+    #: Variables that BOUNDS names and COLUMNS does not, with the line: a quadratic part must have them.
+    undeclared: dict[str, int] = field(default_factory=dict)
     #: Terms of quadratic parts, of the objective (None) and of rows, with the section that they came from and its line.
     quadratic: dict[int | None, tuple[str, list[Entry], int]] = field(default_factory=dict)
     #: Switch, value and line of the indicators, by row.
@@ -221,12 +223,14 @@ class _Reader:
             group, (name, word) = rest[0] if len(rest) == 3 else "", rest[-2:]
             limit = number(word, "a bound", finite=False)
         else:
-            if (len(rest) == 2 and rest[1] not in self.columns) or len(rest) == 3:  # a number that counts nothing
+            if (len(rest) == 2 and rest[1] not in self.columns and is_number(rest[1])) or len(rest) == 3:  # it counts nothing
                 number(rest.pop(), "a bound", finite=False)
             if len(rest) not in (1, 2):
                 raise DataError(f"a bound of the kind {kind} has a column: {' '.join(words)[:60]!r}")
             group, name, limit = rest[0] if len(rest) == 2 else "", rest[-1], np.nan
-        j = self._column(name)
+        if name not in self.columns:
+            self.undeclared[name] = self.source.line
+        j = self.columns.setdefault(name, len(self.columns))
         for side, value in sides:
             self.bounds.state(j, name, group, limit if value is None else value, side)
         if kind in _INTEGER_BOUNDS:
@@ -237,7 +241,9 @@ class _Reader:
         if len(words) not in (3, 5):
             raise DataError(f"an entry of a matrix has two columns and a number: {' '.join(words)[:60]!r}")
         i = self._column(words[0])
-        pairs = zip(words[1::2], words[2::2], strict=True)
+        pairs = list(zip(words[1::2], words[2::2], strict=True))
+        for name in (words[0], *(name for name, _ in pairs)):
+            self.undeclared.pop(name, None)
         self.part += [(i, self._column(name), number(word, "a coefficient")) for name, word in pairs]
 
     def indicator(self, words: list[str]) -> None:
@@ -282,6 +288,9 @@ class _Reader:
 
     def program(self) -> FlatProgram:
         """Return the program of all sections."""
+        for name, line in self.undeclared.items():
+            self.source.at(line)
+            raise DataError(f"the variable {name!r} is not in COLUMNS")
         n, m = len(self.columns), len(self.rows)
         lower, upper = self._intervals()
         q, integer = np.zeros(n), np.zeros(n, dtype=bool)

@@ -8,7 +8,7 @@ special ordered sets, which are refused.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -74,25 +74,32 @@ class Quadric:
         return product
 
 
-def read_expression(lines: Iterator[str]) -> Quadric:
-    """The next expression: sums, differences, products, negatives, divisions by and powers of numbers."""
+def read_expression(lines: Iterator[str], common: Mapping[int, Quadric]) -> Quadric:
+    """The next expression: sums, differences, products, negatives, divisions by and powers of numbers, common expressions."""
     word = next(lines)
     if word[0] == "n":
         return Quadric(number(word[1:]))
     if word[0] == "v":
-        return Quadric(linear={whole(word[1:]): 1.0})
+        return _variable(whole(word[1:]), common)
     if word == "o54":
         total = Quadric()
         for _ in range(whole(next(lines))):
-            total.add(read_expression(lines))
+            total.add(read_expression(lines, common))
         return total
     if word == "o16":
         total = Quadric()
-        total.add(read_expression(lines), -1.0)
+        total.add(read_expression(lines, common), -1.0)
         return total
     if word not in ("o0", "o1", "o2", "o3", "o5"):
         raise DataError(f"the operator {word} of an expression is not read")
-    return _binary(word, read_expression(lines), read_expression(lines))
+    return _binary(word, read_expression(lines, common), read_expression(lines, common))
+
+
+def _variable(place: int, common: Mapping[int, Quadric]) -> Quadric:
+    """Return a variable, or a copy of the common expression that has its number."""
+    total = Quadric()
+    total.add(common.get(place, Quadric(linear={place: 1.0})))
+    return total
 
 
 def _binary(operator: str, left: Quadric, right: Quadric) -> Quadric:
@@ -115,7 +122,7 @@ def _binary(operator: str, left: Quadric, right: Quadric) -> Quadric:
 #: Suffixes that make variables a special ordered set.
 _SETS = ("sosno", "ref", "sos", "sosref")
 #: Segments that a form has no place for.
-_REFUSED = {"L": "logical constraints", "V": "common expressions", "F": "imported functions"}
+_REFUSED = {"L": "logical constraints", "F": "imported functions"}
 
 
 class _NL(FileFormat):
@@ -249,8 +256,8 @@ class _Reader:
         (self.n, self.m), objectives = counts[0][:2], counts[0][2]
         if len(counts[0]) > 5 and counts[0][5]:
             raise DataError("logical constraints are not read")
-        if objectives != 1 or any(counts[8]):
-            raise DataError("only one objective, without common expressions, is read")
+        if objectives != 1:
+            raise DataError("programs with one objective are read")
         if not 0 <= max(self.n, self.m) <= source.text.count("\n") or min(self.n, self.m) < 0:
             raise DataError(f"it says {self.n} variables and {self.m} rows, which have a line each, and has fewer lines")
         self.integer = _discrete(self.n, counts)
@@ -261,6 +268,8 @@ class _Reader:
         self.bounds: list[tuple[float, float]] = []
         self.constants = np.zeros(self.m)
         self.squares: dict[int, Quadric] = {}
+        #: Expressions that others refer to, under numbers behind those of the variables.
+        self.common: dict[int, Quadric] = {}
         self.maximise = False
         #: Heads of the segments so far, of which a file has one each.
         self.segments: set[tuple[str, ...]] = set()
@@ -316,12 +325,12 @@ class _Reader:
         return list(table.items())
 
     def _take(self, letter: str, words: list[str]) -> None:
-        segment = (letter, *words[: letter in "COJG"])
+        segment = (letter, *words[: letter in "COJGV"])
         if segment in self.segments and letter not in "dxS":
             raise DataError(f"a second segment {''.join(segment)}")
         self.segments.add(segment)
         if letter == "C":
-            expression = read_expression(self.lines)
+            expression = read_expression(self.lines, self.common)
             i = _index(words[0], self.m)
             self.constants[i] = expression.constant
             self.entries += [(i, _index(j, self.n), v) for j, v in expression.linear.items()]
@@ -331,11 +340,19 @@ class _Reader:
             if words[1:] not in (["0"], ["1"]):
                 raise DataError("an objective is of the sense 0 (least) or 1 (most)")
             self.maximise = words[1] == "1"
-            expression = read_expression(self.lines)
+            expression = read_expression(self.lines, self.common)
             self.r = expression.constant + 0.0
             self.P = self._matrix(expression) if expression.quadratic else None
             for j, v in expression.linear.items():
                 self.q[_index(j, self.n)] += v
+        elif letter == "V":
+            place, total = whole(words[0]), Quadric()
+            if place < self.n:
+                raise DataError(f"the common expression {place} has the number of a variable")
+            for j, v in self._table(words[1]):
+                total.add(_variable(j, self.common), v)
+            total.add(read_expression(self.lines, self.common))
+            self.common[place] = total
         elif letter == "r":
             self.sides = [_limits(next(self.lines).split()) for _ in range(self.m)]
         elif letter == "b":

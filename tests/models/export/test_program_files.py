@@ -105,6 +105,8 @@ JUDGED = {
     .replace("ENDATA", "INDICATORS\n IF c2 x 1\nENDATA"),
     "INDICATORS at zero.mps": ONE_SIDED.replace("UP bnd x 4", "BV bnd x").replace("c2 -3", "c2 2")
     .replace("ENDATA", "INDICATORS\n IF c2 x 0\nENDATA"),
+    "a variable of the objective's squares alone.mps": SMOOTH.replace(" UP bnd x 4", " UP bnd x 4\n LO bnd v -2\n UP bnd v 3")
+    .replace("ENDATA", "QUADOBJ\n    x x 2\n    y x -1\n    y y 2\n    v x 1\n    v v 2\nENDATA"),
     "row.lp": "max\n obj: x + y\nst\n c: y + [ x ^2 + x * y + 2 y ^2 ] <= 4\nend\n",
     "row from below.lp": "max\n obj: x + y\nst\n c: y + [ - x ^2 - y ^2 ] >= -4\n d: y <= 3\nend\n",
     "cone.lp": "max\n obj: x + y\nst\n c: [ x ^2 - 2 y * z ] <= 0\n d: y + z <= 3\nend\n",
@@ -298,6 +300,19 @@ def test_nl_suffixes_and_quadratic_rows(tmp_path: Path) -> None:
     theirs = peers.by_scip(str(path), 20.0)
     assert mo.solve(form, "scip", tol=1e-8).objective == pytest.approx(theirs.value, abs=1e-5)
     assert math.isfinite(theirs.value)
+
+
+def test_common_expressions_of_nl_stand_for_what_they_define(tmp_path: Path) -> None:
+    """V2 = 2x + y², V3 = V2 - 1: in a row and in the objective the same as written out."""
+    head = NL.replace(" 0 0 0 0 0\nS0", " 1 1 0 0 0\nS0")
+    assert head != NL
+    common = head.replace("C1\nn0\n", "C1\nn0\nV2 1 0\n0 2\no5\nv1\nn2\nV3 1 0\n2 1\nn-1\n")
+    plain = NL.replace("O0 0\no5\nv0\nn2\n", "O0 0\no54\n4\no5\nv0\nn2\no2\nn2\nv0\no5\nv1\nn2\nn-1\n")
+    named = common.replace("O0 0\no5\nv0\nn2\n", "O0 0\no0\no5\nv0\nn2\nv3\n")
+    assert _data(_read(named, tmp_path, "named.nl")) == _data(_read(plain, tmp_path, "plain.nl"))
+    for wrong in (named.replace("V3", "V2"), named.replace("V2 1 0", "V1 1 0"), named.replace("\nv3\n", "\nv4\n")):
+        with pytest.raises(DataError, check=at("wrong.nl", None)):
+            _read(wrong, tmp_path, "wrong.nl")
 
 
 # -- numbers --------------------------------------------------------------------------------------------------------
