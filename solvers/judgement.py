@@ -283,11 +283,11 @@ def search_counterexample(judgement: Judgement) -> Judgement:
     search is left out. The larger of both bounds is kept, since a bound does not depend on the point.
     """
     form, certificate = judgement.form, judgement.certificate
-    bounded = judgement.claim.multipliers is not None and certificate is not None and np.isfinite(certificate.bound)
+    measured = judgement.claim.multipliers is not None and certificate is not None and np.isfinite(certificate.bound)
     if (
         form is None
         or judgement.ray.proved
-        or bounded
+        or measured
         or (judgement.answer.model is not None and not judgement.answer.same_problem)
     ):
         return judgement
@@ -295,15 +295,17 @@ def search_counterexample(judgement: Judgement) -> Judgement:
     if refutation is None:
         return judgement
     best = refutation.certificate if certificate is None else refutation.certificate.with_better_bound(certificate)
-    if judgement.claim.multipliers is None:
-        return replace(judgement, values=refutation.values, certificate=best).with_status(Status.INACCURATE, refutation.remark)
-    # the solver's own multipliers may prove the better point optimal
-    answer, best = with_multipliers(
-        judgement.certifier, judgement.answer, refutation.values, best, judgement.tol, judgement.seconds
-    )
-    proved = answer.status is Status.OPTIMAL and proves_optimum(replace(answer, bound=None), best, judgement.tol)
-    status = Status.OPTIMAL if proved else Status.INACCURATE
-    return replace(judgement, answer=answer, values=refutation.values, certificate=best).with_status(status, refutation.remark)
+    answer, status = judgement.answer, Status.INACCURATE
+    # remarks on the solver's own point are none on the better one; those on a ray are on the claim
+    remarks = () if answer.status is Status.OPTIMAL else judgement.verdict.remarks
+    if judgement.claim.multipliers is not None:  # they may prove the better point optimal
+        answer, best = with_multipliers(judgement.certifier, answer, refutation.values, best, judgement.tol, judgement.seconds)
+        if answer.status is Status.OPTIMAL:
+            bounded = np.isfinite(best.bound)  # then the solver's own bound, which the point refutes, is not asked
+            of_point = verdict(replace(answer, bound=None) if bounded else answer, best, judgement.tol)
+            status, remarks = of_point.status if bounded else status, of_point.remarks
+    better = replace(judgement, answer=answer, values=refutation.values, certificate=best, verdict=Verdict(status, remarks))
+    return better.with_status(status, refutation.remark)
 
 
 def examine_optimum(judgement: Judgement) -> Judgement:

@@ -60,7 +60,9 @@ class CVXPYSource(Source, Recipient):
         if empty:
             raise InputError(f"parameters of the CVXPY problem have no value: {', '.join(empty)}", name="problem")
         self._problem: Any = problem
-        self._parameters = [(parameter, parameter.value) for parameter in problem.parameters()]
+        # a callback's value is not set: it follows from those of other parameters
+        stored = [p for p in problem.parameters() if not isinstance(p, cvxpy.CallbackParam)]
+        self._parameters = [(parameter, parameter.value) for parameter in stored]
         if not problem.variables():
             self._canonical = _constant(problem)
             return
@@ -80,6 +82,10 @@ class CVXPYSource(Source, Recipient):
         except cvxpy.error.SolverError as error:
             raise UnsupportedModelError(
                 "the CVXPY problem needs cones that a standard form does not hold: " + str(error)
+            ) from error
+        except Exception as error:
+            raise UnsupportedModelError(
+                f"CVXPY cannot canonicalise the problem: {type(error).__name__}: {error}", name="problem"
             ) from error
         self._canonical = _canonical(evaluated, data, self._inverse, stem, [c.label for c in problem.constraints])
 

@@ -72,7 +72,8 @@ class HighsSource(RowSource, Recipient):
         names = _names(lp.row_names_, "row", m)
         low, high, lower, upper = _sides(lp)
         outside = np.maximum(np.maximum(lower - x, x - upper), 0.0)
-        objective = sign * (copy.getInfo().objective_function_value + _quadratic_value(self._highs.getModel().hessian_, x))
+        linear = copy.getInfo().objective_function_value if n else lp.offset_  # HiGHS passes the offset of an empty model over
+        objective = sign * (linear + _quadratic_value(self._highs.getModel().hessian_, x))
         return Evaluated(objective, 0.0, _rows(names, activity, low, high), float(outside.max(initial=0.0)))
 
     def point(self) -> FloatArray | None:
@@ -143,7 +144,8 @@ def _program(highs: Any) -> RowProgram:
 
     lp, hessian = highs.getLp(), highs.getModel().hessian_
     kinds = list(lp.integrality_)[: lp.num_col_] or [highspy.HighsVarType.kContinuous] * lp.num_col_
-    odd = {kind for kind in kinds if kind not in (highspy.HighsVarType.kContinuous, highspy.HighsVarType.kInteger)}
+    whole = (highspy.HighsVarType.kInteger, highspy.HighsVarType.kImplicitInteger)
+    odd = {kind for kind in kinds if kind not in (highspy.HighsVarType.kContinuous, *whole)}
     if odd:
         raise UnsupportedModelError(f"variables of kind {', '.join(str(kind) for kind in odd)} have no place in a standard form")
     sign = -1.0 if lp.sense_ == highspy.ObjSense.kMaximize else 1.0
@@ -160,7 +162,7 @@ def _program(highs: Any) -> RowProgram:
         row_upper=row_upper,
         lower=lower,
         upper=upper,
-        integer=np.array([kind == highspy.HighsVarType.kInteger for kind in kinds], dtype=bool),
+        integer=np.array([kind in whole for kind in kinds], dtype=bool),
         maximise=sign < 0,
     )
 

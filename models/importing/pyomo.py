@@ -124,8 +124,7 @@ def _program(model: Any) -> tuple[list[Any], list[Any], RowProgram]:
     sides: list[tuple[float, float]] = []
     for constraint in model.component_data_objects(pyo.Constraint, active=True):
         body = reader.read(constraint.name, constraint.body)
-        low = -np.inf if constraint.lower is None else pyo.value(constraint.lower) - body.constant
-        high = np.inf if constraint.upper is None else pyo.value(constraint.upper) - body.constant
+        low, high = (side - body.constant for side in _sides(constraint))
         if body.quadratic is not None:
             curved += two_sided(constraint.name, body.quadratic, body.linear.toarray().ravel(), low, high)
         else:
@@ -153,46 +152,58 @@ def _program(model: Any) -> tuple[list[Any], list[Any], RowProgram]:
     return variables, rows, program
 
 
-def _slacks(i: int, constraint: Any) -> list[ConstraintValue]:
-    """The sides of a linear row by Pyomo: what is ≥ 0 where the row is met."""
+def _sides(constraint: Any) -> tuple[float, float]:
+    """Return the sides of a constraint; Pyomo refuses those that are no numbers when they are read."""
     import pyomo.environ as pyo
 
+    try:
+        low, high = constraint.lower, constraint.upper
+    except ValueError as error:
+        raise UnsupportedModelError(
+            f"the constraint {constraint.name} has no standard form: {error}", name=constraint.name
+        ) from error
+    return -np.inf if low is None else pyo.value(low), np.inf if high is None else pyo.value(high)
+
+
+def _slacks(i: int, constraint: Any) -> list[ConstraintValue]:
+    """The sides of a linear row by Pyomo: what is ≥ 0 where the row is met."""
     name, body = constraint.name, _value(constraint.body)
-    low, high = (None if side is None else pyo.value(side) for side in (constraint.lower, constraint.upper))
-    if low is not None and high is not None and low == high:
+    low, high = _sides(constraint)
+    if low == high:
         return row_values(np.array([i]), {i: name}, np.array([body - low]), None, equal=True, upper=False)
-    sides = [] if low is None or low == -np.inf else [(body - low, False)]
-    sides += [] if high is None or high == np.inf else [(high - body, True)]
+    sides = [] if low == -np.inf else [(body - low, False)]
+    sides += [] if high == np.inf else [(high - body, True)]
     places, names = np.array([i]), {i: name}
     return [row for slack, upper in sides for row in row_values(places, names, np.array([slack]), None, equal=False, upper=upper)]
 
 
 def _curved_slacks(constraint: Any) -> list[tuple[float, bool]]:
     """The sides of a quadratic row by Pyomo, the lower one first, and whether they are an equality."""
-    import pyomo.environ as pyo
-
     body = _value(constraint.body)
-    low, high = (None if side is None else pyo.value(side) for side in (constraint.lower, constraint.upper))
-    if low is not None and low == high:
+    low, high = _sides(constraint)
+    if low == high:
         return [(high - body, True)]
-    lower = [] if low is None or low == -np.inf else [(body - low, False)]
-    return lower + ([] if high is None or high == np.inf else [(high - body, False)])
+    lower = [] if low == -np.inf else [(body - low, False)]
+    return lower + ([] if high == np.inf else [(high - body, False)])
 
 
 def _refuse_unread(model: Any) -> None:
-    """Components that restrict the model and are not read here would be dropped: disjunctions, logic, complementarity, SOS."""
+    """Refuse components that restrict the model and are not read here: disjunctions, logic, complementarity, SOS, derivatives."""
     import pyomo.environ as pyo
     from pyomo.repn.util import categorize_valid_components
 
     read = {pyo.Block, pyo.Constraint, pyo.Objective, pyo.Var, pyo.Param, pyo.Expression, pyo.Suffix, pyo.Set, pyo.RangeSet}
     passive = {pyo.ExternalFunction, pyo.BuildAction, pyo.BuildCheck}  # they restrict nothing, though Pyomo calls them active
     _, strange = categorize_valid_components(model, active=True, valid=read | passive)
+    for kind in model.collect_ctypes(active=None, descend_into=True):  # derivatives and integrals until they are discretised
+        if kind.__module__ in ("pyomo.dae.diffvar", "pyomo.dae.integral"):
+            strange[kind] = list(model.component_objects(kind, descend_into=True))
     if strange:
         unread = sorted(strange.items(), key=lambda item: item[1][0].name)
         names = "; ".join(f"{kind.__name__} {', '.join(c.name for c in components[:3])}" for kind, components in unread)
         raise UnsupportedModelError(
             f"the Pyomo model holds {names}, which have no place in a standard form; a transformation of Pyomo's may state them "
-            "as rows and integers (gdp.bigm, core.logical_to_linear, mpec.simple_disjunction)",
+            "as rows and integers (gdp.bigm, core.logical_to_linear, mpec.simple_disjunction, dae.finite_difference)",
             name=unread[0][1][0].name,
         )
 

@@ -114,7 +114,9 @@ def _scikit_learn(rule: GammaRule, X: Points) -> float:
     variance = (float(np.vdot(deviations, deviations)) + (n * p - deviations.size) * mean**2) / (n * p)
     # equal entries leave the rounding errors of their mean
     if variance <= 1e3 * float(np.finfo(np.float64).eps) ** 2 * squares:
-        raise InputError("the rule 'scale' needs entries that differ; all entries of X are equal", name="gamma")
+        raise InputError(
+            "all entries of X are equal, and gamma follows from their variance: give gamma as a number", name="gamma"
+        )
     return 1.0 / (p * variance)
 
 
@@ -130,7 +132,7 @@ def gamma_by_rule(rule: GammaRule, X: Points, sample_weight: FloatArray | None =
     mean = mean_squared_distance(X, sample_weight)
     # equal rows leave the rounding errors of their mean, some eps² of the squared norms
     if mean <= 1e3 * float(np.finfo(np.float64).eps) ** 2 * float(row_norms_squared(X).mean()):
-        raise InputError(f"the rule {rule!r} needs points that differ; all rows of X are equal", name="gamma")
+        raise InputError("all rows of X are equal, and gamma follows from their distances: give gamma as a number", name="gamma")
     return 1.0 / (2.0 * mean) if rule == "frank-wolfe" else 1.0 / mean
 
 

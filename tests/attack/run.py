@@ -41,6 +41,7 @@ import attack_ramps as ramps
 import attack_solvers as solvers
 import attack_stores as stores
 import attack_workers as workers
+import attack_writers as writers
 
 #: Faults of a row that are printed; cases after which it says how far it is.
 SHOWN, REPORTED = 12, 500
@@ -191,6 +192,7 @@ def main() -> int:
         "options",
         "questions",
         "losses",
+        "writers",
     )
     parser.add_argument("--only", choices=parts)
     a = parser.parse_args()
@@ -221,6 +223,8 @@ def main() -> int:
         for package in imports.PACKAGES:
             attack = partial(imports.attack, package=package)
             rows.append(attack_cases(f"imports from {package}", attack, round(2_000 * a.part), a.seed))
+    if a.only in (None, "writers"):
+        rows.append(attack_cases("files by other writers", writers.attack, round(500 * a.part), a.seed))
     if a.only in (None, "ramps"):
         rows.append(attack_cases("ramps, forged proofs", ramps.attack, round(2_000 * a.part), a.seed))
     if a.only in (None, "compositions"):

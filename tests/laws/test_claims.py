@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,12 +14,14 @@ from programs import form_of, knapsack
 from rational.draws import drawn
 
 import marginopt as mo
-from marginopt.models import SecondOrder
+from marginopt.models import Nonnegative, SecondOrder
 from marginopt.models.arrays import FloatArray
 from marginopt.models.model import Model, as_model
 from marginopt.models.program.form import StandardForm
+from marginopt.solvers.certification.certificate import Certifier
+from marginopt.solvers.certification.verdict import Verdict
 from marginopt.solvers.interface.solver import OPEN
-from marginopt.solvers.judgement import judge
+from marginopt.solvers.judgement import Judgement, judge, search_counterexample
 from marginopt.solvers.records import Answer, Options, Status
 from marginopt.solvers.registry import get_solver
 
@@ -77,6 +80,20 @@ def test_a_worse_point_is_no_optimum(name: str) -> None:
         if lies == 5:
             break
     assert lies or name == "hulls"
+
+
+def test_what_is_said_of_a_point_goes_with_it() -> None:
+    """A better point takes the place of the solver's: the remark on the solver's own point does not stay behind."""
+    model = as_model(form_of([1.0, 2.0], [("row", [[1, 1], [1, 0], [0, 1]], [-1.0, 0, 0], Nonnegative(3))]))
+    poor = Answer(Status.OPTIMAL, "a lie", values={"x": np.array([3.0, 3.0])}, multipliers={"row": np.zeros(3)}, bound=9.0)
+    certificate = Certifier(model, model.form)(poor, poor.values)
+    said = Verdict(Status.INACCURATE, ("of the solver's point",))
+    state = Judgement(model, model, model.form, get_solver("clarabel"), Options(), 1e-6, poor, poor, poor.values, certificate)
+    after = search_counterexample(replace(state, verdict=said))
+    assert after.certificate is not None
+    assert after.certificate.objective == pytest.approx(1.0, abs=1e-6)
+    assert after.verdict.status is Status.OPTIMAL and np.isfinite(after.certificate.bound)
+    assert len(after.verdict.remarks) == 1 and said.remarks[0] not in after.verdict.remarks
 
 
 def test_lies_about_compositions_of_all_kinds() -> None:

@@ -36,7 +36,7 @@ from ...program.cones import PSD, Cone, Feature, Nonnegative, RotatedSecondOrder
 from ...program.exponential_cones import Exponential, Power
 from ...program.form import Constraint, StandardForm
 from ..programs import ConicProgram, Layout, sidecar
-from .formats import FileFormat, Source
+from .formats import FileFormat, Source, number, number_text, whole
 
 _DOMAINS: dict[type[Cone], str] = {
     Zero: "L=", Nonnegative: "L+", SecondOrder: "Q", RotatedSecondOrder: "QR", Exponential: "EXP",
@@ -58,8 +58,6 @@ _ENTRIES: dict[str, tuple[str, ...]] = {
 _KEYWORDS = frozenset(
     {"VER", "OBJSENSE", "VAR", "PSDVAR", "INT", "PSDCON", "CON", "OBJBCOORD", "POWCONES", "POW*CONES", *_ENTRIES}
 )
-_NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
-_WHOLE = re.compile(r"[+-]?\d{1,18}", re.ASCII)
 _DIGITS = Context(prec=50)
 _ROOT = _DIGITS.sqrt(Decimal(2))
 _SHORT = Context(prec=34)
@@ -245,7 +243,7 @@ class _Reader:
             raise DataError(f"a second {keyword}")
         self.seen.add(keyword)
         if keyword == "VER":
-            if not 1 <= _whole(self._line(1)[0]) <= _NEWEST:
+            if not 1 <= whole(self._line(1)[0]) <= _NEWEST:
                 raise DataError(f"versions 1 to {_NEWEST} of CBF are read")
         elif keyword == "OBJSENSE":
             (sense,) = self._line(1)
@@ -257,7 +255,7 @@ class _Reader:
         elif keyword == "CON":
             self.cones = self._parts()
         elif keyword == "OBJBCOORD":
-            self.r = float(_number(self._line(1)[0]))
+            self.r = number(self._line(1)[0])
         elif keyword in self.exponents:
             self.exponents[keyword] = list(self._exponents())
         elif keyword in self.orders:
@@ -296,7 +294,7 @@ class _Reader:
         """Read the exponents of power cones, relative to their sum."""
         count, _ = map(_size, self._line(2))
         for _ in range(count):
-            values = [float(_number(self._line(1)[0])) for _ in range(_size(self._line(1)[0]))]
+            values = [number(self._line(1)[0]) for _ in range(_size(self._line(1)[0]))]
             if not all(0.0 < value < np.inf for value in values):
                 raise DataError("the exponents of a power cone must be positive")
             yield values[0] / (values[0] + values[1]) if len(values) == 2 else None
@@ -345,7 +343,7 @@ class _Reader:
             if place in places_read:
                 raise DataError(f"a second entry of {keyword} at {' '.join(words[:-1])}")
             places_read.add(place)
-            table.append((places, _number(words[-1])))
+            table.append((places, number_text(words[-1])))
 
     def _matrix_place(self, k: int, i: int, l: int) -> int:
         """Column of entry (i, l) of matrix variable k."""
@@ -364,14 +362,14 @@ class _Reader:
         for (i,), v in self.entries["BCOORD"]:
             g[i] += float(v)
         start = 0
-        for number, (name, size) in enumerate(self.cones):
+        for block, (name, size) in enumerate(self.cones):
             piece = np.arange(start, start + size)
             start += size
             sign = -1.0 if name == "L-" else 1.0
             if "EXP" in name or "POW" in name:
-                yield self._transcendental(name, sp.csr_array(F[piece]), g[piece], f"c{number}")
+                yield self._transcendental(name, sp.csr_array(F[piece]), g[piece], f"c{block}")
             elif name != "F":  # a free row asks for nothing
-                yield Constraint(f"c{number}", sp.csr_array(sign * F[piece]), sign * g[piece] + 0.0, _cone(name, size))
+                yield Constraint(f"c{block}", sp.csr_array(sign * F[piece]), sign * g[piece] + 0.0, _cone(name, size))
 
     def _semidefinite(self, n: int) -> Iterator[Constraint]:
         orders = self.orders["PSDCON"]
@@ -383,23 +381,23 @@ class _Reader:
         g = np.zeros(starts[-1])
         for (k, i, l), v in self.entries["DCOORD"]:
             g[starts[k] + _triangle(i, l)] += scaled(v, i != l)
-        for number, order in enumerate(orders):
-            piece = np.arange(starts[number], starts[number + 1])
-            yield Constraint(f"psd{number}", sp.csr_array(F[piece]), g[piece], PSD.of_order(order))
+        for block, order in enumerate(orders):
+            piece = np.arange(starts[block], starts[block + 1])
+            yield Constraint(f"psd{block}", sp.csr_array(F[piece]), g[piece], PSD.of_order(order))
 
     def _variable_cones(self, n: int) -> Iterator[Constraint]:
         """Variables in cones, and matrix variables."""
         start = 0
-        for number, (name, size) in enumerate(self.domains):
+        for block, (name, size) in enumerate(self.domains):
             if name in ("Q", "QR"):
-                yield Constraint(f"v{number}", _selection(start, np.ones(size), n), np.zeros(size), _cone(name, size))
+                yield Constraint(f"v{block}", _selection(start, np.ones(size), n), np.zeros(size), _cone(name, size))
             elif "EXP" in name or "POW" in name:
-                yield self._transcendental(name, _selection(start, np.ones(size), n), np.zeros(size), f"v{number}")
+                yield self._transcendental(name, _selection(start, np.ones(size), n), np.zeros(size), f"v{block}")
             start += size
-        for number, order in enumerate(self.orders["PSDVAR"]):
+        for block, order in enumerate(self.orders["PSDVAR"]):
             upper, lower = svec_indices(order)
             scale = np.where(upper == lower, 1.0, np.sqrt(2.0))
-            yield Constraint(f"matrix{number}", _selection(start, scale, n), np.zeros(scale.size), PSD.of_order(order))
+            yield Constraint(f"matrix{block}", _selection(start, scale, n), np.zeros(scale.size), PSD.of_order(order))
             start += scale.size
 
 
@@ -414,28 +412,16 @@ def _triangle(i: int, l: int) -> int:
     return max(i, l) * (max(i, l) + 1) // 2 + min(i, l)
 
 
-def _whole(word: str) -> int:
-    if not _WHOLE.fullmatch(word):
-        raise DataError(f"a whole number is needed, not {word[:40]!r}")
-    return int(word)
-
-
-def _number(word: str) -> str:
-    if not _NUMBER.fullmatch(word):
-        raise DataError(f"a number is needed, not {word[:40]!r}")
-    return word
-
-
 def _index(word: str, size: int) -> int:
     """A number from 0, below ``size``."""
-    index = _whole(word)
+    index = whole(word)
     if not 0 <= index < size:
         raise DataError(f"the index {index} is not one of 0 to {size - 1}")
     return index
 
 
 def _size(word: str) -> int:
-    size = _whole(word)
+    size = whole(word)
     if not 0 <= size < 2**40:
         raise DataError(f"{size} is no size")
     return size

@@ -9,6 +9,7 @@ that another program saved under the name is read as that program's. Compressed 
 from __future__ import annotations
 
 import importlib
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from functools import cached_property
@@ -29,6 +30,49 @@ _MODULES = ("npz", "lp", "mps", "mof", "cbf", "sdpa", "ptf", "nl", "qplib")
 
 #: Cones that a format states as quadratic rows where it has none.
 _CONES_OF_ROWS = frozenset({Feature.SECOND_ORDER, Feature.ROTATED})
+
+#: A number as files have it, in ASCII digits; FORTRAN writes exponents with D.
+_NUMBER = re.compile(r"[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:[ED][+-]?\d+)?|inf(?:inity)?)", re.IGNORECASE | re.ASCII)
+_WHOLE = re.compile(r"[+-]?\d{1,18}", re.ASCII)
+
+
+def is_number(word: str) -> bool:
+    """Return whether a word of a file is a number."""
+    return _NUMBER.fullmatch(word) is not None
+
+
+def number_text(word: str, what: str = "an entry", *, finite: bool = True) -> str:
+    """Return a word of a file that is a number, its exponent with E.
+
+    Raises
+    ------
+    DataError
+        No number, or one that is not finite where it must be.
+    """
+    if not is_number(word):
+        raise DataError(f"{what} must be a number, not {word[:40]!r}")
+    text = word.translate({ord("d"): "e", ord("D"): "e"})
+    if finite and not np.isfinite(float(text)):
+        raise DataError(f"{what} must be finite, not {word[:40]}")
+    return text
+
+
+def number(word: str, what: str = "an entry", *, finite: bool = True) -> float:
+    """Return the number that a word of a file is (`number_text`)."""
+    return float(number_text(word, what, finite=finite))
+
+
+def whole(word: str, what: str = "a whole number") -> int:
+    """Return the whole number that a word of a file is.
+
+    Raises
+    ------
+    DataError
+        No whole number of at most 18 digits.
+    """
+    if not _WHOLE.fullmatch(word):
+        raise DataError(f"{what} is needed, not {word[:40]!r}")
+    return int(word)
 
 
 class Source:

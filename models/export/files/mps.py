@@ -5,7 +5,6 @@ Labels stand beside the file.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,7 +20,7 @@ from ...importing.rows import IndicatorRow
 from ...program.cones import Feature
 from ...program.form import StandardForm
 from ..programs import INFINITE, FlatProgram, Layout, one_sided, sidecar, symmetric
-from .formats import FileFormat, Source
+from .formats import FileFormat, Source, is_number, number
 from .lp import labelled, plain_names, plain_rows
 
 # The reader of MPS files: free or in fixed columns, with the sections of CPLEX, Gurobi, HiGHS, MOSEK and SCIP.
@@ -30,8 +29,6 @@ from .lp import labelled, plain_names, plain_rows
 # passed over, as the format has it. Where readers of others disagree on a line (an entry that is stated twice, one triangle of a
 # matrix that should be whole), the line is refused.
 
-#: A number; FORTRAN writes exponents with D.
-_NUMBER = re.compile(r"[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:[eEdD][+-]?\d+)?|inf(?:inity)?)", re.IGNORECASE)
 _LEAST, _MOST = ("MIN", "MINIMIZE", "MINIMISE"), ("MAX", "MAXIMIZE", "MAXIMISE")
 #: Kinds of bounds: the sides of the interval that each states, as numbers or, where it is None, as the line's number.
 _BOUNDS: dict[str, tuple[tuple[str, float | None], ...]] = {
@@ -54,16 +51,6 @@ _FIELDS = ((1, 3), (4, 12), (14, 22), (24, 36), (39, 47), (49, 61))
 _WORDS = {"ROWS": (2,), "COLUMNS": (3, 5)}
 
 Entry = tuple[int, int, float]
-
-
-def _number(word: str, what: str = "a coefficient", *, finite: bool = True) -> float:
-    """Return the number of a word."""
-    if not _NUMBER.fullmatch(word):
-        raise DataError(f"{what} must be a number, not {word[:40]!r}")
-    value = float(word.translate({ord("d"): "e", ord("D"): "e"}))
-    if finite and not np.isfinite(value):
-        raise DataError(f"{what} must be finite, not {word[:40]}")
-    return value
 
 
 @dataclass
@@ -108,6 +95,8 @@ class _Reader:
     widths: _UniqueNumbers = field(default_factory=lambda: _UniqueNumbers("the range"))
     bounds: _UniqueNumbers = field(default_factory=lambda: _UniqueNumbers("the bound"))
     integers: set[int] = field(default_factory=set)
+    #: Variables that BOUNDS names and COLUMNS does not, with the line: a quadratic part must have them.
+    undeclared: dict[str, int] = field(default_factory=dict)
     #: Terms of quadratic parts, of the objective (None) and of rows, with the section that they came from and its line.
     quadratic: dict[int | None, tuple[str, list[Entry], int]] = field(default_factory=dict)
     #: Switch, value and line of the indicators, by row.
@@ -187,6 +176,8 @@ class _Reader:
                 )
             self.integral = words[2] == "'INTORG'"
             return
+        if len(words) == 3 and words[1].strip("\"'").upper() == "MARKER" and words[1] not in self.rows:
+            raise DataError(f"a marker is 'MARKER' and 'INTORG' or 'INTEND', with quotes: {' '.join(words)[:60]}")
         if len(words) not in (3, 5):
             raise DataError(f"a line of COLUMNS must have a name and one or two entries: {' '.join(words)[:60]!r}")
         if words[0] in self.columns and self.columns[words[0]] < len(self.columns) - 1:
@@ -195,7 +186,7 @@ class _Reader:
         if self.integral:
             self.integers.add(j)
         for name, word in zip(words[1::2], words[2::2], strict=True):
-            value = _number(word)
+            value = number(word, "a coefficient")
             if name in self.spare:
                 continue
             place = None if name == self.objective else self._row(name)
@@ -207,14 +198,14 @@ class _Reader:
         """RHS; the objective's is its constant with the sign changed."""
         for group, name, word in self._pairs(words):
             if name == self.objective:
-                self.constant.state(0, name, group, -_number(word, "a right-hand side") + 0.0)
+                self.constant.state(0, name, group, -number(word, "a right-hand side") + 0.0)
             elif name not in self.spare:
-                self.sides.state(self._row(name), name, group, _number(word, "a right-hand side"))
+                self.sides.state(self._row(name), name, group, number(word, "a right-hand side"))
 
     def ranges(self, words: list[str]) -> None:
         """RANGES: how far a row reaches beyond its side."""
         for group, name, word in self._pairs(words):
-            value = _number(word, "a range")
+            value = number(word, "a range")
             if name != self.objective and name not in self.spare:
                 self.widths.state(self._row(name), name, group, value)
 
@@ -230,16 +221,18 @@ class _Reader:
             if len(fields) not in (2, 3):
                 raise DataError(f"a bound of the kind {kind} has a column and a number: {' '.join(words)[:60]!r}")
             group, (name, word) = fields[0] if len(fields) == 3 else "", fields[-2:]
-            number = _number(word, "a bound", finite=False)
+            limit = number(word, "a bound", finite=False)
         else:
-            if (len(fields) == 2 and fields[1] not in self.columns) or len(fields) == 3:  # a number that counts nothing
-                _number(fields.pop(), "a bound", finite=False)
+            if (len(fields) == 2 and fields[1] not in self.columns and is_number(fields[1])) or len(fields) == 3:  # unused
+                number(fields.pop(), "a bound", finite=False)
             if len(fields) not in (1, 2):
                 raise DataError(f"a bound of the kind {kind} has a column: {' '.join(words)[:60]!r}")
-            group, name, number = fields[0] if len(fields) == 2 else "", fields[-1], np.nan
-        j = self._column(name)
+            group, name, limit = fields[0] if len(fields) == 2 else "", fields[-1], np.nan
+        if name not in self.columns:
+            self.undeclared[name] = self.source.line
+        j = self.columns.setdefault(name, len(self.columns))
         for side, value in sides:
-            self.bounds.state(j, name, group, number if value is None else value, side)
+            self.bounds.state(j, name, group, limit if value is None else value, side)
         if kind in _INTEGER_BOUNDS:
             self.integers.add(j)
 
@@ -248,16 +241,19 @@ class _Reader:
         if len(words) not in (3, 5):
             raise DataError(f"an entry of a matrix has two columns and a number: {' '.join(words)[:60]!r}")
         i = self._column(words[0])
-        self.part += [(i, self._column(name), _number(word)) for name, word in zip(words[1::2], words[2::2], strict=True)]
+        pairs = list(zip(words[1::2], words[2::2], strict=True))
+        for name in (words[0], *(name for name, _ in pairs)):
+            self.undeclared.pop(name, None)
+        self.part += [(i, self._column(name), number(word, "a coefficient")) for name, word in pairs]
 
     def indicator(self, words: list[str]) -> None:
         """INDICATORS: a row that holds where a binary variable is 0 or 1."""
-        if len(words) != 4 or words[0].upper() != "IF" or _number(words[3]) not in (0.0, 1.0):
+        if len(words) != 4 or words[0].upper() != "IF" or number(words[3]) not in (0.0, 1.0):
             raise DataError(f"an indicator must be IF, a row, a binary variable and 0 or 1: {' '.join(words)[:60]!r}")
         i = self._row(words[1])
         if i in self.switches:
             raise DataError(f"a second indicator of the row {words[1]}")
-        self.switches[i] = self._column(words[2]), int(_number(words[3])), self.source.line
+        self.switches[i] = self._column(words[2]), int(number(words[3])), self.source.line
 
     # -- words ------------------------------------------------------------------------------------------------------
 
@@ -292,6 +288,9 @@ class _Reader:
 
     def program(self) -> FlatProgram:
         """Return the program of all sections."""
+        for name, line in self.undeclared.items():
+            self.source.at(line)
+            raise DataError(f"the variable {name!r} is not in COLUMNS")
         n, m = len(self.columns), len(self.rows)
         lower, upper = self._intervals()
         q, integer = np.zeros(n), np.zeros(n, dtype=bool)
@@ -392,6 +391,8 @@ _LINES: dict[str, Callable[[_Reader, list[str]], None]] = {
     "RANGES": _Reader.ranges, "QUADOBJ": _Reader.product, "QMATRIX": _Reader.product, "QSECTION": _Reader.product,
     "QCMATRIX": _Reader.product, "INDICATORS": _Reader.indicator,
 }  # fmt: skip
+#: Words that begin a section where a line is not indented.
+_KNOWN = frozenset({*_LINES, *_REFUSED, "ENDATA"})
 
 
 def read_program(source: Source) -> FlatProgram:
@@ -411,8 +412,11 @@ def read_program(source: Source) -> FlatProgram:
                 raise DataError(f"{_REFUSED[section]} are not read: section {section}")
             _LINES[section](reader, reader.without_comment(section, words_in(raw)))
             continue
-        section, *fields = raw.split()
-        section = section.upper()
+        name, *fields = raw.split()
+        if section in ("OBJSENSE", "OBJNAME") and name.upper() not in _KNOWN:  # their line, which some do not indent
+            _LINES[section](reader, [name, *fields])
+            continue
+        section = name.upper()
         if section == "ENDATA":
             return reader.program()
         if section in _REFUSED and not fields:

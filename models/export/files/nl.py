@@ -8,7 +8,7 @@ special ordered sets, which are refused.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -22,7 +22,7 @@ from ...importing.quadratic_rows import plain_products, two_sided
 from ...program.cones import Bilinear, Feature
 from ...program.form import StandardForm
 from ..programs import FlatProgram, Layout, cone_names, one_sided, sidecar, symmetric
-from .formats import FileFormat, Source
+from .formats import FileFormat, Source, number, whole
 
 # Quadratic expressions of NL files: prefix notation, one operator, number or variable a line.
 
@@ -74,25 +74,32 @@ class Quadric:
         return product
 
 
-def read_expression(lines: Iterator[str]) -> Quadric:
-    """The next expression: sums, differences, products, negatives, divisions by and powers of numbers."""
+def read_expression(lines: Iterator[str], common: Mapping[int, Quadric]) -> Quadric:
+    """The next expression: sums, differences, products, negatives, divisions by and powers of numbers, common expressions."""
     word = next(lines)
     if word[0] == "n":
-        return Quadric(float(word[1:]))
+        return Quadric(number(word[1:]))
     if word[0] == "v":
-        return Quadric(linear={int(word[1:]): 1.0})
+        return _variable(whole(word[1:]), common)
     if word == "o54":
         total = Quadric()
-        for _ in range(int(next(lines))):
-            total.add(read_expression(lines))
+        for _ in range(whole(next(lines))):
+            total.add(read_expression(lines, common))
         return total
     if word == "o16":
         total = Quadric()
-        total.add(read_expression(lines), -1.0)
+        total.add(read_expression(lines, common), -1.0)
         return total
     if word not in ("o0", "o1", "o2", "o3", "o5"):
         raise DataError(f"the operator {word} of an expression is not read")
-    return _binary(word, read_expression(lines), read_expression(lines))
+    return _binary(word, read_expression(lines, common), read_expression(lines, common))
+
+
+def _variable(place: int, common: Mapping[int, Quadric]) -> Quadric:
+    """Return a variable, or a copy of the common expression that has its number."""
+    total = Quadric()
+    total.add(common.get(place, Quadric(linear={place: 1.0})))
+    return total
 
 
 def _binary(operator: str, left: Quadric, right: Quadric) -> Quadric:
@@ -115,7 +122,7 @@ def _binary(operator: str, left: Quadric, right: Quadric) -> Quadric:
 #: Suffixes that make variables a special ordered set.
 _SETS = ("sosno", "ref", "sos", "sosref")
 #: Segments that a form has no place for.
-_REFUSED = {"L": "logical constraints", "V": "common expressions", "F": "imported functions"}
+_REFUSED = {"L": "logical constraints", "F": "imported functions"}
 
 
 class _NL(FileFormat):
@@ -249,8 +256,8 @@ class _Reader:
         (self.n, self.m), objectives = counts[0][:2], counts[0][2]
         if len(counts[0]) > 5 and counts[0][5]:
             raise DataError("logical constraints are not read")
-        if objectives != 1 or any(counts[8]):
-            raise DataError("only one objective, without common expressions, is read")
+        if objectives != 1:
+            raise DataError("programs with one objective are read")
         if not 0 <= max(self.n, self.m) <= source.text.count("\n") or min(self.n, self.m) < 0:
             raise DataError(f"it says {self.n} variables and {self.m} rows, which have a line each, and has fewer lines")
         self.integer = _discrete(self.n, counts)
@@ -261,6 +268,8 @@ class _Reader:
         self.bounds: list[tuple[float, float]] = []
         self.constants = np.zeros(self.m)
         self.squares: dict[int, Quadric] = {}
+        #: Expressions that others refer to, under numbers behind those of the variables.
+        self.common: dict[int, Quadric] = {}
         self.maximise = False
         #: Heads of the segments so far, of which a file has one each.
         self.segments: set[tuple[str, ...]] = set()
@@ -308,20 +317,20 @@ class _Reader:
     def _table(self, count: str) -> list[tuple[int, float]]:
         """Entries of one row, each of another variable."""
         table: dict[int, float] = {}
-        for _ in range(int(count)):
+        for _ in range(whole(count)):
             place, value = next(self.lines).split()
-            if int(place) in table:
+            if whole(place) in table:
                 raise DataError(f"a second entry of the variable {place} in one row")
-            table[int(place)] = float(value)
+            table[whole(place)] = number(value)
         return list(table.items())
 
     def _take(self, letter: str, words: list[str]) -> None:
-        segment = (letter, *words[: letter in "COJG"])
+        segment = (letter, *words[: letter in "COJGV"])
         if segment in self.segments and letter not in "dxS":
             raise DataError(f"a second segment {''.join(segment)}")
         self.segments.add(segment)
         if letter == "C":
-            expression = read_expression(self.lines)
+            expression = read_expression(self.lines, self.common)
             i = _index(words[0], self.m)
             self.constants[i] = expression.constant
             self.entries += [(i, _index(j, self.n), v) for j, v in expression.linear.items()]
@@ -331,17 +340,25 @@ class _Reader:
             if words[1:] not in (["0"], ["1"]):
                 raise DataError("an objective is of the sense 0 (least) or 1 (most)")
             self.maximise = words[1] == "1"
-            expression = read_expression(self.lines)
+            expression = read_expression(self.lines, self.common)
             self.r = expression.constant + 0.0
             self.P = self._matrix(expression) if expression.quadratic else None
             for j, v in expression.linear.items():
                 self.q[_index(j, self.n)] += v
+        elif letter == "V":
+            place, total = whole(words[0]), Quadric()
+            if place < self.n:
+                raise DataError(f"the common expression {place} has the number of a variable")
+            for j, v in self._table(words[1]):
+                total.add(_variable(j, self.common), v)
+            total.add(read_expression(self.lines, self.common))
+            self.common[place] = total
         elif letter == "r":
             self.sides = [_limits(next(self.lines).split()) for _ in range(self.m)]
         elif letter == "b":
             self.bounds = [_limits(next(self.lines).split()) for _ in range(self.n)]
         elif letter == "J":
-            self.entries += [(int(words[0]), place, value) for place, value in self._table(words[1])]
+            self.entries += [(_index(words[0], self.m), place, value) for place, value in self._table(words[1])]
         elif letter == "G":
             for place, value in self._table(words[1]):
                 self.q[_index(place, self.n)] += value
@@ -377,7 +394,7 @@ def _names_beside(path: Path, count: int) -> tuple[str, ...] | None:
 
 def _index(place: str | int, size: int) -> int:
     """A number from 0, below ``size``."""
-    index = int(place)
+    index = place if isinstance(place, int) else whole(place)
     if not 0 <= index < size:
         raise DataError(f"the index {index} is not one of 0 to {size - 1}")
     return index
@@ -402,7 +419,7 @@ def _discrete(n: int, counts: list[list[int]]) -> BoolArray:
 
 
 def _limits(words: list[str]) -> tuple[float, float]:
-    kind, values = words[0], [float(word) for word in words[1:]]
+    kind, values = words[0], [number(word, "a limit", finite=False) for word in words[1:]]
     if kind == "0":
         return values[0], values[1]
     if kind in ("1", "2", "4"):

@@ -23,7 +23,7 @@ from ...program.cones import PSD, Cone, Feature, Nonnegative, RotatedSecondOrder
 from ...program.form import Constraint, StandardForm
 from ..native.mosek import psd_order
 from ..programs import ConicProgram, Layout, sidecar
-from .formats import FileFormat, Source
+from .formats import FileFormat, Source, number
 
 _DOMAINS: dict[type[Cone], str] = {SecondOrder: "QUAD", RotatedSecondOrder: "RQUAD", PSD: "SVECPSD"}
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_.!|-]*")
@@ -146,7 +146,7 @@ class _Index:
     def row(self, text: str) -> tuple[dict[int, float], float]:
         """Coefficients and constant of an expression."""
         entries: dict[int, float] = {}
-        constant, sign, number, start = 0.0, 1.0, None, 0
+        constant, sign, value, start = 0.0, 1.0, None, 0
         text = text.strip()
         while start < len(text):
             match = _TERM.match(text, start)
@@ -154,18 +154,18 @@ class _Index:
                 raise DataError(f"an expression that is not understood: {text[start : start + 40]!r}")
             start = match.end()
             if match["sign"]:
-                constant += 0.0 if number is None else sign * number
-                sign, number = -1.0 if match["sign"] == "-" else 1.0, None
+                constant += 0.0 if value is None else sign * value
+                sign, value = -1.0 if match["sign"] == "-" else 1.0, None
             elif match["number"]:
-                number = float(match["number"])
+                value = float(match["number"])
             else:
                 name = _unquoted(match["name"])
                 if name not in self.number:
                     raise DataError(f"{name!r} is not among the file's variables")
                 j = self.number[name]
-                entries[j] = entries.get(j, 0.0) + sign * (1.0 if number is None else number)
-                number = None
-        return entries, constant + (0.0 if number is None else sign * number)
+                entries[j] = entries.get(j, 0.0) + sign * (1.0 if value is None else value)
+                value = None
+        return entries, constant + (0.0 if value is None else sign * value)
 
 
 def _program(source: Source) -> ConicProgram:
@@ -220,25 +220,25 @@ def _head(line: str) -> tuple[str, str | None, str]:
 
 def _limits(text: str) -> tuple[float, float]:
     low, _, high = text.partition(";")
-    return float(low), float(high or low)
+    return number(low.strip(), "a limit", finite=False), number((high or low).strip(), "a limit", finite=False)
 
 
 def _constraints(body: list[_Line], index: _Index, n: int, source: Source) -> Iterator[Constraint]:
     outer = min((line.indent for line in body), default=0)
     heads = [k for k, line in enumerate(body) if line.indent == outer]
-    for number, (k, stop) in enumerate(zip(heads, [*heads, len(body)][1:], strict=True)):
+    for place, (k, stop) in enumerate(zip(heads, [*heads, len(body)][1:], strict=True)):
         source.line = body[k].number
         name, kind, fields = _head(body[k].text)
         if kind is None:
             raise DataError(f"a constraint without its set: {body[k].text[:60]!r}")
         domain = re.fullmatch(r"\s*([A-Z]+)\s*\(\s*(\d+)\s*\)\s*", kind)
         if domain is None:
-            yield _interval_row(f"c{number}", name, kind, index.row(" ".join([fields, *_texts(body[k + 1 : stop], source)])), n)
+            yield _interval_row(f"c{place}", name, kind, index.row(" ".join([fields, *_texts(body[k + 1 : stop], source)])), n)
             continue
         cone = _cone(domain[1], int(domain[2]))
         F, g = _matrix([index.row(re.sub(rf"^(?:{_NAME})\s*:", "", line)) for line in _texts(body[k + 1 : stop], source)], n)
         back = np.argsort(_file_order(cone))
-        yield Constraint(f"c{number}", sp.csr_array(F[back]), g[back], cone)
+        yield Constraint(f"c{place}", sp.csr_array(F[back]), g[back], cone)
 
 
 def _interval_row(label: str, name: str, interval: str, row: tuple[dict[int, float], float], n: int) -> Constraint:

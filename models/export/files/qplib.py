@@ -19,7 +19,7 @@ from ...importing.quadratic_rows import plain_products, two_sided
 from ...program.cones import Feature
 from ...program.form import StandardForm
 from ..programs import FlatProgram, Layout, one_sided, sidecar, symmetric
-from .formats import FileFormat, Source
+from .formats import FileFormat, Source, number, whole
 
 
 class _QPLIB(FileFormat):
@@ -128,12 +128,12 @@ class _Reader:
         m = self._whole() if kind[2] not in "NB" else 0
         check_bytes(64 * (n + m), "the variables and rows that it declares")
         P = None if kind[0] == "L" else symmetric(self._triples(), n)
-        q, r = self._full(n), float(next(self.lines)[0])
+        q, r = self._full(n), number(next(self.lines)[0])
         products = self._products(m, n) if m and kind[2] in "DCQ" else {}
         entries = self._triples() if m else []
-        infinity = float(next(self.lines)[0])
-        left, right = (self._full(m), self._full(m)) if m else (np.zeros(0), np.zeros(0))
-        lower, upper = (np.zeros(n), np.ones(n)) if kind[1] == "B" else (self._full(n), self._full(n))
+        infinity = number(next(self.lines)[0], finite=False)
+        left, right = (self._full(m, finite=False), self._full(m, finite=False)) if m else (np.zeros(0), np.zeros(0))
+        lower, upper = (np.zeros(n), np.ones(n)) if kind[1] == "B" else (self._full(n, finite=False), self._full(n, finite=False))
         integer = np.full(n, kind[1] in "BI") if kind[1] in "CBI" else self._full(n) > 0
         lower = np.where(lower <= -infinity, -np.inf, lower)
         upper = np.where(upper >= infinity, np.inf, upper)
@@ -162,7 +162,7 @@ class _Reader:
             triangle, place = triangles.setdefault(_index(row, m), {}), (_index(i, n), _index(j, n))
             if place in triangle or place[::-1] in triangle:
                 raise DataError(f"a second entry of row {i} and column {j} of the constraint {row}")
-            triangle[place] = float(v)
+            triangle[place] = number(v)
         entries = {k: [(i, j, v) for (i, j), v in triangle.items()] for k, triangle in sorted(triangles.items())}
         return {k: Q for k, part in entries.items() if (Q := symmetric(part, n)) is not None}
 
@@ -176,44 +176,46 @@ class _Reader:
     def _names(self, size: int, letter: str) -> tuple[str, ...] | None:
         """The file's names, ``letter`` with the number where it gives one for others only; None where it gives none."""
         names = [f"{letter}{k + 1}" for k in range(size)]
-        count = int(next(self.lines, ["0"])[0])
+        count = whole(next(self.lines, ["0"])[0])
         for _ in range(count):
             k, *words = next(self.lines)
             names[_index(k, size)] = " ".join(words)
         return tuple(names) if count else None
 
     def _whole(self) -> int:
-        number = int(next(self.lines)[0])
-        if number < 0:
-            raise DataError(f"a number of lines cannot be {number}")
-        return number
+        count = whole(next(self.lines)[0])
+        if count < 0:
+            raise DataError(f"a number of lines cannot be {count}")
+        return count
 
     def _triples(self) -> list[tuple[int, int, float]]:
         triples: dict[tuple[int, int], float] = {}
         for _ in range(self._whole()):
             i, j, v = next(self.lines)
-            if (int(i), int(j)) in triples:
+            place = whole(i), whole(j)
+            if place in triples:
                 raise DataError(f"a second entry of row {i} and column {j}")
-            triples[int(i), int(j)] = float(v)
+            triples[place] = number(v)
         return [(i - 1, j - 1, v) for (i, j), v in triples.items()]
 
-    def _full(self, size: int) -> FloatArray:
-        values = np.full(size, float(next(self.lines)[0]))
+    def _full(self, size: int, *, finite: bool = True) -> FloatArray:
+        values = np.full(size, number(next(self.lines)[0], finite=finite))
         indices: set[int] = set()
         for _ in range(self._whole()):
             j, v = next(self.lines)
             if _index(j, size) in indices:
                 raise DataError(f"a second number for the index {j}")
             indices.add(_index(j, size))
-            values[_index(j, size)] = float(v)
+            values[_index(j, size)] = number(v, finite=finite)
         return values
 
 
 def _index(word: str, size: int) -> int:
     """A number from 1 to ``size``, counted from 0."""
-    if not 0 < int(word) <= size:
+    index = whole(word)
+    if not 0 < index <= size:
         raise DataError(f"the index {word} is not one of 1 to {size}")
-    return int(word) - 1
+    return index - 1
 
 
 def _entries(entries: list[tuple[int, int, float]], m: int, n: int) -> sp.csr_array:

@@ -5,8 +5,8 @@ and its negative, since the format has none. Integers are listed behind ``*INTEG
 off the diagonal are those of the matrix: svec's √2 is divided out to 34 digits, as in CBF. A constant of the objective is the
 cost of a last variable that is fixed at 1.
 
-Punctuation ({, }, parentheses, commas) is blank; text may stand behind the sizes. An entry of the lower triangle is its mirror
-image; a second entry of one place is refused, since readers differ on it.
+Punctuation ({, }, parentheses, commas) is blank; text may stand behind the sizes; exponents may have FORTRAN's D. An entry of
+the lower triangle is its mirror image; a second entry of one place is refused, since readers differ on it.
 """
 
 from __future__ import annotations
@@ -26,10 +26,9 @@ from ...program.cones import PSD, Cone, Feature, Nonnegative, Zero, svec_indices
 from ...program.form import Block, Constraint, StandardForm
 from ..programs import ConicProgram, Layout, sidecar
 from .cbf import scaled, unscaled
-from .formats import FileFormat, Source
+from .formats import FileFormat, Source, is_number, number, number_text
 
 _PUNCTUATION = str.maketrans("{}(),", "     ")
-_NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 _WHOLE = re.compile(r"[+-]?\d{1,15}", re.ASCII)
 _COMMENTS = ('"', "*")
 
@@ -161,17 +160,17 @@ class _Reader:
         n, count = self._size("the number of variables", 1), self._size("the number of blocks", 0)
         check_bytes(32 * n + 8 * count, "the variables and blocks that it declares")
         sizes = [_block_size(word) for word in self._numbers(count, "sizes of blocks")]
-        q = np.array([float(word) for word in self._numbers(n, "costs")], dtype=np.float64)
+        q = np.array([number(word, "a cost") for word in self._numbers(n, "costs")], dtype=np.float64)
         lengths = [-size if size < 0 else svec_size(size) for size in sizes]
         check_bytes(16 * sum(lengths), "the rows that it declares")
         F, g = self._entries(n, sizes, lengths)
         pieces, start = [], 0
-        for number, (size, length) in enumerate(zip(sizes, lengths, strict=True), 1):
+        for block, (size, length) in enumerate(zip(sizes, lengths, strict=True), 1):
             rows = np.arange(start, start + length)
             start += length
             scalar = size < 0 or (size == 1 and layout is None)
             cone: Cone = Nonnegative(length) if scalar else PSD.of_order(size)
-            pieces.append(Constraint(f"{'diagonal' if scalar else 'psd'}{number}", sp.csr_array(F[rows]), g[rows], cone))
+            pieces.append(Constraint(f"{'diagonal' if scalar else 'psd'}{block}", sp.csr_array(F[rows]), g[rows], cone))
         integer, constant = self._integer_mask(n), 0.0
         if layout is not None:
             pieces = _without_negatives(pieces, layout)
@@ -191,7 +190,7 @@ class _Reader:
         words = line.words
         if not words or not _WHOLE.fullmatch(words[0]) or int(words[0]) < minimum:
             raise DataError(f"{noun} is needed, not {line.text[:40]!r}")
-        if len(words) > 1 and _NUMBER.fullmatch(words[1]):
+        if len(words) > 1 and is_number(words[1]):
             raise DataError(f"{noun} stands alone in its line: {line.text[:40]!r}")
         return int(words[0])
 
@@ -200,7 +199,7 @@ class _Reader:
         numbers: list[str] = []
         while len(numbers) < count:
             line = self._next(f"{count} {noun} are there ({len(numbers)} are)")
-            stop = next((k for k, word in enumerate(line.words) if not _NUMBER.fullmatch(word)), len(line.words))
+            stop = next((k for k, word in enumerate(line.words) if not is_number(word)), len(line.words))
             numbers += line.words[:stop]
             if len(numbers) > count or (stop < len(line.words) and len(numbers) < count):
                 raise DataError(f"{count} {noun} are needed: {line.text[:60]!r}")
@@ -211,9 +210,9 @@ class _Reader:
         places: dict[tuple[int, int], float] = {}
         for line in self._lines:
             words = line.words
-            if len(words) != 5 or not all(map(_WHOLE.fullmatch, words[:4])) or not _NUMBER.fullmatch(words[4]):
+            if len(words) != 5 or not all(map(_WHOLE.fullmatch, words[:4])):
                 raise DataError(f"an entry is matrix, block, row, column and value, not {line.text[:60]!r}")
-            k, b, i, j = map(int, words[:4])
+            (k, b, i, j), value = map(int, words[:4]), number_text(words[4])
             if not (0 <= k <= n and 1 <= b <= len(sizes) and 1 <= i <= abs(sizes[b - 1]) and 1 <= j <= abs(sizes[b - 1])):
                 raise DataError(f"no such matrix, block, row or column: {line.text[:60]!r}")
             if sizes[b - 1] < 0 and i != j:
@@ -222,7 +221,7 @@ class _Reader:
             row = starts[b - 1] + (low if sizes[b - 1] < 0 else high * (high + 1) // 2 + low)
             if (row, k) in places:
                 raise DataError(f"a second entry of matrix {k}, block {b}, row {low + 1}, column {high + 1}")
-            places[row, k] = scaled(words[4], i != j)
+            places[row, k] = scaled(value, i != j)
         rows, columns = np.array(list(places), dtype=np.int64).reshape(-1, 2).T
         values = np.array(list(places.values()), dtype=np.float64)
         constant, linear = columns == 0, (columns > 0) & (values != 0.0)

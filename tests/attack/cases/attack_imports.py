@@ -214,7 +214,8 @@ class _Numbers:
         return [sum(float(v) * x[j] for j, v in enumerate(row) if v or j == 0) for row in self.A]
 
 
-def _pyomo(rng: np.random.Generator) -> tuple[str, float, Callable[[], Any], Callable[[Any], str]]:
+def pyomo_model(rng: np.random.Generator) -> tuple[str, Any]:
+    """Return a Pyomo model, whose objective is a named expression, and what is in it."""
     import pyomo.environ as pyo
 
     p = _Numbers(rng)
@@ -228,7 +229,15 @@ def _pyomo(rng: np.random.Generator) -> tuple[str, float, Callable[[], Any], Cal
         m.rows.add(_stated(body, sense, low, high))
     if p.ball:
         m.ball = pyo.Constraint(expr=sum(v * v for v in x) * m.weight <= p.ball)
-    m.goal = pyo.Objective(expr=m.weight * p.cost(x), sense=pyo.maximize if p.maximise else pyo.minimize)
+    m.cost = pyo.Expression(expr=p.cost(x))
+    m.goal = pyo.Objective(expr=m.weight * m.cost, sense=pyo.maximize if p.maximise else pyo.minimize)
+    return p.name, m
+
+
+def _pyomo(rng: np.random.Generator) -> tuple[str, float, Callable[[], Any], Callable[[Any], str]]:
+    import pyomo.environ as pyo
+
+    name, m = pyomo_model(rng)
     truth = _by_pyomo(m)
 
     def back(result: Any) -> str:
@@ -238,7 +247,7 @@ def _pyomo(rng: np.random.Generator) -> tuple[str, float, Callable[[], Any], Cal
             return f"value {value} there: {result.objective} here"
         return ""
 
-    return p.name, truth, lambda: mo.from_pyomo(m), back
+    return name, truth, lambda: mo.from_pyomo(m), back
 
 
 def _stated(body: Any, sense: str, low: float, high: float) -> Any:

@@ -18,10 +18,11 @@ from data import nine_points
 from effort import part
 from facts import at
 from program_texts import MPS, NL
+from programs import form_of
 
 import marginopt as mo
 from marginopt.errors import DataError
-from marginopt.models import Indicator, Model, RotatedSecondOrder, SecondOrder, StandardForm
+from marginopt.models import Indicator, Model, Nonnegative, RotatedSecondOrder, SecondOrder, StandardForm
 from marginopt.models.export.files.formats import file_formats, read_form, write_form
 from marginopt.models.export.programs import sidecar
 
@@ -59,6 +60,7 @@ SAME = {
     " UP bnd x 4": [" UP x 4", " UI bnd x 4", " UP bnd x 4\n UP other x 9",
         " LO bnd x 0\n UP bnd x 4", " UP bnd x 4\n PL bnd y", " UP bnd x 4 $ most"],
     "NAME t\n": ["", "NAME t\nOBJSENSE\n    MIN\n", "NAME t\nOBJSENSE MINIMIZE\n", "NAME t\nOBJNAME\n    obj\n",
+        "NAME t\nOBJSENSE\nMIN\n", "NAME t\nOBJNAME\nobj\n",
         "NAME other words FREE\n"],
     "ENDATA\n": ["ENDATA\nPRIORITIES\n x 2\n", "SOS\nENDATA\n", "ENDATA", "QUADOBJ\nENDATA\n"],
     " N obj\n": [" N obj $ Cost\n", " N obj\n N spare\n", "* a comment\n N obj\n", "\n N obj\n"],
@@ -105,6 +107,8 @@ JUDGED = {
     .replace("ENDATA", "INDICATORS\n IF c2 x 1\nENDATA"),
     "INDICATORS at zero.mps": ONE_SIDED.replace("UP bnd x 4", "BV bnd x").replace("c2 -3", "c2 2")
     .replace("ENDATA", "INDICATORS\n IF c2 x 0\nENDATA"),
+    "a variable of the objective's squares alone.mps": SMOOTH.replace(" UP bnd x 4", " UP bnd x 4\n LO bnd v -2\n UP bnd v 3")
+    .replace("ENDATA", "QUADOBJ\n    x x 2\n    y x -1\n    y y 2\n    v x 1\n    v v 2\nENDATA"),
     "row.lp": "max\n obj: x + y\nst\n c: y + [ x ^2 + x * y + 2 y ^2 ] <= 4\nend\n",
     "row from below.lp": "max\n obj: x + y\nst\n c: y + [ - x ^2 - y ^2 ] >= -4\n d: y <= 3\nend\n",
     "cone.lp": "max\n obj: x + y\nst\n c: [ x ^2 - 2 y * z ] <= 0\n d: y + z <= 3\nend\n",
@@ -297,3 +301,50 @@ def test_nl_suffixes_and_quadratic_rows(tmp_path: Path) -> None:
     theirs = peers.by_scip(str(path), 20.0)
     assert mo.solve(form, "scip", tol=1e-8).objective == pytest.approx(theirs.value, abs=1e-5)
     assert math.isfinite(theirs.value)
+
+
+def test_common_expressions_of_nl_stand_for_what_they_define(tmp_path: Path) -> None:
+    """V2 = 2x + y², V3 = V2 - 1: in a row and in the objective the same as written out."""
+    head = NL.replace(" 0 0 0 0 0\nS0", " 1 1 0 0 0\nS0")
+    assert head != NL
+    common = head.replace("C1\nn0\n", "C1\nn0\nV2 1 0\n0 2\no5\nv1\nn2\nV3 1 0\n2 1\nn-1\n")
+    plain = NL.replace("O0 0\no5\nv0\nn2\n", "O0 0\no54\n4\no5\nv0\nn2\no2\nn2\nv0\no5\nv1\nn2\nn-1\n")
+    named = common.replace("O0 0\no5\nv0\nn2\n", "O0 0\no0\no5\nv0\nn2\nv3\n")
+    assert _data(_read(named, tmp_path, "named.nl")) == _data(_read(plain, tmp_path, "plain.nl"))
+    for wrong in (named.replace("V3", "V2"), named.replace("V2 1 0", "V1 1 0"), named.replace("\nv3\n", "\nv4\n")):
+        with pytest.raises(DataError, check=at("wrong.nl", None)):
+            _read(wrong, tmp_path, "wrong.nl")
+
+
+# -- numbers --------------------------------------------------------------------------------------------------------
+
+#: Formats whose writers may be FORTRAN programs, and those of integers and cones beside them.
+_FORMATS_OF_NUMBERS = (".mps", ".dat-s", ".cbf", ".nl", ".qplib")
+
+
+def _with_number(suffix: str, spelling: str, folder: Path) -> tuple[Path, int]:
+    """Write min 1234.5 x - y over the unit box with a number spelt otherwise; return the file and the number's line."""
+    form = form_of([1234.5, -1.0], [("row", np.ones((1, 2)), [1.0], Nonnegative(1))], lower=np.zeros(2), upper=np.ones(2))
+    path = write_form(form, folder / f"box{suffix}")
+    for beside in (sidecar(path), path.with_suffix(".col"), path.with_suffix(".row")):
+        beside.unlink(missing_ok=True)
+    text = path.read_text(encoding="utf-8")
+    assert text.count("1234.5") == 1
+    path.write_text(text.replace("1234.5", spelling), encoding="utf-8")
+    return path, text[: text.index("1234.5")].count("\n") + 1
+
+
+@pytest.mark.parametrize("spelling", ["1.2345D3", "+12345d-1", "1234.5E+00", "001234.50"])
+@pytest.mark.parametrize("suffix", _FORMATS_OF_NUMBERS)
+def test_exponents_of_fortran_are_read(suffix: str, spelling: str, tmp_path: Path) -> None:
+    form = mo.read(_with_number(suffix, spelling, tmp_path)[0])
+    assert isinstance(form, StandardForm)
+    assert form.q.tolist() == [1234.5, -1.0]
+
+
+@pytest.mark.parametrize("spelling", ["nan", "1_234.5", "0x1p3", "1234.5x", "١٢٣", "1e999", "inf", "1.2345D", "--1"])
+@pytest.mark.parametrize("suffix", _FORMATS_OF_NUMBERS)
+def test_what_is_no_number_is_refused_by_its_line(suffix: str, spelling: str, tmp_path: Path) -> None:
+    path, line = _with_number(suffix, spelling, tmp_path)
+    with pytest.raises(DataError, check=at(path, line)):
+        mo.read(path)

@@ -151,6 +151,7 @@ def fixed(level: float) -> Any:
 def empty_highs() -> highspy.Highs:
     h = highspy.Highs()
     h.silent()
+    h.changeObjectiveOffset(3.0)
     return h
 
 
@@ -162,7 +163,7 @@ def empty_gurobi() -> Any:
 EMPTY: dict[str, tuple[Callable[[], Any], Callable[[Any], Any], float, Any]] = {
     "CVXPY": (lambda: cp.Problem(cp.Maximize(3.0), [cp.Constant(1) <= 2]), mo.from_cvxpy, 3.0, "optimal"),
     "Pyomo": (lambda: fixed(1.0), mo.from_pyomo, 5.0, TerminationCondition.optimal),
-    "HiGHS": (empty_highs, mo.from_highs, 0.0, STATUS.kOptimal),
+    "HiGHS": (empty_highs, mo.from_highs, 3.0, STATUS.kOptimal),
     "Gurobi": (empty_gurobi, mo.from_gurobi, 0.0, 2),
 }
 

@@ -9,6 +9,7 @@ import numpy as np
 import pyomo.environ as pyo
 import pytest
 from facts import about
+from pyomo.dae import ContinuousSet, DerivativeVar
 from pyomo.gdp import Disjunction
 from pyomo.mpec import Complementarity, complements
 from scipy.optimize import LinearConstraint, milp
@@ -35,11 +36,26 @@ def test_what_restricts_a_pyomo_model_is_not_dropped() -> None:
     opposed.pair = Complementarity(expr=complements(opposed.x >= 0, opposed.y >= 0))
     special.y = pyo.Var([0, 1], bounds=(0, 1))
     special.one = pyo.SOSConstraint(var=special.y, sos=1)
-    for model, name in ((apart, "either"), (told, "rule"), (opposed, "pair"), (special, "one")):
+    moving, ranged = small(), small()
+    moving.t = ContinuousSet(bounds=(0, 1))
+    moving.y = pyo.Var(moving.t)
+    moving.dy = DerivativeVar(moving.y)
+    ranged.y = pyo.Var()
+    ranged.row = pyo.Constraint(expr=pyo.inequality(0, ranged.x, ranged.y))
+    for model, name in (
+        (apart, "either"),
+        (told, "rule"),
+        (opposed, "pair"),
+        (special, "one"),
+        (moving, "dy"),
+        (ranged, "row"),
+    ):
         with pytest.raises(UnsupportedModelError, check=about(name)):
             mo.from_pyomo(model)
     pyo.TransformationFactory("gdp.bigm").apply_to(apart)
     assert mo.solve(mo.from_pyomo(apart)).objective == pytest.approx(3.0)
+    pyo.TransformationFactory("dae.finite_difference").apply_to(moving, nfe=2)
+    assert mo.solve(mo.from_pyomo(moving)).objective == pytest.approx(0.0)
 
 
 def test_pyomo_variables_that_live_elsewhere_are_taken() -> None:
@@ -81,6 +97,26 @@ def test_cvxpy_parameters_are_read_at_their_values() -> None:
         result = mo.solve(mo.from_cvxpy(problem), "clarabel", tol=1e-9)
         np.testing.assert_allclose(result.objective, 2 * value - value**2 / 2, atol=1e-6)
     assert mo.solve(mo.from_cvxpy(cp.Problem(cp.Minimize(3))), "clarabel").objective == 3.0
+
+
+def test_parameters_that_a_function_computes_are_read_where_it_is_called() -> None:
+    x = cp.Variable(2)
+    price = cp.CallbackParam(lambda: 0.5, nonneg=True)
+    problem = cp.Problem(cp.Minimize(cp.sum_squares(x - 1) + price * cp.norm1(x)))
+    result = mo.solve(mo.from_cvxpy(problem), "clarabel", tol=1e-9)
+    np.testing.assert_allclose(result.objective, 0.875, atol=1e-6)
+    assert result.into(problem) == "optimal"
+
+
+def test_an_error_of_cvxpy_itself_is_a_refusal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """CVXPY 1.9 cannot split the square of a scalar complex variable: its TypeError is no error of the user's call."""
+
+    def fail(*_: object, **__: object) -> None:
+        raise TypeError("No arguments given to Hstack.")
+
+    monkeypatch.setattr(cp.Problem, "get_problem_data", fail)
+    with pytest.raises(UnsupportedModelError, check=about("problem")):
+        mo.from_cvxpy(cp.Problem(cp.Minimize(cp.sum_squares(cp.Variable(2)))))
 
 
 def test_milp_takes_its_constraints_in_all_its_ways() -> None:

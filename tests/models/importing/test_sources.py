@@ -153,6 +153,15 @@ def test_highs_has_the_same_optimum_and_duals(maximise: bool) -> None:
     np.testing.assert_allclose(given.row_dual, expected[0], atol=1e-5)
 
 
+def test_an_implicit_integer_of_highs_is_an_integer() -> None:
+    h = highspy.Highs()
+    h.silent()
+    h.addVar(0.0, 3.7)
+    h.changeColCost(0, -1.0)
+    h.changeColIntegrality(0, highspy.HighsVarType.kImplicitInteger)
+    assert mo.from_highs(h).integer.tolist() == [True]
+
+
 @pytest.mark.parametrize("maximise", [False, True])
 def test_highs_duals_are_derivatives(maximise: bool) -> None:
     """Both rows bind in one sense or the other; a row dual is the change of HiGHS's own objective."""
