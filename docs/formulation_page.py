@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from reference import documented, errata
+from reference import displays, documented, errata, escaped, place, table
 from snippets import PICTURE, STATE, snippet
-from words import displays, escaped, place, table
 
 import marginopt as mo
 from marginopt.drawing import Picture
