@@ -47,7 +47,7 @@ def _set(app: Any, doctree: nodes.document) -> None:
 
 
 def _is_name(before: str, below: str | None) -> bool:
-    """Return whether words are joined by an underscore, as in ``age_band``: more than a letter on both sides, min and max apart."""
+    """Return whether words are joined by an underscore, as in ``age_band`` (but for min and max)."""
     word = re.search(r"[^\W\d_]*$", before)
     return below is not None and len(below) > 1 and word is not None and len(word[0]) > 1 and word[0] not in ("min", "max")
 
