@@ -92,6 +92,17 @@ def test_a_lesson_is_a_notebook_of_the_same_code(page: Path) -> None:
     assert not any("](../" in c.source or "{download}" in c.source for c in book.cells)
 
 
+@pytest.mark.parametrize(
+    "page", [p for p in PAGES if p.parent != DOCS and p.stem != "index" and p.parts[-2] not in ("papers", "reference")], ids=named
+)
+def test_a_page_has_an_opening_an_example_and_a_picture(page: Path) -> None:
+    """Two sentences at least, before anything else."""
+    text = page.read_text(encoding="utf-8")
+    opening = text.split("\n\n")[1]
+    assert len(re.findall(r"[.?](?:\s|$)", opening)) >= 2, opening
+    assert "```python" in text and re.search(r"!\[[^\]]+\]\(", text)
+
+
 def test_every_page_is_in_the_site() -> None:
     """In one of the trees of contents."""
     listed = set()
