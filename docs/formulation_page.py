@@ -43,7 +43,7 @@ def formulation_page(folder: Path, name: str, info: FormulationInfo) -> str:
     source = _full_source(info.reference)
     parts = [f"# {info.key}", f"{escaped(info.summary[:1].upper() + info.summary[1:])}. Source: {escaped(source)}."]
     title = _TITLE.search(source)
-    parts += [f"```{{index}} single: {title[1]}\n```"] if title else []
+    parts += [f"```{{index}} ! single: {title[1]}\n```"] if title else []
     parts += ["## Mathematics", *_mathematics(model), *errata_section(info.model)]
     parts += ["## Code to copy", *_code(folder, name)]
     parts += _multipliers(model)
