@@ -34,6 +34,8 @@ _MACHINE = re.compile(rb"/(home|Users|root)/\w")
 #: What a person does, in this order.
 LEFT = """\
 What is left to a person, for version {version}:
+  0. Once: name the repository under [project.urls], and its address in the README's picture and links (PyPI shows no relative
+     ones).
   1. Read the changelog's section, commit, and wait until the workflow `tests` passes on Linux, macOS and Windows.
   2. make wheels   (sdist and wheel in a fresh environment of every Python)
   3. git tag -s v{version} && git push origin v{version}   (the workflow `release` builds again and uploads by trusted publishing,
@@ -51,6 +53,15 @@ def stated_version(root: Path) -> str:
         if match is None or match[1] != version:
             sys.exit(f"{name} states version {match and match[1]}; pyproject.toml has {version}")
     return version
+
+
+def recipe_faults(root: Path) -> list[str]:
+    """Return the requirements that pyproject.toml and the conda recipe state differently; matplotlib is matplotlib-base there."""
+    project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    stated = {*project["dependencies"], f"python{project['requires-python']}"}
+    run = (root / "conda" / "recipe.yaml").read_text(encoding="utf-8").partition("  run:\n")[2].partition("\n\n")[0]
+    recipe = {line.strip(" -").replace("-base", "").replace(" ", "") for line in run.splitlines()}
+    return [f"only one of pyproject.toml and conda/recipe.yaml requires {requirement}" for requirement in sorted(stated ^ recipe)]
 
 
 def with_section(changelog: str, version: str, date: str) -> str:
@@ -119,6 +130,8 @@ def main() -> None:
     parser.add_argument("--check", action="store_true", help="leave the changelog as it is")
     a = parser.parse_args()
     version = stated_version(ROOT)
+    if differences := recipe_faults(ROOT):
+        sys.exit("\n".join(differences))
     changelog = ROOT / "CHANGELOG.md"
     try:
         text = with_section(changelog.read_text(encoding="utf-8"), version, a.date)

@@ -12,9 +12,9 @@ from typing import Any
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
 
+import formulas  # noqa: E402
 import gallery_pictures  # noqa: E402
 import generate  # noqa: E402
-import katex  # noqa: E402
 import notebooks  # noqa: E402
 
 import marginopt  # noqa: E402
@@ -24,7 +24,7 @@ project = "marginopt"
 author = "The marginopt developers"
 copyright = "The marginopt developers, BSD-3-Clause"
 release = version = marginopt.__version__
-extensions = ["myst_parser", "mathml", "katex", "glossary_links", "prose", "sphinx_gallery.gen_gallery"]
+extensions = ["myst_parser", "formulas", "prose", "sphinx_gallery.gen_gallery"]
 myst_enable_extensions = ["amsmath", "deflist", "dollarmath", "colon_fence", "fieldlist"]
 myst_heading_anchors = 3
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
@@ -33,7 +33,7 @@ exclude_patterns = ["_build", "README.md", *(f"gallery/*.{s}" for s in ("ipynb",
 highlight_language = "text"
 html_theme = "furo"
 html_title = "marginopt"
-html_math_renderer = "katex" if katex.installed() else "mathml"
+html_math_renderer = "katex" if formulas.installed() else "mathml"
 print(f"formulas are set by {html_math_renderer}")
 html_static_path = ["_static"]
 html_css_files = ["site.css"]

@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from reference import documented, errata
+from reference import displays, documented, errata, escaped, place, table
 from snippets import PICTURE, STATE, snippet
-from words import displays, escaped, place, table
 
 import marginopt as mo
 from marginopt.drawing import Picture
@@ -28,12 +27,23 @@ __all__ = ["errata_section", "formulation_page", "related"]
 _LIMIT = 2.0
 #: Points and columns of the random data for which `auto` is asked.
 _SIZES = ((100, 5), (1_000, 20), (10_000, 50), (50_000, 50))
+#: Titles of papers that records shorten.
+_FULL = {
+    "Robust SVMs via conic optimization": "Robust support vector machines via conic optimization",
+    "NPSVC++": "NPSVC++: Nonparallel classifiers encounter representation learning",
+    "MaxMin-L2-SVC-NCH": "MaxMin-L2-SVC-NCH: A novel approach for support vector classifier training and parameter selection",
+}
+#: A paper's title: between the authors and the year or the equation.
+_TITLE = re.compile(r"[\w.]: (.+?)(?:, \d{4}|,? \([^)]*\)|$)")
 
 
 def formulation_page(folder: Path, name: str, info: FormulationInfo) -> str:
     """Return the page of a formulation and write its picture beside it."""
     model = info.example(np.random.default_rng(0))
-    parts = [f"# {info.key}", f"{escaped(info.summary[:1].upper() + info.summary[1:])}. Source: {escaped(info.reference)}."]
+    source = _full_source(info.reference)
+    parts = [f"# {info.key}", f"{escaped(info.summary[:1].upper() + info.summary[1:])}. Source: {escaped(source)}."]
+    title = _TITLE.search(source)
+    parts += [f"```{{index}} ! single: {title[1]}\n```"] if title else []
     parts += ["## Mathematics", *_mathematics(model), *errata_section(info.model)]
     parts += ["## Code to copy", *_code(folder, name)]
     parts += _multipliers(model)
@@ -47,6 +57,14 @@ def formulation_page(folder: Path, name: str, info: FormulationInfo) -> str:
     parts += [escaped(inspect.getdoc(module) or "") if module is not None else ""]
     parts += [f"The code is in `{place(info.model)}`."]
     return "\n\n".join(filter(None, parts)) + "\n"
+
+
+def _full_source(reference: str) -> str:
+    """Return a source with the whole title of its paper, as a reader searches for it."""
+    for short, full in _FULL.items():
+        if f": {short}" in reference:
+            return reference.replace(short, full)
+    return reference
 
 
 def errata_section(thing: type) -> list[str]:

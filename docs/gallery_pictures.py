@@ -13,9 +13,10 @@ __all__ = ["position", "scraper"]
 
 #: The order of the gallery, from a first look to the special question; other files come after these.
 _ORDER = (
-    "outliers", "losses", "wrong_points", "support", "hulls", "gaps", "audits", "big_m",
+    "outliers", "losses", "table", "wrong_points", "support", "hulls", "gaps", "audits", "big_m",
     "rank", "certificate", "exact", "price", "form", "few_features",
-    "kappa", "every_lam", "gamma", "compose", "points_table", "classes", "nonparallel", "unusual", "tube",
+    "kappa", "every_lam", "gamma", "compose", "constraint", "conflict",
+    "points_table", "classes", "nonparallel", "unusual", "tube",
     "ranges", "stability", "worst_group", "convergence", "profile",
 )  # fmt: skip
 

@@ -7,16 +7,13 @@ import warnings
 from pathlib import Path
 
 import numpy as np
-from convergence import convergence
-from formulation_page import errata_section, formulation_page
-from pseudocode import PSEUDOCODE
-from reference import documented, reference
-from words import escaped, place, table, toctree
+from algorithm_page import algorithm_page
+from formulation_page import formulation_page
+from reference import escaped, reference, table, toctree
 
 import marginopt as mo
 from marginopt.errors import MarginoptError
 from marginopt.models.formulations import all_formulations
-from marginopt.solvers.interface.solver import Solver, loaded
 from marginopt.solvers.registry import all_solvers, installed
 
 __all__ = ["write"]
@@ -111,29 +108,8 @@ def _solvers(folder: Path) -> dict[str, str]:
         ),
         toctree(own),
     ]  # fmt: skip
-    pages = {f"algorithms/{name}.md": _algorithm(folder, name, solver) for name, solver in own.items()}
+    pages = {f"algorithms/{name}.md": algorithm_page(folder, name, solver) for name, solver in own.items()}
     return {"algorithms/index.md": "\n\n".join(index), **pages}
-
-
-def _algorithm(folder: Path, name: str, solver: Solver) -> str:
-    solver = loaded(solver)
-    info = solver.info
-    views = ", ".join(f"`{view.__name__}`" for view in info.views)
-    source = escaped(info.reference) or "ours"
-    parts = [f"# {name}", f"{escaped(info.summary[:1].upper() + info.summary[1:])}. Source: {source}."]
-    gives = escaped(", ".join(sorted(g.value for g in info.gives)))
-    parts += [f"It reads the structural view {views} and gives: {gives}."]
-    parts += [documented(type(solver), type(solver).__name__, methods=False, with_errata=False)]
-    parts += [
-        "## Algorithm",
-        "As implemented.",
-        f"```text\n{PSEUDOCODE[name].strip()}\n```",
-    ]
-    parts += errata_section(type(solver))
-    picture = convergence(folder, name, solver)
-    parts += ["## Convergence", picture] if picture else []
-    parts += [f"The code is in `{place(type(solver))}`."]
-    return "\n\n".join(filter(None, parts)) + "\n"
 
 
 def _signs() -> str:

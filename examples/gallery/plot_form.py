@@ -8,7 +8,7 @@ zeros.
 
 import marginopt as mo
 
-data = mo.instances.gaussian_clusters(20, 2, sigma=0.5, seed=1)
+data = mo.instances.gaussian_clusters(8, 2, sigma=0.5, seed=1)
 model = mo.ConicSVM(data.X, data.y, lam=1.0)
 print(model.form)
 

@@ -3,7 +3,7 @@ Which group does a classifier treat worst?
 ==========================================
 
 The worst linear subgroup of age and income by false positives, with a proof that no other is worse. The bar is as wide as the
-group's share.
+group's share; the second picture shows the persons.
 """
 
 import matplotlib.pyplot as plt
@@ -24,3 +24,16 @@ print(answer.sentence)
 # %%
 figure, axes = plt.subplots(figsize=(6, 3), layout="constrained")
 _ = answer.plot(axes)
+
+# %%
+# The persons whom the metric is about (y = 0), a little apart where several have the same age and income.
+figure, axes = plt.subplots(figsize=(6, 3.4), layout="constrained")
+among = y == 0
+at = np.column_stack([age, income])[among] + rng.uniform(-0.3, 0.3, (among.sum(), 2)) * [10.0, 1.0]
+for predicted, marker, colour in ((0, "o", "#0072B2"), (1, "s", "#D55E00")):
+    axes.plot(*at[predictions[among] == predicted].T, marker, color=colour, ms=4, label=f"predicted {predicted}")
+inside = np.array(answer.evidence.people)[among]
+axes.plot(*at[inside].T, "o", ms=9, mfc="none", color="black", label="the worst group")
+axes.set_xlabel("age")
+axes.set_ylabel("income")
+_ = axes.legend()

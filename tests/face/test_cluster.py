@@ -201,7 +201,7 @@ def test_the_options_of_the_workers_in_slurm_jobs_are_dasks() -> None:
     from distributed.cli.dask_worker import main
 
     root = Path(__file__).parents[2]
-    page = (root / "docs" / "how-to" / "cluster.md").read_text(encoding="utf-8")
+    jobs = (root / "examples" / "cluster" / "slurm_jobs.py").read_text(encoding="utf-8")
     example = (root / "examples" / "cluster" / "submitit_workers.py").read_text(encoding="utf-8")
     lists = re.findall(r"^        command \+?= (\[.+\])$", example, flags=re.MULTILINE)
     text = "+".join(lists).replace("here.scheduler_address", "'tcp://10.0.0.1:34393'").replace("str(workers)", "'8'")
@@ -210,7 +210,7 @@ def test_the_options_of_the_workers_in_slurm_jobs_are_dasks() -> None:
     assert (program, command) == ("dask", "worker")
     assert (params["n_workers"], params["nthreads"]) == ("8", 1) and not params["dashboard"]
     assert parse_timedelta(params["lifetime"]) == 13_800.0  # ends before the job does, and lets its tasks go to others
-    assert f'worker_extra_args=["--lifetime", "{params["lifetime"]}"]' in page
+    assert f'worker_extra_args=["--lifetime", "{params["lifetime"]}"]' in jobs
 
 
 def measured(parameters: Mapping[str, Any]) -> dict[str, Any]:

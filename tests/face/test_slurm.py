@@ -1,14 +1,12 @@
-"""Slurm, as far as a machine without it goes: the page's code makes its scripts, and the example starts its jobs."""
+"""Slurm, as far as a machine without it goes: the examples write a job's script and start jobs."""
 
 from __future__ import annotations
 
-import ast
 import os
 import re
 import runpy
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 from clusters import PATIENCE
@@ -19,8 +17,7 @@ from marginopt.solvers.zero_one.engines import distributed_boxes as subtrees
 
 pytest.importorskip("distributed")
 ROOT = Path(__file__).parents[2]
-PAGE = (ROOT / "docs" / "how-to" / "cluster.md").read_text(encoding="utf-8")
-#: The script that the page's call prints.
+#: The script of a job of the example.
 SCRIPT = """#!/usr/bin/env bash
 
 #SBATCH -J dask-worker
@@ -37,23 +34,10 @@ python -m distributed.cli.dask_worker tcp://10.0.0.1:34393 --name dummy-name --n
 """
 
 
-def _code(word: str) -> str:
-    """The page's only block with this word in it."""
-    blocks: list[str] = re.findall(r"^```\w*\n(.*?)^```$", PAGE, flags=re.DOTALL | re.MULTILINE)
-    (found,) = [text for text in blocks if word in text]
-    return found
-
-
-def test_dask_jobqueue_writes_the_pages_script() -> None:
+def test_dask_jobqueue_writes_the_examples_script() -> None:
     pytest.importorskip("dask_jobqueue", reason="dask-jobqueue is not installed")
-    (call,) = [line for line in ast.parse(_code("import SLURMCluster")).body if isinstance(line, ast.Assign)]
-    assert isinstance(call.value, ast.Call)
-    here = ast.parse("f(scheduler_options={'host': '127.0.0.1', 'dashboard_address': '127.0.0.1:0'})", mode="eval").body
-    assert isinstance(here, ast.Call)
-    call.value.keywords += here.keywords
-    names: dict[str, Any] = {}
-    exec("from dask_jobqueue import SLURMCluster\n" + ast.unparse(call), names)
-    with names["cluster"] as cluster:
+    example = runpy.run_path(str(ROOT / "examples" / "cluster" / "slurm_jobs.py"))
+    with example["workers"](scheduler_options={"host": "127.0.0.1", "dashboard_address": "127.0.0.1:0"}) as cluster:
         script = cluster.job_script()
     assert _plain(script) == _plain(SCRIPT)
 

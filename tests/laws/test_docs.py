@@ -97,6 +97,17 @@ def test_a_lesson_is_a_notebook_of_the_same_code(page: Path) -> None:
     assert not any("](../" in c.source or "{download}" in c.source for c in book.cells)
 
 
+@pytest.mark.parametrize(
+    "page", [p for p in PAGES if p.parent != DOCS and p.stem != "index" and p.parts[-2] not in ("papers", "reference")], ids=named
+)
+def test_a_page_has_an_opening_an_example_and_a_picture(page: Path) -> None:
+    """Two sentences at least, before anything else."""
+    text = page.read_text(encoding="utf-8")
+    opening = text.split("\n\n")[1]
+    assert len(re.findall(r"[.?](?:\s|$)", opening)) >= 2, opening
+    assert "```python" in text and re.search(r"!\[[^\]]+\]\(", text)
+
+
 def test_every_page_is_in_the_site() -> None:
     """In one of the trees of contents."""
     listed = set()
@@ -123,11 +134,11 @@ def _site_packages(*names: str) -> None:
 def test_indices_stand_below_the_line() -> None:
     _site_packages("docutils")
     scripts = importlib.import_module("prose").set_scripts
-    shown = "".join(str(node) for node in scripts("f_{λ^k} ≤ ‖w‖_1, Σ_+ a, 2^-15, sample_weight, n_jobs_"))
+    shown = "".join(str(node) for node in scripts("f_{λ^k} ≤ ‖w‖_1, Σ_+ a, 2^-15, sample_weight, n_jobs_, age_band"))
     below, above = "subscript>", "superscript>"
     assert shown == (
         f"f<{below}λ<{above}k</{above}</{below} ≤ ‖w‖<{below}1</{below}, Σ<{below}+</{below} a, "
-        f"2<{above}−15</{above}, sample_weight, n_jobs_"
+        f"2<{above}−15</{above}, sample_weight, n_jobs_, age_band"
     )
 
 
@@ -135,25 +146,25 @@ def test_indices_stand_below_the_line() -> None:
 def test_formulas_are_drawn_without_a_script() -> None:
     """Every formulation's displays are MathML that is well formed, with nothing of LaTeX left, a row for each line."""
     _site_packages("latex2mathml", "docutils")
-    mathml = importlib.import_module("mathml").mathml
+    mathml = importlib.import_module("formulas").mathml
     for info in all_formulations().values():
         model: Model = info.example(np.random.default_rng(0))
         displays = re.findall(r"\\\[\n(.*?)\n\\\]", latex_numbers(model.latex()), flags=re.DOTALL)
         assert displays
         for latex in displays:
-            drawn = ET.fromstring(mathml(latex, "block"))
+            drawn = ET.fromstring(mathml(latex, True))
             assert "\\" not in "".join(drawn.itertext()) and "&" not in "".join(drawn.itertext())
             rows = drawn.findall(".//{*}mtr")
             assert ("aligned" not in latex) or len(rows) >= 1
     with pytest.raises(ValueError):
-        mathml(r"\nosuchcommand x", "inline")
+        mathml(r"\nosuchcommand x", False)
 
 
 @pytest.mark.usefixtures("site")
 def test_formulas_are_set_by_katex_where_it_is() -> None:
     """Every display is HTML with MathML for screen readers in it, and a formula that is none is named."""
-    _site_packages("docutils")
-    katex = importlib.import_module("katex")
+    _site_packages("latex2mathml", "docutils")
+    katex = importlib.import_module("formulas")
     if not katex.installed(fetch=False):
         pytest.skip("KaTeX is not there: `make docs` brings it where npm is")
     for info in all_formulations().values():
@@ -170,7 +181,7 @@ def test_formulas_are_set_by_katex_where_it_is() -> None:
 def test_the_glossary_s_words_are_distinct() -> None:
     """Each word has one entry; the words of one entry have one anchor."""
     _site_packages("docutils")
-    links = importlib.import_module("glossary_links")
+    links = importlib.import_module("prose")
     (page,) = (p for p in PAGES if p.name == "glossary.md")
     found = links.terms(page.read_text(encoding="utf-8"))
     assert found["κ form"] == found["κ"] and len(found) >= 35
@@ -215,7 +226,7 @@ def test_pages_of_formulations_have_the_errata_of_their_sources() -> None:
     """From the docstrings; what solvers ask a model for is no part of a user's page; italics stay italics."""
     _site_packages("numpydoc")
     script = (
-        "import marginopt as mo\nfrom reference import documented, errata\nfrom words import escaped\n"
+        "import marginopt as mo\nfrom reference import documented, errata, escaped\n"
         "for model, word in ((mo.L2SVMDual, 'root'), (mo.MEBDual, '(16)'), (mo.ConicSVM, '(14)'), (mo.ParetoQP, 'Theorem 2')):\n"
         "    assert any(word in text for text in errata(model)), model\n"
         "assert errata(mo.HingeSVM) == []\n"

@@ -36,6 +36,14 @@ def test_another_version_is_refused(release: ModuleType, tmp_path: Path) -> None
         release.stated_version(tmp_path)
 
 
+def test_the_recipe_requires_what_the_project_does(release: ModuleType, tmp_path: Path) -> None:
+    assert release.recipe_faults(ROOT) == []
+    (tmp_path / "conda").mkdir()
+    for name in ("pyproject.toml", "conda/recipe.yaml"):
+        (tmp_path / name).write_text((ROOT / name).read_text(encoding="utf-8").replace("- scs >=3.2.4", "- scs >=3.3"))
+    assert len(release.recipe_faults(tmp_path)) == 2
+
+
 def test_the_changelog_s_section(release: ModuleType) -> None:
     """Entries move below the new heading, older sections stay, and a second release without entries is refused."""
     old = "# Changelog\n\n## [Unreleased]\n\n### Solving\n- One.\n\n## [0.0.1] - 2026-01-01\n\n- Zero.\n"

@@ -1,11 +1,13 @@
-"""Pictures of convergence: the gap of one run over its iterations."""
+"""The page of one algorithm: what it reads, its steps, and how the gap of a run falls."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import numpy as np
-from words import escaped
+from formulation_page import errata_section
+from pseudocode import PSEUDOCODE
+from reference import documented, escaped, place
 
 import marginopt as mo
 from marginopt.drawing import figure_of, svg_of
@@ -13,14 +15,36 @@ from marginopt.errors import MarginoptError
 from marginopt.models import BoxProgram, Model, StiefelQP
 from marginopt.models.formulations import all_formulations
 from marginopt.solvers.interface import algorithm
-from marginopt.solvers.interface.solver import Solver
+from marginopt.solvers.interface.solver import Solver, loaded
 from marginopt.solvers.registry import readers
 
-__all__ = ["convergence"]
+__all__ = ["algorithm_page"]
 
 #: Seconds that a run may take.
 _LIMIT = 2.0
 algorithm.BUDGET = 1e-3  # a row of the trace for every millisecond
+
+
+def algorithm_page(folder: Path, name: str, solver: Solver) -> str:
+    """Return the page of an algorithm and write its picture beside it."""
+    solver = loaded(solver)
+    info = solver.info
+    views = ", ".join(f"`{view.__name__}`" for view in info.views)
+    source = escaped(info.reference) or "ours"
+    parts = [f"# {name}", f"{escaped(info.summary[:1].upper() + info.summary[1:])}. Source: {source}."]
+    gives = escaped(", ".join(sorted(g.value for g in info.gives)))
+    parts += [f"It reads the structural view {views} and gives: {gives}."]
+    parts += [documented(type(solver), type(solver).__name__, methods=False, with_errata=False)]
+    parts += [
+        "## Algorithm",
+        "As implemented.",
+        f"```text\n{PSEUDOCODE[name].strip()}\n```",
+    ]
+    parts += errata_section(type(solver))
+    picture = _convergence(folder, name, solver)
+    parts += ["## Convergence", picture] if picture else []
+    parts += [f"The code is in `{place(type(solver))}`."]
+    return "\n\n".join(filter(None, parts)) + "\n"
 
 
 def _examples() -> list[Model]:
@@ -53,7 +77,7 @@ def _examples() -> list[Model]:
     return [*large, *(info.example(np.random.default_rng(0)) for info in all_formulations().values())]
 
 
-def convergence(folder: Path, name: str, solver: Solver) -> str:
+def _convergence(folder: Path, name: str, solver: Solver) -> str:
     """The gap over the iterations, the objective where there is none, as a picture."""
     for model in _examples():
         if name not in readers(model):
