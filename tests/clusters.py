@@ -49,6 +49,7 @@ for line in sys.stdin:
     print(json.dumps(answer), file=answers, flush=True)
 else:
     sys.exit()
+answers.close()
 nice, log, *words = words
 os.nice(nice)
 os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
