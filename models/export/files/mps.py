@@ -56,7 +56,7 @@ _WORDS = {"ROWS": (2,), "COLUMNS": (3, 5)}
 Entry = tuple[int, int, float]
 
 
-def _number(word: str, what: str = "a coefficient", *, finite: bool = True) -> float:
+def _number(word: str, noun: str = "a coefficient", *, finite: bool = True) -> float:
     """Return the number of a word.
 
     Raises
@@ -65,10 +65,10 @@ def _number(word: str, what: str = "a coefficient", *, finite: bool = True) -> f
         No number, or one that is not finite where it must be.
     """
     if not _NUMBER.fullmatch(word):
-        raise DataError(f"{what} must be a number, not {word[:40]!r}")
+        raise DataError(f"{noun} must be a number, not {word[:40]!r}")
     value = float(word.translate({ord("d"): "e", ord("D"): "e"}))
     if finite and not np.isfinite(value):
-        raise DataError(f"{what} must be finite, not {word[:40]}")
+        raise DataError(f"{noun} must be finite, not {word[:40]}")
     return value
 
 
