@@ -26,8 +26,18 @@ FILE = re.compile(r"(models|solvers|relaxations|instances|src|benchmarks|tests|r
 #: Folders beside the packages, whose docstrings do not begin with a relative word either; a gallery's title may be a question.
 BESIDE = ("tests", "benchmarks", "docs", "examples/plugin", "examples/users")
 RELATIVE = re.compile(r'^ *r?"""((?:What|Whether|Whose|That|As)\b.{,40})', re.MULTILINE)
-#: Participles and pronouns that say nothing of what a variable or parameter holds.
-PRIVATE_LOCALS = frozenset({"found", "said", "told", "asked", "got", "meant", "given", "known", "kept"})
+#: Participles, pronouns and adverbs that say nothing of what a variable or parameter holds.
+PRIVATE_LOCALS = frozenset((
+    "able", "about", "again", "against", "alone", "anew", "apart", "asked", "because", "begun", "believed", "beside", "beyond",
+    "both", "brought", "doubt", "doubted", "drawn", "each", "ended", "even", "every", "few", "found", "given", "good", "got",
+    "have", "held", "here", "how", "instead", "judged", "kept", "known", "lack", "lacking", "learned", "least", "less", "look",
+    "looked", "lost", "made", "many", "may", "meant", "mended", "met", "mine", "moved", "much", "must", "none", "noted",
+    "nothing", "now", "ours", "pulled", "refused", "rest", "said", "same", "say", "says", "seen", "sent", "settled", "several",
+    "some", "standing", "stated", "still", "sure", "theirs", "then", "there", "thing", "this", "those", "through", "together",
+    "told", "tried", "turned", "twice", "unsure", "wanted", "what", "where", "which", "whole", "why",
+))  # fmt: skip
+#: Fields that still have such a name: their number may fall, not rise.
+PRIVATE_FIELDS = 48
 #: Packages whose names docstrings refer to by a full path.
 FOREIGN = frozenset({"contextlib", "sklearn"})
 #: Names of what is called with a message; ends of sentences and of clauses within a message.
@@ -59,6 +69,14 @@ def identifiers(tree: ast.Module) -> Iterator[tuple[int, str]]:
             for line in node.body:
                 if isinstance(line, ast.AnnAssign) and isinstance(line.target, ast.Name):
                     yield line.lineno, line.target.id
+
+
+def fields_of(tree: ast.Module) -> Iterator[str]:
+    """Yield the name of every annotated field of a class."""
+    for owner in (node for node in ast.walk(tree) if isinstance(node, ast.ClassDef)):
+        yield from (
+            line.target.id for line in owner.body if isinstance(line, ast.AnnAssign) and isinstance(line.target, ast.Name)
+        )
 
 
 def locals_of(tree: ast.Module) -> set[tuple[int, str]]:
@@ -158,6 +176,9 @@ def main() -> int:
         ]
         faults += [f"{name}:{line}: the message is longer than two sentences: {text}" for line, text in long_messages(tree)]
         faults += [f"{name}:{line}: the docstring names nothing at its beginning: {text}" for line, text in questions(tree)]
+    fields = [(name, field) for name, tree in trees.items() for field in fields_of(tree) if not name.startswith("reproduction/")]
+    private = [f"{name}: the field {field} says nothing of what it holds" for name, field in fields if field in PRIVATE_LOCALS]
+    faults += private if len(private) > PRIVATE_FIELDS else []
     classes = Counter(
         node.name for tree in trees.values() for node in ast.walk(tree) if isinstance(node, ast.ClassDef) and node.name[0] != "_"
     )

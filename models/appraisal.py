@@ -122,10 +122,10 @@ def restricted_bound(
         return None
     w, p = form.slices["w"], form.slices["w"].stop - form.slices["w"].start
     base_labels = {c.label for c in base.constraints}
-    others = np.ones(form.n, dtype=bool)
-    others[w] = others[base.n :] = False
+    other_variables = np.ones(form.n, dtype=bool)
+    other_variables[w] = other_variables[base.n :] = False
     added = [c for c in form.constraints if c.label not in base_labels and isinstance(c.cone, Nonnegative | Zero)]
-    rows = [c for c in added if not c.F[:, np.flatnonzero(others)].nnz and c.label in multipliers]
+    rows = [c for c in added if not c.F[:, np.flatnonzero(other_variables)].nnz and c.label in multipliers]
     prices = _balanced(rows, multipliers, slice(base.n, form.n))
     if prices is None:
         return None

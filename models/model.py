@@ -105,8 +105,8 @@ class FormulationType(ABCMeta):
             return super().__call__(*args, **options)
         parameters = args[2:] if with_labels else args[1:]
         arrays = data[:2] if with_labels else data[:1]
-        others = {name: value for name, value in options.items() if name not in ("X", "y")}
-        return super().__call__(*arrays, *parameters, **{"data_names": data[2], **others})
+        parameter_values = {name: value for name, value in options.items() if name not in ("X", "y")}
+        return super().__call__(*arrays, *parameters, **{"data_names": data[2], **parameter_values})
 
 
 @dataclass(frozen=True, eq=False)
@@ -415,10 +415,10 @@ class Model(Displayed, ExportMethods, ABC, metaclass=FormulationType):
         """Places in x whose bounds hold for some optimal point only, because nothing but the loss restricts them."""
         return ()
 
-    def at_solution(self, moved: Mapping[str, Any]) -> Model:
+    def at_solution(self, optimised: Mapping[str, Any]) -> Model:
         """The model whose form, multipliers and certificate a result has: this one, but where a parameter was left to the solver.
 
-        ``moved`` is the result's: the γ or P that was found, by name.
+        ``optimised`` is the result's: the γ or P that was found, by name.
         """
         return self
 
@@ -432,7 +432,7 @@ class Model(Displayed, ExportMethods, ABC, metaclass=FormulationType):
 
     # -- changes ------------------------------------------------------------------------------------------------
 
-    def with_constraint(self, *stated: Callable[[Any], Any] | Mapping[str, Callable[[Any], Any]]) -> Model:
+    def with_constraint(self, *constraints: Callable[[Any], Any] | Mapping[str, Callable[[Any], Any]]) -> Model:
         """The model with further convex constraints, stated in CVXPY over its labelled blocks.
 
         >>> model.with_constraint(lambda v: [v.w[3] >= 0, cp.norm1(v.w[1:]) <= 2])  # doctest: +SKIP
@@ -461,7 +461,7 @@ class Model(Displayed, ExportMethods, ABC, metaclass=FormulationType):
         """
         from .changes.changed_model import with_constraint
 
-        return with_constraint(self, stated)
+        return with_constraint(self, constraints)
 
     def with_variables(self, *variables: Any, cost: Callable[[Any], Any] | None = None) -> Model:
         """The model with further variables, for constraints to come, and a convex cost of them and of its blocks.

@@ -104,8 +104,8 @@ def total_of_positive(terms: FloatArray) -> Rounded:
     partial, depth = np.asarray(terms, dtype=np.float64).ravel(), 0
     while partial.size > _FEW:
         width = partial.size // 16
-        whole = partial[: 16 * width].reshape(16, width).sum(axis=0)
-        partial, depth = np.concatenate([whole, partial[16 * width :]]), depth + 16
+        sums = partial[: 16 * width].reshape(16, width).sum(axis=0)
+        partial, depth = np.concatenate([sums, partial[16 * width :]]), depth + 16
     sum_and_error = total(partial)
     return Rounded(sum_and_error.value, (sum_and_error.error + gamma(depth) * sum_and_error.value) * (1.0 + 4.0 * UNIT))
 

@@ -277,11 +277,11 @@ def restated(model: ZeroOneSVM, **changes: Any) -> ZeroOneSVM:
         return replace(model, **changes)
 
 
-def require(model: ZeroOneSVM, what: str, *needs: Need) -> None:
+def require(model: ZeroOneSVM, subject: str, *needs: Need) -> None:
     """Raise where a model lacks what a function of these relaxations needs."""
     for need in needs:
         if not need.holds(model):
-            raise UnsupportedModelError(f"{what} needs {need.description}: {need.reason}", name="model")
+            raise UnsupportedModelError(f"{subject} needs {need.description}: {need.reason}", name="model")
 
 
 @dataclass(frozen=True)

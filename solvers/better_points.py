@@ -72,9 +72,9 @@ def polished(
     else:
         reduced, keep, offset = _eliminate(fix_integers(form, x))
         for piece, source in _solutions(reduced, seconds) if keep.size else []:
-            whole = offset.copy()
-            whole[keep] = piece
-            candidates.append((whole, source))
+            full_point = offset.copy()
+            full_point[keep] = piece
+            candidates.append((full_point, source))
     counted = [] if model is None else [(form.join(model.recounted(form.split(point))), source) for point, source in candidates]
     certified_points: list[tuple[Certificate, FloatArray, str]] = []
     for group in (counted, candidates):  # where no counted point is allowed, one may be that is within rounding
@@ -84,7 +84,7 @@ def polished(
             break
         certified_points += certified
     else:
-        _, point, source = min(certified_points, key=lambda each: each[0].primal_residual)
+        _, point, source = min(certified_points, key=lambda entry: entry[0].primal_residual)
     return Polished(form.split(point), f"integers fixed, the rest solved again by {source}" if source else "")
 
 
@@ -310,18 +310,18 @@ def _points(model: Model, form: StandardForm, answer: Answer, seconds: float | N
     claimed_point = None if answer.values is None else _joined(model, form, answer.values)
     relaxed = _relaxation(form, seconds)
     label = form.blocks[0].label
-    whole = [point for point in (claimed_point, relaxed) if point is not None]
+    points = [point for point in (claimed_point, relaxed) if point is not None]
     if len(form.blocks) == 1 or _joined(model, form, {label: form.split(zero)[label]}) is None:
-        for direction in (zero, *whole):
+        for direction in (zero, *points):
             for factor in _FACTORS if direction.any() else (1.0,):
                 yield np.clip(factor * direction, form.lower, form.upper)
         yield from (np.clip(x, form.lower, form.upper) for x in _beside(zero if claimed_point is None else claimed_point, 1.0))
         return
-    yield from whole
+    yield from points
     block = form.blocks[0]
     unpack = block.unpack if block.symmetric else lambda x: x.reshape(block.shape)
     least_cost = _least_cost(form)
-    for leading in _leading(form, [zero, *whole]):
+    for leading in _leading(form, [zero, *points]):
         if least_cost(leading) >= level:
             continue
         point = _joined(model, form, {label: unpack(leading)})
@@ -334,11 +334,11 @@ def _least_cost(form: StandardForm) -> Callable[[FloatArray], float]:
 
     The other variables are at their bounds, or where the rows put them that have no second one of them.
     """
-    here = form.slices[form.blocks[0].label]
-    other_variables = np.r_[0 : here.start, here.stop : form.n]
+    first_block = form.slices[form.blocks[0].label]
+    other_variables = np.r_[0 : first_block.start, first_block.stop : form.n]
     q, linear, lower, upper, integer = (
         form.q[other_variables],
-        form.q[here],
+        form.q[first_block],
         form.lower[other_variables],
         form.upper[other_variables],
         form.integer[other_variables],
@@ -346,16 +346,16 @@ def _least_cost(form: StandardForm) -> Callable[[FloatArray], float]:
     P = None if form.quadratic is None else form.quadratic.csc
     if P is not None and P[:, other_variables].nnz:
         return lambda leading: -np.inf
-    block = None if P is None else P[here, here]
+    block = None if P is None else P[first_block, first_block]
     F, g = form.rows_matrix()
-    others = sp.csr_array(F[:, other_variables])
+    other_columns = sp.csr_array(F[:, other_variables])
     plain = np.concatenate(
         [np.full(c.rows, isinstance(c.cone, (Zero, Nonnegative))) for c in form.constraints] or [np.zeros(0, bool)]
     )
-    rows = np.flatnonzero(plain & (np.diff(others.indptr) == 1))
-    rows = rows[others.data[others.indptr[rows]] > 0.0]
-    columns, coefficients = others.indices[others.indptr[rows]], others.data[others.indptr[rows]]
-    part, constants = F[rows][:, here], g[rows]
+    rows = np.flatnonzero(plain & (np.diff(other_columns.indptr) == 1))
+    rows = rows[other_columns.data[other_columns.indptr[rows]] > 0.0]
+    columns, coefficients = other_columns.indices[other_columns.indptr[rows]], other_columns.data[other_columns.indptr[rows]]
+    part, constants = F[rows][:, first_block], g[rows]
 
     def least(leading: FloatArray) -> float:
         values = lower.copy()
@@ -368,11 +368,11 @@ def _least_cost(form: StandardForm) -> Callable[[FloatArray], float]:
     return least
 
 
-def _leading(form: StandardForm, whole: list[FloatArray]) -> Iterator[FloatArray]:
+def _leading(form: StandardForm, points: list[FloatArray]) -> Iterator[FloatArray]:
     """Values of the leading block: multiples of those of whole points, coordinates, and what raises the rows."""
     block = form.slices[form.blocks[0].label]
     low, high = form.lower[block], form.upper[block]
-    for point in whole:
+    for point in points:
         for factor in _FACTORS if point[block].any() else (1.0,):
             yield np.clip(factor * point[block], low, high)
             if form.integer[block].any() and point[block].any():
@@ -390,7 +390,7 @@ def _leading(form: StandardForm, whole: list[FloatArray]) -> Iterator[FloatArray
     for direction in directions:
         for length in _LENGTHS:
             yield np.clip(length * direction, low, high)
-    yield from (np.clip(x, low, high) for x in _beside(whole[min(1, len(whole) - 1)][block], unit))
+    yield from (np.clip(x, low, high) for x in _beside(points[min(1, len(points) - 1)][block], unit))
 
 
 def _beside(point: FloatArray, unit: float) -> Iterator[FloatArray]:

@@ -298,8 +298,8 @@ def compare(
     specs = resolve_all(solvers)  # a misspelt name is an error of the call, not a row
     chosen = Options.of(options, **overrides)
     for option in chosen.native:
-        others = near_misses(option, COMMON) or "; pair it with its solver: (name, {option: value})"
-        raise InputError(f"compare gives the same options to every solver, and not every one has {option!r}{others}", name=option)
+        advice = near_misses(option, COMMON) or "; pair it with its solver: (name, {option: value})"
+        raise InputError(f"compare gives the same options to every solver, and not every one has {option!r}{advice}", name=option)
     is_collection = isinstance(model, Sequence | Mapping)
     models = _named_models(model) if isinstance(model, Sequence | Mapping) else {"": as_model(model)}
     with choose_executor(jobs, cluster) as team:

@@ -339,8 +339,8 @@ def _apart(
     tasks = [(problem, bound_spec, options, out) for (problem, _), out in zip(problems, out_of_reach, strict=True)]
     results = team.all(_solve_value, tasks)
     shown = tuple(value for _, value in problems)
-    noted = tuple(r.noting(r.update or BUILT, **{parameter: value}) for r, value in zip(results, shown, strict=True))
-    return SolutionPath(parameter, shown, noted, time.perf_counter() - begin)
+    annotated = tuple(r.noting(r.update or BUILT, **{parameter: value}) for r, value in zip(results, shown, strict=True))
+    return SolutionPath(parameter, shown, annotated, time.perf_counter() - begin)
 
 
 def _solve_value(task: tuple[Model | StandardForm, SolverSpec, Options, bool], threads: int | None) -> Result:
@@ -357,8 +357,8 @@ def _out_of_reach(
     """Return whether a solver cannot read the program at this value, though it can at another one of the path."""
     if chosen.obstacle(as_model(problem)) is None:
         return False
-    others = (stated_at(model, parameter, value, share=False)[0] for value in values)
-    return any(chosen.obstacle(as_model(other)) is None for other in others)
+    problems = (stated_at(model, parameter, value, share=False)[0] for value in values)
+    return any(chosen.obstacle(as_model(other)) is None for other in problems)
 
 
 def _order(model: Model | StandardForm, parameter: str, values: Values, chosen: Solver | None, options: Options) -> Sequence[int]:

@@ -404,8 +404,8 @@ def _propagate(row: list[tuple[int, Fraction]], g: Fraction, lower: Bounds, uppe
     for k in unknown or range(len(row)):
         j, v = row[k]
         end = tops[k][0]
-        others = total - (Fraction(0) if end is None else end * v)
-        implied = -others / v
+        other_terms = total - (Fraction(0) if end is None else end * v)
+        implied = -other_terms / v
         if v > 0:
             lower[j] = implied if lower[j] is None else lower[j]
         else:

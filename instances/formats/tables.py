@@ -375,12 +375,12 @@ class Tidying:
         notes = [f"without {', '.join(_name(table, j) for j in out)}"] if out else []
         rows, lines = table.rows, table.lines
         if self.missing == "drop":
-            whole = [all(row[j] is not None for j in (*features, target)) for row in rows]
-            rows = [row for row, complete_row in zip(rows, whole, strict=True) if complete_row]
-            lines = [line for line, complete_row in zip(lines, whole, strict=True) if complete_row]
+            is_complete = [all(row[j] is not None for j in (*features, target)) for row in rows]
+            rows = [row for row, complete_row in zip(rows, is_complete, strict=True) if complete_row]
+            lines = [line for line, complete_row in zip(lines, is_complete, strict=True) if complete_row]
             if not rows:
                 raise DataError("every row has a missing value; missing='median' keeps them", file=table.where)
-            notes += [f"{len(whole) - len(rows)} rows with missing values left out"] if len(rows) < len(whole) else []
+            notes += [f"{len(is_complete) - len(rows)} rows with missing values left out"] if len(rows) < len(is_complete) else []
         columns: list[tuple[str, _TidyingCells]] = []
         kinds: dict[int, Kind] = {}
         for j in features:

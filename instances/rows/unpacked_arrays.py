@@ -122,15 +122,15 @@ def stored_in_npz(path: Path) -> dict[str, StoredArray | None]:
     return members
 
 
-def _header(path: Path, handle: IO[bytes], what: str) -> StoredArray:
+def _header(path: Path, handle: IO[bytes], noun: str) -> StoredArray:
     version = np.lib.format.read_magic(handle)
     if version not in _HEADERS:
-        raise DataError(f"{what}: npy version {version} is not known")
+        raise DataError(f"{noun}: npy version {version} is not known")
     shape, fortran, dtype = _HEADERS[version](handle)
     if dtype.hasobject or dtype.kind not in "biuf":
-        raise DataError(f"{what} must hold real numbers; it holds {dtype}")
+        raise DataError(f"{noun} must hold real numbers; it holds {dtype}")
     if fortran and len(shape) > 1:
-        raise DataError(f"{what} is stored by columns; save it by rows: numpy.save(path, numpy.ascontiguousarray(X))")
+        raise DataError(f"{noun} is stored by columns; save it by rows: numpy.save(path, numpy.ascontiguousarray(X))")
     return StoredArray(path, handle.tell(), tuple(int(k) for k in shape), dtype)
 
 
@@ -232,8 +232,8 @@ def _chunks(path: Path) -> Iterator[bytes]:
             tail, first = b"", True
             while text := handle.read(_CHUNK):
                 tail += text
-                whole = tail[:-1] if tail.endswith(b"\r") else tail  # half of a line end may follow
-                cut = max(whole.rfind(b"\n"), whole.rfind(b"\r")) + 1
+                complete_lines = tail[:-1] if tail.endswith(b"\r") else tail  # half of a line end may follow
+                cut = max(complete_lines.rfind(b"\n"), complete_lines.rfind(b"\r")) + 1
                 if cut:
                     yield libsvm_lines(tail[:cut], first)
                     tail, first = tail[cut:], False
@@ -280,8 +280,8 @@ def unpacked_parquet(
             features = [j for j in range(len(names)) if j != target]
             single = all(schema.field(places[j]).type == pa.float32() for j in features)
             rows = _column(stack, folder, "rows", np.float32 if single else np.float64)
-            for whole in file.iter_batches(batch_size=_BATCH):
-                batch = whole.select(places)
+            for table in file.iter_batches(batch_size=_BATCH):
+                batch = table.select(places)
                 for j in range(len(names)):
                     kind = batch.schema.field(j).type
                     number = pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind)

@@ -422,9 +422,9 @@ class ChangedModel(Model):
         """
         return replace(self, base=self.base.with_parameter(parameter, value))
 
-    def at_solution(self, moved: Mapping[str, Any]) -> ChangedModel:
+    def at_solution(self, optimised: Mapping[str, Any]) -> ChangedModel:
         """The model at the parameters that a solver moved, with the same change."""
-        return replace(self, base=self.base.at_solution(moved)) if moved else self
+        return replace(self, base=self.base.at_solution(optimised)) if optimised else self
 
     def bound(self, x: FloatArray | None, multipliers: Mapping[str, FloatArray] | None) -> Bound:
         """Return the Lagrangian bound of the changed form, or the base model's bound where that is valid and larger."""

@@ -556,8 +556,8 @@ def one_sided(A: sp.csr_array, left: FloatArray, right: FloatArray, names: Seque
     equal = np.concatenate([(left == right)[rows], np.zeros(other.size, dtype=bool)])
     if names is None:
         return OneSided(stacked, b, equal, None)
-    others = (f"{names[i]} (other side)" for i in other.tolist())
-    return OneSided(stacked, b, equal, (*(names[i] for i in rows.tolist()), *others))
+    opposite_names = (f"{names[i]} (other side)" for i in other.tolist())
+    return OneSided(stacked, b, equal, (*(names[i] for i in rows.tolist()), *opposite_names))
 
 
 @dataclass(frozen=True, eq=False)

@@ -414,9 +414,9 @@ class MaxMinSVM(Model):
             return ConvexHullsDual(self.X, self.y, self.C, kernel, self.sample_weight)
         return ConvexHullsDual(to_dense(self.X) * np.sqrt(value), self.y, self.C, RBF(1.0), self.sample_weight)
 
-    def at_solution(self, moved: Mapping[str, Any]) -> Model:
+    def at_solution(self, optimised: Mapping[str, Any]) -> Model:
         """The inner problem at the parameter that was found."""
-        return self.at(moved[self.problem.label]) if self.problem.label in moved else self
+        return self.at(optimised[self.problem.label]) if self.problem.label in optimised else self
 
     def view(self, kind: type[V]) -> V | None:
         """`MaxMinProblem`, not the simplex view, which would leave γ where it is; nothing where γ is on a grid."""

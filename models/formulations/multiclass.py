@@ -53,8 +53,8 @@ class ClassLoss(ABC):
         """The loss of each point."""
 
     @abstractmethod
-    def add(self, builder: Assembly, margins: Affine, costs: FloatArray, others: int, big_m: FloatArray) -> None:
-        """Add variables, rows ``margin`` and cost; ``others`` rows of ``margins`` belong to each point."""
+    def add(self, builder: Assembly, margins: Affine, costs: FloatArray, rows_per_point: int, big_m: FloatArray) -> None:
+        """Add variables, rows ``margin`` and cost; ``rows_per_point`` rows of ``margins`` belong to each point."""
 
     @abstractmethod
     def cost_line(self) -> Line:
@@ -78,9 +78,9 @@ class ClassLoss(ABC):
         """The values of its variables for given margins."""
 
 
-def _repeated(n: int, others: int) -> sp.csr_array:
+def _repeated(n: int, rows_per_point: int) -> sp.csr_array:
     """From one number for each point to one for each of its rows."""
-    return sp.csr_array(sp.kron(sp.eye_array(n), np.ones((others, 1)), format="csr"))
+    return sp.csr_array(sp.kron(sp.eye_array(n), np.ones((rows_per_point, 1)), format="csr"))
 
 
 class CrammerSinger(ClassLoss):
@@ -93,10 +93,10 @@ class CrammerSinger(ClassLoss):
         """max_k (1 - m_ik)_+."""
         return np.maximum(1.0 - margins, 0.0).max(axis=1)
 
-    def add(self, builder: Assembly, margins: Affine, costs: FloatArray, others: int, big_m: FloatArray) -> None:
+    def add(self, builder: Assembly, margins: Affine, costs: FloatArray, rows_per_point: int, big_m: FloatArray) -> None:
         """Add one ξ for each point."""
         xi = builder.variables("xi", costs.size, 0.0)
-        builder.require_nonnegative("margin", margins + xi.under(_repeated(costs.size, others)) - 1.0)
+        builder.require_nonnegative("margin", margins + xi.under(_repeated(costs.size, rows_per_point)) - 1.0)
         builder.cost(costs, xi)
 
     def cost_line(self) -> Line:
@@ -140,11 +140,11 @@ class WestonWatkins(ClassLoss):
         """Σ_k (1 - m_ik)_+."""
         return np.maximum(1.0 - margins, 0.0).sum(axis=1)
 
-    def add(self, builder: Assembly, margins: Affine, costs: FloatArray, others: int, big_m: FloatArray) -> None:
+    def add(self, builder: Assembly, margins: Affine, costs: FloatArray, rows_per_point: int, big_m: FloatArray) -> None:
         """Add one ξ for each row."""
         xi = builder.variables("xi", margins.rows, 0.0)
         builder.require_nonnegative("margin", margins + xi - 1.0)
-        builder.cost(np.repeat(costs, others), xi)
+        builder.cost(np.repeat(costs, rows_per_point), xi)
 
     def cost_line(self) -> Line:
         """Σ c_i ξ_ik."""
@@ -186,10 +186,10 @@ class ZeroOneClasses(ClassLoss):
         """1{min_k m_ik < 1}; margins within 1e-9 of 1 count as met."""
         return (margins.min(axis=1) < 1.0 - 1e-9).astype(np.float64)
 
-    def add(self, builder: Assembly, margins: Affine, costs: FloatArray, others: int, big_m: FloatArray) -> None:
+    def add(self, builder: Assembly, margins: Affine, costs: FloatArray, rows_per_point: int, big_m: FloatArray) -> None:
         """Add one z for each point, and a row for each other class."""
         z = builder.binaries("z", costs.size)
-        builder.switch("margin", z.under(_repeated(costs.size, others)), margins - 1.0, np.repeat(big_m, others))
+        builder.switch("margin", z.under(_repeated(costs.size, rows_per_point)), margins - 1.0, np.repeat(big_m, rows_per_point))
         builder.cost(costs, z)
 
     def cost_line(self) -> Line:
@@ -373,7 +373,7 @@ class MulticlassSVM(Model):
     def _rows(self) -> sp.csr_array:
         """m = F vec(W), K - 1 rows for each point: x_i in the columns of its own class, -x_i in those of the other."""
         K, X = self.classes.size, sp.csr_array(self.features.rows)
-        others = np.broadcast_to(np.arange(K), (X.shape[0], K))[~self._problem.own(slice(None))]
+        other_classes = np.broadcast_to(np.arange(K), (X.shape[0], K))[~self._problem.own(slice(None))]
         repeated = X[np.repeat(np.arange(X.shape[0]), K - 1)]
         lengths = np.diff(repeated.indptr)
         shape = (repeated.shape[0], K * X.shape[1])
@@ -382,7 +382,7 @@ class MulticlassSVM(Model):
             indices = repeated.indices + np.repeat(classes * X.shape[1], lengths)
             return sp.csr_array((repeated.data, indices, repeated.indptr), shape=shape)
 
-        return placed(np.repeat(self.codes, K - 1)) - placed(others)
+        return placed(np.repeat(self.codes, K - 1)) - placed(other_classes)
 
     @property
     def form_bytes(self) -> int:

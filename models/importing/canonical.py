@@ -143,16 +143,16 @@ def completed(x: FloatArray, is_known: BoolArray, definitions: Sequence[Constrai
     x, is_known = np.where(is_known, x, 0.0), is_known.copy()
     rows = _LinearRows.of(definitions, x.size)
     cones = [piece for c in definitions if isinstance(c.cone, SecondOrder) for piece in _cones(c)]
-    others = np.zeros(x.size, dtype=bool)
+    newly_known = np.zeros(x.size, dtype=bool)
     for c in definitions:
         if not isinstance(c.cone, (Zero, Nonnegative, SecondOrder)):
-            others[np.unique(c.F.indices)] = True
+            newly_known[np.unique(c.F.indices)] = True
     while not is_known.all():
         ends = _Ends(x.size)
         changed = rows.settle(x, is_known, ends)
         for cone in cones:
             cone.settle(x, is_known, ends)
-        for end, ready in ((ends.lower, ends.lower_ready & ~others), (ends.upper, ends.upper_ready & ~others)):
+        for end, ready in ((ends.lower, ends.lower_ready & ~newly_known), (ends.upper, ends.upper_ready & ~newly_known)):
             new = ready & ~is_known & np.isfinite(end)
             x[new], is_known[new] = end[new], True
             changed |= bool(new.any())
@@ -201,13 +201,13 @@ class _LinearRows:
         row = np.repeat(np.arange(self.g.size), np.diff(self.F.indptr))
         unknown = ~is_known[self.F.indices]
         count = np.bincount(row[unknown], minlength=self.g.size)
-        rest = self.F @ x + self.g  # unknown entries of x are zero
+        known_values = self.F @ x + self.g  # unknown entries of x are zero
         single = unknown & (count[row] == 1)
         solved = single & self.equal[row]
-        columns, values = self.F.indices[solved], -rest[row[solved]] / self.F.data[solved]
+        columns, values = self.F.indices[solved], -known_values[row[solved]] / self.F.data[solved]
         x[columns], is_known[columns] = values, True
         bound = single & ~self.equal[row]
-        variable, value = self.F.indices[bound], -rest[row[bound]] / self.F.data[bound]
+        variable, value = self.F.indices[bound], -known_values[row[bound]] / self.F.data[bound]
         up = self.F.data[bound] > 0.0
         np.maximum.at(ends.lower, variable[up], value[up])
         np.minimum.at(ends.upper, variable[~up], value[~up])

@@ -135,7 +135,7 @@ class CVXPYSource(Source, Recipient):
         program_rows = [k for rows in c.rows for k in rows]
         definitions = [row for k, row in enumerate(form.constraints) if k not in program_rows]
         y, is_known = completed(x, is_known, definitions)
-        whole = is_known[form.q != 0.0].all() and (form.quadratic is None or is_known[form.quadratic.csc.indices].all())
+        objective_known = is_known[form.q != 0.0].all() and (form.quadratic is None or is_known[form.quadratic.csc.indices].all())
         rows = []
         for name, places in zip(c.labels, c.rows, strict=True):
             pieces = [form.constraints[k] for k in places]
@@ -151,7 +151,7 @@ class CVXPYSource(Source, Recipient):
         if restricted.size:
             j = int(restricted[0])
             remark = f"{form.names()[j]} is {y[j]:.10g} at a point, and in [{form.lower[j]:.10g}, {form.upper[j]:.10g}] here"
-        objective = form.objective(y) if whole else float("nan")
+        objective = form.objective(y) if objective_known else float("nan")
         return Evaluated(objective, objective_size(form, y), rows, float(outside[c.own].max(initial=0.0)), remark)
 
     def theirs(self, x: FloatArray) -> Evaluated:
@@ -289,7 +289,7 @@ def _canonical(problem: Any, data: Mapping[str, Any], inverse: Any, stem: str, o
     blocks, order, variable_places = _blocks(program, names, stem)
     n = order.size
     lower, upper = (_bound(data[side], n, sign) for side, sign in (("lower_bounds", -1.0), ("upper_bounds", 1.0)))
-    binary, whole = (_flags(index, n) for index in (program.x.boolean_idx, program.x.integer_idx))
+    binary, integer = (_flags(index, n) for index in (program.x.boolean_idx, program.x.integer_idx))
     lower[binary], upper[binary] = np.maximum(lower[binary], 0.0), np.minimum(upper[binary], 1.0)
     P = data.get("P")
     labels = _own_labels(problem, own_names)
@@ -302,7 +302,7 @@ def _canonical(problem: Any, data: Mapping[str, Any], inverse: Any, stem: str, o
         constraints=constraints,
         lower=lower[order],
         upper=upper[order],
-        integer=(binary | whole)[order],
+        integer=(binary | integer)[order],
         quadratic=None if P is None or not P.nnz else Quadratic(matrix=_symmetric(sp.csc_array(P)[order][:, order])),
         r=float(inverse[-1]["offset"]),
         maximise=isinstance(problem.objective, cvxpy.Maximize),

@@ -117,8 +117,8 @@ def _program(model: Any) -> RowProgram:
 
     unsupported = [description for count, description in _REFUSED.items() if model.getAttr(count)]
     general = model.getGenConstrs()
-    others = [row.GenConstrName for row in general if row.GenConstrType != gurobipy.GRB.GENCONSTR_INDICATOR]
-    unsupported += [f"general constraints other than indicators ({', '.join(others[:3])})"] if others else []
+    general_names = [row.GenConstrName for row in general if row.GenConstrType != gurobipy.GRB.GENCONSTR_INDICATOR]
+    unsupported += [f"general constraints other than indicators ({', '.join(general_names[:3])})"] if general_names else []
     variables, rows = model.getVars(), model.getConstrs()
     kinds = {v.VType for v in variables} - {"C", "B", "I"}
     unsupported += ["semi-continuous variables"] if kinds else []

@@ -182,7 +182,7 @@ class Explainable(Protocol):
     def feature_names(self) -> tuple[str, ...]:
         """Names of the columns of X; none where they have none."""
 
-    def at_solution(self, moved: Mapping[str, Any]) -> Explainable:
+    def at_solution(self, optimised: Mapping[str, Any]) -> Explainable:
         """The model at the parameters that the solver moved."""
 
     def meaning(self, label: str) -> str:
@@ -324,8 +324,8 @@ def _form(model: Explainable, values: Mapping[str, FloatArray]) -> StandardForm 
         form = model.form
     except (TooLargeError, UnsupportedModelError):  # too large, or no conic program: the model appraises its points
         return None
-    whole = all(block.label in values for block in form.blocks)
-    return form if whole or not model.certified_by_appraisal else None
+    complete = all(block.label in values for block in form.blocks)
+    return form if complete or not model.certified_by_appraisal else None
 
 
 def _appraised(model: Explainable, label: str, violation: float, result: Solution) -> Activity:

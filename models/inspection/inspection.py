@@ -212,13 +212,13 @@ def _advice(form: StandardForm, ranges: list[Range]) -> list[str]:
 
 def _big_m(form: StandardForm, c: Constraint) -> float | None:
     """Largest coefficient of an integer variable, where it is 1e3 times the median of the others."""
-    whole = form.integer[c.F.indices]
+    integer = form.integer[c.F.indices]
     sizes = np.abs(c.F.data)
-    others = sizes[~whole & (sizes > 0)]
-    if not whole.any() or not others.size:
+    continuous_sizes = sizes[~integer & (sizes > 0)]
+    if not integer.any() or not continuous_sizes.size:
         return None
-    largest = float(sizes[whole].max())
-    return largest if largest > 1e3 * float(np.median(others)) else None
+    largest = float(sizes[integer].max())
+    return largest if largest > 1e3 * float(np.median(continuous_sizes)) else None
 
 
 def _row_spread(c: Constraint) -> float:

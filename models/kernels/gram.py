@@ -39,10 +39,10 @@ def product_in_pieces(A: Points, x: FloatArray) -> FloatArray:
         for k in range(1, count):
             result += A[:, k * length : (k + 1) * length] @ x[k * length : (k + 1) * length]
         return np.asarray(result)
-    whole = x.size // length  # of few rows all pieces at once: a call for each takes longer than what it multiplies
-    stacked = A[:, : whole * length].reshape(A.shape[0], whole, length).transpose(1, 0, 2)
-    sums = (stacked @ x[: whole * length].reshape(whole, length, 1))[:, :, 0]
-    return np.asarray(sums.sum(axis=0) + A[:, whole * length :] @ x[whole * length :])
+    piece_count = x.size // length  # of few rows all pieces at once: a call for each takes longer than what it multiplies
+    stacked = A[:, : piece_count * length].reshape(A.shape[0], piece_count, length).transpose(1, 0, 2)
+    sums = (stacked @ x[: piece_count * length].reshape(piece_count, length, 1))[:, :, 0]
+    return np.asarray(sums.sum(axis=0) + A[:, piece_count * length :] @ x[piece_count * length :])
 
 
 def weighted_sum(X: Points, weights: FloatArray) -> FloatArray:

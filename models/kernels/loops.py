@@ -127,10 +127,10 @@ def finish_single(block: Any, half: Any, own: Any, signs: Any, row_half: Any, of
             row, halves, sign = block[i, b:e], half[b:e], signs[b:e]
             for k in range(row.size):
                 x = max(min(row[k] - halves[k] - shared, zero), lowest)
-                whole = np.floor(x + middle)
-                r = x - whole
+                integer_part = np.floor(x + middle)
+                r = x - integer_part
                 row[k] = ((((((_S7 * r + _S6) * r + _S5) * r + _S4) * r + _S3) * r + _S2) * r + _S1) * r + one
-                power[k] = (np.int32(whole) + bias) << shift
+                power[k] = (np.int32(integer_part) + bias) << shift
             for k in range(row.size):
                 row[k] = factor * sign[k] * (row[k] * two[k] + offset)
 
@@ -141,11 +141,11 @@ def _powers(row: Any, half: Any, shared: Any, power: Any) -> None:
     bias, shift = np.int64(1023), np.int64(52)
     for k in range(row.size):
         x = max(min(row[k] - half[k] - shared, 0.0), -1022.0)
-        whole = np.floor(x + 0.5)
-        r = x - whole
+        integer_part = np.floor(x + 0.5)
+        r = x - integer_part
         p = (((((_D13 * r + _D12) * r + _D11) * r + _D10) * r + _D9) * r + _D8) * r + _D7
         row[k] = ((((((p * r + _D6) * r + _D5) * r + _D4) * r + _D3) * r + _D2) * r + _D1) * r + 1.0
-        power[k] = (np.int64(whole) + bias) << shift
+        power[k] = (np.int64(integer_part) + bias) << shift
 
 
 @_njit

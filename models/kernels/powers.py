@@ -113,9 +113,11 @@ class _Tile:
         x = b.select(b.fcmp_ordered("<", x, zero), x, zero)
         x = b.select(b.fcmp_ordered(">", x, smallest), x, smallest)
         digits = 52 if self.double else 23
-        whole = self.constant(1.5 * 2.0**digits)  # a sum with it is rounded to a whole number, which its last bits hold
-        rounded = b.fadd(x, whole)
-        r = b.fsub(x, b.fsub(rounded, whole))
+        rounding_constant = self.constant(
+            1.5 * 2.0**digits
+        )  # a sum with it is rounded to a whole number, which its last bits hold
+        rounded = b.fadd(x, rounding_constant)
+        r = b.fsub(x, b.fsub(rounded, rounding_constant))
         *lower, value = [self.constant(c) for c in (DOUBLE if self.double else SINGLE)]
         for coefficient in reversed(lower):
             value = self.plus_product(coefficient, value, r)

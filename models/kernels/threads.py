@@ -86,9 +86,9 @@ def share(work: Callable[[int], object], count: int) -> None:
         work(0)
         return
     with _single_blas(), ThreadPoolExecutor(count - 1) as executor:
-        others = [executor.submit(_alone, work, k) for k in range(1, count)]
+        futures = [executor.submit(_alone, work, k) for k in range(1, count)]
         _alone(work, 0)
-        for other in others:
+        for other in futures:
             other.result()
 
 

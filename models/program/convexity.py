@@ -160,10 +160,10 @@ def definite_on(P: FloatArray | sp.csc_array, chosen: BoolArray, rounding: float
         shifted = H.copy()
         shifted[np.diag_indices(nonzero.size)] += np.where(inside, -mu - shift, shift)
         if _factors(shifted, 0.0):
-            least, deficit = np.zeros(n), np.zeros(n)
-            least[nonzero] = np.where(inside, 0.999 * mu / scale**2, 0.0)
+            smallest, deficit = np.zeros(n), np.zeros(n)
+            smallest[nonzero] = np.where(inside, 0.999 * mu / scale**2, 0.0)
             deficit[nonzero] = np.where(inside, 0.0, 3.0 * shift / scale**2)
-            return least, deficit
+            return smallest, deficit
     return None
 
 

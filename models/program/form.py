@@ -320,9 +320,9 @@ class Quadratic:
         return np.asarray(self.matrix @ x)
 
 
-def _check_names(label: str, own: Sized | None, size: int, what: str = "names", of: str = "scalars") -> None:
+def _check_names(label: str, own: Sized | None, size: int, noun: str = "names", of: str = "scalars") -> None:
     if own is not None and len(own) != size:
-        raise InputError(f"{label}: {len(own)} {what} for {size} {of}", name=label)
+        raise InputError(f"{label}: {len(own)} {noun} for {size} {of}", name=label)
 
 
 def _exactly_symmetric(P: FloatArray | sp.csc_array) -> bool:
@@ -828,30 +828,30 @@ class StandardForm(Displayed, ExportMethods):
         """Values by label, in the blocks' own shapes."""
         return {b.label: b.unpack(np.asarray(x[self.slices[b.label]])) for b in self.blocks}
 
-    def values_given(self, mapping: Mapping[str, object], what: str) -> dict[str, FloatArray]:
+    def values_given(self, mapping: Mapping[str, object], noun: str) -> dict[str, FloatArray]:
         """Values of some blocks as a user gives them, by block or by the names of single variables, as arrays.
 
         Raises
         ------
         InputError
             A name that no block and no variable has, a variable without a value beside others of its block that have one, a shape
-        that is not the block's, numbers that are not finite; ``what`` names the argument.
+        that is not the block's, numbers that are not finite; ``noun`` names the argument.
         """
         if not isinstance(mapping, Mapping):
-            raise InputError(f"{what} must be a mapping of block to array; it is a {type(mapping).__name__}", name=what)
+            raise InputError(f"{noun} must be a mapping of block to array; it is a {type(mapping).__name__}", name=noun)
         blocks = {block.label: block for block in self.blocks}
-        values = self._by_names({name: value for name, value in mapping.items() if name not in blocks}, what)
+        values = self._by_names({name: value for name, value in mapping.items() if name not in blocks}, noun)
         for label, value in mapping.items():
             if label not in blocks:
                 continue
-            values[label] = array = as_array(value, f"{what}[{label!r}]")
+            values[label] = array = as_array(value, f"{noun}[{label!r}]")
             shape, odd = blocks[label].shape, "" if np.isfinite(array).all() else " and values that are not finite"
             if odd or array.shape != shape:
-                expectation = f"{what}[{label!r}] must hold {math.prod(shape)} finite numbers, shape {shape}"
-                raise InputError(f"{expectation}; it has shape {array.shape}{odd}", name=what)
+                expectation = f"{noun}[{label!r}] must hold {math.prod(shape)} finite numbers, shape {shape}"
+                raise InputError(f"{expectation}; it has shape {array.shape}{odd}", name=noun)
         return values
 
-    def _by_names(self, mapping: Mapping[str, object], what: str) -> dict[str, FloatArray]:
+    def _by_names(self, mapping: Mapping[str, object], noun: str) -> dict[str, FloatArray]:
         """Values of the blocks whose variables are named one by one."""
         values, unread = {}, dict(mapping)
         for block in self.blocks if unread else ():
@@ -860,16 +860,16 @@ class StandardForm(Displayed, ExportMethods):
                 continue
             missing = [name for name in names if name not in unread]
             if missing:
-                others = f"{block.size - len(missing)} others of its block have one"
-                raise InputError(f"{what}: {missing[0]!r} has no value, and {others}", name=missing[0])
-            entries = np.array([float(as_array(unread.pop(name), f"{what}[{name!r}]")) for name in names])
+                given_count = f"{block.size - len(missing)} others of its block have one"
+                raise InputError(f"{noun}: {missing[0]!r} has no value, and {given_count}", name=missing[0])
+            entries = np.array([float(as_array(unread.pop(name), f"{noun}[{name!r}]")) for name in names])
             if not np.isfinite(entries).all():
-                raise InputError(f"{what} must be finite; {names[int(np.argmin(np.isfinite(entries)))]} is not", name=what)
+                raise InputError(f"{noun} must be finite; {names[int(np.argmin(np.isfinite(entries)))]} is not", name=noun)
             values[block.label] = block.unpack(entries)
         if unread:
             labels = ", ".join(block.label for block in self.blocks)
             raise InputError(
-                f"{what}: the form has no block {next(iter(unread))!r}; it has {labels}, and no variable of that name",
+                f"{noun}: the form has no block {next(iter(unread))!r}; it has {labels}, and no variable of that name",
                 name=next(iter(unread)),
             )
         return values

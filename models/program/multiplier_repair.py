@@ -237,8 +237,12 @@ def _independent(form: StandardForm, F: sp.csr_array, used: BoolArray, indices: 
     except np.linalg.LinAlgError:
         return None
     for pivot, direction in zip(pivots.tolist(), basis.T, strict=True):
-        whole = _whole(direction)
-        if whole is not None and _unseen(columns, whole) and _sum(form.q[indices], whole) == 0.0:
+        integer_direction = _whole(direction)
+        if (
+            integer_direction is not None
+            and _unseen(columns, integer_direction)
+            and _sum(form.q[indices], integer_direction) == 0.0
+        ):
             free_rows[pivot] = False  # the other pivots are not in this direction
     return None if free_rows.all() else free_rows
 
@@ -413,8 +417,8 @@ class Multipliers:
             return Entries.identity(0), np.zeros(0)
         ends = np.cumsum([piece.width for piece in pieces])
         shifted = (replace(p, indices=p.indices + (end - p.width), width=ends[-1]) for p, end in zip(pieces, ends, strict=True))
-        whole = Entries.below(*shifted)
-        return whole.where(whole.data != 0.0), np.concatenate(reach)
+        all_rows = Entries.below(*shifted)
+        return all_rows.where(all_rows.data != 0.0), np.concatenate(reach)
 
     def lifted(self, share: float) -> Multipliers:
         """Return multipliers in which zeros of inequalities are raised to this share of the largest, so that they may move.

@@ -113,13 +113,13 @@ class PointLosses:
         bend, leave, end = kappa * s, self.c + kappa * s, M + kappa * last
 
         def at(r: FloatArray) -> tuple[FloatArray, FloatArray]:
-            beyond = (r > leave) & (r <= end)
+            on_tail = (r > leave) & (r <= end)
             V = np.minimum(r / kappa, s)
             np.multiply(outer, r, out=V, where=r < 0.0)
             np.minimum(np.maximum(outer * r, s), last, out=V, where=r > leave)
             np.divide(r - M, kappa, out=V, where=r > end)
-            flat = ((r >= bend) & (r <= leave)) | (beyond & wall)
-            return V, np.where(flat, 0.0, np.where((r < 0.0) | beyond, outer, 1.0 / kappa))
+            flat = ((r >= bend) & (r <= leave)) | (on_tail & wall)
+            return V, np.where(flat, 0.0, np.where((r < 0.0) | on_tail, outer, 1.0 / kappa))
 
         return at
 

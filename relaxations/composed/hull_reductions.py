@@ -84,7 +84,7 @@ class Pieces:
 def split_margins(builder: Assembly, context: Setting, branches: tuple[Branch, ...], reach: bool, squares: bool) -> Pieces:
     """The union of the branches: variables, rows and cost."""
     n = context.argument.rows
-    whole, one = -context.argument, Affine({}, np.full(n, -1.0))
+    margin_rows, choice_rows = -context.argument, Affine({}, np.full(n, -1.0))
     bound = context.reach if reach else np.full(n, np.inf)
     z, m, q, ends = [], [], [], []
     for k, branch in enumerate(branches):
@@ -103,9 +103,9 @@ def split_margins(builder: Assembly, context: Setting, branches: tuple[Branch, .
         z.append(chosen)
         m.append(part)
         ends.append((low, high))
-        whole, one = whole + part, one + chosen
-    builder.require("whole", whole, Zero(n))
-    builder.require("one branch", one, Zero(n))
+        margin_rows, choice_rows = margin_rows + part, choice_rows + chosen
+    builder.require("whole", margin_rows, Zero(n))
+    builder.require("one branch", choice_rows, Zero(n))
     return Pieces(tuple(z), tuple(m), tuple(q), tuple(ends), bound)
 
 

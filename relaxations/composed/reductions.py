@@ -98,8 +98,8 @@ def rounded(form: StandardForm, values: Mapping[str, FloatArray]) -> dict[str, F
         if block.label in values:
             fixed_values[form.slices[block.label]] = block.pack(values[block.label])
     fixed = form.integer & ~np.isnan(fixed_values)
-    for whole in (np.round(fixed_values), np.ceil(fixed_values - _FEASIBLE), np.floor(fixed_values + _FEASIBLE)):
-        point = with_values(form, fixed, np.clip(whole, form.lower, form.upper))
+    for integer_values in (np.round(fixed_values), np.ceil(fixed_values - _FEASIBLE), np.floor(fixed_values + _FEASIBLE)):
+        point = with_values(form, fixed, np.clip(integer_values, form.lower, form.upper))
         if point is not None:
             return point
     return None

@@ -288,8 +288,8 @@ class ReportData:
         distance = closed = None
         if cell.bound is not None and cell.bounds_optimum:  # else there is nothing to be a gap of
             distance = gap(cell.bound, zeta)
-            others = self.relaxations_of(instance.key)
-            base = base_bound(others, str(self.meta.get("base", "")) if instance.lam is not None else CONTINUOUS)
+            relaxation_cells = self.relaxations_of(instance.key)
+            base = base_bound(relaxation_cells, str(self.meta.get("base", "")) if instance.lam is not None else CONTINUOUS)
             closed = None if base is None else gap_closed(cell.bound, base, zeta)
         return ReportRow(instance, cell, zeta, distance, closed, rank_verdict(cell))
 

@@ -126,9 +126,9 @@ def _solvers(report: ReportData) -> list[Finding]:
     if count == 1:
         by = {"proved": [n for n in shown if proofs[n]], "claimed": [n for n in shown if solved[n] > proofs[n]]}
         parts = [f"{verb} by {' and '.join(names)}" for verb, names in by.items() if names]
-        others = [name for name in shown if not solved[name]]
+        unsolved = [name for name in shown if not solved[name]]
         text = f"The optimum is {' and '.join(parts) if parts else 'not proved'}"
-        text += f", not by {' and '.join(others)}" if parts and others else ""
+        text += f", not by {' and '.join(unsolved)}" if parts and unsolved else ""
     else:
         between = "; " if any("," in name for name in shown) else ", "
         phrases = [f"{name} {_said(proofs[name], solved[name] - proofs[name])}" for name in shown]
@@ -201,8 +201,8 @@ _SENTENCES: tuple[Callable[[ReportData], list[Finding]], ...] = (
 )  # fmt: skip
 
 
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}" if number == 1 else f"{number} {what}s"
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def _time(seconds: float) -> str:

@@ -75,9 +75,9 @@ def _pooled(report: ReportData, groups: dict[str, list[InstanceCell]], parameter
     pooled = {}
     for of, members in families.items():
         values = {trait(c, parameter) for cells in members for c in cells}
-        whole = [cells for cells in members if cells and {trait(c, parameter) for c in cells} == values]
-        if len(values) > 1 and whole:
-            pooled[of] = [c for cells in whole for c in cells]
+        complete = [cells for cells in members if cells and {trait(c, parameter) for c in cells} == values]
+        if len(values) > 1 and complete:
+            pooled[of] = [c for cells in complete for c in cells]
     return pooled
 
 

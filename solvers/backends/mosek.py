@@ -199,8 +199,8 @@ def _error_message(mosek: Any, environment: Any, error: Any) -> str:
     with environment.Task() as task:
         try:
             task.optimize()
-        except mosek.Error as again:
-            error = again
+        except mosek.Error as second_error:
+            error = second_error
     return " ".join((error.msg or mosek.Env.getcodedesc(error.errno)[1]).split())
 
 
@@ -274,19 +274,19 @@ def _environment(options: Options) -> Any:
     return environment
 
 
-def _watch(mosek: Any, recorder: Recorder, code: Any, real: Any, whole: Any, long: Any) -> int:
+def _watch(mosek: Any, recorder: Recorder, code: Any, real: Any, int_info: Any, long: Any) -> int:
     """Record new incumbents, nodes every 50 ms and interior-point iterations in MOSEK's callback; a non-zero return value stops
     MOSEK.
     """
     kinds, numbers = mosek.callbackcode, mosek.dinfitem
     with recorder.guarded():
         if code == kinds.new_int_mio or (code == kinds.im_mio and time.perf_counter() >= recorder.next_row):
-            has_point = whole[mosek.iinfitem.mio_num_int_solutions] > 0
+            has_point = int_info[mosek.iinfitem.mio_num_int_solutions] > 0
             incumbent = real[numbers.mio_obj_int] if has_point else np.nan
-            nodes = int(whole[mosek.iinfitem.mio_num_solved_nodes])
+            nodes = int(int_info[mosek.iinfitem.mio_num_solved_nodes])
             recorder.see(nodes, incumbent, real[numbers.mio_obj_bound], step="incumbent" if code == kinds.new_int_mio else "node")
         elif code == kinds.intpnt and time.perf_counter() >= recorder.next_row:
-            iterations = int(whole[mosek.iinfitem.intpnt_iter])
+            iterations = int(int_info[mosek.iinfitem.intpnt_iter])
             infeasible = max(real[numbers.intpnt_primal_feas], real[numbers.intpnt_dual_feas])
             objective, bound = real[numbers.intpnt_primal_obj], real[numbers.intpnt_dual_obj]
             recorder.see(iterations, objective, bound, step="interior point", infeasible=infeasible)

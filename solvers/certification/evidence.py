@@ -341,10 +341,10 @@ class FormRows(ScaledRows):
         z, residual = self._nonnegative(np.column_stack([columns[:, chosen], -columns[:, active_equal]]), right)
         if z is None:
             return None, residual
-        whole = np.zeros(chosen.size)
-        whole[chosen] = z[: int(chosen.sum())]
-        whole[active_equal] -= z[int(chosen.sum()) :]
-        return whole, residual
+        full_z = np.zeros(chosen.size)
+        full_z[chosen] = z[: int(chosen.sum())]
+        full_z[active_equal] -= z[int(chosen.sum()) :]
+        return full_z, residual
 
     @staticmethod
     def _nonnegative(A: FloatArray, b: FloatArray) -> tuple[FloatArray | None, FloatArray]:
@@ -376,7 +376,7 @@ def _settled(z: FloatArray) -> FloatArray:
 
 
 def _exact_ray(form: StandardForm, d: FloatArray) -> FloatArray:
-    return next((whole for whole in _rounded(d) if ray_is_exact(form, whole)), d)
+    return next((rounded_ray for rounded_ray in _rounded(d) if ray_is_exact(form, rounded_ray)), d)
 
 
 # Missing multipliers, Farkas multipliers and rays of conic programs, found by projections on the dual cones.

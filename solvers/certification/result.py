@@ -630,8 +630,8 @@ class Result(Displayed):
     def noting(self, update: Update | None = None, **details: Any) -> Result:
         """Return the same result with an update, and more to show."""
         a = self.answer
-        noted = replace(a, update=a.update if update is None else update, details={**a.details, **details})
-        result = replace(self, answer=noted)
+        annotated = replace(a, update=a.update if update is None else update, details={**a.details, **details})
+        result = replace(self, answer=annotated)
         if self in _JUDGED_BOUNDS:
             _JUDGED_BOUNDS[result] = self.judged_bound
         return result

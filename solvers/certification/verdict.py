@@ -149,10 +149,10 @@ def big_m_exceeds_tolerance(form: StandardForm, x: FloatArray, tolerance: float)
         if not isinstance(c.cone, (Nonnegative, Zero)):
             continue
         F = abs(c.F)
-        switched, others = _largest(F, form.integer.astype(np.float64)), _largest(F, (~form.integer).astype(np.float64))
+        switched, continuous = _largest(F, form.integer.astype(np.float64)), _largest(F, (~form.integer).astype(np.float64))
         size = np.maximum(_largest(F, y), np.min([np.abs(c.F @ z + c.g) for z in ends], axis=0))
-        size = np.where(size > _NOTHING * others * reach, size, others * reach)
-        slack = np.divide(switched * tolerance, size, out=np.zeros(c.rows), where=others > 0.0)
+        size = np.where(size > _NOTHING * continuous * reach, size, continuous * reach)
+        slack = np.divide(switched * tolerance, size, out=np.zeros(c.rows), where=continuous > 0.0)
         if slack.max(initial=0.0) > worst:
             worst, row_text = float(slack.max()), f"{c.label}, M = {switched[slack.argmax()]:.3g},"
     if worst < _VOID:

@@ -222,9 +222,9 @@ def _finite(values: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
     return numbers
 
 
-def _numbers(arrays: Mapping[str, FloatArray], what: str) -> dict[str, FloatArray]:
+def _numbers(arrays: Mapping[str, FloatArray], noun: str) -> dict[str, FloatArray]:
     if not isinstance(arrays, Mapping):
         raise InputError(
-            f"{what} must be arrays by label, {{label: array}}; they are {type(arrays).__name__}", name="multipliers"
+            f"{noun} must be arrays by label, {{label: array}}; they are {type(arrays).__name__}", name="multipliers"
         )
-    return {label: as_array(value, f"{what}[{label!r}]") for label, value in arrays.items() if value is not None}
+    return {label: as_array(value, f"{noun}[{label!r}]") for label, value in arrays.items() if value is not None}

@@ -125,14 +125,14 @@ class LeanLower(Lower):
         """Return the address of an element, None for other indices; negative indices count from the end."""
         if len(indices) != array.ndim or not all(isinstance(kind, types.Integer) for kind, _ in indices):
             return None
-        b, whole, offset = self.builder, self.loadvar(var.name), None
+        b, array_value, offset = self.builder, self.loadvar(var.name), None
         for axis, (kind, index) in enumerate(indices):
             place = self.context.cast(b, index, kind, types.intp)
             if kind.signed and not (isinstance(place, llvm.Constant) and place.constant >= 0):
-                from_end = b.add(place, b.extract_value(whole, (_SHAPE, axis)))
+                from_end = b.add(place, b.extract_value(array_value, (_SHAPE, axis)))
                 place = b.select(b.icmp_signed("<", place, llvm.Constant(_WORD, 0)), from_end, place)
-            offset = place if offset is None else b.add(b.mul(offset, b.extract_value(whole, (_SHAPE, axis))), place)
-        return b.gep(b.extract_value(whole, _DATA), [offset])
+            offset = place if offset is None else b.add(b.mul(offset, b.extract_value(array_value, (_SHAPE, axis))), place)
+        return b.gep(b.extract_value(array_value, _DATA), [offset])
 
     def _range(self, resty: Any, expr: Any) -> Any:
         """``range(stop)`` and ``range(start, stop)``: (start, stop, 1)."""
@@ -148,10 +148,10 @@ class LeanLower(Lower):
 
     def _struct(self, kind: Any, parts: list[Any]) -> Any:
         """A value of several parts."""
-        whole = llvm.Constant(self.context.get_value_type(kind), llvm.Undefined)
+        struct = llvm.Constant(self.context.get_value_type(kind), llvm.Undefined)
         for k, part in enumerate(parts):
-            whole = self.builder.insert_value(whole, part, k)
-        return whole
+            struct = self.builder.insert_value(struct, part, k)
+        return struct
 
     def _attribute(self, _resty: Any, expr: Any, kind: Any) -> Any:
         if not isinstance(kind, types.Array) or expr.attr not in ("size", "shape"):
@@ -168,8 +168,8 @@ class LeanLower(Lower):
         """The iterator of a range: where its next value is, stop and step."""
         if not isinstance(kind, types.RangeType):
             return None
-        b, whole = self.builder, self.loadvar(expr.value.name)
-        start, stop, step = (b.extract_value(whole, k) for k in range(3))
+        b, range_value = self.builder, self.loadvar(expr.value.name)
+        start, stop, step = (b.extract_value(range_value, k) for k in range(3))
         definition: Any = guard(get_definition, self.func_ir, expr.value)
         if not (isinstance(definition, ir.Expr) and definition.op == "call" and len(definition.args) < 3):
             with cgutils.if_unlikely(b, b.icmp_signed("==", step, llvm.Constant(step.type, 0))):
@@ -183,8 +183,8 @@ class LeanLower(Lower):
         """(value, whether there is one)."""
         if not isinstance(kind, types.RangeIteratorType):
             return None
-        b, whole = self.builder, self.loadvar(expr.value.name)
-        place, stop, step = (b.extract_value(whole, k) for k in range(3))
+        b, iterator = self.builder, self.loadvar(expr.value.name)
+        place, stop, step = (b.extract_value(iterator, k) for k in range(3))
         value = b.load(place)
         if kind.yield_type in types.signed_domain:
             rises = b.icmp_signed(">", step, llvm.Constant(step.type, 0))
@@ -213,8 +213,8 @@ _READ: dict[str, Any] = {
 
 def _plain(kind: Any) -> bool:
     """Return whether elements of such an array are where its shape says, and are numbers."""
-    whole = isinstance(kind, types.Array) and kind.layout == "C" and kind.aligned
-    return whole and isinstance(kind.dtype, types.Number | types.Boolean)
+    is_plain = isinstance(kind, types.Array) and kind.layout == "C" and kind.aligned
+    return is_plain and isinstance(kind.dtype, types.Number | types.Boolean)
 
 
 #: Whether this release of Numba is one that this was run with. Others do it all by themselves: the same code, and longer to wait.

@@ -343,10 +343,10 @@ def run_in_subprocess(call: Callable[[], Answer], options: Options, begin: float
     outcome: list[bytes] = []
     try:
         with interrupt_flag() as stop:
-            whole = ended(lambda: outcome.append(process.communicate(task)[0]), stop, deadline)
+            completed = ended(lambda: outcome.append(process.communicate(task)[0]), stop, deadline)
     finally:
         process.kill()  # says nothing to one that has ended
-    if not whole:
+    if not completed:
         raise CallTimeout(Status.INTERRUPTED if stop.is_set() else Status.TIME_LIMIT)
     if process.returncode:
         word = f"its process ended with code {process.returncode}"

@@ -346,8 +346,8 @@ class SolverInfo:
         if any(model.view(kind) is not None for kind in self.views):
             return None
         needed = " or ".join(view.__name__ for view in self.views)
-        why = model.no_view_reason
-        return f"it reads the structural view {needed}, which {model.name} does not have" + (f" ({why})" if why else "")
+        reason = model.no_view_reason
+        return f"it reads the structural view {needed}, which {model.name} does not have" + (f" ({reason})" if reason else "")
 
 
 class Solver(ABC):
@@ -417,8 +417,10 @@ def check_native(solver: str, native: Mapping[str, Any], names_known: Iterable[s
     names = sorted(names_known)
     for option in native:
         if option not in names:
-            others = f"; it has {', '.join(names[:12])}" + (", ..." if len(names) > 12 else "") if names else "; it has none"
-            message = f"{solver} has no option {option!r}{near_misses(option, [*names, *COMMON]) or others}"
+            known_options = (
+                f"; it has {', '.join(names[:12])}" + (", ..." if len(names) > 12 else "") if names else "; it has none"
+            )
+            message = f"{solver} has no option {option!r}{near_misses(option, [*names, *COMMON]) or known_options}"
             raise InputError(message, name=option, allowed=names)
 
 

@@ -90,8 +90,8 @@ def domain_cost_bound(view: MarginProblem) -> float:
     scale = float(np.median(lengths[lengths > 0.0])) if lengths.any() else 1.0
     largest = np.where(np.isfinite(largest), largest, _FAR / scale)
     if view.intercept:
-        others = float((np.abs(view.A[:, 1:]) @ largest[1:]).max(initial=0.0))
-        largest[0] = min(max(abs(view.lower[0]), abs(view.upper[0])), _farthest(view) + 1.0 + others)
+        largest_margin = float((np.abs(view.A[:, 1:]) @ largest[1:]).max(initial=0.0))
+        largest[0] = min(max(abs(view.lower[0]), abs(view.upper[0])), _farthest(view) + 1.0 + largest_margin)
     norm = 0.0
     if len(view.atoms):  # ||w||_X ≤ ||X^+ w||_1
         in_norm = view.atoms.any(axis=0)
@@ -224,11 +224,11 @@ class RotatedCoordinates:
         bounds[np.isnan(bounds)] = np.inf
         lower, upper = np.maximum(problem.lower, -bounds), np.minimum(problem.upper, bounds)
         if problem.intercept:
-            others = np.maximum(np.abs(lower[1:]), np.abs(upper[1:]))
-            b = max(1.0, _farthest(problem)) + float((np.abs(problem.A[:, 1:]) @ others).max(initial=0.0))
+            magnitudes = np.maximum(np.abs(lower[1:]), np.abs(upper[1:]))
+            b = max(1.0, _farthest(problem)) + float((np.abs(problem.A[:, 1:]) @ magnitudes).max(initial=0.0))
             for row, limit in zip(problem.rows, problem.row_lower, strict=True):
                 if row[0] != 0.0:
-                    b = max(b, (abs(limit) + float(np.abs(row[1:]) @ others)) / abs(row[0]))
+                    b = max(b, (abs(limit) + float(np.abs(row[1:]) @ magnitudes)) / abs(row[0]))
             b = max(b, *(abs(end) for end in (problem.lower[0], problem.upper[0], 0.0) if np.isfinite(end)))
             b = (b + float(problem.integer[0])) * (1.0 + 1e-9)
             lower[0], upper[0] = max(problem.lower[0], -b), min(problem.upper[0], b)
@@ -510,8 +510,8 @@ class MarginBB(Algorithm[MarginProblem, MarginState]):
         state.descents = Descents(problem, node, low, high, upper_bound, state.tree)
         for w in starts:
             state.descents.descend(w)
-        loss, *others = map(wide_ramp, rotated_problem.losses)
-        wide = loops.loop_problem(replace(rotated_problem, loss=loss, other_losses=tuple(others)))
+        loss, *other_losses = map(wide_ramp, rotated_problem.losses)
+        wide = loops.loop_problem(replace(rotated_problem, loss=loss, other_losses=tuple(other_losses)))
         descents = Descents(wide, loops.new_node(wide), low, high, upper_bound)
         for _ in range(self.restarts):
             w = np.clip(rng.normal(size=p) / np.sqrt(p), low, high)

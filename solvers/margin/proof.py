@@ -153,7 +153,7 @@ class MarginLog(LogWriter):
 
 def _header_fields(problem: MarginProblem) -> dict[str, Any]:
     """Return the problem for a log's header."""
-    loss, *others = map(_loss_fields, problem.losses)
+    loss, *other_losses = map(_loss_fields, problem.losses)
     arrays = ("A", "costs", "curvature", "atoms", "price", "rows", "row_lower")
     numbers = {HEADER_KEYS.get(name, name): getattr(problem, name).tolist() for name in arrays}
     bounds = {name: [x if np.isfinite(x) else None for x in getattr(problem, name).tolist()] for name in ("lower", "upper")}
@@ -166,7 +166,7 @@ def _header_fields(problem: MarginProblem) -> dict[str, Any]:
         **numbers, "loss": loss, "intercept": bool(problem.intercept),
         **bounds, **masks, "most": int(problem.max_nonzeros), "budgets": budgets,
         **({"rates": rates} if rates else {}),
-        **({"others": others, "kinds": problem.loss_numbers.tolist()} if others else {}),
+        **({"others": other_losses, "kinds": problem.loss_numbers.tolist()} if other_losses else {}),
     }  # fmt: skip
 
 

@@ -141,13 +141,13 @@ class MaxMin(Algorithm[MaxMinProblem, MaxMinState]):
                 return Outcome.RUNNING
             self._record_inner(state, run)
         state.run = None
-        fell = self._return_to_best(state)
+        worsened = self._return_to_best(state)
         slope = self._slope(state)
         if self._stationarity(state) <= self.stationarity:
             return Outcome.STATIONARY
         if len(state.steps) >= state.limit:
             return Outcome.ITERATION_LIMIT
-        if self.rate == "secant" and not fell:
+        if self.rate == "secant" and not worsened:
             self._secant(state, slope)
         return Outcome.RUNNING if self._move(state, slope) else Outcome.STALLED
 

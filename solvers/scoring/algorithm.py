@@ -118,8 +118,8 @@ class SupportsBB(Algorithm[ScoringProblem, SupportsState]):
             free = view.intercept != (0, 0)
             if w.shape != (d + free,) or not np.isfinite(w).all():
                 raise InputError(f"start['w'] must hold {d + free} finite numbers; it has shape {w.shape}", name="start")
-            whole = np.rint(w).astype(np.int64)
-            search.offer(int(whole[0]) if free else 0, whole[free:])
+            rounded = np.rint(w).astype(np.int64)
+            search.offer(int(rounded[0]) if free else 0, rounded[free:])
         return state
 
     def advance(self, state: SupportsState, seconds: float) -> Outcome:

@@ -243,28 +243,28 @@ def scratch_for(reduced: ReducedScoringProblem) -> Scratch:
     m, d = reduced.Z.shape
     plus, minus = int((reduced.positive > 0).sum()), int((reduced.negative > 0).sum())
     side = (min(plus, m), min(minus, m)) if plus * minus <= PAIRS else (int(PAIRS**0.5), int(PAIRS**0.5))
-    seen = int(min(max(int(reduced.levels.max(initial=1)) * m, 1), _SEEN))
+    table_size = int(min(max(int(reduced.levels.max(initial=1)) * m, 1), _SEEN))
     room: dict[str, Any] = {name: np.zeros(m, np.int64) for name in Scratch._fields}
-    room |= {"visited": np.zeros(seen, np.int64), "active": np.zeros(d, np.int64), "high": np.zeros(m), "low": np.zeros(m)}
+    room |= {"visited": np.zeros(table_size, np.int64), "active": np.zeros(d, np.int64), "high": np.zeros(m), "low": np.zeros(m)}
     room |= {"flow": np.zeros(side, np.int64), "pair": np.zeros(side, np.bool_)}
     return Scratch(**room)
 
 
 @inner
-def _tighten(rows: Any, l: Any, u: Any, must: Any, more: Any) -> Any:
-    """Carry the consequences of ``must``, ``more`` and the limit into the box: (least units of the prices, or ALL; more)."""
+def _tighten(rows: Any, l: Any, u: Any, forced: Any, more: Any) -> Any:
+    """Carry the consequences of ``forced``, ``more`` and the limit into the box: (least units of the prices, or ALL; more)."""
     d = l.size
     for _ in range(2):
         used, undecided, last, units = 0, 0, -1, 0
         for j in range(d):
-            if must[j]:
+            if forced[j]:
                 if l[j] == 0:
                     l[j] = 1
                 if u[j] == 0:
                     u[j] = -1
             if l[j] > u[j]:
                 return ALL, more
-            if l[j] > 0 or u[j] < 0 or must[j]:
+            if l[j] > 0 or u[j] < 0 or forced[j]:
                 used += 1
                 units += rows.price + rows.size_price * max(l[j], -u[j], 1)
             elif l[j] < u[j]:
@@ -275,12 +275,12 @@ def _tighten(rows: Any, l: Any, u: Any, must: Any, more: Any) -> Any:
         if used + more > rows.max_nonzeros:
             return ALL, more
         if more and undecided == 1:
-            must[last] = True
+            forced[last] = True
             more = 0
             continue
         if used == rows.max_nonzeros and undecided > 0:
             for j in range(d):
-                if l[j] <= 0 <= u[j] and not must[j]:
+                if l[j] <= 0 <= u[j] and not forced[j]:
                     l[j] = u[j] = 0
         break
     if more:
@@ -329,9 +329,9 @@ def _cells(rows: Any, l: Any, u: Any, s: Any) -> Any:
 
 
 @inner
-def bound(rows: Any, l: Any, u: Any, must: Any, more: Any, cut: Any, flows: Any, s: Any) -> Any:
+def bound(rows: Any, l: Any, u: Any, forced: Any, more: Any, cut: Any, flows: Any, s: Any) -> Any:
     """Tighten the node and bound it, by flows too where that is asked for: (units, or some number ≥ cut; more)."""
-    units, more = _tighten(rows, l, u, must, more)
+    units, more = _tighten(rows, l, u, forced, more)
     if units >= cut:
         return units, more
     count, active = _cells(rows, l, u, s)

@@ -268,14 +268,14 @@ class LoggedMultipliers:
         cover = self.cover * valid * data.scale
         helps = [(cover[:, None] * (free & (s * v > 0))).sum(axis=0) for s in (1, -1)]
         tilt = (self.margin[:, None] * v).sum(axis=0)
-        whole, nu = self.denominator * data.scale, self.limit * data.scale
+        denominator, nu = self.denominator * data.scale, self.limit * data.scale
         total = cover.sum() + data.separation * self.margin.sum() - nu * p.max_nonzeros
         for j in range(low.size):
             a, b = node.lower[j], node.upper[j]
             values = [Fraction(0)] if a <= 0 <= b and j not in used else []
             for side, smallest, largest in ((1, max(a, 1), b), (-1, max(-b, 1), -a)):
                 for size in {smallest, largest} if smallest <= largest else set():
-                    price = whole * (p.price + p.size_price * size) + nu
+                    price = denominator * (p.price + p.size_price * size) + nu
                     values.append(price - helps[side < 0][j] - side * size * tilt[j])
             total += min(values)
         lacks = cover + self.margin * np.maximum(data.separation - fewest.sum(axis=1), 0)
@@ -283,9 +283,9 @@ class LoggedMultipliers:
             spent: dict[int, int] = {}
             for row, shortfall in zip(data.row_of[points].tolist(), lacks.tolist(), strict=True):
                 spent[row] = spent.get(row, 0) + shortfall
-            total += sum(min(Fraction(0), whole * Fraction(int(costs[row]), data.unit) - s) for row, s in spent.items())
+            total += sum(min(Fraction(0), denominator * Fraction(int(costs[row]), data.unit) - s) for row, s in spent.items())
         step = math.lcm(data.unit, p.price.denominator, p.size_price.denominator)
-        return Fraction(math.ceil(Fraction(total) / whole * step), step)
+        return Fraction(math.ceil(Fraction(total) / denominator * step), step)
 
 
 FORMAT = "marginopt-scoring-proof"
@@ -304,11 +304,11 @@ class StatedScoringProblem:
 
     def difference(self, other: StatedScoringProblem) -> str | None:
         """Return the first field that differs; None if the problems are the same."""
-        arrays, others = (
+        arrays, scalars = (
             ("X", "y", "weights", "lower", "upper"),
             ("intercept", "price", "size_price", "max_nonzeros", "threshold"),
         )
-        return first_difference(self.problem, other.problem, arrays, others)
+        return first_difference(self.problem, other.problem, arrays, scalars)
 
     def __str__(self) -> str:
         return f"n = {self.problem.y.size}, d = {self.problem.lower.size}"
@@ -395,8 +395,8 @@ def stated_problem(header: dict[str, Any]) -> ScoringProblem:
     shapes = {"y": (n,), "weights": (n,), "lower": (d,), "upper": (d,)}
     if any(arrays[name].shape != shape for name, shape in shapes.items()) or not np.isin(arrays["y"], (-1.0, 1.0)).all():
         raise InvalidProofError("the stated problem's arrays do not fit")
-    whole = all((arrays[name] == np.rint(arrays[name])).all() for name in ("lower", "upper"))
-    if not whole or (arrays["lower"] > 0).any() or (arrays["upper"] < 0).any() or not (arrays["weights"] >= 0).all():
+    all_integer = all((arrays[name] == np.rint(arrays[name])).all() for name in ("lower", "upper"))
+    if not all_integer or (arrays["lower"] > 0).any() or (arrays["upper"] < 0).any() or not (arrays["weights"] >= 0).all():
         raise InvalidProofError("the stated problem's bounds or costs are invalid")
     price, size_price, threshold = (Fraction(header[name]) for name in ("price", "size_price", "threshold"))
     low, high = map(int, header["intercept"])

@@ -67,9 +67,9 @@ class RiskRule(BoundingRule[RiskProblem]):
     def accepts(self, arrays: NodeArrays) -> bool:
         """Return whether the ends are whole numbers within the bounds, and the point is within them."""
         lower, upper, relaxed = arrays["lower"], arrays["upper"], arrays["relaxed"]
-        whole = np.array_equal(lower, np.rint(lower)) and np.array_equal(upper, np.rint(upper))
+        all_integer = np.array_equal(lower, np.rint(lower)) and np.array_equal(upper, np.rint(upper))
         inside = (self.lower <= lower) & (lower <= upper) & (upper <= self.upper) & np.isfinite(relaxed)
-        return bool(whole and inside.all())
+        return bool(all_integer and inside.all())
 
     def price(self, rho: FloatArray) -> float:
         """Price of the coefficients."""

@@ -55,8 +55,8 @@ class LoggedRiskProblem:
         shapes = y.ndim == lower.ndim == 1 and weights.shape == y.shape and upper.shape == lower.shape
         problem = RiskProblem(X, y, weights, lower, upper, (low, high), price, size_price, max_nonzeros)
         ends = np.concatenate(problem.ends)
-        whole = shapes and np.isfinite(ends).all() and (ends == np.rint(ends)).all() and np.abs(ends).max() <= 2.0**53
-        if not whole or low > high or (lower > 0.0).any() or (upper < 0.0).any():
+        all_integer = shapes and np.isfinite(ends).all() and (ends == np.rint(ends)).all() and np.abs(ends).max() <= 2.0**53
+        if not all_integer or low > high or (lower > 0.0).any() or (upper < 0.0).any():
             raise InvalidProofError("the stated problem's bounds are invalid")
         finite = np.isfinite(X).all() and np.isfinite(weights).all() and np.isin(y, (-1.0, 1.0)).all()
         if (

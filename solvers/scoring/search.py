@@ -452,8 +452,8 @@ class Search:
     def _open(self) -> NodeBound | None:
         """Take the open node of least bound, and begin a stretch."""
         k = self.stack
-        units, number, (lower, upper, must, more, node_bound) = heapq.heappop(self.heap)
-        k.lower[0], k.upper[0], k.forced[0], k.more[0], k.bound[0], k.number[0] = lower, upper, must, more, units, number
+        units, number, (lower, upper, forced, more, node_bound) = heapq.heappop(self.heap)
+        k.lower[0], k.upper[0], k.forced[0], k.more[0], k.bound[0], k.number[0] = lower, upper, forced, more, units, number
         k.scalars.top, self._until = int(self.program is None), self.nodes + _STRETCH
         return node_bound
 

@@ -85,8 +85,10 @@ class SparseBB(ExactSearch[SparseProblem]):
 
     def path_order(self, parameter: str, values: Sequence[Any]) -> Sequence[int]:
         """Return the order in which to solve a path of k: the largest first, whose bound holds for all others."""
-        whole = all(isinstance(value, (int, np.integer)) for value in values)
-        return sorted(range(len(values)), key=lambda i: -int(values[i])) if parameter == "k" and whole else range(len(values))
+        all_integer = all(isinstance(value, (int, np.integer)) for value in values)
+        return (
+            sorted(range(len(values)), key=lambda i: -int(values[i])) if parameter == "k" and all_integer else range(len(values))
+        )
 
     def carried_over(self, solved: Sequence[tuple[Model, Result]]) -> Mapping[str, Any]:
         """Return the solved problems as the option ``earlier``."""

@@ -152,19 +152,19 @@ def largest_interval(problem: SparseProblem, gains: Gains, state: State, code: i
     inside = np.flatnonzero((state == IN) & counted)
     free = np.flatnonzero((state == FREE) & counted)
     inside, free = inside[inside != j], free[free != j]
-    others = np.concatenate([size[inside], np.sort(size[free])[::-1][: max(problem.max_nonzeros - 1 - inside.size, 0)]])
+    sizes = np.concatenate([size[inside], np.sort(size[free])[::-1][: max(problem.max_nonzeros - 1 - inside.size, 0)]])
     reach = gains.size + abs(gains.base)
 
     def slope(t: float) -> float:
-        return float(q * t - v - np.maximum(others - q * t, 0.0).sum())
+        return float(q * t - v - np.maximum(sizes - q * t, 0.0).sum())
 
     def value(t: float) -> float:
-        w = np.minimum(t, others / q)
-        total = float((others * w - 0.5 * q * w * w).sum())
+        w = np.minimum(t, sizes / q)
+        total = float((sizes * w - 0.5 * q * w * w).sum())
         return gains.base + 0.5 * q * t * t - v * t - total - 1e-11 * (reach + 0.5 * q * t * t + abs(v) * t + total)
 
-    minimiser = _crossing(lambda t: slope(t) >= 0.0, 0.0, (abs(v) + float(others.sum())) / q)
-    rounding = 64.0 * 2.0**-53 * (q * minimiser + abs(v) + 2.0 * float(others.sum()))
+    minimiser = _crossing(lambda t: slope(t) >= 0.0, 0.0, (abs(v) + float(sizes.sum())) / q)
+    rounding = 64.0 * 2.0**-53 * (q * minimiser + abs(v) + 2.0 * float(sizes.sum()))
     lowest = value(minimiser)
     if lowest - (abs(slope(minimiser)) + rounding) ** 2 / q >= cut:
         return minimiser, minimiser

@@ -438,7 +438,7 @@ def _rest(fixed: Any, count: Any, r: Any) -> Any:
 # exempt (arguments): compiled, array by array
 @entry
 def relax(A: Any, cost: Any, kind: Any, q: Any, price: Any, low: Any, high: Any, fixed: Any, count: Any, cut: Any, tol: Any,
-          share: Any, most: Any, r: Any) -> Any:  # fmt: skip
+          share: Any, max_nonzeros: Any, r: Any) -> Any:  # fmt: skip
     """Solve the relaxation of d features; return the number of steps.
 
     Ends when the dual value reaches ``cut``; when it is within ``tol`` of the primal one, relative to that; or, where the primal
@@ -467,7 +467,7 @@ def relax(A: Any, cost: Any, kind: Any, q: Any, price: Any, low: Any, high: Any,
             r.lam[k, j] = mu / r.sigma[k, j] if r.sigma[k, j] >= 0.0 else 0.0
     r.theta[0] = mu / budget
     r.value[1], a = -math.inf, 0.0
-    for iteration in range(most):
+    for iteration in range(max_nonzeros):
         _transposed(A, d, r.alpha, r.v)
         dual, primal = _dual(kind, cost, q, price, low, high, fixed, count, r), _primal(kind, cost, q, price, r)
         r.value[0] = primal
@@ -489,4 +489,4 @@ def relax(A: Any, cost: Any, kind: Any, q: Any, price: Any, low: Any, high: Any,
         _advance(kind, cost, d, a, r)
         _sides(low, high, fixed, r)
         budget = _rest(fixed, count, r)
-    return most
+    return max_nonzeros

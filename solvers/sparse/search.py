@@ -144,8 +144,8 @@ class SparseRule(BoundingRule[SparseProblem]):
 
     def root(self) -> NodeArrays:
         """Return the node without a decided feature."""
-        state, tried = np.zeros(self._order.size, dtype=np.int8), np.zeros(self._sides.size, dtype=np.bool_)
-        return {"state": state, "order": self._order, "sides": self._sides, "tried": tried, "size": np.array(0.0)}
+        state, excluded = np.zeros(self._order.size, dtype=np.int8), np.zeros(self._sides.size, dtype=np.bool_)
+        return {"state": state, "order": self._order, "sides": self._sides, "tried": excluded, "size": np.array(0.0)}
 
     def accepts(self, arrays: NodeArrays) -> bool:
         """Return whether the states are states, the order is one, the sides exist, and the size is a number."""
@@ -370,22 +370,24 @@ class SparseRule(BoundingRule[SparseProblem]):
 
     def _exclude(self, part: NodeArrays, bound: float, record: _Record, closed: float) -> Branching:
         """Try to prove of some sides that they are not the largest coefficient of a better point; the node comes again."""
-        sides, tried, untried = part["sides"].copy(), part["tried"].copy(), self._untried(part)
-        first = not tried.any()
+        sides, excluded, untried = part["sides"].copy(), part["tried"].copy(), self._untried(part)
+        first = not excluded.any()
         # a sample of all sides, then one after another
         codes = (
             untried[np.linspace(0, untried.size - 1, min(_SIDES, untried.size)).astype(np.int64)] if first else untried[:_SIDES]
         )
         for code in codes.tolist():
-            tried[code], sides[code] = True, not self._exclude_side(part, code, record)
+            excluded[code], sides[code] = True, not self._exclude_side(part, code, record)
         if record.largest:
             closed = min(closed, self._beyond)
-        part = {**part, "sides": sides, "tried": tried}
+        part = {**part, "sides": sides, "tried": excluded}
         if self._exhausted(part):
             return Branching(math.inf, record=record.values, closed=closed)
-        crowded = 2 * int((tried & sides).sum()) > int(tried.sum()) and untried.size - codes.size > 2 * self.problem.max_nonzeros
-        if crowded and int(tried.sum()) <= _PATIENCE * _SIDES:
-            part |= {"tried": np.ones_like(tried), "size": np.array(0.0)}  # nor in the nodes below
+        crowded = (
+            2 * int((excluded & sides).sum()) > int(excluded.sum()) and untried.size - codes.size > 2 * self.problem.max_nonzeros
+        )
+        if crowded and int(excluded.sum()) <= _PATIENCE * _SIDES:
+            part |= {"tried": np.ones_like(excluded), "size": np.array(0.0)}  # nor in the nodes below
         record.split = AGAIN
         return Branching(bound, [(bound, part)], record.values, closed)
 

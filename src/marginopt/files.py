@@ -75,7 +75,7 @@ def read_error(error: BaseException) -> str:
 # -- writing --------------------------------------------------------------------------------------------------------
 
 
-def check_target(path: str | os.PathLike[str], what: str = "the file") -> Path:
+def check_target(path: str | os.PathLike[str], noun: str = "the file") -> Path:
     """The path, if a file can be written there: asked before the work whose outcome it is to hold.
 
     Raises
@@ -86,11 +86,11 @@ def check_target(path: str | os.PathLike[str], what: str = "the file") -> Path:
     target = _target(path)
     folder = target.parent
     if target.is_dir():
-        raise WriteError(f"{what} cannot be written: {target} is a folder; a file's name is needed", path=target)
+        raise WriteError(f"{noun} cannot be written: {target} is a folder; a file's name is needed", path=target)
     if not folder.is_dir():
-        raise WriteError(f"{what} cannot be written to {target}: there is no folder {folder}", path=target)
+        raise WriteError(f"{noun} cannot be written to {target}: there is no folder {folder}", path=target)
     if not os.access(target if target.exists() and not target.is_file() else folder, os.W_OK):
-        raise WriteError(f"{what} cannot be written to {target}: no permission to write in {folder}", path=target)
+        raise WriteError(f"{noun} cannot be written to {target}: no permission to write in {folder}", path=target)
     return target
 
 
@@ -252,13 +252,13 @@ def read_text(path: str | os.PathLike[str]) -> str:
         raise DataError(f"it is not UTF-8 text: {error.reason} at byte {error.start}", file=path, line=line) from None
 
 
-def read_arrays(path: str | os.PathLike[str], what: str = "npz") -> dict[str, npt.NDArray[Any]]:
+def read_arrays(path: str | os.PathLike[str], noun: str = "npz") -> dict[str, npt.NDArray[Any]]:
     """Every array of an npz file, by name; the sizes that its headers state are added up before anything is unpacked.
 
     Parameters
     ----------
     path
-    what : str
+    noun : str
         What the file should be, for the message.
 
     Raises
@@ -268,13 +268,13 @@ def read_arrays(path: str | os.PathLike[str], what: str = "npz") -> dict[str, np
     """
     content = read_bytes(path)
     if content.startswith(b"\x93NUMPY"):
-        raise DataError(f"{path} holds a single array; {what} is needed, an archive of several", file=path)
+        raise DataError(f"{path} holds a single array; {noun} is needed, an archive of several", file=path)
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             members = archive.infolist()
             if len(members) > _MOST_MEMBERS or len({m.filename for m in members}) < len(members):
                 raise DataError(
-                    f"{path} cannot be read as {what}: its archive has {len(members)} members, or two of one name", file=path
+                    f"{path} cannot be read as {noun}: its archive has {len(members)} members, or two of one name", file=path
                 )
             total = sum(member.file_size for member in members)
             if total > READ_LIMIT:
@@ -285,9 +285,9 @@ def read_arrays(path: str | os.PathLike[str], what: str = "npz") -> dict[str, np
                 )
             return {member.filename.removesuffix(".npy"): _member(archive, member) for member in members}
     except DataError as error:
-        raise DataError(str(error) if error.file else f"{path} cannot be read as {what}: {error}", file=path) from None
+        raise DataError(str(error) if error.file else f"{path} cannot be read as {noun}: {error}", file=path) from None
     except READ_ERRORS as error:
-        raise DataError(f"{path} cannot be read as {what}: {read_error(error)}", file=path) from None
+        raise DataError(f"{path} cannot be read as {noun}: {read_error(error)}", file=path) from None
 
 
 def _member(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> npt.NDArray[Any]:

@@ -72,14 +72,14 @@ class DataNames:
         return tuple(notes)
 
 
-def _place(name: str, names: Sequence[str], what: str, plural: str) -> int:
+def _place(name: str, names: Sequence[str], noun: str, plural: str) -> int:
     if not names:
         raise InputError(
-            f"{what} {name!r}: the {plural} have no names; state the model on an Instance or a data frame", name=name
+            f"{noun} {name!r}: the {plural} have no names; state the model on an Instance or a data frame", name=name
         )
     if name in names:
         return names.index(name)
-    raise unknown_name(what, name, names)
+    raise unknown_name(noun, name, names)
 
 
 class LabelledData(ABC):

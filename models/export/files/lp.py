@@ -91,8 +91,8 @@ def sections(source: Source) -> Iterator[tuple[str, list[Line]]]:
 
 def _head(line: str, current: str) -> tuple[str, str]:
     """The section that a line begins, "" where it begins none, and what else is on the line."""
-    if whole := _SECTIONS.get(" ".join(line.lower().split())):
-        return whole, ""
+    if section := _SECTIONS.get(" ".join(line.lower().split())):
+        return section, ""
     inline = (_INLINE if current else _FIRST).fullmatch(line)
     return ("", line) if inline is None else (_SECTIONS[" ".join(inline[1].lower().split())], inline[2])
 

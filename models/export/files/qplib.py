@@ -97,16 +97,16 @@ def _infinity(flat: FlatProgram) -> float:
     return max(1e20, 10.0 * max(finite))
 
 
-def _matrix(matrix: sp.coo_array, what: str) -> Iterator[str]:
+def _matrix(matrix: sp.coo_array, noun: str) -> Iterator[str]:
     matrix.eliminate_zeros()
-    yield f"{matrix.nnz} # number of {what}"
+    yield f"{matrix.nnz} # number of {noun}"
     yield from (f"{i + 1} {j + 1} {v:.17g}" for i, j, v in zip(matrix.row, matrix.col, matrix.data, strict=True))
 
 
-def _vector(values: FloatArray, default: float, what: str) -> Iterator[str]:
+def _vector(values: FloatArray, default: float, noun: str) -> Iterator[str]:
     other = np.flatnonzero(values != default)
-    yield f"{default:.17g} # default value for {what}"
-    yield f"{other.size} # number of non-default {what}"
+    yield f"{default:.17g} # default value for {noun}"
+    yield f"{other.size} # number of non-default {noun}"
     yield from (f"{j + 1} {values[j]:.17g}" for j in other)
 
 

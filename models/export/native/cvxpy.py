@@ -105,14 +105,14 @@ def _at_zero(form: StandardForm, slopes: Sequence[Slope]) -> StandardForm:
     return form.replace(q=q, r=r, quadratic=_convex(quadratic, "zero"), constraints=())
 
 
-def _convex(quadratic: Quadratic | None, what: str) -> Quadratic | None:
+def _convex(quadratic: Quadratic | None, noun: str) -> Quadratic | None:
     """The quadratic part as a sum of squares; refuse one that is not convex, since nonnegative parameters multiply it."""
     if quadratic is None:
         return None
     try:
         return Quadratic(factor=factor_of(quadratic))
     except InputError as error:
-        raise ExportError(f"{what} cannot be a parameter: the part of the quadratic objective at it is not convex") from error
+        raise ExportError(f"{noun} cannot be a parameter: the part of the quadratic objective at it is not convex") from error
 
 
 def _moved(form: StandardForm, c: Constraint, pieces: dict[str, Any], moving: Sequence[tuple[Any, Slope]]) -> Any:

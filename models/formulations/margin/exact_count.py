@@ -258,10 +258,10 @@ def move_onto_rows(
     smallest_growth = float(growth[growth > _NONE].min(initial=_GROWTH))
     short = float(((g - G @ v) / largest).max(initial=0.0))
     step = (max(short, 0.0) + 2.0**-52 * float(np.abs(v).max(initial=1e-300))) / smallest_growth
-    whole = np.zeros(v.size)
-    whole[free] = d
+    full_v = np.zeros(v.size)
+    full_v[free] = d
     for _ in range(_DOUBLINGS):
-        for w in grid.points(np.clip(v + step * whole, *bounds)):
+        for w in grid.points(np.clip(v + step * full_v, *bounds)):
             inside = (w >= bounds[0]).all() and (w <= bounds[1]).all()
             if inside and _met(H, h, w) and _nearly_met(*soft, w):
                 return w
@@ -346,12 +346,12 @@ class _Grid:
             ]
             echelon.append((pivot, coefficients, constant_side))
         pivots = tuple(k for k, _, _ in echelon)
-        others = tuple(k for k in range(len(columns)) if k not in pivots)
-        rows = tuple([row[k] for k in others] for _, row, _ in echelon)
+        free_columns = tuple(k for k in range(len(columns)) if k not in pivots)
+        rows = tuple([row[k] for k in free_columns] for _, row, _ in echelon)
         places = tuple(columns)
         return cls(
             tuple(places[k] for k in pivots),
-            tuple(places[k] for k in others),
+            tuple(places[k] for k in free_columns),
             rows,
             [constant_side for _, _, constant_side in echelon],
         )

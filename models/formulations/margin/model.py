@@ -246,8 +246,8 @@ def _checked_loss(loss: object, groups: object) -> Loss:
     return GroupLosses(losses, groups)  # type: ignore[arg-type]
 
 
-def _no_part(what: str, value: object) -> InputError:
-    return InputError(f"{what} must be a name or one of the parts of marginopt.margin; it is {value!r}{_meant(value)}", name=what)
+def _no_part(noun: str, value: object) -> InputError:
+    return InputError(f"{noun} must be a name or one of the parts of marginopt.margin; it is {value!r}{_meant(value)}", name=noun)
 
 
 def _meant(value: object) -> str:
@@ -882,11 +882,11 @@ class Margin(Model):
         labels = [block.label for block in self.form.blocks]
         if "w" not in values or all(label in values for label in labels):
             return dict(values)
-        w, whole = np.asarray(values["w"], dtype=np.float64), self.domain.integer
-        w = np.rint(w) if whole else w
+        w, integer = np.asarray(values["w"], dtype=np.float64), self.domain.integer
+        w = np.rint(w) if integer else w
         A, c = self.loss.rows(self.points, self.y)
         argument = np.asarray(A @ w + c)
-        near = np.zeros(c.size) if whole else _NEAR * (1.0 + np.abs(argument))
+        near = np.zeros(c.size) if integer else _NEAR * (1.0 + np.abs(argument))
         blocks = self._filled(w, argument, near)
         return {**{label: value for label, value in blocks.items() if label in labels}, **values, "w": w}
 

@@ -61,7 +61,7 @@ DOMAINS: Mapping[str, Domain] = {
 }
 
 
-def named(part: P | str, table: Mapping[str, P], what: str) -> P:
+def named(part: P | str, table: Mapping[str, P], noun: str) -> P:
     """The part of this name; a part as it is.
 
     Raises
@@ -73,7 +73,7 @@ def named(part: P | str, table: Mapping[str, P], what: str) -> P:
         return part
     if part in table:
         return table[part]
-    raise unknown_name(what, part, table, "; or an object of marginopt.margin")
+    raise unknown_name(noun, part, table, "; or an object of marginopt.margin")
 
 
 def parity(groups: Any, epsilon: float = 0.0, *, by: Literal["covariance", "counts"] = "covariance") -> Parity | CountParity:

@@ -143,7 +143,7 @@ class PiecewiseLinear(Loss):
                 name="domain",
             )
         slopes, intercepts, ends = self._segments()
-        whole, one = -context.argument, Affine({}, np.full(context.argument.rows, -1.0))
+        margin_rows, choice_rows = -context.argument, Affine({}, np.full(context.argument.rows, -1.0))
         for k, (s, t) in enumerate(zip(slopes.tolist(), intercepts.tolist(), strict=True)):
             low = np.maximum(ends[k, 0], np.minimum(-context.reach, ends[0, 1]))
             high = np.minimum(ends[k, 1], np.maximum(context.reach, ends[-1, 0]))
@@ -153,9 +153,9 @@ class PiecewiseLinear(Loss):
             builder.require_nonnegative(f"segment {k} to", chosen.scaled(high) - piece)
             builder.cost(s * context.sample_weight, piece)
             builder.cost(t * context.sample_weight, chosen)
-            whole, one = whole + piece, one + chosen
-        builder.require("whole", whole, Zero(whole.rows))
-        builder.require("one segment", one, Zero(one.rows))
+            margin_rows, choice_rows = margin_rows + piece, choice_rows + chosen
+        builder.require("whole", margin_rows, Zero(margin_rows.rows))
+        builder.require("one segment", choice_rows, Zero(choice_rows.rows))
 
     def cost_line(self) -> Line:
         """Σ c_i τ_i, or the chosen segments."""

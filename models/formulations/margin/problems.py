@@ -296,8 +296,8 @@ class ScoringProblem(WholeProblem[Fraction]):
     def value(self, rho0: int, rho: FloatArray) -> Fraction:
         """The objective of whole coefficients, as a fraction."""
         wrong = self.weights[self.errors(rho0, rho)]
-        whole = bool((wrong == np.rint(wrong)).all())
-        cost = Fraction(int(wrong.sum())) if whole else sum(map(as_fraction, wrong.tolist()), Fraction())
+        all_integer = bool((wrong == np.rint(wrong)).all())
+        cost = Fraction(int(wrong.sum())) if all_integer else sum(map(as_fraction, wrong.tolist()), Fraction())
         return cost + self.price * int(np.count_nonzero(rho)) + self.size_price * int(np.abs(rho).sum())
 
     def allows(self, rho0: int, rho: FloatArray) -> bool:

@@ -107,16 +107,16 @@ class Restriction(Part):
         return self.violation(X, y, w)
 
 
-def members(points: Sequence[int] | ArrayLike, n: int, what: str) -> IntArray:
+def members(points: Sequence[int] | ArrayLike, n: int, noun: str) -> IntArray:
     """Indices of points given as indices or as a boolean mask."""
     points_array = np.asarray(points)
     indices = np.flatnonzero(points_array)
     if points_array.dtype != bool:
-        indices = np.unique(np.array(as_wholes(np.atleast_1d(points_array), what), dtype=np.int64))
+        indices = np.unique(np.array(as_wholes(np.atleast_1d(points_array), noun), dtype=np.int64))
     if points_array.dtype == bool and points_array.shape != (n,):
-        raise InputError(f"{what} given as a mask must have {n} entries, one for each point; it has {points_array.size}")
+        raise InputError(f"{noun} given as a mask must have {n} entries, one for each point; it has {points_array.size}")
     if not indices.size or indices.min() < 0 or indices.max() >= n:
-        raise InputError(f"{what} must name points by indices from 0 to {n - 1}, at least one; it is {points!r}", name="points")
+        raise InputError(f"{noun} must name points by indices from 0 to {n - 1}, at least one; it is {points!r}", name="points")
     return indices
 
 
@@ -197,8 +197,8 @@ class Fixed(Restriction):
                 f"fixed coefficients are a mapping of index to value, {{3: 0.0}}; they are {self.coefficients!r}",
                 name="coefficients",
             )
-        others = as_wholes([j for j in self.coefficients if not isinstance(j, str)], "indices of fixed coefficients")
-        indices = iter(others)
+        numbers = as_wholes([j for j in self.coefficients if not isinstance(j, str)], "indices of fixed coefficients")
+        indices = iter(numbers)
         places: list[int | str] = [j if isinstance(j, str) else next(indices) for j in self.coefficients]
         values = as_numbers(list(self.coefficients.values()), "values of fixed coefficients")
         if values.shape != (len(places),) or not np.isfinite(values).all():

@@ -247,8 +247,8 @@ class ScoringSystem(NamedComposition):
         """The objective at whole coefficients, the intercept first, in exact arithmetic (0-1 loss)."""
         if self.logistic:
             raise UnsupportedModelError("the logistic loss is no fraction: objective(w) evaluates it")
-        whole = np.rint(np.asarray(rho, dtype=np.float64))
-        return self.problem.value(int(whole[0]), whole[1:])
+        rounded = np.rint(np.asarray(rho, dtype=np.float64))
+        return self.problem.value(int(rounded[0]), rounded[1:])
 
     def point(self, w: FloatArray) -> dict[str, FloatArray]:
         """All blocks of the form at the nearest whole coefficients, errors counted exactly."""

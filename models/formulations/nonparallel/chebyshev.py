@@ -329,9 +329,9 @@ class ChebyshevNPSVC(Model):
             object.__setattr__(fixed, name, getattr(self, name))
         return fixed
 
-    def at_solution(self, moved: Mapping[str, Any]) -> Model:
+    def at_solution(self, optimised: Mapping[str, Any]) -> Model:
         """The model at the P that was found, where P is free."""
-        return self.at(moved["P"]) if self.P is None and "P" in moved else self
+        return self.at(optimised["P"]) if self.P is None and "P" in optimised else self
 
     def class_program(self, k: int, P: FloatArray | None = None, v: FloatArray | None = None) -> HingeQuadratic:
         """Class k's problem for fixed P: in u at the given v (the u-step, (14)-(16)), or in (u, v) at once, v eliminated.
@@ -544,10 +544,10 @@ class ChebyshevNPSVC(Model):
 
     def multipliers(self, values: Mapping[str, FloatArray], k: int, lam: FloatArray) -> tuple[dict[str, FloatArray], FloatArray]:
         """Multipliers and reduced costs of the form, all weight on class k and λ of its own problem: complete if k is maximal."""
-        P, others = self._fixed(None), [int((~self.near(j)).sum()) for j in range(self.K)]
+        P, other_counts = self._fixed(None), [int((~self.near(j)).sum()) for j in range(self.K)]
         start = 1 + self.K * sum(P.shape)
-        z, zeta = {}, np.zeros(start + sum(others))
-        for j, m in enumerate(others):
+        z, zeta = {}, np.zeros(start + sum(other_counts))
+        for j, m in enumerate(other_counts):
             cone = np.zeros(2 + self.X.shape[0] - m + sum(P.shape))
             margin = np.zeros(m)
             if j == k:
@@ -558,7 +558,7 @@ class ChebyshevNPSVC(Model):
                 )
                 cone = np.concatenate([[weight, 0.5 * weight * float(c @ c)], -weight * c])
                 margin = weight * lam
-                first = start + sum(others[:k])
+                first = start + sum(other_counts[:k])
                 zeta[first : first + m] = weight * (self.c - lam)
             z[f"objective_{j}"], z[f"margin_{j}"] = cone, margin
         return z, zeta

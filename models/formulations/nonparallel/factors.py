@@ -257,9 +257,9 @@ class PointsFactor:
 
     def _spread(self, values: FloatArray, mask: BoolArray) -> FloatArray:
         """The values at their points, zeros elsewhere."""
-        whole = np.zeros((self.near.size, *values.shape[1:]))
-        whole[mask] = values
-        return whole
+        spread = np.zeros((self.near.size, *values.shape[1:]))
+        spread[mask] = values
+        return spread
 
 
 def solve_each(factors: Sequence[PointsFactor], B: FloatArray) -> FloatArray:
@@ -270,10 +270,10 @@ def solve_each(factors: Sequence[PointsFactor], B: FloatArray) -> FloatArray:
 
 def pulled_each(factors: Sequence[PointsFactor], lams: Sequence[FloatArray]) -> FloatArray:
     """Ψ_B'λ of every factor, (K, n)."""
-    whole = np.zeros((len(factors), factors[0].near.size))
-    for row, factor, lam in zip(whole, factors, lams, strict=True):
+    gradients = np.zeros((len(factors), factors[0].near.size))
+    for row, factor, lam in zip(gradients, factors, lams, strict=True):
         row[~factor.near] = lam
-    return np.asarray(whole @ factors[0].rows.psi)
+    return np.asarray(gradients @ factors[0].rows.psi)
 
 
 def _solve(rows: KernelRows, factors: Sequence[PointsFactor], blocks: Sequence[FloatArray]) -> list[FloatArray]:
@@ -368,8 +368,8 @@ class SignedFactor:
         """The sign of each row of G."""
         signs = np.ones(self.points.size)
         if self.twice:
-            others = int((~self.near).sum())
-            signs[others : self.near.size] = -1.0
+            other_count = int((~self.near).sum())
+            signs[other_count : self.near.size] = -1.0
         return signs
 
     @property

@@ -271,10 +271,10 @@ class TargetModel(Model):
         classes = np.unique(labels)
         state: Callable[..., Self] = cls
         first = state(points, labels, classes[0], **parameters)
-        others = tuple(first.replace("target", k) for k in classes[1:])
-        for model in others:  # cached properties: computed once, on first use, for all
+        other_models = tuple(first.replace("target", k) for k in classes[1:])
+        for model in other_models:  # cached properties: computed once, on first use, for all
             object.__setattr__(model, "_shared", first)
-        return (first, *others)
+        return (first, *other_models)
 
     @property
     def _first(self) -> Self | None:
@@ -483,11 +483,11 @@ class NonparallelSVM(TargetModel):
         size = np.abs(self.features.rows[self.inside] @ np.asarray(u, dtype=np.float64))
         value, slope = _concave(self, size)
         (rows, p), m = self.all_rows.shape, int((~self.inside).sum())
-        others = np.arange(rows) < m
+        outside = np.arange(rows) < m
         w = np.concatenate([np.full(m, self.c), slope])
         constant = float(np.sum(value - slope * size))
         return HingeQuadratic(
-            self.all_rows, np.zeros(p), np.where(others, self.margin, 0.0), w, np.where(others, 0.0, 1.0), constant
+            self.all_rows, np.zeros(p), np.where(outside, self.margin, 0.0), w, np.where(outside, 0.0, 1.0), constant
         )
 
     # -- values -------------------------------------------------------------------------------------------------
@@ -512,12 +512,12 @@ class NonparallelSVM(TargetModel):
     def explain_points(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> PointExplanation:
         """f of every point; the class's own are to be near 0, the others beyond s."""
         f = self.features.rows @ values["u"]
-        others = np.flatnonzero(~self.inside)
+        outside = np.flatnonzero(~self.inside)
         z = None if multipliers is None else multipliers.get("margin")
         weights = None
-        if z is not None and z.size >= others.size:  # the rows of the other points come first
+        if z is not None and z.size >= outside.size:  # the rows of the other points come first
             weights = np.full(f.size, np.nan)
-            weights[others] = z[: others.size]
+            weights[outside] = z[: outside.size]
         top = 0.0 if weights is None else float(np.nanmax(np.abs(weights), initial=0.0))
         rows = []
         for i in range(f.size):

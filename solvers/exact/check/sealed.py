@@ -53,10 +53,10 @@ def lines(path: Path) -> Iterator[str]:
     InvalidProofError
         A line holds more than a packed log of this size may hold in all: 61 kilobytes can unpack to two gigabytes.
     """
-    whole, packed = _Allowance.of(path), path.suffix == ".gz"
+    allowance, packed = _Allowance.of(path), path.suffix == ".gz"
     with gzip.open(path, "rt", newline="", encoding="utf-8") if packed else path.open(newline="", encoding="utf-8") as file:
-        while line := file.readline(int(whole.characters) + 1 if packed else -1):
-            replace(whole).spend(line)
+        while line := file.readline(int(allowance.characters) + 1 if packed else -1):
+            replace(allowance).spend(line)
             yield line
 
 

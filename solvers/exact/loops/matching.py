@@ -40,10 +40,10 @@ def empty_pairs(n: int, p: int) -> Pairs:
     """Return the arrays of a pairing for n points in p coordinates."""
     words = (min(n, WIDEST) >> 6) + 1
     i, single = np.int64, np.float32
-    free, dead, seen = (np.empty(words, np.uint64) for _ in range(3))
+    free, dead, visited = (np.empty(words, np.uint64) for _ in range(3))
     sums, envs, acc = (np.empty(64 * words, single) for _ in range(3))
     return Pairs(
-        side=np.empty((2, n), i), adjacent=np.empty((min(n, WIDEST), words), np.uint64), free=free, dead=dead, visited=seen,
+        side=np.empty((2, n), i), adjacent=np.empty((min(n, WIDEST), words), np.uint64), free=free, dead=dead, visited=visited,
         column_of=np.empty(n, i), row_of=np.empty(n, i), parent=np.empty(n, i), queue=np.empty(n, i),
         code=np.empty(n, i), bins=np.empty(257, i),
         scaled=np.empty((p, 64 * words), single), sums=sums, envs=envs, acc=acc, points=np.empty((n, 2), i), price=np.empty(n),
@@ -65,16 +65,16 @@ def _lowest_bit(x: Any) -> int:
 @inner
 def _augment(P: Pairs, root: int, words: int) -> bool:
     """Match row ``root`` by an alternating path; columns without a free column in reach are excluded from later searches."""
-    free, dead, seen, row_of, column_of = P.free, P.dead, P.visited, P.row_of, P.column_of
+    free, dead, visited, row_of, column_of = P.free, P.dead, P.visited, P.row_of, P.column_of
     for q in range(words):
-        seen[q] = dead[q]
+        visited[q] = dead[q]
     P.queue[0] = root
     head, tail = 0, 1
     while head < tail:
         r = P.queue[head]
         head += 1
         for q in range(words):
-            bits = P.adjacent[r, q] & ~seen[q]
+            bits = P.adjacent[r, q] & ~visited[q]
             if bits == 0:
                 continue
             if bits & free[q] != 0:
@@ -87,7 +87,7 @@ def _augment(P: Pairs, root: int, words: int) -> bool:
                         return True
                     k = previous
                     r = P.parent[k]
-            seen[q] |= bits
+            visited[q] |= bits
             while bits != 0:
                 k = (q << 6) + _lowest_bit(bits)
                 bits &= bits - np.uint64(1)
@@ -95,7 +95,7 @@ def _augment(P: Pairs, root: int, words: int) -> bool:
                 P.queue[tail] = row_of[k]
                 tail += 1
     for q in range(words):
-        dead[q] = seen[q]
+        dead[q] = visited[q]
     return False
 
 

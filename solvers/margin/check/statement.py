@@ -174,10 +174,12 @@ def fields_of(header: dict[str, Any]) -> dict[str, Any]:
     lower, upper = _ends(header, "lower", p, -np.inf), _ends(header, "upper", p, np.inf)
     _demand((lower <= upper).all() and (lower < np.inf).all() and (upper > -np.inf).all(), "lower and upper are no ends")
     rows = _matrix(header, "rows", p)
-    others = tuple(_loss(entry) for entry in header.get("others", []))
-    kinds = np.array([index(kind) for kind in header["kinds"]], dtype=np.int64) if others else None
+    other_losses = tuple(_loss(entry) for entry in header.get("others", []))
+    kinds = np.array([index(kind) for kind in header["kinds"]], dtype=np.int64) if other_losses else None
     if kinds is not None:
-        _demand(kinds.shape == (n,) and ((kinds >= 0) & (kinds <= len(others))).all(), "kinds must be the loss of each point")
+        _demand(
+            kinds.shape == (n,) and ((kinds >= 0) & (kinds <= len(other_losses))).all(), "kinds must be the loss of each point"
+        )
     max_nonzeros = index(header["most"])
     _demand(max_nonzeros >= 0, "most must not be negative")
     return {
@@ -187,7 +189,7 @@ def fields_of(header: dict[str, Any]) -> dict[str, Any]:
         "rows": rows,
         "row_lower": _numbers(header, "least", len(rows)), "kept_points": _mask(header, "kept", n),
         "budgets": tuple(_budget(entry, n) for entry in header["budgets"]),
-        "rates": tuple(_equal_rates(entry, n) for entry in header.get("rates", [])), "other_losses": others, "kinds": kinds,
+        "rates": tuple(_equal_rates(entry, n) for entry in header.get("rates", [])), "other_losses": other_losses, "kinds": kinds,
     }  # fmt: skip
 
 
@@ -344,9 +346,9 @@ class LoggedMarginProblem(MarginProblem):
             return f"{rows.size} of {len(self.A)} points have another y x, the first of them point {rows[0]}"
         parts, other_parts = self.parts, other.parts
         for name in {**parts, **other_parts}:
-            arrays, others = parts.get(name, ()), other_parts.get(name, ())
-            pairs = zip(arrays, others, strict=False)
-            if len(arrays) != len(others) or not all(np.array_equal(a, b) for a, b in pairs):
+            arrays, other_arrays = parts.get(name, ()), other_parts.get(name, ())
+            pairs = zip(arrays, other_arrays, strict=False)
+            if len(arrays) != len(other_arrays) or not all(np.array_equal(a, b) for a, b in pairs):
                 return _WORDS[name]
         return None
 

@@ -286,15 +286,15 @@ def classify(r: LoopProblem, k: LoopNode) -> bool:
         k.costs, k.left, k.low, k.high, k.undecided, k.base, k.first, k.pieces, k.turn
     )  # fmt: skip
     for kind in range(r.sizes.size):
-        start, end, height, even = r.corners[kind, 0], r.corners[kind, r.sizes[kind] - 1], r.height[kind], r.symmetric[kind]
+        start, end, height, symmetric = r.corners[kind, 0], r.corners[kind, r.sizes[kind] - 1], r.height[kind], r.symmetric[kind]
         for i in range(r.point.size):
             if r.kind[i] != kind:
                 continue
             unpaid[i], first[i], base[i], pieces[i] = costs[i], 0.0, 0.0, 0
             lower, upper, turn[i] = low[i], high[i], 1.0
-            if even and upper < -lower:
+            if symmetric and upper < -lower:
                 lower, upper, turn[i] = -upper, -lower, -1.0
-            undecided[i] = lower < end and (upper >= start or even) and costs[i] > 0.0 and height > 0.0
+            undecided[i] = lower < end and (upper >= start or symmetric) and costs[i] > 0.0 and height > 0.0
             if undecided[i]:
                 _envelope(r, k, i, kind)
             elif upper < start:

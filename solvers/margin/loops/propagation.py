@@ -101,11 +101,11 @@ def demand_signs(r: LoopProblem, k: LoopNode) -> bool:
 
 
 @inner
-def _near(least: float, size: Any, count: Any, epsilon: float) -> Any:
-    """Return the number of positive scores of a group of this size that is nearest to ``count``, its share from ``least`` to
+def _near(share: float, size: Any, count: Any, epsilon: float) -> Any:
+    """Return the number of positive scores of a group of this size that is nearest to ``count``, its share from ``share`` to
     ``least + epsilon``; -1 if there is none.
     """
-    low, high = math.ceil(size * (least - _MET)), math.floor(size * (least + epsilon + 0.5 * _MET))
+    low, high = math.ceil(size * (share - _MET)), math.floor(size * (share + epsilon + 0.5 * _MET))
     return -1 if low > high else min(max(count, low), high)
 
 

@@ -188,13 +188,13 @@ def expansion(gram: GramOperator, count: int, rng: np.random.Generator) -> Singl
     Q without its known ridge, which belongs to D.
     """
     order = rng.permutation(gram.n)
-    chosen, others = np.sort(order[:count]), np.sort(order[count : count + _SAMPLE])
+    chosen, sample = np.sort(order[:count]), np.sort(order[count : count + _SAMPLE])
     series = gram.series(count)
     factor = _factor(gram, chosen)
-    if series is not None and others.size:
-        terms = np.empty((series.count, others.size), dtype=np.float32)
-        series.rows(others, terms)
-        landmarks = gram.single_block(chosen, others)
+    if series is not None and sample.size:
+        terms = np.empty((series.count, sample.size), dtype=np.float32)
+        series.rows(sample, terms)
+        landmarks = gram.single_block(chosen, sample)
         _solve(factor, landmarks)
         if float((terms * terms).sum()) > float((landmarks * landmarks).sum()):
             return _terms(gram.n, series)
@@ -513,9 +513,9 @@ class _Run:
         self.drift += self._unit * float(np.linalg.norm(y - last))
         return new.size / members.size
 
-    def grow(self, most: float = np.inf) -> Steps:
+    def grow(self, violation_limit: float = np.inf) -> Steps:
         """Take in the points outside that violate, those that do it most where there are too many; gives their share."""
-        view, limit = self.view, max(1.0, most * self.triangle.own.size)
+        view, limit = self.view, max(1.0, violation_limit * self.triangle.own.size)
         level = np.bincount(view.groups, weights=self.x * self.g, minlength=view.simplices)
         violated = np.flatnonzero((self.g < level[view.groups]) & (self.triangle.place < 0))
         if violated.size > limit:

@@ -404,8 +404,8 @@ class SMO(Algorithm[SimplexQP, SmoState]):
                 better = next(state.steps)
                 if better is not None:
                     move(state, better)
-        except StopIteration as done:
-            return self._after_newton(state, state.end(), done.value)
+        except StopIteration as finished:
+            return self._after_newton(state, state.end(), finished.value)
         return Outcome.RUNNING
 
     def _after_newton(self, state: SmoState, phase: Phase, result: Finish) -> Outcome:

@@ -146,12 +146,12 @@ def _arrays(info: FormulationInfo, name: str) -> dict[str, Any]:
         raise InputError(f"{name} cannot be read as an npz file with {needed}: {error}", name=name) from error
 
 
-def two_classes(instance: Instance, what: str) -> Instance:
+def two_classes(instance: Instance, noun: str) -> Instance:
     """The instance, if it has no more than two classes."""
     if len(instance.classes) > 2:
         names = ", ".join(map(str, list(instance.sizes())[:6])) + (", ..." if len(instance.classes) > 6 else "")
         raise InputError(
-            f"{what} separates two classes and {instance.name} has {len(instance.classes)} ({names}): choose two with --pair A B"
+            f"{noun} separates two classes and {instance.name} has {len(instance.classes)} ({names}): choose two with --pair A B"
         )
     return instance
 

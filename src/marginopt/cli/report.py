@@ -155,8 +155,8 @@ def _sized(name: str, n: int | None, a: argparse.Namespace) -> Sequence[Instance
     first, _, last = a.subsample_seeds.partition("-")
     if size is None or not first.isdigit() or not (last or first).isdigit():
         raise InputError(f"--subsample-seeds takes A-B, such as 0-9, beside --n or --sizes; it is {a.subsample_seeds!r}")
-    whole = named_instance(name, argparse.Namespace(**{**vars(a), "n": None}))
-    return whole.subsamples(size, range(int(first), int(last or first) + 1))
+    full_instance = named_instance(name, argparse.Namespace(**{**vars(a), "n": None}))
+    return full_instance.subsamples(size, range(int(first), int(last or first) + 1))
 
 
 def _instances(a: argparse.Namespace) -> list[Instance]:

@@ -239,11 +239,11 @@ def add_reproduce_options(command: Command) -> None:
     """Add the options of ``marginopt reproduce``."""
     command.add_argument("names", nargs="*", help="papers, tables or figures; without any they are listed")
     command.add_argument("--all", action="store_true", help="every table and figure of every paper")
-    much = command.add_mutually_exclusive_group()
-    much.add_argument(
+    amount = command.add_mutually_exclusive_group()
+    amount.add_argument(
         "--effort", choices=EFFORTS, help="one row of each table; all rows, thinned; the paper's protocol (default)"
     )
-    much.add_argument("--quick", action="store_true", help="the same as --effort quick; with no name, of every table")
+    amount.add_argument("--quick", action="store_true", help="the same as --effort quick; with no name, of every table")
     command.add_argument(
         "--row", action="append", default=[], metavar="ROW", dest="rows", help="measure this row alone, by its first label"
     )

@@ -29,8 +29,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     a = parser.parse_args(argv)
     warnings.simplefilter("ignore", MarginoptWarning)  # what a tiny instance warns of is not what is examined
     try:
-        others = None if a.on is None else [name.strip() for name in a.on.split(",") if name.strip()]
-        cells = list(examine(a.name, others))
+        companions = None if a.on is None else [name.strip() for name in a.on.split(",") if name.strip()]
+        cells = list(examine(a.name, companions))
     except MarginoptError as error:
         sys.stderr.write(f"marginopt.conformance: {error}\n")
         return WRONG_USE

@@ -86,8 +86,8 @@ def relaxation_cells(relaxation: Relaxation) -> Iterator[LawCell]:
 def reduced_cells(reduced: Reduced) -> Iterator[LawCell]:
     """The laws of a relaxation on one case."""
     for law in RELAXATION_LAWS.found:
-        refused = bool(reduced.obstacle) and law is not RELAXATION_LAWS.found[0]
-        yield LawCell(law, reduced.name, not_applicable(reduced.obstacle) if refused else law(reduced))
+        rejected = bool(reduced.obstacle) and law is not RELAXATION_LAWS.found[0]
+        yield LawCell(law, reduced.name, not_applicable(reduced.obstacle) if rejected else law(reduced))
 
 
 def examine(name: str, others: Iterable[str] | None = None) -> Iterator[LawCell]:

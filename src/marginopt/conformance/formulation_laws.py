@@ -144,16 +144,16 @@ def bad_input(case: Case) -> LawVerdict:
     return all_of(_refused(case, description, arrays, parameters) for description, arrays, parameters in _spoilt(case))
 
 
-def _refused(case: Case, what: str, arrays: Mapping[str, Any], parameters: Mapping[str, object]) -> LawVerdict:
+def _refused(case: Case, noun: str, arrays: Mapping[str, Any], parameters: Mapping[str, object]) -> LawVerdict:
     try:
         case.info.state(arrays, parameters)
     except InputError as error:
-        return holds(what) if str(error) else violated(f"{what}: an error without words")
+        return holds(noun) if str(error) else violated(f"{noun}: an error without words")
     except MarginoptError as error:
-        return violated(f"{what}: {type(error).__name__} in place of InputError")
+        return violated(f"{noun}: {type(error).__name__} in place of InputError")
     except Exception as error:  # noqa: BLE001 - what is looked for is any error that is not ours
-        return violated(f"{what}: {type(error).__name__}: {error}")
-    return violated(f"{what} is taken")
+        return violated(f"{noun}: {type(error).__name__}: {error}")
+    return violated(f"{noun} is taken")
 
 
 def _spoilt(case: Case) -> Iterator[tuple[str, Mapping[str, Any], Mapping[str, object]]]:
@@ -223,8 +223,8 @@ class Reduced:
         return relax(self.original, self.relaxation.reduction, options=Options(tol=_TOL, threads=1, time_limit=60))
 
 
-def _above(what: str, value: float, optimum: float) -> LawVerdict:
-    return at_most(f"{what} above the 0-1 optimum by", (value - optimum) / max(abs(optimum), 1.0), _TOL)
+def _above(noun: str, value: float, optimum: float) -> LawVerdict:
+    return at_most(f"{noun} above the 0-1 optimum by", (value - optimum) / max(abs(optimum), 1.0), _TOL)
 
 
 @RELAXATION_LAWS.law("refuses what it does not take")

@@ -61,9 +61,9 @@ def not_applicable(reason: str) -> LawVerdict:
     return LawVerdict(State.NOT_APPLICABLE, reason)
 
 
-def at_most(what: str, value: float, limit: float) -> LawVerdict:
+def at_most(noun: str, value: float, limit: float) -> LawVerdict:
     """Return whether a figure is within its limit; NaN is not."""
-    return holds(f"{what} {value:.1e}") if value <= limit else violated(f"{what} {value:.3e}, allowed {limit:.1e}")
+    return holds(f"{noun} {value:.1e}") if value <= limit else violated(f"{noun} {value:.3e}, allowed {limit:.1e}")
 
 
 def all_of(verdicts: Iterable[LawVerdict]) -> LawVerdict:

@@ -258,10 +258,10 @@ _ROUNDING = 1e-10
 _KNOWN = 1e-7
 
 
-def _same(what: str, value: float, expected: float, tol: float) -> LawVerdict:
+def _same(noun: str, value: float, expected: float, tol: float) -> LawVerdict:
     """Return whether two objectives agree."""
     difference = abs(value - expected) / max(abs(expected), _KNOWN / tol)
-    comparison = f"{what}: {value:.12g}, wanted {expected:.12g}"
+    comparison = f"{noun}: {value:.12g}, wanted {expected:.12g}"
     return (
         holds(f"off by {difference:.0e}")
         if difference <= tol
@@ -274,13 +274,13 @@ def _interval(result: Result) -> tuple[float, float]:
     return result.best_bound[0], np.inf if result.certificate is None else result.certificate.objective
 
 
-def _overlap(what: str, one: tuple[float, float], other: tuple[float, float], tol: float) -> LawVerdict:
+def _overlap(noun: str, one: tuple[float, float], other: tuple[float, float], tol: float) -> LawVerdict:
     """Return whether two intervals meet; no verdict where one of them says nothing."""
     if any(np.isneginf(low) and np.isposinf(high) for low, high in (one, other)):
         return not_applicable("the clock stopped the search before it had a bound or a point")
     ends = [abs(end) for end in (*one, *other) if np.isfinite(end)]
     distance = max(one[0] - other[1], other[0] - one[1], 0.0) / max(*ends, 1.0)
-    return at_most(f"{what} outside the interval of a stopped search by", distance, tol)
+    return at_most(f"{noun} outside the interval of a stopped search by", distance, tol)
 
 
 def _solved(t: Trial, r: Result) -> bool:

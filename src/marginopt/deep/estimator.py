@@ -457,7 +457,7 @@ class DeepNPSVC(ClassifierMixin, TransformerMixin, Estimator):  # type: ignore[m
         check_finite(X)
         return self._samples.tensor(X)
 
-    def _evaluate(self, X: Any, what: Literal["scores", "features"]) -> FloatArray:
+    def _evaluate(self, X: Any, output: Literal["scores", "features"]) -> FloatArray:
         check_is_fitted(self)
         rows, device = self._rows(X), resolve_device(self.device)
         network = self.network_.to(device).eval()
@@ -465,7 +465,7 @@ class DeepNPSVC(ClassifierMixin, TransformerMixin, Estimator):  # type: ignore[m
         with torch.no_grad():
             for part in torch.split(rows, 512):
                 phi, z = network.represent(part.to(device))
-                if what == "scores":
+                if output == "scores":
                     z = self._scores.scores(network.head.values(phi, z), network.head.norms)
                 parts.append(z.cpu())
         return np.asarray(torch.cat(parts).numpy())

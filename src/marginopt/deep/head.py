@@ -59,8 +59,8 @@ class NPSVCHead(nn.Module):
         if hypothesis not in ("skip", "learned", "encoder"):
             raise InputError(f"hypothesis must be 'skip', 'learned' or 'encoder'; it is {hypothesis!r}", name="hypothesis")
         hidden_sizes: object = hidden
-        whole = isinstance(hidden_sizes, (tuple, list)) and all(isinstance(width, numbers.Integral) for width in hidden_sizes)
-        if not whole or not hidden or min(hidden) < 1:
+        is_valid = isinstance(hidden_sizes, (tuple, list)) and all(isinstance(width, numbers.Integral) for width in hidden_sizes)
+        if not is_valid or not hidden or min(hidden) < 1:
             raise InputError(
                 f"hidden must be a tuple or list with the widths of one or more layers, integers ≥ 1; it is {hidden!r}",
                 name="hidden",

@@ -123,11 +123,11 @@ class NearObjectives(Objectives):
         own_class = torch.nn.functional.one_hot(y, self.classes).bool()
         near = 0.5 * F.square()
         far = 0.5 * self.c * torch.relu(self.margin - F).square()
-        others = 1.0 / (self.classes - 1)
+        other_weight = 1.0 / (self.classes - 1)
         losses = (
-            torch.where(own_class, near, others * far)
+            torch.where(own_class, near, other_weight * far)
             if self.orientation == "one"
-            else torch.where(own_class, far, others * near)
+            else torch.where(own_class, far, other_weight * near)
         )
         return losses.mean(dim=0)
 

@@ -300,8 +300,8 @@ class PathClassifier(ModelClassifier):
         predictors: list[Predictor | None] = []
         for solutions in zip(*paths, strict=True):
             complete = [s for s in solutions if s is not None]
-            whole = len(complete) == len(solutions)
-            predictors.append(stage.space.predictor(stage.sample, stage.pairs, complete) if whole else None)
+            is_complete = len(complete) == len(solutions)
+            predictors.append(stage.space.predictor(stage.sample, stage.pairs, complete) if is_complete else None)
         return predictors
 
 

@@ -52,7 +52,7 @@ def solve_checked(problem: Model, solver: Any, options: Options, expected: froze
     return result
 
 
-def solve_with_warning(problem: Model, solver: Any, options: Options, expected: frozenset[Status], learned: str) -> Result:
+def solve_with_warning(problem: Model, solver: Any, options: Options, expected: frozenset[Status], noun: str) -> Result:
     """Solve a model; an answer short of what was asked and ``expected`` is a ConvergenceWarning, none at all an error.
 
     Parameters
@@ -60,7 +60,7 @@ def solve_with_warning(problem: Model, solver: Any, options: Options, expected: 
     problem, solver, options
     expected : frozenset of Status
         Ways to end that are no reason to warn.
-    learned : str
+    noun : str
         The word for what is fitted.
 
     Raises
@@ -84,7 +84,7 @@ def solve_with_warning(problem: Model, solver: Any, options: Options, expected: 
         return result
     if result.status is Status.UNBOUNDED:
         raise SolverError(
-            f"{result.model} has no best {learned}: its objective is unbounded; another regulariser, or a domain, bounds it",
+            f"{result.model} has no best {noun}: its objective is unbounded; another regulariser, or a domain, bounds it",
             status="unbounded",
         )
     priced = [] if result.farkas is None else _priced(result.farkas)
@@ -94,11 +94,9 @@ def solve_with_warning(problem: Model, solver: Any, options: Options, expected: 
         raise NotSeparableError("the classes are not separable, so kappa = 0 has no solution; give kappa > 0 or lam", farkas)
     if result.status is Status.INFEASIBLE:
         rows = f": {', '.join(priced)} cannot hold together" if priced else ""
-        raise SolverError(
-            f"{result.model} has no {learned} that satisfies its restrictions{rows}", status="infeasible", rows=priced
-        )
+        raise SolverError(f"{result.model} has no {noun} that satisfies its restrictions{rows}", status="infeasible", rows=priced)
     raise SolverError(
-        f"{result.solver} gave no {learned} for {result.model}: {result.status.message}; try another solver=",
+        f"{result.solver} gave no {noun} for {result.model}: {result.status.message}; try another solver=",
         solver=result.solver,
     )
 
@@ -160,12 +158,13 @@ def warn_of_one_class(
         decided = decide(rows)
         if (decided != decided[0]).any():
             return
-    others = float(weights[labels != decided[0]].sum()) / float(weights.sum())
-    if others < _MINOR:
+    other_share = float(weights[labels != decided[0]].sum()) / float(weights.sum())
+    if other_share < _MINOR:
         return
     warnings.warn(
-        f"{name} puts all {labels.size} training points into class {decided.tolist()[0]!r}, though {others:.0%} of their weight "
-        "is in others; give a larger C or lam, class_weight='balanced', or standardise the features",
+        f"{name} puts all {labels.size} training points into class {decided.tolist()[0]!r}, "
+        f"though {other_share:.0%} of their weight is in others; "
+        "give a larger C or lam, class_weight='balanced', or standardise the features",
         ConvergenceWarning,
         stacklevel=4,
     )

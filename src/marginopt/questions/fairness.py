@@ -460,6 +460,6 @@ def _rule(names: list[str], raw: list[Fraction], threshold: Fraction) -> str:
     size = max((abs(r) for r in raw), default=Fraction(0))
     if not size:
         return "everybody" if threshold < 0 else "nobody"
-    first, *others = [(float(r / size), name) for r, name in zip(raw, names, strict=True) if r]
-    more = "".join(f" {'-' if c < 0 else '+'} {abs(c):.6g} {name}" for c, name in others)
+    first, *other_terms = [(float(r / size), name) for r, name in zip(raw, names, strict=True) if r]
+    more = "".join(f" {'-' if c < 0 else '+'} {abs(c):.6g} {name}" for c, name in other_terms)
     return f"{first[0]:.6g} {first[1]}{more} > {float(threshold / size):.6g}"

@@ -171,16 +171,16 @@ def select_lam(
     splits = _splits(model, folds, seed)
     limit = math.inf if time_limit is None else as_positive(time_limit, "time_limit")
     deadline = time.perf_counter() + limit
-    whole = whole_path(model, lam_max=lam_max, tol=tol, time_limit=None if limit == math.inf else limit)
+    full_path = whole_path(model, lam_max=lam_max, tol=tol, time_limit=None if limit == math.inf else limit)
     paths = []
     for k, (train, _) in enumerate(splits):
         remaining = None if limit == math.inf else max(deadline - time.perf_counter(), 1e-6)
         folder = None if proof is None else Path(proof) / f"fold-{k}"
-        paths.append(whole_path(_part(model, train), lam_max=whole.lam_max, tol=tol, time_limit=remaining, proof=folder))
-    ends = _ends(paths, whole.lam_max)
+        paths.append(whole_path(_part(model, train), lam_max=full_path.lam_max, tol=tol, time_limit=remaining, proof=folder))
+    ends = _ends(paths, full_path.lam_max)
     errors = _piece_errors(model, ends, paths, splits)
     proved = all(path.proved for path in paths)
-    return LamSelection(ends, errors, tuple(splits), _choice(ends, errors), whole, tuple(paths), proved)
+    return LamSelection(ends, errors, tuple(splits), _choice(ends, errors), full_path, tuple(paths), proved)
 
 
 def _ends(paths: Sequence[WholePath], lam_max: float) -> FloatArray:

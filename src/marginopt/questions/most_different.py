@@ -92,8 +92,8 @@ class Disagreements(Evidence):
 
     def draw(self, ax: Axes) -> None:
         """Draw the scores of both classifiers, the flipped points apart."""
-        turned = np.isin(np.arange(self.scores.size), self.points)
-        for mask, colour, label in ((~turned, GREY, "other points"), (turned, COLOURS[0], "flipped points")):
+        opposite = np.isin(np.arange(self.scores.size), self.points)
+        for mask, colour, label in ((~opposite, GREY, "other points"), (opposite, COLOURS[0], "flipped points")):
             ax.plot(self.scores[mask], self.other_scores[mask], "o", color=colour, label=label)
         ax.axhline(0.0, color="black", lw=0.5)
         ax.axvline(0.0, color="black", lw=0.5)
@@ -129,11 +129,11 @@ class DifferenceQuestion(LevelQuestion):
 
     def bound(self, bounds: Mapping[str, float]) -> float:
         """Return the largest number that no proved bound excludes."""
-        turned, n = self.turned, len(self.model.y)
+        opposite, n = self.turned, len(self.model.y)
         numbers = [
             item.least
             for item in self.exclusions
-            if isinstance(item, TurnedPredictions) and item.turned == turned and self.excluded(item, bounds)
+            if isinstance(item, TurnedPredictions) and item.turned == opposite and self.excluded(item, bounds)
         ]
         return float(min([*numbers, n + 1]) - 1)
 
@@ -196,7 +196,7 @@ def most_different_classifier(
     if base.groups is not None or any(part.of_margins for part in base.subject_to):
         raise InputError("most_different_classifier takes no groups of points and no restrictions of margins")
     question = DifferenceQuestion(base, explorer.within, explorer.level, (), explorer.best)
-    turned, n = question.turned, len(base.y)
+    opposite, n = question.turned, len(base.y)
 
     def most_different() -> tuple[float, ...]:
         candidates = [tuple(scale * x for x in w) for w in explorer.inside() for scale in _STRETCHES]
@@ -204,14 +204,14 @@ def most_different_classifier(
 
     attained, excluded = question.points(most_different()).size, n + 1
     while excluded - attained > 1:
-        trial = TurnedPredictions(turned, (attained + excluded) // 2)
+        trial = TurnedPredictions(opposite, (attained + excluded) // 2)
         if explorer.excludes(trial):
             excluded = trial.least
         elif (turned_by := question.points(most_different()).size) >= trial.least:
             attained = turned_by
         else:  # neither excluded nor attained: the search ended early
             break
-    exclusions = (TurnedPredictions(turned, excluded),)
+    exclusions = (TurnedPredictions(opposite, excluded),)
     question = replace(question, exclusions=exclusions)
     evidence = question.disagreements(most_different())
     bounds = {item.name: explorer.bounds[item.name] for item in exclusions if item.name in explorer.bounds}

@@ -624,8 +624,8 @@ def conformal_sets(
     n, lam, deadline = len(view.weights), float(view.weights[0]), _deadline(time_limit)
     rank = math.floor(level * (n + 1) + 1e-12)
     if rank == 0:
-        every = np.ones((len(X), 2), bool)
-        return ConformalSets(level, every, every, model, X, np.full((n, X.shape[1]), math.nan))
+        all_labels = np.ones((len(X), 2), bool)
+        return ConformalSets(level, all_labels, all_labels, model, X, np.full((n, X.shape[1]), math.nan))
     optimum = solve(model, "zero-one-bb", options=Options(tol=tol, time_limit=time_limit))
     training, limits = view.A, Limits(tol=tol, deadline=deadline)
     train_values, *_ = _kept_table(view, training, optimum, math.inf, _with_nodes(limits, 1))

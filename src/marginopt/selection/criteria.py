@@ -110,8 +110,8 @@ def likelihood_distance(distances: FloatArray, y: FloatArray, gamma: float) -> f
     positive = y > 0
     coordinates = []
     for side in (positive, ~positive):
-        others = np.maximum(int(side.sum()) - side, 1)
-        coordinates.append(K[:, side].sum(axis=1) / others)
+        other_count = np.maximum(int(side.sum()) - side, 1)
+        coordinates.append(K[:, side].sum(axis=1) / other_count)
     point = np.column_stack(coordinates)
     return float(np.linalg.norm(point[positive].mean(axis=0) - point[~positive].mean(axis=0)))
 
