@@ -144,7 +144,7 @@ def _program(highs: Any) -> RowProgram:
 
     lp, hessian = highs.getLp(), highs.getModel().hessian_
     kinds = list(lp.integrality_)[: lp.num_col_] or [highspy.HighsVarType.kContinuous] * lp.num_col_
-    whole = (highspy.HighsVarType.kInteger, highspy.HighsVarType.kImplicitInteger)
+    whole = (highspy.HighsVarType.kInteger, highspy.HighsVarType.kImplicitInteger)  # type: ignore[attr-defined]
     odd = {kind for kind in kinds if kind not in (highspy.HighsVarType.kContinuous, *whole)}
     if odd:
         raise UnsupportedModelError(f"variables of kind {', '.join(str(kind) for kind in odd)} have no place in a standard form")
