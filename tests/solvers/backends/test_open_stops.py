@@ -195,4 +195,5 @@ def test_ctrl_c_keeps_what_piqp_found(monkeypatch):
         result = solve(random_qp(0, 12), "piqp")
     except KeyboardInterrupt:
         pytest.fail("the point is lost")
-    assert result.status is Status.INTERRUPTED and result.values and result.gap < 1e-6
+    assert result.claim.status is Status.INTERRUPTED
+    assert result.values and result.gap < 1e-6
