@@ -66,7 +66,7 @@ wheels: env-test
 release: env-test
 	$(BIN)/python .ci/release.py
 
-# Fifty thousand attacks on claims, judging, inputs and files; prints the table that benchmarks/results/claims.md keeps of one run.
+# Sixty thousand attacks on claims, judging, inputs and files; prints the table that benchmarks/results/claims.md keeps of one run.
 attack: env-test
 	$(BIN)/python tests/attack/run.py
 

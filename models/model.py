@@ -628,6 +628,8 @@ def identity(value: Any) -> Any:
         return value
     if isinstance(value, float):
         return repr(float(value))
+    if isinstance(value, np.ndarray) and value.dtype.hasobject:
+        return ["objects", list(value.shape), identity(value.ravel().tolist())]
     if isinstance(value, np.ndarray):
         return [
             "array",

@@ -83,6 +83,7 @@ def _repeated(n: int, rows_per_point: int) -> sp.csr_array:
     return sp.csr_array(sp.kron(sp.eye_array(n), np.ones((rows_per_point, 1)), format="csr"))
 
 
+@dataclass(frozen=True)
 class CrammerSinger(ClassLoss):
     """max_k (1 - m_ik)_+: the worst of the other classes counts."""
 
@@ -127,6 +128,7 @@ class CrammerSinger(ClassLoss):
         return {"xi": self.values(margins)}
 
 
+@dataclass(frozen=True)
 class WestonWatkins(ClassLoss):
     """Σ_k (1 - m_ik)_+: every other class counts."""
 
@@ -175,6 +177,7 @@ class WestonWatkins(ClassLoss):
         return {"xi": np.maximum(1.0 - margins, 0.0).ravel()}
 
 
+@dataclass(frozen=True)
 class ZeroOneClasses(ClassLoss):
     """1{some m_ik < 1}: a point costs c_i unless it beats every other class by 1, in one mixed-integer program."""
 

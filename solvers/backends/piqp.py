@@ -14,6 +14,7 @@ from ...models.program.cones import Feature
 from ...models.program.form import StandardForm
 from ..certification.rays import farkas_residual, ray_residual
 from ..interface.backend import Backend, LinearRows, not_taken, set_natives
+from ..interface.recorder import interrupt_flag
 from ..interface.solver import Gives, KeptModel, Purpose, SolverInfo, check_native
 from ..records import Answer, Options, Status
 
@@ -108,9 +109,10 @@ class Piqp(Backend):
     def _solve(self, native: tuple[Any, bool], rows: LinearRows, options: Options, begin: float) -> Answer:
         (solver, dense), form = native, rows.form
         loaded = time.perf_counter()
-        status_name = solver.solve().name
+        with interrupt_flag() as flag:  # Ctrl-C is heard when the call ends, and its point is kept
+            status_name = solver.solve().name
         solved = time.perf_counter()
-        status = _STATUS.get(status_name, Status.FAILED)
+        status = Status.INTERRUPTED if flag.is_set() else _STATUS.get(status_name, Status.FAILED)
         answer = solver.result
         x, info = np.array(answer.x), answer.info
         z = rows.multipliers(-np.array(answer.y), np.array(answer.z_l))

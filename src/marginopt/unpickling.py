@@ -9,12 +9,16 @@ from collections.abc import Mapping
 from dataclasses import is_dataclass
 from enum import Enum, EnumType
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
+import numpy as np
+import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 
 from .errors import DataError
 
+#: NumPy's flag of a type whose fields are aligned.
+_ALIGNED = 0x80
 #: Packages whose classes estimators hold.
 _PACKAGES = frozenset({"marginopt", "sklearn"})
 #: Types and functions by which plain values, arrays and sparse matrices are rebuilt, by module.
@@ -23,6 +27,7 @@ _REBUILDING: Mapping[str, frozenset[str]] = {
     "_codecs": frozenset({"encode"}),
     "collections": frozenset({"OrderedDict", "deque"}),
     "copyreg": frozenset({"_reconstructor", "__newobj__"}),
+    "datetime": frozenset({"date", "datetime"}),
     "fractions": frozenset({"Fraction"}),
     "pathlib": frozenset({"PurePosixPath", "PosixPath"}),
     "types": frozenset({"MappingProxyType"}),
@@ -39,7 +44,6 @@ _REBUILDING: Mapping[str, frozenset[str]] = {
     "numpy.random.bit_generator": frozenset({"__pyx_unpickle_SeedSequence", "SeedSequence"}),
     "scipy.sparse._csr": frozenset({"csr_array", "csr_matrix"}),
     "scipy.sparse._csc": frozenset({"csc_array", "csc_matrix"}),
-    "scipy.sparse._coo": frozenset({"coo_array", "coo_matrix"}),
 }  # fmt: skip
 
 
@@ -49,8 +53,9 @@ def load_estimator(path: str | os.PathLike[str]) -> Any:
     An estimator that an earlier version wrote is refused: its attributes mean something else now.
 
     Pickles can call whatever they name. Here they may name classes of this package and of scikit-learn, and what arrays and their
-    kin are rebuilt by (`_REBUILDING`): a file that names anything else is refused before it is called. What ``joblib.dump`` wrote
-    is for ``joblib.load`` in the same version.
+    kin are rebuilt by (`_REBUILDING`): a file that names anything else is refused before it is called. So is a file that changes
+    a class, or an array's type into one that reads numbers as addresses, or whose sparse matrices have indices outside of them.
+    What ``joblib.dump`` wrote is for ``joblib.load`` in the same version.
 
     Raises
     ------
@@ -63,7 +68,7 @@ def load_estimator(path: str | os.PathLike[str]) -> Any:
             estimator = _Unpickler(stream).load()
     except FileNotFoundError:
         raise DataError(f"there is no file {file}", file=file) from None
-    except (pickle.UnpicklingError, EOFError, ImportError, AttributeError, IndexError, ValueError, TypeError, KeyError) as error:
+    except Exception as error:  # damaged operands and lengths raise whatever the constructors of classes do
         raise DataError(f"{file} cannot be read as an estimator: {error}", file=file) from error
     if not isinstance(estimator, BaseEstimator):
         raise DataError(f"{file} holds a {type(estimator).__name__}, and no estimator", file=file)
@@ -91,8 +96,57 @@ def _member(kind: object, name: object) -> Any:
     return kind.__members__[name]
 
 
-class _Unpickler(pickle.Unpickler):
-    """An unpickler that refuses whatever is not a harmless class of this package or of scikit-learn."""
+def _is_true(built: np.dtype[Any], state: tuple[Any, ...]) -> bool:
+    """Return whether the type is the file's own copy, and the state one that NumPy gives such types.
+
+    NumPy believes the flags of the state: a type of objects without theirs reads numbers as addresses of objects.
+    """
+    order, inner, names, fields, size, _, flags = state[1:8]
+    made: np.dtype[Any]
+    if names is not None:
+        formats, offsets = zip(*(fields[name][:2] for name in names), strict=True)
+        described: Any = {"names": list(names), "formats": list(formats), "offsets": list(offsets), "itemsize": size}
+        made = np.dtype(described, align=bool(flags & _ALIGNED))
+    else:
+        made = built.newbyteorder(order) if inner is None else np.dtype(inner)
+    own = built is not np.dtype(built.char) and not (made.hasobject and made.kind == "V")
+    return own and made.__reduce__()[2][1:8] == state[1:8]
+
+
+class _Unpickler(pickle._Unpickler):
+    """An unpickler that refuses whatever is not a harmless class of this package or of scikit-learn.
+
+    Python's own implementation, since that in C sets the state of whatever a file names, of classes and enumerations too.
+    """
+
+    dispatch: ClassVar[dict[int, Any]] = dict(pickle._Unpickler.dispatch)
+    stack: list[Any]
+
+    def load(self) -> Any:
+        """Return what the file holds; its sparse matrices are checked when nothing can change them any more."""
+        self.sparse: list[Any] = []
+        held = super().load()
+        for matrix in self.sparse:
+            matrix.check_format()
+        return held
+
+    def load_build(self) -> None:
+        """Set the state of an object that the file made.
+
+        Raises
+        ------
+        UnpicklingError
+            It is a class or a member of an enumeration, which all of the process shares; or an array's type that is none.
+        """
+        built, state = self.stack[-2:]
+        if isinstance(built, type | Enum):
+            raise pickle.UnpicklingError(f"it changes {built!r} for the whole process: it may run code")
+        if isinstance(built, np.dtype) and not _is_true(built, state):
+            raise pickle.UnpicklingError(f"it gives NumPy's type {built!r} a state that is another type's: it may run code")
+        self.sparse += [built] if sp.issparse(built) else []
+        super().load_build()  # type: ignore[misc]
+
+    dispatch[pickle.BUILD[0]] = load_build
 
     def find_class(self, module: str, name: str) -> Any:
         module = "builtins" if module == "__builtin__" else module  # as protocol 2 names it

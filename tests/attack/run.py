@@ -16,7 +16,7 @@ import tempfile
 import time
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -24,8 +24,10 @@ sys.path[:0] = [str(Path(__file__).parent / "cases"), str(Path(__file__).parents
 
 import attack_alternatives as alternatives
 import attack_answers as answers
+import attack_choices as choices
 import attack_compositions as compositions
 import attack_data as data
+import attack_disguises as disguises
 import attack_doors as doors
 import attack_estimators as estimators
 import attack_files as files
@@ -165,87 +167,73 @@ def attack_files(count: int, seed: int) -> Row:
     return row
 
 
+#: How many cases each part has: a seed takes at most an hour of a processor. 504 numbers hold all kinds of compositions.
+COUNTS = {
+    "inputs": 5_000, "files": 2_000, "bombs": 50, "options": 1_000, "stores": 2_000, "data": 3_000, "levels": 2_000,
+    "outside": 3_000, "estimators": 2_000, "answers": 5_000, "alternatives": 2_000, "doors": 1_000, "workers": 200,
+    "solvers": 200, "ramps": 400, "questions": 270, "losses": 400, "choices": 420, "disguises": 600, "imports": 300, "writers": 100,
+    "models": 1_200, "compositions": 1_008, "counted": 5_000,
+}  # fmt: skip
+
+
+def attack_imports(count: int, seed: int) -> list[Row]:
+    """Programs of every package that is imported from."""
+    return [
+        attack_cases(f"imports from {package}", partial(imports.attack, package=package), count, seed)
+        for package in imports.PACKAGES
+    ]
+
+
+def attack_stores(count: int, seed: int) -> list[Row]:
+    """Results, and a quarter as many report stores, that somebody edited."""
+    return [
+        attack_cases("edited results", stores.attack_results, count, seed),
+        attack_cases("edited report stores", stores.attack_reports, count // 4, seed),
+    ]
+
+
+def _cases(name: str, attack: Callable[[int], tuple[str, str]]) -> Callable[[int, int], list[Row]]:
+    return lambda count, seed: [attack_cases(name, attack, count, seed)]
+
+
+#: What each part runs, from a number of cases and a seed.
+PARTS: dict[str, Callable[[int, int], Sequence[Row]]] = {
+    "inputs": _cases("wild inputs", inputs.attack),
+    "files": lambda count, seed: [attack_files(count, seed), attack_programs(count, seed)],
+    "bombs": _cases("packed logs within 200 MB", stores.attack_bombs),
+    "options": _cases("odd options", options.attack),
+    "stores": attack_stores,
+    "data": _cases("mutated data files", data.attack),
+    "levels": _cases("levels, offset and scaled", levels.attack),
+    "outside": _cases("gurobipy, VIPR, audits", outside.attack),
+    "estimators": _cases("estimators on shifted data", estimators.attack),
+    "answers": lambda count, seed: attack_answers(count, 5 * count // 2, seed),
+    "alternatives": lambda count, seed: attack_alternatives(count, 3 * count, seed),
+    "doors": _cases("other doors", doors.attack),
+    "workers": _cases("workers' outcomes", workers.attack),
+    "solvers": _cases("solvers' claims, lies", solvers.attack),
+    "ramps": _cases("ramps, forged proofs", ramps.attack),
+    "questions": _cases("questions, paths, limits", questions.attack),
+    "losses": _cases("relaxed, sparse, smooth losses", losses.attack),
+    "choices": _cases("λ by folds, games, book, planes", choices.attack),
+    "disguises": _cases("problems in disguise", disguises.attack),
+    "imports": attack_imports,
+    "writers": _cases("files by other writers", writers.attack),
+    "models": _cases("models on odd data", models.attack),
+    "compositions": _cases("compositions, forged proofs", compositions.attack),
+    "counted": _cases("w counted in rationals", compositions.attack_counted),
+}
+
+
 def main() -> int:
     """Run it and print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--part", type=float, default=1.0, help="this part of the cases (default 1)")
     parser.add_argument("--seed", type=lambda text: int(text, 0), default=0, help="a number, 0x... for the digits of a commit")
-    parts = (
-        "answers",
-        "alternatives",
-        "models",
-        "inputs",
-        "files",
-        "doors",
-        "workers",
-        "outside",
-        "ramps",
-        "compositions",
-        "estimators",
-        "data",
-        "imports",
-        "solvers",
-        "counted",
-        "levels",
-        "stores",
-        "bombs",
-        "options",
-        "questions",
-        "losses",
-        "writers",
-    )
-    parser.add_argument("--only", choices=parts)
+    parser.add_argument("--only", choices=tuple(PARTS), nargs="+", default=list(PARTS), help="these parts (default all)")
     a = parser.parse_args()
     warnings.simplefilter("ignore")
-    rows: list[Row] = []
-    if a.only in (None, "questions"):
-        rows.append(attack_cases("questions, paths, limits", questions.attack, round(2_000 * a.part), a.seed))
-    if a.only in (None, "losses"):
-        rows.append(attack_cases("relaxed, sparse, smooth losses", losses.attack, round(2_000 * a.part), a.seed))
-    if a.only in (None, "files"):
-        rows.append(attack_files(round(2_000 * a.part), a.seed))
-        rows.append(attack_programs(round(2_000 * a.part), a.seed))
-    if a.only in (None, "data"):
-        rows.append(attack_cases("mutated data files", data.attack, round(3_000 * a.part), a.seed))
-    if a.only in (None, "answers"):
-        rows += attack_answers(round(10_000 * a.part), round(25_000 * a.part), a.seed)
-    if a.only in (None, "alternatives"):
-        rows += attack_alternatives(round(4_000 * a.part), round(12_000 * a.part), a.seed)
-    if a.only in (None, "models"):
-        rows.append(attack_cases("models on odd data", models.attack, round(10_000 * a.part), a.seed))
-    if a.only in (None, "doors"):
-        rows.append(attack_cases("other doors", doors.attack, round(4_000 * a.part), a.seed))
-    if a.only in (None, "workers"):
-        rows.append(attack_cases("workers' outcomes", workers.attack, round(1_000 * a.part), a.seed))
-    if a.only in (None, "outside"):
-        rows.append(attack_cases("gurobipy, VIPR, audits", outside.attack, round(3_000 * a.part), a.seed))
-    if a.only in (None, "imports"):
-        for package in imports.PACKAGES:
-            attack = partial(imports.attack, package=package)
-            rows.append(attack_cases(f"imports from {package}", attack, round(2_000 * a.part), a.seed))
-    if a.only in (None, "writers"):
-        rows.append(attack_cases("files by other writers", writers.attack, round(500 * a.part), a.seed))
-    if a.only in (None, "ramps"):
-        rows.append(attack_cases("ramps, forged proofs", ramps.attack, round(2_000 * a.part), a.seed))
-    if a.only in (None, "compositions"):
-        rows.append(attack_cases("compositions, forged proofs", compositions.attack, round(10_000 * a.part), a.seed))
-    if a.only in (None, "estimators"):
-        rows.append(attack_cases("estimators on shifted data", estimators.attack, round(3_000 * a.part), a.seed))
-    if a.only in (None, "solvers"):
-        rows.append(attack_cases("solvers' claims, lies", solvers.attack, round(1_000 * a.part), a.seed))
-    if a.only in (None, "counted"):
-        rows.append(attack_cases("w counted in rationals", compositions.attack_counted, round(5_000 * a.part), a.seed))
-    if a.only in (None, "levels"):
-        rows.append(attack_cases("levels, offset and scaled", levels.attack, round(2_000 * a.part), a.seed))
-    if a.only in (None, "stores"):
-        rows.append(attack_cases("edited results", stores.attack_results, round(2_000 * a.part), a.seed))
-        rows.append(attack_cases("edited report stores", stores.attack_reports, round(500 * a.part), a.seed))
-    if a.only in (None, "bombs"):
-        rows.append(attack_cases("packed logs within 200 MB", stores.attack_bombs, round(50 * a.part), a.seed))
-    if a.only in (None, "options"):
-        rows.append(attack_cases("odd options", options.attack, round(1_000 * a.part), a.seed))
-    if a.only in (None, "inputs"):
-        rows.append(attack_cases("wild inputs", inputs.attack, round(5_000 * a.part), a.seed))
+    rows = [row for part in a.only for row in PARTS[part](round(COUNTS[part] * a.part), a.seed)]
     print("\n| attack | cases | proved bounds above the truth | other claims not so | exceptions not ours | seconds |")
     print("| --- | --- | --- | --- | --- | --- |")
     print("\n".join(map(str, rows)))

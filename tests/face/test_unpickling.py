@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
+from effort import trials
 from facts import at
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -18,6 +20,7 @@ import marginopt as mo
 from marginopt.errors import DataError
 from marginopt.relaxations import CellStore
 from marginopt.solvers import Status
+from marginopt.solvers.records import Options
 
 
 class _Call:
@@ -91,3 +94,84 @@ def test_fitted_estimators_come_back(protocol: int, tmp_path: Path) -> None:
         again = mo.io.load_estimator(file)
         assert type(again) is type(estimator)
         assert again.predict(X).tolist() == estimator.predict(X).tolist()
+
+
+def _held(what: Any) -> bytes:
+    """An estimator that holds it."""
+    estimator = mo.estimators.HingeSVC()
+    estimator.extra_ = what
+    return pickle.dumps(estimator)
+
+
+_OWN, _SHARED = (True, True), (False, False)
+
+
+@pytest.mark.parametrize(
+    ("code", "copied", "state"),
+    [
+        ("O", _OWN, (3, "|", None, None, None, -1, -1, 0)),  # objects whose addresses are numbers of the file
+        ("f8", _OWN, (3, "<", None, None, None, -1, -1, 63)),  # numbers that are addresses
+        ("f8", _OWN, (3, "<", None, None, None, 1000, -1, 0)),
+        ("f8", _SHARED, (3, ">", None, None, None, -1, -1, 0)),  # every array of the process
+        ("V8", _OWN, (3, "|", None, ("a",), {"a": (np.dtype("O"), 0)}, 8, 1, 0)),
+    ],
+)
+def test_no_type_of_arrays_has_the_state_of_another(code: str, copied: tuple[bool, bool], state: Any, tmp_path: Path) -> None:
+    file = tmp_path / "evil.pkl"
+    call = _Call(np.dtype, code, *copied)
+    call.call = (*call.call, state)
+    file.write_bytes(_held(call))
+    with pytest.raises(DataError, check=at(file)):
+        mo.io.load_estimator(file)
+    assert np.dtype("f8").isnative
+
+
+def test_types_of_arrays_come_back(tmp_path: Path) -> None:
+    file = tmp_path / "fitted.pkl"
+    fields = np.dtype([("a", "f8"), ("b", ">i4"), ("c", "?")], align=True)
+    for kind in ("f8", ">f4", "U3", "S2", "?", "M8[D]", "O", fields, [("a", "f8", (2,)), ("b", "u1")]):
+        held = np.zeros(2, dtype=kind)
+        file.write_bytes(_held(held))
+        again = mo.io.load_estimator(file).extra_
+        assert again.dtype.newbyteorder("=") == held.dtype.newbyteorder("=")  # NumPy swaps bytes itself
+        assert repr(again.tolist()) == repr(held.tolist())
+
+
+@pytest.mark.parametrize("kind", [Options, Status, mo.estimators.HingeSVC])
+def test_no_file_changes_a_class(kind: type, tmp_path: Path) -> None:
+    file = tmp_path / "evil.pkl"
+    named = b"\x80\x02c%s\n%s\n" % (kind.__module__.encode(), kind.__name__.encode())
+    changes = named + b"N}X\x03\x00\x00\x00tolK\x07s\x86b0"
+    member = pickle.dumps(Status.OPTIMAL, 4)[:-1] + b"}X\x07\x00\x00\x00_value_X\x01\x00\x00\x00xsb0"
+    for evil in (changes, member):
+        file.write_bytes(evil + pickle.dumps(mo.estimators.HingeSVC())[2:])
+        with pytest.raises(DataError, check=at(file)):
+            mo.io.load_estimator(file)
+    assert "tol" not in vars(kind) or vars(kind)["tol"] != 7
+    assert Status.OPTIMAL.value != "x"
+
+
+def test_indices_of_sparse_matrices_are_inside(tmp_path: Path) -> None:
+    file = tmp_path / "evil.pkl"
+    for kind in (sp.csr_array, sp.csc_array):
+        matrix = kind(np.eye(3))
+        matrix.indices = np.array([0, 1, 10**9], dtype=np.int32)
+        file.write_bytes(_held(matrix))
+        with pytest.raises(DataError, check=at(file)):
+            mo.io.load_estimator(file)
+
+
+def test_damaged_files_raise_errors_of_ours(tmp_path: Path) -> None:
+    rng, file, read = np.random.default_rng(0), tmp_path / "damaged.pkl", 0
+    good = _held([np.arange(3.0), sp.csr_array(np.eye(2)), {"a": Status.OPTIMAL}, range(3), bytearray(b"x")])
+    for _ in range(trials(300, 3000)):
+        data = bytearray(good)
+        data[int(rng.integers(len(data)))] = int(rng.integers(256))
+        file.write_bytes(data[: int(rng.integers(1, len(data)))] if rng.random() < 0.2 else data)
+        try:
+            mo.io.load_estimator(file)
+            read += 1
+        except DataError:
+            pass
+    assert read < trials(300, 3000)
+    assert (np.zeros(2) + 1.0).tolist() == [1.0, 1.0]

@@ -62,11 +62,11 @@ def counted_fault(result: mo.Result, exact: Compositions) -> str:
 
 
 def _row_slack(result: mo.Result) -> Fraction:
-    """Return how much rows may be missed by: roundings; of a continuous program what the result says, up to its terms."""
+    """Return how much rows may be missed by: roundings; of a continuous program as much as the result says besides."""
     certificate = result.certificate
     if certificate is None or certificate.integrality is not None:
         return ROUNDING
-    return max(ROUNDING, min(4 * Fraction(float(certificate.primal_residual)), 100 * ROUNDING))
+    return ROUNDING + min(Fraction(max(certificate.violations.values(), default=0.0)), 100 * ROUNDING)
 
 
 def closed_fault(result: mo.Result, optimum: Fraction | None) -> str:

@@ -34,7 +34,7 @@ Random = np.random.Generator
 WRONG, SECONDS = Fraction(1, 10**5), 20.0
 
 
-def _claims(result: mo.Result, truth: Fraction) -> str:
+def claims(result: mo.Result, truth: Fraction) -> str:
     """Return the claim of a result that the optimum does not allow."""
     str(result)
     if result.bound_kind == "proved" and math.isfinite(result.bound) and Fraction(float(result.bound)) > truth:
@@ -120,6 +120,18 @@ def _cost(rows: list[Vector], costs: Vector, squares: Vector, power: int, w: Vec
     return norm + sum((c * s for c, s in zip(costs, short, strict=True)), ZERO)
 
 
+def least_sparse(A: np.ndarray, costs: np.ndarray, mu: float, free: bool, most: int, power: int) -> Fraction:
+    """The least cost of up to ``most`` coefficients that are not 0, the first column free and not counted if ``free``."""
+    rows, p = [tuple(fractions(row)) for row in A], A.shape[1]
+    return min(
+        least_convex(
+            [(*(row[:1] if free else ()), *(row[j] for j in chosen)) for row in rows],
+            fractions(costs), (*((ZERO,) if free else ()), *((Fraction(mu),) * len(chosen))), power,
+        )
+        for chosen in itertools.combinations(range(int(free), p), min(most, p - free))
+    )  # fmt: skip
+
+
 def sparse(rng: Random) -> str:
     """At most k features, by `sparse-bb` and others, with a log and forgeries of it."""
     n, p, power = int(rng.integers(2, 6)), int(rng.integers(1, 4)), int(rng.integers(1, 3))
@@ -135,24 +147,17 @@ def sparse(rng: Random) -> str:
         X, y, loss, margin.SquaredNorm(mu), sample_weight=costs, intercept="free" if free else "penalised",
         subject_to=(mo.at_most(most).nonzero,),
     )  # fmt: skip
-    rows = [tuple(fractions(row)) for row in y[:, None] * X]
-    truth = min(
-        least_convex(
-            [(*(row[:1] if free else ()), *(row[j] for j in chosen)) for row in rows],
-            fractions(costs), (*((ZERO,) if free else ()), *((Fraction(mu),) * len(chosen))), power,
-        )
-        for chosen in itertools.combinations(range(int(free), p + 1), min(most, p + 1 - free))
-    )  # fmt: skip
+    truth = least_sparse(y[:, None] * X, costs, mu, free, most, power)
     able = [name for name in registry.readers(model) if name in ("sparse-bb", "scip", "gurobi", "auto", "margin-bb")]
     solver = "sparse-bb" if "sparse-bb" in able and rng.random() < 0.7 else str(rng.choice(["auto", *able]))
     if solver != "sparse-bb":
-        return _claims(mo.solve(model, solver, time_limit=SECONDS), truth)
+        return claims(mo.solve(model, solver, time_limit=SECONDS), truth)
     with tempfile.TemporaryDirectory() as folder:
         log = str(Path(folder) / "log")
         nodes = int(rng.integers(1, 4)) if rng.random() < 0.3 else None
         result = mo.solve(model, solver, proof=log, node_limit=nodes, time_limit=SECONDS)
         report = mo.check_proof(log, model)
-        fault = _claims(result, truth)
+        fault = claims(result, truth)
         if not fault and not report.valid:
             fault = f"the solver's own log is refused: {report.message}"
         if not fault and not result.status.stopped and report.bound < result.bound - 1e-6 * abs(result.bound) - 1e-12:
@@ -191,7 +196,7 @@ def semi_supervised(rng: Random) -> str:
         bound = relax(model, relaxations()[name].reduction, "auto", time_limit=SECONDS)
         above = bound.bound_kind == "proved" and math.isfinite(bound.bound) and Fraction(float(bound.bound)) > truth
         return f"bound {bound.bound!r} of {name} called proved above the truth {float(truth)!r}" if above else ""
-    return _claims(mo.solve(model, time_limit=SECONDS), truth)
+    return claims(mo.solve(model, time_limit=SECONDS), truth)
 
 
 # -- smooth losses -----------------------------------------------------------------------------------------------------

@@ -114,7 +114,7 @@ def _changed(rng: Random, part: Any) -> None:
             part[key] = type(part[key])(part[key] * float(rng.choice([0.0, 0.5, 3.0, -1.0, 100.0])) + float(rng.integers(-1, 2)))
 
 
-def _examined(rng: Random, answer: Any, fault: Callable[[Any], str], must: bool = True) -> str:
+def examined(rng: Random, answer: Any, fault: Callable[[Any], str], must: bool = True) -> str:
     """The fault of an answer, then of lies about it: what `check` accepts must be true."""
     str(answer)
     report = answer.check()
@@ -162,6 +162,18 @@ def _below(bound: float, truth: Fraction) -> bool:
     return bound < math.inf and (bound == -math.inf or math.isnan(bound) or Fraction(bound) < truth)
 
 
+def group_fault(answer: Any) -> str:
+    """Return the statement about the worst group that is not so; empty where there is none."""
+    worst = worst_disparity(answer.question)
+    if answer.question.margin is None and _below(answer.bound, worst):
+        return f"bound {answer.bound!r} below the worst disparity {float(worst)!r}"
+    if Fraction(answer.value) > worst + _ROUNDING * worst:
+        return f"value {answer.value!r} above the worst disparity {float(worst)!r}"
+    group = answer.evidence
+    again = answer.question.subgroup(group.side, group.half_space)
+    return "" if group == again else f"the group is said to be {group.facts()}, it is {again.facts()}"
+
+
 def fairness(rng: Random) -> str:
     """Up to 10 persons with columns of few values, in any unit and anywhere."""
     n, d = int(rng.integers(3, 11)), int(rng.integers(1, 4))
@@ -175,16 +187,6 @@ def fairness(rng: Random) -> str:
     weights = None if rng.random() < 0.5 else np.round(rng.random(n) + 0.1, 3) * 10.0 ** rng.integers(-6, 7)
     limit = 1e-3 if rng.random() < 0.2 else None
 
-    def fault(answer: Any) -> str:
-        worst = worst_disparity(answer.question)
-        if answer.question.margin is None and _below(answer.bound, worst):
-            return f"bound {answer.bound!r} below the worst disparity {float(worst)!r}"
-        if Fraction(answer.value) > worst + _ROUNDING * worst:
-            return f"value {answer.value!r} above the worst disparity {float(worst)!r}"
-        group = answer.evidence
-        again = answer.question.subgroup(group.side, group.half_space)
-        return "" if group == again else f"the group is said to be {group.facts()}, it is {again.facts()}"
-
     with tempfile.TemporaryDirectory() as folder:
         answer = questions.audit_fairness(
             predictions, y, protected, metric, sample_weight=weights, proof=Path(folder) / "log", time_limit=limit
@@ -192,7 +194,7 @@ def fairness(rng: Random) -> str:
         margin = answer.question.margin is not None
         if limit is None and not margin and answer.bound - float(worst_disparity(answer.question)) > 1e-5:
             return f"bound {answer.bound!r} is not closed, the worst is {float(worst_disparity(answer.question))!r}"
-        return _examined(rng, answer, fault) or _with_forged_log(rng, answer, fault)
+        return examined(rng, answer, group_fault) or _with_forged_log(rng, answer, group_fault)
 
 
 # -- good classifiers --------------------------------------------------------------------------------------------------
@@ -290,13 +292,13 @@ def _epsilon(rng: Random) -> float:
 def _good(rng: Random, ask: Callable[[Path, float | None], Any], fault: Callable[[Any], str]) -> str:
     with tempfile.TemporaryDirectory() as folder:
         answer = ask(Path(folder), 1e-3 if rng.random() < 0.2 else None)
-        return _examined(rng, answer, fault) or _with_forged_log(rng, answer, fault)
+        return examined(rng, answer, fault) or _with_forged_log(rng, answer, fault)
 
 
 # -- 0-1 problems whose corners are known ------------------------------------------------------------------------------
 
 
-def _zero_one(rng: Random, equal: bool = False) -> mo.ZeroOneSVM:
+def zero_one(rng: Random, equal: bool = False) -> mo.ZeroOneSVM:
     """Up to 8 points of two columns in quarters, some far away or repeated."""
     n, free = int(rng.integers(3, 9)), bool(rng.random() < 0.5)
     X = rng.integers(-8, 9, (n, 2)) / 4.0 + float(rng.choice([0.0, 0.0, 3.0, 1000.0]))
@@ -311,7 +313,7 @@ def _zero_one(rng: Random, equal: bool = False) -> mo.ZeroOneSVM:
 
 def stability(rng: Random) -> str:
     """The least objective with another prediction, table and answers."""
-    model = _zero_one(rng)
+    model = zero_one(rng)
     within, nodes = (None, 0.1, 0.0)[int(rng.integers(3))], int(rng.integers(1, 9)) if rng.random() < 0.3 else None
     table = questions.prediction_stability(model, within=within, node_limit=nodes)
     str(table)
@@ -335,12 +337,12 @@ def stability(rng: Random) -> str:
 
     with tempfile.TemporaryDirectory() as folder:
         answer = table.answer(k, proof=Path(folder) / "log")
-        return _examined(rng, answer, fault) or _with_forged_log(rng, answer, fault)
+        return examined(rng, answer, fault) or _with_forged_log(rng, answer, fault)
 
 
 def conformal(rng: Random) -> str:
     """Full-conformal sets beside a refit of every bag, in rational arithmetic."""
-    model = _zero_one(rng, equal=True)
+    model = zero_one(rng, equal=True)
     n, alpha = len(model.y), float(rng.uniform(0.05, 0.6))
     point = np.asarray(model.X)[int(rng.integers(n))] + np.append(0.0, rng.integers(-2, 3, model.X.shape[1] - 1) / 4.0)
     sets = questions.conformal_sets(model, point[None], alpha)
@@ -359,7 +361,7 @@ def conformal(rng: Random) -> str:
 
     with tempfile.TemporaryDirectory() as folder:
         answer = sets.answer(0, int(rng.choice([-1, 1])), proof=Path(folder) / "log")
-        return _examined(rng, answer, fault) or _with_forged_log(rng, answer, fault)
+        return examined(rng, answer, fault) or _with_forged_log(rng, answer, fault)
 
 
 def _p_value(model: mo.ZeroOneSVM, point: np.ndarray, label: int) -> Fraction:
@@ -374,7 +376,7 @@ def _p_value(model: mo.ZeroOneSVM, point: np.ndarray, label: int) -> Fraction:
 
 def path(rng: Random) -> str:
     """The whole path over λ beside the least of the corners' lines, and λ chosen by folds."""
-    model = _zero_one(rng)
+    model = zero_one(rng)
     costs = 1.0 if isinstance(model.lam, float) else model.sample_weight
     corners = Corners.of(mo.ZeroOneSVM(model.X, model.y, costs, intercept=model.intercept))
     lam_max = None if rng.random() < 0.5 else float(10.0 ** rng.uniform(-1, 4))
@@ -395,7 +397,7 @@ def path(rng: Random) -> str:
 
     with tempfile.TemporaryDirectory() as folder:
         whole = mo.path(model, "lam", "all", lam_max=lam_max, proof=Path(folder))
-        wrong = _examined(rng, whole, fault)
+        wrong = examined(rng, whole, fault)
         if not wrong and whole.logs:
             k = int(rng.integers(len(whole.logs)))
             forged(rng, whole.logs[k])
@@ -413,7 +415,7 @@ def _stated_share(sentence: str) -> Fraction:
 
 def limited(rng: Random) -> str:
     """Searches with λ and with κ that a limit ends, continued with ``earlier``; their logs claim what the results claim."""
-    model = _zero_one(rng)
+    model = zero_one(rng)
     n = len(model.y)
     budget = int(rng.integers(0, n + 1)) if rng.random() < 0.5 else None
     truth = Corners.of(model).least() if budget is None else Corners.of(model).least_norm(budget)

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from programs import knapsack, random_qp, solve
 
+from marginopt.solvers.backends.piqp import Piqp
 from marginopt.solvers.records import Status
 
 
@@ -167,3 +168,32 @@ def _said(code: str) -> list[str]:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=False)
     lines = [line for line in done.stdout.splitlines() if line.startswith("result: ")] or [done.stderr]
     return [line.removeprefix("result: ") for line in lines]
+
+
+def test_ctrl_c_keeps_what_piqp_found(monkeypatch):
+    """It hears nothing before it ends; then its point is there."""
+    pytest.importorskip("piqp", reason="piqp is not installed")
+    built = Piqp._build
+
+    class Interrupted:
+        def __init__(self, solver):
+            self.solver = solver
+
+        def __getattr__(self, name):
+            return getattr(self.solver, name)
+
+        def solve(self):
+            os.kill(os.getpid(), signal.SIGINT)
+            return self.solver.solve()
+
+    def build(self, rows, options):
+        solver, dense = built(self, rows, options)
+        return Interrupted(solver), dense
+
+    monkeypatch.setattr(Piqp, "_build", build)
+    try:
+        result = solve(random_qp(0, 12), "piqp")
+    except KeyboardInterrupt:
+        pytest.fail("the point is lost")
+    assert result.claim.status is Status.INTERRUPTED
+    assert result.values and result.gap < 1e-6

@@ -12,6 +12,7 @@ from facts import about
 
 import marginopt as mo
 from marginopt.errors import InputError
+from marginopt.models.model import fingerprint
 
 pytestmark = pytest.mark.filterwarnings("ignore::marginopt.errors.MarginoptWarning")
 RNG = np.random.default_rng(4)
@@ -128,3 +129,12 @@ def test_the_estimator_solves_the_standardised_problem(loss: str) -> None:
     assert fitted.result_.objective == pytest.approx(theirs.value, rel=1e-6)
     np.testing.assert_allclose(fitted.decision_function(X[:, 1:]), Z @ theirs.variables()[0].value.T, atol=1e-3)
     assert fitted.score(X[:, 1:], LABELS) > 0.5
+
+
+def test_labels_that_are_objects_have_a_fingerprint() -> None:
+    X, names = np.random.default_rng(0).normal(size=(6, 2)), ["a", "b", "c"] * 2
+    first, again, other = (
+        fingerprint(mo.MulticlassSVM(X, np.array(y, dtype=object))) for y in (names, list(names), names[::-1])
+    )  # fmt: skip
+    assert first == again != other
+    assert first
