@@ -482,12 +482,13 @@ class Model(Displayed, ExportMethods, ABC, metaclass=FormulationType):
         return with_variables(self, variables, cost)
 
     def with_fixed(self, values: Mapping[str, Any]) -> Model:
-        """The model with some of its variables fixed: ``model.with_fixed({"w": {3: 0.0}})``.
+        """The model with some of its variables fixed: ``model.with_fixed({"w": {3: 0.0}})``, or ``{"w[age]": 0.0}``.
 
         Parameters
         ----------
-        values : mapping of label to mapping or array
-            Numbers by index, or an array of the block's shape whose NaN entries stay free.
+        values : mapping of str to mapping, array or number
+            By block: numbers by index or name, or an array of the block's shape whose NaN entries stay free. By variable: a
+            number.
 
         Raises
         ------

@@ -11,7 +11,7 @@ import numpy as np
 
 from ...errors import InputError
 from ..arrays import FloatArray, IntArray
-from ..program.form import Block, StandardForm
+from ..program.form import Block, StandardForm, variable_entry
 from ..statement import Line
 
 if TYPE_CHECKING:
@@ -125,7 +125,8 @@ class FixedVariables(Change):
 
     @classmethod
     def of(cls, form: StandardForm, values_by_block: Mapping[str, Any]) -> FixedVariables:
-        """Read values by label: an array of the block's shape (NaN leaves an entry free), or a mapping of indices to numbers.
+        """Read values by label: an array of the block's shape (NaN leaves an entry free), or a mapping of indices to numbers; or
+        a number by the name of a variable, ``w[age]``.
 
         Raises
         ------
@@ -138,7 +139,10 @@ class FixedVariables(Change):
             )
         fixed_values = np.full(form.n, np.nan)
         for label, value in values_by_block.items():
-            fixed_values[form.slices[form.block(label).label]] = _packed(form.block(label), value)
+            block = form.block(label) if label in form.slices else variable_entry(form.blocks, label)[0]
+            named = _packed(block, value if block.label == label else {label: value})
+            s = form.slices[block.label]
+            fixed_values[s] = np.where(np.isnan(named), fixed_values[s], named)
         places = np.flatnonzero(~np.isnan(fixed_values))
         near = np.clip(
             fixed_values, form.lower, form.upper
@@ -220,10 +224,15 @@ def _packed(block: Block, value_or_entries: Any) -> FloatArray:
     value = np.full(block.shape, np.nan)
     for index, number in value_or_entries.items():
         try:
+            if isinstance(index, str):
+                full = index if index in block.names() else f"{block.label}[{index}]"
+                index = block.index(variable_entry([block], full)[1])  # noqa: PLW2901
             where = tuple(map(int, index)) if isinstance(index, tuple) else (int(index),)
             if len(where) != value.ndim:
                 raise IndexError
             value[where] = float(number)
+        except InputError:
+            raise
         except IndexError:
             raise InputError(f"{block.label} has shape {block.shape} and no entry {index!r}", name=block.label) from None
         except (TypeError, ValueError):

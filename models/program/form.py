@@ -24,7 +24,7 @@ import scipy.sparse as sp
 
 from ...display import Display, Displayed
 from ...drawing import Picture
-from ...errors import InputError, UnsupportedModelError
+from ...errors import InputError, UnsupportedModelError, unknown_name
 from ..arrays import BoolArray, FloatArray, IntArray, as_array, check_bytes, frozen, to_dense
 from ..export_methods import ExportMethods
 from ..inspection.inspection import FormReport, inspect_form, spy
@@ -75,6 +75,11 @@ class Block:
             return [self.label]
         return [f"{self.label}[{','.join(map(str, index))}]" for index in np.ndindex(*self.shape)]
 
+    def index(self, place: int) -> tuple[int, ...]:
+        """Return the index of the entry that is at this place of the block's piece of x."""
+        index = [axis[place] for axis in svec_indices(self.shape[0])] if self.symmetric else np.unravel_index(place, self.shape)
+        return tuple(map(int, index))
+
     def unpack(self, x: FloatArray) -> FloatArray:
         """The block's value in its own shape from its piece of x."""
         return smat(x) if self.symmetric else x.reshape(self.shape)
@@ -85,6 +90,24 @@ class Block:
         if value.shape != self.shape:
             raise InputError(f"values[{self.label!r}] must have shape {self.shape}; it has {value.shape}", name=self.label)
         return svec(value) if self.symmetric else value.ravel()
+
+
+def variable_entry(blocks: Sequence[Block], name: str) -> tuple[Block, int]:
+    """Return the block of the variable of this name, ``w[age]``, and its place in the block's piece of x.
+
+    What is in the brackets, ``age``, is enough where one variable has it.
+
+    Raises
+    ------
+    InputError
+        No variable has this name; suggests the nearest ones.
+    """
+    names = {b.label: b.names() for b in blocks}
+    for full_names in ([name for _ in blocks], [f"{block.label}[{name}]" for block in blocks]):
+        places = [(b, names[b.label].index(full)) for b, full in zip(blocks, full_names, strict=True) if full in names[b.label]]
+        if len(places) == 1:
+            return places[0]
+    raise unknown_name("block or variable", name, [*names, *(n for own in names.values() for n in own if n not in names)])
 
 
 class NamedValues(dict[str, FloatArray]):
@@ -102,10 +125,11 @@ class NamedValues(dict[str, FloatArray]):
         self._blocks = blocks
 
     def __missing__(self, name: str) -> FloatArray:
-        for block in self._blocks():
-            if block.label in self and name in (names := block.names()):
-                return np.asarray(block.pack(self[block.label]).reshape(-1)[names.index(name)])
-        raise KeyError(f"there is no block or variable {name!r}; the blocks are {', '.join(self)}")
+        try:
+            block, place = variable_entry([block for block in self._blocks() if block.label in self], name)
+        except InputError as error:
+            raise KeyError(str(error)) from None
+        return np.asarray(block.pack(self[block.label]).reshape(-1)[place])
 
     def __reduce__(self) -> tuple[type[dict[str, FloatArray]], tuple[dict[str, FloatArray]]]:
         """Pickle as a plain dictionary: the form is not part of the values."""
