@@ -10,6 +10,7 @@ import functools
 import hashlib
 import inspect
 import json
+import os
 from abc import ABC, ABCMeta, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
@@ -600,8 +601,9 @@ def as_model(problem: object) -> Model:
         return problem
     if isinstance(problem, StandardForm):
         return BareForm(problem)
+    file = "; marginopt.read(path) reads the file of a program" if isinstance(problem, str | os.PathLike) else ""
     raise InputError(
-        f"expected a formulation such as ZeroOneSVM(X, y) or a StandardForm; got {type(problem).__name__}", name="model"
+        f"expected a formulation such as ZeroOneSVM(X, y) or a StandardForm; got {type(problem).__name__}{file}", name="model"
     )
 
 

@@ -226,7 +226,7 @@ def _packed(block: Block, value_or_entries: Any) -> FloatArray:
         try:
             if isinstance(index, str):
                 full = index if index in block.names() else f"{block.label}[{index}]"
-                index = block.index(variable_entry([block], full)[1])  # noqa: PLW2901
+                index = block.index(variable_entry([block], full)[1])
             where = tuple(map(int, index)) if isinstance(index, tuple) else (int(index),)
             if len(where) != value.ndim:
                 raise IndexError

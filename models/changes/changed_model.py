@@ -115,7 +115,9 @@ class AddedParts(Change):
         _check_convex(problem, rows)
         if not problem.variables():
             raise InputError("nothing is added: no variable of the model and no new one occurs", name="variables")
-        return cls._taken(form, CVXPYSource(problem, stem), tuple(row_line(row, form.blocks) for row in rows), problem if cost else None)
+        return cls._taken(
+            form, CVXPYSource(problem, stem), tuple(row_line(row, form.blocks) for row in rows), problem if cost else None
+        )
 
     @property
     def imports(self) -> tuple[Import, ...]:

@@ -13,6 +13,7 @@ multiplier has one sign. Symmetric blocks are stored as svec (`models.program.co
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -862,7 +863,8 @@ class StandardForm(Displayed, ExportMethods):
         that is not the block's, numbers that are not finite; ``what`` names the argument.
         """
         if not isinstance(mapping, Mapping):
-            raise InputError(f"{what} must be a mapping of block to array; it is a {type(mapping).__name__}", name=what)
+            file = "; marginopt.io.read_solution(model, path) reads a file" if isinstance(mapping, str | os.PathLike) else ""
+            raise InputError(f"{what} must be a mapping of block to array; it is a {type(mapping).__name__}{file}", name=what)
         blocks = {block.label: block for block in self.blocks}
         values = self._by_names({name: value for name, value in mapping.items() if name not in blocks}, what)
         for label, value in mapping.items():

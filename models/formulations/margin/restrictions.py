@@ -228,7 +228,7 @@ class Fixed(Restriction):
 
     def resolve_names(self, names: DataNames, X: Points | Rows, y: FloatArray) -> Self:
         """Return the restriction with indices in place of names, and the names to print."""
-        places = column_places(self.coefficients, names, X.shape[1], "fixed coefficients")
+        places = column_places(self.coefficients, names, X.shape[1], "coefficients")
         shown = tuple(names.features[j] for j in places) if names.features else ()
         return type(self)(dict(zip(places, self.coefficients.values(), strict=True)), shown)
 
