@@ -343,6 +343,7 @@ class ChangedModel(Model):
         return replace(
             base_statement,
             title=f"{base_statement.title}, {self.change.suffix}",
+            problem_class=self.change.problem_class or base_statement.problem_class,
             constraints=(*base_statement.constraints, *self.change.lines),
             notes=(*base_statement.notes, *filter(None, [self.change.note])),
             equivalences=(),

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 
 from ...errors import MissingPackageError
 from ..program.cones import svec_indices
-from ..program.form import Block, StandardForm, variable_entry
+from ..program.form import Block, StandardForm, named_entry
 from ..statement import Line, latex_words
 
 #: Entries up to which a vector of constants is written out.
@@ -288,7 +288,7 @@ class BlockVariables:
 
     def __getitem__(self, label: str) -> Any:
         if label not in self._expressions:
-            block, place = (None, 0) if label in self._form.slices else variable_entry(self._form.blocks, label)
+            block, place = (None, 0) if label in self._form.slices else named_entry(self._form.blocks, label)
             entry = self._made(self._form.block(label)) if block is None else self[block.label][block.index(place)]
             self._expressions[label] = entry
         return self._expressions[label]

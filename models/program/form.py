@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Siz
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import accumulate
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -93,50 +93,6 @@ class Block:
         return svec(value) if self.symmetric else value.ravel()
 
 
-def variable_entry(blocks: Sequence[Block], name: str) -> tuple[Block, int]:
-    """Return the block of the variable of this name, ``w[age]``, and its place in the block's piece of x.
-
-    What is in the brackets, ``age``, is enough where one variable has it.
-
-    Raises
-    ------
-    InputError
-        No variable has this name; suggests the nearest ones.
-    """
-    names = {b.label: b.names() for b in blocks}
-    for full_names in ([name for _ in blocks], [f"{block.label}[{name}]" for block in blocks]):
-        places = [(b, names[b.label].index(full)) for b, full in zip(blocks, full_names, strict=True) if full in names[b.label]]
-        if len(places) == 1:
-            return places[0]
-    raise unknown_name("block or variable", name, [*names, *(n for own in names.values() for n in own if n not in names)])
-
-
-class NamedValues(dict[str, FloatArray]):
-    """Values by block, which also answers to the name of a single variable, ``values["X1"]`` or ``values["w[age]"]``.
-
-    Parameters
-    ----------
-    values : mapping of label to array
-    blocks : callable
-        The blocks of the form, asked for at the first name that is no label.
-    """
-
-    def __init__(self, values: Mapping[str, FloatArray], blocks: Callable[[], Sequence[Block]]) -> None:
-        super().__init__(values)
-        self._blocks = blocks
-
-    def __missing__(self, name: str) -> FloatArray:
-        try:
-            block, place = variable_entry([block for block in self._blocks() if block.label in self], name)
-        except InputError as error:
-            raise KeyError(str(error)) from None
-        return np.asarray(block.pack(self[block.label]).reshape(-1)[place])
-
-    def __reduce__(self) -> tuple[type[dict[str, FloatArray]], tuple[dict[str, FloatArray]]]:
-        """Pickle as a plain dictionary: the form is not part of the values."""
-        return dict, (dict(self),)
-
-
 @dataclass(frozen=True, eq=False)
 class Constraint:
     """``F x + g`` in ``cone``, under a label; ``own`` are the rows' names from elsewhere, ``points`` those that they keep."""
@@ -172,6 +128,10 @@ class Constraint:
             return [self.label] if self.rows == 1 else [f"{self.label}[{i}]" for i in range(self.rows)]
         return [f"{self.label}[{k},{i}]" for k in range(self.cone.count) for i in range(self.cone.dim)]
 
+    def pack(self, value: FloatArray) -> FloatArray:
+        """Return the rows' multipliers as they are, one for each row."""
+        return np.asarray(value, dtype=np.float64)
+
     @cached_property
     def largest(self) -> FloatArray:
         """max_j |F_ij| of every row; zero where nothing is stored."""
@@ -188,6 +148,59 @@ class Constraint:
     def pulled(self, z: FloatArray) -> FloatArray:
         """``F'z``."""
         return Entries.of(self.F).weighted_sum(z)
+
+
+#: A block of variables or a constraint: what has a label, and names of its entries.
+N = TypeVar("N", Block, Constraint)
+
+
+def named_entry(blocks: Sequence[N], name: str, what: str = "block or variable") -> tuple[N, int]:
+    """Return the block of the variable of this name, ``w[age]``, and its place in the block's piece of x; or so of a row.
+
+    What is in the brackets, ``age``, is enough where one variable has it.
+
+    Raises
+    ------
+    InputError
+        No variable has this name; suggests the nearest ones.
+    """
+    names = {b.label: b.names() for b in blocks}
+    for full_names in ([name for _ in blocks], [f"{block.label}[{name}]" for block in blocks]):
+        places = [(b, names[b.label].index(full)) for b, full in zip(blocks, full_names, strict=True) if full in names[b.label]]
+        if len(places) == 1:
+            return places[0]
+    raise unknown_name(what, name, [*names, *(n for own in names.values() for n in own if n not in names)])
+
+
+class NamedValues(dict[str, FloatArray]):
+    """Values by block, which also answers to the name of a single variable, ``values["X1"]`` or ``values["w[age]"]``.
+
+    Multipliers by constraint answer to the names of rows so.
+
+    Parameters
+    ----------
+    values : mapping of label to array
+    blocks : callable
+        The blocks, or the constraints, of the form, asked for at the first name that is no label.
+    """
+
+    def __init__(
+        self, values: Mapping[str, FloatArray], blocks: Callable[[], Sequence[Block]] | Callable[[], Sequence[Constraint]]
+    ) -> None:
+        super().__init__(values)
+        self._blocks = blocks
+
+    def __missing__(self, name: str) -> FloatArray:
+        blocks: Sequence[Any] = [block for block in self._blocks() if block.label in self]
+        try:
+            block, place = named_entry(blocks, name, "entry")
+        except InputError as error:
+            raise KeyError(str(error)) from None
+        return np.asarray(block.pack(self[block.label]).reshape(-1)[place])
+
+    def __reduce__(self) -> tuple[type[dict[str, FloatArray]], tuple[dict[str, FloatArray]]]:
+        """Pickle as a plain dictionary: the form is not part of the values."""
+        return dict, (dict(self),)
 
 
 @dataclass(frozen=True, eq=False)
@@ -816,7 +829,7 @@ class StandardForm(Displayed, ExportMethods):
         least, most = self.lower[part].min(initial=np.inf), self.upper[part].max(initial=-np.inf)
         if not (np.isfinite(self.lower[part]).any() or np.isfinite(self.upper[part]).any()):
             return f"{sort}, free"
-        return f"{sort}, in [{least:g}, {most:g}]"
+        return f"{sort}, in [{least + 0.0:g}, {most + 0.0:g}]"
 
     # -- values -------------------------------------------------------------------------------------------------
 

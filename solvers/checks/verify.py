@@ -75,7 +75,7 @@ def certified_anew(result: Result, model: Model | StandardForm, where: str = "th
     options = Options(tol=tol if isinstance(tol, float) else None)
     try:
         solver = NamedSolver(result.solver, "its result", _tolerance_of(result.solver))
-        judged = judge(of, solver, answer, options, OPEN, result.picked)
+        judged = judge(of, solver, answer, options, OPEN, result.picked, as_given=True)
     except InputError as error:
         raise DataError(f"{where} does not fit the model: {error}") from error
     return replace(judged, options=result.options, licence=result.licence)
