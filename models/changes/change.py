@@ -183,7 +183,7 @@ class FixedVariables(Change):
     def summary(self) -> str:
         """The variables with their values, or the number of those of each block where there are more than three."""
         if self.places.size <= 3:
-            return self.lines[0].text
+            return self.lines[0].text or "none"
         starts = np.cumsum([0, *(block.size for block in self.over)])
         counts = np.diff(np.searchsorted(self.places, starts))
         return ", ".join(f"{b.label}: {count}" for b, count in zip(self.over, counts.tolist(), strict=True) if count)
