@@ -385,8 +385,8 @@ class Result(Displayed):
     @property
     def multipliers(self) -> Mapping[str, FloatArray] | None:
         """z_k by constraint label, or by the name of a row, signs as in `models.program.form`."""
-        given = self.answer.multipliers
-        return None if given is None else NamedValues(given, self._constraints)
+        multipliers = self.answer.multipliers
+        return None if multipliers is None else NamedValues(multipliers, self._constraints)
 
     @property
     def farkas(self) -> Mapping[str, FloatArray] | None:

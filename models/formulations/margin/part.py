@@ -200,9 +200,9 @@ def as_columns(keys: Iterable[Any], name: str) -> tuple[int | str, ...]:
     InputError
         Anything else.
     """
-    given = list(keys)
-    indices = iter(as_wholes([j for j in given if not isinstance(j, str)], name))
-    return tuple(j if isinstance(j, str) else next(indices) for j in given)
+    columns = list(keys)
+    indices = iter(as_wholes([j for j in columns if not isinstance(j, str)], name))
+    return tuple(j if isinstance(j, str) else next(indices) for j in columns)
 
 
 def column_places(keys: Iterable[int | str], names: DataNames, p: int, name: str) -> tuple[int, ...]:
