@@ -127,6 +127,7 @@ class _Writer:
         name = block.names()[place]
         if not self.latex:
             return name
+        # exempt (text): names of a block's variables, as the form makes them
         own = name.removeprefix(f"{block.label}[").removesuffix("]")
         return rf"{self._symbol(block.label)}_{{\text{{{latex_words(own)}}}}}"
 

@@ -42,6 +42,7 @@ def test_a_frame_and_an_instance_state_the_problem_of_their_arrays(formulation: 
     assert framed.compile().equals(plain.form) and loaded.compile().equals(plain.form)
     assert fingerprint(framed) == fingerprint(plain)
     assert framed.data_names == loaded.data_names == DataNames(tuple(table.columns), ("no", "yes"))
+    assert mo.instances.Instance.from_labels(table, y).data_names == framed.data_names
     assert plain.data_names is None and "'yes'" in str(framed) and "'yes'" not in str(plain)
     assert list(inspect.signature(formulation).parameters)[:2] == ["X", "y"]
 

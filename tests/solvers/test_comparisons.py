@@ -76,3 +76,11 @@ def test_an_error_of_a_backend_says_whose_and_where() -> None:
     with pytest.raises(ZeroDivisionError) as raised:
         mo.compare(models, [Unfinished(ZeroDivisionError("mine"))])
     assert any("unfinished" in note and "quadratic program" in note for note in raised.value.__notes__)
+
+
+def test_a_callback_that_nobody_calls_is_said() -> None:
+    program, rows = programs()[0], list[Any]()
+    with pytest.warns(mo.errors.MarginoptWarning) as warned:
+        assert mo.solve(program, "osqp", callback=rows.append).solved
+    assert [warning.message.name for warning in warned] == ["callback"] and not rows  # type: ignore[union-attr]
+    assert mo.solve(program, "clarabel", callback=rows.append).solved and rows
