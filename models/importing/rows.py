@@ -70,9 +70,9 @@ class RowProgram:
             sign = -1.0 if kind in ("≤", "≤ of range") else 1.0
             side = self.row_upper if sign < 0 else self.row_lower
             cone: Cone = Zero(index.size) if kind == "=" else Nonnegative(index.size)
-            row = Constraint(label, sp.csr_array(sign * self.A[index]), -sign * side[index] + 0.0, cone)
+            piece = Constraint(label, sp.csr_array(sign * self.A[index]), -sign * side[index] + 0.0, cone)
             constraints.append(
-                _with_names(row, [f"{self.rows[i]} upper" if kind == "≤ of range" else self.rows[i] for i in rows])
+                _with_names(piece, [f"{self.rows[i]} upper" if kind == "≤ of range" else self.rows[i] for i in rows])
             )
             pieces.append(RowPiece(label, index, sign))
         curved: list[tuple[QuadraticRow, int]] = []

@@ -150,6 +150,12 @@ class Constraint:
         return Entries.of(self.F).weighted_sum(z)
 
 
+def _kind(value: object) -> str:
+    """Return the type of a value that is no mapping, with the function that reads it where it is a path."""
+    file = "; marginopt.io.read_solution(model, path) reads a file" if isinstance(value, str | os.PathLike) else ""
+    return f"{type(value).__name__}{file}"
+
+
 #: A block of variables or a constraint: what has a label, and names of its entries.
 N = TypeVar("N", Block, Constraint)
 
@@ -164,7 +170,7 @@ def named_entry(blocks: Sequence[N], name: str, what: str = "block or variable")
     InputError
         No variable has this name; suggests the nearest ones.
     """
-    names = {b.label: b.names() for b in blocks}
+    names: dict[str, list[str]] = {b.label: b.names() for b in blocks}
     for full_names in ([name for _ in blocks], [f"{block.label}[{name}]" for block in blocks]):
         places = [(b, names[b.label].index(full)) for b, full in zip(blocks, full_names, strict=True) if full in names[b.label]]
         if len(places) == 1:
@@ -876,8 +882,7 @@ class StandardForm(Displayed, ExportMethods):
         that is not the block's, numbers that are not finite; ``what`` names the argument.
         """
         if not isinstance(mapping, Mapping):
-            file = "; marginopt.io.read_solution(model, path) reads a file" if isinstance(mapping, str | os.PathLike) else ""
-            raise InputError(f"{what} must be a mapping of block to array; it is a {type(mapping).__name__}{file}", name=what)
+            raise InputError(f"{what} must be a mapping of block to array; it is a {_kind(mapping)}", name=what)
         blocks = {block.label: block for block in self.blocks}
         values = self._by_names({name: value for name, value in mapping.items() if name not in blocks}, what)
         for label, value in mapping.items():

@@ -479,9 +479,10 @@ class Increasing(Domain):
     order: tuple[int | str, ...]
 
     def __post_init__(self) -> None:
-        if isinstance(self.order, str) or not isinstance(self.order, Iterable):
-            raise InputError(f"order must be a sequence of coefficients, by index or name; it is {self.order!r}", name="order")
-        object.__setattr__(self, "order", as_columns(self.order, "order"))
+        order: object = self.order
+        if isinstance(order, str) or not isinstance(order, Iterable):
+            raise InputError(f"order must be a sequence of coefficients, by index or name; it is {order!r}", name="order")
+        object.__setattr__(self, "order", as_columns(order, "order"))
         if not self.order:
             raise InputError("order must name coefficients, from the least to the largest; it names none", name="order")
 
