@@ -14,7 +14,7 @@ import scipy.sparse as sp
 
 from ..display import Display, Displayed, frame
 from ..errors import DataError, InputError, MarginoptWarning
-from ..labelled import DataNames, LabelledData
+from ..labelled import DataNames, LabelledData, is_of_frames
 from .arrays import FloatArray, IntArray, Label, Matrix, check_codes, check_matrix, encode_labels, is_sparse
 from .naming import Naming, checked, composed
 
@@ -260,6 +260,11 @@ class Population(Protocol):
         """Draw n points without outliers or flipped labels."""
 
 
+def _column_names(X: Any) -> tuple[str, ...] | None:
+    """Return the names of a frame's columns; None where X is no frame."""
+    return tuple(map(str, X.columns)) if is_of_frames(X, "DataFrame") else None
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Instance(Displayed, LabelledData):
     """A checked, read-only classification data set.
@@ -311,6 +316,8 @@ class Instance(Displayed, LabelledData):
     parameters: Mapping[str, float] | None = None
 
     def __post_init__(self) -> None:
+        if self.feature_names is None:
+            object.__setattr__(self, "feature_names", _column_names(self.X))
         X = check_matrix(self.X)
         y, labels = check_codes(self.y, self.labels, X.shape[0])
         object.__setattr__(self, "X", X)
@@ -343,7 +350,11 @@ class Instance(Displayed, LabelledData):
         feature_names: Sequence[str] | None = None,
         description: str = "",
     ) -> Instance:
-        """Build an instance from labels of any kind; of two classes the one that sorts second becomes +1."""
+        """Build an instance from labels of any kind; of two classes the one that sorts second becomes +1.
+
+        A data frame brings the names of its columns.
+        """
+        feature_names = _column_names(X) if feature_names is None else feature_names
         matrix = check_matrix(X)
         codes, classes = encode_labels(y)
         names = None if feature_names is None else tuple(feature_names)

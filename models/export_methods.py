@@ -1,9 +1,9 @@
-"""Methods that a formulation and a form from elsewhere share: files, other packages' objects, the dual, conflicts."""
+"""Methods that a formulation and a form from elsewhere share: files, other packages' objects, the dual, conflicts, changes."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 from ..late_method import LateMethod
 
 if TYPE_CHECKING:
+    from .model import Model
     from .program.form import StandardForm
 
 #: `ExportMethods.conflict`, which solves: a later layer defines it.
@@ -105,6 +106,93 @@ class ExportMethods(ABC):
             A formulation without a standard form.
         """
         return CONFLICT(self, solver, max_solves)
+
+    def with_constraint(self, *stated: Callable[[Any], Any] | Mapping[str, Callable[[Any], Any]]) -> Model:
+        """The model with further convex constraints, stated in CVXPY over its labelled blocks.
+
+        >>> model.with_constraint(lambda v: [v.w[3] >= 0, cp.norm1(v.w[1:]) <= 2])  # doctest: +SKIP
+        >>> model.with_constraint({"fair": lambda v: [c @ v.w <= 0.1, c @ v.w >= -0.1]})  # doctest: +SKIP
+
+        Parameters
+        ----------
+        *stated : callable, or mapping of str to callable
+            From the blocks, ``v.w`` or ``v["alpha plus"]`` (`models.changes.expressions.BlockVariables`), to a CVXPY constraint,
+            a
+            list of them, or a mapping of labels to constraints or lists; or such functions by label. They may hold CVXPY
+            variables of their own, which become blocks.
+
+        Returns
+        -------
+        Model
+            A `ChangedModel` (`models.changes`): labels, scores, summary and explanations are the model's. Solvers that read a
+            structural view of the model do not read it; those that read its form do.
+
+        Raises
+        ------
+        InputError
+            A block that the form does not have, something that is no constraint, a label that is taken.
+        UnsupportedModelError
+            Not convex by CVXPY's rules (DCP), other cones than a form holds, or a model without a standard form.
+        """
+        from .changes.changed_model import with_constraint
+        from .model import as_model
+
+        return with_constraint(as_model(self), stated)
+
+    def with_variables(self, *variables: Any, cost: Callable[[Any], Any] | None = None) -> Model:
+        """The model with further variables, for constraints to come, and a convex cost of them and of its blocks.
+
+        Parameters
+        ----------
+        *variables : cvxpy.Variable
+            With names, which are the labels of the new blocks; attributes (nonneg, boolean, integer, bounds) count.
+        cost : callable, optional
+            From the blocks, the new ones included, to a scalar CVXPY expression: added to what the form minimises, so
+            subtracted from the objective of a model that maximises.
+
+        Raises
+        ------
+        InputError, UnsupportedModelError
+            As `with_constraint`; neither variables nor a cost.
+        """
+        from .changes.changed_model import with_variables
+        from .model import as_model
+
+        return with_variables(as_model(self), variables, cost)
+
+    def with_fixed(self, values: Mapping[str, Any]) -> Model:
+        """The model with some of its variables fixed: ``model.with_fixed({"w": {3: 0.0}})``, or ``{"w[age]": 0.0}``.
+
+        Parameters
+        ----------
+        values : mapping of str to mapping, array or number
+            By block: numbers by index or name, or an array of the block's shape whose NaN entries stay free. By variable: a
+            number.
+
+        Raises
+        ------
+        InputError
+            No such block or entry; a value out of the variable's bounds, or no integer where it must be one.
+        UnsupportedModelError
+            The model has no standard form.
+        """
+        from .changes.changed_model import with_fixed
+        from .model import as_model
+
+        return with_fixed(as_model(self), values)
+
+    def relaxed(self) -> Model:
+        """The continuous relaxation: integers between their bounds, no indicators. The model itself where it has neither.
+
+        Raises
+        ------
+        UnsupportedModelError
+            The model has no standard form.
+        """
+        from .changes.changed_model import relaxed
+        from .model import as_model
+
+        return relaxed(as_model(self))
 
 
 @dataclass(frozen=True)

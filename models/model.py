@@ -10,6 +10,7 @@ import functools
 import hashlib
 import inspect
 import json
+import os
 from abc import ABC, ABCMeta, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
@@ -430,90 +431,6 @@ class Model(Displayed, ExportMethods, ABC, metaclass=FormulationType):
         """
         return explain(self, result)
 
-    # -- changes ------------------------------------------------------------------------------------------------
-
-    def with_constraint(self, *constraints: Callable[[Any], Any] | Mapping[str, Callable[[Any], Any]]) -> Model:
-        """The model with further convex constraints, stated in CVXPY over its labelled blocks.
-
-        >>> model.with_constraint(lambda v: [v.w[3] >= 0, cp.norm1(v.w[1:]) <= 2])  # doctest: +SKIP
-        >>> model.with_constraint({"fair": lambda v: [c @ v.w <= 0.1, c @ v.w >= -0.1]})  # doctest: +SKIP
-
-        Parameters
-        ----------
-        *stated : callable, or mapping of str to callable
-            From the blocks, ``v.w`` or ``v["alpha plus"]`` (`models.changes.expressions.BlockVariables`), to a CVXPY constraint,
-            a
-            list of them, or a mapping of labels to constraints or lists; or such functions by label. They may hold CVXPY
-            variables of their own, which become blocks.
-
-        Returns
-        -------
-        Model
-            A `ChangedModel` (`models.changes`): labels, scores, summary and explanations are the model's. Solvers that read a
-            structural view of the model do not read it; those that read its form do.
-
-        Raises
-        ------
-        InputError
-            A block that the form does not have, something that is no constraint, a label that is taken.
-        UnsupportedModelError
-            Not convex by CVXPY's rules (DCP), other cones than a form holds, or a model without a standard form.
-        """
-        from .changes.changed_model import with_constraint
-
-        return with_constraint(self, constraints)
-
-    def with_variables(self, *variables: Any, cost: Callable[[Any], Any] | None = None) -> Model:
-        """The model with further variables, for constraints to come, and a convex cost of them and of its blocks.
-
-        Parameters
-        ----------
-        *variables : cvxpy.Variable
-            With names, which are the labels of the new blocks; attributes (nonneg, boolean, integer, bounds) count.
-        cost : callable, optional
-            From the blocks, the new ones included, to a scalar CVXPY expression: added to what the form minimises, so
-            subtracted from the objective of a model that maximises.
-
-        Raises
-        ------
-        InputError, UnsupportedModelError
-            As `with_constraint`; neither variables nor a cost.
-        """
-        from .changes.changed_model import with_variables
-
-        return with_variables(self, variables, cost)
-
-    def with_fixed(self, values: Mapping[str, Any]) -> Model:
-        """The model with some of its variables fixed: ``model.with_fixed({"w": {3: 0.0}})``.
-
-        Parameters
-        ----------
-        values : mapping of label to mapping or array
-            Numbers by index, or an array of the block's shape whose NaN entries stay free.
-
-        Raises
-        ------
-        InputError
-            No such block or entry; a value out of the variable's bounds, or no integer where it must be one.
-        UnsupportedModelError
-            The model has no standard form.
-        """
-        from .changes.changed_model import with_fixed
-
-        return with_fixed(self, values)
-
-    def relaxed(self) -> Model:
-        """The continuous relaxation: integers between their bounds, no indicators. The model itself where it has neither.
-
-        Raises
-        ------
-        UnsupportedModelError
-            The model has no standard form.
-        """
-        from .changes.changed_model import relaxed
-
-        return relaxed(self)
-
     # -- looks --------------------------------------------------------------------------------------------------
 
     def __str__(self) -> str:
@@ -589,14 +506,23 @@ class BareForm(Model):
         )
 
 
+#: Functions that take in other packages' programs, by the package.
+_IMPORTERS = {name: f"from_{name}" for name in ("cvxpy", "pyomo")} | {"gurobipy": "from_gurobi", "highspy": "from_highs"}
+
+
 def as_model(problem: object) -> Model:
     """A model as it is, a form as a model."""
     if isinstance(problem, Model):
         return problem
     if isinstance(problem, StandardForm):
         return BareForm(problem)
+    # exempt (text): the module of an object that is no model, which may be another package's
+    package = type(problem).__module__.partition(".")[0]
+    advice = f"; marginopt.{_IMPORTERS[package]}(model) takes it in" if package in _IMPORTERS else ""
+    if isinstance(problem, str | os.PathLike):
+        advice = "; marginopt.read(path) reads the file of a program"
     raise InputError(
-        f"expected a formulation such as ZeroOneSVM(X, y) or a StandardForm; got {type(problem).__name__}", name="model"
+        f"expected a formulation such as ZeroOneSVM(X, y) or a StandardForm; got {type(problem).__name__}{advice}", name="model"
     )
 
 

@@ -25,6 +25,11 @@ _GREEK = {
     "mu": "μ", "nu": "ν", "xi": "ξ", "rho": "ρ", "sigma": "σ", "tau": "τ", "phi": "φ", "psi": "ψ", "omega": "ω", "Gamma": "Γ",
 }  # fmt: skip
 _LOW = dict(zip("0123456789+-ijklmn", "₀₁₂₃₄₅₆₇₈₉₊₋ᵢⱼₖₗₘₙ", strict=True))
+_SPECIAL |= {letter: rf"$\{name}$" for name, letter in _GREEK.items() if name != "lam"}
+_SPECIAL |= {"‖": r"$\|$", "ᵀ": r"$^\top$", "½": r"$\tfrac12$", "Σ": r"$\sum$"}
+#: Indices and tildes of `typeset`, which LaTeX sets around letters.
+_INDEX, _TILDE = re.compile("[₀₁₂₃₄₅₆₇₈₉₊₋ᵢⱼₖₗₘₙ]+"), re.compile("([A-Za-zα-ωΓ])\N{COMBINING TILDE}")
+_PLAIN = {low: plain for plain, low in _LOW.items()}
 _SIGNS = {"||": "‖", "sqrt": "√", "<=": "≤", ">=": "≥", "^2": "²", "1/2": "½"}
 #: What stands for a sign, in order: a letter's name alone or with an index, then what is read in its characters.
 _TYPESET: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], str]], ...] = (
@@ -167,7 +172,7 @@ class Statement:
             return body
         head = "\\documentclass{article}\n\\usepackage{amsmath,amssymb}\n\\begin{document}\n\\noindent\n"
         lines = [self.problem_class, self.sizes, *self.notes, *(f"equivalent: {text}" for text in self.equivalences)]
-        items = "".join(f"\\item {latex_words(text)}\n" for text in lines)
+        items = "".join(f"\\item {latex_notes(text)}\n" for text in lines)
         notes = f"\\begin{{itemize}}\\raggedright\n{items}\\end{{itemize}}\n"
         return f"{head}{latex_words(self.title)} ({latex_words(self.source)}).\n{body}\n{notes}\\end{{document}}\n"
 
@@ -217,3 +222,15 @@ def _display(rows: list[str]) -> str:
 def latex_words(text: str) -> str:
     """Prose for LaTeX: its special characters escaped."""
     return "".join(_SPECIAL.get(c, c) for c in text)
+
+
+def latex_notes(text: str) -> str:
+    """Prose with our text's notation, ``||x_i||^2 <= lam``, for LaTeX: signs, indices and Greek letters as mathematics."""
+    signs = typeset(text)
+    letters = [(m.start(), m.end(), rf"$\tilde{{{latex_words(m[1]).strip('$')}}}$") for m in _TILDE.finditer(signs)]
+    indices = [(m.start(), m.end(), f"$_{{{''.join(_PLAIN[c] for c in m[0])}}}$") for m in _INDEX.finditer(signs)]
+    done, parts = 0, []
+    for start, end, tex in sorted([*letters, *indices]):
+        parts += [latex_words(signs[done:start]), tex]
+        done = end
+    return "".join([*parts, latex_words(signs[done:])]).replace("$$", "")

@@ -148,6 +148,10 @@ class Reduction(ABC, Generic[T]):
         if obstacle:
             raise UnsupportedModelError(f"{self.name} does not read this {type(model).__name__}: {obstacle}", name=self.name)
 
+    def with_incumbent(self, model: Any, w: FloatArray) -> Any:
+        """Return the model with what the reduction needs to know of a classifier w; by default the model itself."""
+        return model
+
     @abstractmethod
     def apply(self, model: ZeroOneSVM) -> T:
         """The target: a model or a form with a sound bound of its own.

@@ -333,3 +333,6 @@ def _row(task: tuple[Model, SolverSpec, Options], threads: int | None) -> Compar
         return ComparisonRow(item.label, solve_problem(model, item, options.sharing(threads)), "")
     except MarginoptError as error:
         return ComparisonRow(item.label, None, str(error))
+    except Exception as error:  # of a solver that somebody is writing: where it happened is half of the message
+        error.add_note(f"while {item.label} solved {model.name}")
+        raise

@@ -91,15 +91,22 @@ class Judgement:
         return replace(self, verdict=Verdict(status, (*self.verdict.remarks, *(text for text in remarks if text))))
 
 
-def judge(model: Model, solver: Solver, answer: Answer, options: Options, licence: Licence, picked: str = "") -> Result:
-    """Recompute the certificate of an answer and return the result that it supports."""
+def judge(
+    model: Model, solver: Solver, answer: Answer, options: Options, licence: Licence, picked: str = "", *, as_given: bool = False
+) -> Result:
+    """Recompute the certificate of an answer and return the result that it supports.
+
+    ``as_given`` judges a mixed-integer point as it is, which is a claim of somebody's: solving for its continuous variables
+    would make a feasible point of one that is not.
+    """
     owner = model if answer.model is None else answer.model
     form, tol = form_that_fits(owner), options.tolerance(solver.info.tolerance)
     if form is not None and answer.multipliers is not None:
         answer = replace(answer, multipliers=owner.complete_multipliers(answer.multipliers))
     judgement = Judgement(model, owner, form, solver, options, tol, claim=answer, answer=answer)
     for stage in STAGES:
-        judgement = stage(judgement)
+        if not (as_given and stage is polish_integers):
+            judgement = stage(judgement)
     return _result(judgement, licence, picked).judged()
 
 

@@ -94,10 +94,13 @@ class SolutionPath(Displayed, Tabular):
         return f"{first.model} by {first.solver}, {len(self)} values of {self.parameter}, {self.updated} of them by update{warm}"
 
     def __str__(self) -> str:
-        lines = [self._title, f"  {self.parameter:>12}  {'objective':>16}  {'gap':>8}  status      update"]
-        for value, r in zip(self.values, self.results, strict=True):
+        shown = [f"{value!s:.12}" if isinstance(value, float) else f"{value!s:.40}" for value in self.values]
+        width = max([12, *map(len, shown)])
+        lines = [self._title, f"  {self.parameter:>{width}}  {'objective':>16}  {'gap':>8}  status      update"]
+        for value, r in zip(shown, self.results, strict=True):
             gap = f"{r.gap:.1e}" if np.isfinite(r.gap) else "none"
-            lines.append(f"  {value!s:>12.12}  {r.objective:>16.10g}  {gap:>8}  {r.status!s:<10}  {r.update or ''}")
+            objective = f"{r.objective:.10g}" if np.isfinite(r.objective) else "none"
+            lines.append(f"  {value:>{width}}  {objective:>16}  {gap:>8}  {r.status!s:<10}  {r.update or ''}")
         return "\n".join(lines)
 
     __repr__ = __str__
@@ -173,7 +176,7 @@ def stated_at(model: Model | StandardForm, parameter: str, value: Any, *, share:
     if parameter == FIXED:
         form = model.form if isinstance(model, Model) else model
         fixed = FixedVariables.of(form, value)
-        return fixed.applied(form), ", ".join(f"{label}: {int((~np.isnan(v)).sum())}" for label, v in value.items())
+        return fixed.applied(form), fixed.summary
     assert isinstance(model, Model)
     # the parameter is changed and nothing else: fields that the model completed for itself stay
     return model.with_parameter(parameter, value) if share else model.replace(parameter, value), value

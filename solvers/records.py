@@ -298,6 +298,14 @@ class Answer:
     pool: Sequence[Mapping[str, FloatArray]] = ()
     proof: str = ""
 
+    def __post_init__(self) -> None:
+        if not isinstance(self.status, Status):
+            raise InputError(
+                f"the status of an answer is one of marginopt.solvers.Status, such as Status.OPTIMAL; it is {self.status!r}",
+                name="status",
+                allowed=[status.name for status in Status],
+            )
+
     @property
     def times(self) -> str:
         """The time of each part, in words."""
@@ -418,7 +426,10 @@ class Options:
         if not isinstance(self.native, Mapping):
             raise InputError(f"native must map names of options to values; it is a {type(self.native).__name__}", name="native")
         if self.start is not None and not isinstance(self.start, Mapping):
-            raise InputError(f"start must map labels of variables to arrays; it is a {type(self.start).__name__}", name="start")
+            raise InputError(
+                f"start must map labels of variables to arrays, as result.values does; it is a {type(self.start).__name__}",
+                name="start",
+            )
         if self.log_file is not None:
             if not isinstance(self.log_file, str | os.PathLike):
                 raise InputError(f"log_file must be the name of a file; it is a {type(self.log_file).__name__}", name="log_file")

@@ -347,7 +347,7 @@ def read_solution(model: Model | StandardForm, path: str | Path, *, tol: float |
         farkas=point.multipliers if status is Status.INFEASIBLE else None,
         details={"file": Path(path).name, **ignored},
     )
-    result = judge(problem, NamedSolver(point.solver, "its solution file"), raw, Options(tol=tol), OPEN)
+    result = judge(problem, NamedSolver(point.solver, "its solution file"), raw, Options(tol=tol), OPEN, as_given=True)
     return replace(result, licence="")
 
 

@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 import time
+import warnings
 from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
 
-from ..errors import InputError, LicenceError, MissingPackageError, SolverError, TooLargeError, UnsupportedModelError, WriteError
+from ..errors import (
+    InputError,
+    LicenceError,
+    MarginoptWarning,
+    MissingPackageError,
+    SolverError,
+    TooLargeError,
+    UnsupportedModelError,
+    WriteError,
+)
 from ..models.model import Model, as_model
 from ..models.program.form import StandardForm
 from ..models.program.multiplier_repair import solved_until
@@ -193,7 +203,13 @@ def _alternative(model: Model, options: Options) -> str:
 
 
 def _check_start(model: Model, chosen: Solver, options: Options) -> None:
-    """Start values must be finite, carry labels that the model has, and have their shapes; a solver without starts warns."""
+    """Start values must be finite, carry labels that the model has, and have their shapes; a solver without starts warns.
+
+    So does one that reports no progress, where a callback is given.
+    """
+    if options.callback is not None and Gives.TRACE not in chosen.info.gives:
+        message = f"callback is not called: {chosen.info.name} reports no progress, so its trace is empty too"
+        warnings.warn(MarginoptWarning(message, name="callback"), stacklevel=5)
     if options.start is None:
         return
     if form_that_fits(model) is not None:  # without a form the algorithm checks its start itself

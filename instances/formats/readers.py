@@ -9,7 +9,7 @@ import io
 import os
 import re
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
@@ -20,9 +20,11 @@ import scipy.sparse as sp
 
 from ...errors import DataError, InputError, MarginoptWarning, MissingPackageError
 from ...files import READ_ERRORS, READ_LIMIT, read_arrays, read_bytes as _read_bytes, read_error, without_compression
+from ...labelled import is_missing, is_of_frames
 from ..arrays import as_number
 from ..instance import Instance
 from .tables import (
+    MISSING,
     Categories,
     Kind,
     Missing,
@@ -30,6 +32,7 @@ from .tables import (
     Tidying,
     check_ragged,
     column_name,
+    index_kind,
     label_column,
     lines_of,
     parse_csv,
@@ -359,7 +362,7 @@ _LIBSVM_BYTES = b"0123456789+-.eE: \t\n"
 
 
 def read(
-    path: PathLike,
+    path: PathLike | Any,
     label: str | int | None = None,
     name: str | None = None,
     *,
@@ -367,11 +370,11 @@ def read(
     categories: Categories = "refuse",
     leave_out: Sequence[str | int] = (),
 ) -> Instance:
-    """Read a data set by its file's suffix.
+    """Read a data set by its file's suffix, or a data frame.
 
     Parameters
     ----------
-    path : str or path
+    path : str or path, or data frame of pandas or polars
         ``.libsvm .svm .svmlight .t .tr .val``, ``.csv .tsv``, ``.arff``, each also with ``.bz2 .gz .xz`` behind it;
         ``.parquet .pq``; ``.npz``.
     label : str or int, optional
@@ -380,8 +383,8 @@ def read(
     name : str, optional
         What to call the instance; by default the file's name.
     missing : {"refuse", "drop", "median"}
-        Cells that hold nothing: an error; rows left out; the column's median. In CSV these are "", ?, NA, N/A, nan and null (also
-        na, n/a, NaN, NAN, NULL, Null), in ARFF ? outside quotes.
+        Cells that hold nothing: an error; rows left out; the column's median. In CSV and frames these are "", ?, NA, N/A, nan and
+        null (also na, n/a, NaN, NAN, NULL, Null), in ARFF ? outside quotes.
     categories : {"refuse", "indicators"}
         Columns of words: an error; a column of 0 and 1 for each word, for the second alone where there are two.
     leave_out : sequence of str or int
@@ -390,7 +393,7 @@ def read(
     Notes
     -----
     Names of rows are no features: the first column of a CSV file if its header is empty or "Unnamed: 0", and the index columns
-    that pandas stores in Parquet.
+    that pandas stores in Parquet. An index of a data frame is none.
 
     Raises
     ------
@@ -399,11 +402,13 @@ def read(
     InputError
         Options that the file's format does not take.
     """
+    tidying = Tidying(missing, categories, leave_out)
+    if is_of_frames(path, "DataFrame"):
+        return read_frame(path, label, name, tidying)
     file = as_path(path)
     kind = suffix(file)
-    tidying = Tidying(missing, categories, leave_out)
-    if tidying.asked and kind not in (".csv", ".tsv", ".arff"):
-        raise InputError(f"{file}: missing, categories and leave_out are for CSV, TSV and ARFF files", name="missing")
+    if tidying.asked and kind not in (".csv", ".tsv", ".arff", ".parquet", ".pq"):
+        raise InputError(f"{file}: missing, categories and leave_out are for CSV, TSV, ARFF and Parquet files", name="missing")
     if kind in LIBSVM_SUFFIXES:
         if label is not None:
             raise InputError(f"{file}: a LIBSVM file has its labels first; label={label!r} cannot be used", name="label")
@@ -413,7 +418,7 @@ def read(
     if kind == ".arff":
         return read_arff(file, label, name, tidying)
     if kind in (".parquet", ".pq"):
-        return read_parquet(file, label, name)
+        return read_parquet(file, label, name, tidying)
     if kind == ".npz":
         if isinstance(label, int):
             raise InputError(f"{file}: label must be the name of an array in an npz file, got {label!r}", name="label")
@@ -519,6 +524,33 @@ def read_csv(
     return _tidied(table, label, _name(file, name), tidying)
 
 
+def read_frame(frame: Any, label: str | int | None = None, name: str | None = None, tidying: Tidying = _AS_IT_IS) -> Instance:
+    """Read a data frame of pandas or polars; the index is no feature."""
+    names = tuple(map(str, frame.columns))
+    columns = [np.asarray(frame[column]) for column in frame.columns]
+    plain = [
+        col.astype(np.int64) if col.dtype.kind == "b" and own != label else col for own, col in zip(names, columns, strict=True)
+    ]
+    kinds: dict[int, Kind] = {j: "date" for j, column in enumerate(columns) if column.dtype.kind in "mM"}
+    table = _table_of_columns("the data frame", names, [column.tolist() for column in plain], kinds | index_kind(names))
+    return _tidied(table, label, name or "frame", tidying)
+
+
+def _table_of_columns(
+    where: str, names: tuple[str, ...], columns: Sequence[Sequence[object]], kinds: Mapping[int, Kind]
+) -> Table:
+    """Return columns of values as the cells of a CSV file; rows count from 1."""
+    cells = [[None if is_missing(value) else _cell(value) for value in column] for column in columns]
+    rows = [list(row) for row in zip(*cells, strict=True)]
+    return Table(where, names, rows, list(range(1, len(rows) + 1)), kinds)
+
+
+def _cell(value: object) -> str | None:
+    """Return a value as the cell of a CSV file; None for a text that stands for a missing value there."""
+    text = (repr(value) if isinstance(value, float) else str(value)).strip()
+    return None if text in MISSING else text
+
+
 def read_arff(path: PathLike, label: str | int | None = None, name: str | None = None, tidying: Tidying = _AS_IT_IS) -> Instance:
     """Read ARFF, dense or sparse; features must be numeric (or nominal with numbers for values) unless they are tidied."""
     file = as_path(path)
@@ -536,7 +568,9 @@ def _tidied(table: Table, label: str | int | None, name: str, tidying: Tidying) 
     return replace(instance, source=f"{instance.source}: {note}") if note else instance
 
 
-def read_parquet(path: PathLike, label: str | int | None = None, name: str | None = None) -> Instance:
+def read_parquet(
+    path: PathLike, label: str | int | None = None, name: str | None = None, tidying: Tidying = _AS_IT_IS
+) -> Instance:
     """Read Parquet through pyarrow (``pip install "marginopt[parquet]"``)."""
     try:
         import pyarrow as pa
@@ -558,6 +592,10 @@ def read_parquet(path: PathLike, label: str | int | None = None, name: str | Non
         raise DataError(f"{file} holds no rows of data", file=file)
     table = table.select(feature_places(table.schema))
     names = [str(column) for column in table.column_names]
+    if tidying.asked:
+        dates: dict[int, Kind] = {j: "date" for j, kind in enumerate(table.schema.types) if pa.types.is_temporal(kind)}
+        cells = _table_of_columns(str(file), tuple(names), [column.to_pylist() for column in table.columns], dates)
+        return _tidied(cells, label, _name(file, name), tidying)
     target = label_column(str(file), names, len(names), label)
     columns = [j for j in range(len(names)) if j != target]
     for j in columns:

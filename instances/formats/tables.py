@@ -251,8 +251,13 @@ def parse_csv(text: str, source: str, header: bool | None = None, delimiter: str
         names = tuple(rows.pop(0))
         lines.pop(0)
     check_ragged(source, rows, lines, None if names is None else len(names))
-    kinds: dict[int, Kind] = {0: "index"} if names and names[0] in _INDEX_NAMES and any(names[1:]) else {}
-    return Table(source, names, [[None if cell in MISSING else cell for cell in row] for row in rows], lines, kinds)
+    cells = [[None if cell in MISSING else cell for cell in row] for row in rows]
+    return Table(source, names, cells, lines, index_kind(names))
+
+
+def index_kind(names: Sequence[str] | None) -> dict[int, Kind]:
+    """Return the kind of the first column if its name says that it holds the names of rows."""
+    return {0: "index"} if names and names[0] in _INDEX_NAMES and any(names[1:]) else {}
 
 
 def _delimited(text: str, source: str, delimiter: str) -> tuple[list[_Cells], list[int]]:
@@ -417,7 +422,8 @@ class Tidying:
             )
         if self.missing == "refuse" and len(categories) < len(cells):
             return [(name, cells)]  # refused, with its line
-        notes.append(f"{name} as {len(levels)} categories")
+        absent = len(cells) - len(categories)
+        notes.append(f"{name} as {len(levels)} categories" + (f", {absent} missing in none of them" if absent else ""))
         shown = levels[1:] if len(levels) == 2 else levels
         return [(f"{name}={level}", ["1" if cell == level else "0" for cell in cells]) for level in shown]
 

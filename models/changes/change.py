@@ -11,7 +11,7 @@ import numpy as np
 
 from ...errors import InputError
 from ..arrays import FloatArray, IntArray
-from ..program.form import Block, StandardForm
+from ..program.form import Block, StandardForm, named_entry
 from ..statement import Line
 
 if TYPE_CHECKING:
@@ -30,10 +30,13 @@ class Change(ABC):
         Whether every point of the new form is one of the old with the same objective, so that bounds of the old one stand.
     suffix : str
         What it adds to the model's name.
+    problem_class : str
+        The class of the changed problem; empty where it is as before.
     """
 
     restricts: ClassVar[bool] = True
     suffix: ClassVar[str] = "changed"
+    problem_class: ClassVar[str] = ""
 
     @abstractmethod
     def applied(self, form: StandardForm) -> StandardForm:
@@ -121,14 +124,19 @@ class FixedVariables(Change):
 
     @classmethod
     def of(cls, form: StandardForm, values_by_block: Mapping[str, Any]) -> FixedVariables:
-        """Read values by label: an array of the block's shape (NaN leaves an entry free), or a mapping of indices to numbers."""
+        """Read values by label: an array of the block's shape (NaN leaves an entry free), or a mapping of indices to numbers; or
+        a number by the name of a variable, ``w[age]``.
+        """
         if not isinstance(values_by_block, Mapping):
             raise InputError(
                 'fixed variables are given by block, as in {"w": {3: 0.0}}; got ' + repr(values_by_block), name="fixed"
             )
         fixed_values = np.full(form.n, np.nan)
         for label, value in values_by_block.items():
-            fixed_values[form.slices[form.block(label).label]] = _packed(form.block(label), value)
+            block = form.block(label) if label in form.slices else named_entry(form.blocks, label)[0]
+            named = _packed(block, value if block.label == label else {label: value})
+            s = form.slices[block.label]
+            fixed_values[s] = np.where(np.isnan(named), fixed_values[s], named)
         places = np.flatnonzero(~np.isnan(fixed_values))
         near = np.clip(
             fixed_values, form.lower, form.upper
@@ -163,6 +171,15 @@ class FixedVariables(Change):
         return form.with_bounds(lower, upper)
 
     @property
+    def summary(self) -> str:
+        """The variables with their values, or the number of those of each block where there are more than three."""
+        if self.places.size <= 3:
+            return self.lines[0].text or "none"
+        starts = np.cumsum([0, *(block.size for block in self.over)])
+        counts = np.diff(np.searchsorted(self.places, starts))
+        return ", ".join(f"{b.label}: {count}" for b, count in zip(self.over, counts.tolist(), strict=True) if count)
+
+    @property
     def lines(self) -> tuple[Line, ...]:
         """The number of fixed variables, as a line."""
         names = [name for block in self.over for name in block.names()]
@@ -177,6 +194,7 @@ class ContinuousRelaxation(Change):
 
     restricts: ClassVar[bool] = False
     suffix: ClassVar[str] = "continuous"
+    problem_class: ClassVar[str] = "continuous relaxation"
 
     def cutoff(self, before: float, unrestricted: tuple[int, ...]) -> float:
         """Return the level of the constants, which the relaxation keeps."""
@@ -210,10 +228,15 @@ def _packed(block: Block, value_or_entries: Any) -> FloatArray:
     value = np.full(block.shape, np.nan)
     for index, number in value_or_entries.items():
         try:
+            if isinstance(index, str):
+                full = index if index in block.names() else f"{block.label}[{index}]"
+                index = block.index(named_entry([block], full)[1])
             indices = tuple(map(int, index)) if isinstance(index, tuple) else (int(index),)
             if len(indices) != value.ndim:
                 raise IndexError
             value[indices] = float(number)
+        except InputError:
+            raise
         except IndexError:
             raise InputError(f"{block.label} has shape {block.shape} and no entry {index!r}", name=block.label) from None
         except (TypeError, ValueError):

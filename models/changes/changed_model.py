@@ -115,7 +115,9 @@ class AddedParts(Change):
         _check_convex(problem, rows)
         if not problem.variables():
             raise InputError("nothing is added: no variable of the model and no new one occurs", name="variables")
-        return cls._taken(form, CVXPYSource(problem, stem), tuple(map(row_line, rows)), problem if cost else None)
+        return cls._taken(
+            form, CVXPYSource(problem, stem), tuple(row_line(row, form.blocks) for row in rows), problem if cost else None
+        )
 
     @property
     def imports(self) -> tuple[Import, ...]:
@@ -140,7 +142,7 @@ class AddedParts(Change):
         added_places = np.flatnonzero(places >= form.n)
         added_places = added_places[np.argsort(places[added_places])]
         if costed is not None:
-            cost = expression_line(costed.objective.args[0])
+            cost = expression_line(costed.objective.args[0], form.blocks)
             lines = (*lines, Line(f"added to the objective: {cost.text}", rf"\text{{added to the objective: }} {cost.latex}"))
         P = None if source_form.quadratic is None else sp.csc_array(spread.T @ source_form.quadratic.csc @ spread)
         added = cls(
@@ -341,6 +343,7 @@ class ChangedModel(Model):
         return replace(
             base_statement,
             title=f"{base_statement.title}, {self.change.suffix}",
+            problem_class=self.change.problem_class or base_statement.problem_class,
             constraints=(*base_statement.constraints, *self.change.lines),
             notes=(*base_statement.notes, *filter(None, [self.change.note])),
             equivalences=(),

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 
 from ...errors import MissingPackageError
 from ..program.cones import svec_indices
-from ..program.form import Block, StandardForm
+from ..program.form import Block, StandardForm, named_entry
 from ..statement import Line, latex_words
 
 #: Entries up to which a vector of constants is written out.
@@ -20,10 +20,14 @@ _SUM, _PRODUCT, _ATOM = 0, 1, 2
 
 
 class _Writer:
-    """Text or LaTeX of expressions; constants that are too long are named c, c2, ... and described."""
+    """Text or LaTeX of expressions; constants that are too long are named c, c2, ... and described.
 
-    def __init__(self, latex: bool) -> None:
+    Entries of ``blocks`` whose variables have names of their own are shown by these.
+    """
+
+    def __init__(self, latex: bool, blocks: Sequence[Block]) -> None:
         self.latex = latex
+        self.names = {block.label: block for block in blocks if block.own is not None}
         self.constants: list[Any] = []
 
     def of(self, expression: Any, precedence: int = _SUM) -> str:
@@ -112,9 +116,20 @@ class _Writer:
 
     def _index(self, e: Any) -> tuple[str, int]:
         places = [_place(key, length) for key, length in zip(e.key, e.args[0].shape, strict=False)]
+        if type(e.args[0]).__name__ == "Variable" and e.args[0].name() in self.names and e.size == 1:
+            return self._named_entry(self.names[e.args[0].name()], int(places[0])), _ATOM
         inside = self.of(e.args[0], _ATOM)
         subscript = ",".join(places)
         return (f"{inside}_{{{subscript}}}" if self.latex else f"{inside}[{subscript}]"), _ATOM
+
+    def _named_entry(self, block: Block, place: int) -> str:
+        """Return the entry by its name; in LaTeX by what is in the brackets, as an index."""
+        name = block.names()[place]
+        if not self.latex:
+            return name
+        # exempt (text): names of a block's variables, as the form makes them
+        own = name.removeprefix(f"{block.label}[").removesuffix("]")
+        return rf"{self._symbol(block.label)}_{{\text{{{latex_words(own)}}}}}"
 
     def _transpose(self, e: Any) -> tuple[str, int]:
         return self.of(e.args[0], _ATOM) + (r"^\top" if self.latex else "'"), _ATOM
@@ -212,15 +227,15 @@ def _described(writer: _Writer, text: str) -> str:
     return f"{text}, {', '.join(shapes)}" if shapes else text
 
 
-def expression_line(expression: Any) -> Line:
+def expression_line(expression: Any, blocks: Sequence[Block]) -> Line:
     """An expression as text and LaTeX."""
-    text = _Writer(latex=False)
-    return Line(_described(text, text.of(expression)), _Writer(latex=True).of(expression))
+    text = _Writer(False, blocks)
+    return Line(_described(text, text.of(expression)), _Writer(True, blocks).of(expression))
 
 
-def row_line(row: Any) -> Line:
+def row_line(row: Any, blocks: Sequence[Block]) -> Line:
     """A constraint as text and LaTeX, with its label."""
-    plain, tex, kind = _Writer(latex=False), _Writer(latex=True), type(row).__name__
+    plain, tex, kind = _Writer(False, blocks), _Writer(True, blocks), type(row).__name__
     if kind in _RELATIONS:
         (left, right), (sign, tex_sign) = row.args, _RELATIONS[kind]
         text, latex = f"{plain.of(left)} {sign} {plain.of(right)}", f"{tex.of(left)} {tex_sign} {tex.of(right)}"
@@ -250,13 +265,15 @@ def cvxpy_module() -> Any:
 class BlockVariables:
     """``v.w``, or ``v["alpha plus"]``: a CVXPY variable of the block's shape; of a symmetric block the matrix.
 
+    ``v["w[age]"]`` is the entry of this name.
+
     Variables that are added at the same time, ``new``, are there by their names. A block with lower bounds ≥ 0 is known to CVXPY
     as nonnegative, one with upper bounds ≤ 0 as nonpositive.
 
     Raises
     ------
     InputError
-        There is no such block; names those that there are.
+        There is no such block or variable; names those that there are.
     """
 
     def __init__(self, form: StandardForm, new: Sequence[Any] = ()) -> None:
@@ -266,7 +283,9 @@ class BlockVariables:
 
     def __getitem__(self, label: str) -> Any:
         if label not in self._expressions:
-            self._expressions[label] = self._made(self._form.block(label))
+            block, place = (None, 0) if label in self._form.slices else named_entry(self._form.blocks, label)
+            entry = self._made(self._form.block(label)) if block is None else self[block.label][block.index(place)]
+            self._expressions[label] = entry
         return self._expressions[label]
 
     def __getattr__(self, label: str) -> Any:

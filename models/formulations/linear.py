@@ -58,7 +58,8 @@ def priced_sum(lam: float | FloatArray, term: Line) -> Line:
 
 def price_words(price: float | FloatArray, name: str = "lam") -> str:
     """λ, or its range."""
-    return f"{name} = {float(price):g}" if np.ndim(price) == 0 else f"{name} = {np.min(price):g} .. {np.max(price):g}"
+    low, high = f"{np.min(price):g}", f"{np.max(price):g}"
+    return f"{name} = {low}" if low == high else f"{name} = {low} .. {high}"
 
 
 #: Frames up to the caller of a formulation: this function, the check, __init__, the formulation's type.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -70,7 +70,10 @@ class RowProgram:
             sign = -1.0 if kind in ("≤", "≤ of range") else 1.0
             side = self.row_upper if sign < 0 else self.row_lower
             cone: Cone = Zero(index.size) if kind == "=" else Nonnegative(index.size)
-            constraints.append(Constraint(label, sp.csr_array(sign * self.A[index]), -sign * side[index] + 0.0, cone))
+            piece = Constraint(label, sp.csr_array(sign * self.A[index]), -sign * side[index] + 0.0, cone)
+            constraints.append(
+                _with_names(piece, [f"{self.rows[i]} upper" if kind == "≤ of range" else self.rows[i] for i in rows])
+            )
             pieces.append(RowPiece(label, index, sign))
         curved: list[tuple[QuadraticRow, int]] = []
         for row in self.quadratic_rows:
@@ -278,6 +281,11 @@ def _groups(names: Sequence[str], lower: FloatArray, upper: FloatArray) -> dict[
     return groups
 
 
+def _with_names(row: Constraint, names: Sequence[str]) -> Constraint:
+    """Return a constraint whose rows have names of their own, if these are different ones and say more than numbers do."""
+    return row if list(names) == row.names() or len(set(names)) < len(names) else replace(row, own=tuple(names))
+
+
 def _switched(indicators: Sequence[IndicatorRow], n: int) -> Iterator[tuple[str, sp.csr_array, FloatArray, Cone]]:
     """Indicators by the stem of their name; two for a row with two sides."""
     groups: dict[str, list[tuple[sp.csr_array, list[float]]]] = {}
@@ -315,7 +323,7 @@ def from_qp(
     A, b
         Rows Ax = b, labelled ``equal``.
     lb, ub : array_like (n,) or float, optional
-        Bounds; none where they are not given.
+        Bounds; none where they are not given, or None.
 
     Returns
     -------
@@ -383,7 +391,11 @@ def _quadratic(P: Any, n: int) -> sp.csc_array:
 
 
 def _bounds(bounds: ArrayLike | None, default: float, n: int, name: str) -> FloatArray:
+    if isinstance(bounds, list | tuple):
+        bounds = [default if bound is None else bound for bound in bounds]
     values = as_array(default if bounds is None else bounds, name)
-    if values.shape not in ((), (1,), (n,)) or np.isnan(values).any():
+    if values.shape not in ((), (1,), (n,)):
         raise InputError(f"{name} must be one number or {n} numbers; its shape is {values.shape}", name=name)
+    if np.isnan(values).any():
+        raise InputError(f"{name} must hold no NaN: an infinite number, or None, is no bound", name=name)
     return np.array(np.broadcast_to(values, n), dtype=np.float64)

@@ -267,10 +267,11 @@ class Explanation(Displayed):
             lines.append(f"  {c.label}: {c.active} of {c.rows} active, largest violation {c.violation:.1e}{largest}")
             lines += [f"    {c.meaning}"] if c.meaning else []
         if self.points:
-            counts = f"{len(self.support)} {self.point_explanation.ringed}s"
+            weighted = any(p.weight is not None for p in self.points)
+            counts = [f"{len(self.support)} {self.point_explanation.ringed}s"] if weighted else []
             if self.point_explanation.noun == "point":
-                counts += f", {len(self.misclassified)} misclassified points"
-            lines.append(f"  {counts}; {self.point_explanation.weight}")
+                counts.append(f"{len(self.misclassified)} misclassified points")
+            lines.append("  " + "; ".join(filter(None, [", ".join(counts), self.point_explanation.weight])))
             lines.append(self.table())
         return "\n".join(lines)
 

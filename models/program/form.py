@@ -13,18 +13,19 @@ multiplier has one sign. Symmetric blocks are stored as svec (`models.program.co
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import accumulate
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
 
 from ...display import Display, Displayed
 from ...drawing import Picture
-from ...errors import InputError, UnsupportedModelError
+from ...errors import InputError, UnsupportedModelError, unknown_name
 from ..arrays import BoolArray, FloatArray, IntArray, as_array, check_bytes, frozen, to_dense
 from ..export_methods import ExportMethods
 from ..inspection.inspection import FormReport, inspect_form, spy
@@ -75,6 +76,11 @@ class Block:
             return [self.label]
         return [f"{self.label}[{','.join(map(str, index))}]" for index in np.ndindex(*self.shape)]
 
+    def index(self, place: int) -> tuple[int, ...]:
+        """Return the index of the entry that is at this place of the block's piece of x."""
+        index = [axis[place] for axis in svec_indices(self.shape[0])] if self.symmetric else np.unravel_index(place, self.shape)
+        return tuple(map(int, index))
+
     def unpack(self, x: FloatArray) -> FloatArray:
         """The block's value in its own shape from its piece of x."""
         return smat(x) if self.symmetric else x.reshape(self.shape)
@@ -85,31 +91,6 @@ class Block:
         if value.shape != self.shape:
             raise InputError(f"values[{self.label!r}] must have shape {self.shape}; it has {value.shape}", name=self.label)
         return svec(value) if self.symmetric else value.ravel()
-
-
-class NamedValues(dict[str, FloatArray]):
-    """Values by block, which also answers to the name of a single variable, ``values["X1"]`` or ``values["w[age]"]``.
-
-    Parameters
-    ----------
-    values : mapping of label to array
-    blocks : callable
-        The blocks of the form, asked for at the first name that is no label.
-    """
-
-    def __init__(self, values: Mapping[str, FloatArray], blocks: Callable[[], Sequence[Block]]) -> None:
-        super().__init__(values)
-        self._blocks = blocks
-
-    def __missing__(self, name: str) -> FloatArray:
-        for block in self._blocks():
-            if block.label in self and name in (names := block.names()):
-                return np.asarray(block.pack(self[block.label]).reshape(-1)[names.index(name)])
-        raise KeyError(f"there is no block or variable {name!r}; the blocks are {', '.join(self)}")
-
-    def __reduce__(self) -> tuple[type[dict[str, FloatArray]], tuple[dict[str, FloatArray]]]:
-        """Pickle as a plain dictionary: the form is not part of the values."""
-        return dict, (dict(self),)
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,6 +128,10 @@ class Constraint:
             return [self.label] if self.rows == 1 else [f"{self.label}[{i}]" for i in range(self.rows)]
         return [f"{self.label}[{k},{i}]" for k in range(self.cone.count) for i in range(self.cone.dim)]
 
+    def pack(self, value: FloatArray) -> FloatArray:
+        """Return the rows' multipliers as they are, one for each row."""
+        return np.asarray(value, dtype=np.float64)
+
     @cached_property
     def largest(self) -> FloatArray:
         """max_j |F_ij| of every row; zero where nothing is stored."""
@@ -163,6 +148,65 @@ class Constraint:
     def pulled(self, z: FloatArray) -> FloatArray:
         """``F'z``."""
         return Entries.of(self.F).weighted_sum(z)
+
+
+def _kind(value: object) -> str:
+    """Return the type of a value that is no mapping, with the function that reads it where it is a path."""
+    file = "; marginopt.io.read_solution(model, path) reads a file" if isinstance(value, str | os.PathLike) else ""
+    return f"{type(value).__name__}{file}"
+
+
+#: A block of variables or a constraint: what has a label, and names of its entries.
+N = TypeVar("N", Block, Constraint)
+
+
+def named_entry(blocks: Sequence[N], name: str, what: str = "block or variable") -> tuple[N, int]:
+    """Return the block of the variable of this name, ``w[age]``, and its place in the block's piece of x; or so of a row.
+
+    What is in the brackets, ``age``, is enough where one variable has it.
+
+    Raises
+    ------
+    InputError
+        No variable has this name; suggests the nearest ones.
+    """
+    names: dict[str, list[str]] = {b.label: b.names() for b in blocks}
+    for full_names in ([name for _ in blocks], [f"{block.label}[{name}]" for block in blocks]):
+        places = [(b, names[b.label].index(full)) for b, full in zip(blocks, full_names, strict=True) if full in names[b.label]]
+        if len(places) == 1:
+            return places[0]
+    raise unknown_name(what, name, [*names, *(n for own in names.values() for n in own if n not in names)])
+
+
+class NamedValues(dict[str, FloatArray]):
+    """Values by block, which also answers to the name of a single variable, ``values["X1"]`` or ``values["w[age]"]``.
+
+    Multipliers by constraint answer to the names of rows so.
+
+    Parameters
+    ----------
+    values : mapping of label to array
+    blocks : callable
+        The blocks, or the constraints, of the form, asked for at the first name that is no label.
+    """
+
+    def __init__(
+        self, values: Mapping[str, FloatArray], blocks: Callable[[], Sequence[Block]] | Callable[[], Sequence[Constraint]]
+    ) -> None:
+        super().__init__(values)
+        self._blocks = blocks
+
+    def __missing__(self, name: str) -> FloatArray:
+        blocks: Sequence[Any] = [block for block in self._blocks() if block.label in self]
+        try:
+            block, place = named_entry(blocks, name, "entry")
+        except InputError as error:
+            raise KeyError(str(error)) from None
+        return np.asarray(block.pack(self[block.label]).reshape(-1)[place])
+
+    def __reduce__(self) -> tuple[type[dict[str, FloatArray]], tuple[dict[str, FloatArray]]]:
+        """Pickle as a plain dictionary: the form is not part of the values."""
+        return dict, (dict(self),)
 
 
 @dataclass(frozen=True, eq=False)
@@ -791,7 +835,7 @@ class StandardForm(Displayed, ExportMethods):
         lower, upper = self.lower[part].min(initial=np.inf), self.upper[part].max(initial=-np.inf)
         if not (np.isfinite(self.lower[part]).any() or np.isfinite(self.upper[part]).any()):
             return f"{sort}, free"
-        return f"{sort}, in [{lower:g}, {upper:g}]"
+        return f"{sort}, in [{lower + 0.0:g}, {upper + 0.0:g}]"
 
     # -- values -------------------------------------------------------------------------------------------------
 
@@ -838,7 +882,7 @@ class StandardForm(Displayed, ExportMethods):
         that is not the block's, numbers that are not finite; ``noun`` names the argument.
         """
         if not isinstance(mapping, Mapping):
-            raise InputError(f"{noun} must be a mapping of block to array; it is a {type(mapping).__name__}", name=noun)
+            raise InputError(f"{noun} must be a mapping of block to array; it is a {_kind(mapping)}", name=noun)
         blocks = {block.label: block for block in self.blocks}
         values = self._by_names({name: value for name, value in mapping.items() if name not in blocks}, noun)
         for label, value in mapping.items():

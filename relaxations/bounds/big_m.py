@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -57,6 +57,12 @@ class WithConstants(Reduction[T]):
         names = {"zero": "M from w=0", "incumbent": "M from incumbent", "stated": "M as stated"}
         base = names[self.big_m] if isinstance(self.big_m, str) else f"M={self.big_m:g}"
         return base if self.factor == 1.0 else f"{self.factor:g}x {base}"
+
+    def with_incumbent(self, model: Any, w: FloatArray) -> Any:
+        """Return the model with the classifier's objective as its upper bound, where the constants need one and it has none."""
+        if self.big_m != "incumbent" or self.obstacle(model) or model.upper_bound is not None or model.incumbent is not None:
+            return model
+        return restated(model, upper_bound=model.objective(w))
 
     def restate(self, model: ZeroOneSVM) -> ZeroOneSVM:
         """The model with the constants asked for.

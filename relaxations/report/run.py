@@ -102,6 +102,11 @@ def _stated(name: str, problem: object) -> list[ModelSubject | ModelAtLam]:
     raise InputError(f"a report takes instances, formulations and forms; got {type(problem).__name__}", name="problems")
 
 
+def _with_incumbent(subject: ModelSubject, reduction: Reduction[Any], w: FloatArray | None) -> ModelSubject:
+    """Return the subject with what a relaxation needs to know of the classifier that is known."""
+    return subject if w is None else replace(subject, stated=reduction.with_incumbent(subject.model, w))
+
+
 def resolve_auto(item: SolverSpec, model: Model, options: Options) -> SolverSpec:
     """Return the solver that auto picks; auto itself where no solver reads the model, which its cell then says."""
     try:
@@ -425,7 +430,10 @@ class Plan:
         """Every relaxation that was asked for, or all that bound the model, and every exact solver × seed."""
         subject, model = first.subject, first.subject.model
         relaxation_list = bounding(model) if self.model_relaxations is None else self.model_relaxations
-        relaxed = [RelaxationTask(subject, self.relaxation_options, w, reduction, self.solver) for reduction in relaxation_list]
+        relaxed = [
+            RelaxationTask(_with_incumbent(subject, reduction, w), self.relaxation_options, w, reduction, self.solver)
+            for reduction in relaxation_list
+        ]
         exact = [
             StatedExactTask(subject, replace(self.options, seed=seed), w, solver, self.proofs)
             for solver in self._solvers(model)

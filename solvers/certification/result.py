@@ -20,7 +20,7 @@ from ...models.arrays import FloatArray, IntArray
 from ...models.importing.api import recipient_of
 from ...models.importing.source import AGREEMENT, Ending, Import, Recipient, Returned
 from ...models.model import Model
-from ...models.program.form import Block, NamedValues, StandardForm
+from ...models.program.form import Block, Constraint, NamedValues, StandardForm
 from ..records import Answer, Status, Trace, Update, relative_gap
 from .certificate import Certificate
 from .verdict import gap_closed
@@ -352,14 +352,20 @@ class Result(Displayed):
             object.__setattr__(self, "status", Status.INACCURATE)
             object.__setattr__(self, "evidence", "; ".join(filter(None, [self.evidence, open_gap])))
 
-    def _blocks(self) -> tuple[Block, ...]:
-        """Return the blocks of the model's form; none where the model has no form, or is not known."""
-        if self.stated is None:
-            return ()
+    def _form(self) -> StandardForm | None:
+        """Return the model's form; None where the model has no form, or is not known."""
         try:
-            return self.stated.form.blocks
+            return None if self.stated is None else self.stated.form
         except (TooLargeError, UnsupportedModelError):
-            return ()
+            return None
+
+    def _blocks(self) -> tuple[Block, ...]:
+        form = self._form()
+        return () if form is None else form.blocks
+
+    def _constraints(self) -> tuple[Constraint, ...]:
+        form = self._form()
+        return () if form is None else form.constraints
 
     def _open_gap(self) -> str:
         """Return by how much the best bound misses the objective; nothing where they agree, or where there is no bound."""
@@ -383,8 +389,9 @@ class Result(Displayed):
 
     @property
     def multipliers(self) -> Mapping[str, FloatArray] | None:
-        """z_k by constraint label, signs as in `models.program.form`."""
-        return self.answer.multipliers
+        """z_k by constraint label, or by the name of a row, signs as in `models.program.form`."""
+        multipliers = self.answer.multipliers
+        return None if multipliers is None else NamedValues(multipliers, self._constraints)
 
     @property
     def farkas(self) -> Mapping[str, FloatArray] | None:

@@ -71,7 +71,7 @@ def certified_anew(result: Result, model: Model | StandardForm, noun: str = "the
     options = Options(tol=tol if isinstance(tol, float) else None)
     try:
         solver = NamedSolver(result.solver, "its result", _tolerance_of(result.solver))
-        recertified = judge(of, solver, answer, options, OPEN, result.picked)
+        recertified = judge(of, solver, answer, options, OPEN, result.picked, as_given=True)
     except InputError as error:
         raise DataError(f"{noun} does not fit the model: {error}") from error
     return replace(recertified, options=result.options, licence=result.licence)

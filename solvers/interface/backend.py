@@ -256,6 +256,10 @@ class Backend(Solver):
             if kept_model is not None:
                 kept_model.close()
             answer = self._left(timeout, time.perf_counter() - begin - built)
+        if not isinstance(answer, Answer):
+            raise InputError(
+                f"solve_form of {self.info.name} must return an Answer; it returned a {type(answer).__name__}", name="solve_form"
+            )
         if answer.solve_seconds == answer.build_seconds == 0.0:  # a backend that times nothing
             answer = replace(answer, solve_seconds=time.perf_counter() - begin - built)
         return replace(

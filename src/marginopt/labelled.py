@@ -11,6 +11,9 @@ import numpy as np
 
 from .errors import InputError, unknown_name
 
+#: Advice for a frame whose columns are no features as they are.
+_TIDIED = "marginopt.read(frame, label=..., missing='median' or 'drop', categories='indicators') makes features of it"
+
 
 @final
 class _LabelsOfX:
@@ -108,7 +111,7 @@ def labelled_arrays(X: object, y: object) -> tuple[Any, Any, DataNames] | None:
             raise InputError("the data set holds the labels already: state the model without y", name="y")
         return (*X.arrays, X.data_names)
     frame: Any = X
-    if not _is_of_frames(X, "DataFrame"):
+    if not is_of_frames(X, "DataFrame"):
         return None
     names = _distinct([str(name) for name in frame.columns])
     columns = [_numbers(np.asarray(frame[name]), str(name)) for name in frame.columns]
@@ -131,10 +134,10 @@ def attribute_columns(data: object) -> tuple[Any, tuple[str, ...]]:
         As `labelled_arrays`.
     """
     source: Any = data
-    if _is_of_frames(data, "DataFrame"):
+    if is_of_frames(data, "DataFrame"):
         _distinct([str(name) for name in source.columns])
         columns = [(str(name), np.asarray(source[name])) for name in source.columns]
-    elif _is_of_frames(data, "Series"):
+    elif is_of_frames(data, "Series"):
         columns = [(str(source.name) if source.name else "x0", np.asarray(source))]
     elif isinstance(data, np.ndarray) and data.ndim == 1:
         columns = [("x0", data)]
@@ -155,7 +158,7 @@ def _distinct(names: list[str]) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _is_of_frames(data: object, kind: str) -> bool:
+def is_of_frames(data: object, kind: str) -> bool:
     """Return True for an object of this class of pandas or polars."""
     # exempt (text): the module of an object, which may be pandas's or polars's
     return type(data).__module__.partition(".")[0] in ("pandas", "polars") and type(data).__name__ == kind
@@ -176,21 +179,16 @@ def _numbers(column: np.ndarray[Any, Any], name: str) -> np.ndarray[Any, Any]:
             raise TypeError("words or dates")
         values = np.asarray(column, dtype=np.float64)
     except (TypeError, ValueError):
-        missing = sum(map(_is_missing, column.tolist()))
+        missing = sum(map(is_missing, column.tolist()))
         fault = f"misses {missing} values" if missing else "does not hold numbers"
-        raise InputError(
-            f"column {name!r} {fault}: encode it first, or write a CSV and use marginopt.read(path, categories='indicators', "
-            "missing='median')",
-            name="X",
-        ) from None
+        raise InputError(f"column {name!r} {fault}: {_TIDIED}", name="X") from None
     if np.isnan(values).any():
-        raise InputError(
-            f"column {name!r} misses {int(np.isnan(values).sum())} values: fill them or leave the rows out", name="X"
-        )
+        raise InputError(f"column {name!r} misses {int(np.isnan(values).sum())} values: {_TIDIED}", name="X")
     return values
 
 
-def _is_missing(value: object) -> bool:
+def is_missing(value: object) -> bool:
+    """Return True for None and for a value that is not equal to itself, such as NaN and pandas's NA."""
     try:
         return value is None or bool(value != value)
     except TypeError:  # pandas.NA is neither equal to itself nor different

@@ -11,17 +11,19 @@ import os
 import zipfile
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from .errors import DataError, InputError
 from .files import read_bytes, without_compression
 from .instances import Instance, read as read_instance
 from .instances.formats.tables import Categories, Missing
+from .labelled import is_of_frames
 from .models import StandardForm
 from .models.export.files.formats import file_formats, read_form
 
 
 def read(
-    path: str | os.PathLike[str],
+    path: str | os.PathLike[str] | Any,
     label: str | int | None = None,
     name: str | None = None,
     *,
@@ -29,17 +31,18 @@ def read(
     categories: Categories = "refuse",
     leave_out: Sequence[str | int] = (),
 ) -> Instance | StandardForm:
-    """Read a data set or a mathematical program, by the file's suffix.
+    """Read a data set or a mathematical program, by the file's suffix, or a data frame.
 
     Parameters
     ----------
-    path : str or path
+    path : str or path, or data frame of pandas or polars
         Programs: ``.lp .mps .qps .sif .cbf .nl .qplib .ptf .mof.json`` and the ``.npz`` that ``model.write`` makes. Data:
         ``.libsvm .svm .svmlight .csv .tsv .arff .parquet``, other ``.npz``. Each also with ``.bz2 .gz .xz`` behind it.
     label, name
         Label column and name of a data set; see `marginopt.instances.read`.
     missing : {"refuse", "drop", "median"}
-        What becomes of cells of a CSV or ARFF file that hold nothing: an error; their rows are left out; the column's median.
+        What becomes of cells that hold nothing, in a frame, a CSV, ARFF or Parquet file: an error; their rows are left out; the
+        column's median.
     categories : {"refuse", "indicators"}
         What becomes of columns of words: an error; a column of 0 and 1 for each word.
     leave_out : sequence of str or int
@@ -56,6 +59,8 @@ def read(
     InputError
         A label or a name is given for a program.
     """
+    if is_of_frames(path, "DataFrame"):
+        return read_instance(path, label, name, missing=missing, categories=categories, leave_out=leave_out)
     file = Path(path)
     if not is_program(file):
         return read_instance(file, label, name, missing=missing, categories=categories, leave_out=leave_out)

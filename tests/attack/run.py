@@ -171,8 +171,8 @@ def attack_files(count: int, seed: int) -> Row:
 COUNTS = {
     "inputs": 5_000, "files": 2_000, "bombs": 50, "options": 1_000, "stores": 2_000, "data": 3_000, "levels": 2_000,
     "outside": 3_000, "estimators": 2_000, "answers": 5_000, "alternatives": 2_000, "doors": 1_000, "workers": 200,
-    "solvers": 200, "ramps": 400, "questions": 270, "losses": 400, "choices": 420, "disguises": 600, "imports": 300, "writers": 100,
-    "models": 1_200, "compositions": 1_008, "counted": 5_000,
+    "solvers": 200, "ramps": 400, "questions": 270, "losses": 400, "choices": 420, "disguises": 600, "imports": 300,
+    "writers": 100, "models": 1_200, "compositions": 1_008, "counted": 5_000,
 }  # fmt: skip
 
 

@@ -174,3 +174,24 @@ def test_other_penalties_and_three_classes_are_refused() -> None:
         mo.audit(LogisticRegression().fit(X, three), X, three)
     table = mo.audit(OneVsRestClassifier(LogisticRegression(tol=1e-8)).fit(X, three), X, three)
     assert len(table.audits) == 3 and all(part.gap <= 1e-6 for part in table.audits.values())
+
+
+def test_data_that_fit_did_not_see_are_told_apart() -> None:
+    pd = pytest.importorskip("pandas")
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 3))
+    y = np.where(X[:, 0] + 0.5 * rng.normal(size=40) > 0.0, 1, -1)
+    machine, order = SVC().fit(X, y), rng.permutation(40)
+    audit = mo.audit(machine, X, y)
+    assert not audit.advice
+    for rows in (X[order], X + 1e-3):
+        with pytest.raises(InputError, check=about("X")):
+            mo.audit(machine, rows, y)
+    assert mo.audit(machine, X, -y).advice
+    frame = pd.DataFrame(X, columns=["a", "b", "c"])
+    linear = LinearSVC().fit(frame, y)
+    assert mo.audit(linear, frame, y).gap < 1e-3
+    with pytest.raises(InputError, check=about("X")):
+        mo.audit(linear, frame[["b", "a", "c"]], y)
+    with pytest.raises(InputError, match="ours"):
+        mo.audit({"theirs": machine, "ours": mo.estimators.HingeSVC().fit(X, y)}, X, y)

@@ -10,8 +10,9 @@ from sources import imports_of, module_files
 #: Methods whose work a later module does, because users look for them on the object.
 DOORS = frozenset(
     {
-        # Model.with_constraint, with_variables, with_fixed and relaxed return another model
-        ("marginopt.models.model", "marginopt.models.changes.changed_model"),
+        # with_constraint, with_variables, with_fixed and relaxed return another model, of a formulation or of a form
+        ("marginopt.models.export_methods", "marginopt.models.changes.changed_model"),
+        ("marginopt.models.export_methods", "marginopt.models.model"),
         # a form is written, handed to other packages and dualised by its own methods
         ("marginopt.models.program.form", "marginopt.models.export_methods"),
         # form.inspect() and form.spy(); the types of the arguments lead back

@@ -80,7 +80,12 @@ SENTENCES: list[tuple[Callable[[], object], str]] = [
         lambda: mo.HingeSVM(np.where(X == 3.0, np.nan, X), Y),
         "X must be finite; it has 1 NaN or infinite values, the first at",
     ),
-    (lambda: HINGE.with_fixed({"b": 0.0}), "no block 'b'; there are w, xi"),
+    (lambda: HINGE.with_fixed({"b": 0.0}), "there is no block or variable 'b'; known: w, xi, w[0]"),
+    (lambda: mo.solve("theirs.lp"), "got str; marginopt.read(path) reads the file of a program"),  # type: ignore[arg-type]
+    (lambda: mo.certify(HINGE, "theirs.sol"), "it is a str; marginopt.io.read_solution(model, path) reads a file"),  # type: ignore[arg-type]
+    (lambda: HINGE.write("hinge.lp.gz"), "compressed files are read, and written by gzip"),
+    (lambda: HINGE.write("hinge.tex"), "model.latex(standalone=True) is the text of a LaTeX document"),
+    (lambda: mo.solve(HINGE, start=np.ones(3)), "start must map labels of variables to arrays, as result.values does"),  # type: ignore[arg-type]
     (lambda: HINGE.with_fixed({"xi": {2: -1.0}}), "xi[2] cannot be fixed at -1, which is outside its bounds: it is in [0, inf]"),
     (lambda: HINGE.with_fixed({"w": np.ones(2)}), "w must have shape (3,), or be given by {index: number}; it has shape (2,)"),
     (lambda: mo.solve(mo.ZeroOneSVM(X, Y, 1.0), "clarabel"), "does not read integer variables. Solvers that can: "),

@@ -42,6 +42,7 @@ def test_a_frame_and_an_instance_state_the_problem_of_their_arrays(formulation: 
     assert framed.compile().equals(plain.form) and loaded.compile().equals(plain.form)
     assert fingerprint(framed) == fingerprint(plain)
     assert framed.data_names == loaded.data_names == DataNames(tuple(table.columns), ("no", "yes"))
+    assert mo.instances.Instance.from_labels(table, y).data_names == framed.data_names
     assert plain.data_names is None and "'yes'" in str(framed) and "'yes'" not in str(plain)
     assert list(inspect.signature(formulation).parameters)[:2] == ["X", "y"]
 
@@ -114,8 +115,11 @@ def test_restrictions_by_names_are_those_by_numbers() -> None:
         (lambda: mo.parity([0, 1, 1]), "groups"),
         (lambda: mo.parity(9), "groups"),
         (lambda: mo.parity(-1), "groups"),
-        (lambda: mo.fixed({7: 0.0}), "points"),
+        (lambda: mo.fixed({7: 0.0}), "coefficients"),
+        (lambda: mo.fixed({"gender": 0.0, 2: 1.0}), "coefficients"),
         (lambda: margin.LinearRows(np.ones((1, 2)), 0.0), "A"),
+        (lambda: margin.LinearRows({"gendr": 1.0}, 0.0), "gendr"),
+        (lambda: margin.LinearRows([{"gender": 1.0}, {4: 1.0}], 0.0), "A"),
         (lambda: mo.error_budget(2, 0.1), "points"),
     ],
 )
@@ -125,6 +129,51 @@ def test_what_matches_nothing_is_an_error_of_the_statement(restriction: Any, nam
         mo.Margin(table, y, "zero-one", subject_to=restriction())
     with pytest.raises(mo.errors.InputError):
         mo.Margin(table.to_numpy(dtype=float), np.where(y == "yes", 1.0, -1.0), "zero-one", subject_to=restriction())
+
+
+def test_domains_and_rows_by_names_are_those_by_numbers() -> None:
+    table, y = frame()
+    signs, order = {"fam_inc": 1, "age & more": -1, 0: 1}, ["gender", "age & more"]
+    row, rows = {"fam_inc": 1.0, "gender": -2.0}, [{"fam_inc": 1.0}, {3: 2.0, "gender": 1.0}]
+    pairs: list[tuple[dict[str, Any], dict[str, Any]]] = [
+        ({"domain": margin.Signs(signs)}, {"domain": margin.Signs((1, 1, 0, -1))}),
+        ({"domain": margin.Increasing(order)}, {"domain": margin.Increasing((2, 3))}),
+        ({"subject_to": margin.LinearRows(row, 0.5, None)}, {"subject_to": margin.LinearRows([[0.0, 1.0, -2.0, 0.0]], 0.5)}),
+        (
+            {"subject_to": margin.LinearRows(rows, None, [1.0, 2.0])},
+            {"subject_to": margin.LinearRows([[0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 2.0]], -np.inf, [1.0, 2.0])},
+        ),
+    ]
+    X, codes = table.to_numpy(dtype=float), np.where(y == "yes", 1.0, -1.0)
+    for named, numbered in pairs:
+        assert mo.Margin(table, y, **named).compile().equals(mo.Margin(X, codes, **numbered).form)
+    for wrong, name in ({"gendr": 1}, "gendr"), ({7: 1}, "signs"), ({"gender": 1, 2: 1}, "signs"):
+        with pytest.raises(mo.errors.InputError, check=about(name)):
+            mo.Margin(table, y, domain=margin.Signs(wrong))
+    with pytest.raises(mo.errors.InputError, check=about("kernel")):
+        mo.Margin(table, y, domain=margin.Signs({"gender": 1}), kernel=mo.RBF(1.0))
+
+
+def test_changes_take_names_of_variables_and_print_them() -> None:
+    pytest.importorskip("cvxpy")
+    table, y = frame()
+    model = mo.HingeSVM(table, y)
+    by_index = model.with_fixed({"w": {2: 0.25}}).form
+    for named in ({"w": {"gender": 0.25}}, {"w": {"w[gender]": 0.25}}, {"w[gender]": 0.25}, {"gender": 0.25}):
+        assert model.with_fixed(named).form.equals(by_index)
+    assert model.with_fixed({"w[gender]": 0.25, "w[one]": 1.0}).form.equals(model.with_fixed({"w": {2: 0.25, 0: 1.0}}).form)
+    bounded = model.with_constraint({"age": lambda v: v["w[age & more]"] <= v["gender"]})
+    assert bounded.form.equals(model.with_constraint({"age": lambda v: v.w[3] <= v.w[2]}).form)
+    assert "w[age & more] <= w[gender]" in str(bounded) and r"w_{\text{age \& more}}" in bounded.latex()
+    for lost in ({"gendr": 0.0}, {"w": {"gendr": 0.0}}, {"w[gendr]": 0.0}):
+        with pytest.raises(mo.errors.InputError, match="gender"):
+            model.with_fixed(lost)
+    values = mo.solve(model).values
+    assert values["gender"] == values["w[gender]"] == values["w"][2]
+    fixed = mo.Margin(table, y, subject_to=mo.fixed({"gender": 0.25}))
+    assert "w[gender] = 0.25" in str(fixed) and fingerprint(fixed) == fingerprint(
+        mo.Margin(table.to_numpy(dtype=float), np.where(y == "yes", 1.0, -1.0), subject_to=mo.fixed({2: 0.25}))
+    )
 
 
 def test_columns_without_numbers_are_named() -> None:

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import numpy as np
 import pytest
+from facts import about
 
 import marginopt as mo
+from marginopt.solvers import Answer, Backend, Options, Status
+from marginopt.solvers.backends.clarabel import Clarabel
 from marginopt.solvers.compare import Comparisons
 
 
@@ -38,3 +44,43 @@ def test_what_does_not_suit_is_a_line_with_its_reason() -> None:
 def test_what_are_no_models_is_refused(models: object) -> None:
     with pytest.raises(mo.errors.InputError):
         mo.compare(models, ["clarabel"])  # type: ignore[call-overload]
+
+
+class Unfinished(Backend):
+    """A backend that somebody is writing."""
+
+    info = replace(Clarabel.info, name="unfinished")
+
+    def __init__(self, outcome: Any) -> None:
+        self.outcome = outcome
+
+    def solve_form(self, form: mo.StandardForm, options: Options) -> Answer:
+        """Return what is to be returned, or raise it."""
+        if isinstance(self.outcome, Exception):
+            raise self.outcome
+        return self.outcome(form)  # type: ignore[no-any-return]
+
+
+def test_a_backend_that_returns_no_answer_is_told_so() -> None:
+    program = programs()[0]
+    with pytest.raises(mo.errors.InputError, check=about("solve_form")):
+        mo.solve(program, Unfinished(lambda form: None))
+    with pytest.raises(mo.errors.InputError, check=about("status")):
+        mo.solve(program, Unfinished(lambda form: Answer(status="optimal")))  # type: ignore[arg-type]
+    with pytest.raises(mo.errors.InputError, check=about("x")):
+        mo.solve(program, Unfinished(lambda form: Answer(Status.OPTIMAL, values={"x": np.zeros(2)}, objective=0.0)))
+
+
+def test_an_error_of_a_backend_says_whose_and_where() -> None:
+    models = dict(zip("ab", programs(), strict=True))
+    with pytest.raises(ZeroDivisionError) as raised:
+        mo.compare(models, [Unfinished(ZeroDivisionError("mine"))])
+    assert any("unfinished" in note and "quadratic program" in note for note in raised.value.__notes__)
+
+
+def test_a_callback_that_nobody_calls_is_said() -> None:
+    program, rows = programs()[0], list[Any]()
+    with pytest.warns(mo.errors.MarginoptWarning) as warned:
+        assert mo.solve(program, "osqp", callback=rows.append).solved
+    assert [warning.message.name for warning in warned] == ["callback"] and not rows  # type: ignore[union-attr]
+    assert mo.solve(program, "clarabel", callback=rows.append).solved and rows

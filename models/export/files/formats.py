@@ -204,4 +204,9 @@ def _format_of(path: Path, *, reading: bool = False) -> FileFormat:
     for suffix in sorted(formats, key=len, reverse=True):
         if name.endswith(suffix):
             return formats[suffix]
-    raise ExportError(f"no file format for {path.name!r}; the suffixes are {', '.join(sorted(formats))}", name="path")
+    advice = ""
+    if not reading and without_compression(name) != name:
+        advice = "; compressed files are read, and written by gzip"
+    elif name.endswith(".tex"):
+        advice = "; model.latex(standalone=True) is the text of a LaTeX document"
+    raise ExportError(f"no file format for {path.name!r}; the suffixes are {', '.join(sorted(formats))}{advice}", name="path")

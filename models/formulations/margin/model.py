@@ -445,8 +445,8 @@ class Margin(Model):
         return margin
 
     def _bind_parts(self) -> None:
-        """Give the restrictions and the loss the data that they read; a domain that does not fit is an error of the statement."""
-        self._locate_restrictions()
+        """Give the parts the data that they read; a domain that does not fit is an error of the statement."""
+        self._resolve_names()
         self.domain.bounds(self.width)
         if not isinstance(self.X, Rows):
             weights = as_vector(self.sample_weight, self.X.shape[0], "sample_weight")
@@ -484,15 +484,16 @@ class Margin(Model):
                 )
         return y
 
-    def _locate_restrictions(self) -> None:
-        """Replace names in restrictions by columns and classes, and check that restrictions fit the data."""
+    def _resolve_names(self) -> None:
+        """Replace names in domain and restrictions by columns and classes, and check that restrictions fit the data."""
         names = self.data_names or DataNames()
-        if self.kernel is not None and any(restriction.names_coefficients for restriction in self.subject_to):
+        if self.kernel is not None and any(part.names_coefficients for part in (self.domain, *self.subject_to)):
             raise InputError(
                 "with a kernel the coefficients are coordinates of its feature space: columns do not name them", name="kernel"
             )
         located = tuple(restriction.resolve_names(names, self.X, self.y) for restriction in self.subject_to)
         object.__setattr__(self, "subject_to", located)
+        object.__setattr__(self, "domain", self.domain.resolve_names(names, self.X, self.y))
         for restriction in located:
             restriction.check(self.width, self.y)
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
 
 from ....errors import InputError
+from ....labelled import DataNames
 from ....rows import Rows
 from ...arrays import BoolArray, FloatArray, Points, as_points, in_memory, plain_fields, row_norms_squared
 from ...kernels.feature_map import KernelCoordinates
@@ -40,6 +42,21 @@ class Part(ABC):
     def reads_reach(self) -> bool:
         """Return whether its form depends on bounds of coefficients and arguments, which take a dense pass over the data."""
         return not self.convex
+
+    @property
+    def names_coefficients(self) -> bool:
+        """Return whether it names coefficients by columns of X."""
+        return False
+
+    def resolve_names(self, names: DataNames, X: Points | Rows, y: FloatArray) -> Self:
+        """Return the part with columns and classes by number, where it was stated by their names.
+
+        Raises
+        ------
+        InputError
+            A name that the data do not have.
+        """
+        return self
 
     @abstractmethod
     def lines(self) -> tuple[Line, ...]:
@@ -155,6 +172,35 @@ def as_wholes(value: object, name: str) -> tuple[int, ...]:
     if numbers.ndim != 1 or not (np.abs(numbers) < 2.0**53).all() or (numbers != np.rint(numbers)).any():
         raise InputError(f"{name} must be a sequence of whole numbers; it is {value!r}", name=name)
     return tuple(map(int, numbers))
+
+
+def as_columns(keys: Iterable[Any], name: str) -> tuple[int | str, ...]:
+    """Whole numbers, which are indices of coefficients, and names of columns.
+
+    Raises
+    ------
+    InputError
+        Anything else.
+    """
+    columns = list(keys)
+    indices = iter(as_wholes([j for j in columns if not isinstance(j, str)], name))
+    return tuple(j if isinstance(j, str) else next(indices) for j in columns)
+
+
+def column_places(keys: Iterable[int | str], names: DataNames, p: int, name: str) -> tuple[int, ...]:
+    """Return the indices of coefficients that are given by index or by the name of the column.
+
+    Raises
+    ------
+    InputError
+        A name that the data do not have, an index that is none of the p coefficients, or one coefficient twice.
+    """
+    places = tuple(names.column(j) if isinstance(j, str) else j for j in keys)
+    if not all(0 <= j < p for j in places):
+        raise InputError(f"{name} must hold names of columns, or indices of the {p} coefficients; it has {places}", name=name)
+    if len(set(places)) < len(places):
+        raise InputError(f"{name} must name each coefficient once; their indices are {places}", name=name)
+    return places
 
 
 class Features(ABC):
@@ -346,21 +392,47 @@ class Integers(Box):
 class Signs(Domain):
     """Monotone in single features: w_j ≥ 0 where signs_j = 1, ≤ 0 where it is -1, free where it is 0.
 
+    Parameters
+    ----------
+    signs : sequence of int (p,), or mapping
+        A sign for each coefficient, or signs by name or index of the column, ``{"age": 1}``: the others are free.
+
     Raises
     ------
     InputError
-        Signs other than -1, 0, 1; a number of signs that does not fit (when the problem is stated).
+        Signs other than -1, 0, 1; a number of signs that does not fit, or no such column (when the problem is stated).
     """
 
-    signs: tuple[int, ...]
+    signs: tuple[int, ...] | Mapping[int | str, int]
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "signs", as_wholes(self.signs, "signs"))
-        if not set(self.signs) <= {-1, 0, 1}:
-            raise InputError(f"signs must be -1, 0 or 1; they are {self.signs}", name="signs")
+        if isinstance(self.signs, Mapping):
+            values = as_wholes(list(self.signs.values()), "signs")
+            object.__setattr__(self, "signs", dict(zip(as_columns(self.signs, "signs"), values, strict=True)))
+        else:
+            values = as_wholes(self.signs, "signs")
+            object.__setattr__(self, "signs", values)
+        if not set(values) <= {-1, 0, 1}:
+            raise InputError(f"signs must be -1, 0 or 1; they are {values}", name="signs")
+
+    @property
+    def names_coefficients(self) -> bool:
+        """Return whether the signs are given by column."""
+        return isinstance(self.signs, Mapping)
+
+    def resolve_names(self, names: DataNames, X: Points | Rows, y: FloatArray) -> Self:
+        """Return the domain with one sign for each coefficient."""
+        if not isinstance(self.signs, Mapping):
+            return self
+        signs = [0] * X.shape[1]
+        for place, sign in zip(column_places(self.signs, names, len(signs), "signs"), self.signs.values(), strict=True):
+            signs[place] = sign
+        return type(self)(tuple(signs))
 
     def bounds(self, p: int) -> tuple[FloatArray, FloatArray]:
         """Zero on one side."""
+        if isinstance(self.signs, Mapping):
+            raise InputError("signs by column need the data: state them as the domain of a Margin", name="signs")
         if len(self.signs) != p:
             raise InputError(f"signs must name one sign for each of the {p} coefficients; it has {len(self.signs)}", name="signs")
         signs = np.array(self.signs)
@@ -375,23 +447,39 @@ class Signs(Domain):
 class Increasing(Domain):
     """w_j ≤ w_k for consecutive j, k of ``order``: coefficients of ordered levels that increase.
 
+    Parameters
+    ----------
+    order : sequence of int or str
+        Indices of coefficients, or names of columns.
+
     Raises
     ------
     InputError
-        Indices that are not coefficients (when the problem is compiled).
+        Indices or names that are not coefficients (when the problem is stated).
     """
 
-    order: tuple[int, ...]
+    order: tuple[int | str, ...]
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "order", as_wholes(self.order, "order"))
+        order: object = self.order
+        if isinstance(order, str) or not isinstance(order, Iterable):
+            raise InputError(f"order must be a sequence of coefficients, by index or name; it is {order!r}", name="order")
+        object.__setattr__(self, "order", as_columns(order, "order"))
         if not self.order:
             raise InputError("order must name coefficients, from the least to the largest; it names none", name="order")
 
+    @property
+    def names_coefficients(self) -> bool:
+        """Return whether an entry of the order is the name of a column."""
+        return any(isinstance(j, str) for j in self.order)
+
+    def resolve_names(self, names: DataNames, X: Points | Rows, y: FloatArray) -> Self:
+        """Return the domain with indices in place of names."""
+        return type(self)(column_places(self.order, names, X.shape[1], "order")) if self.names_coefficients else self
+
     def bounds(self, p: int) -> tuple[FloatArray, FloatArray]:
         """Infinite."""
-        if not all(0 <= j < p for j in self.order):
-            raise InputError(f"order must hold indices of the {p} coefficients; it is {self.order}", name="order")
+        column_places(self.order, DataNames(), p, "order")
         return np.full(p, -np.inf), np.full(p, np.inf)
 
     def add(self, builder: Assembly, w: Affine) -> None:

@@ -7,7 +7,7 @@ import numbers
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -18,12 +18,12 @@ from ....labelled import DataNames
 from ....rows import Rows
 from ...arrays import BoolArray, FloatArray, IntArray, Points, as_integer, as_positive, as_share, in_memory, to_dense
 from ...program.cones import Nonnegative, Zero
-from ...statement import Line
+from ...statement import Line, latex_words
 from ...views import Budget, EqualRates
 from ..linear import first_column_is_one
 from .assembly import Affine, Assembly
 from .count_regularisers import add_support
-from .part import Classifier, Part, Setting, as_numbers, as_wholes
+from .part import Classifier, Part, Setting, as_columns, as_numbers, as_wholes, column_places
 
 
 class Restriction(Part):
@@ -64,21 +64,6 @@ class Restriction(Part):
     def budget(self, y: FloatArray) -> Budget | None:
         """Return the points of which only so many may have a margin below 1; None where the restriction is something else."""
         return None
-
-    @property
-    def names_coefficients(self) -> bool:
-        """Return whether it names coefficients by columns of X."""
-        return False
-
-    def resolve_names(self, names: DataNames, X: Points | Rows, y: FloatArray) -> Restriction:
-        """Return the restriction with columns and classes by number, where it was stated by their names.
-
-        Raises
-        ------
-        InputError
-            A name that the data do not have.
-        """
-        return self
 
     def check(self, p: int, y: FloatArray) -> None:
         """Check that it fits p coefficients and these labels.
@@ -126,14 +111,15 @@ class LinearRows(Restriction):
 
     Parameters
     ----------
-    A : array_like (k, p)
-    lower, upper : float or array_like (k,)
-        Infinite where there is none.
+    A : array_like (k, p), or mapping, or sequence of mappings
+        Rows; or a row by name or index of its columns, ``{"age": 1.0, "income": -1.0}``, and others' coefficients are zero.
+    lower, upper : float or array_like (k,), or None
+        Infinite, or None, where there is none.
 
     Raises
     ------
     InputError
-        No side, or shapes that do not fit (when the problem is compiled).
+        Shapes that do not fit, or no such column (when the problem is stated).
     """
 
     A: Any
@@ -144,6 +130,31 @@ class LinearRows(Restriction):
     def __post_init__(self) -> None:
         if not isinstance(self.label, str) or not self.label:
             raise InputError(f"label must be a name for these rows; it is {self.label!r}", name="label")
+        for side, absent in (("lower", -np.inf), ("upper", np.inf)):
+            if getattr(self, side) is None:
+                object.__setattr__(self, side, absent)
+
+    @property
+    def _by_column(self) -> list[Mapping[Any, Any]]:
+        """Return the rows that are given by column; none where A is a matrix."""
+        rows = [self.A] if isinstance(self.A, Mapping) else list(self.A) if isinstance(self.A, list | tuple) else []
+        return rows if rows and all(isinstance(row, Mapping) for row in rows) else []
+
+    @property
+    def names_coefficients(self) -> bool:
+        """Return whether the rows are given by column."""
+        return bool(self._by_column)
+
+    def resolve_names(self, names: DataNames, X: Points | Rows, y: FloatArray) -> Self:
+        """Return the restriction with a matrix in place of rows by column."""
+        rows = self._by_column
+        if not rows:
+            return self
+        A = np.zeros((len(rows), X.shape[1]))
+        for row, named in zip(A, rows, strict=True):
+            places = column_places(as_columns(named, "A"), names, row.size, "A")
+            row[list(places)] = as_numbers(list(named.values()), "A")
+        return replace(self, A=A)
 
     @property
     def name(self) -> str:
@@ -185,9 +196,10 @@ class LinearRows(Restriction):
 
 @dataclass(frozen=True, eq=False)
 class Fixed(Restriction):
-    """w_j = v for each j: v of ``coefficients``, whose keys are indices or names of columns."""
+    """w_j = v for each j: v of ``coefficients``, whose keys are indices or names of columns; ``shown`` are print's names."""
 
     coefficients: Mapping[int | str, float] = field(default_factory=dict)
+    shown: tuple[str, ...] = field(default=(), repr=False, metadata={"identity": False})
 
     name = "fixed"
 
@@ -197,9 +209,7 @@ class Fixed(Restriction):
                 f"fixed coefficients are a mapping of index to value, {{3: 0.0}}; they are {self.coefficients!r}",
                 name="coefficients",
             )
-        numbers = as_wholes([j for j in self.coefficients if not isinstance(j, str)], "indices of fixed coefficients")
-        indices = iter(numbers)
-        places: list[int | str] = [j if isinstance(j, str) else next(indices) for j in self.coefficients]
+        places = as_columns(self.coefficients, "indices of fixed coefficients")
         values = as_numbers(list(self.coefficients.values()), "values of fixed coefficients")
         if values.shape != (len(places),) or not np.isfinite(values).all():
             raise InputError(f"fixed coefficients have one finite value each; they are {self.coefficients!r}")
@@ -210,9 +220,11 @@ class Fixed(Restriction):
         """Return whether a key is the name of a column."""
         return any(isinstance(j, str) for j in self.coefficients)
 
-    def resolve_names(self, names: DataNames, X: Points | Rows, y: FloatArray) -> Restriction:
-        """Return the restriction with indices in place of names."""
-        return Fixed({names.column(j) if isinstance(j, str) else j: v for j, v in self.coefficients.items()})
+    def resolve_names(self, names: DataNames, X: Points | Rows, y: FloatArray) -> Self:
+        """Return the restriction with indices in place of names, and the names to print."""
+        places = column_places(self.coefficients, names, X.shape[1], "coefficients")
+        shown = tuple(names.features[j] for j in places) if names.features else ()
+        return type(self)(dict(zip(places, self.coefficients.values(), strict=True)), shown)
 
     def check(self, p: int, y: FloatArray) -> None:
         """Check the indices."""
@@ -235,8 +247,11 @@ class Fixed(Restriction):
 
     def lines(self) -> tuple[Line, ...]:
         """State the values."""
-        text = ", ".join(f"w_{j} = {v:g}" for j, v in self.coefficients.items())
-        return (Line(text, ", ".join(rf"w_{{{j}}} = {v:g}" for j, v in self.coefficients.items()), "fixed"),)
+        values = list(self.coefficients.values())
+        plain = [f"w[{name}]" for name in self.shown] or [f"w_{j}" for j in self.coefficients]
+        inside = [rf"\text{{{latex_words(name)}}}" for name in self.shown] or list(map(str, self.coefficients))
+        text = ", ".join(f"{name} = {v:g}" for name, v in zip(plain, values, strict=True))
+        return (Line(text, ", ".join(rf"w_{{{name}}} = {v:g}" for name, v in zip(inside, values, strict=True)), "fixed"),)
 
 
 @dataclass(frozen=True, eq=False)
@@ -253,9 +268,9 @@ class Keep(Restriction):
         chosen = self.kept_points(context.argument.rows)
         builder.require_nonnegative(name, context.argument.at(chosen) - 1.0, tuple(chosen.tolist()))
 
-    def resolve_names(self, names: DataNames, X: Points | Rows, y: FloatArray) -> Restriction:
+    def resolve_names(self, names: DataNames, X: Points | Rows, y: FloatArray) -> Self:
         """Return the restriction with the points of a class in place of its name."""
-        return Keep(np.flatnonzero(y == names.code(self.points))) if isinstance(self.points, str) else self
+        return type(self)(np.flatnonzero(y == names.code(self.points))) if isinstance(self.points, str) else self
 
     def check(self, p: int, y: FloatArray) -> None:
         """Check the points."""
@@ -382,9 +397,9 @@ class ErrorBudget(Restriction):
         super().__post_init__()
         object.__setattr__(self, "share", as_share(self.share, "share", zero=True))
 
-    def resolve_names(self, names: DataNames, X: Points | Rows, y: FloatArray) -> Restriction:
+    def resolve_names(self, names: DataNames, X: Points | Rows, y: FloatArray) -> Self:
         """Return the restriction with the code of a class in place of its name."""
-        return ErrorBudget(int(names.code(self.points)), self.share) if isinstance(self.points, str) else self
+        return type(self)(int(names.code(self.points)), self.share) if isinstance(self.points, str) else self
 
     def check(self, p: int, y: FloatArray) -> None:
         """Check the points."""
@@ -490,7 +505,7 @@ class _OfGroups(Restriction):
         object.__setattr__(self, "groups", np.array(self.groups))
         object.__setattr__(self, "epsilon", as_positive(self.epsilon, "epsilon", zero=True))
 
-    def resolve_names(self, names: DataNames, X: Points | Rows, y: FloatArray) -> Restriction:
+    def resolve_names(self, names: DataNames, X: Points | Rows, y: FloatArray) -> Self:
         """Return the restriction with the column that ``groups`` names, or whose index it is, in its place."""
         if self.groups.ndim or self.groups.dtype.kind not in "Ui":
             return self

@@ -79,7 +79,8 @@ def _check_logistic(estimator: Any) -> None:
     parameters = vars(estimator)
     square = parameters.get("penalty", "l2") in ("l2", "deprecated") and parameters.get("l1_ratio") in (None, 0)
     if not square or not np.isfinite(estimator.C):
-        raise InputError("audit of LogisticRegression knows the squared norm (l1_ratio=0, a finite C)")
+        penalty = {name: parameters[name] for name in ("penalty", "l1_ratio", "C") if name in parameters}
+        raise InputError(f"audit of LogisticRegression knows the squared norm (l1_ratio=0, a finite C); it has {penalty}")
     if parameters.get("multi_class", "auto") == "multinomial":
         raise InputError("audit of LogisticRegression knows no softmax: fit two classes, or OneVsRestClassifier")
 

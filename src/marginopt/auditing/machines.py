@@ -44,6 +44,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..errors import InputError
+from ..labelled import is_of_frames
 from ..models.arrays import FloatArray, IntArray, as_vector
 from ..models.kernels.gram import GramOperator, KernelGram, MatrixGram
 from ..models.kernels.kernels import RBF, Kernel, Linear, Polynomial
@@ -97,6 +98,8 @@ def machine_of_file(path: str | Path, X: FloatArray, y: Any, training: Mapping[s
     """
     try:
         lines = Path(path).read_text().splitlines()
+    except FileNotFoundError as error:
+        raise InputError(f"there is no file {path}", name="machine") from error
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{path} cannot be read as a model file of LIBSVM or LIBLINEAR: {error}") from error
     body = next((k for k, line in enumerate(lines) if line.strip() in ("SV", "w")), len(lines))
@@ -290,6 +293,8 @@ def _snap_machine(machine: Any, X: Any, y: Any) -> Any:
 
 #: What a bound rests on where no theorem says it.
 _ASSUMED = "the kernel matrix is positive semidefinite"
+#: Relative difference of a stored support vector from its row, by single precision.
+_STORED = 1e-6
 #: Rows up to which a kernel matrix is formed.
 _MOST_ROWS = 20_000
 #: The gap that a larger iteration limit is sought for, the seconds of that search, and the largest factor.
@@ -339,6 +344,7 @@ def audit(
     if any(value is not None for value in training.values()):
         raise InputError("C, epsilon and nu are for model files: a fitted machine holds its own", name="C")
     machine, X = _last_step(_fitted(estimator), X)
+    _check_columns(machine, X)
     kind = type(machine).__name__
     if kind in ("OneVsRestClassifier", "OneVsOneClassifier"):
         if sample_weight is not None:
@@ -358,6 +364,35 @@ def _fitted(estimator: Any) -> Any:
     return estimator
 
 
+def _check_columns(machine: Any, X: Any) -> None:
+    """Raise InputError for a frame whose columns are not those of fit, in their order."""
+    names = vars(machine).get("feature_names_in_")
+    if names is None or not is_of_frames(X, "DataFrame") or list(X.columns) == list(names):
+        return
+    raise InputError(
+        f"the machine was fitted on the columns {', '.join(names)}; X has {', '.join(map(str, X.columns))}", name="X"
+    )
+
+
+def _check_support(machine: Any, X: FloatArray, weights: FloatArray) -> None:
+    """Raise InputError for rows that are not those of fit, as far as the machine's support vectors tell."""
+    vectors = vars(machine).get("support_vectors_")
+    if vectors is None or not vectors.shape[0] or vars(machine).get("kernel") == "precomputed":
+        return
+    counted = np.flatnonzero(weights > 0.0)
+    if machine.support_.max() >= counted.size:
+        return  # the multipliers' own check says so
+    stored = np.asarray(vectors.toarray() if sp.issparse(vectors) else vectors, dtype=np.float64)
+    rows = X[counted[machine.support_]]
+    other = np.flatnonzero((np.abs(stored - rows) > _STORED * (np.abs(stored) + np.abs(rows))).any(axis=1))
+    if other.size:
+        raise InputError(
+            f"support vector {other[0]} of the machine is not row {counted[machine.support_[other[0]]]} of X: give the rows that "
+            "fit saw, in their order",
+            name="X",
+        )
+
+
 def _of_many(machines: Any, audit_of: Callable[[Any], Audit | AuditTable]) -> AuditTable:
     """Return a table with a row for each machine, or for each part of one."""
     if not isinstance(machines, Mapping):
@@ -366,7 +401,10 @@ def _of_many(machines: Any, audit_of: Callable[[Any], Audit | AuditTable]) -> Au
         raise InputError("audit needs one machine at least")
     audits: dict[str, Audit] = {}
     for name, machine in machines.items():
-        result = audit_of(machine)
+        try:
+            result = audit_of(machine)
+        except InputError as error:
+            raise InputError(f"{name}: {error}", name=error.name, allowed=error.allowed) from error
         audits |= (
             {str(name): result} if isinstance(result, Audit) else {f"{name}: {part}": a for part, a in result.audits.items()}
         )
@@ -435,8 +473,9 @@ def _audited(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Any:
     }  # fmt: skip
     if type(estimator) not in kinds:
         type_name = type(estimator).__name__
-        supported = f"{', '.join(kind.__name__ for kind in kinds)}, alone, in pipelines, searches and wrappers"
-        raise InputError(f"audit knows {supported}; it was given {type_name}")
+        supported = f"{', '.join(kind.__name__ for kind in kinds)}, alone, in pipelines, searches, OneVsRest and OneVsOne"
+        ours = "; its certificate_ says it already" if "certificate_" in vars(estimator) else ""
+        raise InputError(f"audit knows {supported}; it was given {type_name}{ours}", name="machine")
     data = np.asarray(X.toarray() if sp.issparse(X) else X, dtype=np.float64)
     if data.ndim != 2 or not np.isfinite(data).all() or data.shape[0] > _MOST_ROWS:
         raise InputError(f"X must be a finite matrix of at most {_MOST_ROWS:,} rows; its shape is {data.shape}", name="X")
@@ -447,6 +486,7 @@ def _audited(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Any:
     weights = np.ones(n) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
     if weights.shape != (n,) or not np.isfinite(weights).all() or (weights < 0).any():
         raise InputError(f"sample_weight must hold {n} numbers ≥ 0", name="sample_weight")
+    _check_support(estimator, data, weights)
     one_against_rest = {LinearSVC: class_against_rest, SGDClassifier: class_against_rest}
     subproblems = {SVC: pairs_of_classes, **one_against_rest}.get(type(estimator))
     if subproblems is not None and len(estimator.classes_) > 2:
@@ -553,7 +593,13 @@ def _svc(estimator: Any, X: FloatArray, signs: FloatArray, weights: FloatArray) 
     value = norm(gram, stored).times(0.5) + hinge_cost(top, 1.0, signs * f, error)
     near, outside = mended(signs * stored, signs, top, None)
     bound = _bound(feasible(near, signs, top, None), signs, gram, linear=True)
-    return audited("SVC", "½||w||² + Σ c_i max(0, 1 - y_i f(x_i)), free intercept", value, bound, condition, outside)
+    audit = audited("SVC", "½||w||² + Σ c_i max(0, 1 - y_i f(x_i)), free intercept", value, bound, condition, outside)
+    strange = int((signs * stored < 0.0).sum())
+    if not strange:
+        return audit
+    return audit.advised(
+        f"{strange} stored multipliers have the sign of the other class: give the labels that fit saw, in their order"
+    )
 
 
 def _nu_svc(estimator: Any, X: FloatArray, signs: FloatArray, weights: FloatArray) -> Audit:

@@ -268,7 +268,7 @@ def pairs_of_classes(estimator: Any, y: Any, weights: FloatArray) -> Iterator[Pa
 def class_against_rest(estimator: Any, y: Any, weights: FloatArray) -> Iterator[Part]:
     """Yield the machine of each class that LIBLINEAR fitted against all others, whose class weights it does not count."""
     if vars(estimator).get("multi_class", "ovr") != "ovr":
-        raise InputError("audit of LinearSVC knows multi_class='ovr'")
+        raise InputError(f"audit of LinearSVC knows multi_class='ovr'; it has {estimator.multi_class!r}", name="multi_class")
     classes, codes = estimator.classes_, _codes(estimator, y)
     stochastic = "alpha" in vars(estimator)  # SGDClassifier counts samples, not their weights
     by_class = weights_of_classes(estimator, np.asarray(y), None if stochastic else weights)

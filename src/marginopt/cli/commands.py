@@ -18,6 +18,7 @@ from ..errors import DataError, ExportError, InputError, TooLargeError, Unsuppor
 from ..files import check_target
 from ..instances import Instance, catalogue
 from ..models import Model, StandardForm
+from ..models.arrays import FloatArray
 from ..models.export.files.formats import read_form
 from ..models.formulations import all_formulations
 from ..reading import is_program
@@ -296,10 +297,12 @@ def certify(a: argparse.Namespace) -> int:
     program = _program(a.file, "certify")
     if a.solution.endswith(".npz"):  # its digest is that of the model, which a file of its program has not
         result = certified_anew(replace(load_result(a.solution), digest="", unverified=""), program, a.solution)
+        point: Mapping[str, FloatArray] | None = result.values
     else:
         result = read_solution(program, a.solution)
+        point = result.answer.values  # the file's, whatever better point was found beside it
     verification = result.verify(program, exact=a.exact)
-    check = check_point(program, result.values) if result.values else None
+    check = check_point(program, point) if point else None
     record = result_record(result)
     if check is not None:
         misses = [asdict(miss) for miss in check.misses]

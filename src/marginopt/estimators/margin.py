@@ -45,7 +45,7 @@ class MarginClassifier(SearchedClassifier):
     intercept : {"penalised", "free"}
     domain : Domain or str
         Of intercept and coefficients, the intercept first. Of the standardised features, unless
-        ``standardise=False``.
+        ``standardise=False``. Parts may name columns of the frame that it is fitted on.
     subject_to : sequence of Restriction
         Restrictions that name no points: each problem has its own.
     solver : str
@@ -92,7 +92,8 @@ class MarginClassifier(SearchedClassifier):
             )
         lam = as_positive(self.lam, "lam")
         intercept: Any = self.intercept
-        return Margin(X, y, loss, self.regulariser, intercept, lam * cost, self.domain, self.subject_to)
+        domain, subject_to = (self._by_columns(parts, X, y) for parts in (self.domain, self.subject_to))
+        return Margin(X, y, loss, self.regulariser, intercept, lam * cost, domain, subject_to)
 
 
 @dataclass(eq=False, repr=False)

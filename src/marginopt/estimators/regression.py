@@ -213,7 +213,8 @@ class MarginRegressor(ModelRegressor):
             )
         lam = as_positive(self.lam, "lam")
         intercept: Any = self.intercept
-        return Margin(X, y, loss, self.regulariser, intercept, lam * weight, self.domain, self.subject_to)
+        domain, subject_to = (self._by_columns(parts, X, y) for parts in (self.domain, self.subject_to))
+        return Margin(X, y, loss, self.regulariser, intercept, lam * weight, domain, subject_to)
 
     def _solution(self, problem: Model, result: Result) -> Solution:
         w = result.values["w"]

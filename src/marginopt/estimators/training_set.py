@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,9 +12,10 @@ import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..errors import InputError
+from ..labelled import DataNames
 from ..models.arrays import FloatArray, IntArray, Points, as_points, as_vector, to_dense
 from ..models.formulations.margin.model import Margin
-from ..models.formulations.margin.part import Images
+from ..models.formulations.margin.part import Images, Part
 from ..models.kernels.kernels import RBF, CallableKernel, Kernel, Linear, Polynomial, Precomputed
 from ..solvers.certification.result import Result
 from .base import Estimator, Pair
@@ -459,6 +460,15 @@ def expansion_coefficients(composed: Margin, result: Result) -> FloatArray:
 
 class PointsEstimator(Estimator):
     """An estimator on points, dense or CSR, which it may standardise and map by a kernel."""
+
+    def _by_columns(self, parts: Any, X: Points, y: FloatArray) -> Any:
+        """Return a part, or several, with indices in place of names of columns, where the data were a frame."""
+        names = vars(self).get("feature_names_in_")
+        if names is None or isinstance(parts, str) or not isinstance(parts, Part | Iterable):
+            return parts
+        if not isinstance(parts, Part):
+            return [self._by_columns(part, X, y) for part in parts]
+        return parts.resolve_names(DataNames(("intercept", *map(str, names))), X, y) if parts.names_coefficients else parts
 
     def _new_points(self, X: Any) -> Points:
         """Points to predict on, validated."""

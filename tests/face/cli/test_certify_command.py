@@ -107,3 +107,35 @@ def test_what_needs_a_program_names_the_formats_of_programs(capsys: Any, tmp_pat
 def test_inspect_of_a_formulation_alone_asks_for_data(capsys: Any) -> None:
     code, _, err = run(capsys, "inspect", "hinge")
     assert code == 2 and "hinge" in err
+
+
+def test_a_point_of_a_file_is_judged_as_it_is(capsys: Any, tmp_path: Path) -> None:
+    # two goods to two towns by lorries of 8; what a mixed-integer solver would do with the rest is not what the file says
+    names = ("lorries", "ship[a]", "ship[b]")
+    cost, least = np.array([20.0, 2.0, 3.0]), np.array([0.0, -5.0, -6.0])
+    rows = Constraint(
+        "demand", np.array([[0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]), least[1:], Nonnegative(2), ("demand[a]", "demand[b]")
+    )
+    load = Constraint("load", np.array([[8.0, -1.0, -1.0]]), np.zeros(1), Nonnegative(1))
+    form = StandardForm(
+        name="lorries",
+        blocks=tuple(Block(name, ()) for name in names),
+        q=cost,
+        constraints=(rows, load),
+        lower=np.zeros(3),
+        upper=np.full(3, np.inf),
+        integer=np.array([True, False, False]),
+    )
+    file = form.write(tmp_path / "lorries.lp")
+    points = {"short": (2.0, 2.0, 6.0), "idle": (2.0, 7.0, 6.5), "best": (2.0, 5.0, 6.0)}
+    for name, point in points.items():
+        path = tmp_path / f"{name}.sol"
+        path.write_text("\n".join(f"{variable} {value}" for variable, value in zip(names, point, strict=True)), encoding="utf-8")
+        result = mo.io.read_solution(form, path)
+        assert [float(result.values[variable]) for variable in names] == list(point)
+        assert result.objective == pytest.approx(float(cost @ point), rel=1e-12)
+        assert result.verify(form).stands
+        code, out, _ = run(capsys, "certify", file, path, "--json")
+        record = json.loads(out)
+        assert (code == 0) is record["feasible"] is (name != "short")
+        assert [(miss["name"], miss["amount"]) for miss in record["misses"]] == ([("demand[a]", 3.0)] if name == "short" else [])

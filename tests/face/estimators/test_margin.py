@@ -131,3 +131,19 @@ def test_the_strongest_conic_loss_counts_coefficients_or_names_what_nobody_reads
     assert mo.solve(model.relaxed(), "clarabel").bound >= mo.solve(mo.Margin(X, y, "strongest-conic"), "clarabel").bound - 1e-6
     with pytest.raises(UnsupportedModelError, check=about("Margin")):
         mo.solve(model)
+
+
+def test_parts_name_columns_of_the_frame() -> None:
+    pd = pytest.importorskip("pandas")
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(40, 3)), columns=["age", "debt", "rent"])
+    y = np.where(frame["debt"] - frame["age"] + rng.normal(size=40) > 0.0, "no", "yes")
+    named = {"domain": margin.Signs({"age": -1}), "subject_to": [margin.LinearRows({"debt": 1.0, "rent": -1.0}, 0.25)]}
+    placed = {"domain": margin.Signs((0, -1, 0, 0)), "subject_to": margin.LinearRows([[0.0, 0.0, 1.0, -1.0]], 0.25)}
+    first, second = (mo.estimators.MarginClassifier(**parts).fit(frame, y) for parts in (named, placed))
+    np.testing.assert_array_equal(first.coef_, second.coef_)
+    regressor = mo.estimators.MarginRegressor(subject_to=mo.fixed({"rent": 0.0})).fit(frame, frame["age"] + frame["rent"])
+    assert abs(regressor.coef_[2]) < 1e-9
+    for parts, data in ((named, frame.to_numpy()), ({"domain": margin.Signs({"agee": 1})}, frame)):
+        with pytest.raises(mo.errors.InputError):
+            mo.estimators.MarginClassifier(**parts).fit(data, y)

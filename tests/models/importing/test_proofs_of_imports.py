@@ -11,7 +11,7 @@ import highspy
 import numpy as np
 import pyomo.environ as pyo
 import pytest
-from facts import subjects
+from facts import about, subjects
 
 import marginopt as mo
 from marginopt.errors import MarginoptWarning
@@ -261,6 +261,10 @@ def test_a_proof_says_of_what_it_is_one() -> None:
         assert ("proved of the import" in result.evidence) is proved
     own = mo.from_qp(np.eye(2), np.zeros(2), lb=-np.ones(2), ub=np.ones(2))
     assert "import" not in mo.solve(own, "clarabel").evidence
+    half = mo.from_qp(np.eye(2), np.zeros(2), lb=[-1.0, None], ub=[None, 2.0])
+    assert half.lower.tolist() == [-1.0, -np.inf] and half.upper.tolist() == [np.inf, 2.0]
+    with pytest.raises(mo.errors.InputError, check=about("ub")):
+        mo.from_qp(np.eye(2), np.zeros(2), ub=[np.nan, 1.0])
 
 
 def test_parameters_without_dpp_keep_labels_and_duals() -> None:

@@ -298,6 +298,33 @@ def test_pyomo_values_and_duals(sense: Any) -> None:
     assert sum(m.dual[m.floor[i]] for i in m.I) == pytest.approx(slope, abs=1e-3)
 
 
+def test_rows_keep_the_names_of_their_indices(tmp_path: Path) -> None:
+    m = pyo.ConcreteModel("ships")
+    m.towns = pyo.Set(initialize=["Graz", "Oslo"])
+    m.x = pyo.Var(m.towns, bounds=(0, 4))
+    m.open = pyo.Var(m.towns, domain=pyo.Binary)
+    m.least = pyo.Constraint(m.towns, rule=lambda m, t: m.x[t] >= 1.5)
+    m.most = pyo.Constraint(m.towns, rule=lambda m, t: m.x[t] <= 4 * m.open[t])
+    m.goal = pyo.Objective(expr=sum(m.x[t] for t in m.towns) + 3 * sum(m.open[t] for t in m.towns))
+    form = mo.from_pyomo(m)
+    assert form.constraint("least").names() == ["least[Graz]", "least[Oslo]"]
+    for suffix in ("lp", "mps"):
+        assert mo.read(form.write(tmp_path / f"ships.{suffix}")).equals(form)
+    relaxed = mo.solve(form.relaxed(), "highs")
+    assert relaxed.multipliers is not None and relaxed.multipliers["least[Oslo]"] == relaxed.multipliers["least"][1]
+    with pytest.raises(KeyError, match="Oslo"):
+        _ = relaxed.multipliers["least[Osl]"]
+    shut = form.with_fixed({"open[Graz]": 0})
+    assert mo.solve(shut, "highs").status.name == "INFEASIBLE" and "least[Graz]" in shut.conflict().elements
+    both = form.with_constraint({"one": lambda v: v["x[Graz]"] >= 2 * v["x[Oslo]"]})
+    result = mo.solve(both, "highs")
+    assert float(result.values["x[Graz]"]) == pytest.approx(3.0, abs=1e-6)
+    result.into(m)
+    assert pyo.value(m.x["Graz"]) == pytest.approx(3.0, abs=1e-6)
+    with pytest.raises(InputError, match="from_pyomo"):
+        mo.solve(m)  # type: ignore[arg-type]
+
+
 def test_pyomo_integers_agree_with_enumeration() -> None:
     m = pyomo_model(integer=True)
     form = mo.from_pyomo(m)

@@ -126,6 +126,17 @@ def test_a_model_beside_an_instance() -> None:
     assert "λ = 1" in both.html()
 
 
+def test_the_constants_of_a_model_follow_from_the_classifier_that_is_known() -> None:
+    X, y = points()
+    model, kinds = mo.ZeroOneSVM(X, y, 0.7), ["big-m-incumbent", "hinge-incumbent", "combined"]
+    stated = gap_report({"stated": model}, kinds, None, time_limit=60, progress=False)
+    data = mo.instances.Instance(X, y, name="stated")
+    beside = gap_report([data], kinds, None, lam=0.7, time_limit=60, progress=False)
+    for one, other in zip(stated.rows, beside.rows, strict=True):
+        assert one.relaxation.reason == other.relaxation.reason == ""
+        assert one.relaxation.bound == pytest.approx(other.relaxation.bound, rel=1e-5)
+
+
 def test_the_table_of_one_model_is_its_report() -> None:
     X, y = points()
     table = model_gaps(mo.RampSVM(X, y, 0.7), ["continuous", "products"], None, Options(time_limit=60))
