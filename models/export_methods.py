@@ -107,7 +107,7 @@ class ExportMethods(ABC):
         """
         return CONFLICT(self, solver, max_solves)
 
-    def with_constraint(self, *stated: Callable[[Any], Any] | Mapping[str, Callable[[Any], Any]]) -> Model:
+    def with_constraint(self, *constraints: Callable[[Any], Any] | Mapping[str, Callable[[Any], Any]]) -> Model:
         """The model with further convex constraints, stated in CVXPY over its labelled blocks.
 
         >>> model.with_constraint(lambda v: [v.w[3] >= 0, cp.norm1(v.w[1:]) <= 2])  # doctest: +SKIP
@@ -115,10 +115,9 @@ class ExportMethods(ABC):
 
         Parameters
         ----------
-        *stated : callable, or mapping of str to callable
+        *constraints : callable, or mapping of str to callable
             From the blocks, ``v.w`` or ``v["alpha plus"]`` (`models.changes.expressions.BlockVariables`), to a CVXPY constraint,
-            a
-            list of them, or a mapping of labels to constraints or lists; or such functions by label. They may hold CVXPY
+            a list of them, or a mapping of labels to constraints or lists; or such functions by label. They may hold CVXPY
             variables of their own, which become blocks.
 
         Returns
@@ -137,7 +136,7 @@ class ExportMethods(ABC):
         from .changes.changed_model import with_constraint
         from .model import as_model
 
-        return with_constraint(as_model(self), stated)
+        return with_constraint(as_model(self), constraints)
 
     def with_variables(self, *variables: Any, cost: Callable[[Any], Any] | None = None) -> Model:
         """The model with further variables, for constraints to come, and a convex cost of them and of its blocks.

@@ -537,12 +537,12 @@ def read_frame(frame: Any, label: str | int | None = None, name: str | None = No
 
 
 def _table_of_columns(
-    where: str, names: tuple[str, ...], columns: Sequence[Sequence[object]], kinds: Mapping[int, Kind]
+    source: str, names: tuple[str, ...], columns: Sequence[Sequence[object]], kinds: Mapping[int, Kind]
 ) -> Table:
     """Return columns of values as the cells of a CSV file; rows count from 1."""
     cells = [[None if is_missing(value) else _cell(value) for value in column] for column in columns]
     rows = [list(row) for row in zip(*cells, strict=True)]
-    return Table(where, names, rows, list(range(1, len(rows) + 1)), kinds)
+    return Table(source, names, rows, list(range(1, len(rows) + 1)), kinds)
 
 
 def _cell(value: object) -> str | None:

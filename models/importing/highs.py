@@ -144,8 +144,8 @@ def _program(highs: Any) -> RowProgram:
 
     lp, hessian = highs.getLp(), highs.getModel().hessian_
     kinds = list(lp.integrality_)[: lp.num_col_] or [highspy.HighsVarType.kContinuous] * lp.num_col_
-    whole = (highspy.HighsVarType.kInteger, highspy.HighsVarType.kImplicitInteger)  # type: ignore[attr-defined]
-    odd = {kind for kind in kinds if kind not in (highspy.HighsVarType.kContinuous, *whole)}
+    integral = (highspy.HighsVarType.kInteger, highspy.HighsVarType.kImplicitInteger)  # type: ignore[attr-defined]
+    odd = {kind for kind in kinds if kind not in (highspy.HighsVarType.kContinuous, *integral)}
     if odd:
         raise UnsupportedModelError(f"variables of kind {', '.join(str(kind) for kind in odd)} have no place in a standard form")
     sign = -1.0 if lp.sense_ == highspy.ObjSense.kMaximize else 1.0
@@ -162,7 +162,7 @@ def _program(highs: Any) -> RowProgram:
         row_upper=row_upper,
         lower=lower,
         upper=upper,
-        integer=np.array([kind in whole for kind in kinds], dtype=bool),
+        integer=np.array([kind in integral for kind in kinds], dtype=bool),
         maximise=sign < 0,
     )
 

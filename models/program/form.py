@@ -160,7 +160,7 @@ def _kind(value: object) -> str:
 N = TypeVar("N", Block, Constraint)
 
 
-def named_entry(blocks: Sequence[N], name: str, what: str = "block or variable") -> tuple[N, int]:
+def named_entry(blocks: Sequence[N], name: str, noun: str = "block or variable") -> tuple[N, int]:
     """Return the block of the variable of this name, ``w[age]``, and its place in the block's piece of x; or so of a row.
 
     What is in the brackets, ``age``, is enough where one variable has it.
@@ -175,7 +175,7 @@ def named_entry(blocks: Sequence[N], name: str, what: str = "block or variable")
         places = [(b, names[b.label].index(full)) for b, full in zip(blocks, full_names, strict=True) if full in names[b.label]]
         if len(places) == 1:
             return places[0]
-    raise unknown_name(what, name, [*names, *(n for own in names.values() for n in own if n not in names)])
+    raise unknown_name(noun, name, [*names, *(n for entries in names.values() for n in entries if n not in names)])
 
 
 class NamedValues(dict[str, FloatArray]):

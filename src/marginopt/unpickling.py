@@ -102,15 +102,15 @@ def _is_true(built: np.dtype[Any], state: tuple[Any, ...]) -> bool:
     NumPy believes the flags of the state: a type of objects without theirs reads numbers as addresses of objects.
     """
     order, inner, names, fields, size, _, flags = state[1:8]
-    made: np.dtype[Any]
+    rebuilt: np.dtype[Any]
     if names is not None:
         formats, offsets = zip(*(fields[name][:2] for name in names), strict=True)
         described: Any = {"names": list(names), "formats": list(formats), "offsets": list(offsets), "itemsize": size}
-        made = np.dtype(described, align=bool(flags & _ALIGNED))
+        rebuilt = np.dtype(described, align=bool(flags & _ALIGNED))
     else:
-        made = built.newbyteorder(order) if inner is None else np.dtype(inner)
-    own = built is not np.dtype(built.char) and not (made.hasobject and made.kind == "V")
-    return own and made.__reduce__()[2][1:8] == state[1:8]
+        rebuilt = built.newbyteorder(order) if inner is None else np.dtype(inner)
+    is_own = built is not np.dtype(built.char) and not (rebuilt.hasobject and rebuilt.kind == "V")
+    return is_own and rebuilt.__reduce__()[2][1:8] == state[1:8]
 
 
 class _Unpickler(pickle._Unpickler):
@@ -125,10 +125,10 @@ class _Unpickler(pickle._Unpickler):
     def load(self) -> Any:
         """Return what the file holds; its sparse matrices are checked when nothing can change them any more."""
         self.sparse: list[Any] = []
-        held = super().load()
+        content = super().load()
         for matrix in self.sparse:
             matrix.check_format()
-        return held
+        return content
 
     def load_build(self) -> None:
         """Set the state of an object that the file made.

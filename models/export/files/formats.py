@@ -41,7 +41,7 @@ def is_number(word: str) -> bool:
     return _NUMBER.fullmatch(word) is not None
 
 
-def number_text(word: str, what: str = "an entry", *, finite: bool = True) -> str:
+def number_text(word: str, noun: str = "an entry", *, finite: bool = True) -> str:
     """Return a word of a file that is a number, its exponent with E.
 
     Raises
@@ -50,19 +50,19 @@ def number_text(word: str, what: str = "an entry", *, finite: bool = True) -> st
         No number, or one that is not finite where it must be.
     """
     if not is_number(word):
-        raise DataError(f"{what} must be a number, not {word[:40]!r}")
+        raise DataError(f"{noun} must be a number, not {word[:40]!r}")
     text = word.translate({ord("d"): "e", ord("D"): "e"})
     if finite and not np.isfinite(float(text)):
-        raise DataError(f"{what} must be finite, not {word[:40]}")
+        raise DataError(f"{noun} must be finite, not {word[:40]}")
     return text
 
 
-def number(word: str, what: str = "an entry", *, finite: bool = True) -> float:
+def number(word: str, noun: str = "an entry", *, finite: bool = True) -> float:
     """Return the number that a word of a file is (`number_text`)."""
-    return float(number_text(word, what, finite=finite))
+    return float(number_text(word, noun, finite=finite))
 
 
-def whole(word: str, what: str = "a whole number") -> int:
+def whole(word: str, noun: str = "a whole number") -> int:
     """Return the whole number that a word of a file is.
 
     Raises
@@ -71,7 +71,7 @@ def whole(word: str, what: str = "a whole number") -> int:
         No whole number of at most 18 digits.
     """
     if not _WHOLE.fullmatch(word):
-        raise DataError(f"{what} is needed, not {word[:40]!r}")
+        raise DataError(f"{noun} is needed, not {word[:40]!r}")
     return int(word)
 
 

@@ -474,8 +474,8 @@ def _audited(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Any:
     if type(estimator) not in kinds:
         type_name = type(estimator).__name__
         supported = f"{', '.join(kind.__name__ for kind in kinds)}, alone, in pipelines, searches, OneVsRest and OneVsOne"
-        ours = "; its certificate_ says it already" if "certificate_" in vars(estimator) else ""
-        raise InputError(f"audit knows {supported}; it was given {type_name}{ours}", name="machine")
+        advice = "; its certificate_ says it already" if "certificate_" in vars(estimator) else ""
+        raise InputError(f"audit knows {supported}; it was given {type_name}{advice}", name="machine")
     data = np.asarray(X.toarray() if sp.issparse(X) else X, dtype=np.float64)
     if data.ndim != 2 or not np.isfinite(data).all() or data.shape[0] > _MOST_ROWS:
         raise InputError(f"X must be a finite matrix of at most {_MOST_ROWS:,} rows; its shape is {data.shape}", name="X")
