@@ -532,11 +532,18 @@ class Result(Displayed):
     def message(self) -> str:
         """The sentence that explains the status; of an optimum also what it stands on."""
         if self.status.stopped:
-            remainder = "no point was found" if self.certificate is None else "the point and the bound are the best found"
-            return f"{self.status.message}; {remainder}"
+            return f"{self.status.message}; {self._found_by_then}"
         if self.status is not Status.OPTIMAL:
             return self.status.message
         return f"{self.status.message}; {self._stands_on}"
+
+    @property
+    def _found_by_then(self) -> str:
+        """Say what a solver that was stopped has found."""
+        if self.certificate is None:
+            return "no point was found"
+        feasible = self.certificate.feasible(_COUNTS)
+        return "the point and the bound are the best found" if feasible else "the point misses constraints"
 
     @property
     def _stands_on(self) -> str:

@@ -81,7 +81,9 @@ def test_a_file_is_told_by_its_content_and_the_exit_code_answers(
     for name, (text, solver, code) in files.items():
         path = tmp_path / f"{name}.sol"
         path.write_text(text)
-        assert mo.io.read_solution(mo.read(program), path).solver == solver
+        result = mo.io.read_solution(mo.read(program), path)
+        assert result.solver == solver
+        assert ("best found" in result.message) <= (code == 0)
         assert main(["certify", str(program), str(path)]) == code
         assert ("BAL is missed by 3" in capsys.readouterr().out) == (code == 1)
 
