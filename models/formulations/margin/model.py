@@ -367,7 +367,7 @@ class Margin(Model):
     name = "Margin"
 
     if TYPE_CHECKING:  # what the arguments may be; fields are what they become
-        # exempt (arguments): the fields of a composition
+
         def __init__(
             self,
             X: object,

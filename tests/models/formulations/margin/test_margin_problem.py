@@ -303,7 +303,7 @@ def test_more_atoms_than_a_norm_is_written_by() -> None:
 def test_bad_indices_are_refused_where_they_are_stated() -> None:
     for rule, name in (
         (mo.keep([9]), "points"),
-        (mo.fixed({7: 1.0}), "points"),
+        (mo.fixed({7: 1.0}), "coefficients"),
         (margin.LinearRows(np.ones((1, 2))), "A"),
         (mo.error_budget([17], 0.1), "points"),
     ):
