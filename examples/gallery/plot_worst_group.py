@@ -32,7 +32,9 @@ among = y == 0
 at = np.column_stack([age, income])[among] + rng.uniform(-0.3, 0.3, (among.sum(), 2)) * [10.0, 1.0]
 for predicted, marker, colour in ((0, "o", "#0072B2"), (1, "s", "#D55E00")):
     axes.plot(*at[predictions[among] == predicted].T, marker, color=colour, ms=4, label=f"predicted {predicted}")
-inside = np.array(answer.evidence.people)[among]
+group = answer.evidence
+assert isinstance(group, mo.questions.Subgroup)
+inside = np.array(group.people)[among]
 axes.plot(*at[inside].T, "o", ms=9, mfc="none", color="black", label="the worst group")
 axes.set_xlabel("age")
 axes.set_ylabel("income")

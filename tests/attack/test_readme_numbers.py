@@ -20,7 +20,7 @@ ONE = Fraction(1)
 
 
 @pytest.fixture(scope="module")
-def tour() -> tuple[dict[str, Any], str]:
+def tour(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Any], str]:
     """The names of the tour's blocks but for the report, and what they print; two results that it only prints get names."""
     blocks = re.findall(r"```python\n(.*?)```", README, flags=re.DOTALL)
     code = "\n".join(block for block in blocks if "gap_report" not in block)
@@ -28,7 +28,7 @@ def tour() -> tuple[dict[str, Any], str]:
         "print(mo.solve(sparse", "print(own := mo.solve(sparse"
     )
     names: dict[str, Any] = {"__name__": "readme"}
-    with contextlib.redirect_stdout(io.StringIO()) as said:
+    with contextlib.chdir(tmp_path_factory.mktemp("tour")), contextlib.redirect_stdout(io.StringIO()) as said:
         exec(compile(code, "README.md", "exec"), names)
     return names, said.getvalue()
 
