@@ -414,7 +414,7 @@ def _propagate(row: list[tuple[int, Fraction]], g: Fraction, lower: Bounds, uppe
 
 #: Multiplications of one elimination at most (a second, with the digits that data of 53 bits grow to), and corrections.
 _MAX_OPERATIONS, _ROUNDS = 60_000, 6
-#: Multipliers below this share of the largest are rounding.
+#: Multipliers times the size of their row below this share of the largest are rounding.
 _ROUNDING = 1e-11
 
 _Row = tuple[dict[int, Fraction], Fraction, bool]
@@ -464,8 +464,12 @@ def _rows_of_ray(form: StandardForm, multipliers: Mapping[str, FloatArray]) -> t
             equal, rows_of_c = isinstance(c.cone, Zero), zip(rational.rows[c.label], c.g.tolist(), strict=True)
             rows += [(dict(row), Fraction(g), equal) for row, g in rows_of_c]
             values += np.ravel(np.asarray(multipliers.get(c.label, np.zeros(c.rows)), dtype=np.float64)).tolist()
-    threshold = _ROUNDING * max((abs(v) for v in values), default=0.0)
-    return rows, {i: Fraction(v) for i, v in enumerate(values) if v > threshold or (rows[i][2] and v < -threshold)}
+    sizes = [float(max(map(abs, (*row.values(), constant)))) for row, constant, _ in rows]
+    parts = [v * size for v, size in zip(values, sizes, strict=True)]  # of the sums: rows may be of very different sizes
+    threshold = _ROUNDING * max(map(abs, parts), default=0.0)
+    return rows, {
+        i: Fraction(values[i]) for i, part in enumerate(parts) if part > threshold or (rows[i][2] and part < -threshold)
+    }
 
 
 def _ray_slopes(n: int, rows: list[_Row], z: Mapping[int, Fraction]) -> Vector:

@@ -182,6 +182,20 @@ def test_no_infeasible_program_of_hundreds_stays_a_claim() -> None:
     assert found >= trials(35, 100)
 
 
+def test_rows_of_very_different_sizes_keep_their_proof() -> None:
+    """Multipliers of long rows are small: 1e-12 of the largest was taken for rounding, and UNBOUNDED was then called proved."""
+    A = np.array([[-1, 1, 4, -1], [-4, -1, 1, -1], [3, 3, 3, 2], [2, -3, -8, 0]], dtype=float)
+    g = np.array([4.0, 3.0, 1.0, -10.0])  # no point: the rows sum to 0 ≥ 2
+    for powers in ([0, 0, 0, 0], [-3, -19, 5, 19], [20, -20, 0, 3]):
+        size = np.ldexp(1.0, powers)
+        form = program(size[:, None] * A, size * g, [4, -3, -1, 4])
+        rows = FormRows.of(form)
+        assert rows is not None
+        z, _ = rows.farkas()
+        assert z is not None and Ray.of(form, Status.INFEASIBLE, z).proved, powers
+        assert farkas_exists(form, {"rows": (1 + 4e-16) / size})
+
+
 def test_rational_multipliers_beside_rounded_ones() -> None:
     """One of the two, and one whose multipliers are 1/3; a proof that is rational is said to be."""
     thirds = program([[3, 1], [-1, 0], [0, -1]], [-1, 0, 0], [0, 0])  # 3 x_0 + x_1 ≥ 1, x ≤ 0
