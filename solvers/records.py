@@ -319,10 +319,12 @@ Callback: TypeAlias = Callable[[TraceRow], "bool | None"]
 
 #: Numbers with the least that they may be and the value from which on they are no limit.
 _NUMBERS = (("time_limit", 0.0, 1e9), ("tol", 1e-16, None), ("memory_limit", 0.0, 1e18))
-#: Counts with the least that they may be.
-_COUNTS = (("threads", 1), ("iteration_limit", 1), ("node_limit", 1), ("trace_every", 1), ("seed", 0))
 #: The largest count that every solver takes: no run comes so far.
 _COUNT = 2**31 - 1
+#: Counts with the least and the most that they may be; a larger one is that. OpenMP reserves memory for every thread.
+_COUNTS = (
+    ("threads", 1, 1024), ("iteration_limit", 1, _COUNT), ("node_limit", 1, _COUNT), ("trace_every", 1, _COUNT), ("seed", 0, None)
+)  # fmt: skip
 
 
 def _number(name: str, value: Any, minimum: float, maximum: float | None) -> float | None:
@@ -368,7 +370,7 @@ class Options:
         Relative gap at which to stop, (primal - bound)/max(|primal|, |bound|). Where it is not given each solver takes its
         record's, 1e-6 unless its record says otherwise.
     threads : int, optional
-        Threads the solver may use; all where it is not given.
+        Threads the solver may use, 1,024 at most; all where it is not given.
     seed : int
         Seed of whatever the solver draws.
     iteration_limit, node_limit : int, optional
@@ -411,13 +413,13 @@ class Options:
             value = getattr(self, name)
             if value is not None:
                 object.__setattr__(self, name, _number(name, value, minimum, maximum))
-        for name, minimum in _COUNTS:
+        for name, minimum, maximum in _COUNTS:
             value = getattr(self, name)
             if value is None and name != "seed":
                 continue
             if isinstance(value, bool) or not (isinstance(value, int | numbers.Integral) and int(value) >= minimum):
                 raise InputError(f"{name} must be an integer ≥ {minimum}; it is {_short(value)}", name=name)
-            object.__setattr__(self, name, int(value) if name == "seed" else min(int(value), _COUNT))
+            object.__setattr__(self, name, int(value) if maximum is None else min(int(value), maximum))
         for name in ("verbose", "progress"):
             value = getattr(self, name)
             if not isinstance(value, int | np.bool_):

@@ -72,6 +72,7 @@ def test_limits_that_limit_nothing(name: str) -> None:
 
 def test_counts_that_are_too_large_for_any_solver() -> None:
     assert Options(iteration_limit=10**400, node_limit=10**30).iteration_limit == 2**31 - 1
+    assert Options(threads=10**400).threads == 1024  # two thousand million threads took all memory of a machine
     for name in ("highs", "scip", "clarabel", "osqp", "piqp", "scs"):
         assert mo.solve(_hinge(), name, iteration_limit=10**400, node_limit=10**400).solved
 
