@@ -121,11 +121,11 @@ def mathml(latex: str, display: bool) -> str:
     """
     for written, read in _WORDS:
         latex = re.sub(written, read, latex)
-    found = _ALIGNED.fullmatch(latex.strip())
-    if found is None:
+    match = _ALIGNED.fullmatch(latex.strip())
+    if match is None:
         body = _cell(latex.strip())
     else:
-        rows = [_columns(row) for row in _split(found[2], r"\\")]
+        rows = [_columns(row) for row in _split(match[2], r"\\")]
         body = f"<mtable displaystyle='true'>{''.join(rows)}</mtable>"
     left = re.search(r"\\[a-zA-Z|]+|merror", body)
     if left is not None:
@@ -159,8 +159,8 @@ def _split(text: str, mark: str) -> list[str]:
 def _steps(text: str, mark: str) -> Iterator[tuple[int, int]]:
     """Where something opens (1), closes (-1), or the mark stands (0)."""
     pattern = rf"(?P<open>\\begin\b|(?<!\\)\{{)|(?P<close>\\end\b|(?<!\\)\}})|(?P<mark>{re.escape(mark)})"
-    for found in re.finditer(pattern, text):
-        yield found.start(), {"open": 1, "close": -1, "mark": 0}[found.lastgroup or "mark"]
+    for match in re.finditer(pattern, text):
+        yield match.start(), {"open": 1, "close": -1, "mark": 0}[match.lastgroup or "mark"]
 
 
 def _inline(drawn: Callable[[str, bool], str]) -> Callable[[Any, nodes.math], None]:

@@ -96,7 +96,7 @@ def judge(
 ) -> Result:
     """Recompute the certificate of an answer and return the result that it supports.
 
-    ``as_given`` judges a mixed-integer point as it is, which is a claim of somebody's: solving for its continuous variables
+    ``as_given`` judges a point as it is, which is a claim of somebody's: polishing it, or moving it to a point of objective zero,
     would make a feasible point of one that is not.
     """
     owner = model if answer.model is None else answer.model
@@ -104,9 +104,8 @@ def judge(
     if form is not None and answer.multipliers is not None:
         answer = replace(answer, multipliers=owner.complete_multipliers(answer.multipliers))
     judgement = Judgement(model, owner, form, solver, options, tol, claim=answer, answer=answer)
-    for stage in STAGES:
-        if not (as_given and stage is polish_integers):
-            judgement = stage(judgement)
+    for stage in STAGES_OF_GIVEN_POINTS if as_given else STAGES:
+        judgement = stage(judgement)
     return _result(judgement, licence, picked).judged()
 
 
@@ -396,6 +395,23 @@ STAGES: tuple[Callable[[Judgement], Judgement], ...] = (
     search_counterexample,
     examine_optimum,
     compare_imports,
+)
+
+
+def _keeping_point(stage: Callable[[Judgement], Judgement]) -> Callable[[Judgement], Judgement]:
+    """Return the stage without its effect where that would put another point in place of the one that is judged."""
+
+    def applied(judgement: Judgement) -> Judgement:
+        after, before = stage(judgement), judgement.values or {}
+        unchanged = all(np.array_equal(value, before[label]) for label, value in (after.values or {}).items() if label in before)
+        return after if unchanged else judgement
+
+    return applied
+
+
+#: The same for the point of a file or a stored result. A point that refutes its claim still takes its place, with a remark.
+STAGES_OF_GIVEN_POINTS = tuple(
+    _keeping_point(stage) if stage in (polish_integers, move_to_zero_objective, refine) else stage for stage in STAGES
 )
 
 

@@ -38,8 +38,8 @@ for line in sys.stdin:
     if kind == "ended":
         pid = words[0]
         if pid not in ended:
-            found, status = os.waitpid(pid, os.WNOHANG)
-            if found:
+            ended_pid, status = os.waitpid(pid, os.WNOHANG)
+            if ended_pid:
                 ended[pid] = os.waitstatus_to_exitcode(status)
         answer = ended.get(pid)
     else:
@@ -127,9 +127,9 @@ def _started(kind: str, log: Path, says: str, words: tuple[str, ...], nice: int 
     """A process of Dask that has said something, and what it has said."""
     process, end = Process(kind, nice, log, *_WORDS, *words), time.monotonic() + PATIENCE
     while time.monotonic() < end and process.poll() is None:
-        said = log.read_text(encoding="utf-8") if log.exists() else ""
-        if re.search(says, said):
-            return process, said
+        output = log.read_text(encoding="utf-8") if log.exists() else ""
+        if re.search(says, output):
+            return process, output
         time.sleep(0.02)
     with suppress(ProcessLookupError):
         process.kill()
@@ -139,8 +139,8 @@ def _started(kind: str, log: Path, says: str, words: tuple[str, ...], nice: int 
 @contextmanager
 def dask_cluster(folder: Path, workers: int = 2) -> Iterator[DaskCluster]:
     """A scheduler and its workers, all of them gone afterwards."""
-    scheduler, said = _started("scheduler", folder / "scheduler.log", r"Scheduler at:.*\n", ("--port", "0", "--no-jupyter"))
-    address = re.search(r"tcp://127\.0\.0\.1:\d+", said)
+    scheduler, output = _started("scheduler", folder / "scheduler.log", r"Scheduler at:.*\n", ("--port", "0", "--no-jupyter"))
+    address = re.search(r"tcp://127\.0\.0\.1:\d+", output)
     assert address is not None
     cluster = DaskCluster(address[0], folder)
     try:

@@ -529,7 +529,8 @@ def read_frame(frame: Any, label: str | int | None = None, name: str | None = No
     names = tuple(map(str, frame.columns))
     columns = [np.asarray(frame[column]) for column in frame.columns]
     plain = [
-        col.astype(np.int64) if col.dtype.kind == "b" and own != label else col for own, col in zip(names, columns, strict=True)
+        col.astype(np.int64) if col.dtype.kind == "b" and column != label else col
+        for column, col in zip(names, columns, strict=True)
     ]
     kinds: dict[int, Kind] = {j: "date" for j, column in enumerate(columns) if column.dtype.kind in "mM"}
     table = _table_of_columns("the data frame", names, [column.tolist() for column in plain], kinds | index_kind(names))

@@ -128,8 +128,8 @@ class _Writer:
         if not self.latex:
             return name
         # exempt (text): names of a block's variables, as the form makes them
-        own = name.removeprefix(f"{block.label}[").removesuffix("]")
-        return rf"{self._symbol(block.label)}_{{\text{{{latex_words(own)}}}}}"
+        entry = name.removeprefix(f"{block.label}[").removesuffix("]")
+        return rf"{self._symbol(block.label)}_{{\text{{{latex_words(entry)}}}}}"
 
     def _transpose(self, e: Any) -> tuple[str, int]:
         return self.of(e.args[0], _ATOM) + (r"^\top" if self.latex else "'"), _ATOM

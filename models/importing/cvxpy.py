@@ -70,11 +70,10 @@ class CVXPYSource(Source, Recipient):
         self._ids = {
             constraint.id: original.id for constraint, original in zip(evaluated.constraints, problem.constraints, strict=True)
         }
+        bounded_problem, cvxpy_solver = with_stated_bounds(evaluated), reader(_bounds_are_taken(problem))
         try:
             with without_values(problem.variables()):
-                data, self._chain, self._inverse = with_stated_bounds(evaluated).get_problem_data(
-                    reader(_bounds_are_taken(problem)), solver_opts={}
-                )
+                data, self._chain, self._inverse = bounded_problem.get_problem_data(cvxpy_solver, solver_opts={})
         except cvxpy.error.DCPError as error:
             raise UnsupportedModelError(
                 f"the CVXPY problem is not convex by CVXPY's rules (DCP): {error}", name="problem"
@@ -83,7 +82,7 @@ class CVXPYSource(Source, Recipient):
             raise UnsupportedModelError(
                 "the CVXPY problem needs cones that a standard form does not hold: " + str(error)
             ) from error
-        except Exception as error:
+        except Exception as error:  # whatever CVXPY's own code raises
             raise UnsupportedModelError(
                 f"CVXPY cannot canonicalise the problem: {type(error).__name__}: {error}", name="problem"
             ) from error

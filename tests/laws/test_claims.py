@@ -87,13 +87,13 @@ def test_what_is_said_of_a_point_goes_with_it() -> None:
     model = as_model(form_of([1.0, 2.0], [("row", [[1, 1], [1, 0], [0, 1]], [-1.0, 0, 0], Nonnegative(3))]))
     poor = Answer(Status.OPTIMAL, "a lie", values={"x": np.array([3.0, 3.0])}, multipliers={"row": np.zeros(3)}, bound=9.0)
     certificate = Certifier(model, model.form)(poor, poor.values)
-    said = Verdict(Status.INACCURATE, ("of the solver's point",))
+    verdict_of_claim = Verdict(Status.INACCURATE, ("of the solver's point",))
     state = Judgement(model, model, model.form, get_solver("clarabel"), Options(), 1e-6, poor, poor, poor.values, certificate)
-    after = search_counterexample(replace(state, verdict=said))
+    after = search_counterexample(replace(state, verdict=verdict_of_claim))
     assert after.certificate is not None
     assert after.certificate.objective == pytest.approx(1.0, abs=1e-6)
     assert after.verdict.status is Status.OPTIMAL and np.isfinite(after.certificate.bound)
-    assert len(after.verdict.remarks) == 1 and said.remarks[0] not in after.verdict.remarks
+    assert len(after.verdict.remarks) == 1 and verdict_of_claim.remarks[0] not in after.verdict.remarks
 
 
 def test_lies_about_compositions_of_all_kinds() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import inspect
 import re
 from pathlib import Path
 from typing import Any
@@ -158,6 +159,13 @@ def test_what_type_checkers_are_told_is_what_the_records_say() -> None:
     for package, names in ((mo.models, ours), (mo.estimators, estimators)):
         assert names < set(package.__all__)
         assert names < set(dir(package))
+
+
+def test_the_arguments_of_margin_for_type_checkers_are_its_fields() -> None:
+    tree = ast.parse((Path(mo.models.__file__).parent / "formulations" / "margin" / "model.py").read_text(encoding="utf-8"))
+    (declared,) = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) and node.name == "__init__"]
+    arguments = [a.arg for a in (*declared.args.args, *declared.args.kwonlyargs)]
+    assert arguments[1:] == list(inspect.signature(mo.Margin).parameters)
 
 
 def test_a_formulation_is_public_without_a_line_elsewhere() -> None:

@@ -194,8 +194,8 @@ def planes(rng: Random) -> str:
     for result in (local, best):
         above = math.isfinite(result.bound) and result.bound > least + 1e-6 * (1 + abs(least))
         if above or (result.status is mo.Status.OPTIMAL and result.objective > least + 2e-5 * (1 + abs(least))):
-            said = f"{result.status}, {result.objective!r}, {result.bound_kind} bound {result.bound!r}"
-            return f"{said}; a point costs {least!r} ({loss} by {result.solver})"
+            outcome = f"{result.status}, {result.objective!r}, {result.bound_kind} bound {result.bound!r}"
+            return f"{outcome}; a point costs {least!r} ({loss} by {result.solver})"
     return ""
 
 

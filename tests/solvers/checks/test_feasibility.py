@@ -110,3 +110,18 @@ def test_a_feasible_point_of_a_continuous_program_that_claims_nothing_is_a_yes(t
     (tmp_path / "plan.lp").write_text(LP.replace("General\n X2\n", ""))
     (tmp_path / "some.sol").write_text("X1 1\nX2 1\n")
     assert main(["certify", str(tmp_path / "plan.lp"), str(tmp_path / "some.sol")]) == 0
+
+
+@pytest.mark.parametrize("point", [(-3.0, 0.0), (7.0, 0.0)])
+@pytest.mark.parametrize(
+    "text", ["# Solution for model x\n{}", "solution status: optimal solution found\nobjective value: 0\n{}"]
+)
+def test_an_infeasible_point_is_never_an_optimum_where_zero_is_one(tmp_path: Path, point: tuple[float, float], text: str) -> None:
+    """The point of objective zero took the place of a file's point, which misses a bound by 3 or the row by 2."""
+    form = mo.from_qp(np.zeros((2, 2)), np.array([1.0, 2.0]), G=np.array([[1.0, 1.0]]), h=np.array([5.0]), lb=0.0)
+    path = tmp_path / "a.sol"
+    path.write_text(text.format("".join(f"{name} {value}\n" for name, value in zip(form.names(), point, strict=True))))
+    result = mo.io.read_solution(form, path)
+    assert not result.status.solved
+    if result.status.stopped:
+        assert result.values["x"].tolist() == list(point) and result.objective == point[0]

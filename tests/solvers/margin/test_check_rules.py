@@ -63,11 +63,11 @@ def allowed(stated: MarginProblem, w: list[Fraction]) -> bool:
     used = sum(bool(x) for x, counted in zip(w, stated.counted, strict=True) if counted)
     rows = all(product(row, w) >= Fraction(float(least)) for row, least in zip(stated.rows, stated.row_lower, strict=True))
     errors = np.array([product(row, w) < 1 for row in stated.A])
-    kept = not errors[stated.kept_points].any()
+    keeps_points = not errors[stated.kept_points].any()
     within = all(errors[budget.points].sum() <= budget.limit for budget in stated.budgets)
     scores = [[product(row, w) * Fraction(y) for row, y in zip(stated.A, rates.labels, strict=True)] for rates in stated.rates]
     equal = all(spread_of(rates, s) <= Fraction(rates.epsilon) for rates, s in zip(stated.rates, scores, strict=True))
-    return inside and whole and rows and kept and within and used <= stated.max_nonzeros and equal
+    return inside and whole and rows and keeps_points and within and used <= stated.max_nonzeros and equal
 
 
 def spread_of(rates: EqualRates, scores: list[Fraction]) -> Fraction:
