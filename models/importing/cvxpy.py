@@ -70,22 +70,8 @@ class CVXPYSource(Source, Recipient):
         self._ids = {
             constraint.id: original.id for constraint, original in zip(evaluated.constraints, problem.constraints, strict=True)
         }
-        bounded_problem, cvxpy_solver = with_stated_bounds(evaluated), reader(_bounds_are_taken(problem))
-        try:
-            with without_values(problem.variables()):
-                data, self._chain, self._inverse = bounded_problem.get_problem_data(cvxpy_solver, solver_opts={})
-        except cvxpy.error.DCPError as error:
-            raise UnsupportedModelError(
-                f"the CVXPY problem is not convex by CVXPY's rules (DCP): {error}", name="problem"
-            ) from error
-        except cvxpy.error.SolverError as error:
-            raise UnsupportedModelError(
-                "the CVXPY problem needs cones that a standard form does not hold: " + str(error)
-            ) from error
-        except Exception as error:  # whatever CVXPY's own code raises
-            raise UnsupportedModelError(
-                f"CVXPY cannot canonicalise the problem: {type(error).__name__}: {error}", name="problem"
-            ) from error
+        with without_values(problem.variables()):
+            data, self._chain, self._inverse = _canonicalised(with_stated_bounds(evaluated), reader(_bounds_are_taken(problem)))
         self._canonical = _canonical(evaluated, data, self._inverse, stem, [c.label for c in problem.constraints])
 
     @property
@@ -248,6 +234,28 @@ def _evaluated(problem: Any) -> Any:
 def _bounds_are_taken(problem: Any) -> bool:
     """Return whether bounds may stay bounds: CVXPY cannot reduce those of symmetric or diagonal matrices, which become rows."""
     return not any(v.attributes["bounds"] is not None and v._has_dim_reducing_attr for v in problem.variables())
+
+
+def _canonicalised(problem: Any, solver: Any) -> Any:
+    """CVXPY's data, chain and inverse data of a problem for a solver.
+
+    Raises
+    ------
+    UnsupportedModelError
+        It is not convex by CVXPY's rules, needs cones that a form does not hold, or CVXPY's own code fails.
+    """
+    import cvxpy
+
+    try:
+        return problem.get_problem_data(solver, solver_opts={})
+    except cvxpy.error.DCPError as error:
+        raise UnsupportedModelError(f"the CVXPY problem is not convex by CVXPY's rules (DCP): {error}", name="problem") from error
+    except cvxpy.error.SolverError as error:
+        raise UnsupportedModelError("the CVXPY problem needs cones that a standard form does not hold: " + str(error)) from error
+    except Exception as error:  # whatever CVXPY's own code raises
+        raise UnsupportedModelError(
+            f"CVXPY cannot canonicalise the problem: {type(error).__name__}: {error}", name="problem"
+        ) from error
 
 
 def _constant(problem: Any) -> _Canonical:
