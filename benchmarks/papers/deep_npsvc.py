@@ -17,7 +17,7 @@ other half; whatever is not a learning rate (epochs, c, orientation) is to be ch
 "softmax-2x" is softmax for twice the epochs, since D-NPSVC++ spends time on τ that softmax does not. "printed" is the paper's
 momentum 0.85 on the new τ, "rest" the other orientation, "balanced" c = K - 1 (each far sample weighs what a near one does),
 "learned" and "encoder" the ablations of (22). Written: every run (.csv), the classes' objectives at three epochs and
-over the epochs (.png).
+over the epochs (.svg).
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ from sklearn.model_selection import train_test_split
 
 import marginopt as mo
 from marginopt.deep import DeepNPSVC, draw_objectives, draw_training
+from marginopt.drawing import figure_of, svg_of
 
 METHODS: dict[str, dict[str, Any]] = {
     "chebyshev": {"objective": "chebyshev"},
@@ -157,12 +158,10 @@ def summarise(rows: list[dict[str, Any]], methods: list[str]) -> None:
 
 def picture(name: str, first: dict[str, Any], out: Path) -> None:
     """The classes' objectives of the first seed: radar charts at three epochs, all K, and D-NPSVC++'s over the epochs."""
-    import matplotlib.pyplot as plt
-
     histories = {label: first[key][0] for label, key in (("D-NPSVC++", "chebyshev"), ("sum (deep TWSVM)", "sum"))}
     history, classes = first["chebyshev"]
     names = [f"{label:g}" for label in classes]
-    figure = plt.figure(figsize=(11.0, 6.8), layout="constrained")
+    figure = figure_of(11.0, 6.8)
     grid = figure.add_gridspec(2, 6)
     for place, epoch in enumerate((0, (len(history) - 1) // 2, len(history) - 1)):
         ax = figure.add_subplot(grid[0, 2 * place : 2 * place + 2], projection="polar")
@@ -172,8 +171,7 @@ def picture(name: str, first: dict[str, Any], out: Path) -> None:
         ax = figure.add_subplot(grid[1, 3 * place : 3 * place + 3])
         draw_training(rows, ax)
         ax.set_title(label, fontsize=10)
-    figure.savefig(out / f"{name}.png", dpi=110)
-    plt.close(figure)
+    (out / f"{name}.svg").write_text(svg_of(figure), encoding="utf-8")
 
 
 def main() -> None:

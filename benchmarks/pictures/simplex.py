@@ -1,6 +1,6 @@
 """The picture of docs/explanation/simplex.md: Frank-Wolfe with and without away steps, gap and support size by iteration.
 
-    python benchmarks/pictures/simplex.py --out docs/images/frank-wolfe.png
+    python benchmarks/pictures/simplex.py --out docs/images/frank-wolfe.svg
 
 An L2-SVM dual on two overlapping Gaussian classes; every step is a row of the trace (stride 1). MFW's gap falls linearly once
 the support is found, FW's like 1/k; MFW drops points, FW cannot. With away steps forbidden MFW is FW, iterate by iterate.
@@ -14,10 +14,11 @@ from pathlib import Path
 import numpy as np
 
 import marginopt as mo
+from marginopt.drawing import COLOURS, figure_of, svg_of
 from marginopt.models.kernels.kernels import RBF
 from marginopt.solvers.certification.result import Result
 
-STYLES = {"fw": ("FW", "#D55E00"), "mfw": ("MFW", "#0072B2"), "smo": ("SMO, second order", "#009E73")}
+STYLES = {"fw": ("FW", COLOURS[1]), "mfw": ("MFW", COLOURS[0]), "smo": ("SMO, second order", COLOURS[2])}
 
 
 def model(n: int, C: float, seed: int) -> mo.L2SVMDual:
@@ -37,12 +38,8 @@ def solve(problem: mo.L2SVMDual, name: str, iterations: int) -> Result:
 
 def draw(results: dict[str, Result], title: str, path: Path) -> None:
     """Gap over iterations, and points with weight over iterations."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-
-    figure, (left, right) = plt.subplots(1, 2, figsize=(9.0, 3.6), layout="constrained")
+    figure = figure_of(9.0, 3.6)
+    left, right = figure.subplots(1, 2)
     for name, result in results.items():
         label, colour = STYLES[name]
         iteration, gap = result.trace.column("iteration"), result.trace.column("gap")
@@ -53,7 +50,7 @@ def draw(results: dict[str, Result], title: str, path: Path) -> None:
     right.set(xlabel="iteration", ylabel="points with weight", title="support")
     left.legend()
     path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, dpi=110)
+    path.write_text(svg_of(figure), encoding="utf-8")
 
 
 def rate(result: Result) -> float:
@@ -70,7 +67,7 @@ def main() -> None:
     parser.add_argument("--C", type=float, default=1.0)
     parser.add_argument("--iterations", type=int, default=10000)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--out", type=Path, default=Path("docs/images/frank-wolfe.png"))
+    parser.add_argument("--out", type=Path, default=Path("docs/images/frank-wolfe.svg"))
     options = parser.parse_args()
     problem = model(options.n, options.C, options.seed)
     results = {name: solve(problem, name, options.iterations) for name in STYLES}
