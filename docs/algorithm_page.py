@@ -1,13 +1,15 @@
-"""The page of one algorithm: what it reads, its steps, and how the gap of a run falls."""
+"""The page of one algorithm: what it reads, code to copy, its steps, and how the gap of a run falls."""
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
-from formulation_page import errata_section
+from formulation_page import errata_section, printed
 from pseudocode import PSEUDOCODE
 from reference import documented, escaped, place
+from snippets import READ_BY, snippet
 
 import marginopt as mo
 from marginopt.drawing import figure_of, svg_of
@@ -20,6 +22,9 @@ from marginopt.solvers.registry import readers
 
 __all__ = ["algorithm_page"]
 
+#: A page that a record names as its source.
+_PAGE = re.compile(r"docs/explanation/([\w-]+)\.md")
+
 #: Seconds that a run may take.
 _LIMIT = 2.0
 algorithm.BUDGET = 1e-3  # a row of the trace for every millisecond
@@ -30,11 +35,11 @@ def algorithm_page(folder: Path, name: str, solver: Solver) -> str:
     solver = loaded(solver)
     info = solver.info
     views = ", ".join(f"`{view.__name__}`" for view in info.views)
-    source = escaped(info.reference) or "ours"
+    source = _PAGE.sub(r"[\1](../../explanation/\1.md)", escaped(info.reference)) or "ours"
     parts = [f"# {name}", f"{escaped(info.summary[:1].upper() + info.summary[1:])}. Source: {source}."]
     gives = escaped(", ".join(sorted(g.value for g in info.gives)))
-    parts += [f"It reads the structural view {views} and gives: {gives}."]
-    parts += [documented(type(solver), type(solver).__name__, methods=False, with_errata=False)]
+    parts += [f"It reads the structural view {views} and gives: {gives}.", *_code(name)]
+    parts += ["## Class", documented(type(solver), type(solver).__name__, methods=False, with_errata=False)]
     parts += [
         "## Algorithm",
         "As implemented.",
@@ -42,9 +47,23 @@ def algorithm_page(folder: Path, name: str, solver: Solver) -> str:
     ]
     parts += errata_section(type(solver))
     picture = _convergence(folder, name, solver)
-    parts += ["## Convergence", picture] if picture else []
+    parts += ["## Convergence", picture or "It reports no progress, so there is no picture of a run."]
     parts += [f"The code is in `{place(type(solver))}`."]
     return "\n\n".join(filter(None, parts)) + "\n"
+
+
+def _code(name: str) -> list[str]:
+    """The example of the formulation that shows the algorithm, solved by it."""
+    if name not in READ_BY:  # of an installed extension
+        return []
+    formulation = READ_BY[name][0]
+    code = snippet(formulation, name)
+    said = f"Solve a [`{all_formulations()[formulation].key}`](../formulations/{formulation}.md) by it:"
+    try:
+        text = printed(code)[1]
+    except MarginoptError:  # its package is not installed
+        text = ""
+    return ["## Code to copy", said, f"```python\n{code}\n```", text]
 
 
 def _examples() -> list[Model]:
@@ -73,6 +92,7 @@ def _examples() -> list[Model]:
         mo.Margin(outliers.X, outliers.y, loss="ramp"),
         mo.Margin(many, label, regulariser="half-l2", intercept="free", sample_weight=0.1, subject_to=mo.at_most(5).nonzero),
         mo.ScoringSystem(many[:, :13].round(), label, (-5, 5), C0=0.01, loss="logistic"),
+        mo.MulticlassSVM(np.column_stack([np.ones(400), X]), np.arange(400) % 3 + (X[:, 0] > 0), loss="crammer-singer"),
     ]
     return [*large, *(info.example(np.random.default_rng(0)) for info in all_formulations().values())]
 

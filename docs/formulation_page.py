@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 from reference import displays, documented, errata, escaped, place, table
-from snippets import PICTURE, STATE, snippet
+from snippets import PICTURE, SERVES, STATE, snippet
 
 import marginopt as mo
 from marginopt.drawing import Picture
@@ -21,7 +21,7 @@ from marginopt.models.formulations import all_formulations
 from marginopt.solvers.records import Options
 from marginopt.solvers.registry import all_solvers, choose, readers
 
-__all__ = ["errata_section", "formulation_page", "related"]
+__all__ = ["errata_section", "formulation_page", "printed", "related"]
 
 #: Seconds that one solve of a small example may take.
 _LIMIT = 2.0
@@ -41,7 +41,8 @@ def formulation_page(folder: Path, name: str, info: FormulationInfo) -> str:
     """Return the page of a formulation and write its picture beside it."""
     model = info.example(np.random.default_rng(0))
     source = _full_source(info.reference)
-    parts = [f"# {info.key}", f"{escaped(info.summary[:1].upper() + info.summary[1:])}. Source: {escaped(source)}."]
+    opening = [info.summary[:1].upper() + info.summary[1:], SERVES.get(name, ""), f"Source: {source}"]
+    parts = [f"# {info.key}", " ".join(f"{escaped(sentence)}." for sentence in opening if sentence)]
     title = _TITLE.search(source)
     parts += [f"```{{index}} ! single: {title[1]}\n```"] if title else []
     parts += ["## Mathematics", *_mathematics(model), *errata_section(info.model)]
@@ -84,10 +85,8 @@ def _code(folder: Path, name: str) -> list[str]:
     """The example, what it prints but for its seconds, and the picture of its solution, or of its form."""
     if name not in STATE:  # of an installed extension
         return []
-    code, values = snippet(name), {}
-    exec(code.replace("print(result)", ""), values)
-    lines = [line for line in str(values["result"]).splitlines() if not re.search(r"\d s (building|solving)", line)]
-    printed = "```text\n" + "\n".join(lines) + "\n```"
+    code = snippet(name)
+    values, text = printed(code)
     for kind, line in PICTURE.items():
         try:
             picture: Picture = eval(line, values)
@@ -95,8 +94,16 @@ def _code(folder: Path, name: str) -> list[str]:
             continue
         picture.save(folder / f"{name}.svg")
         shown = "The solution: data, classifier, support vectors." if kind == "points" else "The non-zeros of the form."
-        return [f"```python\n{code}\n{line}\n```", printed, f"![{name}: {shown}]({name}.svg)\n\n*{shown}*"]
-    return [f"```python\n{code}\n```", printed]
+        return [f"```python\n{code}\n{line}\n```", text, f"![{name}: {shown}]({name}.svg)\n\n*{shown}*"]
+    return [f"```python\n{code}\n```", text]
+
+
+def printed(code: str) -> tuple[dict[str, Any], str]:
+    """Return the names of an example that was run, and the text that it prints, without lines of its seconds."""
+    values: dict[str, Any] = {}
+    exec(code.replace("print(result)", ""), values)
+    lines = [line for line in str(values["result"]).splitlines() if not re.search(r"\d s (building|solving)", line)]
+    return values, "```text\n" + "\n".join(lines) + "\n```"
 
 
 def _multipliers(model: Model) -> list[str]:

@@ -1,8 +1,8 @@
-"""Code to copy for every formulation: each states `model` on small data; `make docs` and the tests run all of them."""
+"""Code to copy for every formulation and algorithm, which `make docs` runs, and whom each formulation serves."""
 
 from __future__ import annotations
 
-__all__ = ["PICTURE", "SOLVE", "STATE", "snippet"]
+__all__ = ["PICTURE", "READ_BY", "SERVES", "SOLVE", "STATE", "snippet"]
 
 #: The end of every example.
 SOLVE = "result = mo.solve(model)\nprint(result)"
@@ -68,9 +68,77 @@ model = mo.StiefelQP(H + H.T, E)""",
 }
 
 
-def snippet(name: str) -> str:
-    """Return a whole example of a formulation: imports, data, statement, solution."""
-    lines = STATE[name].strip()
+#: The sentence on each formulation that says whom it serves.
+SERVES = {
+    "box": "For those who develop solvers: the dual of an SVM whose intercept is penalised",
+    "chebyshev": "For several classes whose hyperplanes and features are found together",
+    "conic": "For data with outliers that are too large for an exact search, and for a strong bound on the 0-1 loss",
+    "epsilon-svr": "For regression in which small errors cost nothing",
+    "hard-margin": "For classes that a hyperplane separates without errors",
+    "hinge": "For two classes with few outliers: the usual linear SVM",
+    "hinge-quadratic": "For those who develop solvers: the problem of one class in nonparallel classifiers",
+    "hulls": "For two classes and a kernel, where the distance of the classes is asked for",
+    "l1svm": "For two classes and a kernel: the problem that LIBSVM solves",
+    "l2svm": "For two classes and a kernel: squared slacks have the faster solvers",
+    "margin": "For a problem that has no name here: fair, sparse, integer or robust",
+    "max-min": "For two classes and a kernel whose parameter is to be found without validation data",
+    "meb": "For one class: points outside the ball are unusual",
+    "multiclass": "For several classes in one problem",
+    "nonparallel": "For classes that lie along hyperplanes of their own",
+    "nonparallel-joint": "For two classes whose pair of hyperplanes is found by one problem",
+    "nu": "For two classes where the share of errors is known, and their price is not",
+    "pareto": "For training with several objectives: a direction in which all of them fall",
+    "ramp": "For two classes with outliers, none of which may cost more than a fixed price",
+    "scoring-system": "For decisions that people make by adding up a few whole points",
+    "stiefel": "For orthonormal directions that maximise a quadratic, as in nonparallel classifiers",
+    "svdd": "For one class with outliers: a share of the points may lie outside the ball",
+    "zero-one": "For two classes with outliers: each violated margin costs the same, however far the point is",
+}
+
+_SCORES = STATE["scoring-system"].replace("max_features=3", 'C0=0.01, loss="logistic"')
+#: The name of the formulation whose example shows each algorithm, and the statement where it is another one.
+READ_BY = {
+    "alternating": ("chebyshev", ""),
+    "auto-simplex": ("l2svm", ""),
+    "blended-pairwise-fw": ("l2svm", ""),
+    "boxqp": ("box", ""),
+    "conic-factored": ("conic", ""),
+    "conic-ipm": ("conic", ""),
+    "cvm": ("l2svm", ""),
+    "fw": ("l2svm", ""),
+    "gpi": ("stiefel", ""),
+    "gpi-momentum": ("stiefel", ""),
+    "kernel-npsvcpp": ("chebyshev", ""),
+    "linear-newton": ("hinge", ""),
+    "margin-bb": ("ramp", ""),
+    "maxmin": ("max-min", ""),
+    "mfw": ("l2svm", ""),
+    "multiclass-ascent": ("multiclass", ""),
+    "npsvc-mm": (
+        "nonparallel",
+        f'{_CLUSTERS}model = mo.NonparallelSVM(data.X, data.y, 1.0, "capped", kernel=mo.Linear())',
+    ),
+    "pairwise-fw": ("l2svm", ""),
+    "pga": ("hulls", ""),
+    "pymanopt": ("stiefel", ""),
+    "risk-bb": ("scoring-system", _SCORES),
+    "smo": ("l2svm", ""),
+    "smo-box": ("l1svm", ""),
+    "sparse-bb": (
+        "margin",
+        f'{_CLUSTERS}model = mo.Margin(data, regulariser="half-l2", intercept="free", subject_to=mo.at_most(1).nonzero)',
+    ),
+    "stiefel-bb": ("stiefel", ""),
+    "supports-bb": ("scoring-system", ""),
+    "zero-one-bb": ("zero-one", ""),
+}
+
+
+def snippet(name: str, solver: str = "") -> str:
+    """Return a whole example of a formulation, or of an algorithm on it: imports, data, statement, solution."""
+    lines = (READ_BY[solver][1] if solver else "") or STATE[name]
+    solve = SOLVE.replace("(model)\n", f'(model, "{solver}")\n') if solver else SOLVE
+    lines = lines.strip()
     imports, marginopt = "import numpy as np\n\n", "import marginopt as mo\n\n"
     body = lines.removeprefix(imports)
-    return f"{imports.strip() + chr(10) if body != lines else ''}{marginopt}{body}\n{SOLVE}"
+    return f"{imports.strip() + chr(10) if body != lines else ''}{marginopt}{body}\n{solve}"

@@ -195,6 +195,19 @@ def test_every_algorithm_of_ours_has_pseudocode() -> None:
 
 
 @pytest.mark.usefixtures("site")
+def test_every_algorithm_of_ours_has_code_to_copy_and_every_formulation_a_reader() -> None:
+    """Its formulation's example is a problem that the algorithm reads; some are solved."""
+    snippets = importlib.import_module("snippets")
+    assert set(snippets.SERVES) == set(snippets.STATE)
+    own = {name for name, solver in all_solvers().items() if solver.info.views and not solver.info.package}
+    assert own <= set(snippets.READ_BY)
+    for name in part(sorted(own), 3):
+        values: dict[str, Any] = {}
+        exec(snippets.snippet(snippets.READ_BY[name][0], name).replace("print(result)", ""), values)
+        assert np.isfinite(values["result"].objective) and values["result"].solver == name, name
+
+
+@pytest.mark.usefixtures("site")
 def test_every_formulation_has_code_to_copy() -> None:
     """Its example states a model of the class and solves it; what draws it gives a picture, or says that there is no form."""
     snippets = importlib.import_module("snippets")
