@@ -94,7 +94,8 @@ def _code(folder: Path, name: str) -> list[str]:
             continue
         picture.save(folder / f"{name}.svg")
         shown = "The solution: data, classifier, support vectors." if kind == "points" else "The non-zeros of the form."
-        return [f"```python\n{code}\n{line}\n```", text, f"![{name}: {shown}]({name}.svg)\n\n*{shown}*"]
+        drawn = f'{line}  # in a script: .save("{name}.svg")'
+        return [f"```python\n{code}\n{drawn}\n```", text, f"![{name}: {shown}]({name}.svg)\n\n*{shown}*"]
     return [f"```python\n{code}\n```", text]
 
 

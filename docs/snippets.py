@@ -54,7 +54,7 @@ model = mo.formulations()["hinge-quadratic"].state(arrays)""",
     "multiclass": f'{_CLASSES}model = mo.MulticlassSVM(X, y, loss="crammer-singer")',
     "nonparallel": f'{_CLUSTERS}model = mo.NonparallelSVM(data.X, data.y, 1.0, "twsvm", kernel=mo.Linear())',
     "nonparallel-joint": f"{_CLUSTERS}model = mo.models.JointHyperplanesSVM(data.X, data.y, target=1.0)",
-    "nu": f"{_CLUSTERS}model = mo.NuSVM(data.X, data.y, nu=0.3)  # at most 30% of the points within the margin",
+    "nu": f"{_CLUSTERS}model = mo.NuSVM(data.X, data.y, nu=0.3)  # at most 30% of the points have y x'w < rho",
     "pareto": f"""{_RANDOM}gradients = rng.normal(size=(4, 5, 2))  # of four objectives
 model = mo.ParetoQP(gradients, rng.random(4))""",
     "ramp": f"{_OUTLIERS}model = mo.RampSVM(data.X, data.y, lam=2.0)",

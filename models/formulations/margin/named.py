@@ -163,7 +163,8 @@ def _objective(model: EpsilonSVR, values: Mapping[str, Any]) -> float:
 class NuSVM(NamedComposition):
     """min ½||w||² - νρ + (1/n) Σ ξ_i subject to y_i x_i'w ≥ ρ - ξ_i, ξ, ρ ≥ 0: Schölkopf, Smola, Williamson, Bartlett, 2000, (3).
 
-    ν bounds the share of points within the margin from above and that of support vectors from below. Dual:
+    ν bounds the share of points within the margin ρ from above and that of support vectors from below. The result's count of
+    *margin violations* is that of margins below 1, whatever ρ is. Dual:
     max -½||Σ α_i y_i x_i||² over 0 ≤ α ≤ 1/n, Σα ≥ ν, and Σ α_i y_i = 0 with a free intercept. Points with weights s have
     s_i/Σs in place of 1/n, and shares of the weight.
 
