@@ -142,7 +142,9 @@ def _by_size(info: FormulationInfo) -> list[str]:
             rows.append([f"{n:,} × {p}", "none", escaped(str(error))])
             break
         rows.append([f"{n:,} × {p}", _linked(name), escaped(all_solvers()[name].info.summary)])
-    return ["`mo.solve(model)` chooses by class and size; among open solvers it takes:", table(["data", "solver", ""], rows)]
+    crossings = "[where solvers cross](/lab-notes/crossings.md)"
+    said = f"`mo.solve(model)` chooses by class and size ({crossings}); among open solvers it takes:"
+    return [said, table(["data", "solver", ""], rows)]
 
 
 @cache

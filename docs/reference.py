@@ -85,7 +85,7 @@ def reference() -> dict[str, str]:
         for kind, names in kinds.items()
     )
     listed += "".join(f"\n- [`mo.{group}`]({group}.md): {said}" for group, said in _GROUPS.items())
-    index = ["# Reference", "Every public name, from its docstring.", listed, "[For those who extend](extending.md)",
+    index = ["# Names", "Every public name, from its docstring.", listed, "[For those who extend](extending.md)",
              toctree([*(kind.lower() for kind in kinds), *_GROUPS, "extending"])]  # fmt: skip
     return {"names/index.md": "\n\n".join(index), **pages}
 
