@@ -65,8 +65,8 @@ class MatrixVariables:
                 continue
             F = _without_zeros(c.F)
             lengths, columns = np.diff(F.indptr), F.indices
-            alone = lengths.max(initial=0) == 1 and not c.g[lengths == 1].any() and np.unique(columns).size == columns.size
-            if alone and free[columns].all():
+            single = lengths.max(initial=0) == 1 and not c.g[lengths == 1].any() and np.unique(columns).size == columns.size
+            if single and free[columns].all():
                 free[columns] = False
                 chosen.append(c)
         return tuple(chosen)
@@ -129,8 +129,8 @@ class MatrixVariables:
             names += [f"{c.label}_constant[{k}{i},{j}]" for k, i, j in zip(number, row, column, strict=True)]
             first += c.cone.count
         if not parts:
-            nothing = np.zeros(0, dtype=int)
-            return names, nothing, nothing, nothing, np.zeros(0)
+            empty = np.zeros(0, dtype=int)
+            return names, empty, empty, empty, np.zeros(0)
         variable, column, row, values = (np.concatenate(part) for part in zip(*parts, strict=True))
         return names, variable, column, row, values
 
