@@ -878,7 +878,7 @@ class StiefelProblem:
     E: FloatArray
 
     def scaled(self) -> tuple[StiefelProblem, float]:
-        """Return the problem divided by its largest entry, and that entry, where squares of entries overflow; else itself and 1."""
+        """Return the problem over its largest entry, and that entry, where squares of entries overflow; else itself and 1."""
         size = max((float(max(part.max(), -part.min())) for part in (self.H, self.E) if part.size), default=0.0)
         return (StiefelProblem(self.H / size, self.E / size), size) if size > _SQUARES_OVERFLOW else (self, 1.0)
 
