@@ -859,6 +859,10 @@ class ConicProblem:
     metric: FloatArray | None = None
 
 
+#: Entries from here on have products, of sums of them too, beyond numbers.
+_SQUARES_OVERFLOW = 1e100
+
+
 @dataclass(frozen=True, eq=False)
 class StiefelProblem:
     """max Tr(P'HP) + 2Tr(P'E) over n × d matrices P with P'P = I, NPSVC++ (19).
@@ -872,6 +876,11 @@ class StiefelProblem:
 
     H: FloatArray
     E: FloatArray
+
+    def scaled(self) -> tuple[StiefelProblem, float]:
+        """Return the problem over its largest entry, and that entry, where squares of entries overflow; else itself and 1."""
+        size = max((float(max(part.max(), -part.min())) for part in (self.H, self.E) if part.size), default=0.0)
+        return (StiefelProblem(self.H / size, self.E / size), size) if size > _SQUARES_OVERFLOW else (self, 1.0)
 
     def objective(self, P: FloatArray) -> float:
         """Tr(P'HP) + 2Tr(P'E)."""

@@ -1,7 +1,8 @@
 """A MOSEK task, or a file that MOSEK reads, as a standard form. Shares nothing with the writer, and needs no licence.
 
 What MOSEK holds is read through its own interface and regrouped by names: ``margin[0]``, ``margin[1]``, .. become one
-labelled block or constraint. Semidefinite cones are re-sorted entry by entry from MOSEK's documented order.
+labelled block or constraint. Semidefinite cones are re-sorted entry by entry from MOSEK's documented order. Each matrix variable
+is a symmetric block of its name, in a cone of this name and ⪰ 0.
 """
 
 from __future__ import annotations
@@ -47,37 +48,69 @@ def form_of_task(task: Any) -> StandardForm:
     Raises
     ------
     ExportError
-        Matrix variables, old-style cones, quadratic constraints, other disjunctions than indicators,
+        Old-style cones, quadratic constraints, other disjunctions than indicators,
         or domains that a form has not.
     """
     import mosek
 
-    n = task.getnumvar()
-    counts = {"matrix variables": task.getnumbarvar(), "old-style cones": task.getnumcone()}
-    for what, number in counts.items():
-        if number:
-            raise ExportError(f"the task has {number} {what}, which a standard form has not", name=what)
+    if task.getnumcone():
+        raise ExportError("the task has old-style cones, which a standard form has not", name="old-style cones")
+    scalars = task.getnumvar()
+    orders = [task.getdimbarvarj(k) for k in range(task.getnumbarvar())]
+    n = scalars + sum(k * (k + 1) // 2 for k in orders)
     sign = -1.0 if task.getobjsense() == mosek.objsense.maximize else 1.0
-    q = np.zeros(n)
-    task.getc(q)
+    costs = np.zeros(scalars)
+    task.getc(costs)
+    _, *entries = task.getbarcblocktriplet()
+    q = np.concatenate([costs, np.zeros(n - scalars)]) + _of_matrices(task, [np.zeros(len(entries[0])), *entries], 1, n)[0]
     _, row, column, value = task.getqobj()
     quadratic = None
     if len(value):
         lower = sp.coo_array((sign * np.asarray(value), (row, column)), shape=(n, n))
         quadratic = Quadratic(matrix=sp.csc_array(lower + lower.T - sp.diags_array(lower.diagonal())))
-    bounds = [_interval(mosek, *task.getvarbound(j)) for j in range(n)]
+    bounds = [_interval(mosek, *task.getvarbound(j)) for j in range(scalars)] + [(-np.inf, np.inf)] * (n - scalars)
+    names = [task.getbarvarname(k) for k in range(len(orders))]
+    matrices = [Block(name, (order, order), symmetric=True) for name, order in zip(names, orders, strict=True)]
     return StandardForm(
         name=task.gettaskname(),
-        blocks=tuple(_blocks([task.getvarname(j) for j in range(n)])),
+        blocks=(*_blocks([task.getvarname(j) for j in range(scalars)]), *matrices),
         q=sign * q,
-        constraints=(*_read_linear(mosek, task, n), *_conic(mosek, task, n), *_disjunctions(mosek, task, n)),
+        constraints=(
+            *_read_linear(mosek, task, n),
+            *_conic(mosek, task, n),
+            *_disjunctions(mosek, task, n),
+            *_matrix_cones(names, orders, n),
+        ),
         lower=np.array([low for low, _ in bounds]),
         upper=np.array([high for _, high in bounds]),
-        integer=np.array([task.getvartype(j) == mosek.variabletype.type_int for j in range(n)], dtype=bool),
+        integer=np.array([j < scalars and task.getvartype(j) == mosek.variabletype.type_int for j in range(n)], dtype=bool),
         quadratic=quadratic,
         r=sign * task.getcfix(),
         maximise=sign < 0,
     )
+
+
+def _of_matrices(task: Any, triplets: list[Any], rows: int, n: int) -> FloatArray:
+    """Coefficients of the entries of matrix variables, (row, variable, i ≥ j, value), as a matrix over all columns of the form.
+
+    MOSEK counts an entry off the diagonal twice: 2 a X_ij = √2 a (√2 X_ij), whose last factor is the svec's.
+    """
+    row, variable, i, j, value = (np.asarray(part) for part in triplets)
+    first = task.getnumvar() + np.cumsum([0, *(k * (k + 1) // 2 for k in map(task.getdimbarvarj, range(task.getnumbarvar())))])
+    F = np.zeros((rows, n))
+    for r, k, a, b, v in zip(row.astype(int), variable, i, j, value, strict=True):
+        F[r, first[k] + a * (a + 1) // 2 + b] += v if a == b else np.sqrt(2.0) * v
+    return F
+
+
+def _matrix_cones(names: list[str], orders: list[int], n: int) -> Iterator[Constraint]:
+    """One semidefinite cone for each matrix variable."""
+    first = n - sum(k * (k + 1) // 2 for k in orders)
+    for name, order in zip(names, orders, strict=True):
+        size = order * (order + 1) // 2
+        F = sp.csr_array((np.ones(size), (np.arange(size), first + np.arange(size))), shape=(size, n))
+        yield Constraint(f"{name} ⪰ 0", F, np.zeros(size), PSD(size))
+        first += size
 
 
 def _interval(mosek: Any, key: Any, low: float, high: float) -> tuple[float, float]:
@@ -119,6 +152,7 @@ def _read_linear(mosek: Any, task: Any, n: int) -> Iterator[Constraint]:
     keys = mosek.boundkey
     rows = [task.getconbound(i) for i in range(task.getnumcon())]
     labels = [_split(task.getconname(i), "row", i)[0] for i in range(len(rows))]
+    of_matrices = _of_matrices(task, list(task.getbarablocktriplet()[1:]), len(rows), n)
     for first, stop in _runs([(label, row[0]) for label, row in zip(labels, rows, strict=True)]):
         key = rows[first][0]
         if key not in (keys.lo, keys.up, keys.fx):
@@ -127,7 +161,7 @@ def _read_linear(mosek: Any, task: Any, n: int) -> Iterator[Constraint]:
             )
         turn = -1.0 if key == keys.up else 1.0
         level = np.array([row[2] if key == keys.up else row[1] for row in rows[first:stop]])
-        F = _stack([task.getarow(i) for i in range(first, stop)], n)
+        F = _stack([task.getarow(i) for i in range(first, stop)], n) + sp.csr_array(of_matrices[first:stop])
         cone = Zero(stop - first) if key == keys.fx else Nonnegative(stop - first)
         yield Constraint(labels[first], sp.csr_array(turn * F), -turn * level, cone)
 
@@ -137,16 +171,17 @@ def _conic(mosek: Any, task: Any, n: int) -> Iterator[Constraint]:
     count = task.getnumacc()
     labels = [_split(task.getaccname(k), "cone", k)[0] for k in range(count)]
     kinds = [_read_domain(mosek, task, task.getaccdomain(k), task.getaccn(k)) for k in range(count)]
+    of_matrices = _of_matrices(task, list(task.getafebarfblocktriplet()[1:]), task.getnumafe(), n)
     for first, stop in _runs(list(zip(labels, kinds, strict=True))):
         kind = kinds[first][0]
         cone, order = _cone(mosek, labels[first], kinds[first], stop - first)
         matrices, constants = [], []
         for k in range(first, stop):
             affine = task.getaccafeidxlist(k)
-            F = _stack([task.getafefrow(i) for i in affine], n)
+            F = _stack([task.getafefrow(i) for i in affine], n) + sp.csr_array(of_matrices[affine])
             g = np.array([task.getafeg(i) for i in affine]) - np.asarray(task.getaccb(k))
             turn = -1.0 if kind == mosek.domaintype.rminus else 1.0
-            matrices.append(turn * F[order])
+            matrices.append(turn * sp.csr_array(F)[order])
             constants.append(turn * g[order])
         yield Constraint(labels[first], sp.csr_array(sp.vstack(matrices, format="csr")), np.concatenate(constants), cone)
 

@@ -53,6 +53,24 @@ def mixed_cones(quadratic=False):
     return StandardForm("mixed", blocks, rng.normal(size=n), constraints, *bounds, np.zeros(n, bool), P, 0.25)
 
 
+def two_matrices():
+    """A stack of two matrices of order 2 with a constant entry each, in rows, a cone and the objective, beside other columns."""
+    rng = np.random.default_rng(5)
+    n, d = 6, svec_size(2)
+    entries = np.zeros((2 * d, n))
+    entries[[0, 1, 4, 5], [4, 0, 2, 5]] = [1.0, -2.0, 0.5, 3.0]  # x4, -2 x0, constant; constant, .5 x2, 3 x5
+    g = np.array([0.0, 0.0, 1.5, 2.0, 0.0, 0.0])
+    disc = np.vstack([np.zeros(n), np.eye(n)])
+    constraints = (
+        Constraint("pair", sp.csr_array(entries), g, PSD(d, 2)),
+        Constraint("rows", sp.csr_array(rng.normal(size=(3, n))), np.ones(3), Nonnegative(3)),
+        Constraint("disc", sp.csr_array(disc), np.concatenate([[3.0], np.zeros(n)]), SecondOrder(n + 1)),
+    )
+    blocks = (Block("a", (1,)), Block("b", (1,)), Block("c", (1,)), Block("d", ()), Block("e", (2,)))
+    bounds = np.array([-np.inf, -1.0, -np.inf, 0.0, -np.inf, -np.inf]), np.array([np.inf, 1.0, np.inf, np.inf, np.inf, np.inf])
+    return StandardForm("two matrices", blocks, rng.normal(size=n), constraints, *bounds, np.zeros(n, bool), None, 0.5)
+
+
 FORMS = {
     "hinge": HingeSVM(X, Y, lam=0.7).form,
     "l2": L2SVMDual(X, Y, 2.0).form,
@@ -61,28 +79,102 @@ FORMS = {
     "conic, lambda": ConicSVM(X, Y, lam=0.7).form,
     "conic, kappa": ConicSVM(X, Y, kappa=0.3).form,
     "every cone": mixed_cones(),
+    "two matrices": two_matrices(),
 }
+
+
+#: The semidefinite constraints that are matrix variables in the task, by the name of the form.
+MATRICES = {"conic, lambda": ("lifted",), "conic, kappa": ("lifted",), "two matrices": ("pair",)}
+
+
+def stated_by_hand(name):
+    """The form as somebody would write it for MOSEK: matrices for the columns that are their entries, ``x = T u``.
+
+    The rows of a constraint in `MATRICES` are one column each, u_i = v x_j, or constant, u_i = g_i, which is an equation of
+    the entry.
+    """
+    form, labels = FORMS[name], MATRICES.get(name, ())
+    chosen = [form.constraint(label) for label in labels]
+    rows = [F.toarray() for F in (c.F for c in chosen)]
+    inside = np.zeros(form.n, bool)
+    for F in rows:
+        inside |= F.any(axis=0)
+    kept = np.flatnonzero(~inside)
+    T = np.zeros((form.n, kept.size + sum(c.rows for c in chosen)))
+    T[kept, np.arange(kept.size)] = 1.0
+    blocks = [b for b in form.blocks if not inside[form.slices[b.label]].any()]
+    new, first = [], kept.size
+    for c, F in zip(chosen, rows, strict=True):
+        order, size, equations = c.cone.order, c.cone.dim, []
+        for k in range(c.cone.count):
+            of = c.label if c.cone.count == 1 else f"{c.label}[{k}]"
+            blocks.append(Block(of, (order, order), symmetric=True))
+            square = np.zeros((size, T.shape[1]))
+            square[:, first : first + size] = np.eye(size)
+            new.append(Constraint(f"{of} ⪰ 0", square, np.zeros(size), PSD(size)))
+            upper = [(i, j) for j in range(order) for i in range(j + 1)]
+            for at, (i, j) in enumerate(upper):
+                row = F[k * size + at]
+                if row.any():
+                    (column,) = np.flatnonzero(row)
+                    T[column, first + at] = 1.0 / row[column]
+                    continue
+                scale = 1.0 if i == j else np.sqrt(0.5)
+                equation = np.zeros((1, T.shape[1]))
+                equation[0, first + at] = scale
+                equations.append((equation, -scale * c.g[k * size + at]))
+            first += size
+        if equations:
+            F, g = zip(*equations, strict=True)
+            new.append(Constraint(f"{c.label}_constant", np.vstack(F), np.array(g), Zero(len(g))))
+    others = [Constraint(c.label, sp.csr_array(c.F @ T), c.g, c.cone) for c in form.constraints if c.label not in labels]
+    free = np.full(T.shape[1] - kept.size, np.inf)
+    lower, upper = np.concatenate([form.lower[kept], -free]), np.concatenate([form.upper[kept], free])
+    integer = np.concatenate([form.integer[kept], np.zeros(free.size, bool)])
+    return StandardForm(form.name, tuple(blocks), form.q @ T, (*others, *new), lower, upper, integer, form.quadratic, form.r)
 
 
 #: Those that need no integers: the open conic solver answers them.
 REAL = [name for name, form in FORMS.items() if not form.integer.any()]
 
 
-def insert(task, form, x, z, zeta):
-    """Put our solution into a task by the documented conventions, written here independently of the reader's code."""
+def insert(task, form, x, z, zeta, labels=()):
+    """Put our solution into a task by the documented conventions, written here independently of the reader's code.
+
+    ``labels`` are the semidefinite constraints that are matrix variables in the task.
+    """
     which = mosek.soltype.itr
     rows = [c for c in form.constraints if isinstance(c.cone, (Zero, Nonnegative))]
-    y = np.concatenate([np.zeros(0), *(z[c.label] for c in rows)])
-    task.putxx(which, x)
-    task.putxc(which, np.concatenate([np.zeros(0), *(c.F @ x for c in rows)]))
-    task.puty(which, y)
-    task.putslc(which, np.maximum(y, 0))
-    task.putsuc(which, np.maximum(-y, 0))
-    task.putslx(which, np.maximum(zeta, 0))
-    task.putsux(which, np.maximum(-zeta, 0))
+    y, activity = ([np.zeros(0), *parts] for parts in ([z[c.label] for c in rows], [c.F @ x for c in rows]))
+    number = 0
+    for label in labels:
+        c = form.constraint(label)
+        for k, (value, dual) in enumerate(
+            zip(c.value(x).reshape(c.cone.count, -1), z[label].reshape(c.cone.count, -1), strict=True)
+        ):
+            X, S = smat(value), smat(dual)
+            lower = [(i, j) for j in range(X.shape[0]) for i in range(j, X.shape[0])]
+            task.putbarxj(which, number, [X[i, j] for i, j in lower])
+            task.putbarsj(which, number, [S[i, j] for i, j in lower])
+            number += 1
+            for at, (i, j) in enumerate((low, high) for high in range(X.shape[0]) for low in range(high + 1)):
+                if not c.F[
+                    [k * value.size + at]
+                ].count_nonzero():  # an equation of X_ij, whose multiplier is -S_ij (twice off it)
+                    y.append(np.array([-S[i, j] * (1.0 if i == j else 2.0)]))
+                    activity.append(np.array([X[i, j]]))
+    inside = np.isin(np.arange(form.n), [j for label in labels for j in form.constraint(label).F.indices])
+    scalars, prices = x[~inside], np.concatenate(y)
+    task.putxx(which, scalars)
+    task.putxc(which, np.concatenate(activity))
+    task.puty(which, prices)
+    task.putslc(which, np.maximum(prices, 0))
+    task.putsuc(which, np.maximum(-prices, 0))
+    task.putslx(which, np.maximum(zeta[~inside], 0))
+    task.putsux(which, np.maximum(-zeta[~inside], 0))
     number = 0
     for c in form.constraints:
-        if isinstance(c.cone, (Zero, Nonnegative)):
+        if isinstance(c.cone, (Zero, Nonnegative)) or c.label in labels:
             continue
         for piece in z[c.label].reshape(c.cone.count, c.cone.dim):
             if isinstance(c.cone, PSD):
@@ -95,11 +187,16 @@ def insert(task, form, x, z, zeta):
 
 
 @contextmanager
-def solved(form):
-    """A task with our solution of the form in it, the solution, and which of MOSEK's it is."""
+def solved(name):
+    """A task with our solution of a form of `FORMS` in it, the solution, and which of MOSEK's it is."""
+    form = FORMS[name]
     result = solve_problem(form, "clarabel", Options(tol=1e-8))
     with to_mosek(form) as task:
-        yield task, result, insert(task, form, form.join(result.values), result.multipliers, form.join(result.reduced))
+        yield (
+            task,
+            result,
+            insert(task, form, form.join(result.values), result.multipliers, form.join(result.reduced), MATRICES.get(name, ())),
+        )
 
 
 def form_of_new(form):

@@ -165,8 +165,9 @@ class StiefelQP(Model):
 
     def stationarity(self, P: FloatArray) -> float:
         """||grad|| / max(1, ||2(HP + E)||), Frobenius norms."""
-        G = self.problem.gradient(P)
-        return float(np.linalg.norm(stiefel_gradient(P, G)) / max(1.0, float(np.linalg.norm(G))))
+        problem, size = self.problem.scaled()
+        G = problem.gradient(P)
+        return float(np.linalg.norm(stiefel_gradient(P, G)) / max(1.0 / size, float(np.linalg.norm(G))))
 
     def appraise(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> Appraisal:
         """Objective, orthonormality and Riemannian gradient of P."""

@@ -123,6 +123,14 @@ class TranscendentalCone(Cone):
         return (np.abs(rows).max(axis=1, initial=0.0)[:, None] * self._dual_directions(rows)).ravel()
 
     @abstractmethod
+    def multipliers_of_inequalities(self, v: FloatArray, mu: FloatArray) -> FloatArray:
+        """Return -∇h μ: the multipliers of the rows v of a cone stated as smooth inequalities h ≤ 0 with multipliers μ ≥ 0.
+
+        Exponential: h = y e^{x/y} - z, one for each cone. Power: ±z - x^α y^{1-α}, two for each cone, + first.
+        Cones whose gradient is no number have 0.
+        """
+
+    @abstractmethod
     def _dual_directions(self, rows: FloatArray) -> FloatArray:
         """Signs of a direction into the dual cone."""
 
@@ -248,6 +256,14 @@ class Exponential(TranscendentalCone):
         size = rho * rho - rho + 1.0
         return (y - (1.0 - rho) * x) / size, (x - rho * y) / size
 
+    def multipliers_of_inequalities(self, v: FloatArray, mu: FloatArray) -> FloatArray:
+        """Return μ (-e^t, (t - 1) e^t, 1), t = x/y."""
+        x, y, _ = self.stacked(v).T
+        with np.errstate(all="ignore"):
+            t = x / y
+            z = mu[:, None] * np.column_stack([-np.exp(t), (t - 1.0) * np.exp(t), np.ones(t.size)])
+        return _finite_cones(z)
+
     def _dual_directions(self, rows: FloatArray) -> FloatArray:
         return np.broadcast_to([0.0, 1.0, 1.0], rows.shape)
 
@@ -363,6 +379,15 @@ class Power(TranscendentalCone):
         small = np.where(root - t > 0.0, 2.0 * product / (root - t), 0.0)
         return np.where(t >= 0.0, 0.5 * (t + root), small)
 
+    def multipliers_of_inequalities(self, v: FloatArray, mu: FloatArray) -> FloatArray:
+        """Return ((μ₊ + μ₋) ∇(x^α y^{1-α}), μ₋ - μ₊)."""
+        x, y, _ = self.stacked(v).T
+        above, below = mu.reshape(-1, 2).T
+        with np.errstate(all="ignore"):
+            mean = x**self.alpha * y ** (1.0 - self.alpha) * (above + below)
+            z = np.column_stack([self.alpha * mean / x, (1.0 - self.alpha) * mean / y, below - above])
+        return _finite_cones(z)
+
     def _dual_directions(self, rows: FloatArray) -> FloatArray:
         return np.column_stack([np.ones((rows.shape[0], 2)), -np.sign(rows[:, 2])])
 
@@ -383,6 +408,11 @@ class Power(TranscendentalCone):
         w = sign * head
         candidates = [np.column_stack(c) for c in ((u, v, sign * lowered), (first, v, w), (u, second, w), (u, v, 0.0 * w))]
         return self._nearest(rows, candidates)
+
+
+def _finite_cones(z: FloatArray) -> FloatArray:
+    z[~np.isfinite(z).all(axis=1)] = 0.0
+    return z.ravel()
 
 
 def _logarithms(z: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:

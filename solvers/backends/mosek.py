@@ -13,7 +13,7 @@ import numpy as np
 
 from ...errors import InputError, LicenceError, SolverError
 from ...models.arrays import FloatArray
-from ...models.export.native.mosek import change_mosek, native_order, to_mosek
+from ...models.export.native.mosek import MatrixVariables, change_mosek, native_order, to_mosek, updatable_parts
 from ...models.program.cones import Feature, Nonnegative, Zero
 from ...models.program.form import StandardForm
 from ..interface.backend import Backend, LinearRows, dual_start, starts_linear_program, unused_start
@@ -102,7 +102,7 @@ class Mosek(Backend):
     def solve_kept(self, form: StandardForm, options: Options, kept_model: KeptModel) -> Answer:
         """Change the differing parts of the task in place."""
         begin = time.perf_counter()
-        parts = kept_model.updates(form, ALL_PARTS, any_bounds=True)
+        parts = kept_model.updates(form, updatable_parts(form, ALL_PARTS), any_bounds=True)
         if parts is None:
             task = to_mosek(form, _environment(options))
             kept_model.hold(form, task, functools.partial(task.__exit__, None, None, None))
@@ -303,7 +303,7 @@ def read_solution(mosek: Any, task: Any, form: StandardForm, code: Any, recorder
     status = _SOLUTION.get(solution) or _PROBLEM.get(problem) or _TERMINATION.get(_name(code), Status.FAILED)
     ray = status in (Status.INFEASIBLE, Status.UNBOUNDED)
     point = not ray and (not mixed or solution in ("integer_optimal", "prim_feas"))
-    x = np.array(task.getxx(solution_type)) if point else None
+    x = _values(task, form, solution_type) if point else None
     objective = float(task.getprimalobj(solution_type)) if point else None
     nodes = int(task.getintinf(mosek.iinfitem.mio_num_solved_nodes)) if mixed else None
     bound: float | None = None
@@ -337,17 +337,26 @@ def read_solution(mosek: Any, task: Any, form: StandardForm, code: Any, recorder
     )
 
 
+def _values(task: Any, form: StandardForm, solution_type: Any) -> FloatArray:
+    matrices = MatrixVariables(form)
+    triangles = [np.array(task.getbarxj(solution_type, k)) for k in range(len(matrices.orders))]
+    return matrices.joined(np.array(task.getxx(solution_type)), triangles)
+
+
 def read_multipliers(mosek: Any, task: Any, form: StandardForm, solution_type: Any) -> tuple[dict[str, FloatArray], FloatArray]:
     """Return z and ζ of a solution.
 
     MOSEK's dual of min ½x'Qx + c'x is Qx + c = A'y + F'ẏ + s_l^x - s_u^x with y = s_l^c - s_u^c and ẏ in the dual cones
     (MOSEK Optimizer API, "Conic optimization"): z = y on linear rows, z = ẏ on cones (semidefinite ones in our order),
-    ζ = s_l^x - s_u^x.
+    z = svec(S) where a cone is a matrix variable with dual S, ζ = s_l^x - s_u^x.
     """
     y = np.array(task.gety(solution_type))
+    matrices = MatrixVariables(form)
     row = number = 0
-    z: dict[str, FloatArray] = {}
+    z = matrices.multipliers([np.array(task.getbarsj(solution_type, k)) for k in range(len(matrices.orders))])
     for c in form.constraints:
+        if c.label in z:
+            continue
         if isinstance(c.cone, (Zero, Nonnegative)):
             z[c.label] = y[row : row + c.rows]
             row += c.rows
@@ -360,7 +369,9 @@ def read_multipliers(mosek: Any, task: Any, form: StandardForm, solution_type: A
             pieces.append(multipliers)
             number += 1
         z[c.label] = np.concatenate([np.zeros(0), *pieces])
-    return z, np.array(task.getslx(solution_type)) - np.array(task.getsux(solution_type))
+    reduced = np.zeros(form.n)  # those of a matrix variable are z
+    reduced[matrices.scalars] = np.array(task.getslx(solution_type)) - np.array(task.getsux(solution_type))
+    return z, reduced
 
 
 SOLVERS = (Mosek(),)

@@ -17,12 +17,13 @@ from ...models.arrays import FloatArray
 from ...models.export.native.pyomo import indices, to_pyomo
 from ...models.export.programs import quadratic_cones
 from ...models.program.cones import Feature, Nonnegative, Zero
+from ...models.program.exponential_cones import TranscendentalCone
 from ...models.program.form import StandardForm
 from ..interface.backend import Backend, not_taken
 from ..interface.solver import NONCONVEX, Gives, SolverInfo, check_native, installed_version, version_of
 from ..records import Answer, Options, Status
 
-_CONIC = frozenset({Feature.QUADRATIC, Feature.SECOND_ORDER, Feature.ROTATED})
+_CONIC = frozenset({Feature.QUADRATIC, Feature.SECOND_ORDER, Feature.ROTATED, Feature.EXPONENTIAL, Feature.POWER})
 _INTEGER = frozenset({Feature.INTEGER})
 
 
@@ -32,7 +33,7 @@ class Executable:
 
     name: str  #: Pyomo's name of the interface
     command: str  #: the executable that must be found
-    reads: frozenset[Feature]  #: cones as quadratic constraints
+    reads: frozenset[Feature]  #: cones as quadratic, exponential and power constraints
     reference: str
     suffixes: tuple[str, ...] = ()  #: names under which it returns z (the first) and ζ (the sum of the others)
     #: its names of the common options; empty if it has none
@@ -273,6 +274,12 @@ def _multipliers(
         c = rows.constraint
         mu = np.maximum(-prices(c.label), 0.0)  # ≤ 0 for h ≤ 0
         z[c.label] = rows.multipliers(c.value(x), mu, prices(f"{c.label}_link"))
+    for c in form.constraints:
+        if c.rows and isinstance(c.cone, TranscendentalCone):
+            z[c.label] = c.cone.multipliers_of_inequalities(c.value(x), np.maximum(-prices(c.label), 0.0))
+            link = model.component(f"{c.label}_link")
+            if link is not None:
+                z[c.label][list(link)] = prices(f"{c.label}_link")
     variables = [model.component(block.label)[key] for block in form.blocks for key in indices(block)]
     zeta = np.array([sum(float(part.get(variable, 0.0)) for part in parts[1:]) for variable in variables])
     return z, zeta

@@ -183,7 +183,7 @@ def cold_start(data: ConicData) -> Iterate:
     while True:
         assert mu is not None
         z, _, _, _ = _centres(np.ones(n), q, mu, nu)
-        if data.budget is None or z.sum() < 0.7 * data.budget:
+        if data.budget is None or not z.sum() >= 0.7 * data.budget:
             break
         mu *= 2.0
     return _complete_iterate(data, np.zeros(p), t * np.eye(p), nu, mu, nu / t)

@@ -166,13 +166,16 @@ class Algorithm(Solver, Generic[V, S]):
         compiled = 0.0 if clock is None else clock.seconds
         start = time.perf_counter()
         recorder = Recorder(self.info.name, options)
-        with interrupt_flag() as interrupted:
-            state = self.init(view, options, np.random.default_rng(options.seed))
-            try:
-                status, outcome = self._advance_until_stopped(state, options, recorder, interrupted, start)
-            except BaseException:
-                self.abandon(state)
-                raise
+        try:
+            with interrupt_flag() as interrupted:
+                state = self.init(view, options, np.random.default_rng(options.seed))
+                try:
+                    status, outcome = self._advance_until_stopped(state, options, recorder, interrupted, start)
+                except BaseException:
+                    self.abandon(state)
+                    raise
+        except np.linalg.LinAlgError as error:  # of numbers that overflow
+            return Answer(Status.FAILED, str(error))
         trace, last = recorder.trace(), recorder.last
         return replace(
             self.answer(state),

@@ -26,7 +26,8 @@ _GIVES = frozenset({Gives.TRACE, Gives.WARM_START, Gives.INTERRUPT})
 class StiefelState:
     """The state of an ascent: P, HP, f(P) = Tr(P'HP) + 2Tr(P'E), the relative Riemannian gradient, and data of the methods."""
 
-    problem: StiefelProblem
+    problem: StiefelProblem  #: divided by ``scale``
+    scale: float
     P: FloatArray
     HP: FloatArray
     tol: float
@@ -54,7 +55,7 @@ class StiefelState:
         self.f = float(np.sum(P * (self.HP + 2.0 * E)))
         G = 2.0 * (self.HP + E)
         self.gradient = stiefel_gradient(P, G)
-        self.residual = float(np.linalg.norm(self.gradient)) / max(1.0, float(np.linalg.norm(G)))
+        self.residual = float(np.linalg.norm(self.gradient)) / max(1.0 / self.scale, float(np.linalg.norm(G)))
         self.steps += 1
 
 
@@ -67,7 +68,8 @@ class _Ascent(Algorithm[StiefelProblem, StiefelState]):
         start = None if options.start is None else options.start.get("P")
         P = orthonormal_start(view, start, rng)
         limit = np.inf if options.iteration_limit is None else float(options.iteration_limit)
-        state = StiefelState(view, P, view.H @ P, options.tolerance(self.info.tolerance), limit)
+        view, scale = view.scaled()
+        state = StiefelState(view, scale, P, view.H @ P, options.tolerance(self.info.tolerance), limit)
         state.move(P, state.HP)
         state.steps = 0
         self.prepare(state, rng)
@@ -91,16 +93,16 @@ class _Ascent(Algorithm[StiefelProblem, StiefelState]):
                 return Outcome.ITERATION_LIMIT
             if not self.once(state):
                 return Outcome.STALLED
-            if time.perf_counter() >= end and state.residual > state.tol:
+            if time.perf_counter() >= end and not state.residual <= state.tol:
                 return Outcome.RUNNING
 
     def measure(self, state: StiefelState) -> Measure:
         """Return the objective -f; there is no bound."""
-        return Measure(state.steps, -state.f, step=state.step)
+        return Measure(state.steps, -state.f * state.scale, step=state.step)
 
     def answer(self, state: StiefelState) -> Answer:
         """Return P with its stationarity measure."""
-        return Answer(values={"P": state.P}, stationarity=state.residual, details={"shift": state.shift})
+        return Answer(values={"P": state.P}, stationarity=state.residual, details={"shift": state.shift * state.scale})
 
 
 @dataclass(frozen=True)
@@ -219,7 +221,7 @@ class BarzilaiBorwein(_Ascent):
             if -state.f <= state.reference - 1e-4 * length * square:
                 break
             length *= 0.3
-            if length * np.sqrt(square) < 1e-15:
+            if not length * np.sqrt(square) >= 1e-15:  # too short, or the gradient has overflowed
                 return False
         state.step = "gradient"
         state.steps = initial_steps + 1

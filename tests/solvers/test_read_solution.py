@@ -10,8 +10,7 @@ from facts import at
 
 import marginopt as mo
 from marginopt.models import Block, Constraint, StandardForm
-from marginopt.models.export.native.mosek import psd_order
-from marginopt.models.program.cones import PSD, Nonnegative, Zero
+from marginopt.models.program.cones import PSD, Nonnegative
 
 _RNG = np.random.default_rng(3)
 _X = np.column_stack([np.ones(8), _RNG.normal(size=(8, 2))])
@@ -112,45 +111,17 @@ def test_mosek_with_multipliers_is_proved(model: mo.Model, tmp_path: Path) -> No
 
 
 def _write_mosek(mosek: object, model: mo.Model, solved: mo.Result, path: Path) -> None:
+    from mosek_tasks import insert
+
     form = model.form
-    assert solved.multipliers is not None
-    linear, conic = [np.zeros(0)], [np.zeros(0)]
-    for c in form.constraints:
-        z = solved.multipliers[c.label]
-        if isinstance(c.cone, (Zero, Nonnegative)):
-            linear.append(z)
-            continue
-        order = psd_order(c.cone.order) if isinstance(c.cone, PSD) else np.arange(c.cone.dim)
-        conic.append(z.reshape(c.cone.count, c.cone.dim)[:, order].ravel())
-    y = np.concatenate(linear)
-    zeta = np.zeros(form.n) if solved.reduced is None else np.concatenate([np.ravel(v) for v in _packed(form, solved.reduced)])
-    x = form.join(solved.values)
+    matrices = [c.label for c in form.constraints if isinstance(c.cone, PSD)]
+    zeta = np.zeros(form.n) if solved.reduced is None else form.join(solved.reduced)
     with model.to_mosek() as task:
-        which, unknown = mosek.soltype.itr, mosek.stakey.unk
-        task.putsolutionnew(
-            which,
-            [unknown] * y.size,
-            [unknown] * form.n,
-            [],
-            np.zeros(y.size),
-            x,
-            y,
-            np.maximum(y, 0.0),
-            np.maximum(-y, 0.0),
-            np.maximum(zeta, 0.0),
-            np.maximum(-zeta, 0.0),
-            np.zeros(form.n),
-            np.concatenate(conic),
-        )
-        task.writesolution(which, str(path))
+        task.writesolution(insert(task, form, form.join(solved.values), solved.multipliers, zeta, matrices), str(path))
     text = path.read_text()
     # a task into which a solution was put does not know its status
     text = text.replace("PROBLEM STATUS      : UNKNOWN", "PROBLEM STATUS      : PRIMAL_AND_DUAL_FEASIBLE")
     path.write_text(text.replace("SOLUTION STATUS     : UNKNOWN", "SOLUTION STATUS     : OPTIMAL"))
-
-
-def _packed(form: mo.StandardForm, values: dict[str, np.ndarray]) -> list[np.ndarray]:
-    return [b.pack(values[b.label]) for b in form.blocks]
 
 
 def test_ampl(tmp_path: Path) -> None:

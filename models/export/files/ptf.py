@@ -3,7 +3,8 @@ r"""PTF, MOSEK's readable text format: linear rows, second-order, rotated and se
 The format quotes any name, so ours stand in the file as they are; the sidecar holds only shapes and grouping. Semidefinite
 rows are MOSEK's ``SVECPSD``: svec scaling as ours, the *lower* triangle stacked by columns, so rows are re-sorted and every
 number is exact. MOSEK writes no quadratic objective in this format and refuses one
-(`models.program.bridges.EpigraphBridge` makes it a rotated cone).
+(`models.program.bridges.EpigraphBridge` makes it a rotated cone). Matrix variables of files by others are read: their entries of
+the lower triangle are variables ``X[i,j]``, in a semidefinite cone.
 """
 
 from __future__ import annotations
@@ -18,8 +19,8 @@ import scipy.sparse as sp
 
 from ....errors import DataError
 from ....files import write_texts
-from ...arrays import FloatArray, IntArray
-from ...program.cones import PSD, Cone, Feature, Nonnegative, RotatedSecondOrder, SecondOrder, Zero
+from ...arrays import FloatArray, IntArray, check_bytes
+from ...program.cones import PSD, Cone, Feature, Nonnegative, RotatedSecondOrder, SecondOrder, Zero, svec_indices, svec_size
 from ...program.form import Constraint, StandardForm
 from ..native.mosek import psd_order
 from ..programs import ConicProgram, Layout, sidecar
@@ -29,7 +30,10 @@ _DOMAINS: dict[type[Cone], str] = {SecondOrder: "QUAD", RotatedSecondOrder: "RQU
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_.!|-]*")
 _NAME = r"'(?:[^'\\]|\\.)*'|[@A-Za-z_][\w.!|@-]*"
 _NUMBER = r"(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
-_TERM = re.compile(rf"\s*(?:(?P<sign>[+-])|(?P<number>{_NUMBER})|(?P<name>{_NAME}))")
+_MATRIX_TERM = rf"<(?P<combination>(?:'(?:[^'\\]|\\.)*'|[^;'])*);\s*(?P<matrix>{_NAME})\s*>"
+_TERM = re.compile(rf"\s*(?:(?P<sign>[+-])|(?P<number>{_NUMBER})|(?P<name>{_NAME})|{_MATRIX_TERM})")
+_SYMMETRIC = re.compile(rf"(?P<name>{_NAME})\s+SYMMAT\s*\(\s*(?P<order>\d+)\s*\)(?P<entries>.*)", re.DOTALL)
+_ENTRY = re.compile(r"\s*\(\s*(\d+)\s*,\s*(\d+)\s*,([^()]*)\)")
 _HEAD = re.compile(rf"(?P<name>{_NAME})\s*(?:\[(?P<set>[^\]]*)\])?(?P<rest>.*)", re.DOTALL)
 
 
@@ -134,38 +138,119 @@ def _texts(lines: list[_Line], source: Source) -> Iterator[str]:
 
 
 class _Index:
-    """Numbers of the variables: by first mention, until the section Variables says the order."""
+    """Columns of the variables and of the entries of matrix variables, in the order of the section Variables."""
 
     def __init__(self, lines: list[_Line], source: Source) -> None:
         self.number: dict[str, int] = {}
+        self.matrices: dict[str, tuple[int, int]] = {}  #: first column, order
+        self.symmetric: dict[str, dict[tuple[int, int], float]] = {}  #: entries i ≥ j of the file's coefficient matrices
         for head, body in _sections(lines):
             if head == "Variables":
                 for text in _texts(body, source):
-                    self.number.setdefault(_head(text)[0], len(self.number))
+                    self._add(*_head(text)[:2])
+            elif head == "SymmetricMatrixes":
+                for part in _paragraphs(body):
+                    self._add_symmetric(" ".join(_texts(part, source)))
+
+    def _add(self, name: str, kind: str | None) -> None:
+        order = re.fullmatch(r"\s*PSD\s*\(\s*(\d+)\s*\)\s*", kind or "")
+        if order is None:
+            self.number.setdefault(name, len(self.number))
+            return
+        size = int(order[1])
+        check_bytes(64 * svec_size(size), "the matrix variable that it declares")
+        if name in self.matrices:
+            raise DataError(f"the matrix variable {name!r} is declared twice")
+        self.matrices[name] = (len(self.number), size)
+        for low, high in zip(*svec_indices(size), strict=True):
+            self.number[f"{name}[{high},{low}]"] = len(self.number)
+
+    def _add_symmetric(self, text: str) -> None:
+        match = _SYMMETRIC.fullmatch(text)
+        if match is None or _ENTRY.sub("", match["entries"]).strip():
+            raise DataError(f"a symmetric matrix that is not understood: {text[:60]!r}")
+        name, order = _unquoted(match["name"]), int(match["order"])
+        if name in self.symmetric:
+            raise DataError(f"the symmetric matrix {name!r} is stated twice")
+        entries = self.symmetric.setdefault(name, {})
+        for i, j, value in _ENTRY.findall(match["entries"]):
+            place = (int(i), int(j))
+            if not place[1] <= place[0] < order or place in entries:
+                raise DataError(f"{name!r} has the entry ({i}, {j}) twice, above the diagonal or beyond its order {order}")
+            entries[place] = number(value.strip(), "an entry")
 
     def row(self, text: str) -> tuple[dict[int, float], float]:
         """Coefficients and constant of an expression."""
         entries: dict[int, float] = {}
-        constant, sign, value, start = 0.0, 1.0, None, 0
-        text = text.strip()
-        while start < len(text):
-            match = _TERM.match(text, start)
-            if match is None:
-                raise DataError(f"an expression that is not understood: {text[start : start + 40]!r}")
-            start = match.end()
-            if match["sign"]:
-                constant += 0.0 if value is None else sign * value
-                sign, value = -1.0 if match["sign"] == "-" else 1.0, None
-            elif match["number"]:
-                value = float(match["number"])
-            else:
-                name = _unquoted(match["name"])
-                if name not in self.number:
-                    raise DataError(f"{name!r} is not among the file's variables")
-                j = self.number[name]
-                entries[j] = entries.get(j, 0.0) + sign * (1.0 if value is None else value)
-                value = None
-        return entries, constant + (0.0 if value is None else sign * value)
+        constant = 0.0
+        for coefficient, term in _terms(text):
+            if term is None:
+                constant += coefficient
+                continue
+            named = ((self._column(term["name"]), 1.0),) if term["name"] else self._matrix(term["combination"], term["matrix"])
+            for j, value in named:
+                entries[j] = entries.get(j, 0.0) + coefficient * value
+        return entries, constant
+
+    def _column(self, name: str) -> int:
+        if _unquoted(name) not in self.number:
+            raise DataError(f"{_unquoted(name)!r} is not among the file's variables")
+        return self.number[_unquoted(name)]
+
+    def _matrix(self, combination: str, name: str) -> Iterator[tuple[int, float]]:
+        """Columns and coefficients of <Σ a_k M_k; X>: an entry off the diagonal counts twice."""
+        if _unquoted(name) not in self.matrices:
+            raise DataError(f"{_unquoted(name)!r} is not among the file's matrix variables")
+        first, order = self.matrices[_unquoted(name)]
+        for coefficient, term in _terms(combination):
+            matrix = None if term is None or not term["name"] else self.symmetric.get(_unquoted(term["name"]))
+            if matrix is None:
+                raise DataError(f"the matrices of <{combination};{name}> are not among the file's")
+            for (i, j), value in matrix.items():
+                if i >= order:
+                    raise DataError(f"a matrix of <{combination};{name}> is larger than the variable, whose order is {order}")
+                yield first + i * (i + 1) // 2 + j, coefficient * value * (1.0 if i == j else 2.0)
+
+    def cones(self) -> Iterator[Constraint]:
+        """One semidefinite cone for each matrix variable."""
+        n = len(self.number)
+        for name, (first, order) in self.matrices.items():
+            low, high = svec_indices(order)
+            columns = first + np.arange(low.size)
+            F = sp.csr_array((np.where(low == high, 1.0, np.sqrt(2.0)), (np.arange(low.size), columns)), shape=(low.size, n))
+            yield Constraint(f"{name} semidefinite", F, np.zeros(low.size), PSD.of_order(order))
+
+
+def _terms(text: str) -> Iterator[tuple[float, re.Match[str] | None]]:
+    """Coefficients of an expression and what they multiply; None: a constant."""
+    sign, value, start = 1.0, None, 0
+    text = text.strip()
+    while start < len(text):
+        match = _TERM.match(text, start)
+        if match is None:
+            raise DataError(f"an expression that is not understood: {text[start : start + 40]!r}")
+        start = match.end()
+        if match["sign"]:
+            if value is not None:
+                yield sign * value, None
+            sign, value = -1.0 if match["sign"] == "-" else 1.0, None
+        elif match["number"]:
+            if value is not None:
+                raise DataError(f"two numbers without a sign between them: {text[:start]!r}")
+            value = float(match["number"])
+        else:
+            yield sign * (1.0 if value is None else value), match
+            value = None
+    if value is not None:
+        yield sign * value, None
+
+
+def _paragraphs(body: list[_Line]) -> Iterator[list[_Line]]:
+    """The lines of a section, each with those that are indented further."""
+    outer = min((line.indent for line in body), default=0)
+    heads = [k for k, line in enumerate(body) if line.indent == outer]
+    for k, stop in zip(heads, [*heads, len(body)][1:], strict=True):
+        yield body[k:stop]
 
 
 def _program(source: Source) -> ConicProgram:
@@ -188,13 +273,16 @@ def _program(source: Source) -> ConicProgram:
         elif head == "Variables":
             for line in _texts(body, source):
                 name, interval, _ = _head(line)
+                if name in index.matrices:
+                    continue
                 j = index.number[name]
                 lower[j], upper[j] = (-np.inf, np.inf) if interval is None else _limits(interval)
         elif head == "Integers":
             names = [_unquoted(m.group()) for line in _texts(body, source) for m in re.finditer(_NAME, line)]
             integer[[index.number[name] for name in names]] = True
-        elif head.split()[0] not in ("Task", "Solutions"):
+        elif head.split()[0] not in ("Task", "Solutions", "SymmetricMatrixes"):
             raise DataError(f"the section {head!r} is not read")
+    pieces += index.cones()
     return ConicProgram(q, r, tuple(pieces), lower, upper, integer, columns=tuple(index.number), maximise=maximise)
 
 
@@ -224,19 +312,17 @@ def _limits(text: str) -> tuple[float, float]:
 
 
 def _constraints(body: list[_Line], index: _Index, n: int, source: Source) -> Iterator[Constraint]:
-    outer = min((line.indent for line in body), default=0)
-    heads = [k for k, line in enumerate(body) if line.indent == outer]
-    for place, (k, stop) in enumerate(zip(heads, [*heads, len(body)][1:], strict=True)):
-        source.line = body[k].number
-        name, kind, fields = _head(body[k].text)
+    for place, (head, *others) in enumerate(_paragraphs(body)):
+        source.line = head.number
+        name, kind, fields = _head(head.text)
         if kind is None:
-            raise DataError(f"a constraint without its set: {body[k].text[:60]!r}")
+            raise DataError(f"a constraint without its set: {head.text[:60]!r}")
         domain = re.fullmatch(r"\s*([A-Z]+)\s*\(\s*(\d+)\s*\)\s*", kind)
         if domain is None:
-            yield _interval_row(f"c{place}", name, kind, index.row(" ".join([fields, *_texts(body[k + 1 : stop], source)])), n)
+            yield _interval_row(f"c{place}", name, kind, index.row(" ".join([fields, *_texts(others, source)])), n)
             continue
         cone = _cone(domain[1], int(domain[2]))
-        F, g = _matrix([index.row(re.sub(rf"^(?:{_NAME})\s*:", "", line)) for line in _texts(body[k + 1 : stop], source)], n)
+        F, g = _matrix([index.row(re.sub(rf"^(?:{_NAME})\s*:", "", line)) for line in _texts(others, source)], n)
         back = np.argsort(_file_order(cone))
         yield Constraint(f"c{place}", sp.csr_array(F[back]), g[back], cone)
 

@@ -8,7 +8,7 @@ counted and left out.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +18,7 @@ from ....files import READ_ERRORS, read_bytes, read_error, read_text
 from ...arrays import FloatArray
 from ...program.cones import PSD, Nonnegative, Zero
 from ...program.form import Constraint, StandardForm
-from ..native.mosek import psd_order
+from ..native.mosek import MatrixVariables, psd_order
 from ..programs import Layout
 from .lp import plain_names
 
@@ -60,6 +60,8 @@ class _Tables:
     reduced: dict[str, float] | None = None
     rows: dict[str, float] | None = None
     cones: dict[str, list[float]] = field(default_factory=dict)
+    matrices: dict[str, list[tuple[float, float]]] = field(default_factory=dict)  #: value and multiplier of each entry
+    multipliers: dict[str, FloatArray] = field(default_factory=dict)  #: in our order, by label, where they are not in `cones`
     objective: float | None = None
     bound: float | None = None
     zeros: bool = False
@@ -72,7 +74,8 @@ def read_point(form: StandardForm, path: str | Path) -> FilePoint:
     try:
         for is_kind, read in _KINDS:
             if is_kind(lines):
-                return _in_order(form, read(lines))
+                tables = read(lines)
+                return _in_order(form, _with_matrices(form, tables) if tables.matrices else tables)
         if any(line.strip() == "Options" for line in lines):
             return _ampl(form, source, lines)
     except READ_ERRORS as error:
@@ -82,6 +85,20 @@ def read_point(form: StandardForm, path: str | Path) -> FilePoint:
         "AMPL .sol, or a name and a number a line",
         file=source,
     )
+
+
+def _with_matrices(form: StandardForm, tables: _Tables) -> _Tables:
+    """The tables with MOSEK's matrix variables as the columns and cones of the form that they stand for."""
+    matrices = MatrixVariables(form)
+    unknown = [name for name in matrices.names if name not in tables.matrices]
+    if unknown:
+        raise ValueError(f"the matrix variable {unknown[0]!r} is missing")
+    content = [np.array(tables.matrices[name]).T for name in matrices.names]
+    x = matrices.joined(np.zeros(matrices.scalars.size), [primal for primal, _ in content])
+    names = _spelling(form.names(), tables.values)
+    values = {names[k]: float(x[k]) for k in np.flatnonzero(matrices.place < 0)}
+    z = matrices.multipliers([dual for _, dual in content])
+    return replace(tables, values={**tables.values, **values}, multipliers=z)
 
 
 def _in_order(form: StandardForm, tables: _Tables) -> FilePoint:
@@ -98,7 +115,7 @@ def _in_order(form: StandardForm, tables: _Tables) -> FilePoint:
         tables.solver,
         tables.status_text,
         x,
-        None if tables.rows is None else _multipliers(form, tables.rows, tables.cones),
+        None if tables.rows is None else _multipliers(form, tables),
         reduced,
         tables.objective,
         tables.bound,
@@ -111,8 +128,9 @@ def _spelling(names: list[str], form_names: Mapping[str, object]) -> list[str]:
     return plain if sum(name in form_names for name in plain) > sum(name in form_names for name in names) else names
 
 
-def _multipliers(form: StandardForm, rows: Mapping[str, float], cones: Mapping[str, list[float]]) -> dict[str, FloatArray] | None:
+def _multipliers(form: StandardForm, tables: _Tables) -> dict[str, FloatArray] | None:
     """z by label; None where some constraint has none in the file (cones written as quadratic constraints)."""
+    rows = tables.rows or {}
     linear = [c for c in form.constraints if isinstance(c.cone, (Zero, Nonnegative))]
     row_names = [name for c in linear for name in c.names()]
     spelt = dict(zip(row_names, _spelling(row_names, rows), strict=True))
@@ -122,7 +140,9 @@ def _multipliers(form: StandardForm, rows: Mapping[str, float], cones: Mapping[s
     for c in form.constraints:
         if isinstance(c.cone, (Zero, Nonnegative)):
             z[c.label] = np.array([rows[spelt[name]] for name in c.names()])
-        elif (multipliers := _cone_multipliers(c, cones)) is not None:
+        elif c.label in tables.multipliers:
+            z[c.label] = tables.multipliers[c.label]
+        elif (multipliers := _cone_multipliers(c, tables.cones)) is not None:
             z[c.label] = multipliers
         else:
             return None
@@ -232,11 +252,12 @@ def _mosek(lines: list[str]) -> _Tables:
             setattr(tables, name, float(value))
         elif line.strip() in ("CONSTRAINTS", "AFFINE CONIC CONSTRAINTS", "VARIABLES", "SYMMETRIC MATRIX VARIABLES"):
             section = line.strip()
-            if section == "SYMMETRIC MATRIX VARIABLES":
-                raise ValueError("it has matrix variables, which a form has not")
         elif words and section and words[0] != "INDEX":
             if section.startswith("AFFINE"):
                 tables.cones.setdefault(words[1], []).append(_number(words[-1]) if len(words) > 4 else 0.0)
+                continue
+            if section.startswith("SYMMETRIC"):  # INDEX NAME I J PRIMAL [DUAL], the lower triangle by columns
+                tables.matrices.setdefault(words[1], []).append((float(words[4]), _number(words[5]) if len(words) > 5 else 0.0))
                 continue
             # INDEX NAME AT ACTIVITY LOWER UPPER [DUAL LOWER, DUAL UPPER]; an integer solution has no duals
             dual = _number(words[6]) - _number(words[7]) if len(words) > 7 else None

@@ -14,7 +14,7 @@ from effort import part
 from facts import about
 from mosek_reader import read_task
 
-from marginopt.errors import ExportError
+from marginopt.errors import DataError, ExportError
 from marginopt.models import (
     PSD,
     RBF,
@@ -92,6 +92,7 @@ def test_a_file_that_mosek_writes_reads_back(tmp_path: Path) -> None:
 
     X, y = nine_points()
     form = ConicSVM(X, y, kappa=0.2).form
+    form = form.replace(lower=np.maximum(form.lower, -1e9))  # bounds: no matrix variables
     for suffix in (".ptf", ".cbf"):
         path = tmp_path / f"theirs{suffix}"
         with to_mosek(form) as task:
@@ -101,6 +102,84 @@ def test_a_file_that_mosek_writes_reads_back(tmp_path: Path) -> None:
         assert their_kinds == kinds
         np.testing.assert_allclose(theirs[1], ours[1], rtol=1e-15)
         np.testing.assert_allclose(theirs[2], ours[2], rtol=1e-14)
+
+
+@pytest.mark.parametrize("suffix", [".ptf", ".cbf", ".task"])
+def test_matrix_variables_that_mosek_writes_are_read(suffix: str, tmp_path: Path) -> None:
+    """W and w of the conic SVM are entries of one matrix; a task is read through the PTF file that MOSEK makes of it."""
+    mosek = pytest.importorskip("mosek", reason="mosek is not installed")
+    from marginopt.models.export.native.mosek import to_mosek
+
+    X, y = nine_points()
+    form = ConicSVM(X, y, kappa=0.2).form
+    path = tmp_path / f"theirs{suffix}"
+    with to_mosek(form) as task:
+        assert task.getnumbarvar() == 1
+        task.writedata(str(path))
+    if suffix == ".task":
+        with mosek.Task() as task:
+            task.readdata(str(path))
+            task.writedata(str(path := tmp_path / "again.ptf"))
+    back = read_form(path)
+    order = form.constraint("lifted").cone.order
+    assert sum(c.cone.order == order for c in back.constraints if isinstance(c.cone, PSD)) == 1
+    assert _solved(back) == pytest.approx(_solved(form), rel=1e-6)
+
+
+_MATRICES = """Task
+Objective
+    Minimize + x + <2 M0 - M1;'a b'> + <M2;Y> - 1
+Constraints
+    row [0;+inf] - 3 x + <M1;'a b'>
+    cone [QUAD(2)]
+        @ac1: + <M2;Y> + 7
+        @ac2: + x + 0.5 <M0;'a b'>
+Variables
+    x [0;1]
+    'a b' [PSD(2)]
+    Y [PSD(1)]
+SymmetricMatrixes
+    M0 SYMMAT(2) (0,0,1) (1,0,3)
+    M1 SYMMAT(2)
+        (1,1,2)
+    M2 SYMMAT(1) (0,0,4)
+"""
+
+
+def test_terms_of_matrix_variables_in_ptf(tmp_path: Path) -> None:
+    """Off the diagonal an entry counts twice; combinations, quoted names and broken lines as MOSEK writes them."""
+    (tmp_path / "m.ptf").write_text(_MATRICES, encoding="utf-8")
+    form = read_form(tmp_path / "m.ptf")
+    assert form.names() == ["x", "a b[0,0]", "a b[1,0]", "a b[1,1]", "Y[0,0]"]
+    assert form.q.tolist() == [1.0, 2.0, 12.0, -2.0, 4.0] and form.r == -1.0
+    row, cone, *semidefinite = form.constraints
+    assert row.F.toarray().tolist() == [[-3.0, 0.0, 0.0, 2.0, 0.0]]
+    assert cone.F.toarray().tolist() == [[0.0, 0.0, 0.0, 0.0, 4.0], [1.0, 0.5, 3.0, 0.0, 0.0]] and cone.g.tolist() == [7.0, 0.0]
+    assert [c.cone.order for c in semidefinite] == [2, 1]
+    np.testing.assert_allclose(semidefinite[0].F.toarray()[:, 1:4], np.diag([1.0, np.sqrt(2.0), 1.0]))
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("<M2;Y>", "<M2;Z>"),
+        ("<M1;'a b'>", "<M3;'a b'>"),
+        ("<M2;Y>", "<M0;Y>"),
+        ("(1,0,3)", "(0,1,3)"),
+        ("(1,0,3)", "(2,0,3)"),
+        ("(1,0,3)", "(0,0,3)"),
+        ("(1,0,3)", "(1,0,x)"),
+        ("(1,0,3)", "1 0 3"),
+        ("- 3 x", "- 2 3 x"),
+        ("Y [PSD(1)]", "Y [PSD(100000000)]"),
+        ("Y [PSD(1)]", "'a b' [PSD(1)]"),
+        ("M2 SYMMAT", "M1 SYMMAT"),
+    ],
+)
+def test_matrix_variables_that_make_no_sense_are_refused(old: str, new: str, tmp_path: Path) -> None:
+    (tmp_path / "m.ptf").write_text(_MATRICES.replace(old, new), encoding="utf-8")
+    with pytest.raises(DataError):
+        read_form(tmp_path / "m.ptf")
 
 
 def _quadratic_models() -> list[Model]:

@@ -94,6 +94,18 @@ def test_square_and_single_column() -> None:
         assert solvers.solve(StiefelQP(H, E), "stiefel-bb").status is Status.STATIONARY
 
 
+@pytest.mark.parametrize("scale", [1e100, 1e160, 1e300])
+@pytest.mark.parametrize("solver", ["stiefel-bb", "gpi", "gpi-momentum"])
+def test_entries_whose_squares_overflow_end_at_the_same_point(solver: str, scale: float) -> None:
+    """A run with squares that overflow did not end: a comparison with NaN is False."""
+    rng = np.random.default_rng(0)
+    H, E = rng.normal(size=(3, 3)), rng.normal(size=(3, 2))
+    plain = solvers.solve(StiefelQP(H + H.T, E), solver)
+    scaled = solvers.solve(StiefelQP(scale * (H + H.T), scale * E), solver)
+    assert scaled.status is Status.STATIONARY
+    assert scaled.objective / scale == pytest.approx(plain.objective, rel=1e-9)
+
+
 def test_convex_solvers_are_refused() -> None:
     H, E, _ = _problem("positive")
     with pytest.raises(UnsupportedModelError, check=about("clarabel")):

@@ -166,11 +166,3 @@ def test_pyomo_has_the_same_rows() -> None:
     assert pyo.value(model.objective.expr) == pytest.approx(form.objective(x))
     body = model.product[0]
     assert abs(pyo.value(body.body) - float(pyo.value(body.upper))) == pytest.approx(abs(x[0] - 0.25 - x[1] * x[2]))
-
-
-def test_ipopt_s_answers_are_local() -> None:
-    ipopt = pytest.importorskip("pyomo.environ", reason="Pyomo is not installed").SolverFactory("ipopt")
-    if not ipopt.available(exception_flag=False):
-        pytest.skip("the executable ipopt is not installed")
-    result = mo.solve(boxed(-np.eye(2), np.array([0.1, 0.1])), "pyomo:ipopt")
-    assert result.status is Status.STATIONARY and result.bound_kind == "none"

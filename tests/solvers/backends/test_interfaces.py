@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 import sys
 
@@ -12,7 +11,7 @@ from facts import about
 from programs import INFEASIBLE, UNBOUNDED, bounded_qp, form_of, knapsack, random_qp, solve
 
 from marginopt.errors import InputError, UnsupportedModelError
-from marginopt.models import ConicSVM, Nonnegative, RotatedSecondOrder, SecondOrder, Zero
+from marginopt.models import ConicSVM, RotatedSecondOrder, SecondOrder, Zero
 from marginopt.solvers.backends import cvxpy as cvxpy_backend, pyomo as pyomo_backend, qpsolvers as qpsolvers_backend
 from marginopt.solvers.backends.qpsolvers import abilities
 from marginopt.solvers.records import Options, Status
@@ -146,36 +145,3 @@ def test_statuses_and_options_through_pyomo():
     form = knapsack()
     result = solve_problem(form, solver, Options())
     assert result.solved and result.objective == pytest.approx(solve(form, "highs").objective)
-
-
-_IPOPT = """#!{python}
-import pathlib, sys
-if "-v" in sys.argv:
-    print("Ipopt 3.14.0")
-else:
-    stub = pathlib.Path(sys.argv[1])
-    stub = stub.with_suffix("") if stub.suffix == ".nl" else stub
-    text = "stand-in: Optimal Solution Found\\n\\nOptions\\n3\\n1\\n1\\n0\\n1\\n1\\n2\\n2\\n0.5\\n1\\n0.25\\nobjno 0 0\\n"
-    text += "suffix 4 1 13 0 0\\nipopt_zL_out\\n0 1.5\\nsuffix 4 1 13 0 0\\nipopt_zU_out\\n1 -2\\n"
-    pathlib.Path(f"{{stub}}.sol").write_text(text)
-"""
-
-
-def test_an_executable_appears_when_it_is_found_and_its_answer_is_read(tmp_path, monkeypatch):
-    """A stand-in for Ipopt that writes a fixed answer: what is tested is what we read from it, and in which sign."""
-    monkeypatch.setenv("PATH", str(tmp_path))
-    assert pyomo_backend.discover() == ()
-    program = tmp_path / "ipopt"
-    program.write_text(_IPOPT.format(python=sys.executable), encoding="utf-8")
-    program.chmod(0o755)
-    assert shutil.which("ipopt") == str(program)
-    (solver,) = pyomo_backend.discover()
-    assert solver.info.name == "pyomo:ipopt" and solver.version().startswith("pyomo")
-    form = form_of([0.0, 0.0], [("sum", [[1, 1]], [-1], Nonnegative(1))], [0, 0], [1, 1], np.eye(2))
-    raw = solver.solve_form(form, Options(time_limit=5, iteration_limit=100, threads=1))
-    assert raw.status is Status.OPTIMAL
-    assert raw.values is not None
-    assert raw.values["x"] == pytest.approx([1.0, 0.25])
-    assert raw.multipliers["sum"] == pytest.approx([0.5])
-    assert raw.reduced == pytest.approx([1.5, -2.0])
-    assert raw.details["options_not_taken"] == ["threads"]

@@ -45,7 +45,7 @@ def test_semidefinite_domain_is_evaluated_by_mosek():
         rows = (Constraint("psd", sp.csr_array(sp.eye_array(d)), np.zeros(d), PSD(d)),)
         free = np.full(d, np.inf)
         form = StandardForm("psd", blocks, np.zeros(d), rows, -free, free, np.zeros(d, bool))
-        with to_mosek(form) as task:
+        with to_mosek(form.replace(lower=np.full(d, -1e6))) as task:  # free columns are a matrix variable
             task.putxx(mosek.soltype.itr, svec(S))
             violation = task.getpviolacc(mosek.soltype.itr, [0])[0]
         least = np.linalg.eigvalsh(S)[0]
@@ -57,17 +57,25 @@ def test_semidefinite_domain_is_evaluated_by_mosek():
 def test_dual_signs_by_mosek_itself(name):
     """MOSEK's own dual objective and dual residuals (which need no licence) of a solution in our signs."""
     form = FORMS[name]
-    with solved(form) as (task, result, which):
+    with solved(name) as (task, result, which):
         zeta = form.join(result.reduced)
         scale = 1.0 + abs(result.certificate.objective)
         assert task.getprimalobj(which) == pytest.approx(result.certificate.objective, rel=1e-12)
         assert task.getdualobj(which) == pytest.approx(result.certificate.objective, abs=1e-6 * scale)
-        assert max(task.getdviolvar(which, range(form.n))) <= 1e-7 * scale
-        assert max(task.getpviolvar(which, range(form.n))) <= 1e-9
+        scalars, matrices = range(task.getnumvar()), range(task.getnumbarvar())
+        assert max(task.getdviolvar(which, scalars)) <= 1e-7 * scale
+        assert max(task.getpviolvar(which, scalars)) <= 1e-9
+        if matrices:
+            assert max(task.getdviolbarvar(which, matrices)) <= 1e-7 * scale
+            assert max(task.getpviolbarvar(which, matrices)) <= 1e-7
         if task.getnumcon():
             assert max(task.getdviolcon(which, range(task.getnumcon()))) <= 1e-9
             assert max(task.getpviolcon(which, range(task.getnumcon()))) <= 1e-7
         z, reduced = read_multipliers(mosek, task, form, which)
+        native = read_solution(
+            mosek, Ended(task, "optimal", "prim_and_dual_feas"), form, mosek.rescode.ok, Recorder("mosek", Options())
+        )
+    np.testing.assert_allclose(form.join(native.values), form.join(result.values), rtol=1e-14, atol=1e-14)
     for label, values in result.multipliers.items():
         np.testing.assert_allclose(z[label], values, rtol=1e-14)
     np.testing.assert_array_equal(reduced, zeta)
@@ -106,7 +114,7 @@ class Ended:
 )
 def test_statuses(solution, problem, code, status):
     form = FORMS["hinge"]
-    with solved(form) as (task, result, _):
+    with solved("hinge") as (task, result, _):
         ended = Ended(task, solution, problem)
         native = read_solution(mosek, ended, form, getattr(mosek.rescode, code), Recorder("mosek", Options()))
     assert native.status is status

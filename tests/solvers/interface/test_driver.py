@@ -43,6 +43,7 @@ class Counter(Algorithm[SimplexQP, State]):
     sleep: float = 0.0
     interrupt_at: int = -1
     fail_at: int = -1
+    error: type[Exception] = RuntimeError
 
     info: ClassVar[SolverInfo] = SolverInfo(name="counter", summary="counts", views=(SimplexQP,))
     seen: ClassVar[list[State]] = []
@@ -60,7 +61,7 @@ class Counter(Algorithm[SimplexQP, State]):
         if state.calls == self.interrupt_at:
             signal.raise_signal(signal.SIGINT)
         if state.calls == self.fail_at:
-            raise RuntimeError("broken step")
+            raise self.error("broken step")
         time.sleep(self.sleep)
         return self.end if state.calls >= self.steps else Outcome.RUNNING
 
@@ -196,6 +197,12 @@ def test_the_second_ctrl_c_raises(problem: Model) -> None:
     with pytest.raises(KeyboardInterrupt):
         Deaf().run(problem, Options())
     assert signal.getsignal(signal.SIGINT) is before
+
+
+@pytest.mark.parametrize("call", [1, 3])
+def test_a_factorisation_that_fails_is_an_answer_without_a_point(problem: Model, call: int) -> None:
+    answer = Counter(fail_at=call, error=np.linalg.LinAlgError).run(problem, Options())
+    assert answer.status is Status.FAILED and answer.values is None and answer.native_status == "broken step"
 
 
 def test_the_handler_is_restored_after_a_failure(problem: Model) -> None:
