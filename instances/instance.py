@@ -71,8 +71,8 @@ def choose_rows(codes: npt.NDArray[Any], n: int, seed: Rng, stratified: bool) ->
     classes, counts = np.unique(codes, return_counts=True)
     quota = _apportion(counts, n)
     parts = [
-        generator.choice(np.flatnonzero(codes == value), size=int(take), replace=False)
-        for value, take in zip(classes, quota, strict=True)
+        generator.choice(np.flatnonzero(codes == value), size=int(count), replace=False)
+        for value, count in zip(classes, quota, strict=True)
     ]
     return np.sort(np.concatenate(parts)).astype(np.int64)
 
@@ -547,19 +547,19 @@ class Instance(Displayed, LabelledData):
     def __repr__(self) -> str:
         """One line: name, sizes, storage, what was done to it and where it comes from."""
         sizes = ", ".join(f"{label}: {count}" for label, count in list(self.sizes().items())[:4])
-        more = ", ..." if len(self._labels) > 4 else ""
+        ellipsis = ", ..." if len(self._labels) > 4 else ""
         storage = f", CSR {self.X.nnz / np.prod(self.X.shape):.1%} filled" if is_sparse(self.X) else ""
         scaling = {"none": "", "standardised": ", standardised", "scaled": ", scaled to unit variance, not centred"}
         columns = f"{self.X.shape[1]} columns" + (" with the intercept first" if self.intercept else "")
         return (
-            f"Instance({self.name!r}: {self.n} rows, {columns}, {len(self._labels)} classes ({sizes}{more})"
+            f"Instance({self.name!r}: {self.n} rows, {columns}, {len(self._labels)} classes ({sizes}{ellipsis})"
             f"{storage}{scaling[self.scaling]}; {self.source})"
         )
 
 
 def _listed(names: Sequence[str]) -> str:
-    more = len(names) - _NAMES
-    return ", ".join(names[:_NAMES]) + (f" and {more} more" if more > 0 else "")
+    omitted = len(names) - _NAMES
+    return ", ".join(names[:_NAMES]) + (f" and {omitted} more" if omitted > 0 else "")
 
 
 def _first_column(X: Matrix) -> FloatArray:

@@ -67,13 +67,13 @@ class Need:
     description : str
         The need, as it follows "needs".
     reason : str
-    holds : callable
+    is_met : callable
         Whether a model has it.
     """
 
     description: str
     reason: str
-    holds: Callable[[ZeroOneSVM], bool]
+    is_met: Callable[[ZeroOneSVM], bool]
 
 
 COST_FORM = Need(
@@ -135,7 +135,7 @@ class Reduction(ABC, Generic[T]):
             kinds = " or ".join(kind.__name__ for kind in self.reads)
             return f"it relaxes a {kinds}, and its optimum bounds nothing of a {type(model).__name__}"
         assert isinstance(model, ZeroOneSVM)
-        return next((f"it needs {need.description}: {need.reason}" for need in self.needs if not need.holds(model)), "")
+        return next((f"it needs {need.description}: {need.reason}" for need in self.needs if not need.is_met(model)), "")
 
     def check(self, model: Model) -> None:
         """Refuse a model that it does not read; `apply` begins with it.
@@ -284,7 +284,7 @@ def restated(model: ZeroOneSVM, **changes: Any) -> ZeroOneSVM:
 def require(model: ZeroOneSVM, subject: str, *needs: Need) -> None:
     """Raise where a model lacks what a function of these relaxations needs."""
     for need in needs:
-        if not need.holds(model):
+        if not need.is_met(model):
             raise UnsupportedModelError(f"{subject} needs {need.description}: {need.reason}", name="model")
 
 

@@ -107,8 +107,8 @@ def _solutions(form: StandardForm, seconds: float | None) -> list[tuple[FloatArr
     if answer.values is None:
         return []
     y = np.clip(form.join(answer.values), form.lower, form.upper)  # else what is below zero may seem to cost less than nothing
-    late = seconds is not None and time.perf_counter() - begin > seconds
-    on_active_set = None if late else _on_active_set(form, y)
+    is_late = seconds is not None and time.perf_counter() - begin > seconds
+    on_active_set = None if is_late else _on_active_set(form, y)
     source = f"{Clarabel.info.name} {answer.version}"
     solutions = [(y, source)]
     return (

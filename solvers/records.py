@@ -185,7 +185,7 @@ class Update:
     """The kind of an update, and what was updated or why it was not."""
 
     kind: UpdateKind
-    what: str = ""
+    detail: str = ""
 
     @classmethod
     def read(cls, text: str) -> Update:
@@ -195,7 +195,7 @@ class Update:
         return cls(UpdateKind(kind), detail)
 
     def __str__(self) -> str:
-        return f"{self.kind.value}: {self.what}" if self.what else self.kind.value
+        return f"{self.kind.value}: {self.detail}" if self.detail else self.kind.value
 
 
 @dataclass(frozen=True, eq=False)

@@ -132,7 +132,7 @@ def _arrays(result: Result) -> dict[str, Any]:
         "parts": list(stored_parts),
         "digest": result.digest,
         "tol": result.tol,
-        "about": dict(result.about),
+        "about": dict(result.model_description),
     }
     arrays["meta"] = np.frombuffer(json.dumps(meta).encode(), dtype=np.uint8)
     return arrays
@@ -206,7 +206,7 @@ def _result(arrays: dict[str, Any]) -> Result:
         options=dict(meta["options"]),
         summary={str(name): float(value) for name, value in meta["summary"].items()},
         digest=str(meta["digest"]),
-        about={str(name): str(value) for name, value in meta["about"].items()},
+        model_description={str(name): str(value) for name, value in meta["about"].items()},
         tol=float(meta.get("tol", _LOOSEST)),
     )
 

@@ -481,14 +481,14 @@ class _Search:
         violations, norm = _numbers(self.model, self.costs, w)
         return _Point(w, float(violations), float(norm))
 
-    def _solve(self, lam: float, near: _Point | None, proof: Path | None = None) -> _Point | None:
+    def _solve(self, lam: float, neighbour: _Point | None, proof: Path | None = None) -> _Point | None:
         """Solve at one λ, record the proved bound, and return the optimum; None after the time limit."""
         remaining = self.deadline - time.perf_counter()
         if remaining <= 0.0:
             return None
         native: dict[str, Any] = {"earlier": self.solved} if proof is None else {"proof": str(proof)}
         limits = {} if remaining == math.inf else {"time_limit": remaining}
-        start = {} if near is None else {"start": {"w": near.w}}
+        start = {} if neighbour is None else {"start": {"w": neighbour.w}}
         model = stated_at_lam(self.model, self.costs, lam)
         result = solve_problem(model, _SOLVER, Options.of(self.options, **limits, **start, **native))
         bound = 0.0 if result.bound is None else float(result.bound)

@@ -177,7 +177,7 @@ class _Attribute:
 class _Header:
     """Declarations of a file."""
 
-    where: str
+    source_name: str
     attributes: list[_Attribute] = field(default_factory=list)
     roles: dict[str, list[str]] = field(default_factory=dict)
 
@@ -223,13 +223,13 @@ class _Header:
         names = tuple(attribute.name for attribute in self.attributes)
         for name in (name for role in self.roles.values() for name in role):
             if name not in names:
-                raise DataError(f"@inputs or @outputs name {name!r}, which is no attribute", file=self.where)
+                raise DataError(f"@inputs or @outputs name {name!r}, which is no attribute", file=self.source_name)
         kinds = {j: attribute.kind for j, attribute in enumerate(self.attributes) if attribute.kind != "cell"}
         outputs = [names.index(name) for name in self.roles.get("@output", [])]
         if "@input" in self.roles:
             used = {names.index(name) for name in self.roles["@input"]} | set(outputs)
             kinds |= {j: "unused" for j in range(len(names)) if outputs and j not in used}
-        return Table(self.where, names, rows, lines, kinds, tuple(outputs))
+        return Table(self.source_name, names, rows, lines, kinds, tuple(outputs))
 
 
 def _declared(name: str, tokens: list[_Token], declaration: str) -> dict[str, None]:

@@ -138,12 +138,12 @@ class FixedVariables(Change):
             s = form.slices[block.label]
             fixed_values[s] = np.where(np.isnan(named), fixed_values[s], named)
         places = np.flatnonzero(~np.isnan(fixed_values))
-        near = np.clip(
+        nearest = np.clip(
             fixed_values, form.lower, form.upper
         )  # a solver's own point may miss a bound, or an integer, by its tolerance
-        near = np.where(form.integer, np.round(near), near)[places]
+        nearest = np.where(form.integer, np.round(nearest), nearest)[places]
         with np.errstate(invalid="ignore"):
-            wrong = np.flatnonzero(~(np.abs(fixed_values[places] - near) <= _NEAR * (1.0 + np.abs(near))))
+            wrong = np.flatnonzero(~(np.abs(fixed_values[places] - nearest) <= _NEAR * (1.0 + np.abs(nearest))))
         if wrong.size:
             j = int(places[wrong[0]])
             kind = "an integer " if form.integer[j] else ""
@@ -152,7 +152,7 @@ class FixedVariables(Change):
                 f"it is {kind}in [{form.lower[j]:g}, {form.upper[j]:g}]",
                 name="fixed",
             )
-        return cls(form.blocks, places, near)
+        return cls(form.blocks, places, nearest)
 
     def applied(self, form: StandardForm) -> StandardForm:
         """Both bounds are the value."""

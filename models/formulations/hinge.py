@@ -150,11 +150,11 @@ class HingeSVM(Model):
         alpha = np.clip(multipliers["margin"], 0.0, self.sample_weight)
         v = self.X.T @ (alpha * self.y)
         # the sums in v are off by at most γ_n Σ α_i |x_i|
-        off = gamma(alpha.size + 4) * float(self._norms @ alpha)
+        sum_rounding = gamma(alpha.size + 4) * float(self._norms @ alpha)
         squares = dot(v, v)
         norm = float(np.sqrt(squares.upper)) * (1.0 + 4.0 * UNIT)
         value = total(alpha) - squares.times(0.25)
-        rounding = (0.5 * norm * off + 0.25 * off * off) * (1.0 + 1e-12)
+        rounding = (0.5 * norm * sum_rounding + 0.25 * sum_rounding * sum_rounding) * (1.0 + 1e-12)
         argument = "dual value Σα - ¼||Σ α_i y_i x_i||² with α clipped to [0, λ]"
         return Bound(value.lower - rounding, argument, value.error + rounding)
 

@@ -124,8 +124,8 @@ class L1SVMDual(KernelSVMDual):
         bounds = [self._tangent(x, product, error, stretch) for stretch in (0.0, 4.0 * float(error.max()))]
         value = max(bounds, key=lambda bound: bound.lower)
         reach = np.maximum(np.abs(x), np.abs(view.upper - x)) * 1.001
-        off = abs(float(view.signs @ x)) + gamma(x.size) * float(np.abs(x).sum())
-        deficit = 0.5 * convexity.penalty * (1.001 * off) ** 2
+        rounding = abs(float(view.signs @ x)) + gamma(x.size) * float(np.abs(x).sum())
+        deficit = 0.5 * convexity.penalty * (1.001 * rounding) ** 2
         if convexity.deficit is not None:
             deficit += 0.5 * float(convexity.deficit @ reach**2)
         plain = view.level(product + view.c)[0] - 0.5 * float(x @ product)

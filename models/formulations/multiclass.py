@@ -251,8 +251,8 @@ def multiclass_statement(loss: ClassLoss, n: int, p: int, K: int, kernel: str) -
     )
 
 
-def _dual(more: Line | None) -> DualStatement | None:
-    if more is None:
+def _dual(condition: Line | None) -> DualStatement | None:
+    if condition is None:
         return None
     point = Line(
         "w_c = sum_(i, k) alpha_ik (1{y_i = c} - 1{k = c}) x_i",
@@ -262,7 +262,7 @@ def _dual(more: Line | None) -> DualStatement | None:
         sense="maximise",
         over=Line("alpha_ik, k != y_i", r"\alpha_{ik},\ k\ne y_i"),
         objective=Line("sum alpha_ik - 1/2 sum_c ||w_c||^2", r"\textstyle\sum_{i,k}\alpha_{ik} - \tfrac12\sum_c\|w_c\|_2^2"),
-        constraints=(Line("alpha_ik >= 0", r"\alpha_{ik}\ge 0"), more, point),
+        constraints=(Line("alpha_ik >= 0", r"\alpha_{ik}\ge 0"), condition, point),
         kkt=(point,),
     )
 
@@ -376,7 +376,7 @@ class MulticlassSVM(Model):
     def _rows(self) -> sp.csr_array:
         """m = F vec(W), K - 1 rows for each point: x_i in the columns of its own class, -x_i in those of the other."""
         K, X = self.classes.size, sp.csr_array(self.features.rows)
-        other_classes = np.broadcast_to(np.arange(K), (X.shape[0], K))[~self._problem.own(slice(None))]
+        other_classes = np.broadcast_to(np.arange(K), (X.shape[0], K))[~self._problem.own_class(slice(None))]
         repeated = X[np.repeat(np.arange(X.shape[0]), K - 1)]
         lengths = np.diff(repeated.indptr)
         shape = (repeated.shape[0], K * X.shape[1])

@@ -38,7 +38,7 @@ class GivenUp:
         return 2.0 * self.weights
 
     @property
-    def known(self) -> str:
+    def subtracted_term(self) -> str:
         """2λ_i."""
         return " - 2 lam_i"
 

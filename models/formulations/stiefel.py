@@ -49,9 +49,9 @@ def as_orthonormal(P: object, name: str, shape: tuple[int, int]) -> FloatArray:
     matrix = as_array(P, name)
     if matrix.shape != shape or not np.isfinite(matrix).all():
         raise InputError(f"{name} must be a finite matrix of shape {shape}; its shape is {matrix.shape}", name=name)
-    off = float(np.abs(matrix.T @ matrix - np.eye(shape[1])).max())
-    if off > 1e-8:
-        raise InputError(f"{name} must have orthonormal columns; {name}'{name} differs from I by {off:.2g}", name=name)
+    deviation = float(np.abs(matrix.T @ matrix - np.eye(shape[1])).max())
+    if deviation > 1e-8:
+        raise InputError(f"{name} must have orthonormal columns; {name}'{name} differs from I by {deviation:.2g}", name=name)
     return matrix
 
 
@@ -171,11 +171,11 @@ class StiefelQP(Model):
     def appraise(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> Appraisal:
         """Objective, orthonormality and Riemannian gradient of P."""
         P = np.asarray(values["P"], dtype=np.float64)
-        off = float(np.abs(P.T @ P - np.eye(P.shape[1])).max())
+        deviation = float(np.abs(P.T @ P - np.eye(P.shape[1])).max())
         return Appraisal(
             objective=-self.problem.objective(P),
-            primal_residual=off,
-            violations={"orthonormal": off},
+            primal_residual=deviation,
+            violations={"orthonormal": deviation},
             stationarity=self.stationarity(P),
             argument="nonconvex: no bound",
         )

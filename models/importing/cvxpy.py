@@ -82,7 +82,7 @@ class CVXPYSource(Source, Recipient):
     @property
     def variables(self) -> IntArray:
         """Places of the problem's own variables."""
-        return self._canonical.own
+        return self._canonical.user_indices
 
     @property
     def source(self) -> CVXPYSource:
@@ -116,7 +116,7 @@ class CVXPYSource(Source, Recipient):
         """Evaluate the form, auxiliary variables as low or high as their definitions let them (`completion`)."""
         c, form = self._canonical, self.form
         is_known = np.zeros(form.n, dtype=bool)
-        is_known[c.own] = True
+        is_known[c.user_indices] = True
         program_rows = [k for rows in c.rows for k in rows]
         definitions = [row for k, row in enumerate(form.constraints) if k not in program_rows]
         y, is_known = completed(x, is_known, definitions)
@@ -130,14 +130,14 @@ class CVXPYSource(Source, Recipient):
                 violation = max(piece.cone.violation(piece.value(y)) for piece in pieces)
                 rows.append(ConstraintValue(name, np.abs(value) if c.equations[name] else value, violation, size))
         outside = np.maximum(np.maximum(form.lower - y, y - form.upper), 0.0)
-        added = is_known & ~np.isin(np.arange(form.n), c.own)
+        added = is_known & ~np.isin(np.arange(form.n), c.user_indices)
         restricted = np.flatnonzero(added & (outside > AUXILIARY * (1.0 + np.abs(y))))
         remark = ""
         if restricted.size:
             j = int(restricted[0])
             remark = f"{form.names()[j]} is {y[j]:.10g} at a point, and in [{form.lower[j]:.10g}, {form.upper[j]:.10g}] here"
         objective = form.objective(y) if objective_known else float("nan")
-        return Evaluated(objective, objective_size(form, y), rows, float(outside[c.own].max(initial=0.0)), remark)
+        return Evaluated(objective, objective_size(form, y), rows, float(outside[c.user_indices].max(initial=0.0)), remark)
 
     def theirs(self, x: FloatArray) -> Evaluated:
         """Let CVXPY evaluate its expressions at a point, parameters as they were at the import."""
@@ -163,7 +163,7 @@ class CVXPYSource(Source, Recipient):
         x = np.zeros(self.form.n)
         by_name = {v.name(): v for v in self._problem.variables()}
         for block in self.form.blocks:
-            if not np.isin(np.arange(self.form.n)[self.form.slices[block.label]], self._canonical.own).all():
+            if not np.isin(np.arange(self.form.n)[self.form.slices[block.label]], self._canonical.user_indices).all():
                 continue
             variable = by_name.get(block.label)
             value: Any = None if variable is None or variable._value is None else lower_value(variable)
@@ -206,7 +206,7 @@ class _Canonical:
     form : StandardForm
     order : ndarray of int
         The place in CVXPY's x of each entry of ours (CVXPY stacks matrices by columns).
-    own : ndarray of int
+    user_indices : ndarray of int
         Places of the problem's own variables.
     labels : tuple of str
         One for each of the problem's constraints.
@@ -218,7 +218,7 @@ class _Canonical:
 
     form: StandardForm
     order: IntArray
-    own: IntArray
+    user_indices: IntArray
     labels: tuple[str, ...]
     rows: tuple[tuple[int, ...], ...]
     equations: Mapping[str, bool]

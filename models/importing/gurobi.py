@@ -184,8 +184,8 @@ def _switched_violation(model: Any, row: Any, x: FloatArray) -> float:
     violations = []
     for side in {"<": (-slack,), ">": (slack,), "=": (slack, -slack)}[sense]:
         missing = max(-side, 0.0)
-        on = inactivity * inactivity + missing * missing <= (inactivity - 1.0) ** 2
-        violations.append(max(abs(inactivity), missing) if on else abs(inactivity - 1.0))
+        is_active = inactivity * inactivity + missing * missing <= (inactivity - 1.0) ** 2
+        violations.append(max(abs(inactivity), missing) if is_active else abs(inactivity - 1.0))
     return max(violations)
 
 

@@ -283,7 +283,7 @@ def _groups(names: Sequence[str], lower: FloatArray, upper: FloatArray) -> dict[
 
 def _with_names(row: Constraint, names: Sequence[str]) -> Constraint:
     """Return a constraint whose rows have names of their own, if these are different ones and say more than numbers do."""
-    return row if list(names) == row.names() or len(set(names)) < len(names) else replace(row, own=tuple(names))
+    return row if list(names) == row.names() or len(set(names)) < len(names) else replace(row, given_names=tuple(names))
 
 
 def _switched(indicators: Sequence[IndicatorRow], n: int) -> Iterator[tuple[str, sp.csr_array, FloatArray, Cone]]:

@@ -268,7 +268,7 @@ class Import:
         """Return whether the source evaluates to other numbers than when it was imported."""
         return any(_differ(self.source.theirs(x), old_values) for x, old_values in zip(self.points, self.before, strict=True))
 
-    def own(self, x: FloatArray) -> FloatArray:
+    def package_part(self, x: FloatArray) -> FloatArray:
         """Return the part of a model's x that is the source's, inside its bounds, with whole integers."""
         form = self.source.form
         y = x if self.places is None else x[self.places]
@@ -277,7 +277,7 @@ class Import:
 
     def at(self, x: FloatArray) -> str:
         """Return the difference between form and source at a point of the model; empty if they agree."""
-        y = self.own(x)
+        y = self.package_part(x)
         own_values, package_values = self.source.ours(y), self.source.theirs(y)
         return own_values.disagreement(package_values) or self._one_sided(x, own_values, package_values)
 
@@ -287,7 +287,7 @@ class Import:
         Whatever values auxiliary variables have at a feasible point of the form, the source has that point, at no higher cost.
         """
         form = self.source.form
-        y = self.own(x)
+        y = self.package_part(x)
         x = x if self.places is None else x[self.places]
         if self.source.variables.size == form.n or np.abs(x - y).max(initial=0.0) > _ONE_SIDED:
             return ""

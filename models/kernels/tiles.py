@@ -96,8 +96,8 @@ class Strips:
         """Into ``out`` for the given points and so many fixed ones from ``first`` on, a multiple of `STRIP`."""
         from .powers import ROWS, powers
 
-        left, room = _rows(Z, half, -(-half.size // ROWS) * ROWS), np.empty((ROWS, self._width), dtype=out.dtype)
-        powers(left, self._strips, first // self._width, room, out)
+        left, buffer = _rows(Z, half, -(-half.size // ROWS) * ROWS), np.empty((ROWS, self._width), dtype=out.dtype)
+        powers(left, self._strips, first // self._width, buffer, out)
 
 
 def _rows(Z: FloatArray | SingleArray, half: FloatArray | SingleArray, count: int) -> npt.NDArray[Any]:
@@ -379,13 +379,20 @@ class BitDistances:
         return np.ascontiguousarray(np.take(self.words, indices, axis=1).T)
 
     def _fill(
-        self, block: SingleArray, words: Any, chosen: Any, signs: SingleArray, own: SingleArray, offset: float, scale: float
+        self,
+        block: SingleArray,
+        words: Any,
+        chosen: Any,
+        signs: SingleArray,
+        row_factors: SingleArray,
+        offset: float,
+        scale: float,
     ) -> SingleArray:
         from .loops import table_rows
 
         table = (scale * (self.table + offset)).astype(np.float32)
         parts = cuts(block.shape[1], workers(block.size))
-        share(lambda k: table_rows(words, chosen, table, signs, own, parts[k].start, parts[k].stop, block), len(parts))
+        share(lambda k: table_rows(words, chosen, table, signs, row_factors, parts[k].start, parts[k].stop, block), len(parts))
         return block
 
     def product(self, weights: FloatArray) -> FloatArray:

@@ -219,7 +219,7 @@ class IndicatorsToRows(Bridge):
             )
         M = np.maximum(-minimum, 0.0)
         switches = sp.csr_array(sp.diags_array(M) @ heads)
-        own_rows = None if c.own is None else c.own[1::2]
+        own_rows = None if c.given_names is None else c.given_names[1::2]
         return Constraint(c.label, sp.csr_array(F + switches), g + M * c.g[0::2], Nonnegative(g.size), own_rows, c.points)
 
     def recover(self, x: FloatArray) -> FloatArray:
@@ -250,7 +250,7 @@ class ConesToQuadraticRows(Bridge):
         for c in form.constraints:
             widened = replace(Entries.of(c.F), width=width).csr
             if c not in self._cones:
-                constraints.append(Constraint(c.label, widened, c.g, c.cone, c.own, c.points))
+                constraints.append(Constraint(c.label, widened, c.g, c.cone, c.given_names, c.points))
                 continue
             v = _selection(np.arange(start, start + c.rows), width).csr
             constraints.append(Constraint(f"{c.label}: terms", sp.csr_array(widened - v), c.g, Zero(c.rows)))

@@ -417,8 +417,8 @@ class Indicator(Cone):
         """Nearest point: of (0, v₊) and (1, v) the nearer one."""
         rows = self.stacked(v)
         a, row = rows[:, 0], rows[:, 1]
-        on = a * a + np.minimum(row, 0.0) ** 2 <= (a - 1.0) ** 2
-        return np.column_stack([np.where(on, 0.0, 1.0), np.where(on, np.maximum(row, 0.0), row)]).ravel()
+        is_off = a * a + np.minimum(row, 0.0) ** 2 <= (a - 1.0) ** 2
+        return np.column_stack([np.where(is_off, 0.0, 1.0), np.where(is_off, np.maximum(row, 0.0), row)]).ravel()
 
     def project_dual(self, v: FloatArray) -> FloatArray:
         """Nearest multipliers that are ≥ 0 on the set: (z_a)₊ and 0."""

@@ -277,10 +277,10 @@ def _add_pair(builder: Assembly, name: str, W: Affine, two: FloatArray, pieces: 
     count = len(pieces.z)
     cells = list(itertools.product(range(count), repeat=2))
     z = builder.variables(f"{name} z", len(cells), 0.0, 1.0)
-    root, far = np.sqrt(2.0), pieces.bound[list(points)]
-    reach = np.tile(far, len(cells))
+    root, bounds = np.sqrt(2.0), pieces.bound[list(points)]
+    reach = np.tile(bounds, len(cells))
     m = builder.variables(f"{name} m", 2 * len(cells), -reach, reach)
-    corner = np.tile([far[0] ** 2, root * far[0] * far[1], far[1] ** 2], len(cells))
+    corner = np.tile([bounds[0] ** 2, root * bounds[0] * bounds[1], bounds[1] ** 2], len(cells))
     diagonal = np.tile([0.0, 1.0, 0.0], len(cells))
     M = builder.variables(f"{name} M", 3 * len(cells), np.where(diagonal > 0, -corner, 0.0), corner)  # svec of each 2 × 2
     stack = []
@@ -313,10 +313,10 @@ def _products(
     pieces: Pieces,
     points: tuple[int, int],
     cell: tuple[int, int],
-    of: tuple[Affine, Affine, Affine, Affine],
+    factors: tuple[Affine, Affine, Affine, Affine],
 ) -> None:
     """Ends of the two branches, and each of one with each of the other."""
-    one, m_i, m_j, M_ij = of
+    one, m_i, m_j, M_ij = factors
     ends = []
     for side, m in ((0, m_i), (1, m_j)):
         low, high = (bound[points[side]] for bound in pieces.ends[cell[side]])

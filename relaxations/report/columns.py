@@ -35,7 +35,7 @@ class Column:
     form : {"text", "count", "mean", "value", "percent", "seconds", "ratio"}
     interval : bool
         Whether values may be intervals, which take two columns in CSV.
-    drawn : bool
+    in_picture : bool
         Whether a picture of the page shows it, so that the page's table need not.
     optional : bool
         Whether tables leave it out where no row has a value.
@@ -47,7 +47,7 @@ class Column:
     value: Callable[[Any], Any]
     form: str = "text"
     interval: bool = False
-    drawn: bool = False
+    in_picture: bool = False
     optional: bool = False
 
     def values(self, row: Any) -> dict[str, Any]:
@@ -229,7 +229,7 @@ def _missing(cell: KappaCell) -> str:
         ),
         f"no nodes or time of an exact solve ({cell.exact_status})": cell.exact_nodes is None or cell.exact_seconds is None,
     }
-    return "; ".join(reason for reason, holds in reasons.items() if holds)
+    return "; ".join(reason for reason, applies in reasons.items() if applies)
 
 
 def _m_range(row: ReportRow) -> str:

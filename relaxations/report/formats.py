@@ -433,7 +433,7 @@ def render_html(document: Document) -> str:
         pictures=pictures,
         tables=[t for t in document.tables if t.name in _TABLES],
         anchors={name: {"place": place, "title": titles[place]} for name, place in anchors.items()},
-        on_page=lambda table: [c for c in table.columns if not c.drawn],
+        on_page=lambda table: [c for c in table.columns if not c.in_picture],
         matrix_columns=[*_NUMBERS, *document.matrix.relaxations, *document.matrix.solvers],
         details=[c for c in columns["relaxations"] if c.key in _DETAILS],
         runs=[c for c in columns.get("exacts", ()) if c.key in _RUNS],

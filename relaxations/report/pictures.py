@@ -70,19 +70,19 @@ def _pooled(report: ReportData, groups: dict[str, list[InstanceCell]], parameter
     """Groups of one family (and λ) together, each a group that has all of the parameter's values there."""
     families: dict[str, list[list[InstanceCell]]] = {}
     for cells in groups.values():
-        of = where(family(cells[0]), None if parameter == "lam" else cells[0].lam)
-        families.setdefault(of, []).append([c for c in cells if c.key not in report.trivial])
+        group = where(family(cells[0]), None if parameter == "lam" else cells[0].lam)
+        families.setdefault(group, []).append([c for c in cells if c.key not in report.trivial])
     pooled = {}
-    for of, members in families.items():
+    for group, members in families.items():
         values = {trait(c, parameter) for cells in members for c in cells}
         complete = [cells for cells in members if cells and {trait(c, parameter) for c in cells} == values]
         if len(values) > 1 and complete:
-            pooled[of] = [c for cells in complete for c in cells]
+            pooled[group] = [c for cells in complete for c in cells]
     return pooled
 
 
 def _gap_lines(
-    report: ReportData, groups: dict[str, list[InstanceCell]], at: Callable[[InstanceCell], float], label: str, *, log: bool
+    report: ReportData, groups: dict[str, list[InstanceCell]], abscissa: Callable[[InstanceCell], float], label: str, *, log: bool
 ) -> str | None:
     if not groups:
         return None
@@ -91,9 +91,9 @@ def _gap_lines(
     for ax, (title, cells) in zip(axes, groups.items(), strict=False):
         for k, name in enumerate(names):
             points: dict[float, list[float]] = {}
-            for cell in sorted(cells, key=at):
+            for cell in sorted(cells, key=abscissa):
                 value = _gap_of(report, cell.key, name)
-                points.setdefault(at(cell), []).extend([] if value is None else [value])
+                points.setdefault(abscissa(cell), []).extend([] if value is None else [value])
             # a relaxation that has no gap on some of the instances would have a median of other ones there
             most_points = max(map(len, points.values()))
             xs = [x for x, gaps in points.items() if gaps and len(gaps) == most_points]
@@ -107,7 +107,7 @@ def _gap_lines(
         if log:
             ax.set_xscale("log")
         _finish(ax, label, "gap")
-        _value_ticks(ax, {at(c) for c in cells})
+        _value_ticks(ax, {abscissa(c) for c in cells})
     return _done(figure, axes, len(groups))
 
 

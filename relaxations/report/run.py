@@ -104,7 +104,7 @@ def _stated(name: str, problem: object) -> list[ModelSubject | ModelAtLam]:
 
 def _with_incumbent(subject: ModelSubject, reduction: Reduction[Any], w: FloatArray | None) -> ModelSubject:
     """Return the subject with what a relaxation needs to know of the classifier that is known."""
-    return subject if w is None else replace(subject, stated=reduction.with_incumbent(subject.model, w))
+    return subject if w is None else replace(subject, base_model=reduction.with_incumbent(subject.model, w))
 
 
 def resolve_auto(item: SolverSpec, model: Model, options: Options) -> SolverSpec:
@@ -121,7 +121,7 @@ def parse_exact(solvers: SolverLike | Sequence[SolverLike] | None) -> tuple[Solv
     specs = resolve_all(listed) if listed else ()
     for item in specs:
         for option, advice in (("seed", "give seeds=[...]"), ("start", "every solver starts from the heuristic's classifier")):
-            if option in item.own:
+            if option in item.native_options:
                 raise InputError(f"{item.label}: the report itself sets {option!r} of its exact solvers; {advice}", name=option)
     return specs
 
@@ -281,7 +281,7 @@ class Plan:
         Of the models; None for all that read a model and bound it.
     exact : tuple of SolverSpec
         The exact solvers; none for no exact solve.
-    beside : bool
+    with_generic : bool
         Whether the generic open solver stands beside what auto picks.
     encodings : tuple of str
     constants : tuple of BigM
@@ -304,7 +304,7 @@ class Plan:
     relaxations: tuple[Reduction[Any], ...]
     model_relaxations: tuple[Reduction[Any], ...] | None
     exact: tuple[SolverSpec, ...]
-    beside: bool
+    with_generic: bool
     encodings: tuple[Encoding, ...]
     constants: tuple[BigM, ...]
     kappas: tuple[float, ...]
@@ -349,7 +349,7 @@ class Plan:
             relaxations=tuple(chosen),
             model_relaxations=relaxation_list,
             exact=parse_exact(exact),
-            beside=isinstance(exact, str) and resolve(exact).auto,
+            with_generic=isinstance(exact, str) and resolve(exact).auto,
             encodings=parse_encodings(encodings),
             constants=constants_list or (BigM("incumbent"),),
             kappas=parse_kappas(kappa),
@@ -454,7 +454,7 @@ class Plan:
     def _solvers(self, model: Model) -> list[SolverSpec]:
         """The exact solvers of a model, each once: auto may pick one that is asked for by name as well."""
         specs = [resolve_auto(item, model, self.options) if item.auto else item for item in self.exact]
-        if self.beside:
+        if self.with_generic:
             specs.append(resolve(GENERIC))
         return list({item.label: item for item in specs}.values())
 
@@ -605,9 +605,9 @@ def gap_report(
     with choose_executor(jobs, cluster) as team, read_by_somebody(progress):
         cells, tasks, records = _computed(plan, Runner(team, None if store is None else Path(store), progress_lines))
     progress_lines.end()
-    of = {kind: [r["cell"] for t, r in zip(tasks, records, strict=True) if t.kind == kind] for kind in _KINDS}
-    relaxed = tuple(RelaxationCell.from_record(r) for r in of["relaxation"])
-    exacts = tuple(ExactCell.from_record(r) for r in of["exact"])
+    cells_by_kind = {kind: [r["cell"] for t, r in zip(tasks, records, strict=True) if t.kind == kind] for kind in _KINDS}
+    relaxed = tuple(RelaxationCell.from_record(r) for r in cells_by_kind["relaxation"])
+    exacts = tuple(ExactCell.from_record(r) for r in cells_by_kind["exact"])
     turns = [(r.base, place, r.name) for place, r in enumerate(plan.relaxations) if r.base is not None]
     base = min(turns)[2] if turns else ""
     named = {label: solver for task in tasks for label, solver in task.solvers.items()}
@@ -615,7 +615,7 @@ def gap_report(
     used = {label: named[label] if label in named else get_solver(label) for label in sorted(ran)}
     meta = _meta(plan, {**used, **named}.values(), used.values())
     meta |= {"base": base, "seconds": round(time.perf_counter() - begin, 3)}
-    return GapReport(cells, relaxed, exacts, meta, tuple(KappaCell.from_record(r) for r in of["kappa"]))
+    return GapReport(cells, relaxed, exacts, meta, tuple(KappaCell.from_record(r) for r in cells_by_kind["kappa"]))
 
 
 _KINDS = ("relaxation", "exact", "kappa")

@@ -162,10 +162,10 @@ class Progress:
         ``on`` is neither of the two.
     """
 
-    def __init__(self, on: bool, limit: float) -> None:
-        if not isinstance(on, bool | np.bool_):
-            raise InputError(f"progress must be True or False; it is {on!r}", name="progress")
-        self.on, self.limit, self.begin = bool(on), limit, time.perf_counter()
+    def __init__(self, enabled: bool, limit: float) -> None:
+        if not isinstance(enabled, bool | np.bool_):
+            raise InputError(f"progress must be True or False; it is {enabled!r}", name="progress")
+        self.on, self.limit, self.begin = bool(enabled), limit, time.perf_counter()
         self.jobs = 1
         self._line = StatusLine()
         self.done, self.total = 0, 0

@@ -131,7 +131,7 @@ class TableCell:
         What it sorts by; infinite where there is nothing.
     heat : float or None
         Between 0 and 1; None where there is no gap.
-    more : str
+    counts : str
         Shown beside the kind.
     open : bool
         Whether it shows an interval that nobody closed.
@@ -142,7 +142,7 @@ class TableCell:
     kind: str = "none"
     key: float = float("inf")
     heat: float | None = None
-    more: str = ""
+    counts: str = ""
     open: bool = False
 
     @property
@@ -287,17 +287,17 @@ def _exact_cell(cell: ExactCell, best: float) -> TableCell:
     counted = [] if cell.nodes is None else [f"{cell.nodes:,} node{'' if cell.nodes == 1 else 's'}"]
     root = root_gap(cell, best)
     counted += [] if root is None else [f"root gap {percent(root, 1)}"]
-    more = ", ".join(counted)
+    counts_text = ", ".join(counted)
     variant = "" if cell.variant == cell.solver else cell.variant  # which of its runs
     seconds = 0.0 if cell.solve_seconds is None else cell.solve_seconds
     if cell.caveat:
         return TableCell("no bound of ζ", f"{cell.variant}: {cell.caveat}")
     if cell.proven:
-        return TableCell(f"{seconds:.3g} s", variant, _kind(cell.kind), seconds, more=more)
+        return TableCell(f"{seconds:.3g} s", variant, _kind(cell.kind), seconds, counts=counts_text)
     low = "?" if cell.bound is None else f"{cell.bound:.5g}"
     high = "?" if cell.incumbent is None else f"{cell.incumbent:.5g}"
     note = "; ".join(filter(None, (variant, cell.status)))
-    return TableCell(f"[{low}, {high}] in {seconds:.3g} s", note, _kind(cell.kind), 1e6 + seconds, more=more, open=True)
+    return TableCell(f"[{low}, {high}] in {seconds:.3g} s", note, _kind(cell.kind), 1e6 + seconds, counts=counts_text, open=True)
 
 
 def _zeta_cell(report: ReportData, instance: InstanceCell) -> TableCell:

@@ -256,7 +256,9 @@ def _put_basis(
     equal = LinearRows.of(form).equal
     F, g = form.rows_matrix()
     active = np.abs(F @ x + g) <= _NEAR * (1.0 + np.abs(g)) if multipliers is None else multipliers != 0.0
-    rows = [keys.fix if is_equal else keys.low if at else keys.bas for is_equal, at in zip(equal, active, strict=True)]
+    rows = [
+        keys.fix if is_equal else keys.low if at_lower else keys.bas for is_equal, at_lower in zip(equal, active, strict=True)
+    ]
     task.putskxslice(mosek.soltype.bas, 0, form.n, columns)
     task.putskcslice(mosek.soltype.bas, 0, len(rows), rows)
     task.putxx(mosek.soltype.bas, x)

@@ -249,7 +249,7 @@ def _cerr() -> _Switch | None:
     # stream's virtual table pointer holds: the C++ ABI of all of Linux.
     table = ctypes.c_ssize_t.from_address(stream).value
     base = stream + ctypes.c_ssize_t.from_address(table - 3 * ctypes.sizeof(ctypes.c_ssize_t)).value
-    return lambda off: clear(base, _BAD if off else _GOOD)
+    return lambda suppressed: clear(base, _BAD if suppressed else _GOOD)
 
 
 def _errors() -> _Switch | None:
@@ -263,7 +263,7 @@ def _errors() -> _Switch | None:
         return None
     choose.argtypes, choose.restype = (ctypes.c_void_p, ctypes.c_void_p), None
     default.argtypes, default.restype = (), None
-    return lambda off: choose(None, None) if off else default()
+    return lambda suppressed: choose(None, None) if suppressed else default()
 
 
 @cache
@@ -384,14 +384,14 @@ class Scip(Backend):
             assert kept_model.form is not None
             change_scip(kept_model.native[0], kept_model.form, form, parts)
             kept_model.hold(form, kept_model.native)
-        model, watch = kept_model.native
-        return self._solve(model, watch, form, options, begin)
+        model, monitor = kept_model.native
+        return self._solve(model, monitor, form, options, begin)
 
-    def _solve(self, model: Any, watch: Any, form: StandardForm, options: Options, begin: float) -> Answer:
+    def _solve(self, model: Any, monitor: Any, form: StandardForm, options: Options, begin: float) -> Answer:
         self._set_parameters(model, form, options.after(time.perf_counter() - begin))
         details = _start(model, form, options)
         set_by_block(form, options, "priorities", functools.partial(_prioritise, model))
-        recorder = watch.recorder = Recorder("scip", options)
+        recorder = monitor.recorder = Recorder("scip", options)
         cuts, _ = cuts_of(options)
         separator = None if cuts is None else include_cuts(model, cuts, form)
         if separator is not None:
@@ -564,9 +564,9 @@ def _watch(model: Any) -> Any:
                     step=step,
                 )
 
-    watch = Watch()
-    model.includeEventhdlr(watch, "marginopt", "trace, callback and interruption")
-    return watch
+    monitor = Watch()
+    model.includeEventhdlr(monitor, "marginopt", "trace, callback and interruption")
+    return monitor
 
 
 def _finite(value: float) -> float | None:

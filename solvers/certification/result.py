@@ -31,7 +31,7 @@ class Check:
     """One figure: as the result states it, as it was recomputed, and whether the statement stands."""
 
     name: str
-    stated: float | str
+    claimed: float | str
     recomputed: float | str
     stands: bool
 
@@ -40,7 +40,7 @@ class Check:
             return value if isinstance(value, str) else f"{value:.12g}"
 
         verdict = "agrees" if self.stands else "DIFFERS"
-        return f"  {self.name:<22} claimed {shown(self.stated):<22} recomputed {shown(self.recomputed):<22} {verdict}"
+        return f"  {self.name:<22} claimed {shown(self.claimed):<22} recomputed {shown(self.recomputed):<22} {verdict}"
 
 
 @dataclass(frozen=True)
@@ -231,8 +231,8 @@ def foreign_ending(result: Result) -> Ending:
         return _ENDINGS[result.status]
     if result.claim.status in (Status.INFEASIBLE, Status.UNBOUNDED):
         return Ending.INFEASIBLE_OR_UNBOUNDED
-    near = result.certificate is not None and result.certificate.feasible(_INACCURATE)
-    return Ending.INACCURATE if near else Ending.FAILED
+    nearly_feasible = result.certificate is not None and result.certificate.feasible(_INACCURATE)
+    return Ending.INACCURATE if nearly_feasible else Ending.FAILED
 
 
 def difference(recipient: Recipient, returned: Returned) -> str:
@@ -247,7 +247,7 @@ def difference(recipient: Recipient, returned: Returned) -> str:
     if (
         not text
         and np.isfinite(own_objective)
-        and abs(own_objective - form_objective) > AGREEMENT * max(abs(own_objective), source.ours(record.own(x)).size)
+        and abs(own_objective - form_objective) > AGREEMENT * max(abs(own_objective), source.ours(record.package_part(x)).size)
     ):
         text = f"the objective (minimised) is {form_objective:.10g} there and {own_objective:.10g} in the result"
     return f"{source.package} has another program than was solved: {text}" if text else ""
@@ -309,11 +309,11 @@ class Result(Displayed):
         The model's sense.
     digest : str
         SHA-256 of the data and parameters that were solved (`models.model`); empty where these have none.
-    about : mapping of name to str
+    model_description : mapping of name to str
         The same in words: shapes of arrays, values of parameters.
     unverified : str
         Not empty where the claims are those of a file and were not certified anew (`load_result` without a model): says so.
-    stated : Model or None
+    original_model : Model or None
         The model itself, in the process that solved it; pickles and files leave it out.
     tol : float
         Relative gap that an optimum was held to.
@@ -340,9 +340,9 @@ class Result(Displayed):
     summary: Mapping[str, float] = field(default_factory=dict)
     maximise: bool = False
     digest: str = ""
-    about: Mapping[str, str] = field(default_factory=dict)
+    model_description: Mapping[str, str] = field(default_factory=dict)
     unverified: str = ""
-    stated: Model | None = None
+    original_model: Model | None = None
     tol: float = 1e-6
 
     def __post_init__(self) -> None:
@@ -355,7 +355,7 @@ class Result(Displayed):
     def _form(self) -> StandardForm | None:
         """Return the model's form; None where the model has no form, or is not known."""
         try:
-            return None if self.stated is None else self.stated.form
+            return None if self.original_model is None else self.original_model.form
         except (TooLargeError, UnsupportedModelError):
             return None
 
@@ -639,7 +639,7 @@ class Result(Displayed):
 
     def __getstate__(self) -> dict[str, Any]:
         """Without the model: results travel between processes whose data are there already."""
-        return {**self.__dict__, "stated": None}
+        return {**self.__dict__, "original_model": None}
 
     def noting(self, update: Update | None = None, **details: Any) -> Result:
         """Return the same result with an update, and more to show."""
@@ -693,7 +693,7 @@ class Result(Displayed):
         return CHECK_DUALS(self, self._own(model, "check_duals"), max_rows, seed)
 
     def _own(self, model: Model | StandardForm | None, verb: str) -> Model | StandardForm:
-        model_or_form = self.stated if model is None else model
+        model_or_form = self.original_model if model is None else model
         if model_or_form is None:
             raise InputError(
                 f"this result is from a file or another process and does not hold its model: result.{verb}(model)", name="model"

@@ -48,7 +48,7 @@ class CompletedClaim:
 
     answer: Answer
     ray: Ray
-    against: str = ""
+    objection: str = ""
 
 
 def complete_claim(form: StandardForm, answer: Answer, ray: Ray) -> CompletedClaim:

@@ -333,7 +333,7 @@ class _Search:
         self._keys = list(lines)
         # a closed half-space holds at least one of two opposite points
         self._always_counted += sum(min(sides) for sides in lines.values())
-        net_counts = {key: ahead - behind for key, (ahead, behind) in lines.items() if ahead != behind}
+        net_counts = {key: positive - negative for key, (positive, negative) in lines.items() if positive != negative}
         self._weights = [abs(weight) for weight in net_counts.values()]
         self._columns = independent([list(key) for key in net_counts]) if net_counts else []
         self._scale = [_nearby_power_of_two(max(abs(key[j]) for key in net_counts)) for j in self._columns]

@@ -230,8 +230,8 @@ class Dispatcher:
         self._team.cancel()
 
 
-def _require(holds: bool, message: str) -> None:
-    if not holds:
+def _require(condition: bool, message: str) -> None:
+    if not condition:
         raise ValueError(message)
 
 

@@ -315,10 +315,10 @@ def _brought(model: Model, labels: tuple[str, ...]) -> str:
     """Return the parts of the statement that bring these blocks and constraints, in brackets; empty where the model has no
     parts.
     """
-    by: dict[str, list[str]] = {}
+    labels_by_feature: dict[str, list[str]] = {}
     for label in labels:
-        by.setdefault(model.origin(label), []).append(label)
-    phrases = [f"{', '.join(natives)} of {part}" for part, natives in by.items() if part]
+        labels_by_feature.setdefault(model.origin(label), []).append(label)
+    phrases = [f"{', '.join(natives)} of {part}" for part, natives in labels_by_feature.items() if part]
     return f" ({'; '.join(phrases)})" if phrases else ""
 
 

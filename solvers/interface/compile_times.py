@@ -114,7 +114,7 @@ def compile_clock(name: str, progress: bool, usual: float = 0.0) -> Iterator[Com
 
 
 def _how_often() -> str:
-    return "once for this machine" if CodeCache.kept else "for this process (NUMBA_CACHE_DIR can name a folder to keep it in)"
+    return "once for this machine" if CodeCache.on_disk else "for this process (NUMBA_CACHE_DIR can name a folder to keep it in)"
 
 
 def _somebody_looks(progress: bool) -> bool:

@@ -30,7 +30,7 @@ from .reduced import ReducedScoringProblem
 
 @dataclass(frozen=True, eq=False)
 class ScoreBox:
-    """A node without ``more``: l ≤ ρ ≤ u, those in ``must`` not 0, and so tightened."""
+    """A node without ``needs_feature``: l ≤ ρ ≤ u, those in ``forced`` not 0, and so tightened."""
 
     lower: IntArray
     upper: IntArray

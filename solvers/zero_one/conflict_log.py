@@ -53,7 +53,7 @@ class ConflictFinder:
         tau = reduced.thresholds(upper)
         self.rows = stretched_rows(reduced, tau, upper)
         self.exact = penalised_rows(reduced, tau)
-        self.room = empty_workspace(len(tau), self.rows.a.shape[1], self.exact.a.shape[1])
+        self.workspace = empty_workspace(len(tau), self.rows.a.shape[1], self.exact.a.shape[1])
 
     def start(self) -> Any:
         """The S-pair of no points."""
@@ -110,7 +110,7 @@ class ConflictProver:
 
     Parameters
     ----------
-    wanted : Wanted
+    goal : ProofGoal
     first : int
         Number of the first node, and of the first conflict.
     numbered : bool
@@ -200,8 +200,8 @@ class ConflictProver:
         start = copied(finder.start() if node.start is None else node.start)
         state, extra = node.state.copy(), np.array([node.extra])
         code = prove(
-            finder.rows, finder.exact, proof_goal.weights, proof_goal.order, self._activity, finder.room, state, extra, start,
-            self._book, cut, proof_goal.budget,
+            finder.rows, finder.exact, proof_goal.weights, proof_goal.order, self._activity, finder.workspace, state, extra,
+            start, self._book, cut, proof_goal.budget,
         )  # fmt: skip
         return int(code), state, float(extra[0]), start
 
@@ -295,7 +295,7 @@ HEAD = 300
 class ProofSubproblem:
     """A subproblem of the proof: open nodes and a time limit. Its nodes and conflicts have numbers from ``number * NODES`` on."""
 
-    wanted: ProofGoal
+    goal: ProofGoal
     nodes: list[ProofNode]
     seconds: float
     number: int
@@ -326,7 +326,7 @@ class ProofSubproblemResult:
 def prove_subproblem(task: ProofSubproblem, threads: int | None) -> ProofSubproblemResult:
     """Prove a subproblem with one thread."""
     start, processor_start = time.perf_counter(), time.thread_time()
-    prover = ConflictProver(task.wanted, task.number * NODES, numbered=True)
+    prover = ConflictProver(task.goal, task.number * NODES, numbered=True)
     for node in task.nodes:
         prover.push(node)
     text = prover.work(task.seconds, node_limit=NODES // 1000)
@@ -348,7 +348,7 @@ class ProofParts:
 
     Parameters
     ----------
-    wanted : Wanted
+    goal : ProofGoal
     prover : ConflictProver
         Prover of the first nodes, in this process, and stack of the pool.
     team : AsynchronousTeam

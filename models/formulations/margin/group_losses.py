@@ -127,7 +127,7 @@ class GroupLosses(Loss):
         blocks: dict[str, FloatArray] = {}
         for name, loss, points in self.parts():
             of_group = replace(
-                classifier, y=classifier.y[points], argument=classifier.argument[points], near=classifier.near[points]
+                classifier, y=classifier.y[points], argument=classifier.argument[points], tolerance=classifier.tolerance[points]
             )
             blocks |= {f"{name} {label}": value for label, value in loss.blocks(of_group).items()}
         return blocks

@@ -129,7 +129,7 @@ class ActivityBounds:
         The domain's.
     cutoff : float or None
         Of R; None where none is known.
-    alone : bool
+    intercept_is_unrestricted : bool
         Whether nothing but the loss holds a free intercept.
     """
 
@@ -141,7 +141,7 @@ class ActivityBounds:
     lower: FloatArray
     upper: FloatArray
     cutoff: float | None
-    alone: bool
+    intercept_is_unrestricted: bool
 
     def bounds(self) -> tuple[FloatArray, FloatArray]:
         """Bounds of |w_j| and of |argument_i|; infinite where none is known."""
@@ -155,7 +155,7 @@ class ActivityBounds:
             return span, by_span + np.abs(self.c)
         reach = self.regulariser.reach(self.cutoff, self.A[:, self.penalised])
         if not self.penalised.all():
-            if self.alone:
+            if self.intercept_is_unrestricted:
                 span[0] = self.loss.saturation() + float(reach.max(initial=0.0))
             reach = reach + span[0] * np.abs(self.A[:, 0])
         return span, np.minimum(by_span, reach) + np.abs(self.c)
@@ -810,8 +810,8 @@ class Margin(Model):
         """Return the setting that parts add their rows to while no bounds of coefficients and margins are known."""
         A, c = self.loss.rows(self.points, self.y)
         w = Assembly("w").variables("w", self.width)
-        far, wide = np.full(c.size, np.inf), np.full(self.width, np.inf)
-        return Setting(self.points, self.y, self.costs, w, self.penalised, w.under(A) + c, far, wide)
+        unbounded_reach, wide = np.full(c.size, np.inf), np.full(self.width, np.inf)
+        return Setting(self.points, self.y, self.costs, w, self.penalised, w.under(A) + c, unbounded_reach, wide)
 
     def _scoring(self) -> ScoringProblem | None:
         data = (self.X, self.y, as_vector(self.sample_weight, self.y.size, "sample_weight"))
@@ -887,8 +887,8 @@ class Margin(Model):
         w = np.rint(w) if integer else w
         A, c = self.loss.rows(self.points, self.y)
         argument = np.asarray(A @ w + c)
-        near = np.zeros(c.size) if integer else _NEAR * (1.0 + np.abs(argument))
-        blocks = self._filled(w, argument, near)
+        tolerance = np.zeros(c.size) if integer else _NEAR * (1.0 + np.abs(argument))
+        blocks = self._filled(w, argument, tolerance)
         return {**{label: value for label, value in blocks.items() if label in labels}, **values, "w": w}
 
     def complete_multipliers(self, multipliers: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
@@ -898,9 +898,9 @@ class Margin(Model):
             return dict(multipliers)
         return {**self.loss.multipliers(np.clip(np.asarray(alpha), 0.0, np.inf), self.costs), **multipliers}
 
-    def _filled(self, w: FloatArray, argument: FloatArray, near: FloatArray) -> dict[str, FloatArray]:
+    def _filled(self, w: FloatArray, argument: FloatArray, tolerance: FloatArray) -> dict[str, FloatArray]:
         """The blocks that the parts add, at their best for a classifier."""
-        classifier = Classifier(w, self.y, self.penalised, argument, near)
+        classifier = Classifier(w, self.y, self.penalised, argument, tolerance)
         blocks = {**self.loss.blocks(classifier), **self.regulariser.blocks(w[self.penalised])}
         for name, restriction in self.labelled:
             blocks |= restriction.blocks(classifier, name)
@@ -936,8 +936,8 @@ class Margin(Model):
             counting = replace(counting, lower=lower, upper=upper)
         w = np.asarray(values["w"], dtype=np.float64)
         candidates = [*counting.beside(w), np.rint(w) if self.domain.integer else w]
-        worth = [(counting.excess(v), self._cost(v, counting.arguments(v))) for v in candidates]
-        best = candidates[min(range(len(worth)), key=worth.__getitem__)]
+        candidate_costs = [(counting.excess(v), self._cost(v, counting.arguments(v))) for v in candidates]
+        best = candidates[min(range(len(candidate_costs)), key=candidate_costs.__getitem__)]
         blocks = self._filled(best, counting.arguments(best), np.zeros(counting.c.size))
         return {label: blocks.get(label, value) for label, value in values.items()} | {"w": best}
 

@@ -91,7 +91,7 @@ class Classifier:
     penalised : ndarray of bool (p,)
     argument : ndarray (rows,)
         What the loss is a function of.
-    near : ndarray (rows,)
+    tolerance : ndarray (rows,)
         An argument so far below a threshold counts as one that is there: what a solver finds is exact to rounding only.
     """
 
@@ -99,7 +99,7 @@ class Classifier:
     y: FloatArray
     penalised: BoolArray
     argument: FloatArray
-    near: FloatArray
+    tolerance: FloatArray
 
 
 @dataclass(frozen=True, eq=False)

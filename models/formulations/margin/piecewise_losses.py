@@ -114,7 +114,9 @@ class PiecewiseLinear(Loss):
             return {"tau": self.values(classifier.argument)}
         slopes, intercepts, ends = self._segments()
         jumps = np.isin(ends, [m for (m, _), (other, _) in itertools.pairwise(self.breakpoints) if m == other])
-        low, high = (np.where(jumps[:, [j]], sign * classifier.near, 0.0) + ends[:, [j]] for j, sign in ((0, -1.0), (1, 1.0)))
+        low, high = (
+            np.where(jumps[:, [j]], sign * classifier.tolerance, 0.0) + ends[:, [j]] for j, sign in ((0, -1.0), (1, 1.0))
+        )
         lines = slopes[:, None] * classifier.argument + intercepts[:, None]
         chosen = np.where((low <= classifier.argument) & (classifier.argument <= high), lines, np.inf).argmin(axis=0)
         blocks = {}
@@ -262,9 +264,9 @@ class PiecewiseQuadratic(Loss):
     def add(self, builder: Assembly, context: Setting) -> Affine | None:
         """A step for each interval."""
         n, (t, *breakpoints) = context.argument.rows, self.breakpoints
-        back = builder.variables("step 0", n, 0.0)
-        walked = context.argument + back - t
-        self._cost(builder, context, back, self.pieces[0], t, -1.0)
+        first_step = builder.variables("step 0", n, 0.0)
+        walked = context.argument + first_step - t
+        self._cost(builder, context, first_step, self.pieces[0], t, -1.0)
         for k, (start, end) in enumerate(zip(self.breakpoints, [*breakpoints, np.inf], strict=True), 1):
             step = builder.variables(f"step {k}", n, 0.0, end - start)
             walked = walked - step

@@ -420,10 +420,10 @@ def sparse_problem_of(
         [int(penalised.sum()), *limits.max_nonzeros, *([] if sparsity.max_nonzeros is None else [sparsity.max_nonzeros])]
     )
     bounded = (curvature > 0.0) | (np.isfinite(lower) & np.isfinite(upper))
-    more = len(norm.atoms) or sparsity.mu1 or len(rows) or limits.kept_points.any() or limits.budgets or limits.rates
+    unread_parts = len(norm.atoms) or sparsity.mu1 or len(rows) or limits.kept_points.any() or limits.budgets or limits.rates
     counts = sparsity.mu0 > 0.0 or max_nonzeros < penalised.sum()
     zero = ((lower <= 0.0) & (upper >= 0.0))[penalised].all() and (lower <= upper).all()
-    if more or not counts or not zero or not bounded[penalised].all():
+    if unread_parts or not counts or not zero or not bounded[penalised].all():
         return None
     price, linear = np.where(penalised, sparsity.mu0, 0.0), loss.linear
     return lambda A, costs: SparseProblem(A, costs, linear, curvature, price, lower, upper, penalised, max_nonzeros)

@@ -436,7 +436,7 @@ class ErrorBudget(Restriction):
     def blocks(self, classifier: Classifier, name: str) -> dict[str, FloatArray]:
         """e, which the form has where the loss does not count such errors."""
         chosen = self._chosen(classifier.y)
-        return {f"{name} e": (classifier.argument < 1.0 - classifier.near)[chosen].astype(np.float64)}
+        return {f"{name} e": (classifier.argument < 1.0 - classifier.tolerance)[chosen].astype(np.float64)}
 
     def violation(self, X: FloatArray, y: FloatArray, w: FloatArray) -> float:
         """Errors beyond what is allowed, margins within 1e-6 of 1 counted as kept."""
@@ -609,8 +609,8 @@ class CountParity(_OfGroups):
 
     def blocks(self, classifier: Classifier, name: str) -> dict[str, FloatArray]:
         """d, and its complement where the switches are indicators; scores that count as 0 are on the side that suits."""
-        scores, near = classifier.y * classifier.argument, 10.0 * classifier.near
-        d = self.equal_rates(classifier.y).signs(scores, near).astype(np.float64)
+        scores, tolerance = classifier.y * classifier.argument, 10.0 * classifier.tolerance
+        d = self.equal_rates(classifier.y).signs(scores, tolerance).astype(np.float64)
         return {f"{name} d": d, f"{name} not d": 1.0 - d}
 
     def violation(self, X: FloatArray, y: FloatArray, w: FloatArray) -> float:

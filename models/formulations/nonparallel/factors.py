@@ -107,13 +107,13 @@ class Base:
         return np.asarray(half.T @ half)
 
 
-def applied(f: FloatArray, norms: FloatArray, back: FloatArray, u: FloatArray, regulariser: Ridge | Base) -> Applied:
+def applied(f: FloatArray, norms: FloatArray, transposed: FloatArray, u: FloatArray, regulariser: Ridge | Base) -> Applied:
     """(R + A'A)u from f = Au, the rows' norms and A'f."""
     base_product, size = regulariser.applied(u), float(np.linalg.norm(u)) * (1.0 + 1e-12)
     frobenius = float(np.linalg.norm(norms))
     rounding = gamma(u.size) * frobenius * size  # of f
     error = frobenius * (rounding + gamma(f.size) * (float(np.linalg.norm(f)) + rounding)) + base_product.error
-    product = back + base_product.product
+    product = transposed + base_product.product
     error += UNIT * float(np.linalg.norm(product))
     square = dot(f, f)
     square = Rounded(square.value, square.error + 2.0 * float(np.linalg.norm(f)) * rounding + rounding * rounding)
@@ -159,22 +159,22 @@ class PointsFactor:
     """
 
     rows: KernelRows
-    near: BoolArray
+    near_points: BoolArray
 
     @cached_property
     def few(self) -> bool:
         """Return whether A is the smaller set."""
-        return 2 * int(self.near.sum()) <= self.near.size
+        return 2 * int(self.near_points.sum()) <= self.near_points.size
 
     @property
     def shape(self) -> tuple[int, int]:
         """(|B|, n)."""
-        return int((~self.near).sum()), int(self.near.size)
+        return int((~self.near_points).sum()), int(self.near_points.size)
 
     @property
     def H(self) -> FloatArray:
         """Dense, built when asked for."""
-        A = self.rows.psi[self.near]
+        A = self.rows.psi[self.near_points]
         H = A.T @ A
         H[np.diag_indices(H.shape[0])] += self.rows.r
         return H
@@ -182,7 +182,7 @@ class PointsFactor:
     @property
     def G(self) -> FloatArray:
         """Ψ_B, copied."""
-        return np.asarray(self.rows.psi[~self.near])
+        return np.asarray(self.rows.psi[~self.near_points])
 
     @property
     def Z(self) -> FloatArray:
@@ -193,18 +193,20 @@ class PointsFactor:
     def _small(self) -> FloatArray:
         """Cholesky factor of K̃_AA + rI, or of r((K̃ + rI)⁻¹)_BB: the smaller set's."""
         if self.few:
-            small = self.rows.gram[np.ix_(self.near, self.near)]
+            small = self.rows.gram[np.ix_(self.near_points, self.near_points)]
             small[np.diag_indices(small.shape[0])] += self.rows.r
         else:
-            small = self.rows.r * self.rows.inverse[np.ix_(~self.near, ~self.near)]
+            small = self.rows.r * self.rows.inverse[np.ix_(~self.near_points, ~self.near_points)]
         return np.asarray(scipy.linalg.cholesky(small, lower=True, overwrite_a=True))
 
     @cached_property
     def gram(self) -> FloatArray:
         """ZZ', m × m."""
         if self.few:
-            cross = scipy.linalg.solve_triangular(self._small, self.rows.gram[np.ix_(self.near, ~self.near)], lower=True)
-            Q = self.rows.gram[np.ix_(~self.near, ~self.near)]
+            cross = scipy.linalg.solve_triangular(
+                self._small, self.rows.gram[np.ix_(self.near_points, ~self.near_points)], lower=True
+            )
+            Q = self.rows.gram[np.ix_(~self.near_points, ~self.near_points)]
             Q -= cross.T @ cross  # of a matrix with itself: half of the work of a product
             Q /= self.rows.r
             return Q
@@ -214,32 +216,32 @@ class PointsFactor:
 
     def times(self, u: FloatArray) -> FloatArray:
         """Ψ_B u."""
-        return np.asarray((self.rows.psi @ u)[~self.near])
+        return np.asarray((self.rows.psi @ u)[~self.near_points])
 
     def pulled(self, lam: FloatArray) -> FloatArray:
         """Ψ_B'λ."""
-        return np.asarray(self.rows.psi.T @ self._spread(lam, ~self.near))
+        return np.asarray(self.rows.psi.T @ self._spread(lam, ~self.near_points))
 
     def quadratic(self, u: FloatArray) -> float:
         """||Ψ_A u||² + r||u||²."""
-        f = (self.rows.psi @ u)[self.near]
+        f = (self.rows.psi @ u)[self.near_points]
         return float(f @ f) + self.rows.r * float(u @ u)
 
     @property
     def least(self) -> FloatArray:
         """ℓ with H ⪰ diag(ℓ): r, whatever Ψ is."""
-        return np.full(self.near.size, self.rows.r)
+        return np.full(self.near_points.size, self.rows.r)
 
     @cached_property
     def row_norms(self) -> FloatArray:
         """Bounds of ||g_j||."""
-        return self.rows.norms[~self.near]
+        return self.rows.norms[~self.near_points]
 
     def applied(self, u: FloatArray) -> Applied:
         """Hu and u'Hu with the errors of their evaluation."""
         f = self.rows.psi @ u
-        f[~self.near] = 0.0
-        return applied(f, self.rows.norms[self.near], self.rows.psi.T @ f, u, Ridge(self.rows.r))
+        f[~self.near_points] = 0.0
+        return applied(f, self.rows.norms[self.near_points], self.rows.psi.T @ f, u, Ridge(self.rows.r))
 
     def solve(self, b: FloatArray) -> FloatArray:
         """H⁻¹ b, of a vector or of columns."""
@@ -251,13 +253,15 @@ class PointsFactor:
         There z = (K̃ + rI)⁻¹(F - s), s_B = [((K̃ + rI)⁻¹)_BB]⁻¹((K̃ + rI)⁻¹F)_B, s_A = 0; ``smooth`` is (K̃ + rI)⁻¹F.
         """
         if smooth is None:
-            return self._spread(scipy.linalg.cho_solve((self._small, True), F[self.near], check_finite=False), self.near)
-        solution = scipy.linalg.cho_solve((self._small, True), smooth[~self.near], check_finite=False)
-        return np.asarray(F - self._spread(self.rows.r * solution, ~self.near))
+            return self._spread(
+                scipy.linalg.cho_solve((self._small, True), F[self.near_points], check_finite=False), self.near_points
+            )
+        solution = scipy.linalg.cho_solve((self._small, True), smooth[~self.near_points], check_finite=False)
+        return np.asarray(F - self._spread(self.rows.r * solution, ~self.near_points))
 
     def _spread(self, values: FloatArray, mask: BoolArray) -> FloatArray:
         """The values at their points, zeros elsewhere."""
-        spread = np.zeros((self.near.size, *values.shape[1:]))
+        spread = np.zeros((self.near_points.size, *values.shape[1:]))
         spread[mask] = values
         return spread
 
@@ -270,9 +274,9 @@ def solve_each(factors: Sequence[PointsFactor], B: FloatArray) -> FloatArray:
 
 def pulled_each(factors: Sequence[PointsFactor], lams: Sequence[FloatArray]) -> FloatArray:
     """Ψ_B'λ of every factor, (K, n)."""
-    gradients = np.zeros((len(factors), factors[0].near.size))
+    gradients = np.zeros((len(factors), factors[0].near_points.size))
     for row, factor, lam in zip(gradients, factors, lams, strict=True):
-        row[~factor.near] = lam
+        row[~factor.near_points] = lam
     return np.asarray(gradients @ factors[0].rows.psi)
 
 
@@ -285,7 +289,7 @@ def _solve(rows: KernelRows, factors: Sequence[PointsFactor], blocks: Sequence[F
     for _ in range(2):
         F = rows.psi @ X
         for factor, part in zip(factors, parts, strict=True):
-            F[~factor.near, part] = 0.0
+            F[~factor.near_points, part] = 0.0
         residual = B - rows.psi.T @ F - rows.r * X
         if (np.linalg.norm(residual, axis=0) <= 1e-13 * np.linalg.norm(B, axis=0)).all():
             break
@@ -309,7 +313,7 @@ def _once(rows: KernelRows, factors: Sequence[PointsFactor], parts: Sequence[sli
         )
         z[:, wide] = rows.inverse @ z[:, wide]
         for factor, part in zip(factors, parts, strict=True):
-            z[~factor.near, part] = 0.0
+            z[~factor.near_points, part] = 0.0
     return np.asarray((B - rows.psi.T @ z) / rows.r)
 
 
@@ -348,39 +352,39 @@ class SharedRows:
 
 @dataclass(frozen=True, eq=False)
 class SignedFactor:
-    """H = R and the rows G = [Ψ_B; -Ψ_A; Ψ_A], or [Ψ_B; Ψ_A] unless ``twice``: A the class's points (``near``), B the others.
+    """H = R and the rows G = [Ψ_B; -Ψ_A; Ψ_A], or [Ψ_B; Ψ_A] without ``both_signs``: A are the ``near_points``, B the others.
 
     ZZ' = GH⁻¹G' has the entries of ΨH⁻¹Ψ' with signs, so a class costs no product of matrices: m² numbers are copied.
     """
 
     rows: SharedRows
-    near: BoolArray
-    twice: bool = True
+    near_points: BoolArray
+    both_signs: bool = True
 
     @cached_property
     def points(self) -> npt.NDArray[np.intp]:
         """The point of each row of G."""
-        A, B = np.flatnonzero(self.near), np.flatnonzero(~self.near)
-        return np.concatenate([B, A, A] if self.twice else [B, A])
+        A, B = np.flatnonzero(self.near_points), np.flatnonzero(~self.near_points)
+        return np.concatenate([B, A, A] if self.both_signs else [B, A])
 
     @cached_property
     def signs(self) -> FloatArray:
         """The sign of each row of G."""
         signs = np.ones(self.points.size)
-        if self.twice:
-            other_count = int((~self.near).sum())
-            signs[other_count : self.near.size] = -1.0
+        if self.both_signs:
+            other_count = int((~self.near_points).sum())
+            signs[other_count : self.near_points.size] = -1.0
         return signs
 
     @property
     def shape(self) -> tuple[int, int]:
         """(m, n)."""
-        return int(self.points.size), int(self.near.size)
+        return int(self.points.size), int(self.near_points.size)
 
     @property
     def H(self) -> FloatArray:
         """Dense, built when asked for."""
-        return self.rows.base.dense(self.near.size)
+        return self.rows.base.dense(self.near_points.size)
 
     @property
     def G(self) -> FloatArray:
@@ -408,7 +412,7 @@ class SignedFactor:
 
     def pulled(self, lam: FloatArray) -> FloatArray:
         """G'λ."""
-        return np.asarray(self.rows.psi.T @ np.bincount(self.points, self.signs * lam, minlength=self.near.size))
+        return np.asarray(self.rows.psi.T @ np.bincount(self.points, self.signs * lam, minlength=self.near_points.size))
 
     def quadratic(self, u: FloatArray) -> float:
         """u'Hu."""
@@ -417,7 +421,7 @@ class SignedFactor:
     @property
     def least(self) -> FloatArray | None:
         """ℓ > 0 with H ⪰ diag(ℓ), verified; None where rounding leaves it open."""
-        return self.rows.base.least(self.near.size)
+        return self.rows.base.least(self.near_points.size)
 
     @property
     def row_norms(self) -> FloatArray:

@@ -114,15 +114,19 @@ class BoxProgram(Model):
         if x is None:
             return Bound(-np.inf, "no point")
         a = np.clip(x, self.lower, self.upper)
-        inner, off = transposed_product(self.Z, a)  # Z'a cancels at an optimum
+        inner, product_error = transposed_product(self.Z, a)  # Z'a cancels at an optimum
         gradient = self.Z @ inner + self.ridge * a + self.q
-        size = float(np.linalg.norm(off)) + gamma(self.Z.shape[1]) * float(np.linalg.norm(inner))
+        size = float(np.linalg.norm(product_error)) + gamma(self.Z.shape[1]) * float(np.linalg.norm(inner))
         error = self._norms * size + 4.0 * UNIT * (np.abs(self.ridge * a) + np.abs(gradient) + np.abs(self.q))
         error *= 1.0 + 1e-9
         # -½a'(ZZ' + D)a + the least value of ∇'x in the box
         square = dot(inner, inner) + dot(self.ridge * a, a, 2.0 * UNIT * np.abs(a))
         square = Rounded(
-            square.value, square.error + 2.0 * float(np.abs(inner) @ off) + float(off @ off) + UNIT * float(self.ridge @ (a * a))
+            square.value,
+            square.error
+            + 2.0 * float(np.abs(inner) @ product_error)
+            + float(product_error @ product_error)
+            + UNIT * float(self.ridge @ (a * a)),
         )
         value = dot(gradient, np.where(gradient > 0.0, self.lower, self.upper)) - square.times(0.5)
         rounding = float(error @ np.maximum(np.abs(self.lower), np.abs(self.upper))) * (1.0 + 1e-9)

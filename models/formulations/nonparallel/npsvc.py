@@ -74,7 +74,9 @@ class ConcaveProgram(ABC):
     def values(self, u: FloatArray) -> dict[str, FloatArray]:
         """Return u with the best values of the other blocks."""
 
-    def _form(self, name: str, own: tuple[Block, ...], M: sp.csr_array, costs: FloatArray, tops: FloatArray) -> StandardForm:
+    def _form(
+        self, name: str, loss_blocks: tuple[Block, ...], M: sp.csr_array, costs: FloatArray, tops: FloatArray
+    ) -> StandardForm:
         """The program with the loss's own blocks, M their terms in ``above`` and ``below``; costs and tops of ξ_i and of them."""
         A, B, p = sp.csr_array(self.rows[self.inside]), sp.csr_array(self.rows[~self.inside]), self.rows.shape[1]
         k, m = A.shape[0], B.shape[0]
@@ -87,7 +89,7 @@ class ConcaveProgram(ABC):
         offset = m + costs.size
         return StandardForm(
             name=name,
-            blocks=(Block("u", (p,)), Block("xi", (m + k,)), *own),
+            blocks=(Block("u", (p,)), Block("xi", (m + k,)), *loss_blocks),
             q=np.concatenate([np.zeros(p), np.full(m, self.c), costs]),
             constraints=tuple(
                 Constraint(label, sp.csr_array(F), sides[label], Nonnegative(F.shape[0])) for label, F in rows.items()

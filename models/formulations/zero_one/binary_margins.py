@@ -45,7 +45,7 @@ class Spending(Protocol):
         """The part of the objective that each point costs if its margin is violated (n,); the norm is at most the rest."""
 
     @property
-    def known(self) -> str:
+    def subtracted_term(self) -> str:
         """The term that the argument for M subtracts from UB, in words."""
 
 
@@ -59,9 +59,9 @@ class BigMConstants:
     free : bool
         Whether the first column's weight, an intercept, is not part of the norm.
     cost : Spending
-    known : float
+    feasible_value : float
         UB; infinite where no feasible point is known.
-    given : float or ndarray (n,), optional
+    given_constants : float or ndarray (n,), optional
         M as the user gives it, not proven.
     source : str
         Where UB comes from: of a point that was given, or of a trivial one.
@@ -70,8 +70,8 @@ class BigMConstants:
     X: Points
     free: bool
     cost: Spending
-    known: float
-    given: float | FloatArray | None
+    feasible_value: float
+    given_constants: float | FloatArray | None
     source: str
 
     @cached_property
@@ -83,23 +83,23 @@ class BigMConstants:
     @property
     def intercept_bound(self) -> float:
         """|b| of some optimal solution is at most this (free intercept)."""
-        if not np.isfinite(self.known):
+        if not np.isfinite(self.feasible_value):
             return np.inf
         norms = np.sqrt(row_norms_squared(self.X[:, 1:])) if self.X.shape[1] > 1 else np.zeros(1)
-        return 1.0 + float(norms.max()) * float(np.sqrt(self.known))
+        return 1.0 + float(norms.max()) * float(np.sqrt(self.feasible_value))
 
     @cached_property
     def big_m_values(self) -> FloatArray:
         """M_i in use: the given ones, or 1 + ||x_i|| √(UB - λ_i) [+ |b|max]."""
         n = self.X.shape[0]
-        if self.given is not None:
-            return as_vector(self.given, n, "big_m")
-        if not np.isfinite(self.known):
+        if self.given_constants is not None:
+            return as_vector(self.given_constants, n, "big_m")
+        if not np.isfinite(self.feasible_value):
             raise UnsupportedModelError(
                 "no valid big-M is known in the κ form without a feasible point: give upper_bound= or incumbent= (the w of "
                 "solve(model, 'zero-one-bb')), big_m=, or encoding='indicator'"
             )
-        reach = np.sqrt(np.maximum(np.full(n, self.known) - self.cost.spent, 0.0))
+        reach = np.sqrt(np.maximum(np.full(n, self.feasible_value) - self.cost.spent, 0.0))
         valid = 1.0 + self._norms * reach
         return np.asarray(valid + self.intercept_bound if self.free else valid)
 
@@ -114,26 +114,26 @@ class BigMConstants:
         if self.free:
             margin = margin + 1.0 + float(self._norms.max(initial=0.0)) * float(np.sqrt(value))
         affordable = self.cost.spent <= value
-        stated_constants = as_vector(self.given, self.X.shape[0], "big_m")
+        stated_constants = as_vector(self.given_constants, self.X.shape[0], "big_m")
         return bool((stated_constants >= margin * (1.0 - LEVEL))[affordable].all())
 
     @property
     def m_source(self) -> str:
         """The source of M, for reports."""
-        return "given, unproven: audit the solution" if self.given is not None else self.source
+        return "given, unproven: audit the solution" if self.given_constants is not None else self.source
 
     @property
     def argument(self) -> str:
         """Why M is valid, in words."""
-        if self.given is None and not np.isfinite(self.known):
+        if self.given_constants is None and not np.isfinite(self.feasible_value):
             return "M needs a known feasible point, and none is given: margins are given up by indicators"
         M = self.big_m_values
-        if self.given is not None:
+        if self.given_constants is not None:
             return f"M given by the user (unproven), between {M.min():.4g} and {M.max():.4g}"
-        spent = self.cost.known
+        spent = self.cost.subtracted_term
         return (
             f"M_i = 1 + ||x_i|| sqrt(UB{spent}){' + |b|max' if self.free else ''} with UB = "
-            f"{self.known:.6g} ({self.source}), between {M.min():.4g} and {M.max():.4g}: M_i matters only where "
+            f"{self.feasible_value:.6g} ({self.source}), between {M.min():.4g} and {M.max():.4g}: M_i matters only where "
             f"z_i = 1, and an optimal w then has ||w||^2 <= UB{spent}"
         )
 
@@ -404,7 +404,7 @@ class Cost(ABC):
 
     @property
     @abstractmethod
-    def known(self) -> str:
+    def subtracted_term(self) -> str:
         """The term that the argument for M subtracts from UB, in words."""
 
 
@@ -457,7 +457,7 @@ class Prices(Cost):
         return price_words(self.lam)
 
     @property
-    def known(self) -> str:
+    def subtracted_term(self) -> str:
         """λ_i."""
         return " - lam_i"
 
@@ -512,6 +512,6 @@ class Budget(Cost):
         return f"kappa = {self.kappa:g}, at most {self.limit} violations"
 
     @property
-    def known(self) -> str:
+    def subtracted_term(self) -> str:
         """Return no addition: the budget takes no share of a known value."""
         return ""

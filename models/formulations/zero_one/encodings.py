@@ -283,7 +283,7 @@ class Indicators(MarginEncoding):
     def form(self, program: Program) -> StandardForm:
         """Blocks ``w``, ``z``; constraint ``margin`` of indicators, which replace the rows, so that any M builds these."""
         base = big_m_form(program, np.ones(program.y.size))
-        return indicator_form(base, program.X, program.y, float(np.sqrt(program.reach.known)))
+        return indicator_form(base, program.X, program.y, float(np.sqrt(program.reach.feasible_value)))
 
     def point(self, program: Program, w: FloatArray, z: FloatArray) -> dict[str, FloatArray]:
         """Both blocks."""
@@ -300,7 +300,7 @@ class Indicators(MarginEncoding):
 
     def notes(self, program: Program) -> tuple[str, ...]:
         """Return the proof that w is bounded."""
-        return (f"|w_j| <= sqrt(UB), UB = {program.reach.known:.6g}: any w beyond it is worse than a known point",)
+        return (f"|w_j| <= sqrt(UB), UB = {program.reach.feasible_value:.6g}: any w beyond it is worse than a known point",)
 
 
 @dataclass(frozen=True, eq=False)

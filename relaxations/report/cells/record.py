@@ -296,7 +296,7 @@ class ModelSubject(Subject):
     Its family and parameters are said beside results and determine none: they are no part of a store's key.
     """
 
-    stated: Model
+    base_model: Model
     family: str = ""
     parameters: Mapping[str, float] = field(default_factory=dict)
     test: HeldOut | None = None
@@ -316,7 +316,7 @@ class ModelSubject(Subject):
     @property
     def model(self) -> Model:
         """The problem."""
-        return self.stated
+        return self.base_model
 
     @property
     def lam(self) -> None:
@@ -449,12 +449,12 @@ def as_count(figures: Mapping[str, float], name: str) -> int | None:
     return int(figures[name]) if name in figures else None
 
 
-def outcome(cell: dict[str, Any], of: str = "the 0-1 optimum") -> str:
+def outcome(cell: dict[str, Any], target: str = "the 0-1 optimum") -> str:
     """A cell's record in a few words."""
     if cell["reason"]:
         return f"not run: {cell['reason']}"
     caveat = cell.get("caveat", "")
     prefix = "target_" if caveat else ""
-    bound = bound_words(cell[f"{prefix}bound"], cell[f"{prefix}kind"], caveat, of)
+    bound = bound_words(cell[f"{prefix}bound"], cell[f"{prefix}kind"], caveat, target)
     point = f", incumbent {cell['incumbent']:.7g}" if cell.get("incumbent") is not None else ""
     return f"{cell['status']}, {bound}{point} ({cell['solve_seconds']:.2f} s)"

@@ -190,8 +190,8 @@ def stated_conflict(problem: ConflictProblem, record: dict[str, Any]) -> Conflic
     squares = []
     for column in products.T.tolist():
         # every product is off by at most half a unit in its last place, or by the smallest number where it underflows
-        off = next_up(math.fsum(next_up(abs(x) * 2.0**-52) for x in column))
-        size = next_up(next_up(abs(math.fsum(column))) + off)
+        error = next_up(math.fsum(next_up(abs(x) * 2.0**-52) for x in column))
+        size = next_up(next_up(abs(math.fsum(column))) + error)
         squares.append(next_up(size * size))
     square = next_up(math.fsum(squares))
     norm = 0.0 if gain <= 0.0 else next_down(next_down(gain * gain) / square)
@@ -359,10 +359,12 @@ def _packed(problem: ConflictProblem, state: States, extra: float, chosen: list[
         free = [i for i in conflict.points if state[i] == FREE]
         if not free:
             return math.inf
-        more = load[free] + y
+        enlarged_load = load[free] + y
         # whole numbers add up exactly
         load[free] = (
-            more if problem.counted and y.is_integer() and (load[free] % 1.0 == 0.0).all() else np.nextafter(more, np.inf)
+            enlarged_load
+            if problem.counted and y.is_integer() and (load[free] % 1.0 == 0.0).all()
+            else np.nextafter(enlarged_load, np.inf)
         )
         if (load[free] > problem.weights[free]).any():
             raise InvalidProofError(f"node {ident} packs more on a point than its weight")

@@ -111,10 +111,10 @@ class BoxEngine(Engine):
         threads: int = 1,
         log: BoxLog | None = None,
         resumed: ResumedBoxes | None = None,
-        own: ReducedZeroOneProblem | None = None,
+        reduced_problem: ReducedZeroOneProblem | None = None,
     ) -> None:
         super().__init__(shared)
-        self.ground = SearchData.of(own or shared.reduced, shared.upper) if resumed is None else resumed.ground
+        self.ground = SearchData.of(reduced_problem or shared.reduced, shared.upper) if resumed is None else resumed.ground
         self._data = self.ground.data
         self._threads = 1 if log is not None else threads
         self._log = log

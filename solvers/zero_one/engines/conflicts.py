@@ -35,9 +35,9 @@ class Dive:
             extra=np.zeros(levels, f64), bound=np.zeros(levels, f64), trail=np.zeros(n + 1, i64),
             trail_from=np.zeros(levels, i64), pair=np.zeros((levels, p + 2, 2), i64), g=np.zeros((levels, p + 2, p), f64),
             u=np.zeros((levels, p + 2), f64), w=np.zeros((levels, p), f64), count=np.zeros(levels, i64),
-            activity=np.zeros(n, f64), start_nodes=np.zeros(levels, i64), lack=np.zeros(levels, i64),
-            below=np.zeros(k.LACKS, i64), ended=np.zeros(k.LACKS, i64), scalars=named_scalars(k.SCALARS),
-            candidate_value=np.zeros(1, f64), unresolved=np.full(1, np.inf),
+            activity=np.zeros(n, f64), start_nodes=np.zeros(levels, i64), gap_bin=np.zeros(levels, i64),
+            subtree_nodes=np.zeros(k.GAP_BINS, i64), finished_subtrees=np.zeros(k.GAP_BINS, i64),
+            scalars=named_scalars(k.SCALARS), candidate_value=np.zeros(1, f64), unresolved=np.full(1, np.inf),
             listed=np.zeros((capacity, 2 * p + 6), np.int32), size=np.zeros(capacity, np.int32), norm=np.zeros(capacity, f64),
             end=np.zeros(levels + 1, i64),
         )  # fmt: skip

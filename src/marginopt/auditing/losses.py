@@ -187,15 +187,15 @@ def _best_l1_bound(A: FloatArray, c: FloatArray, w: FloatArray) -> Rounded:
     curvature = 2.0 * float(np.linalg.norm(np.sqrt(c)[:, None] * A, 2)) ** 2
     if not (np.isfinite(curvature) and curvature > 0.0):
         return best
-    ahead, t = w, 1.0
+    extrapolated, t = w, 1.0
     for k in range(1, _PROXIMAL_STEPS + 1):
-        slope = -2.0 * A.T @ (c * np.maximum(1.0 - A @ ahead, 0.0))
-        step = ahead - slope / curvature
+        slope = -2.0 * A.T @ (c * np.maximum(1.0 - A @ extrapolated, 0.0))
+        step = extrapolated - slope / curvature
         new = np.sign(step) * np.maximum(np.abs(step) - 1.0 / curvature, 0.0)
-        if float((ahead - new) @ (new - w)) > 0.0:  # the momentum leads uphill
+        if float((extrapolated - new) @ (new - w)) > 0.0:  # the momentum leads uphill
             t = 1.0
         longer = 0.5 * (1.0 + np.sqrt(1.0 + 4.0 * t * t))
-        ahead, w, t = new + (t - 1.0) / longer * (new - w), new, longer
+        extrapolated, w, t = new + (t - 1.0) / longer * (new - w), new, longer
         if k % 50 == 0:
             best = max(best, _l1_bound(A, c, w), key=lambda bound: bound.lower)
             if _l1_value(A, c, w) - best.lower <= _PROXIMAL_TOL * abs(best.value):
@@ -240,8 +240,8 @@ def audit_svr(
     f, error = scores(gram, beta, b)
     value = norm(gram, beta).times(0.5) + _tube_cost(top, y, f, error, epsilon, squared=False)
     signs = np.where(beta < 0.0, -1.0, 1.0)
-    near, outside = mended(np.abs(beta), signs, top, None)
-    a = feasible(near, signs, top, None) if (signs < 0.0).any() else np.zeros(y.size)  # of one sign, and Σβ = 0
+    repaired, outside = mended(np.abs(beta), signs, top, None)
+    a = feasible(repaired, signs, top, None) if (signs < 0.0).any() else np.zeros(y.size)  # of one sign, and Σβ = 0
     assert a is not None
     bound = _linear_part(signs * a, y, epsilon) - norm(gram, signs * a).times(0.5)
     return audited("SVR", "½||w||² + Σ c_i (|y_i - f(x_i)| - ε)_+, free intercept", value, bound, condition, outside)

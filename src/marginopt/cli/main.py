@@ -133,18 +133,18 @@ def own_words_only() -> Iterator[None]:
         sys.stdout, sys.stderr = streams
 
 
-def _moved(stream: TextIO, at: int, saved: list[tuple[int, int]]) -> TextIO:
+def _moved(stream: TextIO, descriptor: int, saved: list[tuple[int, int]]) -> TextIO:
     """The stream on a copy of its descriptor, whose own place leads nowhere now."""
     try:
-        if stream.fileno() != at:
+        if stream.fileno() != descriptor:
             return stream
     except (AttributeError, OSError, ValueError):
         return stream
-    copy = os.dup(at)
+    copy = os.dup(descriptor)
     nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, at)
+    os.dup2(nowhere, descriptor)
     os.close(nowhere)
-    saved.append((at, copy))
+    saved.append((descriptor, copy))
     return open(copy, "w", encoding=stream.encoding, errors=stream.errors, buffering=1, closefd=False)
 
 

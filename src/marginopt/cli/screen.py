@@ -59,12 +59,12 @@ def _widths(screen: int, cells: Sequence[Sequence[str]], numbers: frozenset[int]
     """Width of each column; none where the screen is too narrow for columns."""
     natural_widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     widths = [w if k in numbers else min(w, _READABLE) for k, w in enumerate(natural_widths)]
-    spare = screen - _BETWEEN * (len(natural_widths) - 1) - sum(widths)
+    spare_width = screen - _BETWEEN * (len(natural_widths) - 1) - sum(widths)
     for k, w in enumerate(natural_widths):
-        more = min(w - widths[k], max(spare, 0))
-        widths[k] += more
-        spare -= more
-    return widths if spare >= 0 else []
+        added_width = min(w - widths[k], max(spare_width, 0))
+        widths[k] += added_width
+        spare_width -= added_width
+    return widths if spare_width >= 0 else []
 
 
 def _print_columns(

@@ -229,9 +229,9 @@ class Training:
                 phi, z = network.represent(rows)
                 scores = loss.objectives.scores(network.head.values(phi, z), network.head.norms)
                 right += int((scores.argmax(dim=1) == y).sum())
-            part, of = self._gram(phi, z, y)
+            part, batch_objectives = self._gram(phi, z, y)
             gram += part
-            J += of.double() * y.numel()
+            J += batch_objectives.double() * y.numel()
         J = (J / n * loss.weights).cpu()
         share = loss.weights.cpu()
         Q = (gram.cpu() / n * share[:, None] * share[None, :]).numpy()

@@ -54,43 +54,43 @@ def expand(data: Any, indices: Any, ends: Any, ones: int, values: Any, places: A
 
 
 @_sums
-def times(data: Any, indices: Any, ends: Any, w: Any, into: Any) -> None:
+def times(data: Any, indices: Any, ends: Any, w: Any, out: Any) -> None:
     """x_i'w."""
-    for i in range(into.size):
+    for i in range(out.size):
         total = 0.0
         for k in range(ends[i] - ends[0], ends[i + 1] - ends[0]):
             total += data[k] * w[indices[k]]
-        into[i] = total
+        out[i] = total
 
 
 @_sums
-def pulled(data: Any, indices: Any, ends: Any, v: Any, into: Any) -> None:
+def pulled(data: Any, indices: Any, ends: Any, v: Any, out: Any) -> None:
     """into += Σ v_i x_i."""
     for i in range(v.size):
         if v[i] != 0.0:
             for k in range(ends[i] - ends[0], ends[i + 1] - ends[0]):
-                into[indices[k]] += v[i] * data[k]
+                out[indices[k]] += v[i] * data[k]
 
 
 @_sums
-def row_squares(data: Any, ends: Any, into: Any) -> None:
+def row_squares(data: Any, ends: Any, out: Any) -> None:
     """||x_i||²."""
-    for i in range(into.size):
+    for i in range(out.size):
         total = 0.0
         for k in range(ends[i] - ends[0], ends[i + 1] - ends[0]):
             x = np.float64(data[k])
             total += x * x
-        into[i] = total
+        out[i] = total
 
 
 @_sums
-def column_squares(data: Any, indices: Any, ends: Any, d: Any, into: Any) -> None:
+def column_squares(data: Any, indices: Any, ends: Any, d: Any, out: Any) -> None:
     """into_j += Σ d_i x_ij²."""
     for i in range(d.size):
         if d[i] != 0.0:
             for k in range(ends[i] - ends[0], ends[i + 1] - ends[0]):
                 x = np.float64(data[k])
-                into[indices[k]] += d[i] * x * x
+                out[indices[k]] += d[i] * x * x
 
 
 @_exact
@@ -119,13 +119,13 @@ def look_at_dense(X: Any, low: Any, high: Any, squares: Any) -> None:
 
 
 @_exact
-def as_singles(values: Any, into: Any) -> bool:
-    """Return whether float32 holds all of these numbers; they are then in ``into``."""
+def as_singles(values: Any, out: Any) -> bool:
+    """Return whether float32 holds all of these numbers; they are then in ``out``."""
     for begin in range(0, values.size, 64):
         equal = True
         for k in range(begin, min(begin + 64, values.size)):
-            into[k] = values[k]
-            equal &= into[k] == values[k]
+            out[k] = values[k]
+            equal &= out[k] == values[k]
         if not equal:
             return False
     return True

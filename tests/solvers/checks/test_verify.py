@@ -51,7 +51,7 @@ def test_a_result_holds_the_model_that_it_solved_and_leaves_it_behind_when_it_tr
     assert result.check_duals().agrees
     assert mo.io.load_result(result.save(tmp_path / "r.npz"), model).verify(exact=True).stands
     for away in (pickle.loads(pickle.dumps(result)), mo.io.load_result(tmp_path / "r.npz")):
-        assert away.stated is None
+        assert away.original_model is None
         with pytest.raises(InputError, check=about("model")):
             away.verify()
         assert away.verify(model).stands

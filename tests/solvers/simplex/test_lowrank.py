@@ -66,7 +66,7 @@ def test_the_triangle_multiplies_like_the_matrix(kernel, limit, drain):
     drain(triangle.compact(keep))
     drain(triangle.extend(rest))
     own, w = np.concatenate([own[keep], rest]), rng.standard_normal(keep.sum() + rest.size)
-    assert (triangle.own == own).all()
+    assert (triangle.members == own).all()
     assert (triangle.place[own] == np.arange(own.size)).all()
     assert (triangle.place >= 0).sum() == own.size
     assert drain(triangle.product(w)) == pytest.approx(Q[np.ix_(own, own)] @ w, rel=1e-4, abs=1e-4 * np.abs(Q).max())
@@ -144,12 +144,12 @@ def test_few_points_join_at_a_time(drain):
     run = module._Run(view, model, slack, 1e9)
     drain(run.begin())
     drain(run.refresh())
-    before, level = run.triangle.own, float(run.x @ run.g)
+    before, level = run.triangle.members, float(run.x @ run.g)
     share = drain(run.grow(0.1))
-    joined = np.setdiff1d(run.triangle.own, before)
+    joined = np.setdiff1d(run.triangle.members, before)
     assert joined.size == 30
     assert share == pytest.approx(0.1 * 300 / 330)
-    outside = np.setdiff1d(np.arange(1200), run.triangle.own)
+    outside = np.setdiff1d(np.arange(1200), run.triangle.members)
     assert (run.g[joined] < level).all()
     assert run.g[joined].max() <= run.g[outside].min()
 
@@ -341,8 +341,8 @@ def test_where_float32_does_not_fit_entries_are_rounded(sparse, drain):
         stored = [block for *_, block in triangle._blocks if block is not None]
         assert {block.dtype for block in stored} == {np.dtype(np.uint16)}
         assert sum(block.nbytes for block in stored) <= limit
-        w = rng.standard_normal(triangle.own.size)
-        exact, expected = gram.dense[np.ix_(triangle.own, triangle.own)] @ w, triangle.rounding * np.linalg.norm(w)
+        w = rng.standard_normal(triangle.members.size)
+        exact, expected = gram.dense[np.ix_(triangle.members, triangle.members)] @ w, triangle.rounding * np.linalg.norm(w)
         assert 0.3 * expected < (drain(triangle.product(w)) - exact).std() < 1.5 * expected
         assert (drain(triangle.settled(w)) - exact).std() < 0.1 * expected
     rest, some = order[:100], np.array([3, 0, 99])
@@ -391,7 +391,7 @@ def test_a_corrected_model_does_not_lead_upwards_and_leaves_the_gradient_right(r
         drain(run.stream())
         values.append(run.value())
         drain(run.correct())
-        g, own = view.gram.product(run.x) + view.c, run.triangle.own
+        g, own = view.gram.product(run.x) + view.c, run.triangle.members
         assert np.abs(run.g - g)[own].max() < 1e-5 * np.abs(g).max()
         assert not run.x[run.triangle.place < 0].any()
         assert run.x.sum() == pytest.approx(1.0)

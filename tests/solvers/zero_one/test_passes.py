@@ -94,7 +94,7 @@ def least(dive, cut):
 
 def probing(dive):
     """A dive that probes every node: as if large subtrees had been over already."""
-    dive.stack.scalars.nodes, dive.stack.below[:], dive.stack.ended[:] = 1000, 10**12, 1
+    dive.stack.scalars.nodes, dive.stack.subtree_nodes[:], dive.stack.finished_subtrees[:] = 1000, 10**12, 1
     return dive
 
 
@@ -296,9 +296,9 @@ def test_subtrees_are_counted_by_what_their_roots_lack():
     dive = dive_of(stated, cut)[1]
     assert dive.run(cut, 10**6) == k.DONE
     stack = dive.stack
-    assert 2 * stack.ended.sum() + 1 == dive.nodes  # each has two children
-    assert stack.below[np.flatnonzero(stack.ended)[-1]] >= dive.nodes - 1
-    mean = stack.below[stack.ended > 0] / stack.ended[stack.ended > 0]
+    assert 2 * stack.finished_subtrees.sum() + 1 == dive.nodes  # each has two children
+    assert stack.subtree_nodes[np.flatnonzero(stack.finished_subtrees)[-1]] >= dive.nodes - 1
+    mean = stack.subtree_nodes[stack.finished_subtrees > 0] / stack.finished_subtrees[stack.finished_subtrees > 0]
     assert mean[-1] > 3 * mean[0]
 
 

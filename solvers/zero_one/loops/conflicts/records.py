@@ -126,7 +126,7 @@ class ConflictWorkspace(NamedTuple):
     """The workspace of the processing of a node."""
 
     active: Active  #: S-pair of the conflict in progress
-    kept: Active  #: S-pair of the kept points
+    kept_points: Active  #: S-pair of the kept points
     pairs: Active  #: S-pair of pairs of points, for a free intercept
     scratch: Scratch
     exact: Scratch  #: work arrays without the coordinate of the stretched intercept
@@ -134,7 +134,7 @@ class ConflictWorkspace(NamedTuple):
     promising: Any  #: (n,) priorities of the points
     left: Any  #: (n,) residual weights of a packing
     mark: Any  #: (n,) marks of visited points
-    met: Any  #: (n,) number of listed conflicts of each point
+    conflict_counts: Any  #: (n,) number of listed conflicts of each point
     points: Any  #: (2p + 6,) free points of a conflict
     probed: Any  #: (PROBED,) points whose children are probed
     promise: Any  #: (PROBED,) their scores
