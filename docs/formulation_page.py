@@ -48,7 +48,7 @@ def formulation_page(folder: Path, name: str, info: FormulationInfo) -> str:
     parts += ["## Code to copy", *_code(folder, name)]
     parts += _multipliers(model)
     if info.parameters:
-        rows = [[f"`{p.option}`", escaped(p.what)] for p in info.parameters]
+        rows = [[f"`{p.option}`", escaped(p.help_text)] for p in info.parameters]
         parts += ["## Parameters", table(["at the prompt", "what it is"], rows)]
     parts += ["## Solvers", *_by_size(info), *_times(model)]
     parts += _relatives(name)

@@ -139,7 +139,7 @@ def restricted_bound(
     lower, upper = form.lower[w], form.upper[w]
     ends = (lower != base.lower[w]) | (upper != base.upper[w])
     if ends.any():
-        gradients = [c.pulled(np.asarray(multipliers[c.label])) for c in form.constraints if c.label in multipliers]
+        gradients = [c.rmatvec(np.asarray(multipliers[c.label])) for c in form.constraints if c.label in multipliers]
         reduced = np.where(ends, (form.gradient(x) - sum(gradients, np.zeros(form.n)))[w], 0.0)
         reduced = np.where((reduced > 0.0) & np.isinf(lower) | (reduced < 0.0) & np.isinf(upper), 0.0, reduced)
         minimiser = np.where(reduced > 0.0, lower, upper)

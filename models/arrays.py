@@ -61,7 +61,7 @@ def as_rows(X: object) -> Points | Rows:
     return X if isinstance(X, Rows) else as_points(X)
 
 
-def in_blocks(X: Points | Rows) -> Rows:
+def as_row_blocks(X: Points | Rows) -> Rows:
     """X as rows in blocks."""
     return X if isinstance(X, Rows) else MemoryRows(X)
 
@@ -306,7 +306,7 @@ def check_bytes(size: int, noun: str) -> None:
         )
 
 
-def most_held() -> int:
+def peak_memory() -> int:
     """Bytes of memory that this process has held at most, its interpreter included.
 
     Linux counts in ``ru_maxrss`` of a process what the one that started it held before, so it is asked otherwise there.

@@ -66,7 +66,7 @@ class Parameter:
         return "--" + self.name.replace("_", "-")
 
     @property
-    def what(self) -> str:
+    def help_text(self) -> str:
         """The summary with choices and default, for help texts."""
         choices = f", {' or '.join(self.choices)}" if self.choices else ""
         if self.default is None:

@@ -672,7 +672,7 @@ class BoxQP:
             return self.coarse.product(a)
         return np.asarray(self.Z @ (self.Z.T @ a) if self.gram is None else self.gram @ a)
 
-    def among(self, chosen: IntArray | BoolArray) -> FloatArray:
+    def submatrix(self, chosen: IntArray | BoolArray) -> FloatArray:
         """The rows and columns of ZZ' that are chosen, semidefinite; rounded where ``coarse`` is given. A copy."""
         if self.gram is not None:
             return np.asarray(self.gram[np.ix_(chosen, chosen)])

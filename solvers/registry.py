@@ -66,7 +66,7 @@ def _own() -> dict[str, Solver]:
     return {**_static(), **_discovered()}
 
 
-def ours(solver: Solver) -> bool:
+def is_builtin(solver: Solver) -> bool:
     """Return whether this very object is one of marginopt's: not one from outside, nor one that somebody made."""
     of_name = _of_name(solver.info.name)
     return of_name is not None and loaded(of_name) is loaded(solver)
@@ -288,7 +288,7 @@ class SolverSpec:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """To another process solvers of ours travel by name (some are made at run time), all others as they are."""
-        if self.solver is not None and ours(self.solver):
+        if self.solver is not None and is_builtin(self.solver):
             return _by_name, (self.label, self.solver.info.name, self.native_options)
         return SolverSpec, (self.label, self.solver, self.native_options)
 

@@ -48,7 +48,7 @@ def save_result(result: Result, path: str | Path) -> Path:
     return write_arrays(_npz(path), _arrays(result))
 
 
-SAVE.done_by(save_result)
+SAVE.implemented_by(save_result)
 
 
 def save_results(path: str | Path, kind: str, header: Mapping[str, Any], results: Sequence[Result | None]) -> Path:

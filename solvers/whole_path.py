@@ -30,7 +30,7 @@ from ..display import Display, Displayed, Tabular
 from ..drawing import COLOURS, new_axes
 from ..errors import InputError, UnsupportedModelError, WriteError
 from ..models.arrays import FloatArray, as_positive, to_dense
-from ..models.formulations.zero_one.model import ZeroOneSVM, keeps
+from ..models.formulations.zero_one.model import ZeroOneSVM, satisfies_margins
 from ..models.model import Model
 from ..models.program.form import StandardForm
 from .certification.result import Result
@@ -392,7 +392,7 @@ def _costs(model: ZeroOneSVM) -> FloatArray:
 
 def _numbers(model: ZeroOneSVM, costs: FloatArray, w: FloatArray) -> tuple[Fraction, Fraction]:
     """Return V(w) and N(w) in rational arithmetic."""
-    violated = costs[~keeps(model.signed, w)]
+    violated = costs[~satisfies_margins(model.signed, w)]
     violations = sum((Fraction(c) for c in violated.tolist()), Fraction(0))
     return violations, sum((Fraction(x) ** 2 for x in w[model.penalised].tolist()), Fraction(0))
 

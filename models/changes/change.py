@@ -60,7 +60,7 @@ class Change(ABC):
         """
         return before if self.restricts else float("-inf")
 
-    def carried(self, form: StandardForm) -> StandardForm:
+    def apply_to_part(self, form: StandardForm) -> StandardForm:
         """Return a form with some of the blocks after the part of the change that concerns them; by default unchanged."""
         return form
 
@@ -161,7 +161,7 @@ class FixedVariables(Change):
         lower[self.places] = upper[self.places] = self.values
         return form.with_bounds(lower, upper)
 
-    def carried(self, form: StandardForm) -> StandardForm:
+    def apply_to_part(self, form: StandardForm) -> StandardForm:
         """Bounds of the variables that the form has."""
         labels, places = shared_places(self.over, form)
         lower, upper = form.lower.copy(), form.upper.copy()

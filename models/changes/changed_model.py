@@ -181,7 +181,7 @@ class AddedParts(Change):
         touched = any(np.isin(unrestricted, c.F.indices[c.F.data != 0.0]).any() for c in self.constraints)
         return float("-inf") if touched else super().cutoff(before, unrestricted)
 
-    def carried(self, form: StandardForm) -> StandardForm:
+    def apply_to_part(self, form: StandardForm) -> StandardForm:
         """The rows whose variables the form has, and the new blocks, which stand free where a row of theirs was left out."""
         labels, places = shared_places(self.over, form)
         old, extra = sum(b.size for b in self.over), sum(b.size for b in self.blocks)

@@ -170,7 +170,7 @@ class Layout:
             _text(record.get("digest", "")),
         )  # fmt: skip
 
-    def beside(self, text: str) -> str:
+    def sidecar_text(self, text: str) -> str:
         """Return the content of the sidecar of a file with this text."""
         return json.dumps(replace(self, digest=_digest(text)).record(), indent=1) + "\n"
 

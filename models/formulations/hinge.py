@@ -18,10 +18,10 @@ from ..arrays import (
     Points,
     as_labels,
     as_points,
+    as_row_blocks,
     as_rows,
     as_vector,
     entries,
-    in_blocks,
     in_memory,
     row_norms_squared,
 )
@@ -124,11 +124,13 @@ class HingeSVM(Model):
         """The `LinearProblem`."""
         if kind is not LinearProblem:
             return None
-        return LinearProblem(in_blocks(self.X), self.y, self.sample_weight, 1.0, LinearLoss.HINGE)  # type: ignore[return-value]
+        return LinearProblem(as_row_blocks(self.X), self.y, self.sample_weight, 1.0, LinearLoss.HINGE)  # type: ignore[return-value]
 
     def appraise(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> Appraisal | None:
         """Appraise a point by blocks of rows."""
-        return LinearProblem(in_blocks(self.X), self.y, self.sample_weight, 1.0, LinearLoss.HINGE).appraise(values, multipliers)
+        return LinearProblem(as_row_blocks(self.X), self.y, self.sample_weight, 1.0, LinearLoss.HINGE).appraise(
+            values, multipliers
+        )
 
     def complete(self, values: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
         """The slacks that w needs, where they are missing."""

@@ -25,21 +25,21 @@ from ..program.cones import svec
 from ..program.form import Block, Constraint, Quadratic, StandardForm
 from .canonical import completed, cones_of, reader, with_stated_bounds, without_values
 from .rows import objective_size, unique
-from .source import ConstraintValue, Ending, Evaluated, Recipient, Returned, Source
+from .source import ConstraintValue, Evaluated, Recipient, ReturnedAnswer, Source, Termination
 
 _Value = TypeVar("_Value")
 
 #: CVXPY's words for how a solve ended; a point goes in beside the first three.
 _STATUS = {
-    Ending.OPTIMAL: "optimal",
-    Ending.INACCURATE: "optimal_inaccurate",
-    Ending.STATIONARY: "optimal_inaccurate",
-    Ending.INFEASIBLE: "infeasible",
-    Ending.UNBOUNDED: "unbounded",
-    Ending.INFEASIBLE_OR_UNBOUNDED: "infeasible_or_unbounded",
-    Ending.FAILED: "solver_error",
+    Termination.OPTIMAL: "optimal",
+    Termination.INACCURATE: "optimal_inaccurate",
+    Termination.STATIONARY: "optimal_inaccurate",
+    Termination.INFEASIBLE: "infeasible",
+    Termination.UNBOUNDED: "unbounded",
+    Termination.INFEASIBLE_OR_UNBOUNDED: "infeasible_or_unbounded",
+    Termination.FAILED: "solver_error",
 }
-_WITHOUT_OPTIMUM = (Ending.INFEASIBLE, Ending.UNBOUNDED, Ending.INFEASIBLE_OR_UNBOUNDED, Ending.FAILED)
+_WITHOUT_OPTIMUM = (Termination.INFEASIBLE, Termination.UNBOUNDED, Termination.INFEASIBLE_OR_UNBOUNDED, Termination.FAILED)
 
 
 class CVXPYSource(Source, Recipient):
@@ -89,7 +89,7 @@ class CVXPYSource(Source, Recipient):
         """Return the import itself."""
         return self
 
-    def give_back(self, answer: Returned) -> str:
+    def write_back(self, answer: ReturnedAnswer) -> str:
         """Set values, dual values, status and value of the problem, as ``problem.solve`` does; return the status."""
         status = _STATUS.get(answer.ending, "user_limit")
         form, problem = self.form, self._problem
@@ -98,7 +98,11 @@ class CVXPYSource(Source, Recipient):
             for constraint in problem.constraints:
                 for dual in constraint.dual_variables:
                     dual.save_value(None)
-            value_of_ending = {Ending.INFEASIBLE: np.inf, Ending.UNBOUNDED: -np.inf, Ending.OPTIMAL: answer.objective}
+            value_of_ending = {
+                Termination.INFEASIBLE: np.inf,
+                Termination.UNBOUNDED: -np.inf,
+                Termination.OPTIMAL: answer.objective,
+            }
             value = value_of_ending.get(answer.ending)
             problem._value = value if value is None or not form.maximise else -value
             problem._status = status
@@ -112,7 +116,7 @@ class CVXPYSource(Source, Recipient):
         problem.unpack(solution)
         return status
 
-    def ours(self, x: FloatArray) -> Evaluated:
+    def evaluate_form(self, x: FloatArray) -> Evaluated:
         """Evaluate the form, auxiliary variables as low or high as their definitions let them (`completion`)."""
         c, form = self._canonical, self.form
         is_known = np.zeros(form.n, dtype=bool)
@@ -139,7 +143,7 @@ class CVXPYSource(Source, Recipient):
         objective = form.objective(y) if objective_known else float("nan")
         return Evaluated(objective, objective_size(form, y), rows, float(outside[c.user_indices].max(initial=0.0)), remark)
 
-    def theirs(self, x: FloatArray) -> Evaluated:
+    def evaluate_source(self, x: FloatArray) -> Evaluated:
         """Let CVXPY evaluate its expressions at a point, parameters as they were at the import."""
         import cvxpy
 

@@ -28,7 +28,7 @@ from ..program.form import Constraint, StandardForm
 AGREEMENT = 1e-9
 
 
-class Ending(enum.Enum):
+class Termination(enum.Enum):
     """The end of a solve, in the words that the packages share."""
 
     OPTIMAL = enum.auto()
@@ -46,12 +46,12 @@ class Ending(enum.Enum):
 
 
 @dataclass(frozen=True, eq=False)
-class Returned:
+class ReturnedAnswer:
     """An answer to the form that goes back, in the form's labels and signs.
 
     Parameters
     ----------
-    ending : Ending
+    ending : Termination
         As far as the certificate and the comparison with the source support it.
     values : mapping of label to array
         Primal point by block; empty where there is none.
@@ -65,7 +65,7 @@ class Returned:
         Why an answer is inaccurate; empty where it is not.
     """
 
-    ending: Ending
+    ending: Termination
     values: Mapping[str, FloatArray]
     multipliers: Mapping[str, FloatArray] | None
     reduced: Mapping[str, FloatArray] | None
@@ -179,11 +179,11 @@ class Source(ABC):
         """Places in x of the package's own variables; the others are auxiliary."""
 
     @abstractmethod
-    def ours(self, x: FloatArray) -> Evaluated:
+    def evaluate_form(self, x: FloatArray) -> Evaluated:
         """Evaluate the form at the package's own variables of x, auxiliary ones completed, row by row of the package."""
 
     @abstractmethod
-    def theirs(self, x: FloatArray) -> Evaluated:
+    def evaluate_source(self, x: FloatArray) -> Evaluated:
         """Let the package evaluate its program at its own variables of x; its object is as before afterwards."""
 
     @abstractmethod
@@ -200,10 +200,10 @@ class Recipient(ABC):
         """The program that it holds; None where it holds none."""
 
     @abstractmethod
-    def give_back(self, answer: Returned) -> object:
+    def write_back(self, answer: ReturnedAnswer) -> object:
         """Write values, and dual values in the package's own signs, into its object; return the status in its own terms."""
 
-    def check(self, answer: Returned) -> None:
+    def check(self, answer: ReturnedAnswer) -> None:
         """Refuse an answer to another program."""
         shapes = {} if self.source is None else {block.label: block.shape for block in self.source.form.blocks}
         answer_shapes = {label: value.shape for label, value in answer.values.items()}
@@ -251,10 +251,10 @@ class Import:
     def of(cls, source: Source, places: IntArray | None = None) -> Import:
         """Compare a source with its form."""
         points = tuple(_points(source))
-        before = tuple(source.theirs(x) for x in points)
+        before = tuple(source.evaluate_source(x) for x in points)
         pairs = zip(points, before, strict=True)
         disagreement = next(
-            (text for text in (source.ours(x).disagreement(package_values) for x, package_values in pairs) if text), ""
+            (text for text in (source.evaluate_form(x).disagreement(package_values) for x, package_values in pairs) if text), ""
         )
         return cls(source, points, before, disagreement, places)
 
@@ -266,7 +266,9 @@ class Import:
     @property
     def changed(self) -> bool:
         """Return whether the source evaluates to other numbers than when it was imported."""
-        return any(_differ(self.source.theirs(x), old_values) for x, old_values in zip(self.points, self.before, strict=True))
+        return any(
+            _differ(self.source.evaluate_source(x), old_values) for x, old_values in zip(self.points, self.before, strict=True)
+        )
 
     def package_part(self, x: FloatArray) -> FloatArray:
         """Return the part of a model's x that is the source's, inside its bounds, with whole integers."""
@@ -278,7 +280,7 @@ class Import:
     def at(self, x: FloatArray) -> str:
         """Return the difference between form and source at a point of the model; empty if they agree."""
         y = self.package_part(x)
-        own_values, package_values = self.source.ours(y), self.source.theirs(y)
+        own_values, package_values = self.source.evaluate_form(y), self.source.evaluate_source(y)
         return own_values.disagreement(package_values) or self._one_sided(x, own_values, package_values)
 
     def _one_sided(self, x: FloatArray, own_values: Evaluated, package_values: Evaluated) -> str:
@@ -335,7 +337,7 @@ def _points(source: Source) -> Iterator[FloatArray]:
     direction, reach = rng.normal(size=form.n), 3.0
     for _ in range(_OUTWARDS):
         x = _inside(form, reach * direction)
-        package_values = source.theirs(x)
+        package_values = source.evaluate_source(x)
         if not package_values.feasible(package_values, AGREEMENT):
             break
         reach *= 30.0

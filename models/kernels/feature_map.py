@@ -185,7 +185,7 @@ _FAR = 1e2
 
 
 @dataclass(frozen=True, eq=False)
-class Place:
+class CentredPoints:
     """The points less their centre; ``centre`` is None where they stay."""
 
     points: Points
@@ -196,12 +196,12 @@ class Place:
         return rows if self.centre is None else to_dense(rows) - self.centre
 
 
-def placed(kernel: Kernel, X: Points) -> Place:
+def centre_points(kernel: Kernel, X: Points) -> CentredPoints:
     """The points of a translation-invariant model with this kernel, dense data only (sparse data would become dense)."""
     if not isinstance(X, np.ndarray) or not (isinstance(kernel, Linear) or kernel.translation_invariant):
-        return Place(X)
+        return CentredPoints(X)
     centre = X.mean(axis=0)
     centred = X - centre
     if not float(centre @ centre) > _FAR * float(np.vdot(centred, centred)) / len(X):
-        return Place(X)
-    return Place(frozen(centred), frozen(centre))
+        return CentredPoints(X)
+    return CentredPoints(frozen(centred), frozen(centre))

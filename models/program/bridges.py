@@ -68,17 +68,17 @@ class EpigraphBridge(Bridge):
         """Append the scalar block ``epigraph`` and the constraint ``quadratic``."""
         assert form.quadratic is not None
         width = form.n + 1
-        top = Entries.beside([(Entries.identity(1), form.n)], 1, width)
+        top = Entries.hstack([(Entries.identity(1), form.n)], 1, width)
         cone: Cone
         if Feature.NONCONVEX in form.features:
             P = form.quadratic.csc
             used = np.flatnonzero(np.diff(P.indptr))
             halves = replace(Entries.of(sp.csr_array(0.5 * P[used])), width=width)
-            rows = Entries.below(top, _selection(used, width), halves)
+            rows = Entries.vstack(top, _selection(used, width), halves)
             g, cone = np.zeros(1 + 2 * used.size), Bilinear(1 + 2 * used.size)
         else:
             squares = replace(Entries.of(factor_of(form.quadratic)), width=width)
-            rows = Entries.below(top, Entries.beside([], 1, width), squares)
+            rows = Entries.vstack(top, Entries.hstack([], 1, width), squares)
             g = (np.arange(rows.csr.shape[0]) == 1).astype(np.float64)
             cone = RotatedSecondOrder(g.size)
         widened = tuple(Constraint(c.label, replace(Entries.of(c.F), width=width).csr, c.g, c.cone) for c in form.constraints)

@@ -148,7 +148,7 @@ class Constraint:
         """``F x + g``."""
         return np.asarray(self.F @ x + self.g)
 
-    def pulled(self, z: FloatArray) -> FloatArray:
+    def rmatvec(self, z: FloatArray) -> FloatArray:
         """``F'z``."""
         return Entries.of(self.F).weighted_sum(z)
 
@@ -279,12 +279,12 @@ class Quadratic:
         matrix.sort_indices()
         return matrix
 
-    def among(self, chosen: IntArray) -> FloatArray:
+    def submatrix(self, chosen: IntArray) -> FloatArray:
         """The rows and columns of P that are chosen, in ascending order, dense."""
         P = self.materialised
         if isinstance(P, np.ndarray):
             return np.asarray(P[np.ix_(chosen, chosen)])
-        return Entries(P.data, P.indices, P.indptr, self.n).at(chosen).among(chosen).dense()  # symmetric: columns are rows
+        return Entries(P.data, P.indices, P.indptr, self.n).at(chosen).take_columns(chosen).dense()  # symmetric: columns are rows
 
     @cached_property
     def upper(self) -> sp.csc_matrix:
@@ -306,7 +306,7 @@ class Quadratic:
         P, R = self.matrix, self.factor
         if P is not None and not isinstance(P, np.ndarray):
             return np.diff(P.indptr) * 1.0
-        return np.minimum(Entries.of(R).met, self.n) if sp.issparse(R) else np.full(self.n, float(self.n))
+        return np.minimum(Entries.of(R).overlap_counts, self.n) if sp.issparse(R) else np.full(self.n, float(self.n))
 
     @cached_property
     def convexity(self) -> Convexity:
@@ -946,7 +946,7 @@ class StandardForm(Displayed, ExportMethods):
     def _stacked(self, chosen: tuple[Constraint, ...]) -> tuple[Entries, FloatArray]:
         if not chosen:
             return Entries.of(np.zeros((0, self.n))), np.zeros(0)
-        return Entries.below(*(Entries.of(c.F) for c in chosen)), np.concatenate([c.g for c in chosen])
+        return Entries.vstack(*(Entries.of(c.F) for c in chosen)), np.concatenate([c.g for c in chosen])
 
 
 def _decided(c: Constraint, x: FloatArray) -> Constraint | None:

@@ -46,7 +46,7 @@ from .cones import PSD, Nonnegative, RotatedSecondOrder, SecondOrder, Zero, svec
 from .convexity import Convexity, Evidence, definite_on
 from .exponential_cones import Exponential, Power
 from .form import Constraint, StandardForm
-from .multiplier_repair import MultiplierChange, Multipliers, OutOfTimeError, PointMoves, exact_beside
+from .multiplier_repair import MultiplierChange, Multipliers, OutOfTimeError, PointMoves, correct_multipliers
 
 #: Rounds of propagation, entries of the rows at most, and the share of a sum's terms by which an end is moved outwards.
 _ROUNDS, _MOST, _OUTWARD = 12, 200_000, 1e-10
@@ -359,10 +359,10 @@ def _bound(form: StandardForm, z: Multipliers, tangent: _Tangent, point: PointMo
             return _value(form, tangent, z, slope, error, change)
         start, certified = z, None
         if not any(open_sides[failed].all() for failed in failures):  # what failed for fewer variables does not do for more
-            z, certified = exact_beside(start, open_sides, tangent, point)
+            z, certified = correct_multipliers(start, open_sides, tangent, point)
             for share in _LIFTS:  # a degenerate vertex of the dual has too few multipliers that are positive
                 if certified is None and (share == _LIFTS[0] or curved):
-                    z, certified = exact_beside(start.lifted(share), open_sides, tangent, point)
+                    z, certified = correct_multipliers(start.lifted(share), open_sides, tangent, point)
             if certified is None:
                 failures.append(open_sides)
         for share in _ROUNDINGS:  # or some that are positive by rounding: they hide that equations are dependent, or are too many
@@ -372,7 +372,7 @@ def _bound(form: StandardForm, z: Multipliers, tangent: _Tangent, point: PointMo
                 state = z.z, open_sides, tangent.hat.copy()
                 if open_sides.any() and not _among(state, candidates):
                     candidates.append(state)
-                    z, certified = exact_beside(z, open_sides, tangent, point)
+                    z, certified = correct_multipliers(z, open_sides, tangent, point)
         if not open_sides.any():
             continue
         if certified is None:
@@ -393,7 +393,7 @@ def _settle_zeros(tangent: _Tangent, z: Multipliers, slope: FloatArray, error: F
     """Slopes within their error, where there is no bound, summed exactly: whole numbers often meet their equations."""
     undecided = tangent.open_side(slope, error) & (np.abs(slope) <= error)
     if undecided.any():
-        exact = z.pulled_exactly(undecided)
+        exact = z.exact_lagrangian_gradient(undecided)
         zero = np.flatnonzero(undecided)[exact == 0.0]
         slope[zero] = error[zero] = 0.0
 
@@ -417,7 +417,7 @@ class _Tangent:
         factor = None
         if solved.any() and form.quadratic is not None:
             indices = np.flatnonzero(solved)
-            block = form.quadratic.among(indices)
+            block = form.quadratic.submatrix(indices)
             lower, indefinite = potrf(block, lower=1, clean=0)
             factor = None if indefinite else lower
         hat[~np.isfinite(hat)] = 0.0
@@ -426,7 +426,7 @@ class _Tangent:
     def slopes(self, z: Multipliers, settle: bool = True) -> tuple[FloatArray, FloatArray]:
         """s = P x̂ + d and its error; with ``settle`` x̂ moves to s = 0 on the free variables with curvature."""
         quadratic = self.form.quadratic
-        d, error = z.pulled
+        d, error = z.lagrangian_gradient
         if quadratic is None:
             return d, error
         if self.factor is not None and settle:

@@ -230,7 +230,7 @@ def _independent(form: StandardForm, F: sp.csr_array, used: BoolArray, indices: 
     count = null.shape[1]
     if not 0 < count < indices.size:
         return None
-    columns, free_rows = Entries.of(F).at(used).among(indices), np.ones(indices.size, dtype=bool)
+    columns, free_rows = Entries.of(F).at(used).take_columns(indices), np.ones(indices.size, dtype=bool)
     pivots = scipy.linalg.qr(null.T, mode="r", pivoting=True)[1][:count]
     try:
         basis = np.linalg.solve(null[pivots].T, null.T).T  # the identity on the pivots
@@ -378,14 +378,14 @@ class Multipliers:
         return dot(self.z, self.rows.g)
 
     @cached_property
-    def pulled(self) -> tuple[FloatArray, FloatArray]:
+    def lagrangian_gradient(self) -> tuple[FloatArray, FloatArray]:
         """Return the gradient q - F'z of the Lagrangian's linear part and the bound of its error."""
         q, rows = self.form.q, Entries.of(self.rows.F)
         d = q - rows.weighted_sum(self.z)
         absolute = np.abs(q) + rows.absolute.weighted_sum(np.abs(self.z))
         return d, gamma(self.rows.longest + 4) * absolute
 
-    def pulled_exactly(self, chosen: BoolArray) -> FloatArray:
+    def exact_lagrangian_gradient(self, chosen: BoolArray) -> FloatArray:
         """Return q - F'z of the chosen variables, each sum rounded once, so that an exact zero is zero."""
         columns = self.rows.by_variable.at(chosen)
         products, rests = two_product(columns.data, -self.z[columns.indices])
@@ -417,7 +417,7 @@ class Multipliers:
             return Entries.identity(0), np.zeros(0)
         ends = np.cumsum([piece.width for piece in pieces])
         shifted = (replace(p, indices=p.indices + (end - p.width), width=ends[-1]) for p, end in zip(pieces, ends, strict=True))
-        all_rows = Entries.below(*shifted)
+        all_rows = Entries.vstack(*shifted)
         return all_rows.where(all_rows.data != 0.0), np.concatenate(reach)
 
     def lifted(self, share: float) -> Multipliers:
@@ -515,7 +515,7 @@ class _FreeEquations:
         """Return the repair with the moves W of these, or with the part that one move settles ``separate``."""
         A = self.columns.product(W)
         if self.curved is not None:
-            A = Entries.beside([(A, 0), (self.curved, W.width)], self.indices.size, W.width + z.form.n)
+            A = Entries.hstack([(A, 0), (self.curved, W.width)], self.indices.size, W.width + z.form.n)
         return Equations.of(A, separate=separate)
 
     def ranked(self, z: Multipliers, W: Entries, *, separate: bool) -> tuple[Equations, Rank | None, bool]:
@@ -531,7 +531,7 @@ class _FreeEquations:
         return equations, rank, separate
 
 
-def exact_beside(
+def correct_multipliers(
     z: Multipliers, chosen: BoolArray, tangent: Slopes, point: PointMoves | None = None
 ) -> tuple[Multipliers, MultiplierChange | None]:
     """Multipliers corrected in floating point, and the distance of exact ones with slope 0 on ``chosen``; None where unproven.

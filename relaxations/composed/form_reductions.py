@@ -411,7 +411,7 @@ def _bounded(form: StandardForm, composed: Margin | None) -> StandardForm:
     """With what is known of |w_j| at an optimum as bounds."""
     if composed is None:
         return form
-    span, s = composed.reach[0], form.slices["w"]
+    span, s = composed.activity_bounds[0], form.slices["w"]
     lower, upper = form.lower.copy(), form.upper.copy()
     lower[s], upper[s] = np.maximum(lower[s], -span), np.minimum(upper[s], span)
     return form.with_bounds(lower, upper)

@@ -37,7 +37,7 @@ class BoundingLoss(Loss):
     of: Loss
 
     @property
-    def reads_reach(self) -> bool:
+    def reads_activity_bounds(self) -> bool:
         """True: bounds of the margins multiply the weights."""
         return True
 
@@ -85,7 +85,7 @@ def split_margins(builder: Assembly, context: Setting, branches: tuple[Branch, .
     """The union of the branches: variables, rows and cost."""
     n = context.argument.rows
     margin_rows, choice_rows = -context.argument, Affine({}, np.full(n, -1.0))
-    bound = context.reach if reach else np.full(n, np.inf)
+    bound = context.argument_bounds if reach else np.full(n, np.inf)
     z, m, q, ends = [], [], [], []
     for k, branch in enumerate(branches):
         low, high = np.maximum(branch.low, -bound), np.minimum(branch.high, bound)
@@ -474,7 +474,7 @@ class AllHulls(_Hulls):
                 return f"{', '.join(type(part).__name__ for part in unread) or 'a convex loss'} has no convex branches"
         elif not loss.convex_pieces():
             return super().missing(composed)
-        bounded = composed.penalised | np.isfinite(composed.reach[0])
+        bounded = composed.penalised | np.isfinite(composed.activity_bounds[0])
         if composed.regulariser.curvature() > 0.0 and bounded.all():
             return ""
         return f"{_SQUARES}; the SDP takes a free intercept that the losses alone hold, or a domain"

@@ -133,7 +133,7 @@ _ENDS: dict[str, Callable[[float, float], str]] = {
 }
 
 
-def shown(column: Column, row: Any) -> str:
+def cell_text(column: Column, row: Any) -> str:
     """The cell as readers see it; empty for None, [low, high] for an interval that is not a number."""
     value = column.value(row)
     if value is None:

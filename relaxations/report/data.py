@@ -341,7 +341,7 @@ def label(instance: InstanceCell) -> str:
     return _words(instance, *SIZES)
 
 
-def titled(instance: InstanceCell) -> str:
+def display_name(instance: InstanceCell) -> str:
     """``set[n=50, sigma=0.2]`` as ``set, n = 50, σ = 0.2``; a name of its own as it is."""
     return _words(instance)
 
@@ -362,6 +362,6 @@ def trait(instance: InstanceCell, parameter: str) -> float | None:
     return instance.parameters.get(parameter) if value is None else float(value)
 
 
-def without(instance: InstanceCell, parameter: str) -> str:
+def name_without(instance: InstanceCell, parameter: str) -> str:
     """Instance and λ in words without one parameter: those that agree in it are one curve's points."""
     return where(_words(instance, parameter), None if parameter == "lam" else instance.lam)

@@ -14,7 +14,7 @@ from .cells.exact import ExactCell
 from .cells.heuristic import InstanceCell
 from .cells.record import Key, where
 from .cells.relaxation import RelaxationCell
-from .data import SWEPT, ReportData, family, gap, titled, trait, without
+from .data import SWEPT, ReportData, display_name, family, gap, name_without, trait
 from .means import SECONDS, VIRTUAL, exact_ratios, fraction_within, primal_dual_integral, proved_in, shifted_geometric_mean
 
 _GAMMAS = (0.1, 0.3, 1.0)
@@ -59,7 +59,7 @@ def against(report: ReportData, parameter: str) -> str | None:
     groups: dict[str, list[InstanceCell]] = {}
     for cell in report.instances:
         if trait(cell, parameter) is not None:
-            groups.setdefault(without(cell, parameter), []).append(cell)
+            groups.setdefault(name_without(cell, parameter), []).append(cell)
     swept = {name: cells for name, cells in groups.items() if len({trait(c, parameter) for c in cells}) > 1}
     if len(swept) > PANELS:
         swept = _pooled(report, swept, parameter) or swept
@@ -156,14 +156,14 @@ def against_m(report: ReportData) -> str | None:
         for level, colour in zip(reference_cells, COLOURS[1:], strict=False):
             ax.axhline((level.bound or 0.0) / zeta, color=colour, ls="--", lw=1.2, label=level.relaxation)
         ax.set_xscale("log")
-        ax.set_title(plain(where(titled(instance), instance.lam)), fontsize=9)
+        ax.set_title(plain(where(display_name(instance), instance.lam)), fontsize=9)
         _finish(ax, "largest M", "bound / ζ")
     return _done(figure, axes, len(swept))
 
 
 def against_kappa(report: ReportData) -> str | None:
     """The κ form: bound and recovered ||w||², Σz/n, and the rank ratio of W against κ, a row for each instance."""
-    titles = {c.instance: titled(c) for c in report.instances}
+    titles = {c.instance: display_name(c) for c in report.instances}
     names = list(dict.fromkeys(c.instance for c in report.kappas))
     if not names:
         return None
@@ -207,7 +207,7 @@ def convergence(report: ReportData) -> str | None:
         for cell in report.exacts_of(instance.key):
             _run(ax, cell, colour_of(variants.index(cell.variant)))
         ax.set_xscale("log")
-        ax.set_title(plain(where(titled(instance), instance.lam)), fontsize=9)
+        ax.set_title(plain(where(display_name(instance), instance.lam)), fontsize=9)
         top = max((e.incumbent for e in report.exacts_of(instance.key) if e.incumbent is not None), default=0.0)
         if top > 0.0:
             ax.set_ylim(-0.03 * top, 1.35 * top)

@@ -244,7 +244,7 @@ class Work(Protocol):
     def compute(self, threads: int | None) -> tuple[dict[str, Any], bool]:
         """The record, and whether it is worth keeping; ``threads`` is the process's share of the machine."""
 
-    def told(self, record: dict[str, Any]) -> str:
+    def progress_text(self, record: dict[str, Any]) -> str:
         """The record in a few words, for the progress line."""
 
 
@@ -276,7 +276,7 @@ class Runner:
             task = tasks[index]
             records[index] = record
             self.progress.finish(task.kind, task.label, seconds, is_stored)
-            self.progress.line(task.told(record) + (" (stored)" if is_stored else ""))
+            self.progress.line(task.progress_text(record) + (" (stored)" if is_stored else ""))
         return [records[index] for index in range(len(tasks))]
 
     def _done(self, tasks: Sequence[Work]) -> Iterator[tuple[int, dict[str, Any], bool, float]]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from ...display import legible
+from ...display import sanitised
 from ...solvers.certification.result import Kind
 from .cells.exact import ExactCell
 from .cells.heuristic import InstanceCell
@@ -17,13 +17,13 @@ from .columns import (
     KAPPA_COLUMNS,
     Table,
     align,
+    cell_text,
     columns_of,
     exact_rows,
     interval,
     percent,
-    shown,
 )  # fmt: skip
-from .data import Interval, ReportData, ReportRow, best_runs, family, label, root_gap, titled, trait
+from .data import Interval, ReportData, ReportRow, best_runs, display_name, family, label, root_gap, trait
 from .means import exact_means, relaxation_means
 
 # The columns of the table of instances.
@@ -106,7 +106,7 @@ def report_text(report: ReportData, tables: Sequence[Table]) -> str:
     for table in tables:
         columns = [c for c in table.columns if c.key in _TEXT.get(table.name, ())]
         if columns and table.rows and not (single and table.name in _MEANS):
-            cells = ([legible(shown(c, row)).replace("\n", " ") for c in columns] for row in table.rows)
+            cells = ([sanitised(cell_text(c, row)).replace("\n", " ") for c in columns] for row in table.rows)
             parts.append(f"{table.title}\n{align([[c.title for c in columns], *cells])}")
     return "\n\n".join(parts)
 
@@ -209,7 +209,7 @@ class Matrix:
             best = {run.solver: _exact_cell(run, report.best[instance.key].high) for run in best_runs(runs)}
             rows.append(
                 Row(
-                    f"instance-{k + 1}", instance, label(instance), where(titled(instance), instance.lam), family(instance),
+                    f"instance-{k + 1}", instance, label(instance), where(display_name(instance), instance.lam), family(instance),
                     trait(instance, "sigma"), instance.key in report.trivial, _zeta_cell(report, instance),
                     tuple(gaps.get(name, TableCell("not asked", "not part of this run")) for name in relaxations),
                     tuple(best.get(name, TableCell("not asked", "not part of this run")) for name in solvers),

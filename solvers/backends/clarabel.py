@@ -315,10 +315,10 @@ def _solve(
     """Solve under the termination callback: each iteration adds a row; the user's callback or Ctrl-C ends the solve."""
 
     def watch(info: Any) -> bool:
-        with recorder.guarded():
+        with recorder.deferring_errors():
             primal, dual = info.cost_primal / scale + constant, info.cost_dual / scale + constant
             residual = max(info.res_primal, info.res_dual)
-            recorder.see(first_iterations + int(info.iterations), primal, dual, step="barrier", infeasible=residual)
+            recorder.record_values(first_iterations + int(info.iterations), primal, dual, step="barrier", infeasible=residual)
         return recorder.stopped or flag.is_set()
 
     solver.set_termination_callback(watch)

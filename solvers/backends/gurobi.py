@@ -268,15 +268,15 @@ def _watch(gurobipy: Any, recorder: Recorder, model: Any, callback_code: int) ->
     """Record a row for every new incumbent and every 50 ms in Gurobi's callback."""
     callback_get, codes = model.cbGet, gurobipy.GRB.Callback
     if callback_code in (codes.MIPSOL, codes.BARRIER) or time.perf_counter() >= recorder.next_row:
-        with recorder.guarded():
+        with recorder.deferring_errors():
             if callback_code == codes.MIPSOL:
                 incumbent = min(callback_get(codes.MIPSOL_OBJ), callback_get(codes.MIPSOL_OBJBST))
-                recorder.see(
+                recorder.record_values(
                     int(callback_get(codes.MIPSOL_NODCNT)), incumbent, callback_get(codes.MIPSOL_OBJBND), step="incumbent"
                 )
             elif callback_code == codes.MIP:
                 open_nodes = int(callback_get(codes.MIP_NODLFT))
-                recorder.see(
+                recorder.record_values(
                     int(callback_get(codes.MIP_NODCNT)),
                     callback_get(codes.MIP_OBJBST),
                     callback_get(codes.MIP_OBJBND),
@@ -286,9 +286,11 @@ def _watch(gurobipy: Any, recorder: Recorder, model: Any, callback_code: int) ->
             elif callback_code == codes.BARRIER:
                 primal, dual = callback_get(codes.BARRIER_PRIMOBJ), callback_get(codes.BARRIER_DUALOBJ)
                 residual = max(callback_get(codes.BARRIER_PRIMINF), callback_get(codes.BARRIER_DUALINF))
-                recorder.see(int(callback_get(codes.BARRIER_ITRCNT)), primal, dual, step="barrier", infeasible=residual)
+                recorder.record_values(int(callback_get(codes.BARRIER_ITRCNT)), primal, dual, step="barrier", infeasible=residual)
             elif callback_code == codes.SIMPLEX:
-                recorder.see(int(callback_get(codes.SPX_ITRCNT)), callback_get(codes.SPX_OBJVAL), np.nan, step="simplex")
+                recorder.record_values(
+                    int(callback_get(codes.SPX_ITRCNT)), callback_get(codes.SPX_OBJVAL), np.nan, step="simplex"
+                )
     if recorder.stopped:
         model.terminate()
 

@@ -319,19 +319,19 @@ def _watch(highs: Any, form: StandardForm, recorder: Recorder, flag: Any) -> Non
     """Record new incumbents and a row every 50 ms; the user's callback and Ctrl-C end the solve."""
 
     def node(event: Any, *, is_incumbent: bool) -> None:
-        with recorder.guarded():
+        with recorder.deferring_errors():
             if is_incumbent or time.perf_counter() >= recorder.next_row:
                 out = event.data_out
                 step = "incumbent" if is_incumbent else "node"
-                recorder.see(int(out.mip_node_count), out.mip_primal_bound, out.mip_dual_bound, step=step)
+                recorder.record_values(int(out.mip_node_count), out.mip_primal_bound, out.mip_dual_bound, step=step)
         event.interrupt(recorder.stopped or flag.is_set())
 
     def iteration(event: Any) -> None:
-        with recorder.guarded():
+        with recorder.deferring_errors():
             if time.perf_counter() >= recorder.next_row:
                 out = event.data_out
                 steps = sum(max(int(n), 0) for n in (out.simplex_iteration_count, out.ipm_iteration_count))  # -1: none
-                recorder.see(steps, np.nan, np.nan, step="simplex or barrier")
+                recorder.record_values(steps, np.nan, np.nan, step="simplex or barrier")
         event.interrupt(recorder.stopped or flag.is_set())
 
     for channel in (highs.cbMipImprovingSolution, highs.cbMipInterrupt, highs.cbSimplexInterrupt, highs.cbIpmInterrupt):

@@ -281,17 +281,19 @@ def _watch(mosek: Any, recorder: Recorder, code: Any, real: Any, int_info: Any, 
     MOSEK.
     """
     kinds, numbers = mosek.callbackcode, mosek.dinfitem
-    with recorder.guarded():
+    with recorder.deferring_errors():
         if code == kinds.new_int_mio or (code == kinds.im_mio and time.perf_counter() >= recorder.next_row):
             has_point = int_info[mosek.iinfitem.mio_num_int_solutions] > 0
             incumbent = real[numbers.mio_obj_int] if has_point else np.nan
             nodes = int(int_info[mosek.iinfitem.mio_num_solved_nodes])
-            recorder.see(nodes, incumbent, real[numbers.mio_obj_bound], step="incumbent" if code == kinds.new_int_mio else "node")
+            recorder.record_values(
+                nodes, incumbent, real[numbers.mio_obj_bound], step="incumbent" if code == kinds.new_int_mio else "node"
+            )
         elif code == kinds.intpnt and time.perf_counter() >= recorder.next_row:
             iterations = int(int_info[mosek.iinfitem.intpnt_iter])
             infeasible = max(real[numbers.intpnt_primal_feas], real[numbers.intpnt_dual_feas])
             objective, bound = real[numbers.intpnt_primal_obj], real[numbers.intpnt_dual_obj]
-            recorder.see(iterations, objective, bound, step="interior point", infeasible=infeasible)
+            recorder.record_values(iterations, objective, bound, step="interior point", infeasible=infeasible)
     return int(recorder.stopped)
 
 

@@ -196,7 +196,7 @@ def include_cuts(model: Any, cuts: ConflictCuts, form: StandardForm) -> Any:
         def sepaexeclp(self) -> dict[str, Any]:
             """Add the violated cuts, which are valid in the whole tree."""
             separated = False
-            with self.recorder.guarded():
+            with self.recorder.deferring_errors():
                 x = np.array([self.model.getSolVal(None, variable) for variable in variables])
                 for points in cuts.separate(x, self.model.getPrimalbound()):
                     row = self.model.createEmptyRowSepa(self, f"conflict {self.added}", lhs=1.0, rhs=None, local=False)
@@ -554,9 +554,9 @@ def _watch(model: Any) -> Any:
 
         def tell(self, step: str) -> None:
             """Add a row to the recorder."""
-            with self.recorder.guarded():
+            with self.recorder.deferring_errors():
                 searching = self.model.getStage() == stages.SOLVING  # SCIP counts open nodes only in this stage
-                self.recorder.see(
+                self.recorder.record_values(
                     int(self.model.getNTotalNodes()),
                     self.model.getPrimalbound(),
                     self.model.getDualbound(),

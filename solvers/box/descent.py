@@ -44,7 +44,7 @@ def interior_point(view: BoxQP, aim: Callable[[], float]) -> FinishRun:
     lower, upper = view.lower[moving], view.upper[moving]
     point = np.where(moving, 0.0, view.lower)
     q = (view.product(point) + view.q)[moving]
-    Q = view.among(moving) if view.gram is not None or Z.shape[1] >= Z.shape[0] else None
+    Q = view.submatrix(moving) if view.gram is not None or Z.shape[1] >= Z.shape[0] else None
 
     def product(x: FloatArray) -> FloatArray:
         return np.asarray(Z @ (Z.T @ x) if Q is None else Q @ x)

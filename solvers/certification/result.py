@@ -18,7 +18,7 @@ from ...errors import InputError, MarginoptWarning, TooLargeError, UnsupportedMo
 from ...late_method import LateMethod
 from ...models.arrays import FloatArray, IntArray
 from ...models.importing.api import recipient_of
-from ...models.importing.source import AGREEMENT, Ending, Import, Recipient, Returned
+from ...models.importing.source import AGREEMENT, Import, Recipient, ReturnedAnswer, Termination
 from ...models.model import Model
 from ...models.program.form import Block, Constraint, NamedValues, StandardForm
 from ..records import Answer, Status, Trace, Update, relative_gap
@@ -206,22 +206,22 @@ _DOUBTFUL = (Status.INACCURATE, Status.FAILED)
 # The status of a result in the words of other packages, and a check that its point is the same in theirs.
 
 _ENDINGS = {
-    Status.OPTIMAL: Ending.OPTIMAL,
-    Status.STATIONARY: Ending.STATIONARY,
-    Status.INFEASIBLE: Ending.INFEASIBLE,
-    Status.UNBOUNDED: Ending.UNBOUNDED,
-    Status.TIME_LIMIT: Ending.TIME_LIMIT,
-    Status.ITERATION_LIMIT: Ending.ITERATION_LIMIT,
-    Status.NODE_LIMIT: Ending.NODE_LIMIT,
-    Status.MEMORY_LIMIT: Ending.MEMORY_LIMIT,
-    Status.INTERRUPTED: Ending.INTERRUPTED,
-    Status.FAILED: Ending.FAILED,
+    Status.OPTIMAL: Termination.OPTIMAL,
+    Status.STATIONARY: Termination.STATIONARY,
+    Status.INFEASIBLE: Termination.INFEASIBLE,
+    Status.UNBOUNDED: Termination.UNBOUNDED,
+    Status.TIME_LIMIT: Termination.TIME_LIMIT,
+    Status.ITERATION_LIMIT: Termination.ITERATION_LIMIT,
+    Status.NODE_LIMIT: Termination.NODE_LIMIT,
+    Status.MEMORY_LIMIT: Termination.MEMORY_LIMIT,
+    Status.INTERRUPTED: Termination.INTERRUPTED,
+    Status.FAILED: Termination.FAILED,
 }
 #: Violation, relative, up to which a point that is no proved optimum goes back as an inaccurate one.
 _INACCURATE = 1e-4
 
 
-def foreign_ending(result: Result) -> Ending:
+def foreign_ending(result: Result) -> Termination:
     """Return how a result ended.
 
     A claim of infeasibility or unboundedness that its ray does not support is one of the two, undecided. A point that is not
@@ -230,12 +230,12 @@ def foreign_ending(result: Result) -> Ending:
     if result.status in _ENDINGS:
         return _ENDINGS[result.status]
     if result.claim.status in (Status.INFEASIBLE, Status.UNBOUNDED):
-        return Ending.INFEASIBLE_OR_UNBOUNDED
+        return Termination.INFEASIBLE_OR_UNBOUNDED
     nearly_feasible = result.certificate is not None and result.certificate.feasible(_INACCURATE)
-    return Ending.INACCURATE if nearly_feasible else Ending.FAILED
+    return Termination.INACCURATE if nearly_feasible else Termination.FAILED
 
 
-def difference(recipient: Recipient, returned: Returned) -> str:
+def difference(recipient: Recipient, returned: ReturnedAnswer) -> str:
     """Return the first expression of the package's program whose value at the answer is not that here; empty where all agree."""
     source = recipient.source
     if source is None or not returned.values:
@@ -247,7 +247,8 @@ def difference(recipient: Recipient, returned: Returned) -> str:
     if (
         not text
         and np.isfinite(own_objective)
-        and abs(own_objective - form_objective) > AGREEMENT * max(abs(own_objective), source.ours(record.package_part(x)).size)
+        and abs(own_objective - form_objective)
+        > AGREEMENT * max(abs(own_objective), source.evaluate_form(record.package_part(x)).size)
     ):
         text = f"the objective (minimised) is {form_objective:.10g} there and {own_objective:.10g} in the result"
     return f"{source.package} has another program than was solved: {text}" if text else ""
@@ -745,7 +746,7 @@ class Result(Displayed):
             Not an object of those packages, or not the program that was solved.
         """
         recipient = recipient_of(problem)
-        returned = Returned(
+        returned = ReturnedAnswer(
             ending=foreign_ending(self),
             values=self.values,
             multipliers=self.multipliers,
@@ -756,5 +757,5 @@ class Result(Displayed):
         differs = difference(recipient, returned)
         if differs:
             warnings.warn(MarginoptWarning(differs, name="problem"), stacklevel=2)
-            returned = replace(returned, ending=Ending.INACCURATE, message=differs)
-        return recipient.give_back(returned)
+            returned = replace(returned, ending=Termination.INACCURATE, message=differs)
+        return recipient.write_back(returned)

@@ -197,7 +197,7 @@ def _rounded(form: StandardForm, answer: Answer, z: Mapping[str, FloatArray]) ->
     for digits in _DIGITS:
         rounded = {label: np.round(value, digits) + 0.0 for label, value in z.items()}
         projected = Multipliers.projected(form, rounded)
-        if projected is not None and not projected.pulled_exactly(free).any():
+        if projected is not None and not projected.exact_lagrangian_gradient(free).any():
             yield replace(answer, multipliers=rounded, details={**answer.details, "multipliers": _WHOLE.format(digits)})
             return
 

@@ -427,7 +427,10 @@ def _value(model: Model, form: StandardForm, y: FloatArray) -> tuple[float, floa
     for record in model.imports:
         part = y if record.places is None else y[record.places]
         part = part[: record.source.form.n]
-        package_values, own_values = record.source.theirs(record.package_part(y)), record.source.ours(record.package_part(y))
+        package_values, own_values = (
+            record.source.evaluate_source(record.package_part(y)),
+            record.source.evaluate_form(record.package_part(y)),
+        )
         if not package_values.feasible(own_values, _FEASIBLE_IN_SOURCE) or not np.isfinite(package_values.objective):
             return None
         total, size = total + package_values.objective, size + own_values.size

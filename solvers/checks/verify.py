@@ -119,7 +119,7 @@ def verify(result: Result, model: Model | StandardForm, exact: bool = False) -> 
     return _exactly(plain, recertified, model) if exact and recomputed is not None else plain
 
 
-VERIFY.done_by(verify)
+VERIFY.implemented_by(verify)
 
 
 def _exactly(plain: Verification, result: Result, model: Model | StandardForm) -> Verification:
@@ -206,7 +206,7 @@ def check_duals(
     return DualCheck(tuple(rows), step)
 
 
-CHECK_DUALS.done_by(check_duals)
+CHECK_DUALS.implemented_by(check_duals)
 
 
 def _shifted(form: StandardForm, k: int, i: int, h: float) -> StandardForm:

@@ -103,7 +103,7 @@ class EigenvectorCuts(Backend):
                 break
             last, vectors = (cuts, answer), cuts.violated(form.join(answer.values))
             bound = answer.objective if answer.bound is None else answer.bound
-            recorder.see(count, np.nan, np.nan if bound is None else bound, step="relaxation")
+            recorder.record_values(count, np.nan, np.nan if bound is None else bound, step="relaxation")
             if not vectors or recorder.stopped or _passed(options, begin):
                 status = Status.OPTIMAL if not vectors else Status.INTERRUPTED if recorder.stopped else Status.TIME_LIMIT
                 break

@@ -192,7 +192,7 @@ class Iterate:
             "primal": Sym2(q, self.z, self.rho),
             "dual": Sym2(self.gamma, np.full(q.size, self.mu), -0.5 * self.zeta),
             "slack": self.rho - r,
-            "room": budget_slack,
+            "budget_slack": budget_slack,
         }
         for name, value in derived.items():
             object.__setattr__(self, name, value)

@@ -60,7 +60,7 @@ class Recorder:
     Attributes
     ----------
     stopped : bool
-        Whether the user's callback asked to stop (or raised an error inside `guarded`).
+        Whether the user's callback asked to stop (or raised an error inside `deferring_errors`).
     last : TraceRow
         The latest row, whether it was kept or not.
     next_row : float
@@ -93,7 +93,7 @@ class Recorder:
         """Since the start."""
         return time.perf_counter() - self._start
 
-    def measured(self, measure: Measure) -> bool:
+    def record_measure(self, measure: Measure) -> bool:
         """Record where the run stands.
 
         Returns
@@ -121,7 +121,7 @@ class Recorder:
             self.stopped = bool(self._options.callback(self.last))
         return self.stopped
 
-    def see(
+    def record_values(
         self, iteration: int, objective: float, bound: float, *, active: int = -1, step: str = "", infeasible: float = 0.0
     ) -> bool:
         """Record the values of an off-the-shelf solver, which writes a huge number for a value that it does not have yet.
@@ -130,10 +130,10 @@ class Recorder:
         nothing, and lies above the primal one as often as below it: there is no bound yet.
         """
         finite_bound = _known(bound) if infeasible <= _FEASIBLE else float("nan")
-        return self.measured(Measure(iteration, _known(objective), finite_bound, active, step=step))
+        return self.record_measure(Measure(iteration, _known(objective), finite_bound, active, step=step))
 
     @contextmanager
-    def guarded(self) -> Iterator[None]:
+    def deferring_errors(self) -> Iterator[None]:
         """Around the body of a native callback: an error cannot pass through the solver's own frames, so it waits for `trace`."""
         try:
             yield
@@ -151,7 +151,7 @@ class Recorder:
         Raises
         ------
         BaseException
-            What the user's callback raised inside `guarded`.
+            What the user's callback raised inside `deferring_errors`.
         """
         if self._error is not None:
             raise self._error

@@ -23,7 +23,7 @@ import scipy.linalg
 from scipy.special import expit
 
 from ...errors import InputError, TooLargeError
-from ...models.arrays import FloatArray, IntArray, most_held, row_norms_squared
+from ...models.arrays import FloatArray, IntArray, peak_memory, row_norms_squared
 from ...models.views import LinearLoss, LinearProblem
 from ...rows import BLOCK_BYTES, LOOK_BYTES, Block, MemoryRows, sampled
 from ...rows.blocks import stacked
@@ -733,7 +733,7 @@ def _block_budget(n: int, p: int, limit: float | None) -> float:
     if limit is None:
         return np.inf
     try:
-        memory_in_use = most_held()
+        memory_in_use = peak_memory()
     except ImportError as error:
         message = "memory_limit of linear-newton needs a system that counts what a process holds; leave it out here"
         raise InputError(message) from error

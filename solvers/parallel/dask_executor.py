@@ -200,8 +200,8 @@ class DaskExecutor(AsynchronousExecutor):
         elif future.status == "finished":
             try:
                 value = future.result()
-            except CancelledError as gone:  # the result was lost with its worker
-                error = gone
+            except CancelledError as cancellation:  # the result was lost with its worker
+                error = cancellation
         if isinstance(error, KilledWorker):
             error = worker_lost(f"task {submitted.number} was lost with every worker that took it: {error}", submitted.number)
         elif (

@@ -277,7 +277,7 @@ def run_due_heuristic(state: ZeroOneState, end: float) -> bool:
     while heuristic.due(initial_effort + ratio * engine_effort, engine_effort):
         heuristic.step()
         if engine is not None:
-            engine.tend()
+            engine.exchange()
         if time.perf_counter() >= end:
             return False
     return True

@@ -65,7 +65,7 @@ class ConflictFinder:
         """The norm that an S-pair certifies."""
         from .loops.conflicts import certified_norm
 
-        return float(certified_norm(active, self.rows.reach))
+        return float(certified_norm(active, self.rows.intercept_bound))
 
 
 _FREE, _KEPT, _DELETED = -1, 0, 1
@@ -155,7 +155,7 @@ class ConflictProver:
         self._bytes -= _bytes_of(node)
         return node
 
-    def plant(self) -> None:
+    def start_search(self) -> None:
         """Begin at the root."""
         root = np.full(len(self._goal.weights), _FREE, dtype=np.int8)
         if math.isinf(self._goal.budget):
@@ -378,11 +378,11 @@ class ProofParts:
         """Prove nodes in this process at first, then exchange subproblems and results; return the new log lines."""
         if self._prover.nodes < HEAD:
             return self._prover.work(seconds, HEAD - self._prover.nodes)
-        self._dispatcher.tend(seconds)
+        self._dispatcher.exchange(seconds)
         text, self._lines = "".join(self._lines), []
         return text
 
-    def drawn(self, limit: int) -> list[ProofNode]:
+    def take_nodes(self, limit: int) -> list[ProofNode]:
         """Remove at most ``limit`` nodes of the least bounds from the pool, and return them."""
         return _sent([self._prover.pop() for _ in range(min(limit, self._prover.waiting))])
 
@@ -394,7 +394,7 @@ class ProofParts:
         """Raise an error of malformed data unless ``outcome`` is a valid result."""
         outcome.check(len(self._goal.weights))
 
-    def take_in(self, number: int, outcome: ProofSubproblemResult) -> None:
+    def add_result(self, number: int, outcome: ProofSubproblemResult) -> None:
         """Add a result: its log lines and its open nodes."""
         self._lines.append(lines_of(outcome.lines))
         self.nodes += outcome.count
@@ -467,7 +467,7 @@ class ConflictRecorder(LogWriter):
         self._parts: ProofParts | None = None
         if cut > 0.0 and len(weights) and allowed >= 0.0:
             self.prover = ConflictProver(goal, numbered=team is not None)
-            self.prover.plant()
+            self.prover.start_search()
             if team is not None:
                 self._parts = ProofParts(goal, self.prover, team)
 

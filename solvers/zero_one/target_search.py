@@ -28,7 +28,7 @@ from ...models.views import ZeroOneProblem
 from ..exact.limits import Limits
 from ..exact.rotation import constant_column
 from .engines.boxes import SearchData
-from .engines.open_nodes import empty_pool, grown, plant_root
+from .engines.open_nodes import add_root, empty_pool, grown
 from .incumbent import Polish
 from .loops import boxes as k
 from .reduced import ReducedZeroOneProblem, evaluate, for_boxes, reduce_problem
@@ -180,9 +180,9 @@ class TargetSearch:
         data = ground.data._replace(unit=float(ground.data.weights[: self._first].mean()), positive=self._sides)
         n, p = data.rows.shape
         pool, workspace = empty_pool(n, p, 0), k.empty_workspace(n, p)
-        plant_root(pool, reduced.radius(upper), data.weights >= upper)
+        add_root(pool, reduced.radius(upper), data.weights >= upper)
         cuts = np.flatnonzero(self._proved >= upper)
-        self._plant(pool, np.append(np.arange(self._first), self._first + target), self._first + cuts[cuts != target])
+        self._add_root(pool, np.append(np.arange(self._first), self._first + target), self._first + cuts[cuts != target])
         pool.candidate[p] = upper
         total, unresolved = float(data.weights.sum()), math.inf
         nodes_before = self.nodes
@@ -206,7 +206,7 @@ class TargetSearch:
         self._proved[target] = max(self._proved[target], min(_open_bound(pool), unresolved, float(self._cutoffs[target])))
         return False
 
-    def _plant(self, pool: k.BoxPool, points: IntArray, cuts: IntArray) -> None:
+    def _add_root(self, pool: k.BoxPool, points: IntArray, cuts: IntArray) -> None:
         """Leave the root these points, and the rows that no solution of interest keeps."""
         chosen = np.concatenate([points, cuts])
         page = int(pool.page[0])

@@ -27,13 +27,13 @@ _OBEYED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202
 _LEFT = ' style="text-align:left"'
 
 
-def legible(text: str) -> str:
+def sanitised(text: str) -> str:
     """Text in which no name moves the cursor, colours the screen or turns the words around it: a sign stands for what would."""
     return _OBEYED.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
 def _escaped(text: str) -> str:
-    return html.escape(legible(text))
+    return html.escape(sanitised(text))
 
 
 @dataclass(frozen=True)
@@ -240,7 +240,7 @@ class StatusLine:
 
 
 @contextmanager
-def read_by_somebody(really: bool = True) -> Iterator[None]:
+def announce_compilations(really: bool = True) -> Iterator[None]:
     """Report long compilations on standard error within the block, in files and pipes too: somebody reads them."""
     before, StatusLine.read = StatusLine.read, StatusLine.read or really
     try:

@@ -90,7 +90,7 @@ class _CBF(FileFormat):
         lines += _rows([_reversed(c) if isinstance(c.cone, Exponential) else c for c in scalar])
         lines += list(_matrices(matrices))
         text = "\n".join(lines)
-        write_texts({path: text, sidecar(path): Layout.of(form).beside(text)})
+        write_texts({path: text, sidecar(path): Layout.of(form).sidecar_text(text)})
 
     def read(self, source: Source) -> StandardForm:
         return _Reader(source).program().to_form(source.layout)

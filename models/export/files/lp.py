@@ -555,7 +555,7 @@ class _LP(FileFormat):
         if flat.integer.any():
             lines += ["general", *_wrapped([x[j] for j in np.flatnonzero(flat.integer)])]
         text = "\n".join([*lines, "end", ""])
-        write_texts({path: text, sidecar(path): Layout.of(form).beside(text)})
+        write_texts({path: text, sidecar(path): Layout.of(form).sidecar_text(text)})
 
     def read(self, source: Source) -> StandardForm:
         return labelled(read_program(source), source)

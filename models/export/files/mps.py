@@ -526,7 +526,7 @@ class _MPS(FileFormat):
             lines.append("INDICATORS")
             lines += [f" IF {n} {x[k.binary]} {k.active}" for n, k in zip(rows[flat.b.size : last], flat.indicators, strict=True)]
         text = "\n".join([*lines, "ENDATA", ""])
-        write_texts({path: text, sidecar(path): Layout.of(form).beside(text)})
+        write_texts({path: text, sidecar(path): Layout.of(form).sidecar_text(text)})
 
     def read(self, source: Source) -> StandardForm:
         return labelled(read_program(source), source)

@@ -239,7 +239,7 @@ class Assembly:
             if label in rows.terms:
                 parts.append((rows.terms[label], column))
             column += width
-        stacked = Entries.beside(parts, rows.rows, column).csr
+        stacked = Entries.hstack(parts, rows.rows, column).csr
         if not stacked.has_sorted_indices:  # products leave them in any order, and some solvers go by it
             stacked.sort_indices()
         return stacked

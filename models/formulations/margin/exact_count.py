@@ -22,7 +22,7 @@ from ...rounding import below, gamma
 from ...views import Budget
 from .loss import Loss
 from .part import Domain, Setting
-from .problems import UnreadError, alone, as_bounds, linear_rows
+from .problems import UnreadError, as_bounds, coefficients_form, linear_rows
 from .regularisers import Regulariser
 from .restrictions import Restriction
 
@@ -98,7 +98,7 @@ class ExactCount:
         sparsity = regulariser.sparsity
         demanded, budgets = np.zeros(n, dtype=np.bool_), list[Budget]()
         size_limits = [p] if sparsity is None or sparsity.max_nonzeros is None else [sparsity.max_nonzeros]
-        domain.add(assembly := alone(context.w), context.w)
+        domain.add(assembly := coefficients_form(context.w), context.w)
         rows = [linear_rows(domain, assembly)]
         for rule in restrictions:
             points, budget = rule.kept_points(n), rule.budget(context.y)
@@ -109,9 +109,9 @@ class ExactCount:
             elif budget is not None:
                 if not rule.by_loss or loss.indicator_threshold == 1.0:
                     budgets.append(budget)
-            elif not rule.reads_reach:
+            elif not rule.reads_activity_bounds:
                 try:
-                    rule.add(assembly := alone(context.w), context, None, rule.name)
+                    rule.add(assembly := coefficients_form(context.w), context, None, rule.name)
                     rows.append(linear_rows(rule, assembly))
                 except UnreadError:
                     continue
@@ -164,7 +164,7 @@ class ExactCount:
         """Bound the rounding error of the arguments as float64 has them."""
         return _rounding(self.A, self.c, w)
 
-    def beside(self, w: FloatArray) -> Iterator[FloatArray]:
+    def nearby_points(self, w: FloatArray) -> Iterator[FloatArray]:
         """Yield points near w on the cheaper side of every threshold that w is near, and with zeros where it nearly has them."""
         if (self.lower > self.upper).any():
             return

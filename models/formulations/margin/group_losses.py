@@ -168,7 +168,7 @@ def at_points(context: Setting, points: IntArray) -> Setting:
     """Return the setting of some of the points."""
     return replace(
         context, X=context.X[points], y=context.y[points], sample_weight=context.sample_weight[points],
-        argument=context.argument.at(points), reach=context.reach[points],
+        argument=context.argument.at(points), argument_bounds=context.argument_bounds[points],
         M=None if context.M is None else context.M[points],
     )  # fmt: skip
 

@@ -23,10 +23,10 @@ from ...arrays import (
     as_costs,
     as_labels,
     as_positive,
+    as_row_blocks,
     as_rows,
     as_vector,
     entries,
-    in_blocks,
     in_memory,
 )
 from ...conic_bound import certified_bound
@@ -147,13 +147,13 @@ class ActivityBounds:
         """Bounds of |w_j| and of |argument_i|; infinite where none is known."""
         span = np.maximum(np.abs(self.lower), np.abs(self.upper))
         if self.cutoff is not None:
-            axis_reach = self.regulariser.reach(self.cutoff, np.eye(int(self.penalised.sum())))
+            axis_reach = self.regulariser.support_function(self.cutoff, np.eye(int(self.penalised.sum())))
             span[self.penalised] = np.minimum(span[self.penalised], axis_reach)
         with np.errstate(invalid="ignore"):
             by_span = np.where(self.A != 0, np.abs(self.A) * span, 0.0).sum(axis=1)
         if self.cutoff is None:
             return span, by_span + np.abs(self.c)
-        reach = self.regulariser.reach(self.cutoff, self.A[:, self.penalised])
+        reach = self.regulariser.support_function(self.cutoff, self.A[:, self.penalised])
         if not self.penalised.all():
             if self.intercept_is_unrestricted:
                 span[0] = self.loss.saturation() + float(reach.max(initial=0.0))
@@ -536,7 +536,7 @@ class Margin(Model):
         return "; ".join(filter(None, [words, self.margin_problem.obstacle]))
 
     @cached_property
-    def reach(self) -> tuple[FloatArray, FloatArray]:
+    def activity_bounds(self) -> tuple[FloatArray, FloatArray]:
         """Bounds of |w_j| and of the |arguments| at an optimum; infinite where none is known."""
         return self._activity.bounds()
 
@@ -564,7 +564,7 @@ class Margin(Model):
         It is no more than the value up to which a given M is valid.
         """
         constants = self.given_constants
-        if not any(part.reads_reach and (constants is None or not part.reads_big_m) for part in self.parts):
+        if not any(part.reads_activity_bounds and (constants is None or not part.reads_big_m) for part in self.parts):
             domain_level = None
         else:
             domain_level = self._level(*self.domain.bounds(self.width))
@@ -629,8 +629,8 @@ class Margin(Model):
 
         p = self.points.shape[1]
         A, c = self.loss.rows(self.points, self.y)
-        needed = any(part.reads_reach for part in self.parts if M is None or part is not self.loss)
-        span, reach = self.reach if needed else (np.full(p, np.inf), np.full(A.shape[0], np.inf))
+        needed = any(part.reads_activity_bounds for part in self.parts if M is None or part is not self.loss)
+        span, reach = self.activity_bounds if needed else (np.full(p, np.inf), np.full(A.shape[0], np.inf))
         indicators = M is None and self.encoding == "indicator"
         if indicators:  # searches with indicators may not end where w has no bounds
             lower, upper = np.maximum(lower, -span), np.minimum(upper, span)
@@ -791,7 +791,7 @@ class Margin(Model):
             loss = self.loss.linear
             free = self.intercept == "free"
             plain = self.kernel is None and (not free or loss is LinearLoss.LOGISTIC) and (self.costs > 0).all()
-            X = in_blocks(self.X)
+            X = as_row_blocks(self.X)
             return LinearProblem(X, self.y, self.costs, mu, loss, free) if plain and loss else None  # type: ignore[return-value]
         mu = self.regulariser.square
         if on_disk or not mu:
@@ -935,7 +935,7 @@ class Margin(Model):
             lower, upper = np.maximum(counting.lower, box[0]), np.minimum(counting.upper, box[1])
             counting = replace(counting, lower=lower, upper=upper)
         w = np.asarray(values["w"], dtype=np.float64)
-        candidates = [*counting.beside(w), np.rint(w) if self.domain.integer else w]
+        candidates = [*counting.nearby_points(w), np.rint(w) if self.domain.integer else w]
         candidate_costs = [(counting.excess(v), self._cost(v, counting.arguments(v))) for v in candidates]
         best = candidates[min(range(len(candidate_costs)), key=candidate_costs.__getitem__)]
         blocks = self._filled(best, counting.arguments(best), np.zeros(counting.c.size))

@@ -138,7 +138,7 @@ class PiecewiseLinear(Loss):
         builder.cost(context.sample_weight, tau)
 
     def _choice(self, builder: Assembly, context: Setting) -> None:
-        if not np.isfinite(context.reach).all():
+        if not np.isfinite(context.argument_bounds).all():
             raise InputError(
                 "a piecewise-linear loss that is not convex needs bounds of the margins: give domain=Box(lower, upper), or "
                 "upper_bound= with a regulariser that bounds w (SquaredNorm, L1) and breakpoints with losses ≥ 0",
@@ -147,8 +147,8 @@ class PiecewiseLinear(Loss):
         slopes, intercepts, ends = self._segments()
         margin_rows, choice_rows = -context.argument, Affine({}, np.full(context.argument.rows, -1.0))
         for k, (s, t) in enumerate(zip(slopes.tolist(), intercepts.tolist(), strict=True)):
-            low = np.maximum(ends[k, 0], np.minimum(-context.reach, ends[0, 1]))
-            high = np.minimum(ends[k, 1], np.maximum(context.reach, ends[-1, 0]))
+            low = np.maximum(ends[k, 0], np.minimum(-context.argument_bounds, ends[0, 1]))
+            high = np.minimum(ends[k, 1], np.maximum(context.argument_bounds, ends[-1, 0]))
             chosen = builder.binaries(f"segment {k}", context.argument.rows)
             piece = builder.variables(f"margin {k}", context.argument.rows, np.minimum(low, 0.0), np.maximum(high, 0.0))
             builder.require_nonnegative(f"segment {k} from", piece - chosen.scaled(low))

@@ -14,7 +14,7 @@ from ...arrays import BoolArray, FloatArray, as_positive
 from ...program.cones import SecondOrder, Zero
 from ...statement import Line, plus, times
 from .assembly import Affine, Assembly
-from .part import Part, Polyhedral, as_numbers, as_wholes
+from .part import Part, Polyhedral, as_integers, as_numbers
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class Regulariser(Part):
         """Return the prices of non-zero coefficients and of their size; None where it is something else."""
         return None
 
-    def reach(self, level: float, rows: FloatArray) -> FloatArray:
+    def support_function(self, level: float, rows: FloatArray) -> FloatArray:
         """max x'w subject to R(w) ≤ level, for each row x; infinite where R does not bound it."""
         return np.where(rows.any(axis=1), np.inf, 0.0)
 
@@ -142,7 +142,7 @@ class SquaredNorm(Regulariser):
         """μ."""
         return self.mu
 
-    def reach(self, level: float, rows: FloatArray) -> FloatArray:
+    def support_function(self, level: float, rows: FloatArray) -> FloatArray:
         """||x|| √(level/μ)."""
         return np.asarray(np.linalg.norm(rows, axis=1) * np.sqrt(level / self.mu))
 
@@ -250,7 +250,7 @@ class L1(Regulariser):
         """State the rows of a."""
         return _LINES
 
-    def reach(self, level: float, rows: FloatArray) -> FloatArray:
+    def support_function(self, level: float, rows: FloatArray) -> FloatArray:
         """||x||_∞ level/μ."""
         return np.asarray(np.abs(rows).max(axis=1, initial=0.0) * level / self.mu)
 
@@ -306,9 +306,9 @@ class ElasticNet(Regulariser):
         """μ_2."""
         return self.l2
 
-    def reach(self, level: float, rows: FloatArray) -> FloatArray:
+    def support_function(self, level: float, rows: FloatArray) -> FloatArray:
         """The smaller of what each norm allows."""
-        return np.minimum(L1(self.l1).reach(level, rows), np.linalg.norm(rows, axis=1) * np.sqrt(level / self.l2))
+        return np.minimum(L1(self.l1).support_function(level, rows), np.linalg.norm(rows, axis=1) * np.sqrt(level / self.l2))
 
     def polyhedral(self, p: int) -> Polyhedral | None:
         """Axes for atoms, and squares."""
@@ -340,7 +340,7 @@ class GroupL1(Regulariser):
     mu: float = 1.0
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "groups", as_wholes(self.groups, "groups"))
+        object.__setattr__(self, "groups", as_integers(self.groups, "groups"))
         object.__setattr__(self, "mu", as_positive(self.mu, "mu"))
 
     def _members(self, size: int) -> list[list[int]]:
@@ -373,7 +373,7 @@ class GroupL1(Regulariser):
         """State the cones."""
         return (Line("||w_g|| <= a_g", r"\|w_g\|_2 \le a_g", "group 0, ..."),)
 
-    def reach(self, level: float, rows: FloatArray) -> FloatArray:
+    def support_function(self, level: float, rows: FloatArray) -> FloatArray:
         """max_g ||x_g|| level/μ: the dual norm."""
         members = self._members(rows.shape[1])
         norms = [np.linalg.norm(rows[:, group], axis=1) for group in members]
@@ -459,7 +459,7 @@ class KernelWeightsL1(Regulariser):
         """State the combination."""
         return (Line("w = sum_j alpha_j x_j", r"w = \textstyle\sum_j \alpha_j x_j", "combination"),)
 
-    def reach(self, level: float, rows: FloatArray) -> FloatArray:
+    def support_function(self, level: float, rows: FloatArray) -> FloatArray:
         """max_j |x_j'x| level/μ: the support function of the level set, whose extreme points are ±x_j level/μ."""
         products = sp.csr_array(rows) @ self.points.T
         return np.asarray(np.abs(products).max(axis=1) * level / self.mu)

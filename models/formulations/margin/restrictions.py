@@ -23,7 +23,7 @@ from ...views import Budget, EqualRates
 from ..linear import first_column_is_one
 from .assembly import Affine, Assembly
 from .count_regularisers import add_support
-from .part import Classifier, Part, Setting, as_columns, as_numbers, as_wholes, column_places
+from .part import Classifier, Part, Setting, as_columns, as_integers, as_numbers, column_places
 
 
 class Restriction(Part):
@@ -97,7 +97,7 @@ def members(points: Sequence[int] | ArrayLike, n: int, noun: str) -> IntArray:
     points_array = np.asarray(points)
     indices = np.flatnonzero(points_array)
     if points_array.dtype != bool:
-        indices = np.unique(np.array(as_wholes(np.atleast_1d(points_array), noun), dtype=np.int64))
+        indices = np.unique(np.array(as_integers(np.atleast_1d(points_array), noun), dtype=np.int64))
     if points_array.dtype == bool and points_array.shape != (n,):
         raise InputError(f"{noun} given as a mask must have {n} entries, one for each point; it has {points_array.size}")
     if not indices.size or indices.min() < 0 or indices.max() >= n:

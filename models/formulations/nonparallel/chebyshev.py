@@ -29,14 +29,14 @@ from ...rounding import UNIT
 from ...statement import Line, Statement
 from ..stiefel import StiefelQP, as_orthonormal, orthonormal
 from .factors import (
+    DowndatedFactor,
     HingeFactor,
     KernelRows,
-    LoweredFactor,
     PointsFactor,
     Ridge,
     as_classes,
     neighbour_laplacian,
-    pulled_each,
+    rmatvec_each,
     solve_each,
 )
 from .hinge_quadratic import HingeQuadratic
@@ -95,7 +95,7 @@ class ChebyshevPieces:
     def __init__(self, model: ChebyshevNPSVC) -> None:
         self._model = model
         self._factors: dict[int, HingeFactor | PointsFactor] = {}
-        self._lowered: dict[int, LoweredFactor] = {}
+        self._lowered: dict[int, DowndatedFactor] = {}
         self._product: tuple[FloatArray, FloatArray] | None = None
         self._projection: tuple[float, StiefelQP] | None = None
 
@@ -159,15 +159,15 @@ class ChebyshevPieces:
         if not points:
             return np.stack([program.primal(lam) for program, lam in zip(programs, lams, strict=True)])
         centres = np.stack([np.asarray(program.centre) for program in programs])
-        return solve_each(points, pulled_each(points, lams)) - centres
+        return solve_each(points, rmatvec_each(points, lams)) - centres
 
-    def _lower(self, k: int, P: FloatArray) -> LoweredFactor:
+    def _lower(self, k: int, P: FloatArray) -> DowndatedFactor:
         """H - r1²/(r1 + r2) PP' of class k; over kernel features those of the last P are kept."""
         kappa = self._model.r1**2 / (self._model.r1 + self._model.r2)
         if self.features.linear:
-            return LoweredFactor(self.factor(k), P, kappa)
+            return DowndatedFactor(self.factor(k), P, kappa)
         if k not in self._lowered or not np.array_equal(self._lowered[k].P, P):
-            self._lowered[k] = LoweredFactor(self.factor(k), P, kappa)
+            self._lowered[k] = DowndatedFactor(self.factor(k), P, kappa)
         return self._lowered[k]
 
     def smoothed(self, P: FloatArray) -> FloatArray:
@@ -488,19 +488,19 @@ class ChebyshevNPSVC(Model):
         for k in range(K):
             near_points, m = self.near_points(k), sizes[k]
             u, v, xi = 1 + k * p, 1 + K * p + k * d, int(starts[k])
-            margin = Entries.beside([(Entries.of(psi[~near_points]), u), (Entries.identity(m), xi)], m, n)
+            margin = Entries.hstack([(Entries.of(psi[~near_points]), u), (Entries.identity(m), xi)], m, n)
             constraints.append(Constraint(f"margin_{k}", margin.csr, -np.ones(m), Nonnegative(m)))
             weight = float(np.asarray(self.weights)[k])
             terms = [(Entries.identity(p).times(root1), end + p * d + k * p)]
             if P is not None:
                 terms = [(Entries.identity(p).times(root1), u), (Entries.of(-root1 * P), v)]
-            F = Entries.below(
-                Entries.beside([(Entries.of(np.array([[1.0 / weight]])), 0), (Entries.of(np.full((1, m), -self.c)), xi)], 1, n),
-                Entries.beside([], 1, n),
-                Entries.beside([(Entries.of(psi[near_points]), u)], int(near_points.sum()), n),
-                Entries.beside(terms, p, n),
-                Entries.beside([(Entries.identity(d).times(root2), v)], d, n),
-                *([] if graph is None else [Entries.beside([(graph, end)], graph.csr.shape[0], n)]),
+            F = Entries.vstack(
+                Entries.hstack([(Entries.of(np.array([[1.0 / weight]])), 0), (Entries.of(np.full((1, m), -self.c)), xi)], 1, n),
+                Entries.hstack([], 1, n),
+                Entries.hstack([(Entries.of(psi[near_points]), u)], int(near_points.sum()), n),
+                Entries.hstack(terms, p, n),
+                Entries.hstack([(Entries.identity(d).times(root2), v)], d, n),
+                *([] if graph is None else [Entries.hstack([(graph, end)], graph.csr.shape[0], n)]),
             ).csr
             g = np.zeros(F.shape[0])
             g[0], g[1] = 0.0 if P is None else -self.smoothness(P), 1.0

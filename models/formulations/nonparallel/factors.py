@@ -1,7 +1,7 @@
 """The quadratic of a class's problem, factored once, and its values with bounds of their rounding errors.
 
 Each factor stands for H (p × p, positive definite) and the rows G (m × p) of the losses. What the algorithms need of them is
-``shape`` (m, p), ``times`` Gu, ``pulled`` G'λ, ``quadratic`` u'Hu, ``solve`` H⁻¹b, and of the dual's ZZ' = GH⁻¹G' either Z or,
+``shape`` (m, p), ``times`` Gu, ``rmatvec`` G'λ, ``quadratic`` u'Hu, ``solve`` H⁻¹b, and of the dual's ZZ' = GH⁻¹G' either Z or,
 from p ≥ m on, ``gram`` = ZZ' itself; ``H`` and ``G`` are built where a standard form wants them.
 
 *Hu and u'Hu of the class problems with bounds of their rounding errors, from the pieces that H = R + A'A is made of.* Where two
@@ -33,7 +33,7 @@ from ...views import CoarseFactor
 
 
 @dataclass(frozen=True, eq=False)
-class Applied:
+class QuadraticProduct:
     """Hu, a bound of the norm of its error, and u'Hu."""
 
     product: FloatArray
@@ -47,9 +47,9 @@ class Ridge:
 
     r: float
 
-    def applied(self, u: FloatArray) -> Applied:
+    def quadratic_product(self, u: FloatArray) -> QuadraticProduct:
         """Return the product r u."""
-        return Applied(self.r * u, UNIT * self.r * float(np.linalg.norm(u)) * (1.0 + 1e-9), dot(u, u).times(self.r))
+        return QuadraticProduct(self.r * u, UNIT * self.r * float(np.linalg.norm(u)) * (1.0 + 1e-9), dot(u, u).times(self.r))
 
     def dense(self, size: int) -> FloatArray:
         """rI of this order."""
@@ -63,22 +63,22 @@ class Ridge:
         """R⁻¹b."""
         return b / self.r
 
-    def between(self, psi: FloatArray, gram: FloatArray) -> FloatArray:
+    def inverse_gram(self, psi: FloatArray, gram: FloatArray) -> FloatArray:
         """ΨR⁻¹Ψ' of rows Ψ with ΨΨ' = ``gram``."""
         return gram / self.r
 
 
 @dataclass(frozen=True, eq=False)
-class Base:
+class DenseRegulariser:
     """R as a matrix."""
 
     matrix: FloatArray
 
-    def applied(self, u: FloatArray) -> Applied:
+    def quadratic_product(self, u: FloatArray) -> QuadraticProduct:
         """Ru."""
         product = self.matrix @ u
         error = gamma(u.size) * (np.abs(self.matrix) @ np.abs(u)) * (1.0 + 1e-12)
-        return Applied(product, float(np.linalg.norm(error)) * (1.0 + 1e-9), dot(u, product, error))
+        return QuadraticProduct(product, float(np.linalg.norm(error)) * (1.0 + 1e-9), dot(u, product, error))
 
     @cached_property
     def cholesky(self) -> FloatArray:
@@ -101,15 +101,17 @@ class Base:
         """R⁻¹b."""
         return np.asarray(scipy.linalg.cho_solve((self.cholesky, True), b, check_finite=False))
 
-    def between(self, psi: FloatArray, gram: FloatArray) -> FloatArray:
+    def inverse_gram(self, psi: FloatArray, gram: FloatArray) -> FloatArray:
         """ΨR⁻¹Ψ' of rows Ψ with ΨΨ' = ``gram``."""
         half = scipy.linalg.solve_triangular(self.cholesky, psi.T, lower=True)
         return np.asarray(half.T @ half)
 
 
-def applied(f: FloatArray, norms: FloatArray, transposed: FloatArray, u: FloatArray, regulariser: Ridge | Base) -> Applied:
+def quadratic_product(
+    f: FloatArray, norms: FloatArray, transposed: FloatArray, u: FloatArray, regulariser: Ridge | DenseRegulariser
+) -> QuadraticProduct:
     """(R + A'A)u from f = Au, the rows' norms and A'f."""
-    base_product, size = regulariser.applied(u), float(np.linalg.norm(u)) * (1.0 + 1e-12)
+    base_product, size = regulariser.quadratic_product(u), float(np.linalg.norm(u)) * (1.0 + 1e-12)
     frobenius = float(np.linalg.norm(norms))
     rounding = gamma(u.size) * frobenius * size  # of f
     error = frobenius * (rounding + gamma(f.size) * (float(np.linalg.norm(f)) + rounding)) + base_product.error
@@ -117,7 +119,7 @@ def applied(f: FloatArray, norms: FloatArray, transposed: FloatArray, u: FloatAr
     error += UNIT * float(np.linalg.norm(product))
     square = dot(f, f)
     square = Rounded(square.value, square.error + 2.0 * float(np.linalg.norm(f)) * rounding + rounding * rounding)
-    return Applied(product, error * (1.0 + 1e-9), square + base_product.quadratic)
+    return QuadraticProduct(product, error * (1.0 + 1e-9), square + base_product.quadratic)
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,7 +164,7 @@ class PointsFactor:
     near_points: BoolArray
 
     @cached_property
-    def few(self) -> bool:
+    def is_near_smaller(self) -> bool:
         """Return whether A is the smaller set."""
         return 2 * int(self.near_points.sum()) <= self.near_points.size
 
@@ -192,7 +194,7 @@ class PointsFactor:
     @cached_property
     def _small(self) -> FloatArray:
         """Cholesky factor of K̃_AA + rI, or of r((K̃ + rI)⁻¹)_BB: the smaller set's."""
-        if self.few:
+        if self.is_near_smaller:
             small = self.rows.gram[np.ix_(self.near_points, self.near_points)]
             small[np.diag_indices(small.shape[0])] += self.rows.r
         else:
@@ -202,7 +204,7 @@ class PointsFactor:
     @cached_property
     def gram(self) -> FloatArray:
         """ZZ', m × m."""
-        if self.few:
+        if self.is_near_smaller:
             cross = scipy.linalg.solve_triangular(
                 self._small, self.rows.gram[np.ix_(self.near_points, ~self.near_points)], lower=True
             )
@@ -218,7 +220,7 @@ class PointsFactor:
         """Ψ_B u."""
         return np.asarray((self.rows.psi @ u)[~self.near_points])
 
-    def pulled(self, lam: FloatArray) -> FloatArray:
+    def rmatvec(self, lam: FloatArray) -> FloatArray:
         """Ψ_B'λ."""
         return np.asarray(self.rows.psi.T @ self._spread(lam, ~self.near_points))
 
@@ -237,11 +239,11 @@ class PointsFactor:
         """Bounds of ||g_j||."""
         return self.rows.norms[~self.near_points]
 
-    def applied(self, u: FloatArray) -> Applied:
+    def quadratic_product(self, u: FloatArray) -> QuadraticProduct:
         """Hu and u'Hu with the errors of their evaluation."""
         f = self.rows.psi @ u
         f[~self.near_points] = 0.0
-        return applied(f, self.rows.norms[self.near_points], self.rows.psi.T @ f, u, Ridge(self.rows.r))
+        return quadratic_product(f, self.rows.norms[self.near_points], self.rows.psi.T @ f, u, Ridge(self.rows.r))
 
     def solve(self, b: FloatArray) -> FloatArray:
         """H⁻¹ b, of a vector or of columns."""
@@ -272,7 +274,7 @@ def solve_each(factors: Sequence[PointsFactor], B: FloatArray) -> FloatArray:
     return np.stack([column[:, 0] for column in columns])
 
 
-def pulled_each(factors: Sequence[PointsFactor], lams: Sequence[FloatArray]) -> FloatArray:
+def rmatvec_each(factors: Sequence[PointsFactor], lams: Sequence[FloatArray]) -> FloatArray:
     """Ψ_B'λ of every factor, (K, n)."""
     gradients = np.zeros((len(factors), factors[0].near_points.size))
     for row, factor, lam in zip(gradients, factors, lams, strict=True):
@@ -300,16 +302,16 @@ def _solve(rows: KernelRows, factors: Sequence[PointsFactor], blocks: Sequence[F
 def _once(rows: KernelRows, factors: Sequence[PointsFactor], parts: Sequence[slice], B: FloatArray) -> FloatArray:
     """H⁻¹b = (b - Ψ'z)/r, z = (K̃_AA + rI)⁻¹(Ψb)_A at the points A and zero elsewhere."""
     F = rows.psi @ B
-    smooth = None if all(factor.few for factor in factors) else rows.inverse @ F
+    smooth = None if all(factor.is_near_smaller for factor in factors) else rows.inverse @ F
     z = np.column_stack(
         [
-            factor.weights(F[:, part], None if factor.few or smooth is None else smooth[:, part])
+            factor.weights(F[:, part], None if factor.is_near_smaller or smooth is None else smooth[:, part])
             for factor, part in zip(factors, parts, strict=True)
         ]
     )
     if smooth is not None:
         wide = np.concatenate(
-            [np.full(part.stop - part.start, not factor.few) for factor, part in zip(factors, parts, strict=True)]
+            [np.full(part.stop - part.start, not factor.is_near_smaller) for factor, part in zip(factors, parts, strict=True)]
         )
         z[:, wide] = rows.inverse @ z[:, wide]
         for factor, part in zip(factors, parts, strict=True):
@@ -337,7 +339,7 @@ class SharedRows:
 
     psi: FloatArray
     gram: FloatArray
-    base: Ridge | Base
+    base: Ridge | DenseRegulariser
 
     @cached_property
     def norms(self) -> FloatArray:
@@ -347,7 +349,7 @@ class SharedRows:
     @cached_property
     def products(self) -> FloatArray:
         """ΨH⁻¹Ψ', found once: what every class's dual takes its entries from."""
-        return self.base.between(self.psi, self.gram)
+        return self.base.inverse_gram(self.psi, self.gram)
 
 
 @dataclass(frozen=True, eq=False)
@@ -410,13 +412,13 @@ class SignedFactor:
         f = (self.rows.psi @ u)[self.points]
         return np.asarray(self.signs * f if f.ndim == 1 else self.signs[:, None] * f)
 
-    def pulled(self, lam: FloatArray) -> FloatArray:
+    def rmatvec(self, lam: FloatArray) -> FloatArray:
         """G'λ."""
         return np.asarray(self.rows.psi.T @ np.bincount(self.points, self.signs * lam, minlength=self.near_points.size))
 
     def quadratic(self, u: FloatArray) -> float:
         """u'Hu."""
-        return self.rows.base.applied(u).quadratic.value
+        return self.rows.base.quadratic_product(u).quadratic.value
 
     @property
     def least(self) -> FloatArray | None:
@@ -428,9 +430,9 @@ class SignedFactor:
         """Bounds of ||g_j||."""
         return self.rows.norms[self.points]
 
-    def applied(self, u: FloatArray) -> Applied:
+    def quadratic_product(self, u: FloatArray) -> QuadraticProduct:
         """Hu and u'Hu with the errors of their evaluation."""
-        return self.rows.base.applied(u)
+        return self.rows.base.quadratic_product(u)
 
     def solve(self, b: FloatArray) -> FloatArray:
         """H⁻¹ b, of a vector or of columns."""
@@ -452,7 +454,7 @@ class FormParts:
     def of(cls, H: FloatArray, G: FloatArray) -> FormParts:
         """Put together."""
         m, p = G.shape
-        rows = Entries.beside([(Entries.of(G), 0), (Entries.identity(m), p)], m, p + m)
+        rows = Entries.hstack([(Entries.of(G), 0), (Entries.identity(m), p)], m, p + m)
         entries = Entries.of(0.5 * (H + H.T))  # symmetric: its rows are its columns
         ends = np.concatenate([entries.indptr, np.full(m, entries.indptr[-1])])
         return cls(Quadratic(matrix=sp.csc_array((entries.data, entries.indices, ends), shape=(p + m, p + m))), rows.csr)
@@ -473,7 +475,7 @@ class HingeFactor:
     H: FloatArray
     G: FloatArray
     root: FloatArray | None = None
-    base: Ridge | Base | None = None
+    base: Ridge | DenseRegulariser | None = None
 
     def __post_init__(self) -> None:
         for name in ("H", "G"):
@@ -530,7 +532,7 @@ class HingeFactor:
 
     def _product(self, a: FloatArray) -> FloatArray:
         """GH⁻¹G'a."""
-        return self.times(self.solve(self.pulled(a)))
+        return self.times(self.solve(self.rmatvec(a)))
 
     @cached_property
     def gram(self) -> FloatArray | None:
@@ -541,7 +543,7 @@ class HingeFactor:
         """Gu."""
         return np.asarray(self.G @ u)
 
-    def pulled(self, lam: FloatArray) -> FloatArray:
+    def rmatvec(self, lam: FloatArray) -> FloatArray:
         """G'λ."""
         return np.asarray(self.G.T @ lam)
 
@@ -552,7 +554,7 @@ class HingeFactor:
     @cached_property
     def least(self) -> FloatArray | None:
         """ℓ > 0 with H ⪰ diag(ℓ), verified; None where rounding leaves it open."""
-        return (Base(self.H) if self.base is None else self.base).least(self.H.shape[0])
+        return (DenseRegulariser(self.H) if self.base is None else self.base).least(self.H.shape[0])
 
     @cached_property
     def row_norms(self) -> FloatArray:
@@ -564,12 +566,12 @@ class HingeFactor:
         assert self.root is not None
         return np.asarray(np.linalg.norm(self.root, axis=1) * (1.0 + 1e-12))
 
-    def applied(self, u: FloatArray) -> Applied:
+    def quadratic_product(self, u: FloatArray) -> QuadraticProduct:
         """Hu and u'Hu with the errors of their evaluation."""
         if self.root is None or self.base is None:
-            return Base(self.H).applied(u)
+            return DenseRegulariser(self.H).quadratic_product(u)
         f = self.root @ u
-        return applied(f, self._root_norms, self.root.T @ f, u, self.base)
+        return quadratic_product(f, self._root_norms, self.root.T @ f, u, self.base)
 
     def solve(self, b: FloatArray) -> FloatArray:
         """H⁻¹ b."""
@@ -577,7 +579,7 @@ class HingeFactor:
 
 
 @dataclass(frozen=True, eq=False)
-class LoweredFactor:
+class DowndatedFactor:
     """The same for H - κPP' (P'P = I, κ below H's least eigenvalue), from the factor of H: no Cholesky of its own.
 
     (H - κPP')⁻¹ = H⁻¹ + H⁻¹P M⁻¹ P'H⁻¹ with M = I/κ - P'H⁻¹P, so Z gains d columns G H⁻¹P M^{-½}.
@@ -627,9 +629,9 @@ class LoweredFactor:
         """Gu."""
         return self.base.times(u)
 
-    def pulled(self, lam: FloatArray) -> FloatArray:
+    def rmatvec(self, lam: FloatArray) -> FloatArray:
         """G'λ."""
-        return self.base.pulled(lam)
+        return self.base.rmatvec(lam)
 
     def quadratic(self, u: FloatArray) -> float:
         """u'Hu - κ||P'u||²."""
@@ -650,9 +652,9 @@ class LoweredFactor:
         """Bounds of ||g_j||."""
         return self.base.row_norms
 
-    def applied(self, u: FloatArray) -> Applied:
+    def quadratic_product(self, u: FloatArray) -> QuadraticProduct:
         """(H - κPP')u and u'(H - κPP')u with the errors of their evaluation."""
-        base_product, size = self.base.applied(u), float(np.linalg.norm(u))
+        base_product, size = self.base.quadratic_product(u), float(np.linalg.norm(u))
         projection = self.P.T @ u
         rounding = gamma(u.size) * float(np.linalg.norm(self.P)) * size * (1.0 + 1e-9)
         square = dot(projection, projection)
@@ -666,14 +668,14 @@ class LoweredFactor:
             * (rounding + gamma(projection.size + 2) * float(np.linalg.norm(projection)))
         )
         error = (base_product.error + change + UNIT * float(np.linalg.norm(product))) * (1.0 + 1e-9)
-        return Applied(product, error, base_product.quadratic - square)
+        return QuadraticProduct(product, error, base_product.quadratic - square)
 
     def solve(self, b: FloatArray) -> FloatArray:
         """(H - κPP')⁻¹ b."""
         return np.asarray(self.base.solve(b) + self._spread @ (self._spread.T @ b))
 
 
-Factor: TypeAlias = HingeFactor | PointsFactor | SignedFactor | LoweredFactor
+Factor: TypeAlias = HingeFactor | PointsFactor | SignedFactor | DowndatedFactor
 
 
 def as_classes(labels: object, n: int, name: str = "y") -> npt.NDArray[Any]:

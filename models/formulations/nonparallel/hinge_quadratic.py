@@ -267,7 +267,7 @@ class HingeQuadratic(Model):
 
     def primal(self, lam: FloatArray) -> FloatArray:
         """u = H⁻¹(G'λ - b)."""
-        return self.factor.solve(self.factor.pulled(lam)) - self._centre
+        return self.factor.solve(self.factor.rmatvec(lam)) - self._centre
 
     def losses(self, u: FloatArray) -> FloatArray:
         """max(h - Gu, -τ(h - Gu))."""
@@ -311,14 +311,14 @@ class HingeQuadratic(Model):
         if smallest_curvature is None:
             return Bound(-np.inf, "that the quadratic is positive definite is lost in rounding: give a larger r or r1")
         lam = self.multiplier(multipliers) if self.h.size and multipliers is not None else np.zeros(0)
-        p = self.factor.pulled(lam) - self.b
+        p = self.factor.rmatvec(lam) - self.b
         u = self.factor.solve(p)
-        u = u + self.factor.solve(p - self.factor.applied(u).product)
-        applied = self.factor.applied(u)
+        u = u + self.factor.solve(p - self.factor.quadratic_product(u).product)
+        quadratic_product = self.factor.quadratic_product(u)
         error = gamma(lam.size + 4) * (float(self.factor.row_norms @ np.abs(lam)) + float(np.linalg.norm(self.b))) + self.b_error
-        rho = float(np.linalg.norm((applied.product - p) / np.sqrt(smallest_curvature)))
-        rho += (applied.error + error + UNIT * float(np.linalg.norm(p))) / float(np.sqrt(smallest_curvature.min()))
-        value = dot(self.h, lam) + applied.quadratic.times(0.5) - dot(p, u) + Rounded(self.constant)
+        rho = float(np.linalg.norm((quadratic_product.product - p) / np.sqrt(smallest_curvature)))
+        rho += (quadratic_product.error + error + UNIT * float(np.linalg.norm(p))) / float(np.sqrt(smallest_curvature.min()))
+        value = dot(self.h, lam) + quadratic_product.quadratic.times(0.5) - dot(p, u) + Rounded(self.constant)
         rounding = (error * float(np.linalg.norm(u)) + 0.5 * rho * rho) * (1.0 + 1e-9)
         argument = "dual value h'λ - ½(G'λ - b)'H⁻¹(G'λ - b) with λ clipped to its box"
         bound = value.lower - rounding
@@ -347,7 +347,7 @@ class HingeQuadratic(Model):
         pinball = np.flatnonzero(self.tau > 0)
         if pinball.size:
             tau, G, identity = self.tau[pinball], Entries.of(self.factor.G), Entries.identity(m)
-            rows = Entries.beside([(G.at(pinball).times(-tau), 0), (identity.at(pinball), p)], pinball.size, p + m)
+            rows = Entries.hstack([(G.at(pinball).times(-tau), 0), (identity.at(pinball), p)], pinball.size, p + m)
             constraints.append(Constraint("overshoot", rows.csr, tau * self.h[pinball], Nonnegative(pinball.size)))
         return StandardForm(
             name=self.name,

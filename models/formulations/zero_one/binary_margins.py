@@ -37,7 +37,7 @@ from ..linear import first_column_is_one, price_words, priced_sum
 from ..margin.model import LEVEL, capped, largest_valid
 
 
-class Spending(Protocol):
+class ViolationCost(Protocol):
     """The protocol of costs: the part of an objective value that a violated margin uses up."""
 
     @property
@@ -58,7 +58,7 @@ class BigMConstants:
     X : array (n, p)
     free : bool
         Whether the first column's weight, an intercept, is not part of the norm.
-    cost : Spending
+    cost : ViolationCost
     feasible_value : float
         UB; infinite where no feasible point is known.
     given_constants : float or ndarray (n,), optional
@@ -69,7 +69,7 @@ class BigMConstants:
 
     X: Points
     free: bool
-    cost: Spending
+    cost: ViolationCost
     feasible_value: float
     given_constants: float | FloatArray | None
     source: str
@@ -224,23 +224,25 @@ class BinaryMargins(Model):
 
     @property
     @abstractmethod
-    def spending(self) -> Spending:
+    def violation_cost(self) -> ViolationCost:
         """The share of a feasible value that a violated margin takes."""
 
     @cached_property
-    def reach(self) -> BigMConstants:
+    def big_m_constants(self) -> BigMConstants:
         """The distance of w from a known point, and M."""
-        return BigMConstants(self.X, self.free, self.spending, self.incumbent_value, self.given_constants, self.incumbent_source)
+        return BigMConstants(
+            self.X, self.free, self.violation_cost, self.incumbent_value, self.given_constants, self.incumbent_source
+        )
 
     @property
     def intercept_bound(self) -> float:
         """|b| of some optimal solution is at most this (free intercept)."""
-        return self.reach.intercept_bound
+        return self.big_m_constants.intercept_bound
 
     @property
     def big_m_values(self) -> FloatArray:
         """M_i in use: the given ones, or the valid ones of the notes."""
-        return self.reach.big_m_values
+        return self.big_m_constants.big_m_values
 
     @property
     @abstractmethod
@@ -260,7 +262,7 @@ class BinaryMargins(Model):
     @property
     def cutoff(self) -> float:
         """The value behind M, or up to which a given M is valid."""
-        return self.reach.cutoff if self.stated_constants else self.incumbent_value
+        return self.big_m_constants.cutoff if self.stated_constants else self.incumbent_value
 
     def bound(self, x: FloatArray | None, multipliers: Mapping[str, FloatArray] | None) -> Bound:
         """The form's, up to the level of a given M: what costs more may not be in the form."""
@@ -275,7 +277,7 @@ class BinaryMargins(Model):
     @property
     def m_source(self) -> str:
         """The source of M, for reports."""
-        return self.reach.m_source
+        return self.big_m_constants.m_source
 
     # -- what a solution says -----------------------------------------------------------------------------------
 

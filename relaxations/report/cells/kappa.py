@@ -192,6 +192,6 @@ class KappaTask(SolverTask[InstanceAt]):
                 best = point = result
         return best
 
-    def told(self, record: dict[str, Any]) -> str:
+    def progress_text(self, record: dict[str, Any]) -> str:
         """Status, bound, seconds."""
         return f"{self.subject.name}: {self.label}: {outcome(record['cell'], 'the least ||w||² within the budget')}"

@@ -45,7 +45,7 @@ class CheckedBox:
         return np.asarray(self.marked | (self.lo > 0.0) | (self.hi < 0.0))
 
     @property
-    def reach(self) -> Array:
+    def largest_coordinates(self) -> Array:
         """Return the largest |v_j|."""
         return np.maximum(np.abs(self.lo), np.abs(self.hi))
 
@@ -98,7 +98,7 @@ def sum_error(terms: int, size: Array) -> Array:
 def margins(problem: RotatedProblem, box: CheckedBox) -> tuple[Array, Array, Array]:
     """Return the ends of the margins of all points over the box, and their Σ_j |g_ij v_j|."""
     positive, negative = np.maximum(problem.g, 0.0), np.minimum(problem.g, 0.0)
-    size = (positive - negative) @ box.reach
+    size = (positive - negative) @ box.largest_coordinates
     error = sum_error(2 * box.lo.size + 4, size) + problem.e
     return positive @ box.lo + negative @ box.hi - error, positive @ box.hi + negative @ box.lo + error, size
 
@@ -206,7 +206,7 @@ def _propagate_lines(problem: RotatedProblem, box: CheckedBox) -> None:
         return
     limits = np.concatenate([problem.original.row_lower, np.ones(int(box.demanded.sum())), np.zeros(signed.size)])
     parts = np.maximum(lines * box.lo, lines * box.hi)
-    top, size = parts.sum(axis=1), np.abs(lines) @ box.reach + np.abs(limits)
+    top, size = parts.sum(axis=1), np.abs(lines) @ box.largest_coordinates + np.abs(limits)
     error = sum_error(2 * box.lo.size + 16, size)
     error[len(problem.original.rows) :] += np.concatenate([problem.e[box.demanded], problem.e[signed]]) * (1.0 + 2.0**-48)
     if (top + error < limits).any():

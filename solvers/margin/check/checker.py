@@ -208,7 +208,7 @@ def _branching_coefficient(problem: RotatedProblem, box: CheckedBox, entry: dict
 def _weighted_lines(problem: RotatedProblem, box: CheckedBox, weights: Array, cut: float) -> tuple[Array, Array]:
     """Return Σ weights·lines, and its error bound."""
     row_sum, error = weights @ problem.lines, sum_error(weights.size + 4, np.abs(weights) @ np.abs(problem.lines))
-    if float(error @ box.reach) > _FINE * cut:  # an intercept's terms cancel, and its box is wide
+    if float(error @ box.largest_coordinates) > _FINE * cut:  # an intercept's terms cancel, and its box is wide
         row_sum, error = transposed_product(problem.lines, weights)
     return row_sum, error
 

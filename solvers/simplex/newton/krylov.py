@@ -251,10 +251,10 @@ class Triangle:
         """Q weights, for one weight a point of ``members``; few of them that are not zero ask for their own columns only."""
         passed = self._computed() + self._used // _READ
         if np.count_nonzero(weights) * self.members.size < passed:
-            return (yield from self.outside(self.members, weights))
+            return (yield from self.product_outside(self.members, weights))
         return (yield from self._multiplied(weights, self._panel, self._blocks))
 
-    def settled(self, weights: FloatArray) -> Steps:
+    def float32_product(self, weights: FloatArray) -> Steps:
         """Q weights from float32 values, whatever is stored."""
         blocks: list[Block] = [(first, last, None) for first, last, _ in self._blocks]
         return (yield from self._multiplied(weights, self.gram.panel(self.members), blocks))
@@ -282,7 +282,7 @@ class Triangle:
         """Entries that every product computes."""
         return sum((last - first) * last for first, last, block in self._blocks if block is None)
 
-    def outside(self, points: IntArray, weights: FloatArray) -> Steps:
+    def product_outside(self, points: IntArray, weights: FloatArray) -> Steps:
         """Q[points, members] weights in float32, own points or others, without storing anything."""
         used = np.flatnonzero(weights)
         scale = float(np.abs(weights).max()) or 1.0

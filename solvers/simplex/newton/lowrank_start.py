@@ -421,7 +421,7 @@ class _Run:
             converged = not float(highest.sum()) > target
             rounding = self.triangle.rounding * float(np.linalg.norm(x - self._settled[members]))
             if (converged or not count) and rounding > _BEHIND * target:
-                g, self._settled[members] = (yield from self.triangle.settled(x)) + c, x
+                g, self._settled[members] = (yield from self.triangle.float32_product(x)) + c, x
                 continue
             if converged:
                 break
@@ -469,7 +469,7 @@ class _Run:
         level = np.bincount(self._groups, weights=x[members] * self.g[members], minlength=self.view.simplices)
         self.g[others] = model[others] + self._offset[others]
         candidates = others[self.g[others] < level[self.view.groups[others]] + self._error[others]]
-        self.g[candidates] = (yield from self.triangle.outside(candidates, x[members])) + self.view.c[candidates]
+        self.g[candidates] = (yield from self.triangle.product_outside(candidates, x[members])) + self.view.c[candidates]
         self._note(model, np.concatenate([members, candidates]))
 
     def covered(self, gap: float) -> bool:

@@ -64,7 +64,7 @@ class ConflictProblem:
     rows: Array  #: (m, p) penalised parts, one for each group of equal points
     labels: Array  #: (m,) the intercept's column, zeros without one
     weights: Array  #: (m,) summed, rounded down
-    reach: float  #: bound on |b|
+    intercept_bound: float  #: bound on |b|
     target: float  #: B less what the zero rows cost
     claim: float  #: C less what the zero rows cost
     budget: float  #: deletions that are allowed, less the zero rows; infinite where deletions are paid from the target
@@ -185,7 +185,7 @@ def stated_conflict(problem: ConflictProblem, record: dict[str, Any]) -> Conflic
     # the labels are ±1, so that the intercept's part is a sum of multipliers: exact up to one rounding
     tilt = abs(math.fsum((alpha * problem.labels[points]).tolist()))
     if tilt > 0.0:
-        gain = next_down(gain - next_up(next_up(tilt) * problem.reach))
+        gain = next_down(gain - next_up(next_up(tilt) * problem.intercept_bound))
     products = problem.rows[points] * alpha[:, None]
     squares = []
     for column in products.T.tolist():

@@ -143,7 +143,7 @@ def feasible(a: FloatArray, signs: FloatArray, top: FloatArray, minimum_total: f
     return np.asarray(counts * grid)
 
 
-def mended(a: FloatArray, signs: FloatArray, top: FloatArray, total: float | None) -> tuple[FloatArray, float]:
+def repaired_multipliers(a: FloatArray, signs: FloatArray, top: FloatArray, total: float | None) -> tuple[FloatArray, float]:
     """Multipliers in 0 ≤ a ≤ top with signs'a = 0 (and sum ``total``), near those given, and how far these were from it."""
     clipped = np.clip(a, 0.0, top)
     scale = float(top.max(initial=0.0)) or 1.0

@@ -83,7 +83,7 @@ def _add_parameters(command: Command, table: Mapping[str, FormulationInfo], list
             options[p.name] = p.option
             help_texts.setdefault(p.name, {})
             if info.name in shown:
-                help_texts[p.name].setdefault(p.what, []).append(info.name)
+                help_texts[p.name].setdefault(p.help_text, []).append(info.name)
     for name, meanings in help_texts.items():
         text = "; ".join(meaning if len(shown) == 1 else f"{meaning}: {', '.join(names)}" for meaning, names in meanings.items())
         group.add_argument(

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from typing import TextIO
 
 from .. import __version__
-from ..display import read_by_somebody
+from ..display import announce_compilations
 from ..errors import ExtensionError, InputError, LicenceError, MarginoptError, MissingPackageError
 from .parsing import Command, Top, at_the_prompt, say, show_warning
 
@@ -55,7 +55,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     warnings.showwarning = show_warning
     quiet = arguments.json or getattr(arguments, "quiet", False)  # not every command has it
-    with own_words_only(), read_by_somebody(not quiet):
+    with own_words_only(), announce_compilations(not quiet):
         return _run(arguments)
 
 

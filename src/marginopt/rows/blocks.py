@@ -18,7 +18,7 @@ FloatArray: TypeAlias = npt.NDArray[np.float64]
 
 
 class _Pulled(Protocol):
-    def pulled(self, v: FloatArray) -> FloatArray: ...
+    def rmatvec(self, v: FloatArray) -> FloatArray: ...
 
 
 @final
@@ -30,7 +30,7 @@ class Transposed:
 
     def __matmul__(self, v: FloatArray) -> FloatArray:
         """X'v."""
-        return self.of.pulled(v)
+        return self.of.rmatvec(v)
 
 
 #: ``data``, ``indices`` and ``indptr`` of `scipy.sparse.csr_array`, ``data`` in float64.
@@ -55,7 +55,7 @@ class SparseBlock(ABC):
         return Transposed(self)
 
     @abstractmethod
-    def pulled(self, v: FloatArray) -> FloatArray:
+    def rmatvec(self, v: FloatArray) -> FloatArray:
         """X'v."""
 
     @abstractmethod
@@ -92,7 +92,7 @@ class CsrBlock(SparseBlock):
         """Xw."""
         return np.asarray(self.rows @ w)
 
-    def pulled(self, v: FloatArray) -> FloatArray:
+    def rmatvec(self, v: FloatArray) -> FloatArray:
         """X'v."""
         return np.asarray(self.rows.T @ v)
 

@@ -64,7 +64,7 @@ def times(data: Any, indices: Any, ends: Any, w: Any, out: Any) -> None:
 
 
 @_sums
-def pulled(data: Any, indices: Any, ends: Any, v: Any, out: Any) -> None:
+def rmatvec(data: Any, indices: Any, ends: Any, v: Any, out: Any) -> None:
     """into += Σ v_i x_i."""
     for i in range(v.size):
         if v[i] != 0.0:

@@ -59,7 +59,9 @@ def test_the_triangle_multiplies_like_the_matrix(kernel, limit, drain):
     Q = gram.dense
     assert drain(triangle.product(w)) == pytest.approx(Q[np.ix_(own, own)] @ w, rel=1e-4, abs=1e-4 * np.abs(Q).max())
     rest = np.setdiff1d(np.arange(700), own)
-    assert drain(triangle.outside(rest, w)) == pytest.approx(Q[np.ix_(rest, own)] @ w, rel=1e-4, abs=1e-4 * np.abs(Q).max())
+    assert drain(triangle.product_outside(rest, w)) == pytest.approx(
+        Q[np.ix_(rest, own)] @ w, rel=1e-4, abs=1e-4 * np.abs(Q).max()
+    )
     assert sum(b.nbytes for _, _, b in triangle._blocks if b is not None) <= limit
     keep = rng.random(500) < 0.7
     keep[:128] = False  # a whole block
@@ -115,7 +117,7 @@ def test_the_triangle_of_zeros_and_ones_holds_distances(p, limit, drain):
     Q = gram.dense
     for weights in (rng.standard_normal(500), np.where(np.arange(500) < 5, 1.0, 0.0)):  # few of them ask for columns only
         assert drain(triangle.product(weights)) == pytest.approx(Q[np.ix_(own, own)] @ weights, abs=1e-4)
-        assert drain(triangle.outside(rest, weights)) == pytest.approx(Q[np.ix_(rest, own)] @ weights, abs=1e-4)
+        assert drain(triangle.product_outside(rest, weights)) == pytest.approx(Q[np.ix_(rest, own)] @ weights, abs=1e-4)
     drain(triangle.compact(keep))
     drain(triangle.extend(rest))
     own, weights = np.concatenate([own[keep], rest]), rng.standard_normal(keep.sum() + rest.size)
@@ -302,14 +304,14 @@ def test_a_look_at_the_points_outside_skips_those_that_cannot_violate(groups, mo
     view = SimplexQP(gram, np.zeros(3000), np.arange(3000) % groups)
     model = LowRank(view, expansion(view.gram, 64, np.random.default_rng(0)))
     looked = []
-    outside = Triangle.outside
+    outside = Triangle.product_outside
 
     def look(self, points, weights):
         if (self.place[points] < 0).all():  # products with few points pass here too
             looked.append(points)
         return outside(self, points, weights)
 
-    monkeypatch.setattr(Triangle, "outside", look)
+    monkeypatch.setattr(Triangle, "product_outside", look)
     run = module._Run(view, model, drain(model.solve()), 1e9)
     drain(run.begin())
     drain(run.solve(0.2 * abs(run.value())))
@@ -344,7 +346,7 @@ def test_where_float32_does_not_fit_entries_are_rounded(sparse, drain):
         w = rng.standard_normal(triangle.members.size)
         exact, expected = gram.dense[np.ix_(triangle.members, triangle.members)] @ w, triangle.rounding * np.linalg.norm(w)
         assert 0.3 * expected < (drain(triangle.product(w)) - exact).std() < 1.5 * expected
-        assert (drain(triangle.settled(w)) - exact).std() < 0.1 * expected
+        assert (drain(triangle.float32_product(w)) - exact).std() < 0.1 * expected
     rest, some = order[:100], np.array([3, 0, 99])
     panel = gram.rounded_panel(rest)  # whose own product has float32 values
     assert panel.product(some, w[:100].astype(np.float32)) == pytest.approx(gram.dense[np.ix_(some, rest)] @ w[:100], abs=1e-4)
@@ -361,13 +363,13 @@ def test_other_kernels_are_not_rounded(kernel, drain):
 
 def test_the_start_ends_with_rounded_entries(monkeypatch):
     X, y = data(2200)
-    times, settled = [], Triangle.settled
+    times, settled = [], Triangle.float32_product
 
     def seen(triangle, weights):
         times.append(triangle.rounding)
         return settled(triangle, weights)
 
-    monkeypatch.setattr(Triangle, "settled", seen)
+    monkeypatch.setattr(Triangle, "float32_product", seen)
     model = L2SVMDual(X, y, 1.0, RBF(0.3))
     result = solve_problem(model, SMO(cache_bytes=12 * 256 * 2200 + 10**6), Options(tol=1e-6))
     assert result.status is Status.OPTIMAL

@@ -79,7 +79,7 @@ def dive_of(stated, upper):
     tau = reduced.thresholds(upper)
     n = len(reduced.weights)
     dive = Dive(stretched_rows(reduced, tau, upper), penalised_rows(reduced, tau), reduced.weights, np.ones(n))
-    dive.plant(np.full(n, k.FREE, np.int8), 0.0, 0.0, upper)
+    dive.start_search(np.full(n, k.FREE, np.int8), 0.0, 0.0, upper)
     return reduced, dive
 
 
@@ -122,7 +122,7 @@ def test_subtrees_cover_what_the_whole_search_finds(seed, probed):
         best = float(dive.stack.candidate_value[0]) if code == k.CANDIDATE else np.inf
         for bound, extra, state in dive.frontier():
             _, below = dive_of(stated, cut)
-            below.plant(state, extra, bound, cut)
+            below.start_search(state, extra, bound, cut)
             best = min(best, least(below, cut))
         assert best == pytest.approx(optimum, rel=1e-6)
 

@@ -37,7 +37,7 @@ class ConflictRows(NamedTuple):
     tau: Any  #: (n,) thresholds
     pull: Any  #: (n,) 1/||a_i||, which scales violations to distances
     free: bool  #: whether constraints are pairs, for a free intercept
-    reach: float  #: if positive, the bound of a stretched intercept, whose column is the last one and not part of the norm
+    intercept_bound: float  #: if positive, the bound of a stretched intercept: the last column, which is not in the norm
     strict: bool  #: whether deleted points are constrained to be violated
 
 

@@ -244,7 +244,7 @@ def expand(
         status, _ = active_set(rows, ok, priority, budget - extra, is_kept, scratch)
         if status == CONFLICT:
             return 0
-        norm = certified(is_kept, is_kept.count[0], rows.reach)
+        norm = certified(is_kept, is_kept.count[0], rows.intercept_bound)
         stack.bound[level] = max(stack.bound[level], norm + spent + extra - pad)
         forced = -1
         for packing in range(PACKINGS):
@@ -325,7 +325,7 @@ def expand(
                 status, _ = active_set(rows, ok, priority, budget - extra, is_kept, scratch)
                 if status == CONFLICT:
                     return 0
-                norm = certified(is_kept, is_kept.count[0], rows.reach)
+                norm = certified(is_kept, is_kept.count[0], rows.intercept_bound)
             stack.bound[level] = max(stack.bound[level], norm + spent + extra - pad)
             if not improved:
                 break
