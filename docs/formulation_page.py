@@ -129,7 +129,7 @@ def _by_size(info: FormulationInfo) -> list[str]:
     rows: list[list[str]] = []
     for n, p in _SIZES:
         try:
-            name = choose(info.state(_random(info, n, p)), Options(), only_open=True)[0]
+            name = choose(info.make_model(_random(info, n, p)), Options(), only_open=True)[0]
         except MarginoptError as error:
             rows.append([f"{n:,} × {p}", "none", escaped(str(error))])
             break

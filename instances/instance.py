@@ -46,7 +46,7 @@ def as_count(value: int, name: str, minimum: int = 1) -> int:
 
 
 def as_fraction(value: float, name: str, maximum: float) -> float:
-    """Check a number in [0, most]."""
+    """Check a number in [0, ``maximum``]."""
     try:
         number = float(value)
     except (TypeError, ValueError):
@@ -473,12 +473,12 @@ class Instance(Displayed, LabelledData):
         samples = [self.subsample(n, seed, stratified) for seed in seeds]
         if not samples:
             raise InputError("subsamples needs at least one seed", name="seeds")
-        return tuple(replace(part, family=f"{self.naming.of}[n={part.n}]") for part in samples)
+        return tuple(replace(part, family=f"{self.naming.family_name}[n={part.n}]") for part in samples)
 
     def split(self, fractions: Sequence[float], seed: Rng, stratified: bool = True) -> tuple[Instance, ...]:
         """Split all rows at random into parts of the given fractions, which sum to 1."""
         parts = split_rows(self.y, fractions, seed, stratified)
-        family, count = self.naming.of, len(parts)
+        family, count = self.naming.family_name, len(parts)
         return tuple(self._taken(rows, name=f"{self.name}[{k}/{count}]", family=family) for k, rows in enumerate(parts, 1))
 
     def pair(self, a: Label, b: Label) -> Instance:

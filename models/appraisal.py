@@ -31,6 +31,18 @@ class Bound:
     ``value`` is rounded outward; ``error`` is what was subtracted for that. ``condition`` says what the proof rests on beside the
     argument (that P is positive semidefinite, where that is not known); empty as a rule. ``derived`` says which bounds of
     variables follow from which rows, where the argument needs them.
+
+    Parameters
+    ----------
+    value : float
+        -inf where no bound follows.
+    argument : str
+    error : float
+        Bound of the rounding error, which is subtracted from ``value`` already.
+    condition : str
+        Assumption of the bound; empty where it is proved.
+    derived : str
+        Bounds of variables that rows imply and the bound uses.
     """
 
     value: float

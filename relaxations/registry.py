@@ -74,6 +74,14 @@ def relaxations() -> RelaxationTable:
 def get_relaxation(name: str) -> Relaxation:
     """The relaxation of this name.
 
+    Parameters
+    ----------
+    name : str
+
+    Returns
+    -------
+    Relaxation
+
     Raises
     ------
     InputError

@@ -106,7 +106,12 @@ class TraceRow:
 
 @dataclass(frozen=True)
 class Trace(Displayed, Tabular):
-    """The rows of one solve, in order."""
+    """The rows of one solve, in order.
+
+    Parameters
+    ----------
+    rows : tuple of TraceRow
+    """
 
     rows: tuple[TraceRow, ...] = ()
 
@@ -161,6 +166,14 @@ def relative_gap(primal: float, bound: float) -> float:
     """(primal - bound)/max(|primal|, |bound|): 0 where both are 0, NaN where either is missing.
 
     A bound that is above by no more than 1e-9 of that is level with the point, which is feasible to such a tolerance.
+
+    Parameters
+    ----------
+    primal, bound : float
+
+    Returns
+    -------
+    float
     """
     if not (np.isfinite(primal) and np.isfinite(bound)):
         return float("inf") if np.isfinite(primal) and bound == -np.inf else float("nan")

@@ -97,6 +97,14 @@ def all_solvers(*, discover: bool = True) -> dict[str, Solver]:
 def get_solver(name: str) -> Solver:
     """The solver of this name.
 
+    Parameters
+    ----------
+    name : str
+
+    Returns
+    -------
+    Solver
+
     Raises
     ------
     InputError

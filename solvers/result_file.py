@@ -44,6 +44,15 @@ def save_result(result: Result, path: str | Path) -> Path:
 
     The point is the judged one; the solver's own, before it was completed and polished, is not kept, nor is a model whose
     parameters the solver moved (the parameters are).
+
+    Parameters
+    ----------
+    result : Result
+    path : str or Path
+
+    Returns
+    -------
+    Path
     """
     return write_arrays(_npz(path), _arrays(result))
 

@@ -514,7 +514,31 @@ def read_csv(
     delimiter: str | None = None,
     tidying: Tidying = _AS_IT_IS,
 ) -> Instance:
-    """Read delimited text; header and delimiter are detected unless given (see `read` for the label and what is tidied)."""
+    """Read delimited text; header and delimiter are detected unless given (see `read` for the label and what is tidied).
+
+    Parameters
+    ----------
+    path : str or Path
+    label : str or int, optional
+        Column of the labels by name or index; the rule of `read` where it is not given.
+    name : str, optional
+        Name of the instance; the file's name where it is not given.
+    header : bool, optional
+        Whether the first line holds names; detected where it is not given.
+    delimiter : str, optional
+        Detected where it is not given.
+    tidying : Tidying
+        What to do with missing values and columns of words.
+
+    Returns
+    -------
+    Instance
+
+    Raises
+    ------
+    DataError
+        The file does not exist, or a cell cannot be read; the message names file and line.
+    """
     file = as_path(path)
     if delimiter is None and suffix(file) == ".tsv":
         delimiter = "\t"
@@ -553,7 +577,27 @@ def _cell(value: object) -> str | None:
 
 
 def read_arff(path: PathLike, label: str | int | None = None, name: str | None = None, tidying: Tidying = _AS_IT_IS) -> Instance:
-    """Read ARFF, dense or sparse; features must be numeric (or nominal with numbers for values) unless they are tidied."""
+    """Read ARFF, dense or sparse; features must be numeric (or nominal with numbers for values) unless they are tidied.
+
+    Parameters
+    ----------
+    path : str or Path
+    label : str or int, optional
+        Column of the labels by name or index; the rule of `read` where it is not given.
+    name : str, optional
+        Name of the instance; the file's name where it is not given.
+    tidying : Tidying
+        What to do with missing values and columns of words.
+
+    Returns
+    -------
+    Instance
+
+    Raises
+    ------
+    DataError
+        The file does not exist, or a cell cannot be read; the message names file and line.
+    """
     file = as_path(path)
     return _tidied(parse_arff(read_text(file), str(file)), label, _name(file, name), tidying)
 
@@ -572,7 +616,27 @@ def _tidied(table: Table, label: str | int | None, name: str, tidying: Tidying) 
 def read_parquet(
     path: PathLike, label: str | int | None = None, name: str | None = None, tidying: Tidying = _AS_IT_IS
 ) -> Instance:
-    """Read Parquet through pyarrow (``pip install "marginopt[parquet]"``)."""
+    """Read Parquet through pyarrow (``pip install "marginopt[parquet]"``).
+
+    Parameters
+    ----------
+    path : str or Path
+    label : str or int, optional
+        Column of the labels by name or index; the rule of `read` where it is not given.
+    name : str, optional
+        Name of the instance; the file's name where it is not given.
+    tidying : Tidying
+        What to do with missing values and columns of words.
+
+    Returns
+    -------
+    Instance
+
+    Raises
+    ------
+    DataError
+        The file does not exist, or a cell cannot be read; the message names file and line.
+    """
     try:
         import pyarrow as pa
         import pyarrow.parquet as pq
@@ -620,6 +684,23 @@ def feature_places(schema: Any) -> list[int]:
 def read_npz(path: PathLike, label: str = "y", name: str | None = None) -> Instance:
     """Read arrays of numpy's npz: ``X`` (or ``X_data, X_indices, X_indptr, X_shape`` of a CSR matrix), ``y``,
     and optionally ``feature_names``. Pickled objects are refused.
+
+    Parameters
+    ----------
+    path : str or Path
+    label : str or int, optional
+        Column of the labels by name or index; the rule of `read` where it is not given.
+    name : str, optional
+        Name of the instance; the file's name where it is not given.
+
+    Returns
+    -------
+    Instance
+
+    Raises
+    ------
+    DataError
+        The file does not exist, or a cell cannot be read; the message names file and line.
     """
     file = as_path(path)
     if not file.exists():

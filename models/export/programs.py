@@ -329,14 +329,14 @@ class FlatProgram:
         return kinds + [("quadratic row", row.equality) for row in self.curved]
 
     @property
-    def behind(self) -> list[tuple[str, sp.csr_array, float, str]]:
+    def further_rows(self) -> list[tuple[str, sp.csr_array, float, str]]:
         """Name, linear part, side and sense of the rows behind the linear ones: indicators, then quadratic rows."""
         switched = [(row.name, row.a, row.lower, "G") for row in self.indicators]
         return switched + [(c.name, sp.csr_array(c.a[None, :]), c.b, "E" if c.equality else "L") for c in self.curved]
 
     def arranged(self, columns: Sequence[str], rows: Sequence[str], kinds: Sequence[tuple[str, bool]]) -> FlatProgram | None:
         """Return the program with its variables and rows in the order of these names; None where others are there."""
-        names = [*(self.rows or ()), *(name for name, *_ in self.behind)]
+        names = [*(self.rows or ()), *(name for name, *_ in self.further_rows)]
         if self.columns is None or len(set(columns)) < len(columns) or len(set(rows)) < len(rows):
             return None
         if sorted(columns) != sorted(self.columns) or sorted(rows) != sorted(names):

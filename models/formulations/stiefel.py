@@ -28,6 +28,16 @@ def polar(M: FloatArray) -> FloatArray:
 
     By the d × d Gram matrix, n d² operations; by the singular values of M where those of M'M lose more than five digits. Where M
     has no full column rank any completion maximises; the SVD gives one.
+
+    Parameters
+    ----------
+    M : ndarray (n, d)
+        Of rank d.
+
+    Returns
+    -------
+    ndarray (n, d)
+        A matrix with orthonormal columns.
     """
     values, vectors = np.linalg.eigh(M.T @ M)
     if values[0] > 1e-10 * values[-1]:

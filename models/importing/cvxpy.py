@@ -1,4 +1,4 @@
-"""A CVXPY problem as a standard form, and an answer back into it.
+"""Import of CVXPY problems as standard forms, and write-back of a solution into the problem's variables and dual values.
 
 CVXPY canonicalises the problem itself, for a solver that reads exactly what a standard form holds: a quadratic objective, linear
 rows, second-order, semidefinite, exponential and power cones, bounds and integers. Variables and constraints that the user wrote

@@ -1,4 +1,4 @@
-"""A gurobipy model as a standard form, and an answer back into it as a start."""
+"""Import of gurobipy models as standard forms, and write-back of a solution as the model's start."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A HiGHS model as a standard form, and an answer back into it."""
+"""Import of HiGHS models as standard forms, and write-back of a solution into the ``Highs`` object."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A Pyomo model as a standard form, and an answer back into it."""
+"""Import of Pyomo models as standard forms, and write-back of a solution into variables and suffixes."""
 
 from __future__ import annotations
 

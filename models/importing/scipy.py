@@ -1,4 +1,4 @@
-"""SciPy's `linprog` and `milp`: their arguments as a standard form, an answer as an `OptimizeResult`."""
+"""Import of the arguments of SciPy's `linprog` and `milp` as a standard form; a solution becomes an `OptimizeResult`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A program that another package holds, and the proof that its form says the same.
+"""The interface of imports: a program of another package, and the check that its standard form agrees with it.
 
 An import is compared with its source: the package evaluates its own objective and constraints at a point, and so does the form.
 
@@ -123,7 +123,7 @@ class Evaluated:
     objective: float
     size: float
     rows: Sequence[ConstraintValue]
-    outside: float
+    bound_violation: float
     remark: str = ""
 
     @property
@@ -154,7 +154,7 @@ class Evaluated:
     def feasible(self, sizes: Evaluated, tol: float) -> bool:
         """Return whether every violation is within tol of the sizes of the rows of the other evaluation (1 at least)."""
         scale = {row.name: float(row.size.max(initial=0.0)) for row in sizes.rows}
-        return self.outside <= tol and all(row.violation <= tol * max(1.0, scale.get(row.name, 0.0)) for row in self.rows)
+        return self.bound_violation <= tol and all(row.violation <= tol * max(1.0, scale.get(row.name, 0.0)) for row in self.rows)
 
 
 class Source(ABC):

@@ -51,6 +51,15 @@ class Block:
     """A labelled block of variables: a scalar (shape ()), a vector, or a symmetric matrix stored as svec.
 
     ``given_names`` names each of its scalar variables (else InputError) where they were named elsewhere, in a file for example.
+
+    Parameters
+    ----------
+    label : str
+    shape : tuple of int
+        () for a scalar, (n,), (n, k), or (p, p) with ``symmetric``.
+    symmetric : bool
+        Whether the block is a symmetric matrix, stored as svec.
+    given_names : tuple of str, optional
     """
 
     label: str
@@ -98,6 +107,16 @@ class Constraint:
     """``F x + g`` in ``cone``, under a label.
 
     ``given_names`` are the names of the rows where they have such, ``points`` the data points whose margins they demand.
+
+    Parameters
+    ----------
+    label : str
+    F : csr_array (rows, n)
+    g : ndarray (rows,)
+    cone : Cone
+    given_names : tuple of str, optional
+        One name for each row.
+    points : sequence of int, optional
     """
 
     label: str
@@ -215,6 +234,15 @@ class NamedValues(dict[str, FloatArray]):
 @dataclass(frozen=True, eq=False)
 class Quadratic:
     """The symmetric P ⪰ 0 of ½x'Px: dense, sparse, factored as P = R'R (``factor`` = R), or known by its columns.
+
+    Parameters
+    ----------
+    matrix : ndarray or csc_array (n, n), optional
+        P itself, symmetric.
+    factor : ndarray or csr_array (k, n), optional
+        R of P = R'R, which is positive semidefinite by construction.
+    operator : GramOperator, optional
+        P by its columns.
 
     Raises
     ------

@@ -428,7 +428,13 @@ class _Hulls(ComposedReduction):
 
 @dataclass(frozen=True)
 class EqualHulls(_Hulls):
-    """`PointHulls` at equal γ_i, as large as Γ allows: second-order cones."""
+    """`PointHulls` at equal γ_i, as large as Γ allows: second-order cones.
+
+    Parameters
+    ----------
+    reach : bool
+        Whether bounds of the margins at an optimum, which follow from a feasible point, are used.
+    """
 
     @property
     def name(self) -> str:
@@ -444,7 +450,13 @@ class EqualHulls(_Hulls):
 
 @dataclass(frozen=True)
 class OneHull(_Hulls):
-    """`SingleHulls`: each point's hull with the whole norm."""
+    """`SingleHulls`: each point's hull with the whole norm.
+
+    Parameters
+    ----------
+    reach : bool
+        Whether bounds of the margins at an optimum, which follow from a feasible point, are used.
+    """
 
     @property
     def name(self) -> str:
@@ -458,7 +470,13 @@ class OneHull(_Hulls):
 
 @dataclass(frozen=True)
 class AllHulls(_Hulls):
-    """`LiftedHulls`: the SDP, the best over all γ in Γ; of a loss for each group of points too."""
+    """`LiftedHulls`: the SDP, the best over all γ in Γ; of a loss for each group of points too.
+
+    Parameters
+    ----------
+    reach : bool
+        Whether bounds of the margins at an optimum, which follow from a feasible point, are used.
+    """
 
     @property
     def name(self) -> str:

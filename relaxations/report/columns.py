@@ -287,6 +287,14 @@ def strongest_features(instance: Instance, k: int, most_alike: float = 0.9) -> I
     ranking, one whose correlation with a feature already chosen exceeds ``most_alike`` in absolute value is passed over. Only
     the instance's own points are used. Constant features and an intercept column are left out.
 
+    Parameters
+    ----------
+    instance : Instance
+    k : int
+        Number of features.
+    most_alike : float
+        Largest absolute correlation of two chosen features.
+
     Raises
     ------
     InputError

@@ -37,6 +37,17 @@ Problem: TypeAlias = tuple[Key, int]
 def shifted_geometric_mean(values: Sequence[float] | FloatArray, shift: float) -> float:
     """exp(mean(log(v + s))) - s: a mean in which neither the largest nor the smallest values decide.
 
+    Parameters
+    ----------
+    values : ndarray
+        Numbers ≥ 0.
+    shift : float
+        s > 0.
+
+    Returns
+    -------
+    float
+
     Raises
     ------
     InputError
@@ -76,7 +87,19 @@ def performance_ratios(times: Mapping[str, Sequence[float] | FloatArray]) -> dic
 
 
 def fraction_within(ratios: FloatArray, factor: float) -> float:
-    """ρ_s(τ): the part of the problems that a solver solved within τ times the fastest time."""
+    """ρ_s(τ): the part of the problems that a solver solved within τ times the fastest time.
+
+    Parameters
+    ----------
+    ratios : ndarray (problems,)
+        Performance ratios r_{p,s} of one solver; infinite where it did not solve the problem.
+    factor : float
+        τ ≥ 1.
+
+    Returns
+    -------
+    float
+    """
     return float((ratios <= factor * (1.0 + 1e-12)).mean())
 
 

@@ -140,7 +140,7 @@ class Clarabel(Backend):
         multipliers = by_label(form, z)
         ray = status in (Status.INFEASIBLE, Status.UNBOUNDED)
         objective, bound = solution.primal + form.r, solution.dual + form.r
-        trace = recorder.end(iterations, None if ray else objective, None if ray else bound)
+        trace = recorder.final_trace(iterations, None if ray else objective, None if ray else bound)
         return Answer(
             status=status,
             native_status=native_status,

@@ -327,7 +327,7 @@ def _read(gurobipy: Any, model: Any, form: StandardForm, recorder: Recorder) -> 
             before = x
             x, multipliers, reduced = _multipliers(model, form, x, prices)
             polished = "" if x is before else "point and multipliers by Newton steps on the active constraints"
-    trace = recorder.end(nodes if nodes is not None else iterations, objective, bound)
+    trace = recorder.final_trace(nodes if nodes is not None else iterations, objective, bound)
     return Answer(
         status=status,
         native_status=status_name,

@@ -302,7 +302,7 @@ def read_solution(mosek: Any, task: Any, form: StandardForm, code: Any, recorder
     mixed = bool(form.integer.any())
     solution_type = next((s for s in (mosek.soltype.itg, mosek.soltype.itr, mosek.soltype.bas) if task.solutiondef(s)), None)
     if solution_type is None:
-        return Answer(_TERMINATION.get(_name(code), Status.FAILED), _name(code), trace=recorder.end(0, None, None))
+        return Answer(_TERMINATION.get(_name(code), Status.FAILED), _name(code), trace=recorder.final_trace(0, None, None))
     solution, problem = _name(task.getsolsta(solution_type)), _name(task.getprosta(solution_type))
     status = _SOLUTION.get(solution) or _PROBLEM.get(problem) or _TERMINATION.get(_name(code), Status.FAILED)
     ray = status in (Status.INFEASIBLE, Status.UNBOUNDED)
@@ -325,7 +325,7 @@ def read_solution(mosek: Any, task: Any, form: StandardForm, code: Any, recorder
     counters = (mosek.iinfitem.intpnt_iter, mosek.iinfitem.sim_primal_iter, mosek.iinfitem.sim_dual_iter)
     iterations = sum(int(task.getintinf(counter)) for counter in counters)
     count = iterations if nodes is None else nodes
-    trace = recorder.end(count, objective, bound)
+    trace = recorder.final_trace(count, objective, bound)
     return Answer(
         status=status,
         native_status=f"{problem}, {solution}, {_name(code)}",

@@ -23,7 +23,7 @@ from ...models.program.cones import Feature
 from ...models.program.form import StandardForm
 from ...models.views import ZeroOneProblem
 from ..interface.backend import Backend, set_by_block
-from ..interface.recorder import Recorder, polling
+from ..interface.recorder import Recorder, deadline_check
 from ..interface.solver import Gives, KeptModel, Purpose, SolverInfo, check_native
 from ..records import Answer, Options, Status
 from ..zero_one.incumbent import penalised_rows
@@ -411,7 +411,7 @@ class Scip(Backend):
         root = _finite(model.getDualboundRoot()) if has_solution else None
         objective = float(model.getSolObjVal(best)) if has_point else None
         nodes = int(model.getNTotalNodes())
-        trace = recorder.end(nodes, objective, bound)
+        trace = recorder.final_trace(nodes, objective, bound)
         if separator is not None:
             details["cuts_added"] = separator.added
         return Answer(
@@ -465,7 +465,7 @@ def _build(form: StandardForm, options: Options, begin: float) -> Any:
     """Return SCIP's model; raise an error for numbers that SCIP takes for infinite."""
     try:
         with suppress_output():
-            return to_scip(form) if options.time_limit is None else to_scip(form, polling(options, begin))
+            return to_scip(form) if options.time_limit is None else to_scip(form, deadline_check(options, begin))
     except Exception as error:
         if type(error) is not Exception:  # PySCIPOpt raises a plain Exception
             raise

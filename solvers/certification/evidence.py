@@ -55,7 +55,7 @@ class ScaledRows(ABC):
         """A direction of descent without end; None where there is none, or least squares did not find it."""
 
     @abstractmethod
-    def bounding(self) -> tuple[ByLabel, FloatArray, FloatArray] | None:
+    def bounding_multipliers(self) -> tuple[ByLabel, FloatArray, FloatArray] | None:
         """Multipliers, ζ and v with q + P v = F'z + ζ: their Lagrangian at v has no slope where there is no bound."""
 
     @abstractmethod
@@ -63,7 +63,7 @@ class ScaledRows(ABC):
         """Multipliers and ζ, as nearly as there are some, with ∇f(x) = F'z + ζ and no product with the rows' worth at x."""
 
     @abstractmethod
-    def inner(self, x: FloatArray, seconds: float | None = None) -> ByLabel | None:
+    def interior_multipliers(self, x: FloatArray, seconds: float | None = None) -> ByLabel | None:
         """Multipliers with ∇f(x) = F'z + ζ that lie deep inside their cones, ζ too; None where none are found in time."""
 
     def objective(self) -> tuple[FloatArray, float, FloatArray, float]:
@@ -294,7 +294,7 @@ class FormRows(ScaledRows):
         d[falls] -= parts[rises.size : rises.size + falls.size]
         return _exact_ray(form, d)
 
-    def bounding(self) -> tuple[ByLabel, FloatArray, FloatArray] | None:
+    def bounding_multipliers(self) -> tuple[ByLabel, FloatArray, FloatArray] | None:
         """Multipliers, ζ and v with q + P v = F'z + ζ: their Lagrangian at v has no slope where there is no bound."""
         form = self.form
         q, size, P, unit = self.objective()
@@ -328,7 +328,7 @@ class FormRows(ScaledRows):
         candidates = map(self.by_label, _rounded(z))
         return next((multipliers for multipliers in candidates if farkas_proves(self.form, multipliers)), otherwise)
 
-    def inner(self, x: FloatArray, seconds: float | None = None) -> ByLabel | None:
+    def interior_multipliers(self, x: FloatArray, seconds: float | None = None) -> ByLabel | None:
         """Return the point in the relative interior of all of them."""
         return interior(self.form, x, seconds)
 
@@ -443,7 +443,7 @@ class ConeRows(ScaledRows):
         direction, residual = cone_least_squares(B, np.append(np.zeros(m + P.shape[0]), -1.0), project)
         return direction[:n] if float(np.linalg.norm(residual)) <= _NONE_OF_CONES else None
 
-    def bounding(self) -> tuple[ByLabel, FloatArray, FloatArray] | None:
+    def bounding_multipliers(self) -> tuple[ByLabel, FloatArray, FloatArray] | None:
         """Multipliers, ζ and v with q + P v = F'z + ζ: their Lagrangian at v has no slope where there is no bound."""
         form, count = self.form, self.A.shape[0]
         q, size, P, unit = self.objective()
@@ -463,7 +463,7 @@ class ConeRows(ScaledRows):
         multipliers_in_rows = z * size / self.scale
         return self.by_label(multipliers_in_rows), self.reduced(multipliers_in_rows)
 
-    def inner(self, x: FloatArray, seconds: float | None = None) -> ByLabel | None:
+    def interior_multipliers(self, x: FloatArray, seconds: float | None = None) -> ByLabel | None:
         """Multipliers with ∇f(x) = F'z + ζ that lie deep inside their cones, ζ too; None where none are found (in ``seconds``).
 
         z = ε e + z', e the directions into the cones: the first of `_DEPTHS` at which least squares has no residual. Variables

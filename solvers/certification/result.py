@@ -169,7 +169,18 @@ SAVE: LateMethod[[Result, str | Path], Path] = LateMethod("save")
 
 @dataclass(frozen=True)
 class Claim:
-    """The solver's own claim, in the form's minimisation sense."""
+    """The solver's own claim, in the form's minimisation sense.
+
+    Parameters
+    ----------
+    status : Status
+    native_status : str
+        The solver's own word.
+    objective, bound : float or None
+        None where the solver gave none.
+    proved : bool
+        Whether the solver says that its bound is proved.
+    """
 
     status: Status
     native_status: str

@@ -109,7 +109,7 @@ class EigenvectorCuts(Backend):
                 break
             cuts = cuts.with_vectors(vectors)
         assert last is not None
-        return replace(self._brought_back(*last), status=status, iterations=count, trace=recorder.end(count, None, bound))
+        return replace(self._brought_back(*last), status=status, iterations=count, trace=recorder.final_trace(count, None, bound))
 
     def _brought_back(self, cuts: Cuts, answer: Answer) -> Answer:
         """Return the program's answer from that of a relaxation."""

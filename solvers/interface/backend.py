@@ -27,7 +27,7 @@ from ...models.program.bridges import BoundsToRows, Bridge, DualPoint, EpigraphB
 from ...models.program.cones import Feature, Zero
 from ...models.program.form import StandardForm, by_label
 from ..records import Answer, Options, Update, UpdateKind
-from .recorder import LEFT, CallTimeout, allowed, forked_with, run_in_subprocess
+from .recorder import LEFT, CallTimeout, forked_with, run_in_subprocess, time_allowance
 from .solver import BUILT, KeptModel, Solver, SolverInfo, version_of
 
 # Logs of off-the-shelf solvers: in a file, or on the standard output that Python code sees.
@@ -300,7 +300,7 @@ class Backend(Solver):
     def _overruns(self, form: StandardForm, options: Options) -> bool:
         """Return whether the call may hold Python's lock beyond the time limit; a callback needs this process all the same."""
         limit, locked = options.time_limit, self.info.uninterruptible_seconds
-        return limit is not None and locked is not None and options.callback is None and locked(form) > allowed(limit)
+        return limit is not None and locked is not None and options.callback is None and locked(form) > time_allowance(limit)
 
     def _left(self, left: CallTimeout, seconds: float) -> Answer:
         """The answer where the library's call was left: no point, for it gives none before it ends."""

@@ -19,7 +19,7 @@ from ..exact.limits import Limits, check_path
 from ..exact.log_file import Mark
 from ..exact.rotation import rotated_basis, rotation
 from ..interface.algorithm import Algorithm, Outcome
-from ..interface.recorder import Measure, beyond_fork
+from ..interface.recorder import Measure, call_outside_fork
 from ..interface.solver import Gives, Purpose, SolverInfo
 from ..records import Answer, Options
 from .check.checker import MarginChecker
@@ -70,7 +70,7 @@ def _feasible_point(view: MarginProblem) -> list[FloatArray]:
     bounds = Bounds(np.concatenate([low, below]), np.concatenate([high, above]))
     constraints = [LinearConstraint(signed_rows, limits, np.inf)] if len(rows) else []
     cost, integrality = np.ones(2 * p), np.tile(view.integer, 2).astype(np.int64)
-    solution = beyond_fork("scipy", lambda: milp(cost, integrality=integrality, bounds=bounds, constraints=constraints))
+    solution = call_outside_fork("scipy", lambda: milp(cost, integrality=integrality, bounds=bounds, constraints=constraints))
     return [] if solution.x is None else [np.asarray(solution.x[:p] - solution.x[p:])]
 
 

@@ -1,9 +1,10 @@
-"""The proof log of the conflict search: a pass after the search that proves the bound again and writes down why.
+"""Proof logs of the conflict search of `zero-one-bb`, written by a second search that proves a known bound.
 
 The tree need not be the search's: only the bound counts. `ConflictProver` has the nodes, `solvers.zero_one.check.conflicts`
 verifies them. With a team, open nodes of the proof go to its workers, whose lines are merged.
 
-A set S of points is a conflict at T if no w with ||w||² < T keeps all of it.
+A set S of points is a *conflict* at T if no w with ||w||² < T keeps all of it (margins of at least 1), so that each better
+solution violates one of its points.
 
 *The nodes of a proof by norm-conflicts, one after the other.* Conflicts are written with multipliers that are whole numbers
 where those prove enough; nodes refer to them. A node proves by packing conflicts that solutions of interest delete points of

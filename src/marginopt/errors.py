@@ -35,6 +35,18 @@ def near_names(name: str, names: Iterable[str], count: int = 3) -> list[str]:
     """Return the known names that a misspelt one may stand for, the nearest first; case does not count.
 
     Three quarters of the letters of both names together must match in their order: "nope" is near no solver.
+
+    Parameters
+    ----------
+    name : str
+    names : iterable of str
+        The known names.
+    count : int
+        Largest number of names.
+
+    Returns
+    -------
+    list of str
     """
     import difflib
 

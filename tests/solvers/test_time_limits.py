@@ -22,7 +22,7 @@ from marginopt.solvers import Answer, Options, Status
 from marginopt.solvers.conic.ipm import ConicIPM
 from marginopt.solvers.interface.algorithm import Algorithm, Outcome
 from marginopt.solvers.interface.compile_times import pace
-from marginopt.solvers.interface.recorder import LEFT, CallTimeout, polling, run_with_timeout, time_limit_remark
+from marginopt.solvers.interface.recorder import LEFT, CallTimeout, deadline_check, run_with_timeout, time_limit_remark
 from marginopt.solvers.records import UpdateKind
 from marginopt.solvers.registry import all_solvers, get_solver
 
@@ -198,8 +198,8 @@ def test_a_call_is_left_and_what_it_raises_is_raised() -> None:
     with pytest.raises(ZeroDivisionError):
         run_with_timeout(lambda: 1 // 0, Options(time_limit=5.0), time.perf_counter())
     with pytest.raises(CallTimeout):
-        polling(Options(time_limit=0.05), begin - 10.0)()
-    polling(Options(), begin - 10.0)()
+        deadline_check(Options(time_limit=0.05), begin - 10.0)()
+    deadline_check(Options(), begin - 10.0)()
 
 
 def test_a_result_says_that_its_solver_was_late() -> None:

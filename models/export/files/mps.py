@@ -503,14 +503,14 @@ class _MPS(FileFormat):
             "ROWS",
             f" N {cost}",
         ]
-        senses = ["E" if is_equal else "G" for is_equal in flat.equal.tolist()] + [sense for *_, sense in flat.behind]
+        senses = ["E" if is_equal else "G" for is_equal in flat.equal.tolist()] + [sense for *_, sense in flat.further_rows]
         lines += [f" {sense} {name}" for name, sense in zip(rows, senses, strict=True)]
         lines.append("COLUMNS")
         lines += list(_columns(flat, x, rows, cost))
         lines.append("RHS")
         if flat.r:
             lines.append(f"    rhs {cost} {-flat.r:.17g}")  # the objective's constant, with its sign changed
-        sides = [*flat.b.tolist(), *(side for _, _, side, _ in flat.behind)]
+        sides = [*flat.b.tolist(), *(side for _, _, side, _ in flat.further_rows)]
         lines += [f"    rhs {name} {value:.17g}" for name, value in zip(rows, sides, strict=True) if value]
         lines.append("BOUNDS")
         for name, low, high, integer in zip(x, flat.lower, flat.upper, flat.integer, strict=True):
@@ -539,7 +539,7 @@ def _whole(row: QuadraticRow, x: list[str]) -> Iterator[str]:
 
 
 def _columns(flat: FlatProgram, x: list[str], rows: list[str], cost: str) -> Iterator[str]:
-    A = sp.csc_array(sp.vstack([flat.A, *(a for _, a, _, _ in flat.behind)]))
+    A = sp.csc_array(sp.vstack([flat.A, *(a for _, a, _, _ in flat.further_rows)]))
     marked = False
     for j, name in enumerate(x):
         if bool(flat.integer[j]) != marked:

@@ -42,6 +42,11 @@ def support_lines(label: str) -> tuple[Line, ...]:
 class L0(Regulariser):
     """μ times the number of coefficients that are not zero: s in {0, 1}, |w_j| ≤ u_j s_j with u_j the domain's bound.
 
+    Parameters
+    ----------
+    mu : float
+        μ > 0.
+
     Raises
     ------
     InputError

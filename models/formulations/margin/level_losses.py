@@ -25,6 +25,11 @@ class NuHinge(Loss):
     With ½||w||² and c_i = 1/n: ν bounds the share of points within the margin from above, that of support vectors from below.
     Rows ξ_i ≥ 0 and m_i + ξ_i - ρ ≥ 0.
 
+    Parameters
+    ----------
+    nu : float
+        ν in (0, 1].
+
     Raises
     ------
     InputError
@@ -93,6 +98,11 @@ class OneClass(NuHinge):
     """The one-class SVM's: as `NuHinge` with x_i'w in place of margins, y is not read; Schölkopf et al., 2001, (3.4).
 
     With ½||w||² and c_i = 1/(νn), scikit-learn's ``OneClassSVM`` times ν is this problem with c_i = 1/n.
+
+    Parameters
+    ----------
+    nu : float
+        ν in (0, 1].
     """
 
     labels: ClassVar[bool] = False
@@ -161,6 +171,11 @@ class NearestHulls(Loss):
     With ½||w||² and c_i = C s_i it is the primal of MaxMin (1), where s are weights of the points: its optimum is that of
     `ConvexHullsDual` (``sample_weight=s``) with the other sign, -½ of the squared distance between the hulls of the points
     (φ_i, y_i e_i/√c_i). A point of weight 2 is worth two copies. The score is x'w - (p - q)/2, MaxMin (4).
+
+    Parameters
+    ----------
+    positive : ndarray of bool (n,), optional
+        The points of class +1; taken from the labels where it is not given.
 
     Raises
     ------

@@ -333,6 +333,11 @@ class Reals(Domain):
 class Box(Domain):
     """lower ≤ w ≤ upper, numbers or one for each coefficient.
 
+    Parameters
+    ----------
+    lower, upper : float or array_like (p,)
+        Infinite where a coefficient has no bound.
+
     Raises
     ------
     InputError
@@ -375,7 +380,13 @@ class Box(Domain):
 
 @dataclass(frozen=True)
 class Integers(Box):
-    """Integers with lower ≤ w ≤ upper, as in scoring systems."""
+    """Integers with lower ≤ w ≤ upper, as in scoring systems.
+
+    Parameters
+    ----------
+    lower, upper : float or array_like (p,)
+        Infinite where a coefficient has no bound.
+    """
 
     lower: float | tuple[float, ...] = -10.0
     upper: float | tuple[float, ...] = 10.0

@@ -106,6 +106,11 @@ class NoRegulariser(Regulariser):
 class SquaredNorm(Regulariser):
     """μ||w||²; μ = 1 is the conic paper's, μ = ½ the usual SVM's.
 
+    Parameters
+    ----------
+    mu : float
+        μ > 0.
+
     Raises
     ------
     InputError
@@ -223,6 +228,11 @@ _LINES = (Line("w <= a", r"w \le a", "size above"), Line("w >= -a", r"w \ge -a",
 class L1(Regulariser):
     """μ||w||_1: a ≥ |w|, cost μ Σ a_j.
 
+    Parameters
+    ----------
+    mu : float
+        μ > 0.
+
     Raises
     ------
     InputError
@@ -271,6 +281,11 @@ class L1(Regulariser):
 @dataclass(frozen=True)
 class ElasticNet(Regulariser):
     """μ_1||w||_1 + μ_2||w||².
+
+    Parameters
+    ----------
+    l1, l2 : float
+        μ_1 and μ_2 > 0.
 
     Raises
     ------

@@ -196,7 +196,14 @@ class LinearRows(Restriction):
 
 @dataclass(frozen=True, eq=False)
 class Fixed(Restriction):
-    """w_j = v for each j: v of ``coefficients``, whose keys are indices or names of columns; ``shown`` are print's names."""
+    """w_j = v for each j: v of ``coefficients``, whose keys are indices or names of columns; ``shown`` are print's names.
+
+    Parameters
+    ----------
+    coefficients : mapping of int or str to float
+    shown : mapping of int to str
+        Names of the columns in print.
+    """
 
     coefficients: Mapping[int | str, float] = field(default_factory=dict)
     shown: tuple[str, ...] = field(default=(), repr=False, metadata={"identity": False})
@@ -256,7 +263,12 @@ class Fixed(Restriction):
 
 @dataclass(frozen=True, eq=False)
 class Keep(Restriction):
-    """y_i x_i'w ≥ 1 for these points, by indices, a mask, or the name of a class: nothing may give them up."""
+    """y_i x_i'w ≥ 1 for these points, by indices, a mask, or the name of a class: nothing may give them up.
+
+    Parameters
+    ----------
+    points : array_like of int or bool, or class name
+    """
 
     points: Any
 
@@ -323,6 +335,11 @@ def covariances(X: Any, groups: Any, n: int) -> sp.csr_array:
 @dataclass(frozen=True)
 class Nonzero(Restriction):
     """At most k penalised coefficients are not zero: |w_j| ≤ u_j s_j with s in {0, 1}, Σ s_j ≤ k.
+
+    Parameters
+    ----------
+    k : int
+        k ≥ 0.
 
     Raises
     ------
@@ -456,6 +473,11 @@ class ViolationBudget(Restriction):
     """Σ_i z_i ≤ κn in the loss's own measure z of violated margins: the κ form of Conic, Appendix C.
 
     z counts for `ZeroOne`, and is the relaxed count for `StrongestConic`, whose budget is not rounded down.
+
+    Parameters
+    ----------
+    kappa : float
+        κ in [0, 1].
 
     Raises
     ------

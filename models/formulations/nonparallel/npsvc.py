@@ -636,7 +636,22 @@ class NonparallelSVM(TargetModel):
 def nearest_hyperplane(
     models: Sequence[NonparallelSVM], values: Sequence[Mapping[str, FloatArray]], X: object
 ) -> npt.NDArray[Any]:
-    """Class of the nearest hyperplane, argmin_l |f_l(x)|/||u_l||, for new rows; one model and one solution for each class."""
+    """Class of the nearest hyperplane, argmin_l |f_l(x)|/||u_l||, for new rows; one model and one solution for each class.
+
+    Parameters
+    ----------
+    models : sequence of TargetModel
+        One for each class.
+    values : sequence of mappings
+        The solution of each model.
+    X : array (m, p)
+        New rows.
+
+    Returns
+    -------
+    ndarray (m,)
+        Class labels.
+    """
     if len(models) != len(values) or not models:
         raise InputError(f"one solution is needed for each class: {len(models)} models, {len(values)} solutions", name="values")
     distances = [np.abs(model.decision_function(value, X)) for model, value in zip(models, values, strict=True)]

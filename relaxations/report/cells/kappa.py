@@ -1,4 +1,4 @@
-"""One cell of a sweep over κ: the conic relaxation of min ||w||² subject to at most κn margin violations."""
+"""Cells of a gap report at one κ: bound and optimum of min ||w||² subject to at most κn margin violations, and their task."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The part of the checker that verifies trees of boxes: the problem in the log's coordinates, the rules of a node, and the tree.
+"""The independent checker of the box search's proof logs: the problem in the log's coordinates, the rules of a node, the tree.
 
 The problem is derived from the stated data in rational arithmetic. The rules are applied anew from pairs and multipliers alone
 (``docs/explanation/zero-one-bb.md``).

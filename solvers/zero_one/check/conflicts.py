@@ -1,4 +1,4 @@
-"""The part of the independent checker that verifies trees of the conflict search.
+"""The independent checker of the conflict search's proof logs: the nodes of its tree and the conflicts that prune them.
 
 See `check` and ``docs/explanation/zero-one-bb.md``.
 

@@ -55,7 +55,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     warnings.showwarning = show_warning
     quiet = arguments.json or getattr(arguments, "quiet", False)  # not every command has it
-    with own_words_only(), announce_compilations(not quiet):
+    with silence_native_output(), announce_compilations(not quiet):
         return _run(arguments)
 
 
@@ -111,7 +111,7 @@ def parser(only: str = "", words: Sequence[str] = ()) -> argparse.ArgumentParser
 
 
 @contextmanager
-def own_words_only() -> Iterator[None]:
+def silence_native_output() -> Iterator[None]:
     """Python's standard streams write where they did; what compiled code writes to the process's own goes nowhere.
 
     For a process of ours alone, since file descriptors belong to all of its threads. Streams that are no files stay as they are.

@@ -146,7 +146,7 @@ def bad_input(case: Case) -> LawVerdict:
 
 def _refused(case: Case, noun: str, arrays: Mapping[str, Any], parameters: Mapping[str, object]) -> LawVerdict:
     try:
-        case.info.state(arrays, parameters)
+        case.info.make_model(arrays, parameters)
     except InputError as error:
         return holds(noun) if str(error) else violated(f"{noun}: an error without words")
     except MarginoptError as error:

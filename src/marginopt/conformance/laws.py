@@ -134,7 +134,7 @@ class Case:
     title : str
         The instance in words.
     arrays, parameters : mapping
-        As `FormulationInfo.state` takes them.
+        As `FormulationInfo.make_model` takes them.
     optimum : float, optional
         The optimal value in the model's sense, found independently of this package; None where none is known.
     """
@@ -164,7 +164,7 @@ class Case:
     @cached_property
     def model(self) -> Model:
         """The model; the same object for every law."""
-        return self.info.state(self.arrays, self.parameters)
+        return self.info.make_model(self.arrays, self.parameters)
 
     @cached_property
     def form(self) -> StandardForm | None:

@@ -83,7 +83,16 @@ class Settings:
 
 @dataclass(frozen=True, eq=False)
 class Batches:
-    """Samples and class numbers, kept where they are; batches go to the device."""
+    """Samples and class numbers, kept where they are; batches go to the device.
+
+    Parameters
+    ----------
+    rows : torch.Tensor
+        Samples.
+    y : torch.Tensor
+        Class numbers.
+    device : torch.device
+    """
 
     rows: Tensor
     y: Tensor

@@ -1,6 +1,7 @@
-"""Blocks of consecutive sparse rows: the abstract block with its products, and one over a slice of a SciPy array.
+"""Blocks of consecutive rows of a sparse data matrix X, which solvers read one after the other: products X w and X'v, and sums
+of squares. `SparseBlock` is the interface, `CsrBlock` a slice of a SciPy CSR array.
 
-The transpose X' is an object that has the product with a vector alone.
+`Transposed` is X' as an operator: `Transposed @ v` is X'v.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import scipy.sparse as sp
 FloatArray: TypeAlias = npt.NDArray[np.float64]
 
 
-class _Pulled(Protocol):
+class _HasRmatvec(Protocol):
     def rmatvec(self, v: FloatArray) -> FloatArray: ...
 
 
@@ -26,11 +27,11 @@ class _Pulled(Protocol):
 class Transposed:
     """The transpose X' of rows, known by its product with a vector."""
 
-    of: _Pulled
+    matrix: _HasRmatvec
 
     def __matmul__(self, v: FloatArray) -> FloatArray:
         """X'v."""
-        return self.of.rmatvec(v)
+        return self.matrix.rmatvec(v)
 
 
 #: ``data``, ``indices`` and ``indptr`` of `scipy.sparse.csr_array`, ``data`` in float64.

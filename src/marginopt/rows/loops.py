@@ -65,7 +65,7 @@ def times(data: Any, indices: Any, ends: Any, w: Any, out: Any) -> None:
 
 @_sums
 def rmatvec(data: Any, indices: Any, ends: Any, v: Any, out: Any) -> None:
-    """into += Σ v_i x_i."""
+    """out += Σ v_i x_i."""
     for i in range(v.size):
         if v[i] != 0.0:
             for k in range(ends[i] - ends[0], ends[i + 1] - ends[0]):
@@ -85,7 +85,7 @@ def row_squares(data: Any, ends: Any, out: Any) -> None:
 
 @_sums
 def column_squares(data: Any, indices: Any, ends: Any, d: Any, out: Any) -> None:
-    """into_j += Σ d_i x_ij²."""
+    """out_j += Σ d_i x_ij²."""
     for i in range(d.size):
         if d[i] != 0.0:
             for k in range(ends[i] - ends[0], ends[i + 1] - ends[0]):
@@ -94,7 +94,7 @@ def column_squares(data: Any, indices: Any, ends: Any, d: Any, out: Any) -> None
 
 
 @_exact
-def look_at_sparse(data: Any, indices: Any, low: Any, high: Any, squares: Any, counts: Any) -> None:
+def summarise_sparse(data: Any, indices: Any, low: Any, high: Any, squares: Any, counts: Any) -> None:
     """Least and largest entry, sum of squares and number of entries of every column, added to what they were.
 
     An entry that is not finite makes the column's sum of squares so too.
@@ -108,7 +108,7 @@ def look_at_sparse(data: Any, indices: Any, low: Any, high: Any, squares: Any, c
 
 
 @_exact
-def look_at_dense(X: Any, low: Any, high: Any, squares: Any) -> None:
+def summarise_dense(X: Any, low: Any, high: Any, squares: Any) -> None:
     """Summarise the columns of an array, whose entries need no counting."""
     for i in range(X.shape[0]):
         for j in range(X.shape[1]):

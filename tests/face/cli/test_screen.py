@@ -223,8 +223,8 @@ def test_a_program_s_warning_shows_no_code(tmp_path: Path) -> None:
 def test_nothing_but_our_own_words_reaches_the_screen() -> None:
     """Compiled code writes past Python; here `os.write` stands for it."""
     script = (
-        "import os, sys\nfrom marginopt.cli.main import own_words_only\n"
-        "with own_words_only():\n"
+        "import os, sys\nfrom marginopt.cli.main import silence_native_output\n"
+        "with silence_native_output():\n"
         "    os.write(1, b'stray'); os.write(2, b'stray')\n    print('ours'); print('also', file=sys.stderr)\n"
         "os.write(1, b'after')\n"
     )
