@@ -31,7 +31,7 @@ class Status(enum.Enum):
     NODE_LIMIT = "stopped at the node limit"
     MEMORY_LIMIT = "stopped at the memory limit"
     INTERRUPTED = "interrupted"
-    STALLED = "no further progress in floating-point arithmetic; the relative gap says how good the point is"
+    STALLED = "no further progress in floating-point arithmetic; the point is the best found"
     FAILED = "the solver ended without a point that can be certified"
 
     def __reduce_ex__(self, protocol: object) -> tuple[object, ...]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -73,6 +74,10 @@ class Change(ABC):
     @abstractmethod
     def lines(self) -> tuple[Line, ...]:
         """Return the constraints that the change adds, as text and LaTeX."""
+
+    def restate(self, constraints: tuple[Line, ...]) -> tuple[Line, ...]:
+        """Return the lines of the changed statement's constraints from those of the statement before the change."""
+        return (*constraints, *self.lines)
 
     @property
     def note(self) -> str:
@@ -208,6 +213,18 @@ class ContinuousRelaxation(Change):
     def lines(self) -> tuple[Line, ...]:
         """Return no lines: the statement says that the model is relaxed."""
         return ()
+
+    def restate(self, constraints: tuple[Line, ...]) -> tuple[Line, ...]:
+        """Return the lines with intervals in place of {0, 1}, and without integrality and indicators."""
+        lines = (
+            replace(
+                line,
+                text=re.sub(r"(\w+) in \{0, 1\}", r"0 <= \1 <= 1", line.text),
+                latex=re.sub(r"([\\\w]+(?:_\{?\w+\}?)?)\s*\\in\s*\\\{0,1\\\}", r"0\\le \1\\le 1", line.latex),
+            )
+            for line in constraints
+        )
+        return tuple(line for line in lines if not line.text.endswith(" integer") and " => " not in line.text)
 
     @property
     def note(self) -> str:

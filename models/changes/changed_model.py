@@ -344,7 +344,7 @@ class ChangedModel(Model):
             base_statement,
             title=f"{base_statement.title}, {self.change.suffix}",
             problem_class=self.change.problem_class or base_statement.problem_class,
-            constraints=(*base_statement.constraints, *self.change.lines),
+            constraints=self.change.restate(base_statement.constraints),
             notes=(*base_statement.notes, *filter(None, [self.change.note])),
             equivalences=(),
             dual=None,

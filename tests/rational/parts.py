@@ -78,7 +78,7 @@ DRAWN_LOSSES: dict[str, Callable[[Random], tuple[Any, Loss]]] = {
     "misclassified": lambda rng: ("misclassified", Loss.count(0.0)),
     "threshold": _threshold,
     "ramp": _ramp,
-    "beyond": lambda rng: _ramp(rng, second_width=True),
+    "beyond": lambda rng: _ramp(rng, beyond=True),
     "capped": _capped,
     "jump": _jump,
     "hinge": lambda rng: ("hinge", Loss.hinge()),
