@@ -1,4 +1,4 @@
-"""Bounds that points and multipliers prove, a model's own appraisal of a point, and the bound of a model with further rows.
+"""Records of proved bounds (`Bound`) and of points evaluated without a form (`Appraisal`); bounds of a model with added rows.
 
 *A proved bound of a model with further rows.* For prices z of rows F w + G t + g in cones, with free variables t that the rows
 brought along and G'z = 0,

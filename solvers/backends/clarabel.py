@@ -15,7 +15,7 @@ from ...models.arrays import FloatArray
 from ...models.program.cones import PSD, Feature, Nonnegative, SecondOrder, Zero
 from ...models.program.exponential_cones import Exponential, Power
 from ...models.program.form import Constraint, StandardForm, by_label
-from ..interface.backend import Backend, not_taken, set_natives
+from ..interface.backend import Backend, ignored_options_note, set_natives
 from ..interface.recorder import Recorder, forked_with, interrupt_flag, run_with_timeout
 from ..interface.solver import ALL_PARTS, Gives, KeptModel, Purpose, SolverInfo, check_native
 from ..records import Answer, Options, Status
@@ -154,7 +154,7 @@ class Clarabel(Backend):
             trace=trace,
             build_seconds=loaded - begin,
             solve_seconds=solved - loaded,
-            details=not_taken(options, _SUPPORTED_OPTIONS),
+            details=ignored_options_note(options, _SUPPORTED_OPTIONS),
         )
 
     def _solve_in_best_scale(

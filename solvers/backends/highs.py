@@ -16,7 +16,7 @@ from ...models.export.native.highs import change_highs, to_highs
 from ...models.program.cones import Feature
 from ...models.program.form import StandardForm, by_label
 from ..certification.rays import ray_residual
-from ..interface.backend import Backend, not_taken, unused_start
+from ..interface.backend import Backend, ignored_options_note, unused_start
 from ..interface.recorder import (
     LEFT,
     CallTimeout,
@@ -256,7 +256,7 @@ class Highs(Backend):
         return highs
 
     def _solve(self, highspy: Any, highs: Any, form: StandardForm, options: Options, begin: float) -> Answer:
-        details = _start(highspy, highs, form, options) | not_taken(options, _SUPPORTED_OPTIONS)
+        details = _start(highspy, highs, form, options) | ignored_options_note(options, _SUPPORTED_OPTIONS)
         recorder = Recorder("highs", options)
         loaded = time.perf_counter()
         recorder.start()

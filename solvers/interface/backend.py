@@ -184,7 +184,7 @@ def missing_features(form: StandardForm, info: SolverInfo) -> str:
     return " together with ".join(sorted(f.value for f in clash)) if clash else ""
 
 
-def bringing(form: StandardForm, info: SolverInfo) -> tuple[str, ...]:
+def unreadable_labels(form: StandardForm, info: SolverInfo) -> tuple[str, ...]:
     """Return the labels of blocks and constraints with features that the solver cannot read, alone or together."""
     needed = _after_bridges(form.features, info)
     wrong = needed - info.reads or frozenset().union(*(pair for pair in info.forbids if pair <= needed))
@@ -229,7 +229,7 @@ class Backend(Solver):
             return str(error)
         missing = missing_features(form, self.info)
         if missing:
-            return f"it does not read {missing}{_brought(model, bringing(form, self.info))}"
+            return f"it does not read {missing}{_brought(model, unreadable_labels(form, self.info))}"
         size, limit = form.bytes, materialise_limit()
         return f"the materialised form would need {size:,} bytes (limit {limit:,})" if size > limit else None
 
@@ -422,7 +422,7 @@ def unused_start(solver: str, reason: str) -> dict[str, str]:
     return {"start": f"not used: {reason}"}
 
 
-def not_taken(options: Options, supported: frozenset[str]) -> dict[str, Any]:
+def ignored_options_note(options: Options, supported: frozenset[str]) -> dict[str, Any]:
     """Note for the details: common options that were given and that the solver has no means to obey."""
     names = ("time_limit", "threads", "iteration_limit", "node_limit", "memory_limit", "callback", "start")
     ignored = [name for name in names if getattr(options, name) is not None and name not in supported]

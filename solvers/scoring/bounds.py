@@ -1,4 +1,4 @@
-"""Compiled lower bounds of the cost of every scoring system in a node of the search, in whole units.
+"""Compiled lower bounds of the cost of every scoring system in a node of the search, in integer units of cost.
 
 A node is a box l ≤ ρ ≤ u of integer coefficients with two marks: ``forced`` (these coefficients are not 0) and
 ``needs_feature`` (at least one undecided coefficient, 0 in [l_j, u_j] and not ``forced``, is not 0).
@@ -192,7 +192,7 @@ _SEEN = 4_000_000
 
 @by_reference
 class ScoringData(NamedTuple):
-    """The data and the prices (`Reduced`)."""
+    """Rows, costs and prices of a `ReducedScoringProblem` as the compiled loops read them."""
 
     Z: Any
     codes: Any

@@ -81,7 +81,7 @@ class LowRank:
         return self._matrix.copy()
 
     @property
-    def left(self) -> float:
+    def unexplained(self) -> float:
         """Median of D over Q's known ridge, at least 1: how much of Q the landmarks do not explain; inf without a ridge."""
         loading = self.view.gram.loading
         return float(np.median(self.D / loading)) if (loading > 0.0).all() else np.inf
@@ -296,13 +296,13 @@ def lowrank_start(
     yield None
     model = LowRank(view, B)
     yield None
-    if not model.left <= _TRUSTED and B.shape[0] < (row_count := rows_within(view.n, limit, refined=True)):
+    if not model.unexplained <= _TRUSTED and B.shape[0] < (row_count := rows_within(view.n, limit, refined=True)):
         B = expansion(view.gram, row_count, np.random.default_rng(0))
         model = LowRank(view, B)
         yield None
-    if not model.left <= _LEFT:
+    if not model.unexplained <= _LEFT:
         return best
-    pace = TRUSTED if model.left <= _TRUSTED else CAREFUL
+    pace = TRUSTED if model.unexplained <= _TRUSTED else CAREFUL
     if B.shape[0] >= 2 * FEWEST:
         yield from model.follow(LowRank(view, B[:FEWEST]))
     slack = yield from model.solve()

@@ -27,7 +27,7 @@ _EVALUATED, _NUMBERS = 512, 2**24
 
 
 def cosine(maximum: float, minimum: float, epoch: int, epochs: int) -> float:
-    """½(most - least)(1 + cos(πp/T)) + least in epoch p = 0 .. T - 1 of T."""
+    """½(maximum - minimum)(1 + cos(πp/T)) + minimum in epoch p = 0 .. T - 1 of T."""
     return minimum + 0.5 * (maximum - minimum) * (1.0 + math.cos(math.pi * epoch / epochs))
 
 

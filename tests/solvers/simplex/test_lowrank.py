@@ -129,7 +129,7 @@ def test_the_start_ends_zeros_and_ones_that_the_landmarks_leave_much_of(C):
     X, y = ones(2200, 200, 0.07)
     model = L2SVMDual(X, y, C, RBF(0.03))
     view = model.simplex
-    assert LowRank(view, expansion(view.gram, 256, np.random.default_rng(0))).left > 2.0
+    assert LowRank(view, expansion(view.gram, 256, np.random.default_rng(0))).unexplained > 2.0
     result = solve_problem(model, SMO(), Options(tol=1e-4))
     pairs = solve_problem(model, SMO(newton=False), Options(tol=1e-4))
     assert result.status is pairs.status is Status.OPTIMAL
@@ -164,7 +164,7 @@ def test_the_model_is_solved_to_the_end(groups, linear, drain):
     c = 0.01 * np.random.default_rng(1).standard_normal(400) if linear else np.zeros(400)
     view = SimplexQP(gram, c, np.arange(400) % groups)
     model = LowRank(view, expansion(view.gram, 60, np.random.default_rng(0)))
-    assert 1.0 < model.left < 1.2
+    assert 1.0 < model.unexplained < 1.2
     Q = (model.B.T @ model.B).astype(np.float64) + np.diag(model.D)
     assert (
         np.linalg.eigvalsh(gram.dense - Q + np.diag(model.D)).min() > 0.49
