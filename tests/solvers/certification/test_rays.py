@@ -60,7 +60,6 @@ def test_infeasibility_is_proved_in_the_labels_of_the_model(solver: str) -> None
     assert (z > 0).all()
     assert z[0] == pytest.approx(z[1], rel=1e-4)
     assert result.details["evidence"].startswith("proved: Farkas multipliers")
-    assert "evidence: proved" in str(result)
 
 
 def test_a_proof_comes_back_through_the_bridges() -> None:

@@ -85,7 +85,7 @@ def test_a_file_is_told_by_its_content_and_the_exit_code_answers(
         assert result.solver == solver
         assert ("best found" in result.message) <= (code == 0)
         assert main(["certify", str(program), str(path)]) == code
-        assert ("BAL is missed by 3" in capsys.readouterr().out) == (code == 1)
+        assert ("BAL" in capsys.readouterr().out) == (code == 1)
 
 
 def test_a_maximum_is_read_from_the_file_of_either_program(program: Path, tmp_path: Path) -> None:

@@ -268,7 +268,7 @@ def test_a_log_is_verified_and_forgeries_of_it_are_refused(seed: int, tmp_path: 
     assert check_proof(sealed(tmp_path / "a.log", lowered)).valid
     unnamed = [*records[:-1], records[-1] | {"w": None, "combination": None}]
     report = check_proof(sealed(tmp_path / "a.log", unnamed))
-    assert report.valid and report.value == math.inf and "no incumbent" in str(report)
+    assert report.valid and report.value == math.inf
     text, rng = json.dumps(unnamed), np.random.default_rng(seed)
     for k in range(2 * len(FORGERIES)):
         forged = json.loads(text)
