@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -216,15 +215,7 @@ class ContinuousRelaxation(Change):
 
     def restate(self, constraints: tuple[Line, ...]) -> tuple[Line, ...]:
         """Return the lines with intervals in place of {0, 1}, and without integrality and indicators."""
-        lines = (
-            replace(
-                line,
-                text=re.sub(r"(\w+) in \{0, 1\}", r"0 <= \1 <= 1", line.text),
-                latex=re.sub(r"([\\\w]+(?:_\{?\w+\}?)?)\s*\\in\s*\\\{0,1\\\}", r"0\\le \1\\le 1", line.latex),
-            )
-            for line in constraints
-        )
-        return tuple(line for line in lines if not line.text.endswith(" integer") and " => " not in line.text)
+        return tuple(relaxed for line in constraints if (relaxed := line.continuous()) is not None)
 
     @property
     def note(self) -> str:
