@@ -563,7 +563,7 @@ class Columns:
 
     @cached_property
     def total(self) -> int:
-        """The number of cones."""
+        """The number of columns."""
         return sum(self.sizes.values())
 
     @cached_property

@@ -97,7 +97,7 @@ class CrammerSinger(ClassLoss):
     def add(self, builder: Assembly, margins: Affine, costs: FloatArray, rows_per_point: int, big_m: FloatArray) -> None:
         """Add one ξ for each point."""
         xi = builder.variables("xi", costs.size, 0.0)
-        builder.require_nonnegative("margin", margins + xi.under(_repeated(costs.size, rows_per_point)) - 1.0)
+        builder.require_nonnegative("margin", margins + xi.premultiplied(_repeated(costs.size, rows_per_point)) - 1.0)
         builder.cost(costs, xi)
 
     def cost_line(self) -> Line:
@@ -192,7 +192,9 @@ class ZeroOneClasses(ClassLoss):
     def add(self, builder: Assembly, margins: Affine, costs: FloatArray, rows_per_point: int, big_m: FloatArray) -> None:
         """Add one z for each point, and a row for each other class."""
         z = builder.binaries("z", costs.size)
-        builder.switch("margin", z.under(_repeated(costs.size, rows_per_point)), margins - 1.0, np.repeat(big_m, rows_per_point))
+        builder.switch(
+            "margin", z.premultiplied(_repeated(costs.size, rows_per_point)), margins - 1.0, np.repeat(big_m, rows_per_point)
+        )
         builder.cost(costs, z)
 
     def cost_line(self) -> Line:
@@ -400,7 +402,7 @@ class MulticlassSVM(Model):
         builder = Assembly(self.name)
         W = builder.variables("W", self._rows.shape[1], shape=(self.classes.size, self.features.rows.shape[1]))
         builder.cost_of_squares(0.5, W)
-        self._loss.add(builder, W.under(self._rows), self.costs, self.classes.size - 1, self.big_m_values)
+        self._loss.add(builder, W.premultiplied(self._rows), self.costs, self.classes.size - 1, self.big_m_values)
         return builder.form()
 
     @property

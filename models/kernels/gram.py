@@ -17,7 +17,7 @@ from .feature_map import CentredPoints, centre_points
 from .float32 import FeatureProducts, SingleArray, SingleData, scaled_products, single_values
 from .kernels import RBF, Kernel, Linear, Polynomial, Precomputed, RadialKernel
 from .rbf import RBFExponents, Series
-from .tiles import BitDistances, BlockPanel, Entries, Panel
+from .tiles import BitDistances, BlockPanel, EntryEncoding, Panel
 
 #: Columns of the kernel matrix computed at once in a product: 64 columns of 1e5 points are 51 MB.
 BLOCK = 64
@@ -379,7 +379,7 @@ class KernelGram(GramOperator):
         return RBFExponents.of(self.kernel, self.centred.points)
 
     @cached_property
-    def _counts(self) -> Entries:
+    def _counts(self) -> EntryEncoding:
         assert isinstance(self._radial, BitDistances)
         return self._radial.entries(self.entry_kind, self._single_signs, self.offset, self.scale, self.loading)
 

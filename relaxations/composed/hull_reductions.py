@@ -223,7 +223,7 @@ class LiftedHulls(BoundingLoss):
     def _add_union(self, builder: Assembly, context: Setting, W: Affine, branches: tuple[Branch, ...]) -> None:
         """The union of branches, with the lifted squares of its margins."""
         pieces = split_margins(builder, context, branches, self.reach, squares=True)
-        squares = W.under(svec_rank_one(context.argument.terms["w"].dense()))
+        squares = W.premultiplied(svec_rank_one(context.argument.terms["w"].dense()))
         for q in pieces.squares:
             squares = squares - q
         builder.require_nonnegative("hull", squares)
@@ -296,14 +296,14 @@ def _add_pair(builder: Assembly, name: str, W: Affine, two: FloatArray, pieces: 
         for k in range(count):
             mine_ = [c for c, cell in enumerate(cells) if cell[side] == k]
             ones = np.ones((1, len(mine_)))
-            builder.require(f"{name} z {side}{k}", z.at(mine_).under(ones) - pieces.z[k].at([point]), Zero(1))
-            parts = m.at([2 * c + side for c in mine_]).under(ones)
+            builder.require(f"{name} z {side}{k}", z.at(mine_).premultiplied(ones) - pieces.z[k].at([point]), Zero(1))
+            parts = m.at([2 * c + side for c in mine_]).premultiplied(ones)
             builder.require(f"{name} m {side}{k}", parts - pieces.m[k].at([point]), Zero(1))
     p = two.shape[1]
     i, j = two
     cross = svec(0.5 * (np.outer(i, j) + np.outer(j, i)))
-    projected = W.under(np.array([svec(np.outer(i, i)), root * cross, svec(np.outer(j, j))]).reshape(3, svec_size(p)))
-    total = M.under(np.tile(np.eye(3), (1, len(cells))))
+    projected = W.premultiplied(np.array([svec(np.outer(i, i)), root * cross, svec(np.outer(j, j))]).reshape(3, svec_size(p)))
+    total = M.premultiplied(np.tile(np.eye(3), (1, len(cells))))
     builder.require(f"{name} whole", total - projected, Zero(3))
 
 
@@ -357,12 +357,14 @@ class SingleHulls(BoundingLoss):
             for q in pieces.squares:
                 head = head - q.at([i]).scaled(self.mu / squares[i])
             unit = A[i] / np.sqrt(squares[i])
-            projected = context.w.under(np.sqrt(self.mu) * (np.eye(p) - np.outer(unit, unit)))
+            projected = context.w.premultiplied(np.sqrt(self.mu) * (np.eye(p) - np.outer(unit, unit)))
             top = sp.csr_array(([0.5], ([0], [0])), shape=(p + 2, 1))
             below = sp.csr_array((np.ones(p), (np.arange(2, p + 2), np.arange(p))), shape=(p + 2, p))
             one = np.zeros(p + 2)
             one[1] = 1.0
-            builder.require(f"hull {i}", head.under(top) + projected.under(below) + one, RotatedSecondOrder(p + 2))
+            builder.require(
+                f"hull {i}", head.premultiplied(top) + projected.premultiplied(below) + one, RotatedSecondOrder(p + 2)
+            )
         return None
 
     def cost_line(self) -> Line:

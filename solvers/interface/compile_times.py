@@ -71,7 +71,7 @@ class CompileClock(event.Listener):
         self._depth += 1
         if self._shows and self.seconds >= PATIENCE:
             if not self._shown:
-                self._shown, self._usual = True, self._usual * pace()
+                self._shown, self._usual = True, self._usual * slowdown()
             estimate = f", about {self._usual:.0f} s" if self.seconds < self._usual else ""  # wrong by then, and not said
             self._line.show(f"compiling {self._name} {_how_often()}{estimate}: {self._functions} functions, {self.seconds:.0f} s")
 
@@ -90,7 +90,7 @@ class CompileClock(event.Listener):
             self._line.keep(f"compiled {self._name} {_how_often()}: {self._functions} functions, {self.seconds:.0f} s")
 
 
-def pace() -> float:
+def slowdown() -> float:
     """Return the factor by which this machine is slower now than the reference machine, its other work included."""
     begin = time.perf_counter()
     sum(k * k for k in range(_STEPS))

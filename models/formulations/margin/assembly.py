@@ -53,7 +53,7 @@ class Affine:
         """Some of the rows."""
         return Affine({label: entries.at(rows) for label, entries in self.terms.items()}, self.constant[rows])
 
-    def under(self, matrix: Any) -> Affine:
+    def premultiplied(self, matrix: Any) -> Affine:
         """matrix @ self."""
         if self.plain:  # no product with the identity
             return Affine({self.plain: (entries := Entries.of(matrix))}, np.zeros(entries.rows))

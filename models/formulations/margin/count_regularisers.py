@@ -136,7 +136,7 @@ class L0L1(Regulariser):
             s = add_support(builder, w, span, "s")
             builder.cost(self.mu0, s)
             if self.k is not None:
-                builder.require("s count", -s.under(np.ones((1, w.rows))) + float(min(self.k, w.rows)), Nonnegative(1))
+                builder.require("s count", -s.premultiplied(np.ones((1, w.rows))) + float(min(self.k, w.rows)), Nonnegative(1))
         if self.mu1 > 0:
             L1(self.mu1).add(builder, w, span)
 

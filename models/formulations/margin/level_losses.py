@@ -64,7 +64,7 @@ class NuHinge(Loss):
         n = context.argument.rows
         rho = builder.variables("rho", 1, 0.0)
         xi = builder.variables("xi", n, 0.0)
-        builder.require_nonnegative("margin", context.argument + xi - rho.under(np.ones((n, 1))))
+        builder.require_nonnegative("margin", context.argument + xi - rho.premultiplied(np.ones((n, 1))))
         builder.cost(context.sample_weight, xi)
         builder.cost(-self.nu * float(context.sample_weight.sum()), rho)
         return None
@@ -219,7 +219,7 @@ class NearestHulls(Loss):
         levels = builder.variables("level", 2)
         xi = builder.variables("xi", context.argument.rows, 0.0)
         builder.require_nonnegative(
-            "margin", context.argument + xi - levels.under(np.column_stack(self._classes()).astype(float))
+            "margin", context.argument + xi - levels.premultiplied(np.column_stack(self._classes()).astype(float))
         )
         builder.cost(-1.0, levels)
         builder.cost_of_squares(0.5 * context.sample_weight, xi)
@@ -326,7 +326,7 @@ class SoftBall(Loss):
         n = context.argument.rows
         level = builder.variables("level", 1)
         xi = builder.variables("xi", n, 0.0)
-        builder.require_nonnegative("inside", xi - context.argument + level.under(np.ones((n, 1))))
+        builder.require_nonnegative("inside", xi - context.argument + level.premultiplied(np.ones((n, 1))))
         builder.cost(1.0, level)
         builder.cost(context.sample_weight, xi)
         return None
@@ -414,12 +414,12 @@ class EnclosingBall(Loss):
         assert self.X is not None
         n, p = self.X.shape
         level, square = builder.variables("level", 1), builder.variables("square", 1)
-        distances = context.argument.at(slice(0, n)) + square.under(np.ones((n, 1)))
-        builder.require_nonnegative("inside", level.under(np.ones((n, 1))) - distances.scaled(context.sample_weight[:n]))
+        distances = context.argument.at(slice(0, n)) + square.premultiplied(np.ones((n, 1)))
+        builder.require_nonnegative("inside", level.premultiplied(np.ones((n, 1))) - distances.scaled(context.sample_weight[:n]))
         unit = np.eye(p + 2)
         builder.require(
             "norm",
-            square.under(0.5 * unit[:, :1]) + context.w.under(unit[:, 2:]) + unit[1],  # 2·(q/2)·1 ≥ ||w||²
+            square.premultiplied(0.5 * unit[:, :1]) + context.w.premultiplied(unit[:, 2:]) + unit[1],  # 2·(q/2)·1 ≥ ||w||²
             RotatedSecondOrder(p + 2),
         )
         builder.cost(1.0, level)

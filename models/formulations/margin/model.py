@@ -636,7 +636,7 @@ class Margin(Model):
             lower, upper = np.maximum(lower, -span), np.minimum(upper, span)
         w = assembly.variables("w", p, lower, upper, integer=self.domain.integer)
         added_by(self.domain)
-        context = Setting(self.points, self.y, self.costs, w, self.penalised, w.under(A) + c, reach, span, M, indicators)
+        context = Setting(self.points, self.y, self.costs, w, self.penalised, w.premultiplied(A) + c, reach, span, M, indicators)
         self.regulariser.add(assembly, w.at(np.flatnonzero(self.penalised)), span[self.penalised])
         added_by(self.regulariser)
         errors = self.loss.add(assembly, context)
@@ -811,7 +811,7 @@ class Margin(Model):
         A, c = self.loss.rows(self.points, self.y)
         w = Assembly("w").variables("w", self.width)
         unbounded_reach, wide = np.full(c.size, np.inf), np.full(self.width, np.inf)
-        return Setting(self.points, self.y, self.costs, w, self.penalised, w.under(A) + c, unbounded_reach, wide)
+        return Setting(self.points, self.y, self.costs, w, self.penalised, w.premultiplied(A) + c, unbounded_reach, wide)
 
     def _scoring(self) -> ScoringProblem | None:
         data = (self.X, self.y, as_vector(self.sample_weight, self.y.size, "sample_weight"))

@@ -498,7 +498,7 @@ class Increasing(Domain):
         steps = len(self.order) - 1
         rows = np.arange(steps)
         data = (np.concatenate([-np.ones(steps), np.ones(steps)]), (np.tile(rows, 2), [*self.order[:-1], *self.order[1:]]))
-        builder.require_nonnegative("increasing", w.under(sp.csr_array(data, shape=(steps, w.rows))))
+        builder.require_nonnegative("increasing", w.premultiplied(sp.csr_array(data, shape=(steps, w.rows))))
 
     def lines(self) -> tuple[Line, ...]:
         """State the order."""

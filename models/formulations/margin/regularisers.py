@@ -377,7 +377,7 @@ class GroupL1(Regulariser):
         for k, group in enumerate(members):
             top = sp.csr_array(([1.0], ([0], [k])), shape=(len(group) + 1, len(members)))
             below = sp.csr_array((np.ones(len(group)), (np.arange(1, len(group) + 1), group)), shape=(len(group) + 1, w.rows))
-            builder.require(f"group {k}", size.under(top) + w.under(below), SecondOrder(len(group) + 1))
+            builder.require(f"group {k}", size.premultiplied(top) + w.premultiplied(below), SecondOrder(len(group) + 1))
         builder.cost(self.mu, size)
 
     def cost_line(self) -> Line:
@@ -455,7 +455,7 @@ class KernelWeightsL1(Regulariser):
         m, p = self.points.shape
         self._check_width(w.rows)
         plus, minus = builder.variables("alpha plus", m, 0.0), builder.variables("alpha minus", m, 0.0)
-        builder.require("combination", w - plus.under(self.points.T) + minus.under(self.points.T), Zero(p))
+        builder.require("combination", w - plus.premultiplied(self.points.T) + minus.premultiplied(self.points.T), Zero(p))
         builder.cost(self.mu, plus)
         builder.cost(self.mu, minus)
 

@@ -178,7 +178,7 @@ class LinearRows(Restriction):
     def add(self, builder: Assembly, context: Setting, errors: Affine | None, name: str) -> None:
         """Add one constraint for each side."""
         A, low, high = self._data(context.w.rows)
-        rows = context.w.under(A)
+        rows = context.w.premultiplied(A)
         for suffix, side, sign in (("lower", low, 1.0), ("upper", high, -1.0)):
             finite = np.flatnonzero(np.isfinite(side))
             builder.require_nonnegative(f"{name} {suffix}", rows.at(finite).scaled(sign) - sign * side[finite])
@@ -359,7 +359,9 @@ class Nonzero(Restriction):
         """s, its rows and their sum."""
         chosen = np.flatnonzero(context.penalised)
         s = add_support(builder, context.w.at(chosen), context.span[chosen], name)
-        builder.require(f"{name} count", -s.under(np.ones((1, chosen.size))) + float(min(self.k, chosen.size)), Nonnegative(1))
+        builder.require(
+            f"{name} count", -s.premultiplied(np.ones((1, chosen.size))) + float(min(self.k, chosen.size)), Nonnegative(1)
+        )
 
     @property
     def max_nonzeros(self) -> int:
@@ -443,7 +445,7 @@ class ErrorBudget(Restriction):
         else:
             counted = errors.at(chosen)
         builder.require(
-            f"{name} count", -counted.under(np.ones((1, chosen.size))) + float(self.allowed(context.y)), Nonnegative(1)
+            f"{name} count", -counted.premultiplied(np.ones((1, chosen.size))) + float(self.allowed(context.y)), Nonnegative(1)
         )
 
     def budget(self, y: FloatArray) -> Budget:
@@ -500,7 +502,7 @@ class ViolationBudget(Restriction):
             raise InputError(
                 "a budget of violations is for losses that measure them: ZeroOne at margin 1, StrongestConic", name="loss"
             )
-        builder.require(name, -errors.under(np.ones((1, errors.rows))) + self.kappa * errors.rows, Nonnegative(1))
+        builder.require(name, -errors.premultiplied(np.ones((1, errors.rows))) + self.kappa * errors.rows, Nonnegative(1))
 
     def budget(self, y: FloatArray) -> Budget:
         """⌊κn⌋ of all points, where the loss counts."""
@@ -571,7 +573,7 @@ class Parity(_OfGroups):
 
     def add(self, builder: Assembly, context: Setting, errors: Affine | None, name: str) -> None:
         """Two rows for each group."""
-        rows = context.w.under(covariances(context.X, self.groups, context.X.shape[0]))
+        rows = context.w.premultiplied(covariances(context.X, self.groups, context.X.shape[0]))
         builder.require_nonnegative(f"{name} above", -rows + self.epsilon)
         builder.require_nonnegative(f"{name} below", rows + self.epsilon)
 
@@ -613,14 +615,14 @@ class CountParity(_OfGroups):
     def add(self, builder: Assembly, context: Setting, errors: Affine | None, name: str) -> None:
         """d, its switches, and two rows for each two groups."""
         n = context.X.shape[0]
-        d, scores, big_m = builder.binaries(f"{name} d", n), context.w.under(context.X), context.big_m(0.0)
+        d, scores, big_m = builder.binaries(f"{name} d", n), context.w.premultiplied(context.X), context.big_m(0.0)
         other = -d + 1.0
         if big_m is None:  # the switch of an indicator is a variable
             other = builder.binaries(f"{name} not d", n)
             builder.require(f"{name} either", d + other - 1.0, Zero(n))
         builder.switch(f"{name} positive", other, scores, big_m)
         builder.switch(f"{name} negative", d, -scores, big_m)
-        rows = d.under(group_differences(self.groups, n))
+        rows = d.premultiplied(group_differences(self.groups, n))
         builder.require_nonnegative(f"{name} above", -rows + self.epsilon)
         builder.require_nonnegative(f"{name} below", rows + self.epsilon)
 
