@@ -192,10 +192,10 @@ def remake(entry: Entry, limit: float) -> str:
     with tempfile.TemporaryDirectory() as folder:
         proof = Path(folder) / "log.jsonl.gz" if entry.evidence == "log" else None
         run = run_entry(entry, proof=proof, time_limit=limit)
-    if run.found is None:
+    if run.new_entry is None:
         return f"{entry.name}: NO EVIDENCE, {run.result.status.name}"
-    change = (run.found.bound - entry.bound) / max(abs(entry.value), 1e-300)
-    return f"{entry.name}: {entry.status}, {entry.evidence} checked, bound {change:+.1e}, gap {run.found.gap:.1e}"
+    change = (run.new_entry.bound - entry.bound) / max(abs(entry.value), 1e-300)
+    return f"{entry.name}: {entry.status}, {entry.evidence} checked, bound {change:+.1e}, gap {run.new_entry.gap:.1e}"
 
 
 ENTRIES = Path(book.__file__).with_name("entries.jsonl")

@@ -22,7 +22,7 @@ from pathlib import Path
 import numpy as np
 from conic_peers import PEERS
 
-from marginopt.models.arrays import most_held
+from marginopt.models.arrays import peak_memory
 from marginopt.models.kernels.threads import blas_threads
 from marginopt.models.views import ConicProblem
 from marginopt.solvers.conic import conic_path
@@ -95,7 +95,7 @@ def scaling(largest: int) -> None:
         found = conic_path(ConicProblem(A, None, 0.05), kappas=[0.05])[0]
         seconds.append(time.perf_counter() - begun)
         spends.append(time.process_time() - spent)
-        peak = most_held() / 2**20
+        peak = peak_memory() / 2**20
         print(
             f"n = {n:>7}: {seconds[-1]:7.2f} s, cpu {spends[-1]:7.2f} s, {found.iterations} steps, gap {found.relative_gap:.1e}, "
             f"data {A.nbytes / 2**20:.0f} MiB, resident at most {peak:.0f} MiB",

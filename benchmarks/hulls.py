@@ -19,7 +19,7 @@ from typing import Any
 
 from simplex import available, last_line, make_data
 
-from marginopt.models.arrays import most_held
+from marginopt.models.arrays import peak_memory
 
 OURS = ("smo", "pga", "pga-sparse")
 QP = ("clarabel", "piqp", "proxqp")
@@ -32,7 +32,7 @@ def run_case(case: dict[str, Any]) -> dict[str, Any]:
     measure({**case, "time_limit": 20.0}, X, y, gamma)
     X, y, gamma = make_data(case["data"], case["n"])
     row = measure(case, X, y, gamma)
-    return row | {"peak_mb": most_held() / 2**20}
+    return row | {"peak_mb": peak_memory() / 2**20}
 
 
 def measure(case: dict[str, Any], X: Any, y: Any, gamma: float) -> dict[str, Any]:

@@ -155,7 +155,7 @@ def best_point(at: Instance, limit: float) -> tuple[Point, float]:
 def model(at: Instance) -> Margin:
     """The instance in w and b."""
     X = np.column_stack([np.ones(len(at.y)), at.X])
-    return Margin(X, at.y, Ramp(2.0, 2.0, beyond=BIG), KernelWeightsL1(at.X), intercept="free", sample_weight=at.C)
+    return Margin(X, at.y, Ramp(2.0, 2.0, second_width=BIG), KernelWeightsL1(at.X), intercept="free", sample_weight=at.C)
 
 
 def bound(at: Instance, point: Point, limit: float, log: Path | None) -> tuple[float, int, float]:

@@ -49,7 +49,7 @@ def formulation_page(folder: Path, name: str, info: FormulationInfo) -> str:
     parts += ["## Code to copy", *_code(folder, name)]
     parts += _multipliers(model)
     if info.parameters:
-        rows = [[f"`{p.option}`", escaped(p.what)] for p in info.parameters]
+        rows = [[f"`{p.option}`", escaped(p.help_text)] for p in info.parameters]
         parts += ["## Parameters", table(["at the prompt", "what it is"], rows)]
     parts += ["## Solvers", *_by_size(info), *_times(model)]
     parts += _relatives(name)
@@ -137,7 +137,7 @@ def _by_size(info: FormulationInfo) -> list[str]:
     rows: list[list[str]] = []
     for n, p in _SIZES:
         try:
-            name = choose(info.state(_random(info, n, p)), Options(), only_open=True)[0]
+            name = choose(info.make_model(_random(info, n, p)), Options(), only_open=True)[0]
         except MarginoptError as error:
             rows.append([f"{n:,} × {p}", "none", escaped(str(error))])
             break

@@ -82,9 +82,9 @@ def _check_shape(shape: tuple[int, ...]) -> None:
 
 
 def _raise_not_finite(row: int, column: int, value: float, count: int) -> None:
-    more = "" if count == 1 else f" ({count} such values in all)"
+    total = "" if count == 1 else f" ({count} such values in all)"
     raise DataError(
-        f"X must be finite: {value} at row {row}, column {column}, counting from 0{more}; remove or fill missing values first",
+        f"X must be finite: {value} at row {row}, column {column}, counting from 0{total}; remove or fill missing values first",
         name="X",
     )
 

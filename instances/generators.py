@@ -196,6 +196,15 @@ def gaussian_clusters(n: int, p: int, sigma: float, outliers: Outliers = "none",
     The paper has σ in {0.2, 0.5, 1}, n in {100, 200, 500, 1000}, p in {3, 5, 10, 30}. The rule (0, d) is
     ``instance.bayes``; ``instance.population`` draws validation and test points from the same d.
 
+    Parameters
+    ----------
+    n, p : int
+        Points and features, a constant column not counted.
+    sigma : float
+        Standard deviation of a class; σ > 0.
+    outliers : {"none", "clustered", "spread"}
+    seed : int or Generator
+
     Returns
     -------
     Instance
@@ -211,6 +220,14 @@ def flipped_labels(n: int, p: int, tau: float, seed: Rng = 0) -> Instance:
 
     A draw of w̄ and the points in which w̄ separates nothing, because its hyperplane misses the cube or all the
     points, is drawn again (for p = 3 it misses the cube for one w̄ in 24).
+
+    Parameters
+    ----------
+    n, p : int
+        Points and features, a constant column not counted.
+    tau : float
+        Probability τ of a flipped label, in [0, 1].
+    seed : int or Generator
 
     Returns
     -------
@@ -232,6 +249,14 @@ def clean_test_set(instance: Instance, seed: Rng, n: int = 100_000) -> Instance:
 
     Give another seed than the instance's own. After ``train.prepared()`` prepare it the same way:
     ``clean_test_set(train, seed=1).prepared(fit_on=train)`` with ``train`` as generated.
+
+    Parameters
+    ----------
+    instance : Instance
+        One of the generators' instances.
+    seed : int or Generator
+    n : int
+        Number of points.
     """
     if instance.population is None:
         raise InputError(

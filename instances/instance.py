@@ -46,7 +46,7 @@ def as_count(value: int, name: str, minimum: int = 1) -> int:
 
 
 def as_fraction(value: float, name: str, maximum: float) -> float:
-    """Check a number in [0, most]."""
+    """Check a number in [0, ``maximum``]."""
     try:
         number = float(value)
     except (TypeError, ValueError):
@@ -71,8 +71,8 @@ def choose_rows(codes: npt.NDArray[Any], n: int, seed: Rng, stratified: bool) ->
     classes, counts = np.unique(codes, return_counts=True)
     quota = _apportion(counts, n)
     parts = [
-        generator.choice(np.flatnonzero(codes == value), size=int(take), replace=False)
-        for value, take in zip(classes, quota, strict=True)
+        generator.choice(np.flatnonzero(codes == value), size=int(count), replace=False)
+        for value, count in zip(classes, quota, strict=True)
     ]
     return np.sort(np.concatenate(parts)).astype(np.int64)
 
@@ -473,12 +473,12 @@ class Instance(Displayed, LabelledData):
         samples = [self.subsample(n, seed, stratified) for seed in seeds]
         if not samples:
             raise InputError("subsamples needs at least one seed", name="seeds")
-        return tuple(replace(part, family=f"{self.naming.of}[n={part.n}]") for part in samples)
+        return tuple(replace(part, family=f"{self.naming.family_name}[n={part.n}]") for part in samples)
 
     def split(self, fractions: Sequence[float], seed: Rng, stratified: bool = True) -> tuple[Instance, ...]:
         """Split all rows at random into parts of the given fractions, which sum to 1."""
         parts = split_rows(self.y, fractions, seed, stratified)
-        family, count = self.naming.of, len(parts)
+        family, count = self.naming.family_name, len(parts)
         return tuple(self._taken(rows, name=f"{self.name}[{k}/{count}]", family=family) for k, rows in enumerate(parts, 1))
 
     def pair(self, a: Label, b: Label) -> Instance:
@@ -547,19 +547,19 @@ class Instance(Displayed, LabelledData):
     def __repr__(self) -> str:
         """One line: name, sizes, storage, what was done to it and where it comes from."""
         sizes = ", ".join(f"{label}: {count}" for label, count in list(self.sizes().items())[:4])
-        more = ", ..." if len(self._labels) > 4 else ""
+        ellipsis = ", ..." if len(self._labels) > 4 else ""
         storage = f", CSR {self.X.nnz / np.prod(self.X.shape):.1%} filled" if is_sparse(self.X) else ""
         scaling = {"none": "", "standardised": ", standardised", "scaled": ", scaled to unit variance, not centred"}
         columns = f"{self.X.shape[1]} columns" + (" with the intercept first" if self.intercept else "")
         return (
-            f"Instance({self.name!r}: {self.n} rows, {columns}, {len(self._labels)} classes ({sizes}{more})"
+            f"Instance({self.name!r}: {self.n} rows, {columns}, {len(self._labels)} classes ({sizes}{ellipsis})"
             f"{storage}{scaling[self.scaling]}; {self.source})"
         )
 
 
 def _listed(names: Sequence[str]) -> str:
-    more = len(names) - _NAMES
-    return ", ".join(names[:_NAMES]) + (f" and {more} more" if more > 0 else "")
+    omitted = len(names) - _NAMES
+    return ", ".join(names[:_NAMES]) + (f" and {omitted} more" if omitted > 0 else "")
 
 
 def _first_column(X: Matrix) -> FloatArray:

@@ -69,23 +69,23 @@ class Naming:
     sizes: Mapping[str, float]
 
     @property
-    def of(self) -> str:
-        """Return the naming of a family."""
+    def family_name(self) -> str:
+        """The family; the name where there is none."""
         return self.family or self.name
 
     @property
-    def said(self) -> dict[str, float] | None:
-        """Return the sizes and parameters in the name; None if the name is not composed of them."""
+    def facts_in_name(self) -> dict[str, float] | None:
+        """The sizes and parameters in the name; None if the name is not composed of them."""
         n, p = ({size: self.sizes[size]} if size in self.sizes else {} for size in SIZES)
         for counted in ({}, n, p, {**n, **p}):
             values = {**counted, **self.parameters}
-            if self.name == composed(self.of, values):
+            if self.name == composed(self.family_name, values):
                 return values
         return None
 
     def of_kind(self, kind: str, parameters: Mapping[str, float]) -> Naming:
         """Return the naming of an object made from the instance with further parameters, such as a model."""
-        family, facts = f"{self.of}, {kind}", self.said
+        family, facts = f"{self.family_name}, {kind}", self.facts_in_name
         name = composed(f"{self.name}, {kind}", parameters) if facts is None else composed(family, {**facts, **parameters})
         return Naming(name, family, {**self.parameters, **parameters}, self.sizes)
 
@@ -94,6 +94,6 @@ class Naming:
 
         A name of its own stays, as does one with a parameter that was there already (labels flipped twice): what is new follows.
         """
-        facts, new = None if set(parameters) & set(self.parameters) else self.said, {**sizes, **parameters}
-        name = composed(self.name, new) if facts is None else composed(self.of, {**facts, **new})
-        return {"name": name, "family": self.of, "parameters": {**self.parameters, **parameters}}
+        facts, new = None if set(parameters) & set(self.parameters) else self.facts_in_name, {**sizes, **parameters}
+        name = composed(self.name, new) if facts is None else composed(self.family_name, {**facts, **new})
+        return {"name": name, "family": self.family_name, "parameters": {**self.parameters, **parameters}}

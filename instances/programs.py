@@ -107,7 +107,16 @@ class StoredProgram:
 
 
 def stored_programs(collection: Collection) -> list[StoredProgram]:
-    """The programs of a collection that the directory of MARGINOPT_DATA has, by name; none where the variable is not set."""
+    """The programs of a collection that the directory of MARGINOPT_DATA has, by name; none where the variable is not set.
+
+    Parameters
+    ----------
+    collection : {"maros-meszaros", "netlib", "netlib-infeasible", "sdplib"}
+
+    Returns
+    -------
+    list of StoredProgram
+    """
     folder, suffixes = _FOLDERS[collection]
     directory = data_directory()
     if directory is None or not (directory / folder).is_dir():
@@ -121,6 +130,14 @@ def stored_programs(collection: Collection) -> list[StoredProgram]:
 
 def stored_program(name: str) -> StoredProgram:
     """The program of this name.
+
+    Parameters
+    ----------
+    name : str
+
+    Returns
+    -------
+    StoredProgram
 
     Raises
     ------
@@ -143,6 +160,16 @@ def stored_program(name: str) -> StoredProgram:
 def linprog_arguments(program: StoredProgram) -> dict[str, Any]:
     """Return the arguments of ``linprog`` and ``marginopt.from_scipy``: c, A_ub, b_ub, A_eq, b_eq and bounds of a Netlib
     program.
+
+    Parameters
+    ----------
+    program : StoredProgram
+        Of the collection of Netlib.
+
+    Returns
+    -------
+    dict
+        The arguments by name.
     """
     if program.collection in ("maros-meszaros", "sdplib"):
         raise DataError(f"{program.name} is no linear program: marginopt.read({str(program.path)!r}) reads it", name=program.name)

@@ -1,4 +1,4 @@
-"""Bounds that points and multipliers prove, a model's own appraisal of a point, and the bound of a model with further rows.
+"""Records of proved bounds (`Bound`) and of points evaluated without a form (`Appraisal`); bounds of a model with added rows.
 
 *A proved bound of a model with further rows.* For prices z of rows F w + G t + g in cones, with free variables t that the rows
 brought along and G'z = 0,
@@ -31,6 +31,18 @@ class Bound:
     ``value`` is rounded outward; ``error`` is what was subtracted for that. ``condition`` says what the proof rests on beside the
     argument (that P is positive semidefinite, where that is not known); empty as a rule. ``derived`` says which bounds of
     variables follow from which rows, where the argument needs them.
+
+    Parameters
+    ----------
+    value : float
+        -inf where no bound follows.
+    argument : str
+    error : float
+        Bound of the rounding error, which is subtracted from ``value`` already.
+    condition : str
+        Assumption of the bound; empty where it is proved.
+    derived : str
+        Bounds of variables that rows imply and the bound uses.
     """
 
     value: float
@@ -139,7 +151,7 @@ def restricted_bound(
     lower, upper = form.lower[w], form.upper[w]
     ends = (lower != base.lower[w]) | (upper != base.upper[w])
     if ends.any():
-        gradients = [c.pulled(np.asarray(multipliers[c.label])) for c in form.constraints if c.label in multipliers]
+        gradients = [c.rmatvec(np.asarray(multipliers[c.label])) for c in form.constraints if c.label in multipliers]
         reduced = np.where(ends, (form.gradient(x) - sum(gradients, np.zeros(form.n)))[w], 0.0)
         reduced = np.where((reduced > 0.0) & np.isinf(lower) | (reduced < 0.0) & np.isinf(upper), 0.0, reduced)
         minimiser = np.where(reduced > 0.0, lower, upper)

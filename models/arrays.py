@@ -43,6 +43,22 @@ def as_points(X: object, name: str = "X", columns: int | None = None) -> Points:
     """Check an n × p matrix of real, finite rows and return it as float64 (dense, C order) or CSR.
 
     ``columns`` is the p that new rows must have to fit a model.
+
+    Parameters
+    ----------
+    X : array_like or sparse array (n, p)
+    name : str
+        Name of the argument in messages.
+    columns : int, optional
+
+    Returns
+    -------
+    ndarray or csr_array (n, p)
+
+    Raises
+    ------
+    InputError
+        Not a matrix of real, finite numbers, no row or column, or another number of columns.
     """
     if isinstance(X, Rows):
         raise InputError(
@@ -61,7 +77,7 @@ def as_rows(X: object) -> Points | Rows:
     return X if isinstance(X, Rows) else as_points(X)
 
 
-def in_blocks(X: Points | Rows) -> Rows:
+def as_row_blocks(X: Points | Rows) -> Rows:
     """X as rows in blocks."""
     return X if isinstance(X, Rows) else MemoryRows(X)
 
@@ -89,9 +105,26 @@ def _as_dense(X: object, name: str) -> FloatArray:
 def as_labels(
     y: object, n: int, name: str = "y", *, unlabelled: BoolArray | None = None, require_both: bool = True
 ) -> FloatArray:
-    """Check n labels in {-1, +1} with both classes present (unless ``both=False``); returned as read-only float64.
+    """Check n labels in {-1, +1} with both classes present (unless ``require_both=False``); returned as read-only float64.
 
     Labels of points ``unlabelled`` may be 0.
+
+    Parameters
+    ----------
+    y : array_like (n,)
+    n : int
+        Number of points.
+    name : str
+        Name of the argument in messages.
+    unlabelled : ndarray of bool (n,), optional
+        Points whose label may be 0.
+    require_both : bool
+        Whether both classes must be present.
+
+    Returns
+    -------
+    ndarray (n,)
+        Read-only float64.
 
     Raises
     ------
@@ -306,7 +339,7 @@ def check_bytes(size: int, noun: str) -> None:
         )
 
 
-def most_held() -> int:
+def peak_memory() -> int:
     """Bytes of memory that this process has held at most, its interpreter included.
 
     Linux counts in ``ru_maxrss`` of a process what the one that started it held before, so it is asked otherwise there.

@@ -268,7 +268,7 @@ class _Terms:
     penalty: FloatArray
     size: FloatArray
     constant: float
-    doubt: FloatArray
+    row_error: FloatArray
 
     def bound_at(self, w: FloatArray, best_bound: float, careful: bool) -> tuple[float, float]:
         """The bound at w; ``careful``: the sums in ρ, which cancel where λ is large, without losing digits."""
@@ -286,11 +286,11 @@ class _Terms:
             rho = 2.0 * w + rows.T @ pull
             error_bound = absolute.T @ (2.0 * gamma * margin_error + gamma_n(n + 8) * np.abs(pull)) + 8.0 * UNIT * np.abs(w)
             error_bound += 8.0 * UNIT * (absolute.T @ (2.0 * gamma * (np.abs(u) + 1.0) + np.abs(v)))
-        largest = np.abs(rho) + error_bound + self.doubt
+        largest = np.abs(rho) + error_bound + self.row_error
         residual = math.sqrt(float(largest @ largest)) * (1.0 + 1e-9)
         terms = u * (2.0 * gamma - v - gamma * u)
         value = dot(w, w) + total(np.concatenate([terms, v, -gamma, -self.penalty, [-self.constant]]))
-        slack_loss = float(np.abs(pull) @ margin_error + gamma @ (margin_error * margin_error) + self.doubt @ np.abs(w))
+        slack_loss = float(np.abs(pull) @ margin_error + gamma @ (margin_error * margin_error) + self.row_error @ np.abs(w))
         sizes = float(np.abs(u) @ (2.0 * gamma + np.abs(v) + gamma * np.abs(u)) + self.size.sum() + abs(self.constant))
         slack_loss += 8.0 * UNIT * sizes
         slack_loss = (slack_loss + residual * residual / (4.0 * best_bound)) * (1.0 + 1e-9)

@@ -60,6 +60,7 @@ EARLIER_NAMES: Mapping[str, Mapping[str, str]] = {
     "NuSVM": {"sample_weight": "weights"},
     "Perspective": {"big_m": "M"},
     "PerspectiveRelaxation": {"big_m": "M"},
+    "Ramp": {"second_width": "beyond"},
     "ScoringSystem": {"sample_weight": "weights"},
 }
 

@@ -66,7 +66,7 @@ class Parameter:
         return "--" + self.name.replace("_", "-")
 
     @property
-    def what(self) -> str:
+    def help_text(self) -> str:
         """The summary with choices and default, for help texts."""
         choices = f", {' or '.join(self.choices)}" if self.choices else ""
         if self.default is None:
@@ -127,8 +127,8 @@ class FormulationInfo:
     data : DataKind
         The kind of data that it is stated on.
     build : callable, optional
-        The model on the arrays and chosen parameters (all of them, defaults filled in); call `state` instead. Where there is none
-        the class is called with the arrays in their order and the parameters by their names.
+        The model on the arrays and chosen parameters (all of them, defaults filled in); call `make_model` instead. Where there is
+        none the class is called with the arrays in their order and the parameters by their names.
     parameters : tuple of Parameter
     arrays : tuple of str
         Names of its arrays where ``data`` is `DataKind.ARRAYS`: those of an npz file at the prompt.
@@ -146,7 +146,7 @@ class FormulationInfo:
     --------
     >>> from marginopt import models
     >>> info = models.formulations()["hinge"]
-    >>> model = info.state({"X": X, "y": y}, {"lam": 2.0})  # doctest: +SKIP
+    >>> model = info.make_model({"X": X, "y": y}, {"lam": 2.0})  # doctest: +SKIP
     """
 
     model: type[Model]
@@ -183,7 +183,7 @@ class FormulationInfo:
         """Names of the arrays that it is stated on."""
         return self.arrays or self.data.arrays
 
-    def chosen(self, arguments: Mapping[str, object]) -> dict[str, Any]:
+    def parameter_values(self, arguments: Mapping[str, object]) -> dict[str, Any]:
         """Every parameter's value: the given ones read, the defaults of the others.
 
         Raises
@@ -198,7 +198,7 @@ class FormulationInfo:
                 raise InputError(f"{self.name} has no --{name.replace('_', '-')}; it has {has}", name=name)
         return {name: p.read(arguments[name]) if arguments.get(name) is not None else p.default for name, p in by_name.items()}
 
-    def state(self, arrays: Arrays, arguments: Mapping[str, object] | None = None) -> Model:
+    def make_model(self, arrays: Arrays, arguments: Mapping[str, object] | None = None) -> Model:
         """The model on these arrays with these parameters.
 
         Raises
@@ -211,7 +211,7 @@ class FormulationInfo:
             raise InputError(
                 f"{self.name} is stated on {', '.join(self.needs)}; there is no {', '.join(missing)}", name=missing[0]
             )
-        chosen = self.chosen({} if arguments is None else arguments)
+        chosen = self.parameter_values({} if arguments is None else arguments)
         needed = {name: arrays[name] for name in self.needs}
         return self.model(*needed.values(), **chosen) if self.build is None else self.build(needed, chosen)
 
@@ -228,7 +228,7 @@ class FormulationInfo:
 
     def example(self, rng: np.random.Generator, arguments: Mapping[str, object] | None = None) -> Model:
         """A small instance, on `example_arrays`."""
-        return self.state(self.example_arrays(rng), arguments)
+        return self.make_model(self.example_arrays(rng), arguments)
 
 
 def kernel_parameters(default: str | None = "rbf") -> tuple[Parameter, ...]:

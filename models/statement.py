@@ -67,6 +67,17 @@ class Line:
         words = _EXPONENT.sub(r"\1{}e\2", latex_words(text))
         return cls(text, rf"\text{{{words}}}", label)
 
+    def continuous(self) -> Line | None:
+        """Return the line of the continuous relaxation: intervals in place of {0, 1}, no integrality, no implications."""
+        # exempt (text): the notation of this module's own lines
+        if self.text.endswith(" integer") or " => " in self.text:
+            return None
+        # exempt (text): the notation of this module's own lines
+        text = re.sub(r"(\w+) in \{0, 1\}", r"0 <= \1 <= 1", self.text)
+        # exempt (text): the notation of this module's own lines
+        latex = re.sub(r"([\\\w]+(?:_\{?\w+\}?)?)\s*\\in\s*\\\{0,1\\\}", r"0\\le \1\\le 1", self.latex)
+        return Line(text, latex, self.label)
+
 
 def times(factor: float, line: Line) -> Line:
     """A number times an expression, as it is written by hand: nothing for 1, a fraction for 1/2, 1/3, ..."""

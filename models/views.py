@@ -57,8 +57,8 @@ class LinearLoss(enum.IntEnum):
     def _logistic_terms(margins: FloatArray, error: FloatArray) -> tuple[FloatArray, FloatArray]:
         """log(1 + e^-m), whose slope is between -min{1, e^-m} and 0."""
         terms, rounding = softplus(-margins)
-        steepest, more = exponential(error - margins)
-        return terms, rounding + error * np.minimum(steepest + more, 1.0) * (1.0 + 8.0 * UNIT)
+        steepest, steepest_error = exponential(error - margins)
+        return terms, rounding + error * np.minimum(steepest + steepest_error, 1.0) * (1.0 + 8.0 * UNIT)
 
     def _hinge_terms(self, margins: FloatArray, error: FloatArray) -> tuple[FloatArray, FloatArray]:
         slack = np.maximum(1.0 - margins, 0.0)
@@ -185,18 +185,18 @@ class LinearProblem:
                 gradient += block.T @ (alpha[part] * y)
                 weighed += float(norms @ alpha[part])
                 if distance is not None:  # an entropy, which is concave and 0 at both ends, moves by no more than that of the way
-                    way, error = entropy(np.minimum(distance[part], 0.5 * costs), costs)
-                    dual += Rounded(0.0, float((way + error).sum()) * (1.0 + gamma(stop - start)))
+                    entropy_values, error = entropy(np.minimum(distance[part], 0.5 * costs), costs)
+                    dual += Rounded(0.0, float((entropy_values + error).sum()) * (1.0 + gamma(stop - start)))
                     shift_error += float(norms @ distance[part])
         worst = max(primal.error, 0.0)
         if alpha is None:
             return Appraisal(primal.value, 0.0, {"margin": 0.0}, argument="no multipliers", error=worst)
         # a sum within a block is off by γ of its rows, the sum of the blocks by γ of their number
-        off = (gamma(height + blocks + 8) * weighed + shift_error) * (1.0 + gamma(self.n) + 1e-9)
+        sum_rounding = (gamma(height + blocks + 8) * weighed + shift_error) * (1.0 + gamma(self.n) + 1e-9)
         norm = dot(gradient[self.penalised], gradient[self.penalised])
         size = float(np.sqrt(norm.upper)) * (1.0 + 4.0 * UNIT)
         value = dual - norm.times(0.25 / self.mu).times(1.0 + 4.0 * UNIT)
-        rounding = (2.0 * size * off + off * off) * (0.25 / self.mu) * (1.0 + 1e-12)
+        rounding = (2.0 * size * sum_rounding + sum_rounding * sum_rounding) * (0.25 / self.mu) * (1.0 + 1e-12)
         residual = np.where(np.arange(w.size) < int(self.free), 0.0, 2.0 * self.mu * w) - gradient
         stationarity = float(np.linalg.norm(residual) / (1.0 + 2.0 * self.mu * length))
         return Appraisal(
@@ -262,25 +262,25 @@ class MulticlassProblem:
         for start in range(0, self.n, step):
             yield slice(start, min(start + step, self.n))
 
-    def own(self, part: slice) -> BoolArray:
+    def own_class(self, part: slice) -> BoolArray:
         """The places of the own classes."""
         return np.asarray(np.arange(self.classes) == self.codes[part, None])
 
     def others(self, alpha: FloatArray) -> FloatArray:
         """α without the own classes, n × (K - 1)."""
-        return np.asarray(alpha[~self.own(slice(None))]).reshape(self.n, self.classes - 1)
+        return np.asarray(alpha[~self.own_class(slice(None))]).reshape(self.n, self.classes - 1)
 
     def with_own(self, alpha: FloatArray) -> FloatArray:
         """α of n × (K - 1) with zeros at the own classes."""
         full = np.zeros((self.n, self.classes))
-        full[~self.own(slice(None))] = alpha.ravel()
+        full[~self.own_class(slice(None))] = alpha.ravel()
         return full
 
     def coefficients(self, alpha: FloatArray) -> FloatArray:
         """W(α), K × p."""
         W = np.zeros((self.classes, self.rows.shape[1]))
         for part in self.parts():
-            beta = np.where(self.own(part), alpha[part].sum(axis=1)[:, None], -alpha[part])
+            beta = np.where(self.own_class(part), alpha[part].sum(axis=1)[:, None], -alpha[part])
             W += (self.rows[part].T @ beta).T
         return W
 
@@ -288,7 +288,7 @@ class MulticlassProblem:
         """1 - m_ik; 0 at the own classes."""
         scores = np.asarray(self.rows[part] @ W.T)
         base = np.take_along_axis(scores, self.codes[part, None], axis=1)
-        return np.where(self.own(part), 0.0, 1.0 - base + scores)
+        return np.where(self.own_class(part), 0.0, 1.0 - base + scores)
 
     def gaps(self, W: FloatArray, alpha: FloatArray, part: slice) -> tuple[FloatArray, FloatArray]:
         """c_i ℓ_i of a range of points, and their parts c_i ℓ_i - Σ_k α_ik (1 - m_ik) of the gap."""
@@ -325,11 +325,11 @@ class MulticlassProblem:
         """
         W = self.coefficients(alpha)
         norms = np.sqrt(2.0 * self.squares) * (1.0 + 1e-12)
-        off = gamma(self.n + self.classes + 8) * float(norms @ alpha.sum(axis=1)) * (1.0 + gamma(self.n + self.classes))
+        rounding = gamma(self.n + self.classes + 8) * float(norms @ alpha.sum(axis=1)) * (1.0 + gamma(self.n + self.classes))
         squares = dot(W.ravel(), W.ravel())
         norm = float(np.sqrt(squares.upper)) * (1.0 + 4.0 * UNIT)
         value = total_of_positive(alpha.ravel()) - squares.times(0.5)
-        return Rounded(value.value, (value.error + norm * off + 0.5 * off * off) * (1.0 + 1e-12))
+        return Rounded(value.value, (value.error + norm * rounding + 0.5 * rounding * rounding) * (1.0 + 1e-12))
 
 
 @dataclass(frozen=True, eq=False)
@@ -478,9 +478,9 @@ class EqualRates:
                     best_spread, best = spread, counts
         return best_spread, best
 
-    def signs(self, scores: FloatArray, near: FloatArray) -> BoolArray:
-        """Return which scores count as positive, those within ``near`` of 0 on the side that brings the shares together."""
-        positive, possible = scores > near, scores >= -near
+    def signs(self, scores: FloatArray, tolerance: FloatArray) -> BoolArray:
+        """Return which scores count as positive, those within ``tolerance`` of 0 on the side that brings the shares together."""
+        positive, possible = scores > tolerance, scores >= -tolerance
         _, counts = self.nearest_counts(positive, possible)
         for g, count in enumerate(counts):
             undecided = np.flatnonzero(possible & ~positive & (self.groups == g))
@@ -672,7 +672,7 @@ class BoxQP:
             return self.coarse.product(a)
         return np.asarray(self.Z @ (self.Z.T @ a) if self.gram is None else self.gram @ a)
 
-    def among(self, chosen: IntArray | BoolArray) -> FloatArray:
+    def submatrix(self, chosen: IntArray | BoolArray) -> FloatArray:
         """The rows and columns of ZZ' that are chosen, semidefinite; rounded where ``coarse`` is given. A copy."""
         if self.gram is not None:
             return np.asarray(self.gram[np.ix_(chosen, chosen)])

@@ -67,13 +67,13 @@ class Need:
     description : str
         The need, as it follows "needs".
     reason : str
-    holds : callable
+    is_met : callable
         Whether a model has it.
     """
 
     description: str
     reason: str
-    holds: Callable[[ZeroOneSVM], bool]
+    is_met: Callable[[ZeroOneSVM], bool]
 
 
 COST_FORM = Need(
@@ -135,7 +135,7 @@ class Reduction(ABC, Generic[T]):
             kinds = " or ".join(kind.__name__ for kind in self.reads)
             return f"it relaxes a {kinds}, and its optimum bounds nothing of a {type(model).__name__}"
         assert isinstance(model, ZeroOneSVM)
-        return next((f"it needs {need.description}: {need.reason}" for need in self.needs if not need.holds(model)), "")
+        return next((f"it needs {need.description}: {need.reason}" for need in self.needs if not need.is_met(model)), "")
 
     def check(self, model: Model) -> None:
         """Refuse a model that it does not read; `apply` begins with it.
@@ -223,6 +223,12 @@ def best_multiple(model: ZeroOneSVM, w: FloatArray) -> FloatArray:
     The rows allow an interval: u_i < 0 asks t ≤ (M_i - 1)/|u_i|, u_i > 0 asks t ≥ (1 - M_i)/u_i (points that t·w keeps
     satisfy it anyway).
 
+    Parameters
+    ----------
+    model : ZeroOneSVM
+    w : ndarray (p,)
+        A classifier.
+
     Raises
     ------
     InputError
@@ -284,7 +290,7 @@ def restated(model: ZeroOneSVM, **changes: Any) -> ZeroOneSVM:
 def require(model: ZeroOneSVM, subject: str, *needs: Need) -> None:
     """Raise where a model lacks what a function of these relaxations needs."""
     for need in needs:
-        if not need.holds(model):
+        if not need.is_met(model):
             raise UnsupportedModelError(f"{subject} needs {need.description}: {need.reason}", name="model")
 
 
@@ -337,12 +343,38 @@ class Relaxation:
 
 
 def zero_one_loss(u: npt.ArrayLike, lam: float = 1.0) -> FloatArray:
-    """λ·1{u < 1}: the loss of Conic (3), which counts margin violations."""
+    """λ·1{u < 1}: the loss of Conic (3), which counts margin violations.
+
+    Parameters
+    ----------
+    u : ndarray
+        Margins.
+    lam : float
+        λ, the height or slope.
+
+    Returns
+    -------
+    ndarray
+        The loss of each margin.
+    """
     return np.where(_margins(u) < 1.0, as_positive(lam, "lam"), 0.0)
 
 
 def hinge_loss(u: npt.ArrayLike, lam: float = 1.0) -> FloatArray:
-    """λ(1 - u)_+, Conic (2). Convex; above the 0-1 loss only for u ≤ 0, so it bounds it from neither side."""
+    """λ(1 - u)_+, Conic (2). Convex; above the 0-1 loss only for u ≤ 0, so it bounds it from neither side.
+
+    Parameters
+    ----------
+    u : ndarray
+        Margins.
+    lam : float
+        λ, the height or slope.
+
+    Returns
+    -------
+    ndarray
+        The loss of each margin.
+    """
     return as_positive(lam, "lam") * np.maximum(1.0 - _margins(u), 0.0)
 
 
@@ -350,6 +382,18 @@ def ramp_loss(u: npt.ArrayLike, lam: float = 1.0) -> FloatArray:
     """λ min(1, (1 - u)_+): the hinge truncated at 1, as plotted in Figure 1 (Wu and Liu 2007).
 
     At most λ·1{u < 1}. Brooks' (2011) ramp, which the mixed-integer model states, is truncated at 2.
+
+    Parameters
+    ----------
+    u : ndarray
+        Margins.
+    lam : float
+        λ, the height or slope.
+
+    Returns
+    -------
+    ndarray
+        The loss of each margin.
     """
     return as_positive(lam, "lam") * np.clip(1.0 - _margins(u), 0.0, 1.0)
 
@@ -358,6 +402,18 @@ def psi_loss(u: npt.ArrayLike, lam: float = 1.0) -> FloatArray:
     """λ·1{u < 0}: ψ-learning (Shen, Tseng, Zhang, Wong 2003), the step at 0.
 
     The limit τ → 0 of their family, which is λ (in their scale 2) for u < 0, positive on [0, τ] and 0 beyond. At most λ·1{u < 1}.
+
+    Parameters
+    ----------
+    u : ndarray
+        Margins.
+    lam : float
+        λ, the height or slope.
+
+    Returns
+    -------
+    ndarray
+        The loss of each margin.
     """
     return np.where(_margins(u) < 0.0, as_positive(lam, "lam"), 0.0)
 
@@ -365,6 +421,20 @@ def psi_loss(u: npt.ArrayLike, lam: float = 1.0) -> FloatArray:
 def normalised_sigmoid_loss(u: npt.ArrayLike, lam: float = 1.0, steepness: float = 1.0) -> FloatArray:
     """λ(1 - tanh(t u)) (Mason, Baxter, Bartlett, Frean 1999), between 0 and 2λ. No underestimator of the 0-1 loss: it is
     positive for u ≥ 1 and exceeds λ for u < 0.
+
+    Parameters
+    ----------
+    u : ndarray
+        Margins.
+    lam : float
+        Half the height.
+    steepness : float
+        t > 0.
+
+    Returns
+    -------
+    ndarray
+        The loss of each margin.
     """
     return as_positive(lam, "lam") * (1.0 - np.tanh(as_positive(steepness, "steepness") * _margins(u)))
 

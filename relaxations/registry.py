@@ -62,7 +62,7 @@ def _accept(candidate: object) -> Relaxation | None:
 
 #: Relaxations of other packages and of the session.
 EXTENSIONS: extensions.PluginRegistry[Relaxation] = extensions.PluginRegistry(
-    "marginopt.relaxations", "a relaxation", _accept, name_of=lambda record: record.name, own=_found
+    "marginopt.relaxations", "a relaxation", _accept, name_of=lambda record: record.name, builtin_names=_found
 )
 
 
@@ -73,6 +73,14 @@ def relaxations() -> RelaxationTable:
 
 def get_relaxation(name: str) -> Relaxation:
     """The relaxation of this name.
+
+    Parameters
+    ----------
+    name : str
+
+    Returns
+    -------
+    Relaxation
 
     Raises
     ------

@@ -99,13 +99,13 @@ class Relaxed:
     __repr__ = __str__
 
 
-def bound_words(bound: float | None, kind: str, caveat: str, of: str = "the 0-1 optimum") -> str:
+def bound_words(bound: float | None, kind: str, caveat: str, target: str = "the 0-1 optimum") -> str:
     """Say what a bound of a relaxation's own optimum bounds: the optimum of a problem too, or, with a caveat, nothing else."""
     if bound is None or not isfinite(bound):
         return "no bound"
     if not caveat:
-        return f"lower bound of {of} {bound:.9g} ({kind})"
-    return f"no bound of {of}: {caveat} (its own optimum is at least {bound:.9g}, {kind})"
+        return f"lower bound of {target} {bound:.9g} ({kind})"
+    return f"no bound of {target}: {caveat} (its own optimum is at least {bound:.9g}, {kind})"
 
 
 def relax(

@@ -60,7 +60,7 @@ class RunTask:
         except (DataError, MissingPackageError) as error:
             return {"missing": str(error)}, False
 
-    def told(self, record: dict[str, Any]) -> str:
+    def progress_text(self, record: dict[str, Any]) -> str:
         """Return the outcome, in a line."""
         where = f"{self.run.experiment.name}: " + ", ".join(f"{name} {value}" for name, value in self.run.items)
         if "missing" in record:

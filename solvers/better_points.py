@@ -107,8 +107,8 @@ def _solutions(form: StandardForm, seconds: float | None) -> list[tuple[FloatArr
     if answer.values is None:
         return []
     y = np.clip(form.join(answer.values), form.lower, form.upper)  # else what is below zero may seem to cost less than nothing
-    late = seconds is not None and time.perf_counter() - begin > seconds
-    on_active_set = None if late else _on_active_set(form, y)
+    is_late = seconds is not None and time.perf_counter() - begin > seconds
+    on_active_set = None if is_late else _on_active_set(form, y)
     source = f"{Clarabel.info.name} {answer.version}"
     solutions = [(y, source)]
     return (
@@ -126,10 +126,10 @@ def _eliminate(form: StandardForm) -> tuple[StandardForm, np.ndarray, FloatArray
     quadratic = None
     if form.quadratic is not None:
         P = form.quadratic.csc  # symmetric: its columns are its rows
-        block = Entries(P.data, P.indices, P.indptr, form.n).at(keep).among(keep)
+        block = Entries(P.data, P.indices, P.indptr, form.n).at(keep).take_columns(keep)
         columns = sp.csc_array((block.data, block.indices, block.indptr), shape=(keep.size, keep.size))
         quadratic = Quadratic(matrix=columns) if block.data.size else None
-    constraints = tuple(replace(c, F=Entries.of(c.F).among(keep).csr, g=c.value(offset)) for c in form.constraints)
+    constraints = tuple(replace(c, F=Entries.of(c.F).take_columns(keep).csr, g=c.value(offset)) for c in form.constraints)
     blocks = (Block(form.blocks[0].label, (keep.size,)),)  # a label that no constraint has
     reduced = form.replace(
         blocks=blocks,

@@ -39,6 +39,12 @@ class Comparison(Displayed, Tabular):
     """A table of results on one model.
 
     ``ratio`` is the solving time divided by the fastest solved one's, in this run.
+
+    Parameters
+    ----------
+    model : str
+        Name of the model.
+    rows : tuple of ComparisonRow
     """
 
     model: str

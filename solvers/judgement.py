@@ -60,7 +60,7 @@ _SHARE = 0.1
 class Judgement:
     """The state of an answer between two stages of certification."""
 
-    stated: Model  #: the model that was asked to be solved
+    original_model: Model  #: the model that was asked to be solved
     model: Model  #: the model that the point belongs to: another one where the solver moved a parameter
     form: StandardForm | None  #: the standard form of ``model``; None where it has none that fits
     solver: Solver
@@ -72,7 +72,7 @@ class Judgement:
     certificate: Certificate | None = None  #: the certificate of ``values`` and the answer's multipliers
     polished: str = ""  #: the origin of the point, where it is not the solver's
     ray: Ray = field(default_factory=Ray)  #: the evidence behind a claim of infeasibility or unboundedness
-    against: str = ""  #: the sentence that contradicts such a claim; empty where nothing does
+    objection: str = ""  #: the sentence that contradicts such a claim; empty where nothing does
     verdict: Verdict = field(default_factory=lambda: Verdict(Status.FAILED))  #: the status and its remarks
 
     @property
@@ -236,7 +236,7 @@ def examine_ray(judgement: Judgement) -> Judgement:
     if judgement.answer.status not in (Status.INFEASIBLE, Status.UNBOUNDED):
         return replace(judgement, ray=ray)
     completed = complete_claim(judgement.form, judgement.answer, ray)
-    return replace(judgement, answer=completed.answer, ray=completed.ray, against=completed.against)
+    return replace(judgement, answer=completed.answer, ray=completed.ray, objection=completed.objection)
 
 
 def _ray(form: StandardForm, answer: Answer, claim: Answer) -> Ray:
@@ -258,11 +258,11 @@ def decide(judgement: Judgement) -> Judgement:
     status, ray = verdict_of_claim.status, judgement.ray
     if status not in (Status.INFEASIBLE, Status.UNBOUNDED):
         return replace(judgement, verdict=verdict_of_claim)
-    remarks = [*verdict_of_claim.remarks, judgement.against or ray.words(status)]
+    remarks = [*verdict_of_claim.remarks, judgement.objection or ray.words(status)]
     if status is Status.UNBOUNDED and ray.proved and judgement.answer.ray is not None:
         remarks.append(ray.moves(judgement.answer.ray))
     return replace(
-        judgement, verdict=Verdict(Status.INACCURATE if judgement.against or ray.contradicts else status, tuple(remarks))
+        judgement, verdict=Verdict(Status.INACCURATE if judgement.objection or ray.contradicts else status, tuple(remarks))
     )
 
 
@@ -439,10 +439,10 @@ def _result(judgement: Judgement, licence: Licence, picked: str) -> Result:
     failure = f"{info.name} ended with {answer.native_status or 'no word'}" if status is Status.FAILED else ""
     derived = "" if certificate is None or not np.isfinite(certificate.bound) else certificate.derived
     limit, caveat = judgement.options.time_limit, info.time_limit_caveat
-    late = "" if limit is None else time_limit_remark(answer, judgement.options, caveat)
-    remarks = (*judgement.verdict.remarks, derived, failure, answer.bound_caveat, late)
+    lateness = "" if limit is None else time_limit_remark(answer, judgement.options, caveat)
+    remarks = (*judgement.verdict.remarks, derived, failure, answer.bound_caveat, lateness)
     return Result(
-        model=judgement.stated.name,
+        model=judgement.original_model.name,
         solver=info.name,
         status=status,
         answer=replace(answer, version=answer.version or version_of("marginopt"), polished=judgement.polished),
@@ -457,9 +457,9 @@ def _result(judgement: Judgement, licence: Licence, picked: str) -> Result:
         licence=licence.state.value,
         summary={} if values is None else judgement.model.summary(values),
         maximise=form is not None and form.maximise,
-        digest=fingerprint(judgement.stated),
-        about=describe(judgement.stated),
-        stated=judgement.stated,
+        digest=fingerprint(judgement.original_model),
+        model_description=describe(judgement.original_model),
+        original_model=judgement.original_model,
         tol=judgement.tol,
     )
 

@@ -337,7 +337,7 @@ def _apart(
     begin = time.perf_counter()
     problems = [stated_at(model, parameter, value, share=False) for value in values]
     chosen = spec.solver or get_solver(choose(as_model(problems[0][0]), spec.over(options))[0])
-    bound_spec = SolverSpec(spec.label, chosen, spec.own)
+    bound_spec = SolverSpec(spec.label, chosen, spec.native_options)
     out_of_reach = [_out_of_reach(chosen, problem, model, parameter, values) for problem, _ in problems]
     tasks = [(problem, bound_spec, options, out) for (problem, _), out in zip(problems, out_of_reach, strict=True)]
     results = team.all(_solve_value, tasks)

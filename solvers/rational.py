@@ -164,8 +164,8 @@ def _violation(cone: Cone, v: Vector) -> float:
         return _up(max((min(max(abs(a), -row), abs(a - 1)) if a != 1 else Fraction(0) for a, row in pairs), default=Fraction(0)))
     if isinstance(cone, Bilinear):
         k, rows = (cone.dim - 1) // 2, (v[i : i + cone.dim] for i in range(0, len(v), cone.dim))
-        over = [sum((a * b for a, b in zip(row[1 : 1 + k], row[1 + k :], strict=True)), -row[0]) for row in rows]
-        return _up(max((abs(value) if cone.equality else max(value, Fraction(0)) for value in over), default=Fraction(0)))
+        row_values = [sum((a * b for a, b in zip(row[1 : 1 + k], row[1 + k :], strict=True)), -row[0]) for row in rows]
+        return _up(max((abs(value) if cone.equality else max(value, Fraction(0)) for value in row_values), default=Fraction(0)))
     if isinstance(cone, PSD):  # svec holds √2, which is not rational: this value is computed in float64
         return cone.violation(np.array([float(value) for value in v]))
     if isinstance(cone, TranscendentalCone):

@@ -31,7 +31,7 @@ class Status(enum.Enum):
     NODE_LIMIT = "stopped at the node limit"
     MEMORY_LIMIT = "stopped at the memory limit"
     INTERRUPTED = "interrupted"
-    STALLED = "no further progress in floating-point arithmetic; the relative gap says how good the point is"
+    STALLED = "no further progress in floating-point arithmetic; the point is the best found"
     FAILED = "the solver ended without a point that can be certified"
 
     def __reduce_ex__(self, protocol: object) -> tuple[object, ...]:
@@ -106,7 +106,12 @@ class TraceRow:
 
 @dataclass(frozen=True)
 class Trace(Displayed, Tabular):
-    """The rows of one solve, in order."""
+    """The rows of one solve, in order.
+
+    Parameters
+    ----------
+    rows : tuple of TraceRow
+    """
 
     rows: tuple[TraceRow, ...] = ()
 
@@ -161,6 +166,14 @@ def relative_gap(primal: float, bound: float) -> float:
     """(primal - bound)/max(|primal|, |bound|): 0 where both are 0, NaN where either is missing.
 
     A bound that is above by no more than 1e-9 of that is level with the point, which is feasible to such a tolerance.
+
+    Parameters
+    ----------
+    primal, bound : float
+
+    Returns
+    -------
+    float
     """
     if not (np.isfinite(primal) and np.isfinite(bound)):
         return float("inf") if np.isfinite(primal) and bound == -np.inf else float("nan")
@@ -185,7 +198,7 @@ class Update:
     """The kind of an update, and what was updated or why it was not."""
 
     kind: UpdateKind
-    what: str = ""
+    detail: str = ""
 
     @classmethod
     def read(cls, text: str) -> Update:
@@ -195,7 +208,7 @@ class Update:
         return cls(UpdateKind(kind), detail)
 
     def __str__(self) -> str:
-        return f"{self.kind.value}: {self.what}" if self.what else self.kind.value
+        return f"{self.kind.value}: {self.detail}" if self.detail else self.kind.value
 
 
 @dataclass(frozen=True, eq=False)

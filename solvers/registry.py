@@ -66,7 +66,7 @@ def _own() -> dict[str, Solver]:
     return {**_static(), **_discovered()}
 
 
-def ours(solver: Solver) -> bool:
+def is_builtin(solver: Solver) -> bool:
     """Return whether this very object is one of marginopt's: not one from outside, nor one that somebody made."""
     of_name = _of_name(solver.info.name)
     return of_name is not None and loaded(of_name) is loaded(solver)
@@ -85,7 +85,7 @@ def _accept(candidate: object) -> Solver | None:
 
 #: Solvers of other packages and of the session.
 EXTENSIONS: extensions.PluginRegistry[Solver] = extensions.PluginRegistry(
-    "marginopt.solvers", "a solver", _accept, name_of=lambda solver: solver.info.name, own=lambda: {"auto", *_own()}
+    "marginopt.solvers", "a solver", _accept, name_of=lambda solver: solver.info.name, builtin_names=lambda: {"auto", *_own()}
 )
 
 
@@ -96,6 +96,14 @@ def all_solvers(*, discover: bool = True) -> dict[str, Solver]:
 
 def get_solver(name: str) -> Solver:
     """The solver of this name.
+
+    Parameters
+    ----------
+    name : str
+
+    Returns
+    -------
+    Solver
 
     Raises
     ------
@@ -245,13 +253,13 @@ class SolverSpec:
         Its name, with the parameters and options that differ from the defaults.
     solver : Solver, optional
         None stands for ``auto``, which chooses for each model.
-    own : mapping
+    native_options : mapping
         Options that go with it, common ones and its own; they prevail over those of the call.
     """
 
     label: str
     solver: Solver | None = None
-    own: Mapping[str, Any] = field(default_factory=dict)
+    native_options: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def auto(self) -> bool:
@@ -265,11 +273,11 @@ class SolverSpec:
 
     def over(self, options: Options) -> Options:
         """The options of a call with this solver's own above them."""
-        return Options.of(options, **self.own)
+        return Options.of(options, **self.native_options)
 
     def resolved(self, name: str) -> SolverSpec:
         """Return the solver that ``auto`` chose, with the options that were asked for."""
-        return SolverSpec(_label(name, self.own), get_solver(name), self.own)
+        return SolverSpec(_label(name, self.native_options), get_solver(name), self.native_options)
 
     @property
     def key(self) -> Any:
@@ -280,7 +288,7 @@ class SolverSpec:
         """
         try:
             name = _of_auto() if self.solver is None else _of_solver(self.solver)
-            return [name, identity(self.own)] if self.own else name
+            return [name, identity(self.native_options)] if self.native_options else name
         except DataError as error:
             raise InputError(
                 f"{self.label} has no key in a store: {error}; give it parameters that are plain data", name="recorded"
@@ -288,9 +296,9 @@ class SolverSpec:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """To another process solvers of ours travel by name (some are made at run time), all others as they are."""
-        if self.solver is not None and ours(self.solver):
-            return _by_name, (self.label, self.solver.info.name, self.own)
-        return SolverSpec, (self.label, self.solver, self.own)
+        if self.solver is not None and is_builtin(self.solver):
+            return _by_name, (self.label, self.solver.info.name, self.native_options)
+        return SolverSpec, (self.label, self.solver, self.native_options)
 
 
 def as_list(solvers: SolverLike | Sequence[SolverLike]) -> list[SolverLike]:
@@ -329,12 +337,12 @@ def resolve_all(solvers: Sequence[SolverLike]) -> tuple[SolverSpec, ...]:
     for item in specs:
         label_counts[item.label] += 1
         label = f"{item.label} #{label_counts[item.label]}" if often[item.label] > 1 else item.label
-        distinct.append(SolverSpec(label, item.solver, item.own))
+        distinct.append(SolverSpec(label, item.solver, item.native_options))
     return tuple(distinct)
 
 
-def _by_name(label: str, name: str, own: Mapping[str, Any]) -> SolverSpec:
-    return SolverSpec(label, get_solver(name), own)
+def _by_name(label: str, name: str, native_options: Mapping[str, Any]) -> SolverSpec:
+    return SolverSpec(label, get_solver(name), native_options)
 
 
 def _of_auto() -> Any:
@@ -368,8 +376,8 @@ def _state(solver: Solver) -> Any:
     return identity(solver) if is_dataclass(solver) else identity(vars(solver))
 
 
-def _label(name: str, own: Mapping[str, Any]) -> str:
-    shown = {option: f"{value:g}" if isinstance(value, float) else repr(value) for option, value in own.items()}
+def _label(name: str, native_options: Mapping[str, Any]) -> str:
+    shown = {option: f"{value:g}" if isinstance(value, float) else repr(value) for option, value in native_options.items()}
     words = [f"{option}={text if len(text) <= _LONG else text[: _LONG - 3] + '...'}" for option, text in shown.items()]
     return f"{name}({', '.join(words)})" if words else name
 

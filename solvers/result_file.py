@@ -44,11 +44,20 @@ def save_result(result: Result, path: str | Path) -> Path:
 
     The point is the judged one; the solver's own, before it was completed and polished, is not kept, nor is a model whose
     parameters the solver moved (the parameters are).
+
+    Parameters
+    ----------
+    result : Result
+    path : str or Path
+
+    Returns
+    -------
+    Path
     """
     return write_arrays(_npz(path), _arrays(result))
 
 
-SAVE.done_by(save_result)
+SAVE.implemented_by(save_result)
 
 
 def save_results(path: str | Path, kind: str, header: Mapping[str, Any], results: Sequence[Result | None]) -> Path:
@@ -132,7 +141,7 @@ def _arrays(result: Result) -> dict[str, Any]:
         "parts": list(stored_parts),
         "digest": result.digest,
         "tol": result.tol,
-        "about": dict(result.about),
+        "about": dict(result.model_description),
     }
     arrays["meta"] = np.frombuffer(json.dumps(meta).encode(), dtype=np.uint8)
     return arrays
@@ -206,7 +215,7 @@ def _result(arrays: dict[str, Any]) -> Result:
         options=dict(meta["options"]),
         summary={str(name): float(value) for name, value in meta["summary"].items()},
         digest=str(meta["digest"]),
-        about={str(name): str(value) for name, value in meta["about"].items()},
+        model_description={str(name): str(value) for name, value in meta["about"].items()},
         tol=float(meta.get("tol", _LOOSEST)),
     )
 

@@ -269,6 +269,12 @@ def _crossing(model: Model, solver: Solver) -> Answer | None:
 def solve_raw(solver: SolverLike, model: Model, options: Options) -> Answer:
     """The answer of the solver that is asked for, which has a point and no certificate.
 
+    Parameters
+    ----------
+    solver : Solver
+    model : Model or StandardForm
+    options : Options
+
     Raises
     ------
     InputError

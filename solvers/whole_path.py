@@ -30,7 +30,7 @@ from ..display import Display, Displayed, Tabular
 from ..drawing import COLOURS, new_axes
 from ..errors import InputError, UnsupportedModelError, WriteError
 from ..models.arrays import FloatArray, as_positive, to_dense
-from ..models.formulations.zero_one.model import ZeroOneSVM, keeps
+from ..models.formulations.zero_one.model import ZeroOneSVM, satisfies_margins
 from ..models.model import Model
 from ..models.program.form import StandardForm
 from .certification.result import Result
@@ -392,7 +392,7 @@ def _costs(model: ZeroOneSVM) -> FloatArray:
 
 def _numbers(model: ZeroOneSVM, costs: FloatArray, w: FloatArray) -> tuple[Fraction, Fraction]:
     """Return V(w) and N(w) in rational arithmetic."""
-    violated = costs[~keeps(model.signed, w)]
+    violated = costs[~satisfies_margins(model.signed, w)]
     violations = sum((Fraction(c) for c in violated.tolist()), Fraction(0))
     return violations, sum((Fraction(x) ** 2 for x in w[model.penalised].tolist()), Fraction(0))
 
@@ -481,14 +481,14 @@ class _Search:
         violations, norm = _numbers(self.model, self.costs, w)
         return _Point(w, float(violations), float(norm))
 
-    def _solve(self, lam: float, near: _Point | None, proof: Path | None = None) -> _Point | None:
+    def _solve(self, lam: float, neighbour: _Point | None, proof: Path | None = None) -> _Point | None:
         """Solve at one λ, record the proved bound, and return the optimum; None after the time limit."""
         remaining = self.deadline - time.perf_counter()
         if remaining <= 0.0:
             return None
         native: dict[str, Any] = {"earlier": self.solved} if proof is None else {"proof": str(proof)}
         limits = {} if remaining == math.inf else {"time_limit": remaining}
-        start = {} if near is None else {"start": {"w": near.w}}
+        start = {} if neighbour is None else {"start": {"w": neighbour.w}}
         model = stated_at_lam(self.model, self.costs, lam)
         result = solve_problem(model, _SOLVER, Options.of(self.options, **limits, **start, **native))
         bound = 0.0 if result.bound is None else float(result.bound)

@@ -28,7 +28,7 @@ import numpy as np
 from trees import Costs, recorded, simulate
 
 import marginopt as mo
-from marginopt.models.arrays import most_held
+from marginopt.models.arrays import peak_memory
 from marginopt.solvers.exact import dispatcher as batch_size
 from marginopt.solvers.zero_one.engines import distributed_boxes as rule
 
@@ -64,14 +64,14 @@ def measure(a: argparse.Namespace) -> None:
         for _ in range(a.repeat):
             begin, used = time.perf_counter(), time.process_time()
             one = mo.solve(model, "zero-one-bb", **common)
-            wall, alone, held = time.perf_counter() - begin, time.process_time() - used, most_held() / 2**20
+            wall, alone, held = time.perf_counter() - begin, time.process_time() - used, peak_memory() / 2**20
             print(f"| one process | {one.status} | {one.bound:.9g} | {one.nodes} | {wall:.2f} | {alone:.2f} | {held:.0f} | |")
             log, before, own = Log(), processors(client), time.process_time()
             with log:
                 many = mo.solve(model, "zero-one-bb", **common, cluster=client)
             own = time.process_time() - own
             spent = {who: now - before[who] for who, now in processors(client).items()}
-            largest = max(client.run(most_held).values()) / 2**20
+            largest = max(client.run(peak_memory).values()) / 2**20
             workers, scheduler = sum(v for who, v in spent.items() if who), spent[""]
             print(
                 f"| {a.workers} workers | {many.status} | {many.bound:.9g} | {many.nodes} | {many.solve_seconds:.2f} | "
@@ -94,19 +94,19 @@ class Log:
 
     def __enter__(self) -> Log:
         self.rows: list[tuple[str, float, float, float]] = []  # worker, end, wall and processor seconds
-        self.begin, self._take_in = time.perf_counter(), rule.SubtreeEngine.take_in
+        self.begin, self._take_in = time.perf_counter(), rule.SubtreeEngine.add_result
         take_in, rows = self._take_in, self.rows
 
         def noted(engine: Any, number: int, found: Any) -> None:
             rows.append((found.who, time.perf_counter(), found.seconds, found.busy))
             take_in(engine, number, found)
 
-        rule.SubtreeEngine.take_in = noted  # type: ignore[method-assign]
+        rule.SubtreeEngine.add_result = noted  # type: ignore[method-assign]
         return self
 
     def __exit__(self, *_: object) -> None:
         self.end = time.perf_counter()
-        rule.SubtreeEngine.take_in = self._take_in  # type: ignore[method-assign]
+        rule.SubtreeEngine.add_result = self._take_in  # type: ignore[method-assign]
 
     def idle(self, workers: int) -> str:
         """Where the workers' time went: before their first slice, between slices, after their last."""
@@ -138,7 +138,7 @@ def killed(a: argparse.Namespace) -> None:
     one = mo.solve(model, "zero-one-bb", **common)
     print(f"one process: {one.status}, bound {one.bound:.12g}, {one.nodes} nodes", flush=True)
     batch_size.LONG = 0.2  # seconds of a slice: a search of seconds shall have many
-    begin, arrived, take_in = time.perf_counter(), [0], rule.SubtreeEngine.take_in
+    begin, arrived, take_in = time.perf_counter(), [0], rule.SubtreeEngine.add_result
 
     def told(text: str) -> None:
         print(f"{time.perf_counter() - begin:7.2f} s  {text}", flush=True)
@@ -158,7 +158,7 @@ def killed(a: argparse.Namespace) -> None:
                 told(f"SIGKILL to worker {victim.pid}; slices under way: {sorted(self._desk.flying)}")
                 coming.start()
 
-        rule.SubtreeEngine.take_in = watched
+        rule.SubtreeEngine.add_result = watched
         with Client(cluster.address, set_as_default=False) as client:
             found = mo.solve(model, "zero-one-bb", **common, cluster=client)
             told(f"{found.status}, bound {found.bound:.12g}, {found.nodes} nodes, {found.details['slices']} slices")
@@ -179,7 +179,7 @@ def continued(a: argparse.Namespace) -> None:
     one = mo.solve(model, "zero-one-bb", **common)
     print(f"one process: {one.status}, bound {one.bound:.12g}, {one.nodes} nodes", flush=True)
     batch_size.LONG, batch_size.SHORT, batch_size.FEW = 0.2, 0.05, 32  # a search of seconds shall have many slices
-    take_in, arrived = rule.SubtreeEngine.take_in, [0]
+    take_in, arrived = rule.SubtreeEngine.add_result, [0]
     with tempfile.TemporaryDirectory() as folder, dask_cluster(Path(folder), 2) as cluster:
 
         def watched(self: Any, number: int, found: Any) -> None:
@@ -190,7 +190,7 @@ def continued(a: argparse.Namespace) -> None:
                 kill(victim)
                 print(f"  SIGKILL to worker {victim.pid}; slices under way: {sorted(self._desk.flying)}", flush=True)
 
-        rule.SubtreeEngine.take_in = watched
+        rule.SubtreeEngine.add_result = watched
         kept, log = Path(folder) / "search.npz", Path(folder) / "proof.jsonl.gz"
         with Client(cluster.address, set_as_default=False) as client:
             leg, found = 0, None

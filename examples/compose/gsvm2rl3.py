@@ -26,7 +26,9 @@ def stated(Z: np.ndarray, y: np.ndarray, C: float = 0.3) -> mo.Model:
     """C is shared among the points of each class."""
     X = np.column_stack([np.ones(len(y)), Z])
     size = np.where(y > 0, (y > 0).sum(), (y < 0).sum())
-    return mo.Margin(X, y, margin.Ramp(2, 2, beyond=100), margin.KernelWeightsL1(Z), intercept="free", sample_weight=C / size)
+    return mo.Margin(
+        X, y, margin.Ramp(2, 2, second_width=100), margin.KernelWeightsL1(Z), intercept="free", sample_weight=C / size
+    )
 
 
 def points(directory: Path) -> tuple[np.ndarray, np.ndarray]:

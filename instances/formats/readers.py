@@ -177,7 +177,7 @@ class _Attribute:
 class _Header:
     """Declarations of a file."""
 
-    where: str
+    source_name: str
     attributes: list[_Attribute] = field(default_factory=list)
     roles: dict[str, list[str]] = field(default_factory=dict)
 
@@ -223,13 +223,13 @@ class _Header:
         names = tuple(attribute.name for attribute in self.attributes)
         for name in (name for role in self.roles.values() for name in role):
             if name not in names:
-                raise DataError(f"@inputs or @outputs name {name!r}, which is no attribute", file=self.where)
+                raise DataError(f"@inputs or @outputs name {name!r}, which is no attribute", file=self.source_name)
         kinds = {j: attribute.kind for j, attribute in enumerate(self.attributes) if attribute.kind != "cell"}
         outputs = [names.index(name) for name in self.roles.get("@output", [])]
         if "@input" in self.roles:
             used = {names.index(name) for name in self.roles["@input"]} | set(outputs)
             kinds |= {j: "unused" for j in range(len(names)) if outputs and j not in used}
-        return Table(self.where, names, rows, lines, kinds, tuple(outputs))
+        return Table(self.source_name, names, rows, lines, kinds, tuple(outputs))
 
 
 def _declared(name: str, tokens: list[_Token], declaration: str) -> dict[str, None]:
@@ -514,7 +514,31 @@ def read_csv(
     delimiter: str | None = None,
     tidying: Tidying = _AS_IT_IS,
 ) -> Instance:
-    """Read delimited text; header and delimiter are detected unless given (see `read` for the label and what is tidied)."""
+    """Read delimited text; header and delimiter are detected unless given (see `read` for the label and what is tidied).
+
+    Parameters
+    ----------
+    path : str or Path
+    label : str or int, optional
+        Column of the labels by name or index; the rule of `read` where it is not given.
+    name : str, optional
+        Name of the instance; the file's name where it is not given.
+    header : bool, optional
+        Whether the first line holds names; detected where it is not given.
+    delimiter : str, optional
+        Detected where it is not given.
+    tidying : Tidying
+        What to do with missing values and columns of words.
+
+    Returns
+    -------
+    Instance
+
+    Raises
+    ------
+    DataError
+        The file does not exist, or a cell cannot be read; the message names file and line.
+    """
     file = as_path(path)
     if delimiter is None and suffix(file) == ".tsv":
         delimiter = "\t"
@@ -553,7 +577,27 @@ def _cell(value: object) -> str | None:
 
 
 def read_arff(path: PathLike, label: str | int | None = None, name: str | None = None, tidying: Tidying = _AS_IT_IS) -> Instance:
-    """Read ARFF, dense or sparse; features must be numeric (or nominal with numbers for values) unless they are tidied."""
+    """Read ARFF, dense or sparse; features must be numeric (or nominal with numbers for values) unless they are tidied.
+
+    Parameters
+    ----------
+    path : str or Path
+    label : str or int, optional
+        Column of the labels by name or index; the rule of `read` where it is not given.
+    name : str, optional
+        Name of the instance; the file's name where it is not given.
+    tidying : Tidying
+        What to do with missing values and columns of words.
+
+    Returns
+    -------
+    Instance
+
+    Raises
+    ------
+    DataError
+        The file does not exist, or a cell cannot be read; the message names file and line.
+    """
     file = as_path(path)
     return _tidied(parse_arff(read_text(file), str(file)), label, _name(file, name), tidying)
 
@@ -572,7 +616,27 @@ def _tidied(table: Table, label: str | int | None, name: str, tidying: Tidying) 
 def read_parquet(
     path: PathLike, label: str | int | None = None, name: str | None = None, tidying: Tidying = _AS_IT_IS
 ) -> Instance:
-    """Read Parquet through pyarrow (``pip install "marginopt[parquet]"``)."""
+    """Read Parquet through pyarrow (``pip install "marginopt[parquet]"``).
+
+    Parameters
+    ----------
+    path : str or Path
+    label : str or int, optional
+        Column of the labels by name or index; the rule of `read` where it is not given.
+    name : str, optional
+        Name of the instance; the file's name where it is not given.
+    tidying : Tidying
+        What to do with missing values and columns of words.
+
+    Returns
+    -------
+    Instance
+
+    Raises
+    ------
+    DataError
+        The file does not exist, or a cell cannot be read; the message names file and line.
+    """
     try:
         import pyarrow as pa
         import pyarrow.parquet as pq
@@ -620,6 +684,23 @@ def feature_places(schema: Any) -> list[int]:
 def read_npz(path: PathLike, label: str = "y", name: str | None = None) -> Instance:
     """Read arrays of numpy's npz: ``X`` (or ``X_data, X_indices, X_indptr, X_shape`` of a CSR matrix), ``y``,
     and optionally ``feature_names``. Pickled objects are refused.
+
+    Parameters
+    ----------
+    path : str or Path
+    label : str or int, optional
+        Column of the labels by name or index; the rule of `read` where it is not given.
+    name : str, optional
+        Name of the instance; the file's name where it is not given.
+
+    Returns
+    -------
+    Instance
+
+    Raises
+    ------
+    DataError
+        The file does not exist, or a cell cannot be read; the message names file and line.
     """
     file = as_path(path)
     if not file.exists():

@@ -35,7 +35,7 @@ class Table:
 
     Attributes
     ----------
-    where : str
+    source_name : str
         The file, for messages.
     names : tuple of str or None
         Column names where the file has them.
@@ -49,7 +49,7 @@ class Table:
         Columns that the file itself calls its outputs.
     """
 
-    where: str
+    source_name: str
     names: tuple[str, ...] | None
     rows: list[list[str | None]]
     lines: list[int]
@@ -95,15 +95,15 @@ def target_column(table: Table, label: str | int | None) -> int:
     """Find the label column of a table: the one asked for, the file's own output, or the rule of `LABEL_NAMES`."""
     width = len(table.rows[0])
     if label is not None:
-        return label_column(table.where, table.names, width, label)
+        return label_column(table.source_name, table.names, width, label)
     if len(table.outputs) > 1:
         outputs = ", ".join(column_name(table.names, j) for j in table.outputs)
-        raise DataError(f"{table.where} has the outputs {outputs}; label= chooses one", file=table.where)
+        raise DataError(f"{table.source_name} has the outputs {outputs}; label= chooses one", file=table.source_name)
     if table.outputs:
         return table.outputs[0]
     columns = [j for j in range(width) if table.kinds.get(j) not in ("index", "unused")]
     names = None if table.names is None else [table.names[j] for j in columns]
-    return columns[label_column(table.where, names, len(columns), None)]
+    return columns[label_column(table.source_name, names, len(columns), None)]
 
 
 def feature_columns(table: Table, target: int, left_out: Sequence[int] = ()) -> list[int]:
@@ -113,7 +113,7 @@ def feature_columns(table: Table, target: int, left_out: Sequence[int] = ()) -> 
     columns = [j for j in range(len(table.rows[0])) if j not in barred and table.kinds.get(j) not in ("index", "unused")]
     date = next((j for j in columns if table.kinds.get(j) == "date"), None)
     if date is not None:
-        raise DataError(f"{column_name(table.names, date)} is a date; leave it out (leave_out)", file=table.where)
+        raise DataError(f"{column_name(table.names, date)} is a date; leave it out (leave_out)", file=table.source_name)
     return columns
 
 
@@ -136,22 +136,24 @@ def table_instance(table: Table, label: str | int | None, name: str) -> Instance
         of one name.
     """
     if not table.rows:
-        raise DataError(f"{table.where} holds no rows of data", file=table.where)
+        raise DataError(f"{table.source_name} holds no rows of data", file=table.source_name)
     target = target_column(table, label)
     features = feature_columns(table, target)
     if not features:
-        raise DataError("a label and at least one feature are needed", file=table.where)
+        raise DataError("a label and at least one feature are needed", file=table.source_name)
     labels = [row[target] for row in table.rows]
     if None in labels:
         line = table.lines[labels.index(None)]
-        raise DataError(f"the label in {column_name(table.names, target)} is missing", file=table.where, line=line)
+        raise DataError(f"the label in {column_name(table.names, target)} is missing", file=table.source_name, line=line)
     names = None if table.names is None else [table.names[j] for j in features]
     _check_names(table, features)
     X = _numbers(table, features)
     try:
-        return Instance.from_labels(X, labels, name, table.where, names)
+        return Instance.from_labels(X, labels, name, table.source_name, names)
     except DataError as error:
-        raise DataError(f"{table.where}, label in {column_name(table.names, target)}: {error}", file=table.where) from None
+        raise DataError(
+            f"{table.source_name}, label in {column_name(table.names, target)}: {error}", file=table.source_name
+        ) from None
 
 
 def _check_names(table: Table, features: list[int]) -> None:
@@ -162,7 +164,7 @@ def _check_names(table: Table, features: list[int]) -> None:
         raise DataError(
             f"more than one column is named {second!r} (columns {', '.join(map(str, columns))}, counting from 0); "
             "leave_out= takes one away",
-            file=table.where,
+            file=table.source_name,
         )
 
 
@@ -198,7 +200,7 @@ def _bad_cell(table: Table, features: list[int]) -> DataError:
             elif table.kinds.get(j) == "string":
                 fault = "the column is declared as text"
             if fault:
-                return DataError(f"{column_name(table.names, j)}: {fault}; {advice}", file=table.where, line=line)
+                return DataError(f"{column_name(table.names, j)}: {fault}; {advice}", file=table.source_name, line=line)
     raise AssertionError("every cell is a finite number")
 
 
@@ -373,7 +375,7 @@ class Tidying:
             return table, 0, ""
         width = len(table.rows[0])
         target = target_column(table, label)
-        out = [label_column(table.where, table.names, width, column) for column in self.leave_out]
+        out = [label_column(table.source_name, table.names, width, column) for column in self.leave_out]
         if target in out:
             raise InputError(f"leave_out names the label's column, {self.leave_out[out.index(target)]!r}", name="leave_out")
         features = feature_columns(table, target, out)
@@ -384,7 +386,7 @@ class Tidying:
             rows = [row for row, complete_row in zip(rows, is_complete, strict=True) if complete_row]
             lines = [line for line, complete_row in zip(lines, is_complete, strict=True) if complete_row]
             if not rows:
-                raise DataError("every row has a missing value; missing='median' keeps them", file=table.where)
+                raise DataError("every row has a missing value; missing='median' keeps them", file=table.source_name)
             notes += [f"{len(is_complete) - len(rows)} rows with missing values left out"] if len(rows) < len(is_complete) else []
         columns: list[tuple[str, _TidyingCells]] = []
         kinds: dict[int, Kind] = {}
@@ -400,7 +402,7 @@ class Tidying:
         """One column's features, by name; what is not asked for is left to the reader, which refuses it."""
         name, present = _name(table, j), [cell for cell in cells if cell is not None]
         if not present:
-            raise DataError(f"column {name!r} has no value; leave it out (leave_out)", file=table.where)
+            raise DataError(f"column {name!r} has no value; leave it out (leave_out)", file=table.source_name)
         if table.kinds.get(j) == "string" or any(as_number(cell) is None for cell in present):
             return self._indicators(table, name, cells, present, notes) if self.categories == "indicators" else [(name, cells)]
         if self.missing == "median" and len(present) < len(cells):
@@ -418,7 +420,7 @@ class Tidying:
                 f"column {name!r} has {len(levels)} different words; up to {_MOST_LEVELS} are categories. "
                 "Leave it out (leave_out)",
                 name=name,
-                file=table.where,
+                file=table.source_name,
             )
         if self.missing == "refuse" and len(categories) < len(cells):
             return [(name, cells)]  # refused, with its line

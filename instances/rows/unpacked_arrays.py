@@ -75,10 +75,10 @@ class StoredArray:
             raise DataError(f"{self.path} is shorter than its header says: {size:,} bytes are needed", file=self.path)
         return handle
 
-    def read(self, handle: IO[bytes], start: int, stop: int, into: Buffer | None = None) -> npt.NDArray[Any]:
+    def read(self, handle: IO[bytes], start: int, stop: int, buffer: Buffer | None = None) -> npt.NDArray[Any]:
         """Rows from start to stop, into a buffer of this type where one is given."""
         count = (stop - start) * self.width
-        flat = np.empty(count, dtype=self.dtype) if into is None else into.first(count)
+        flat = np.empty(count, dtype=self.dtype) if buffer is None else buffer.first(count)
         handle.seek(self.offset + start * self.width * self.dtype.itemsize)
         remaining = memoryview(flat.data).cast("B")
         while remaining.nbytes:
@@ -243,14 +243,14 @@ def _chunks(path: Path) -> Iterator[bytes]:
         raise DataError(f"{path} cannot be read: {read_error(error)}", file=path) from None
 
 
-def _shift(indices: _Column, by: int) -> None:
+def _shift(indices: _Column, offset: int) -> None:
     """Indices that count from 1 to such that count from 0."""
     stored = indices.stored()
     with indices.path.open("r+b") as handle, stored.opened() as reader:
         for start in range(0, indices.count, _CHUNK):
             part = stored.read(reader, start, min(start + _CHUNK, indices.count))
             handle.seek(start * indices.dtype.itemsize)
-            handle.write((part - indices.dtype.type(by)).data)
+            handle.write((part - indices.dtype.type(offset)).data)
 
 
 def unpacked_parquet(

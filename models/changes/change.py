@@ -60,7 +60,7 @@ class Change(ABC):
         """
         return before if self.restricts else float("-inf")
 
-    def carried(self, form: StandardForm) -> StandardForm:
+    def apply_to_part(self, form: StandardForm) -> StandardForm:
         """Return a form with some of the blocks after the part of the change that concerns them; by default unchanged."""
         return form
 
@@ -73,6 +73,10 @@ class Change(ABC):
     @abstractmethod
     def lines(self) -> tuple[Line, ...]:
         """Return the constraints that the change adds, as text and LaTeX."""
+
+    def restate(self, constraints: tuple[Line, ...]) -> tuple[Line, ...]:
+        """Return the lines of the changed statement's constraints from those of the statement before the change."""
+        return (*constraints, *self.lines)
 
     @property
     def note(self) -> str:
@@ -138,12 +142,12 @@ class FixedVariables(Change):
             s = form.slices[block.label]
             fixed_values[s] = np.where(np.isnan(named), fixed_values[s], named)
         places = np.flatnonzero(~np.isnan(fixed_values))
-        near = np.clip(
+        nearest = np.clip(
             fixed_values, form.lower, form.upper
         )  # a solver's own point may miss a bound, or an integer, by its tolerance
-        near = np.where(form.integer, np.round(near), near)[places]
+        nearest = np.where(form.integer, np.round(nearest), nearest)[places]
         with np.errstate(invalid="ignore"):
-            wrong = np.flatnonzero(~(np.abs(fixed_values[places] - near) <= _NEAR * (1.0 + np.abs(near))))
+            wrong = np.flatnonzero(~(np.abs(fixed_values[places] - nearest) <= _NEAR * (1.0 + np.abs(nearest))))
         if wrong.size:
             j = int(places[wrong[0]])
             kind = "an integer " if form.integer[j] else ""
@@ -152,7 +156,7 @@ class FixedVariables(Change):
                 f"it is {kind}in [{form.lower[j]:g}, {form.upper[j]:g}]",
                 name="fixed",
             )
-        return cls(form.blocks, places, near)
+        return cls(form.blocks, places, nearest)
 
     def applied(self, form: StandardForm) -> StandardForm:
         """Both bounds are the value."""
@@ -161,7 +165,7 @@ class FixedVariables(Change):
         lower[self.places] = upper[self.places] = self.values
         return form.with_bounds(lower, upper)
 
-    def carried(self, form: StandardForm) -> StandardForm:
+    def apply_to_part(self, form: StandardForm) -> StandardForm:
         """Bounds of the variables that the form has."""
         labels, places = shared_places(self.over, form)
         lower, upper = form.lower.copy(), form.upper.copy()
@@ -208,6 +212,10 @@ class ContinuousRelaxation(Change):
     def lines(self) -> tuple[Line, ...]:
         """Return no lines: the statement says that the model is relaxed."""
         return ()
+
+    def restate(self, constraints: tuple[Line, ...]) -> tuple[Line, ...]:
+        """Return the lines with intervals in place of {0, 1}, and without integrality and indicators."""
+        return tuple(relaxed for line in constraints if (relaxed := line.continuous()) is not None)
 
     @property
     def note(self) -> str:

@@ -64,7 +64,7 @@ class AddedParts(Change):
         What is added to the objective that the form minimises.
     P : csc_array or None
         Its quadratic part, ½x'Px.
-    said : tuple of Line
+    added_lines : tuple of Line
         What the user stated.
     """
 
@@ -77,7 +77,7 @@ class AddedParts(Change):
     q: FloatArray
     r: float
     P: sp.csc_array | None
-    said: tuple[Line, ...]
+    added_lines: tuple[Line, ...]
 
     @property
     def restricts(self) -> bool:  # type: ignore[override]
@@ -87,7 +87,7 @@ class AddedParts(Change):
     @property
     def lines(self) -> tuple[Line, ...]:
         """Return the lines that the change adds to the statement."""
-        return self.said
+        return self.added_lines
 
     @classmethod
     def of(
@@ -155,7 +155,7 @@ class AddedParts(Change):
             q=np.asarray(spread.T @ source_form.q),
             r=source_form.r,
             P=P,
-            said=lines,
+            added_lines=lines,
         )
         vars(added)[_IMPORT] = Import.of(source, places)
         return added
@@ -181,7 +181,7 @@ class AddedParts(Change):
         touched = any(np.isin(unrestricted, c.F.indices[c.F.data != 0.0]).any() for c in self.constraints)
         return float("-inf") if touched else super().cutoff(before, unrestricted)
 
-    def carried(self, form: StandardForm) -> StandardForm:
+    def apply_to_part(self, form: StandardForm) -> StandardForm:
         """The rows whose variables the form has, and the new blocks, which stand free where a row of theirs was left out."""
         labels, places = shared_places(self.over, form)
         old, extra = sum(b.size for b in self.over), sum(b.size for b in self.blocks)
@@ -246,10 +246,10 @@ def _cost(cost: State | None, v: BlockVariables) -> Any:
     return cvxpy.sum(expression)
 
 
-def _check_names(form: StandardForm, problem: Any, rows: Sequence[Any], own: set[int]) -> None:
+def _check_names(form: StandardForm, problem: Any, rows: Sequence[Any], added_variables: set[int]) -> None:
     """New variables and rows have names that nothing else has."""
     names_in_use = {b.label for b in form.blocks} | {c.label for c in form.constraints}
-    new = [variable.name() for variable in problem.variables() if variable.id not in own]
+    new = [variable.name() for variable in problem.variables() if variable.id not in added_variables]
     for name in [*new, *(row.label for row in rows)]:
         if name in names_in_use:
             raise InputError(f"the name {name!r} is taken; choose another for what is added", name="name")
@@ -344,7 +344,7 @@ class ChangedModel(Model):
             base_statement,
             title=f"{base_statement.title}, {self.change.suffix}",
             problem_class=self.change.problem_class or base_statement.problem_class,
-            constraints=(*base_statement.constraints, *self.change.lines),
+            constraints=self.change.restate(base_statement.constraints),
             notes=(*base_statement.notes, *filter(None, [self.change.note])),
             equivalences=(),
             dual=None,

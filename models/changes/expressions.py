@@ -27,7 +27,7 @@ class _Writer:
 
     def __init__(self, latex: bool, blocks: Sequence[Block]) -> None:
         self.latex = latex
-        self.names = {block.label: block for block in blocks if block.own is not None}
+        self.names = {block.label: block for block in blocks if block.given_names is not None}
         self.constants: list[Any] = []
 
     def of(self, expression: Any, precedence: int = _SUM) -> str:

@@ -81,8 +81,8 @@ def _names(record: Mapping[str, Any]) -> tuple[str, ...] | None:
     return tuple(_text(name) for name in record["names"]) if "names" in record else None
 
 
-def _named(record: dict[str, Any], own: tuple[str, ...] | None) -> dict[str, Any]:
-    return record if own is None else {**record, "names": list(own)}
+def _named(record: dict[str, Any], given_names: tuple[str, ...] | None) -> dict[str, Any]:
+    return record if given_names is None else {**record, "names": list(given_names)}
 
 
 def sidecar(path: Path) -> Path:
@@ -96,11 +96,11 @@ def _digest(text: str) -> str:
 
 
 class ConstraintLayout(NamedTuple):
-    """A constraint without its numbers; ``own`` as in `Constraint`."""
+    """A constraint without its numbers; ``given_names`` as in `Constraint`."""
 
     label: str
     cone: Cone
-    own: tuple[str, ...] | None = None
+    given_names: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -122,7 +122,7 @@ class Layout:
     @classmethod
     def of(cls, form: StandardForm, order: IntArray | None = None) -> Layout:
         """The layout of a form."""
-        constraints = tuple(ConstraintLayout(c.label, c.cone, c.own) for c in form.constraints)
+        constraints = tuple(ConstraintLayout(c.label, c.cone, c.given_names) for c in form.constraints)
         order_tuple = None if order is None else tuple(order.tolist())
         return cls(form.name, form.blocks, constraints, form.maximise, form.r, order_tuple)
 
@@ -138,11 +138,13 @@ class Layout:
             "name": self.name,
             "maximise": self.maximise,
             "constant": self.constant,
-            "blocks": [_named({"label": b.label, "shape": list(b.shape), "symmetric": b.symmetric}, b.own) for b in self.blocks],
+            "blocks": [
+                _named({"label": b.label, "shape": list(b.shape), "symmetric": b.symmetric}, b.given_names) for b in self.blocks
+            ],
             "constraints": [
                 _named(
                     {"label": c.label, "cone": c.cone.symbol, "dim": c.cone.dim, "count": c.cone.count, **_parameters(c.cone)},
-                    c.own,
+                    c.given_names,
                 )
                 for c in self.constraints
             ],
@@ -168,7 +170,7 @@ class Layout:
             _text(record.get("digest", "")),
         )  # fmt: skip
 
-    def beside(self, text: str) -> str:
+    def sidecar_text(self, text: str) -> str:
         """Return the content of the sidecar of a file with this text."""
         return json.dumps(replace(self, digest=_digest(text)).record(), indent=1) + "\n"
 
@@ -201,8 +203,8 @@ class IndicatorRows:
 
     def name(self, k: int) -> str:
         """Name of the k-th one."""
-        if self.constraint.own is not None:
-            return self.constraint.own[2 * k + 1]
+        if self.constraint.given_names is not None:
+            return self.constraint.given_names[2 * k + 1]
         return self.constraint.label if self.binary.size == 1 else f"{self.constraint.label}[{k}]"
 
 
@@ -327,14 +329,14 @@ class FlatProgram:
         return kinds + [("quadratic row", row.equality) for row in self.curved]
 
     @property
-    def behind(self) -> list[tuple[str, sp.csr_array, float, str]]:
+    def further_rows(self) -> list[tuple[str, sp.csr_array, float, str]]:
         """Name, linear part, side and sense of the rows behind the linear ones: indicators, then quadratic rows."""
         switched = [(row.name, row.a, row.lower, "G") for row in self.indicators]
         return switched + [(c.name, sp.csr_array(c.a[None, :]), c.b, "E" if c.equality else "L") for c in self.curved]
 
     def arranged(self, columns: Sequence[str], rows: Sequence[str], kinds: Sequence[tuple[str, bool]]) -> FlatProgram | None:
         """Return the program with its variables and rows in the order of these names; None where others are there."""
-        names = [*(self.rows or ()), *(name for name, *_ in self.behind)]
+        names = [*(self.rows or ()), *(name for name, *_ in self.further_rows)]
         if self.columns is None or len(set(columns)) < len(columns) or len(set(rows)) < len(rows):
             return None
         if sorted(columns) != sorted(self.columns) or sorted(rows) != sorted(names):
@@ -379,7 +381,7 @@ class FlatProgram:
         sign = -1.0 if self.maximise else 1.0
         return StandardForm(
             name="program" if layout is None else layout.name,
-            blocks=(Block("x", (self.q.size,), own=self.columns),) if layout is None else layout.blocks,
+            blocks=(Block("x", (self.q.size,), given_names=self.columns),) if layout is None else layout.blocks,
             q=sign * self.q + 0.0,
             constraints=constraints,
             lower=np.where(self.lower <= -infinite, -np.inf, self.lower),
@@ -513,7 +515,7 @@ class ConicProgram:
         sign = -1.0 if self.maximise else 1.0
         return StandardForm(
             name="program" if layout is None else layout.name,
-            blocks=(Block("x", (self.q.size,), own=self.columns),) if layout is None else layout.blocks,
+            blocks=(Block("x", (self.q.size,), given_names=self.columns),) if layout is None else layout.blocks,
             q=sign * self.q + 0.0,
             constraints=constraints,
             lower=lower,
@@ -529,8 +531,12 @@ def symmetric(entries: list[tuple[int, int, float]], n: int) -> sp.csc_array | N
     if not entries:
         return None
     i, j, v = (np.array(part) for part in zip(*entries, strict=True))
-    off = i != j
-    return sp.csc_array((np.append(v, v[off]), (np.append(i, j[off]), np.append(j, i[off]))), shape=(n, n), dtype=np.float64)
+    off_diagonal = i != j
+    return sp.csc_array(
+        (np.append(v, v[off_diagonal]), (np.append(i, j[off_diagonal]), np.append(j, i[off_diagonal]))),
+        shape=(n, n),
+        dtype=np.float64,
+    )
 
 
 class OneSided(NamedTuple):

@@ -1,7 +1,7 @@
 """The formulations, one file each, and their collection: ``models.formulations()``.
 
 Nothing is listed by hand: every module below this package that defines ``FORMULATIONS`` is found by looking. Formulations of
-other packages and of the session stand on the shelf `EXTENSIONS`.
+other packages and of the session are in the registry `EXTENSIONS`.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ EXTENSIONS: extensions.PluginRegistry[FormulationInfo] = extensions.PluginRegist
     "a formulation",
     _accept,
     name_of=lambda info: info.name,
-    own=lambda: {info.name for info in built_in()},
+    builtin_names=lambda: {info.name for info in built_in()},
 )
 
 

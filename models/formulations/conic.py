@@ -483,14 +483,14 @@ def _dual(s: _Symbols, kappa: float | None, index: str) -> DualStatement:
     """max Σ(v - γ) - τ over the Schur complement of τ ≥ ¼g'S⁻¹g; in κ form μ stands for λ and the budget costs μκn."""
     price, tex = (f"lam{index}", rf"\lambda{index}") if kappa is None else ("mu", r"\mu")
     budget = Line("", "") if kappa is None else Line(" - mu kappa n", r" - \mu\kappa n")
-    more = Line("", "") if kappa is None else Line(", mu >= 0", r",\ \mu\ge 0")
+    mu_line = Line("", "") if kappa is None else Line(", mu >= 0", r",\ \mu\ge 0")
     x, a = s.x, s.row
     S = Line(f"S = {s.metric} - sum_i gamma_i {x} {x}'", rf"S = {s.metric} - \textstyle\sum_{{i=1}}^n \gamma_i {x} {x}^\top")
     g = Line(f"g = sum_i (v_i - 2 gamma_i) {a.text}", rf"g = \textstyle\sum_{{i=1}}^n (v_i - 2\gamma_i)\, {a.latex}")
     slack = Line("mu (kappa n - sum_i z_i) = 0", r"\mu\,(\kappa n - \textstyle\sum_{i=1}^n z_i) = 0")
     return DualStatement(
         sense="maximise",
-        over=Line(f"gamma, v, tau{more.text}", rf"\gamma,\, v\in\mathbb{{R}}^n,\ \tau{more.latex}"),
+        over=Line(f"gamma, v, tau{mu_line.text}", rf"\gamma,\, v\in\mathbb{{R}}^n,\ \tau{mu_line.latex}"),
         objective=Line(
             f"sum_i (v_i - gamma_i) - tau{budget.text}", rf"\textstyle\sum_{{i=1}}^n (v_i - \gamma_i) - \tau{budget.latex}"
         ),
@@ -563,7 +563,7 @@ class Columns:
 
     @cached_property
     def total(self) -> int:
-        """The number of cones."""
+        """The number of columns."""
         return sum(self.sizes.values())
 
     @cached_property

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..arrays import FloatArray, as_points
 from ..inspection.explanation import positive
-from ..kernels.feature_map import Place, placed
+from ..kernels.feature_map import CentredPoints, centre_points
 from ..kernels.gram import KernelGram
 from ..kernels.kernels import expansion
 from ..record import DataKind, FormulationInfo, Parameter, kernel_parameters, with_kernel
@@ -62,14 +62,14 @@ class ConvexHullsDual(KernelSVMDual, SimplexModel):
     }
 
     @cached_property
-    def place(self) -> Place:
+    def centred(self) -> CentredPoints:
         """The points, near the origin where digits would be lost: both hulls move with them."""
-        return placed(self.kernel, self.X)
+        return centre_points(self.kernel, self.X)
 
     @cached_property
     def simplex(self) -> SimplexQP:
         """Q = G + I/C, c = 0; group 0 is the positive class, group 1 the negative one."""
-        gram = KernelGram(self.place.points, self.kernel, signs=self.y, ridge=self.ridge)
+        gram = KernelGram(self.centred.points, self.kernel, signs=self.y, ridge=self.ridge)
         return SimplexQP(gram, np.zeros(self.X.shape[0]), (self.y < 0).astype(np.int64))
 
     def edges(self, a: FloatArray) -> tuple[float, float]:
@@ -96,8 +96,8 @@ class ConvexHullsDual(KernelSVMDual, SimplexModel):
         """Σ y_i a_i k(x_i, x) - (p* + q*)/2 for new rows, MaxMin (4)."""
         a = values["a"]
         p, q = self.edges(a)
-        rows = self.place.of(as_points(X, columns=self.X.shape[1]))
-        return expansion(self.kernel, rows, self.place.points, a * self.y) - 0.5 * (p + q)
+        rows = self.centred.of(as_points(X, columns=self.X.shape[1]))
+        return expansion(self.kernel, rows, self.centred.points, a * self.y) - 0.5 * (p + q)
 
     def summary(self, values: Mapping[str, FloatArray]) -> dict[str, float]:
         """Distance between the hulls, support vectors and training errors."""

@@ -12,7 +12,7 @@ import numpy as np
 from ...errors import InputError
 from ..arrays import FloatArray, Points, as_divisor, as_labels, as_points
 from ..inspection.explanation import ON, PointExplanation, PointRow, positive
-from ..kernels.feature_map import Place, placed
+from ..kernels.feature_map import CentredPoints, centre_points
 from ..kernels.gram import KernelGram
 from ..kernels.kernels import Kernel, Linear, as_kernel
 from ..record import DataKind, FormulationInfo, kernel_parameters, with_kernel
@@ -75,15 +75,15 @@ class MEBDual(SimplexModel):
         return cls(X, kernel, y, C)  # type: ignore[arg-type]
 
     @cached_property
-    def place(self) -> Place:
+    def centred(self) -> CentredPoints:
         """The points, near the origin where the ball does not see that and digits would be lost."""
-        return placed(self.kernel, self.X) if self.y is None else Place(self.X)
+        return centre_points(self.kernel, self.X) if self.y is None else CentredPoints(self.X)
 
     @cached_property
     def gram(self) -> KernelGram:
-        """K of the points in their `place`, or K̃ when labelled."""
+        """K of the points in their `centred`, or K̃ when labelled."""
         if self.y is None:  # a ball moves with its points
-            return KernelGram(self.place.points, self.kernel)
+            return KernelGram(self.centred.points, self.kernel)
         assert self.C is not None
         return KernelGram(self.X, self.kernel, signs=self.y, offset=1.0, ridge=1.0 / self.C)
 
@@ -121,8 +121,8 @@ class MEBDual(SimplexModel):
 
             def surface(grid: FloatArray) -> FloatArray:
                 """||φ(x) - c||² - r²."""
-                rows = self.place.of(grid)
-                return self.kernel.diagonal(rows) - 2.0 * self.kernel.matrix(rows, self.place.points) @ a + centre - square
+                rows = self.centred.of(grid)
+                return self.kernel.diagonal(rows) - 2.0 * self.kernel.matrix(rows, self.centred.points) @ a + centre - square
 
         return PointExplanation(
             tuple(rows), "weights are a", score="distance^2", margin="r^2 - d^2", X=self.X, surface=surface, pad=0.5

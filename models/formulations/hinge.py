@@ -18,10 +18,10 @@ from ..arrays import (
     Points,
     as_labels,
     as_points,
+    as_row_blocks,
     as_rows,
     as_vector,
     entries,
-    in_blocks,
     in_memory,
     row_norms_squared,
 )
@@ -124,11 +124,13 @@ class HingeSVM(Model):
         """The `LinearProblem`."""
         if kind is not LinearProblem:
             return None
-        return LinearProblem(in_blocks(self.X), self.y, self.sample_weight, 1.0, LinearLoss.HINGE)  # type: ignore[return-value]
+        return LinearProblem(as_row_blocks(self.X), self.y, self.sample_weight, 1.0, LinearLoss.HINGE)  # type: ignore[return-value]
 
     def appraise(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> Appraisal | None:
         """Appraise a point by blocks of rows."""
-        return LinearProblem(in_blocks(self.X), self.y, self.sample_weight, 1.0, LinearLoss.HINGE).appraise(values, multipliers)
+        return LinearProblem(as_row_blocks(self.X), self.y, self.sample_weight, 1.0, LinearLoss.HINGE).appraise(
+            values, multipliers
+        )
 
     def complete(self, values: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
         """The slacks that w needs, where they are missing."""
@@ -150,11 +152,11 @@ class HingeSVM(Model):
         alpha = np.clip(multipliers["margin"], 0.0, self.sample_weight)
         v = self.X.T @ (alpha * self.y)
         # the sums in v are off by at most γ_n Σ α_i |x_i|
-        off = gamma(alpha.size + 4) * float(self._norms @ alpha)
+        sum_rounding = gamma(alpha.size + 4) * float(self._norms @ alpha)
         squares = dot(v, v)
         norm = float(np.sqrt(squares.upper)) * (1.0 + 4.0 * UNIT)
         value = total(alpha) - squares.times(0.25)
-        rounding = (0.5 * norm * off + 0.25 * off * off) * (1.0 + 1e-12)
+        rounding = (0.5 * norm * sum_rounding + 0.25 * sum_rounding * sum_rounding) * (1.0 + 1e-12)
         argument = "dual value Σα - ¼||Σ α_i y_i x_i||² with α clipped to [0, λ]"
         return Bound(value.lower - rounding, argument, value.error + rounding)
 

@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from ..appraisal import Bound
 from ..arrays import FloatArray, as_points
 from ..inspection.explanation import positive
-from ..kernels.feature_map import Place, placed
+from ..kernels.feature_map import CentredPoints, centre_points
 from ..kernels.gram import KernelGram
 from ..kernels.kernels import expansion
 from ..program.cones import Zero
@@ -66,16 +66,16 @@ class L1SVMDual(KernelSVMDual):
     }
 
     @cached_property
-    def place(self) -> Place:
+    def centred(self) -> CentredPoints:
         """The points, near the origin where digits would be lost: with y'a = 0 only their differences count."""
-        return placed(self.kernel, self.X)
+        return centre_points(self.kernel, self.X)
 
     @cached_property
     def box(self) -> BoxEqualityQP:
         """Q, c = -1, u = C (C s_i where points have weights), s = y."""
         n = self.X.shape[0]
         upper = np.full(n, self.C) if self.sample_weight is None else self.C * self.sample_weight
-        return BoxEqualityQP(KernelGram(self.place.points, self.kernel, signs=self.y), -np.ones(n), upper, self.y)
+        return BoxEqualityQP(KernelGram(self.centred.points, self.kernel, signs=self.y), -np.ones(n), upper, self.y)
 
     @property
     def form_bytes(self) -> int:
@@ -124,8 +124,8 @@ class L1SVMDual(KernelSVMDual):
         bounds = [self._tangent(x, product, error, stretch) for stretch in (0.0, 4.0 * float(error.max()))]
         value = max(bounds, key=lambda bound: bound.lower)
         reach = np.maximum(np.abs(x), np.abs(view.upper - x)) * 1.001
-        off = abs(float(view.signs @ x)) + gamma(x.size) * float(np.abs(x).sum())
-        deficit = 0.5 * convexity.penalty * (1.001 * off) ** 2
+        rounding = abs(float(view.signs @ x)) + gamma(x.size) * float(np.abs(x).sum())
+        deficit = 0.5 * convexity.penalty * (1.001 * rounding) ** 2
         if convexity.deficit is not None:
             deficit += 0.5 * float(convexity.deficit @ reach**2)
         plain = view.level(product + view.c)[0] - 0.5 * float(x @ product)
@@ -153,8 +153,8 @@ class L1SVMDual(KernelSVMDual):
 
     def decision_function(self, values: Mapping[str, FloatArray], X: object) -> FloatArray:
         """Σ a_i y_i k(x_i, x) + b for new rows (their kernel columns if precomputed)."""
-        rows = self.place.of(as_points(X, columns=self.X.shape[1]))
-        return expansion(self.kernel, rows, self.place.points, values["a"] * self.y) + self.intercept(values)
+        rows = self.centred.of(as_points(X, columns=self.X.shape[1]))
+        return expansion(self.kernel, rows, self.centred.points, values["a"] * self.y) + self.intercept(values)
 
     def summary(self, values: Mapping[str, FloatArray]) -> dict[str, float]:
         """Support vectors, those at the bound, training errors; y_i f(x_i) = (Qa)_i + y_i b."""

@@ -537,10 +537,10 @@ def _grid_form(model: MaxMinSVM) -> StandardForm:
     for g, quadratic in enumerate(model.quadratics):
         R, first = factor_of(quadratic), a + g * m
         edge = sp.csr_array((-np.ones(m), (np.arange(m), p + g + size * minus)), shape=(m, n))
-        rows.append(Entries.beside([(Entries.of(quadratic.materialised), first)], m, n).csr + edge)
+        rows.append(Entries.hstack([(Entries.of(quadratic.materialised), first)], m, n).csr + edge)
         heads = sp.csr_array((np.ones(2), ([0, 1], [g, s + g])), shape=(2, n))
-        tail = Entries.beside([(Entries.of(R), first)], R.shape[0], n)
-        F = Entries.below(Entries.of(heads), tail).csr
+        tail = Entries.hstack([(Entries.of(R), first)], R.shape[0], n)
+        F = Entries.vstack(Entries.of(heads), tail).csr
         cones.append(Constraint(f"value_{g}", F, np.zeros(F.shape[0]), RotatedSecondOrder(F.shape[0])))
     shares = sp.csr_array((np.ones(size), (np.zeros(size, dtype=np.int64), np.arange(size))), shape=(1, n))
     costs = np.zeros(n)

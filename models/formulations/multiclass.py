@@ -97,7 +97,7 @@ class CrammerSinger(ClassLoss):
     def add(self, builder: Assembly, margins: Affine, costs: FloatArray, rows_per_point: int, big_m: FloatArray) -> None:
         """Add one ξ for each point."""
         xi = builder.variables("xi", costs.size, 0.0)
-        builder.require_nonnegative("margin", margins + xi.under(_repeated(costs.size, rows_per_point)) - 1.0)
+        builder.require_nonnegative("margin", margins + xi.premultiplied(_repeated(costs.size, rows_per_point)) - 1.0)
         builder.cost(costs, xi)
 
     def cost_line(self) -> Line:
@@ -192,7 +192,9 @@ class ZeroOneClasses(ClassLoss):
     def add(self, builder: Assembly, margins: Affine, costs: FloatArray, rows_per_point: int, big_m: FloatArray) -> None:
         """Add one z for each point, and a row for each other class."""
         z = builder.binaries("z", costs.size)
-        builder.switch("margin", z.under(_repeated(costs.size, rows_per_point)), margins - 1.0, np.repeat(big_m, rows_per_point))
+        builder.switch(
+            "margin", z.premultiplied(_repeated(costs.size, rows_per_point)), margins - 1.0, np.repeat(big_m, rows_per_point)
+        )
         builder.cost(costs, z)
 
     def cost_line(self) -> Line:
@@ -251,8 +253,8 @@ def multiclass_statement(loss: ClassLoss, n: int, p: int, K: int, kernel: str) -
     )
 
 
-def _dual(more: Line | None) -> DualStatement | None:
-    if more is None:
+def _dual(condition: Line | None) -> DualStatement | None:
+    if condition is None:
         return None
     point = Line(
         "w_c = sum_(i, k) alpha_ik (1{y_i = c} - 1{k = c}) x_i",
@@ -262,7 +264,7 @@ def _dual(more: Line | None) -> DualStatement | None:
         sense="maximise",
         over=Line("alpha_ik, k != y_i", r"\alpha_{ik},\ k\ne y_i"),
         objective=Line("sum alpha_ik - 1/2 sum_c ||w_c||^2", r"\textstyle\sum_{i,k}\alpha_{ik} - \tfrac12\sum_c\|w_c\|_2^2"),
-        constraints=(Line("alpha_ik >= 0", r"\alpha_{ik}\ge 0"), more, point),
+        constraints=(Line("alpha_ik >= 0", r"\alpha_{ik}\ge 0"), condition, point),
         kkt=(point,),
     )
 
@@ -376,7 +378,7 @@ class MulticlassSVM(Model):
     def _rows(self) -> sp.csr_array:
         """m = F vec(W), K - 1 rows for each point: x_i in the columns of its own class, -x_i in those of the other."""
         K, X = self.classes.size, sp.csr_array(self.features.rows)
-        other_classes = np.broadcast_to(np.arange(K), (X.shape[0], K))[~self._problem.own(slice(None))]
+        other_classes = np.broadcast_to(np.arange(K), (X.shape[0], K))[~self._problem.own_class(slice(None))]
         repeated = X[np.repeat(np.arange(X.shape[0]), K - 1)]
         lengths = np.diff(repeated.indptr)
         shape = (repeated.shape[0], K * X.shape[1])
@@ -400,7 +402,7 @@ class MulticlassSVM(Model):
         builder = Assembly(self.name)
         W = builder.variables("W", self._rows.shape[1], shape=(self.classes.size, self.features.rows.shape[1]))
         builder.cost_of_squares(0.5, W)
-        self._loss.add(builder, W.under(self._rows), self.costs, self.classes.size - 1, self.big_m_values)
+        self._loss.add(builder, W.premultiplied(self._rows), self.costs, self.classes.size - 1, self.big_m_values)
         return builder.form()
 
     @property

@@ -124,8 +124,8 @@ class ParetoQP(SimplexModel):
         tolerance = ZERO * float(self.simplex.gram.diagonal.max())
         rows = []
         for k, slope in enumerate(slopes):
-            way = "descends" if slope < -tolerance else "stands still" if slope <= tolerance else "ascends"
-            kind = f"{way} along Delta" + (", weighed" if weighed[k] else "")
+            direction = "descends" if slope < -tolerance else "stands still" if slope <= tolerance else "ascends"
+            kind = f"{direction} along Delta" + (", weighed" if weighed[k] else "")
             rows.append(PointRow(k, "", float(self.objectives[k]), float(-slope), float(tau[k]), kind))
         return PointExplanation(
             tuple(rows), "weights are tau", noun="objective", score="J", margin="descent", ringed="weighed objective"
@@ -141,7 +141,7 @@ class ParetoQP(SimplexModel):
     def statement(self) -> Statement:
         """NPSVC++ (20)."""
         K = self.objectives.size
-        more, more_tex = (" + gamma J_l", r" + \gamma J_l") if self.gamma else ("", "")
+        objective_term, more_tex = (" + gamma J_l", r" + \gamma J_l") if self.gamma else ("", "")
         return Statement(
             title="Weights of several objectives",
             problem_class="convex QP on the unit simplex",
@@ -165,14 +165,14 @@ class ParetoQP(SimplexModel):
                 objective=Line("-1/2 ||D||^2 - t", r"-\tfrac12\|\Delta\|_F^2 - t"),
                 constraints=(
                     Line(
-                        f"<grad_l, D>{more} <= t",
+                        f"<grad_l, D>{objective_term} <= t",
                         rf"\langle \nabla J_l, \Delta\rangle{more_tex} \le t,\quad l=1,\dots,K",
                     ),
                 ),
                 kkt=(
                     Line("D = -sum_l tau_l grad_l", r"\Delta = -\textstyle\sum_l \tau_l \nabla J_l"),
                     Line(
-                        f"tau_l (t - <grad_l, D>{more.replace('+', '-')}) = 0",
+                        f"tau_l (t - <grad_l, D>{objective_term.replace('+', '-')}) = 0",
                         rf"\tau_l\,(t - \langle \nabla J_l, \Delta\rangle{more_tex.replace('+', '-')}) = 0",
                     ),
                 ),

@@ -38,7 +38,7 @@ class GivenUp:
         return 2.0 * self.weights
 
     @property
-    def known(self) -> str:
+    def subtracted_term(self) -> str:
         """2λ_i."""
         return " - 2 lam_i"
 
@@ -132,7 +132,7 @@ class RampSVM(BinaryMargins):
         return "given" if self.upper_bound is not None else "w = 0, b = ±1" if self.free else "w = 0"
 
     @property
-    def spending(self) -> GivenUp:
+    def violation_cost(self) -> GivenUp:
         """Return the cost of a point that is given up, the whole height of the ramp."""
         return GivenUp(self.sample_weight)
 
@@ -212,7 +212,7 @@ class RampSVM(BinaryMargins):
                 Line("z_i in {0, 1}", r"z_i\in\{0,1\}"),
             ),
             sizes=f"n = {n} points, p = {p} features (a constant one included), {price_words(self.lam)}",
-            notes=((self.reach.argument,) if self.encoding == "bigm" else ())
+            notes=((self.big_m_constants.argument,) if self.encoding == "bigm" else ())
             + ("loss min((1 - u)_+, 2): this ramp reaches 2, that of Conic's Figure 1 reaches 1",),
             source="Brooks: Support vector machines with the ramp loss and the hard margin loss, 2011 (half of it with lam = 2C)",
         )

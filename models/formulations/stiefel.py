@@ -28,6 +28,16 @@ def polar(M: FloatArray) -> FloatArray:
 
     By the d × d Gram matrix, n d² operations; by the singular values of M where those of M'M lose more than five digits. Where M
     has no full column rank any completion maximises; the SVD gives one.
+
+    Parameters
+    ----------
+    M : ndarray (n, d)
+        Of rank d.
+
+    Returns
+    -------
+    ndarray (n, d)
+        A matrix with orthonormal columns.
     """
     values, vectors = np.linalg.eigh(M.T @ M)
     if values[0] > 1e-10 * values[-1]:
@@ -49,9 +59,9 @@ def as_orthonormal(P: object, name: str, shape: tuple[int, int]) -> FloatArray:
     matrix = as_array(P, name)
     if matrix.shape != shape or not np.isfinite(matrix).all():
         raise InputError(f"{name} must be a finite matrix of shape {shape}; its shape is {matrix.shape}", name=name)
-    off = float(np.abs(matrix.T @ matrix - np.eye(shape[1])).max())
-    if off > 1e-8:
-        raise InputError(f"{name} must have orthonormal columns; {name}'{name} differs from I by {off:.2g}", name=name)
+    deviation = float(np.abs(matrix.T @ matrix - np.eye(shape[1])).max())
+    if deviation > 1e-8:
+        raise InputError(f"{name} must have orthonormal columns; {name}'{name} differs from I by {deviation:.2g}", name=name)
     return matrix
 
 
@@ -172,11 +182,11 @@ class StiefelQP(Model):
     def appraise(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> Appraisal:
         """Objective, orthonormality and Riemannian gradient of P."""
         P = np.asarray(values["P"], dtype=np.float64)
-        off = float(np.abs(P.T @ P - np.eye(P.shape[1])).max())
+        deviation = float(np.abs(P.T @ P - np.eye(P.shape[1])).max())
         return Appraisal(
             objective=-self.problem.objective(P),
-            primal_residual=off,
-            violations={"orthonormal": off},
+            primal_residual=deviation,
+            violations={"orthonormal": deviation},
             stationarity=self.stationarity(P),
             argument="nonconvex: no bound",
         )

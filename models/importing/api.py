@@ -1,4 +1,4 @@
-"""The doors: ``from_cvxpy``, ``from_pyomo``, ``from_gurobi``, ``from_highs``, and back through `recipient_of`."""
+"""The public functions: ``from_cvxpy``, ``from_pyomo``, ``from_gurobi``, ``from_highs``, and `recipient_of` for the way back."""
 
 from __future__ import annotations
 
@@ -61,6 +61,14 @@ def from_pyomo(model: Any) -> StandardForm:
 def from_gurobi(model: Any) -> StandardForm:
     """A ``gurobipy.Model`` as a standard form; variables and constraints keep their names.
 
+    Parameters
+    ----------
+    model : gurobipy.Model
+
+    Returns
+    -------
+    StandardForm
+
     Raises
     ------
     InputError
@@ -73,6 +81,14 @@ def from_gurobi(model: Any) -> StandardForm:
 
 def from_highs(highs: Any) -> StandardForm:
     """The model that a ``highspy.Highs`` object holds as a standard form; columns and rows keep their names.
+
+    Parameters
+    ----------
+    highs : highspy.Highs
+
+    Returns
+    -------
+    StandardForm
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""A CVXPY problem as a standard form, and an answer back into it.
+"""Import of CVXPY problems as standard forms, and write-back of a solution into the problem's variables and dual values.
 
 CVXPY canonicalises the problem itself, for a solver that reads exactly what a standard form holds: a quadratic objective, linear
 rows, second-order, semidefinite, exponential and power cones, bounds and integers. Variables and constraints that the user wrote
@@ -25,21 +25,21 @@ from ..program.cones import svec
 from ..program.form import Block, Constraint, Quadratic, StandardForm
 from .canonical import completed, cones_of, reader, with_stated_bounds, without_values
 from .rows import objective_size, unique
-from .source import ConstraintValue, Ending, Evaluated, Recipient, Returned, Source
+from .source import ConstraintValue, Evaluated, Recipient, ReturnedAnswer, Source, Termination
 
 _Value = TypeVar("_Value")
 
 #: CVXPY's words for how a solve ended; a point goes in beside the first three.
 _STATUS = {
-    Ending.OPTIMAL: "optimal",
-    Ending.INACCURATE: "optimal_inaccurate",
-    Ending.STATIONARY: "optimal_inaccurate",
-    Ending.INFEASIBLE: "infeasible",
-    Ending.UNBOUNDED: "unbounded",
-    Ending.INFEASIBLE_OR_UNBOUNDED: "infeasible_or_unbounded",
-    Ending.FAILED: "solver_error",
+    Termination.OPTIMAL: "optimal",
+    Termination.INACCURATE: "optimal_inaccurate",
+    Termination.STATIONARY: "optimal_inaccurate",
+    Termination.INFEASIBLE: "infeasible",
+    Termination.UNBOUNDED: "unbounded",
+    Termination.INFEASIBLE_OR_UNBOUNDED: "infeasible_or_unbounded",
+    Termination.FAILED: "solver_error",
 }
-_WITHOUT_OPTIMUM = (Ending.INFEASIBLE, Ending.UNBOUNDED, Ending.INFEASIBLE_OR_UNBOUNDED, Ending.FAILED)
+_WITHOUT_OPTIMUM = (Termination.INFEASIBLE, Termination.UNBOUNDED, Termination.INFEASIBLE_OR_UNBOUNDED, Termination.FAILED)
 
 
 class CVXPYSource(Source, Recipient):
@@ -82,14 +82,14 @@ class CVXPYSource(Source, Recipient):
     @property
     def variables(self) -> IntArray:
         """Places of the problem's own variables."""
-        return self._canonical.own
+        return self._canonical.user_indices
 
     @property
     def source(self) -> CVXPYSource:
         """Return the import itself."""
         return self
 
-    def give_back(self, answer: Returned) -> str:
+    def write_back(self, answer: ReturnedAnswer) -> str:
         """Set values, dual values, status and value of the problem, as ``problem.solve`` does; return the status."""
         status = _STATUS.get(answer.ending, "user_limit")
         form, problem = self.form, self._problem
@@ -98,7 +98,11 @@ class CVXPYSource(Source, Recipient):
             for constraint in problem.constraints:
                 for dual in constraint.dual_variables:
                     dual.save_value(None)
-            value_of_ending = {Ending.INFEASIBLE: np.inf, Ending.UNBOUNDED: -np.inf, Ending.OPTIMAL: answer.objective}
+            value_of_ending = {
+                Termination.INFEASIBLE: np.inf,
+                Termination.UNBOUNDED: -np.inf,
+                Termination.OPTIMAL: answer.objective,
+            }
             value = value_of_ending.get(answer.ending)
             problem._value = value if value is None or not form.maximise else -value
             problem._status = status
@@ -112,11 +116,11 @@ class CVXPYSource(Source, Recipient):
         problem.unpack(solution)
         return status
 
-    def ours(self, x: FloatArray) -> Evaluated:
+    def evaluate_form(self, x: FloatArray) -> Evaluated:
         """Evaluate the form, auxiliary variables as low or high as their definitions let them (`completion`)."""
         c, form = self._canonical, self.form
         is_known = np.zeros(form.n, dtype=bool)
-        is_known[c.own] = True
+        is_known[c.user_indices] = True
         program_rows = [k for rows in c.rows for k in rows]
         definitions = [row for k, row in enumerate(form.constraints) if k not in program_rows]
         y, is_known = completed(x, is_known, definitions)
@@ -130,16 +134,16 @@ class CVXPYSource(Source, Recipient):
                 violation = max(piece.cone.violation(piece.value(y)) for piece in pieces)
                 rows.append(ConstraintValue(name, np.abs(value) if c.equations[name] else value, violation, size))
         outside = np.maximum(np.maximum(form.lower - y, y - form.upper), 0.0)
-        added = is_known & ~np.isin(np.arange(form.n), c.own)
+        added = is_known & ~np.isin(np.arange(form.n), c.user_indices)
         restricted = np.flatnonzero(added & (outside > AUXILIARY * (1.0 + np.abs(y))))
         remark = ""
         if restricted.size:
             j = int(restricted[0])
             remark = f"{form.names()[j]} is {y[j]:.10g} at a point, and in [{form.lower[j]:.10g}, {form.upper[j]:.10g}] here"
         objective = form.objective(y) if objective_known else float("nan")
-        return Evaluated(objective, objective_size(form, y), rows, float(outside[c.own].max(initial=0.0)), remark)
+        return Evaluated(objective, objective_size(form, y), rows, float(outside[c.user_indices].max(initial=0.0)), remark)
 
-    def theirs(self, x: FloatArray) -> Evaluated:
+    def evaluate_source(self, x: FloatArray) -> Evaluated:
         """Let CVXPY evaluate its expressions at a point, parameters as they were at the import."""
         import cvxpy
 
@@ -163,7 +167,7 @@ class CVXPYSource(Source, Recipient):
         x = np.zeros(self.form.n)
         by_name = {v.name(): v for v in self._problem.variables()}
         for block in self.form.blocks:
-            if not np.isin(np.arange(self.form.n)[self.form.slices[block.label]], self._canonical.own).all():
+            if not np.isin(np.arange(self.form.n)[self.form.slices[block.label]], self._canonical.user_indices).all():
                 continue
             variable = by_name.get(block.label)
             value: Any = None if variable is None or variable._value is None else lower_value(variable)
@@ -206,7 +210,7 @@ class _Canonical:
     form : StandardForm
     order : ndarray of int
         The place in CVXPY's x of each entry of ours (CVXPY stacks matrices by columns).
-    own : ndarray of int
+    user_indices : ndarray of int
         Places of the problem's own variables.
     labels : tuple of str
         One for each of the problem's constraints.
@@ -218,7 +222,7 @@ class _Canonical:
 
     form: StandardForm
     order: IntArray
-    own: IntArray
+    user_indices: IntArray
     labels: tuple[str, ...]
     rows: tuple[tuple[int, ...], ...]
     equations: Mapping[str, bool]

@@ -1,4 +1,4 @@
-"""A gurobipy model as a standard form, and an answer back into it as a start."""
+"""Import of gurobipy models as standard forms, and write-back of a solution as the model's start."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ from ...errors import InputError, UnsupportedModelError
 from ..arrays import FloatArray
 from .quadratic_rows import QuadraticRow
 from .rows import IndicatorRow, RowProgram, RowSource, indicators, row_values, slacks
-from .source import Ending, Evaluated, Recipient, Returned
+from .source import Evaluated, Recipient, ReturnedAnswer, Termination
 
 #: What a Gurobi model may hold that a standard form does not, by the attribute that counts it.
 _REFUSED = {"NumSOS": "SOS constraints", "NumPWLObjVars": "piecewise-linear objectives"}
 _INFINITE = 1e20
 #: Gurobi's status codes.
 _STATUS = {
-    Ending.OPTIMAL: "OPTIMAL",
-    Ending.INACCURATE: "SUBOPTIMAL",
-    Ending.STATIONARY: "LOCALLY_OPTIMAL",
-    Ending.INFEASIBLE: "INFEASIBLE",
-    Ending.UNBOUNDED: "UNBOUNDED",
-    Ending.INFEASIBLE_OR_UNBOUNDED: "INF_OR_UNBD",
-    Ending.TIME_LIMIT: "TIME_LIMIT",
-    Ending.ITERATION_LIMIT: "ITERATION_LIMIT",
-    Ending.NODE_LIMIT: "NODE_LIMIT",
-    Ending.MEMORY_LIMIT: "MEM_LIMIT",
-    Ending.INTERRUPTED: "INTERRUPTED",
-    Ending.FAILED: "NUMERIC",
+    Termination.OPTIMAL: "OPTIMAL",
+    Termination.INACCURATE: "SUBOPTIMAL",
+    Termination.STATIONARY: "LOCALLY_OPTIMAL",
+    Termination.INFEASIBLE: "INFEASIBLE",
+    Termination.UNBOUNDED: "UNBOUNDED",
+    Termination.INFEASIBLE_OR_UNBOUNDED: "INF_OR_UNBD",
+    Termination.TIME_LIMIT: "TIME_LIMIT",
+    Termination.ITERATION_LIMIT: "ITERATION_LIMIT",
+    Termination.NODE_LIMIT: "NODE_LIMIT",
+    Termination.MEMORY_LIMIT: "MEM_LIMIT",
+    Termination.INTERRUPTED: "INTERRUPTED",
+    Termination.FAILED: "NUMERIC",
 }
 
 
@@ -52,11 +52,11 @@ class GurobiSource(RowSource, Recipient):
         self._model = model
         try:
             model.update()
-            self._taken = _program(model).taken()
+            self._imported = _program(model).import_form()
         except gurobipy.GurobiError as error:
             raise InputError(f"the Gurobi model cannot be read: {error}", name="model") from error
 
-    def theirs(self, x: FloatArray) -> Evaluated:
+    def evaluate_source(self, x: FloatArray) -> Evaluated:
         """Add up gurobipy's expressions, term by term as the model hands them out, at a point."""
         import gurobipy
 
@@ -88,17 +88,17 @@ class GurobiSource(RowSource, Recipient):
         """Return the import itself."""
         return self
 
-    def give_back(self, answer: Returned) -> object:
+    def write_back(self, answer: ReturnedAnswer) -> object:
         """Set the start, nothing where there is no point; return the status as Gurobi numbers it."""
         import gurobipy
 
         self._write(answer)
         return getattr(gurobipy.GRB, _STATUS[answer.ending])
 
-    def _write(self, answer: Returned) -> None:
+    def _write(self, answer: ReturnedAnswer) -> None:
         if not answer.values or not self.form.n:
             return
-        x = self._taken.point(answer.values)
+        x = self._imported.point(answer.values)
         mixed = bool(self.form.integer.any())
         for variable, value in zip(self._model.getVars(), x.tolist(), strict=True):
             if mixed:
@@ -106,7 +106,7 @@ class GurobiSource(RowSource, Recipient):
             else:
                 variable.PStart = value
         if not mixed and answer.multipliers is not None:
-            prices = self._taken.row_prices(answer.multipliers)
+            prices = self._imported.row_prices(answer.multipliers)
             for row, price in zip(self._model.getConstrs(), prices.tolist(), strict=True):
                 row.DStart = price
         self._model.update()
@@ -184,8 +184,8 @@ def _switched_violation(model: Any, row: Any, x: FloatArray) -> float:
     violations = []
     for side in {"<": (-slack,), ">": (slack,), "=": (slack, -slack)}[sense]:
         missing = max(-side, 0.0)
-        on = inactivity * inactivity + missing * missing <= (inactivity - 1.0) ** 2
-        violations.append(max(abs(inactivity), missing) if on else abs(inactivity - 1.0))
+        is_active = inactivity * inactivity + missing * missing <= (inactivity - 1.0) ** 2
+        violations.append(max(abs(inactivity), missing) if is_active else abs(inactivity - 1.0))
     return max(violations)
 
 

@@ -1,4 +1,4 @@
-"""A HiGHS model as a standard form, and an answer back into it."""
+"""Import of HiGHS models as standard forms, and write-back of a solution into the ``Highs`` object."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ import scipy.sparse as sp
 from ...errors import InputError, UnsupportedModelError
 from ..arrays import FloatArray
 from .rows import RowProgram, RowSource, row_values
-from .source import ConstraintValue, Ending, Evaluated, Recipient, Returned
+from .source import ConstraintValue, Evaluated, Recipient, ReturnedAnswer, Termination
 
 _INFINITE = 1e20
 #: HiGHS's model statuses.
 _STATUS = {
-    Ending.OPTIMAL: "kOptimal",
-    Ending.INACCURATE: "kUnknown",
-    Ending.STATIONARY: "kUnknown",
-    Ending.INFEASIBLE: "kInfeasible",
-    Ending.UNBOUNDED: "kUnbounded",
-    Ending.INFEASIBLE_OR_UNBOUNDED: "kUnboundedOrInfeasible",
-    Ending.TIME_LIMIT: "kTimeLimit",
-    Ending.ITERATION_LIMIT: "kIterationLimit",
-    Ending.NODE_LIMIT: "kSolutionLimit",
-    Ending.MEMORY_LIMIT: "kMemoryLimit",
-    Ending.INTERRUPTED: "kInterrupt",
-    Ending.FAILED: "kSolveError",
+    Termination.OPTIMAL: "kOptimal",
+    Termination.INACCURATE: "kUnknown",
+    Termination.STATIONARY: "kUnknown",
+    Termination.INFEASIBLE: "kInfeasible",
+    Termination.UNBOUNDED: "kUnbounded",
+    Termination.INFEASIBLE_OR_UNBOUNDED: "kUnboundedOrInfeasible",
+    Termination.TIME_LIMIT: "kTimeLimit",
+    Termination.ITERATION_LIMIT: "kIterationLimit",
+    Termination.NODE_LIMIT: "kSolutionLimit",
+    Termination.MEMORY_LIMIT: "kMemoryLimit",
+    Termination.INTERRUPTED: "kInterrupt",
+    Termination.FAILED: "kSolveError",
 }
 
 
@@ -46,9 +46,9 @@ class HighsSource(RowSource, Recipient):
         if not isinstance(highs, highspy.Highs):
             raise InputError(f"from_highs takes a highspy.Highs object; got {type(highs).__name__}", name="highs")
         self._highs = highs
-        self._taken = _program(highs).taken()
+        self._imported = _program(highs).import_form()
 
-    def theirs(self, x: FloatArray) -> Evaluated:
+    def evaluate_source(self, x: FloatArray) -> Evaluated:
         """Let HiGHS evaluate a copy of its linear part, with columns fixed at a point and rows free, and add its Hessian's terms.
 
         HiGHS 1.15.1 ends some quadratic programs whose columns are all fixed with an error, so the Hessian is not in the copy.
@@ -87,7 +87,7 @@ class HighsSource(RowSource, Recipient):
         """Return the import itself."""
         return self
 
-    def give_back(self, answer: Returned) -> object:
+    def write_back(self, answer: ReturnedAnswer) -> object:
         """Set the solution, with duals where there are multipliers, nothing where there is no point; return the model status."""
         import highspy
 
@@ -95,19 +95,19 @@ class HighsSource(RowSource, Recipient):
         self._write(answer)
         return status
 
-    def _write(self, answer: Returned) -> None:
+    def _write(self, answer: ReturnedAnswer) -> None:
         import highspy
 
         if not answer.values or not self.form.n:
             return
         solution = highspy.HighsSolution()
-        x = self._taken.point(answer.values)
+        x = self._imported.point(answer.values)
         lp = self._highs.getLp()
         solution.col_value = x.tolist()
         solution.row_value = (_matrix(lp) @ x).tolist()
         if answer.multipliers is not None:
-            solution.row_dual = self._taken.row_prices(answer.multipliers).tolist()
-            solution.col_dual = self._taken.reduced_costs(answer.reduced).tolist()
+            solution.row_dual = self._imported.row_prices(answer.multipliers).tolist()
+            solution.col_dual = self._imported.reduced_costs(answer.reduced).tolist()
             solution.dual_valid = True
         solution.value_valid = True
         self._highs.setSolution(solution)

@@ -1,4 +1,4 @@
-"""A Pyomo model as a standard form, and an answer back into it."""
+"""Import of Pyomo models as standard forms, and write-back of a solution into variables and suffixes."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from ...errors import InputError, UnsupportedModelError
 from ..arrays import FloatArray
 from .quadratic_rows import QuadraticRow, two_sided
 from .rows import RowProgram, RowSource, row_values, slacks
-from .source import ConstraintValue, Ending, Evaluated, Recipient, Returned
+from .source import ConstraintValue, Evaluated, Recipient, ReturnedAnswer, Termination
 
 #: Pyomo's termination conditions.
 _CONDITIONS = {
-    Ending.OPTIMAL: "optimal",
-    Ending.INACCURATE: "other",
-    Ending.STATIONARY: "locallyOptimal",
-    Ending.INFEASIBLE: "infeasible",
-    Ending.UNBOUNDED: "unbounded",
-    Ending.INFEASIBLE_OR_UNBOUNDED: "infeasibleOrUnbounded",
-    Ending.TIME_LIMIT: "maxTimeLimit",
-    Ending.ITERATION_LIMIT: "maxIterations",
-    Ending.NODE_LIMIT: "maxEvaluations",
-    Ending.MEMORY_LIMIT: "resourceInterrupt",
-    Ending.INTERRUPTED: "userInterrupt",
-    Ending.FAILED: "error",
+    Termination.OPTIMAL: "optimal",
+    Termination.INACCURATE: "other",
+    Termination.STATIONARY: "locallyOptimal",
+    Termination.INFEASIBLE: "infeasible",
+    Termination.UNBOUNDED: "unbounded",
+    Termination.INFEASIBLE_OR_UNBOUNDED: "infeasibleOrUnbounded",
+    Termination.TIME_LIMIT: "maxTimeLimit",
+    Termination.ITERATION_LIMIT: "maxIterations",
+    Termination.NODE_LIMIT: "maxEvaluations",
+    Termination.MEMORY_LIMIT: "resourceInterrupt",
+    Termination.INTERRUPTED: "userInterrupt",
+    Termination.FAILED: "error",
 }
 
 
@@ -48,12 +48,12 @@ class PyomoSource(RowSource, Recipient):
             raise InputError(f"from_pyomo takes a concrete Pyomo model; got {type(model).__name__}", name="model")
         self._model = model
         self._variables, self._rows, program = _program(model)
-        self._taken = program.taken()
+        self._imported = program.import_form()
         self._curved = [
             c for c in model.component_data_objects(pyo.Constraint, active=True) if not any(c is r for r in self._rows)
         ]
 
-    def theirs(self, x: FloatArray) -> Evaluated:
+    def evaluate_source(self, x: FloatArray) -> Evaluated:
         """Let Pyomo evaluate its expressions at a point; values of variables are as before afterwards."""
         import pyomo.environ as pyo
 
@@ -84,21 +84,21 @@ class PyomoSource(RowSource, Recipient):
         """Return the import itself."""
         return self
 
-    def give_back(self, answer: Returned) -> object:
+    def write_back(self, answer: ReturnedAnswer) -> object:
         """Set values and suffixes, nothing where there is no point; return the termination condition."""
         self._write(answer)
         from pyomo.opt import TerminationCondition
 
         return TerminationCondition(_CONDITIONS[answer.ending])
 
-    def _write(self, answer: Returned) -> None:
+    def _write(self, answer: ReturnedAnswer) -> None:
         if not answer.values:
             return
-        for variable, value in zip(self._variables, self._taken.point(answer.values).tolist(), strict=True):
+        for variable, value in zip(self._variables, self._imported.point(answer.values).tolist(), strict=True):
             variable.set_value(round(value) if variable.is_integer() else value, skip_validation=True)
         if answer.multipliers is None:
             return
-        prices, costs = self._taken.row_prices(answer.multipliers), self._taken.reduced_costs(answer.reduced)
+        prices, costs = self._imported.row_prices(answer.multipliers), self._imported.reduced_costs(answer.reduced)
         for suffix, keys, numbers in (("dual", self._rows, prices), ("rc", self._variables, costs)):
             component = self._model.component(suffix)
             if component is not None and component.import_enabled():

@@ -58,7 +58,7 @@ class RowProgram:
     indicators: Sequence[IndicatorRow] = ()
     maximise: bool = False
 
-    def taken(self) -> Taken:
+    def import_form(self) -> ImportedForm:
         """The form, and which of its rows are which of ours."""
         blocks = _blocks(self.variables)
         labels = {block.label for block in blocks}
@@ -97,7 +97,7 @@ class RowProgram:
             r=self.r,
             maximise=self.maximise,
         )
-        return Taken(form, tuple(pieces), tuple(self.rows), tuple(curved), tuple(switched))
+        return ImportedForm(form, tuple(pieces), tuple(self.rows), tuple(curved), tuple(switched))
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,7 +110,7 @@ class RowPiece:
 
 
 @dataclass(frozen=True, eq=False)
-class Taken:
+class ImportedForm:
     """A form made from rows, with the map back.
 
     Parameters
@@ -177,24 +177,24 @@ class Taken:
 class RowSource(Source):
     """A source whose variables are those of its form, row by row."""
 
-    _taken: Taken
+    _imported: ImportedForm
 
     @property
     def form(self) -> StandardForm:
         """The program."""
-        return self._taken.form
+        return self._imported.form
 
     @property
     def variables(self) -> IntArray:
         """Return the indices of the variables that the source has: all of the form's."""
         return np.arange(self.form.n)
 
-    def ours(self, x: FloatArray) -> Evaluated:
+    def evaluate_form(self, x: FloatArray) -> Evaluated:
         """Evaluate the form."""
-        return self._taken.evaluated(x)
+        return self._imported.evaluated(x)
 
     @abstractmethod
-    def theirs(self, x: FloatArray) -> Evaluated:
+    def evaluate_source(self, x: FloatArray) -> Evaluated:
         """Let the package evaluate its program."""
 
 
@@ -283,7 +283,7 @@ def _groups(names: Sequence[str], lower: FloatArray, upper: FloatArray) -> dict[
 
 def _with_names(row: Constraint, names: Sequence[str]) -> Constraint:
     """Return a constraint whose rows have names of their own, if these are different ones and say more than numbers do."""
-    return row if list(names) == row.names() or len(set(names)) < len(names) else replace(row, own=tuple(names))
+    return row if list(names) == row.names() or len(set(names)) < len(names) else replace(row, given_names=tuple(names))
 
 
 def _switched(indicators: Sequence[IndicatorRow], n: int) -> Iterator[tuple[str, sp.csr_array, FloatArray, Cone]]:
@@ -358,7 +358,7 @@ def from_qp(
         upper=_bounds(ub, np.inf, n, "ub"),
         integer=np.zeros(n, dtype=bool),
     )
-    return program.taken().form
+    return program.import_form().form
 
 
 def _matrix(value: Any, name: str) -> sp.csr_array:

@@ -1,4 +1,4 @@
-"""SciPy's `linprog` and `milp`: their arguments as a standard form, an answer as an `OptimizeResult`."""
+"""Import of the arguments of SciPy's `linprog` and `milp` as a standard form; a solution becomes an `OptimizeResult`."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ from ...errors import InputError
 from ..arrays import FloatArray, as_array
 from ..program.form import StandardForm
 from .rows import RowProgram, RowSource, row_values
-from .source import Ending, Evaluated, Recipient, Returned, imported
+from .source import Evaluated, Recipient, ReturnedAnswer, Termination, imported
 
 #: Label, matrix, lower and upper sides.
 _Rows: TypeAlias = tuple[str, sp.csr_array, FloatArray, FloatArray]
 
 #: ``status`` of ``linprog`` and ``milp``.
 _STATUS = {
-    Ending.OPTIMAL: 0,
-    Ending.TIME_LIMIT: 1,
-    Ending.ITERATION_LIMIT: 1,
-    Ending.NODE_LIMIT: 1,
-    Ending.MEMORY_LIMIT: 1,
-    Ending.INTERRUPTED: 1,
-    Ending.INFEASIBLE: 2,
-    Ending.UNBOUNDED: 3,
-    Ending.INFEASIBLE_OR_UNBOUNDED: 4,
-    Ending.INACCURATE: 4,
-    Ending.STATIONARY: 4,
-    Ending.FAILED: 4,
+    Termination.OPTIMAL: 0,
+    Termination.TIME_LIMIT: 1,
+    Termination.ITERATION_LIMIT: 1,
+    Termination.NODE_LIMIT: 1,
+    Termination.MEMORY_LIMIT: 1,
+    Termination.INTERRUPTED: 1,
+    Termination.INFEASIBLE: 2,
+    Termination.UNBOUNDED: 3,
+    Termination.INFEASIBLE_OR_UNBOUNDED: 4,
+    Termination.INACCURATE: 4,
+    Termination.STATIONARY: 4,
+    Termination.FAILED: 4,
 }
 
 
@@ -105,10 +105,10 @@ class _Arguments(RowSource):
     package = "SciPy"
 
     def __init__(self, program: RowProgram, q: FloatArray, parts: list[_Rows], bounds: Any) -> None:
-        self._taken = program.taken()
+        self._imported = program.import_form()
         self._q, self._parts, self._bounds = q, parts, bounds
 
-    def theirs(self, x: FloatArray) -> Evaluated:
+    def evaluate_source(self, x: FloatArray) -> Evaluated:
         """Evaluate the objective by the array, rows and bounds by the residuals of SciPy's constraints."""
         from scipy.optimize import LinearConstraint
 
@@ -148,17 +148,17 @@ class SciPyResult(Recipient):
         """A result holds no program."""
         return None
 
-    def check(self, answer: Returned) -> None:
+    def check(self, answer: ReturnedAnswer) -> None:
         """Every answer with the one block ``x`` fits."""
         if answer.values and set(answer.values) != {"x"}:
             raise InputError(f"this result is no answer to a form of from_scipy: its blocks are {', '.join(answer.values)}")
 
-    def give_back(self, answer: Returned) -> int:
+    def write_back(self, answer: ReturnedAnswer) -> int:
         """Fill the result; return its status."""
         self._fill(answer)
         return _STATUS[answer.ending]
 
-    def _fill(self, answer: Returned) -> None:
+    def _fill(self, answer: ReturnedAnswer) -> None:
         from scipy.optimize import OptimizeResult
 
         status = _STATUS[answer.ending]

@@ -1,4 +1,4 @@
-"""A program that another package holds, and the proof that its form says the same.
+"""The interface of imports: a program of another package, and the check that its standard form agrees with it.
 
 An import is compared with its source: the package evaluates its own objective and constraints at a point, and so does the form.
 
@@ -28,7 +28,7 @@ from ..program.form import Constraint, StandardForm
 AGREEMENT = 1e-9
 
 
-class Ending(enum.Enum):
+class Termination(enum.Enum):
     """The end of a solve, in the words that the packages share."""
 
     OPTIMAL = enum.auto()
@@ -46,12 +46,12 @@ class Ending(enum.Enum):
 
 
 @dataclass(frozen=True, eq=False)
-class Returned:
+class ReturnedAnswer:
     """An answer to the form that goes back, in the form's labels and signs.
 
     Parameters
     ----------
-    ending : Ending
+    ending : Termination
         As far as the certificate and the comparison with the source support it.
     values : mapping of label to array
         Primal point by block; empty where there is none.
@@ -65,7 +65,7 @@ class Returned:
         Why an answer is inaccurate; empty where it is not.
     """
 
-    ending: Ending
+    ending: Termination
     values: Mapping[str, FloatArray]
     multipliers: Mapping[str, FloatArray] | None
     reduced: Mapping[str, FloatArray] | None
@@ -123,7 +123,7 @@ class Evaluated:
     objective: float
     size: float
     rows: Sequence[ConstraintValue]
-    outside: float
+    bound_violation: float
     remark: str = ""
 
     @property
@@ -154,7 +154,7 @@ class Evaluated:
     def feasible(self, sizes: Evaluated, tol: float) -> bool:
         """Return whether every violation is within tol of the sizes of the rows of the other evaluation (1 at least)."""
         scale = {row.name: float(row.size.max(initial=0.0)) for row in sizes.rows}
-        return self.outside <= tol and all(row.violation <= tol * max(1.0, scale.get(row.name, 0.0)) for row in self.rows)
+        return self.bound_violation <= tol and all(row.violation <= tol * max(1.0, scale.get(row.name, 0.0)) for row in self.rows)
 
 
 class Source(ABC):
@@ -179,11 +179,11 @@ class Source(ABC):
         """Places in x of the package's own variables; the others are auxiliary."""
 
     @abstractmethod
-    def ours(self, x: FloatArray) -> Evaluated:
+    def evaluate_form(self, x: FloatArray) -> Evaluated:
         """Evaluate the form at the package's own variables of x, auxiliary ones completed, row by row of the package."""
 
     @abstractmethod
-    def theirs(self, x: FloatArray) -> Evaluated:
+    def evaluate_source(self, x: FloatArray) -> Evaluated:
         """Let the package evaluate its program at its own variables of x; its object is as before afterwards."""
 
     @abstractmethod
@@ -200,10 +200,10 @@ class Recipient(ABC):
         """The program that it holds; None where it holds none."""
 
     @abstractmethod
-    def give_back(self, answer: Returned) -> object:
+    def write_back(self, answer: ReturnedAnswer) -> object:
         """Write values, and dual values in the package's own signs, into its object; return the status in its own terms."""
 
-    def check(self, answer: Returned) -> None:
+    def check(self, answer: ReturnedAnswer) -> None:
         """Refuse an answer to another program."""
         shapes = {} if self.source is None else {block.label: block.shape for block in self.source.form.blocks}
         answer_shapes = {label: value.shape for label, value in answer.values.items()}
@@ -251,10 +251,10 @@ class Import:
     def of(cls, source: Source, places: IntArray | None = None) -> Import:
         """Compare a source with its form."""
         points = tuple(_points(source))
-        before = tuple(source.theirs(x) for x in points)
+        before = tuple(source.evaluate_source(x) for x in points)
         pairs = zip(points, before, strict=True)
         disagreement = next(
-            (text for text in (source.ours(x).disagreement(package_values) for x, package_values in pairs) if text), ""
+            (text for text in (source.evaluate_form(x).disagreement(package_values) for x, package_values in pairs) if text), ""
         )
         return cls(source, points, before, disagreement, places)
 
@@ -266,9 +266,11 @@ class Import:
     @property
     def changed(self) -> bool:
         """Return whether the source evaluates to other numbers than when it was imported."""
-        return any(_differ(self.source.theirs(x), old_values) for x, old_values in zip(self.points, self.before, strict=True))
+        return any(
+            _differ(self.source.evaluate_source(x), old_values) for x, old_values in zip(self.points, self.before, strict=True)
+        )
 
-    def own(self, x: FloatArray) -> FloatArray:
+    def package_part(self, x: FloatArray) -> FloatArray:
         """Return the part of a model's x that is the source's, inside its bounds, with whole integers."""
         form = self.source.form
         y = x if self.places is None else x[self.places]
@@ -277,8 +279,8 @@ class Import:
 
     def at(self, x: FloatArray) -> str:
         """Return the difference between form and source at a point of the model; empty if they agree."""
-        y = self.own(x)
-        own_values, package_values = self.source.ours(y), self.source.theirs(y)
+        y = self.package_part(x)
+        own_values, package_values = self.source.evaluate_form(y), self.source.evaluate_source(y)
         return own_values.disagreement(package_values) or self._one_sided(x, own_values, package_values)
 
     def _one_sided(self, x: FloatArray, own_values: Evaluated, package_values: Evaluated) -> str:
@@ -287,7 +289,7 @@ class Import:
         Whatever values auxiliary variables have at a feasible point of the form, the source has that point, at no higher cost.
         """
         form = self.source.form
-        y = self.own(x)
+        y = self.package_part(x)
         x = x if self.places is None else x[self.places]
         if self.source.variables.size == form.n or np.abs(x - y).max(initial=0.0) > _ONE_SIDED:
             return ""
@@ -335,7 +337,7 @@ def _points(source: Source) -> Iterator[FloatArray]:
     direction, reach = rng.normal(size=form.n), 3.0
     for _ in range(_OUTWARDS):
         x = _inside(form, reach * direction)
-        package_values = source.theirs(x)
+        package_values = source.evaluate_source(x)
         if not package_values.feasible(package_values, AGREEMENT):
             break
         reach *= 30.0

@@ -260,8 +260,8 @@ class Explanation(Displayed):
         lines = [self.title]
         if self.coefficients:
             ordered = sorted(self.coefficients.items(), key=lambda item: -abs(item[1]))
-            more = f", and {len(ordered) - 12} smaller ones" if len(ordered) > 12 else ""
-            lines.append("  coefficients: " + ", ".join(f"{name} {value:.4g}" for name, value in ordered[:12]) + more)
+            rest_note = f", and {len(ordered) - 12} smaller ones" if len(ordered) > 12 else ""
+            lines.append("  coefficients: " + ", ".join(f"{name} {value:.4g}" for name, value in ordered[:12]) + rest_note)
         for c in self.constraints:
             largest = "" if c.largest_multiplier is None else f", multipliers up to {c.largest_multiplier:.5g}"
             lines.append(f"  {c.label}: {c.active} of {c.rows} active, largest violation {c.violation:.1e}{largest}")
@@ -349,8 +349,8 @@ def _activity(c: Constraint, x: FloatArray, z: Mapping[str, FloatArray] | None, 
 
 def _bounds(form: StandardForm, x: FloatArray, reduced: Mapping[str, FloatArray] | None, meaning: str) -> Activity:
     low, high = np.isfinite(form.lower), np.isfinite(form.upper)
-    near = ZERO * (1.0 + float(np.abs(x).max(initial=0.0)))
-    active = int((x[low] - form.lower[low] <= near).sum() + (form.upper[high] - x[high] <= near).sum())
+    tolerance = ZERO * (1.0 + float(np.abs(x).max(initial=0.0)))
+    active = int((x[low] - form.lower[low] <= tolerance).sum() + (form.upper[high] - x[high] <= tolerance).sum())
     outside = np.concatenate([form.lower[low] - x[low], x[high] - form.upper[high]])
     prices = None if reduced is None else max((float(np.abs(v).max(initial=0.0)) for v in reduced.values()), default=0.0)
     return Activity("bounds", int(low.sum() + high.sum()), active, max(float(outside.max(initial=0.0)), 0.0), prices, meaning)

@@ -1,4 +1,4 @@
-"""Features of a kernel: rows whose inner products are its values, coordinates of the data's span, and points moved to the origin.
+"""Explicit feature maps of a kernel (K = ΨΨ' by Cholesky or by eigenvalues), and points centred for accuracy.
 
 *Points of models that a translation does not change, moved to the origin where their digits would be lost otherwise.* x'z of
 points at distance D from the origin is rounded by 1e-16·D², whatever the distances between the points are. A model whose
@@ -185,23 +185,23 @@ _FAR = 1e2
 
 
 @dataclass(frozen=True, eq=False)
-class Place:
-    """The points less their centre; ``centre`` is None where they stay."""
+class CentredPoints:
+    """Points from which their mean is subtracted; ``centre`` is None where they are unchanged."""
 
     points: Points
     centre: FloatArray | None = None
 
     def of(self, rows: Points) -> Points:
-        """Other rows, moved in the same way."""
+        """Subtract the same centre from other rows."""
         return rows if self.centre is None else to_dense(rows) - self.centre
 
 
-def placed(kernel: Kernel, X: Points) -> Place:
-    """The points of a translation-invariant model with this kernel, dense data only (sparse data would become dense)."""
+def centre_points(kernel: Kernel, X: Points) -> CentredPoints:
+    """Centre the points of a translation-invariant model if they are far from the origin; sparse data stay, to remain sparse."""
     if not isinstance(X, np.ndarray) or not (isinstance(kernel, Linear) or kernel.translation_invariant):
-        return Place(X)
+        return CentredPoints(X)
     centre = X.mean(axis=0)
     centred = X - centre
     if not float(centre @ centre) > _FAR * float(np.vdot(centred, centred)) / len(X):
-        return Place(X)
-    return Place(frozen(centred), frozen(centre))
+        return CentredPoints(X)
+    return CentredPoints(frozen(centred), frozen(centre))

@@ -13,11 +13,11 @@ import scipy.sparse as sp
 
 from ..arrays import FloatArray, IntArray, Points, row_norms_squared, to_dense
 from ..rounding import gamma
-from .feature_map import Place, placed
+from .feature_map import CentredPoints, centre_points
 from .float32 import FeatureProducts, SingleArray, SingleData, scaled_products, single_values
 from .kernels import RBF, Kernel, Linear, Polynomial, Precomputed, RadialKernel
 from .rbf import RBFExponents, Series
-from .tiles import BitDistances, BlockPanel, Entries, Panel
+from .tiles import BitDistances, BlockPanel, EntryEncoding, Panel
 
 #: Columns of the kernel matrix computed at once in a product: 64 columns of 1e5 points are 51 MB.
 BLOCK = 64
@@ -247,14 +247,14 @@ class KernelGram(GramOperator):
         return f"the {self.kernel.name} kernel is positive semidefinite by theorem" if is_theorem else ""
 
     @cached_property
-    def place(self) -> Place:
+    def centred(self) -> CentredPoints:
         """The points, moved to the origin where the kernel does not see that and digits would be lost."""
-        return placed(self.kernel, self.X) if self.kernel.translation_invariant else Place(self.X)
+        return centre_points(self.kernel, self.X) if self.kernel.translation_invariant else CentredPoints(self.X)
 
     @cached_property
     def _fine(self) -> bool:
         """Return whether distances are those of differences."""
-        return not self._exact and self.kernel.coarse(self.place.points)
+        return not self._exact and self.kernel.coarse(self.centred.points)
 
     @cached_property
     def _exact(self) -> bool:
@@ -265,7 +265,7 @@ class KernelGram(GramOperator):
         """k(x_i, x_j) of the given rows, or of all, and the given columns; not of a precomputed kernel."""
         if self._fine:  # differences of the points as they came: moving them rounds once more
             return self.kernel.fine_matrix(self.X if rows is None else self.X[rows], self.X[columns])
-        points = self.place.points
+        points = self.centred.points
         if rows is None:
             return self.kernel.columns(points, columns, self._norms)
         return self.kernel.matrix(points[rows], points[columns])
@@ -273,13 +273,13 @@ class KernelGram(GramOperator):
     @cached_property
     def _norms(self) -> FloatArray:
         """||x_i||² of the points in their place."""
-        return row_norms_squared(self.place.points)
+        return row_norms_squared(self.centred.points)
 
     @cached_property
     def _rounding(self) -> tuple[FloatArray, FloatArray]:
         """e with |error of k_ij| ≤ e_i e_j, and s with |k_ij| ≤ s_i s_j."""
         fine = self._fine or self._exact
-        entry = self.kernel.fine_rounding(self.X) if fine else self.kernel.rounding(self.place.points)
+        entry = self.kernel.fine_rounding(self.X) if fine else self.kernel.rounding(self.centred.points)
         if isinstance(self.kernel, Precomputed):
             return entry, np.full(self.n, np.sqrt(abs(self.X).max()))
         if not self.kernel.positive_semidefinite:  # no diagonal bounds such a kernel: where one looks at all of it, it is there
@@ -345,7 +345,7 @@ class KernelGram(GramOperator):
 
     @cached_property
     def _single(self) -> SingleData:
-        return SingleData.of(self.place.points)
+        return SingleData.of(self.centred.points)
 
     @cached_property
     def _bits(self) -> bool:
@@ -376,10 +376,10 @@ class KernelGram(GramOperator):
             return BitDistances.of(self.kernel, self.X)
         if not isinstance(self.kernel, RBF) or self._fine:
             return None
-        return RBFExponents.of(self.kernel, self.place.points)
+        return RBFExponents.of(self.kernel, self.centred.points)
 
     @cached_property
-    def _counts(self) -> Entries:
+    def _counts(self) -> EntryEncoding:
         assert isinstance(self._radial, BitDistances)
         return self._radial.entries(self.entry_kind, self._single_signs, self.offset, self.scale, self.loading)
 

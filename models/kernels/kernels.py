@@ -36,6 +36,16 @@ def squared_distances(X: Points, Z: Points, steepness: float = 0.0) -> FloatArra
     """Return ||x_i - z_j||², never negative. Dense points are moved to the mean of Z where that is far from the origin.
 
     Where inner products would leave a function of this ``steepness`` too few digits, the distances are those of the differences.
+
+    Parameters
+    ----------
+    X, Z : array (n, p), (m, p)
+    steepness : float
+        Slope of the kernel in the squared distance: it decides whether products keep enough digits.
+
+    Returns
+    -------
+    ndarray (n, m)
     """
     rows, columns = X, Z
     if isinstance(X, np.ndarray) and isinstance(Z, np.ndarray) and len(Z):
@@ -126,6 +136,18 @@ def gamma_by_rule(rule: GammaRule, X: Points, sample_weight: FloatArray | None =
     ``"frank-wolfe"``: FW sets σ² = m in exp(-||·||²/(2σ²)), so γ = 1/(2m). ``"frank-wolfe-polynomial"``: γ = 1/m, the
     rule of FW's polynomial kernels (Table 8). ``"npsvc"``: NPSVC++ uses exp(-||·||²/t), t = m, so γ = 1/m. scikit-learn's two are
     of the entries, without weights: ``"scale"`` is 1/(p·Var X), ``"auto"`` 1/p.
+
+    Parameters
+    ----------
+    rule : str
+        Name of the rule.
+    X : array (n, p)
+    sample_weight : ndarray (n,), optional
+
+    Returns
+    -------
+    float
+        γ > 0.
     """
     if rule in ("scale", "auto"):
         return _scikit_learn(rule, X)
@@ -377,7 +399,13 @@ class Precomputed(Kernel):
 
 @dataclass(frozen=True)
 class CallableKernel(Kernel):
-    """A kernel given as a function ``f(X, Z) -> len(X) × len(Z)`` array."""
+    """A kernel given as a function ``f(X, Z) -> len(X) × len(Z)`` array.
+
+    Parameters
+    ----------
+    function : callable
+        f(X, Z), the (len(X), len(Z)) array of k(x_i, z_j).
+    """
 
     function: Callable[[Points, Points], FloatArray]
 

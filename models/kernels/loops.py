@@ -51,7 +51,7 @@ def _distances(words: Any, point_words: Any, first: int, last: int, counts: Any)
 
 
 @_njit
-def table_rows(words: Any, chosen: Any, table: Any, signs: Any, own: Any, first: int, last: int, out: Any) -> None:
+def table_rows(words: Any, chosen: Any, table: Any, signs: Any, row_factors: Any, first: int, last: int, out: Any) -> None:
     """out_ij ← own_i·signs_j·table[d_ij] for ``first`` ≤ j < ``last``, d the distances of the rows of ``chosen``."""
     buffer = np.empty(_BLOCK, dtype=np.uint32)
     for b in range(first, last, _BLOCK):
@@ -59,7 +59,7 @@ def table_rows(words: Any, chosen: Any, table: Any, signs: Any, own: Any, first:
         counts, sign = buffer[: e - b], signs[b:e]
         for i in range(chosen.shape[0]):
             _distances(words, chosen[i], b, e, counts)
-            row, factor = out[i, b:e], own[i]
+            row, factor = out[i, b:e], row_factors[i]
             for k in range(row.size):
                 row[k] = factor * sign[k] * table[counts[k]]
 
@@ -113,7 +113,7 @@ _D1, _D2, _D3, _D4, _D5, _D6, _D7, _D8, _D9, _D10, _D11, _D12, _D13 = (_LN2**k /
 
 
 @_njit
-def finish_single(block: Any, half: Any, own: Any, signs: Any, row_half: Any, offset: Any, scale: Any) -> None:
+def finish_single(block: Any, half: Any, row_factors: Any, signs: Any, row_half: Any, offset: Any, scale: Any) -> None:
     """block_ij ← scale·mine_i·signs_j·(2^min(0, block_ij - half_j - own_i) + offset), all in float32."""
     power = np.empty(_BLOCK, dtype=np.int32)
     two = power.view(np.float32)
@@ -121,7 +121,7 @@ def finish_single(block: Any, half: Any, own: Any, signs: Any, row_half: Any, of
     bias, shift = np.int32(127), np.int32(23)
     n = block.shape[1]
     for i in range(block.shape[0]):
-        factor, shared = np.float32(scale * row_half[i]), own[i]
+        factor, shared = np.float32(scale * row_half[i]), row_factors[i]
         for b in range(0, n, _BLOCK):
             e = min(n, b + _BLOCK)
             row, halves, sign = block[i, b:e], half[b:e], signs[b:e]
@@ -149,7 +149,7 @@ def _powers(row: Any, half: Any, shared: Any, power: Any) -> None:
 
 
 @_njit
-def accumulate_double(block: Any, half: Any, own: Any, weights: Any, out: Any) -> None:
+def accumulate_double(block: Any, half: Any, row_exponents: Any, weights: Any, out: Any) -> None:
     """out_j += Σ_i weights_i·2^min(0, block_ij - half_j - own_i), all in float64; the block is overwritten."""
     power = np.empty(_BLOCK, dtype=np.int64)
     two = power.view(np.float64)
@@ -159,7 +159,7 @@ def accumulate_double(block: Any, half: Any, own: Any, weights: Any, out: Any) -
         sums = out[b:e]
         for i in range(block.shape[0]):
             row, weight = block[i, b:e], weights[i]
-            _powers(row, half[b:e], own[i], power)
+            _powers(row, half[b:e], row_exponents[i], power)
             for k in range(row.size):
                 sums[k] += weight * (row[k] * two[k])
 

@@ -174,7 +174,7 @@ _tile: Any = tile_of(ROWS)
 
 
 @cached_njit(frozenset({"contract"}))
-def powers(left: Any, strips: Any, first: int, room: Any, out: Any) -> None:
+def powers(left: Any, strips: Any, first: int, buffer: Any, out: Any) -> None:
     """out_ij ← 2^min(0, z_i'z_j - h_i - h_j) for the columns from strip ``first`` on.
 
     Parameters
@@ -184,7 +184,7 @@ def powers(left: Any, strips: Any, first: int, room: Any, out: Any) -> None:
     strips : ndarray (k, p + 1, width)
         z_j and h_j as columns, a strip of them after the other.
     first : int
-    room : ndarray (ROWS, width)
+    buffer : ndarray (ROWS, width)
         For what ``out`` has no place for.
     out : ndarray (r, c)
     """
@@ -195,7 +195,7 @@ def powers(left: Any, strips: Any, first: int, room: Any, out: Any) -> None:
             if i + ROWS <= count and j + width <= columns:
                 _tile(left, i, strips, s, out, i, j)
                 continue
-            _tile(left, i, strips, s, room, 0, 0)
+            _tile(left, i, strips, s, buffer, 0, 0)
             for k in range(min(ROWS, count - i)):
                 for e in range(min(width, columns - j)):
-                    out[i + k, j + e] = room[k, e]
+                    out[i + k, j + e] = buffer[k, e]

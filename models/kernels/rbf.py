@@ -29,7 +29,7 @@ from ..arrays import FloatArray, IntArray, Points, row_norms_squared
 from .float32 import FeatureProducts, SingleArray, by_feature, products
 from .kernels import RBF
 from .threads import cuts, share, workers
-from .tiles import STRIP, BlockPanel, Entries, ExponentPanel, Panel, RoundedPanel, Strips
+from .tiles import STRIP, BlockPanel, EntryEncoding, ExponentPanel, Panel, RoundedPanel, Strips
 
 
 @dataclass(frozen=True)
@@ -191,7 +191,7 @@ class RBFExponents:
     def panel(self, points: IntArray, signs: SingleArray, offset: float, scale: float, loading: FloatArray) -> ExponentPanel:
         """scale·s_i s_j (k(x_i, x_j) + offset) + δ_ij·loading_i for dense data, between the given points and any others."""
         Z, half = self._single
-        return ExponentPanel(Z, half, Entries(signs=signs, loading=loading, step=scale, shift=scale * offset), points)
+        return ExponentPanel(Z, half, EntryEncoding(signs=signs, loading=loading, step=scale, shift=scale * offset), points)
 
     def rounded_panel(
         self, points: IntArray, signs: SingleArray, offset: float, scale: float, loading: FloatArray

@@ -1,4 +1,4 @@
-"""Blocks of kernel values by few bytes an entry: float32, counts of bits, and rounded whole numbers.
+"""Compact storage of blocks of kernel values: float32, bit counts with a table, and integers of two bytes.
 
 *Kernel values in float32 between some fixed points and any others.* The fixed points are gathered once, and values come in
 tiles that stay in a core's own cache.
@@ -8,7 +8,7 @@ of float32 values, and a product that reads them takes no longer: the memory giv
 cache.
 
 *Kernel values between 0 and 1 as whole numbers of two bytes.* A product of rounded values is off by step/√12·||weights||
-(`Entries.rounding`), so whoever multiplies with them looks at float32 values again where that is too much.
+(`EntryEncoding.rounding`), so whoever multiplies with them looks at float32 values again where that is too much.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ Tile: TypeAlias = npt.NDArray[Any]
 
 
 @dataclass(frozen=True, eq=False)
-class Entries:
+class EntryEncoding:
     """Q_ij = s_i s_j (step·t(e_ij) + shift) + δ_ij·loading_i with t(e) = table[e], or e itself; without signs Q_ij = e_ij.
 
     Parameters
@@ -96,8 +96,8 @@ class Strips:
         """Into ``out`` for the given points and so many fixed ones from ``first`` on, a multiple of `STRIP`."""
         from .powers import ROWS, powers
 
-        left, room = _rows(Z, half, -(-half.size // ROWS) * ROWS), np.empty((ROWS, self._width), dtype=out.dtype)
-        powers(left, self._strips, first // self._width, room, out)
+        left, buffer = _rows(Z, half, -(-half.size // ROWS) * ROWS), np.empty((ROWS, self._width), dtype=out.dtype)
+        powers(left, self._strips, first // self._width, buffer, out)
 
 
 def _rows(Z: FloatArray | SingleArray, half: FloatArray | SingleArray, count: int) -> npt.NDArray[Any]:
@@ -131,7 +131,7 @@ class Panel(ABC):
         What tiles and rows hold: values, or whole numbers that a table turns into them.
     """
 
-    entries: Entries = Entries()
+    entries: EntryEncoding = EntryEncoding()
 
     def __init__(self, points: IntArray) -> None:
         self.points = points
@@ -185,7 +185,7 @@ class ExponentPanel(Panel):
     points : ndarray of int
     """
 
-    def __init__(self, Z: SingleArray, half: SingleArray, entries: Entries, points: IntArray) -> None:
+    def __init__(self, Z: SingleArray, half: SingleArray, entries: EntryEncoding, points: IntArray) -> None:
         super().__init__(points)
         self.entries = entries
         self._Z, self._half, self._strips = Z, half, Strips(Z[points], half[points])
@@ -221,7 +221,7 @@ class CountPanel(Panel):
     points : ndarray of int
     """
 
-    def __init__(self, words: npt.NDArray[np.uint32], entries: Entries, points: IntArray) -> None:
+    def __init__(self, words: npt.NDArray[np.uint32], entries: EntryEncoding, points: IntArray) -> None:
         super().__init__(points)
         self.entries = entries
         self._words, self._across = words, np.take(words, points, axis=1)
@@ -276,7 +276,7 @@ class RoundedPanel(Panel):
 
     def __init__(self, values: Panel, signs: SingleArray, offset: float, scale: float, loading: FloatArray) -> None:
         super().__init__(values.points)
-        self.entries = Entries(ROUNDED, None, signs, loading, scale / LARGEST, scale * offset)
+        self.entries = EntryEncoding(ROUNDED, None, signs, loading, scale / LARGEST, scale * offset)
         self._values = values
 
     def tiles(self, indices: IntArray, stop: int) -> Iterator[tuple[int, int, Tile]]:
@@ -367,11 +367,11 @@ class BitDistances:
         """The least type that holds every distance: twice the largest number of ones, or all features."""
         return np.min_scalar_type(min(X.shape[1], 2 * int(np.diff(X.indptr).max(initial=0))))
 
-    def entries(self, kind: np.dtype[Any], signs: SingleArray, offset: float, scale: float, loading: FloatArray) -> Entries:
+    def entries(self, kind: np.dtype[Any], signs: SingleArray, offset: float, scale: float, loading: FloatArray) -> EntryEncoding:
         """scale·s_i s_j (k(x_i, x_j) + offset) + δ_ij·loading_i, distances stored in that type."""
-        return Entries(kind, (scale * (self.table + offset)).astype(np.float32), signs, loading)
+        return EntryEncoding(kind, (scale * (self.table + offset)).astype(np.float32), signs, loading)
 
-    def panel(self, points: IntArray, entries: Entries) -> CountPanel:
+    def panel(self, points: IntArray, entries: EntryEncoding) -> CountPanel:
         """Q between these points and any others."""
         return CountPanel(self.words, entries, points)
 
@@ -379,13 +379,20 @@ class BitDistances:
         return np.ascontiguousarray(np.take(self.words, indices, axis=1).T)
 
     def _fill(
-        self, block: SingleArray, words: Any, chosen: Any, signs: SingleArray, own: SingleArray, offset: float, scale: float
+        self,
+        block: SingleArray,
+        words: Any,
+        chosen: Any,
+        signs: SingleArray,
+        row_factors: SingleArray,
+        offset: float,
+        scale: float,
     ) -> SingleArray:
         from .loops import table_rows
 
         table = (scale * (self.table + offset)).astype(np.float32)
         parts = cuts(block.shape[1], workers(block.size))
-        share(lambda k: table_rows(words, chosen, table, signs, own, parts[k].start, parts[k].stop, block), len(parts))
+        share(lambda k: table_rows(words, chosen, table, signs, row_factors, parts[k].start, parts[k].stop, block), len(parts))
         return block
 
     def product(self, weights: FloatArray) -> FloatArray:

@@ -68,17 +68,17 @@ class EpigraphBridge(Bridge):
         """Append the scalar block ``epigraph`` and the constraint ``quadratic``."""
         assert form.quadratic is not None
         width = form.n + 1
-        top = Entries.beside([(Entries.identity(1), form.n)], 1, width)
+        top = Entries.hstack([(Entries.identity(1), form.n)], 1, width)
         cone: Cone
         if Feature.NONCONVEX in form.features:
             P = form.quadratic.csc
             used = np.flatnonzero(np.diff(P.indptr))
             halves = replace(Entries.of(sp.csr_array(0.5 * P[used])), width=width)
-            rows = Entries.below(top, _selection(used, width), halves)
+            rows = Entries.vstack(top, _selection(used, width), halves)
             g, cone = np.zeros(1 + 2 * used.size), Bilinear(1 + 2 * used.size)
         else:
             squares = replace(Entries.of(factor_of(form.quadratic)), width=width)
-            rows = Entries.below(top, Entries.beside([], 1, width), squares)
+            rows = Entries.vstack(top, Entries.hstack([], 1, width), squares)
             g = (np.arange(rows.csr.shape[0]) == 1).astype(np.float64)
             cone = RotatedSecondOrder(g.size)
         widened = tuple(Constraint(c.label, replace(Entries.of(c.F), width=width).csr, c.g, c.cone) for c in form.constraints)
@@ -219,7 +219,7 @@ class IndicatorsToRows(Bridge):
             )
         M = np.maximum(-minimum, 0.0)
         switches = sp.csr_array(sp.diags_array(M) @ heads)
-        own_rows = None if c.own is None else c.own[1::2]
+        own_rows = None if c.given_names is None else c.given_names[1::2]
         return Constraint(c.label, sp.csr_array(F + switches), g + M * c.g[0::2], Nonnegative(g.size), own_rows, c.points)
 
     def recover(self, x: FloatArray) -> FloatArray:
@@ -250,7 +250,7 @@ class ConesToQuadraticRows(Bridge):
         for c in form.constraints:
             widened = replace(Entries.of(c.F), width=width).csr
             if c not in self._cones:
-                constraints.append(Constraint(c.label, widened, c.g, c.cone, c.own, c.points))
+                constraints.append(Constraint(c.label, widened, c.g, c.cone, c.given_names, c.points))
                 continue
             v = _selection(np.arange(start, start + c.rows), width).csr
             constraints.append(Constraint(f"{c.label}: terms", sp.csr_array(widened - v), c.g, Zero(c.rows)))

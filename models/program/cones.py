@@ -203,7 +203,15 @@ def largest(v: FloatArray) -> float:
 
 @dataclass(frozen=True)
 class Zero(Cone):
-    """{0}: equalities. Its dual is the whole space."""
+    """{0}: equalities. Its dual is the whole space.
+
+    Parameters
+    ----------
+    dim : int
+        Rows of one cone.
+    count : int
+        Number of equal cones in the stack.
+    """
 
     symbol = "Zero"
 
@@ -219,7 +227,15 @@ class Zero(Cone):
 
 @dataclass(frozen=True)
 class Nonnegative(Cone):
-    """{v : v ≥ 0}: inequalities. Self-dual."""
+    """{v : v ≥ 0}: inequalities. Self-dual.
+
+    Parameters
+    ----------
+    dim : int
+        Rows of one cone.
+    count : int
+        Number of equal cones in the stack.
+    """
 
     symbol = "Nonnegative"
 
@@ -235,7 +251,15 @@ class Nonnegative(Cone):
 
 @dataclass(frozen=True)
 class SecondOrder(Cone):
-    """{(t, c) : ||c|| ≤ t}. Self-dual."""
+    """{(t, c) : ||c|| ≤ t}. Self-dual.
+
+    Parameters
+    ----------
+    dim : int
+        Rows of one cone.
+    count : int
+        Number of equal cones in the stack.
+    """
 
     feature = Feature.SECOND_ORDER
     symbol = "SecondOrder"
@@ -273,7 +297,15 @@ class SecondOrder(Cone):
 
 @dataclass(frozen=True)
 class RotatedSecondOrder(Cone):
-    """{(a, b, c) : 2ab ≥ ||c||², a ≥ 0, b ≥ 0}. Self-dual."""
+    """{(a, b, c) : 2ab ≥ ||c||², a ≥ 0, b ≥ 0}. Self-dual.
+
+    Parameters
+    ----------
+    dim : int
+        Rows of one cone.
+    count : int
+        Number of equal cones in the stack.
+    """
 
     feature = Feature.ROTATED
     symbol = "RotatedSecondOrder"
@@ -327,7 +359,15 @@ class RotatedSecondOrder(Cone):
 
 @dataclass(frozen=True)
 class PSD(Cone):
-    """{svec(S) : S ⪰ 0}: the upper triangle stacked by columns, √2 off the diagonal. Self-dual."""
+    """{svec(S) : S ⪰ 0}: the upper triangle stacked by columns, √2 off the diagonal. Self-dual.
+
+    Parameters
+    ----------
+    dim : int
+        Rows of one cone.
+    count : int
+        Number of equal cones in the stack.
+    """
 
     feature = Feature.PSD
     symbol = "PSD"
@@ -401,6 +441,13 @@ class Indicator(Cone):
 
     The rows of a are single binary variables of the form. Multipliers z with <z, (a, v)> ≥ 0 on the set are (z_a ≥ 0, 0), which
     prove nothing: the closed convex hull of the set is 0 ≤ a ≤ 1 alone.
+
+    Parameters
+    ----------
+    dim : int
+        2: the binary and the row.
+    count : int
+        Number of indicators in the stack.
     """
 
     dim: int = 2
@@ -417,8 +464,8 @@ class Indicator(Cone):
         """Nearest point: of (0, v₊) and (1, v) the nearer one."""
         rows = self.stacked(v)
         a, row = rows[:, 0], rows[:, 1]
-        on = a * a + np.minimum(row, 0.0) ** 2 <= (a - 1.0) ** 2
-        return np.column_stack([np.where(on, 0.0, 1.0), np.where(on, np.maximum(row, 0.0), row)]).ravel()
+        is_off = a * a + np.minimum(row, 0.0) ** 2 <= (a - 1.0) ** 2
+        return np.column_stack([np.where(is_off, 0.0, 1.0), np.where(is_off, np.maximum(row, 0.0), row)]).ravel()
 
     def project_dual(self, v: FloatArray) -> FloatArray:
         """Nearest multipliers that are ≥ 0 on the set: (z_a)₊ and 0."""
@@ -436,6 +483,15 @@ class Bilinear(Cone):
 
     ``dim`` = 1 + 2k rows for a and b of k rows each. Multipliers z with <z, (t, a, b)> ≥ 0 on the set are zero alone: (0, a, 0)
     and (0, 0, b) are in it for all a and b, and t is unbounded.
+
+    Parameters
+    ----------
+    dim : int
+        Rows of one set: t, and the factors in pairs.
+    count : int
+        Number of sets in the stack.
+    equality : bool
+        Whether the set is t = a'b in place of t ≥ a'b.
     """
 
     equality: bool = False

@@ -51,7 +51,7 @@ def dual_form(form: StandardForm) -> StandardForm:
     for c in form.constraints:
         cone = None if isinstance(c.cone, (Zero, Nonnegative)) else c.cone
         low = 0.0 if isinstance(c.cone, Nonnegative) else -np.inf
-        parts.add(c.label, sp.csc_array(-c.F.T), c.g, low, c.own)
+        parts.add(c.label, sp.csc_array(-c.F.T), c.g, low, c.given_names)
         if cone is not None:
             parts.cones.append((c.label, len(parts.blocks) - 1))
     identity = sp.eye_array(form.n, format="csc")
@@ -60,8 +60,14 @@ def dual_form(form: StandardForm) -> StandardForm:
         for side, bounds, sign in (("lower", form.lower, 1.0), ("upper", form.upper, -1.0)):
             finite = places[np.isfinite(bounds[places])]
             if finite.size:
-                own = None if b.own is None else tuple(f"{side} {b.own[j]}" for j in finite - form.slices[b.label].start)
-                parts.add(f"{side} {b.label}", sp.csc_array(-sign * identity[:, finite]), -sign * bounds[finite], 0.0, own)
+                given_names = (
+                    None
+                    if b.given_names is None
+                    else tuple(f"{side} {b.given_names[j]}" for j in finite - form.slices[b.label].start)
+                )
+                parts.add(
+                    f"{side} {b.label}", sp.csc_array(-sign * identity[:, finite]), -sign * bounds[finite], 0.0, given_names
+                )
     return _assembled(form, parts, image)
 
 
@@ -76,9 +82,11 @@ class _Parts:
     lower: list[FloatArray] = field(default_factory=list)
     cones: list[tuple[str, int]] = field(default_factory=list)
 
-    def add(self, label: str, columns: sp.csc_array, costs: FloatArray, lower: float, own: tuple[str, ...] | None = None) -> None:
+    def add(
+        self, label: str, columns: sp.csc_array, costs: FloatArray, lower: float, given_names: tuple[str, ...] | None = None
+    ) -> None:
         size = columns.shape[1]
-        self.blocks.append(Block(label, (size,), own=own))
+        self.blocks.append(Block(label, (size,), given_names=given_names))
         self.columns.append(columns)
         self.costs.append(np.asarray(costs, dtype=np.float64))
         self.lower.append(np.full(size, lower))
@@ -105,7 +113,13 @@ def _assembled(form: StandardForm, parts: _Parts, image: sp.csc_array | FloatArr
     starts = np.concatenate([[0], np.cumsum([b.size for b in parts.blocks])]).astype(int)
     n = int(starts[-1])
     constraints = [
-        Constraint(b.label, sp.csr_array(columns[form.slices[b.label]]), form.q[form.slices[b.label]], Zero(b.size), own=b.own)
+        Constraint(
+            b.label,
+            sp.csr_array(columns[form.slices[b.label]]),
+            form.q[form.slices[b.label]],
+            Zero(b.size),
+            given_names=b.given_names,
+        )
         for b in form.blocks
         if b.size
     ]

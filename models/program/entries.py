@@ -51,7 +51,7 @@ class Entries:
         return Entries(np.ones(size), ends[:-1], ends, size)
 
     @staticmethod
-    def beside(parts: Sequence[tuple[Entries, int]], rows: int, width: int) -> Entries:
+    def hstack(parts: Sequence[tuple[Entries, int]], rows: int, width: int) -> Entries:
         """The parts side by side, each from its first column on."""
         kind = _kind(max(width, sum(part.data.size for part, _ in parts)))
         if not parts:
@@ -66,7 +66,7 @@ class Entries:
         return Entries(data, indices, indptr, width)
 
     @staticmethod
-    def below(*parts: Entries) -> Entries:
+    def vstack(*parts: Entries) -> Entries:
         """The parts of one width, one below the other."""
         data = np.concatenate([part.data for part in parts])
         kind = _kind(max(parts[0].width, data.size))
@@ -84,7 +84,7 @@ class Entries:
         return np.asarray(self.indptr[1:] - self.indptr[:-1])  # np.diff takes five times as long where there are few
 
     @property
-    def met(self) -> FloatArray:
+    def overlap_counts(self) -> FloatArray:
         """Count, for each column, the entries of its rows: at least as many as its column of A'A has."""
         return np.asarray(
             np.bincount(self.indices, weights=np.repeat(self.counts, self.counts) * 1.0, minlength=self.width), dtype=np.float64
@@ -127,7 +127,7 @@ class Entries:
         places = np.arange(ends[-1]) + np.repeat(self.indptr[chosen] - ends[:-1], counts)
         return Entries(self.data[places], self.indices[places], ends, self.width)
 
-    def among(self, columns: Places) -> Entries:
+    def take_columns(self, columns: Places) -> Entries:
         """Some of the columns, in ascending order."""
         place = np.full(self.width, -1, dtype=self.indices.dtype)
         place[columns] = np.arange(columns.size)

@@ -362,8 +362,8 @@ class Power(TranscendentalCone):
         for _ in range(_HALVINGS):
             r = 0.5 * (low + high)
             a, b = self._halves(x, self.alpha, r, head), self._halves(y, 1.0 - self.alpha, r, head)
-            more = a**self.alpha * b ** (1.0 - self.alpha) > r
-            low, high = np.where(more, r, low), np.where(more, high, r)
+            is_below = a**self.alpha * b ** (1.0 - self.alpha) > r
+            low, high = np.where(is_below, r, low), np.where(is_below, high, r)
         r = 0.5 * (low + high)
         a, b = self._halves(x, self.alpha, r, head), self._halves(y, 1.0 - self.alpha, r, head)
         flat = head == 0.0
@@ -396,10 +396,10 @@ class Power(TranscendentalCone):
         u, v, head = np.maximum(rows[:, 0], 0.0), np.maximum(rows[:, 1], 0.0), np.abs(rows[:, 2])
         sign, alpha, beta = np.sign(rows[:, 2]), self.alpha, 1.0 - self.alpha
         (a, _), (b, _), (h, _) = (logarithm(np.where(t > 0.0, t, 1.0)) for t in (u, v, head))
-        off = 512.0 * UNIT * (1.0 + np.abs(a) + np.abs(b) + np.abs(h))  # far more than the errors of these logarithms
+        error = 512.0 * UNIT * (1.0 + np.abs(a) + np.abs(b) + np.abs(h))  # far more than the errors of these logarithms
 
         def power(level: FloatArray, share: float, usable: BoolArray, otherwise: float) -> FloatArray:
-            return np.where(usable, np.maximum(exponential(level + share * off)[0], 1e-300 if share > 0.0 else 0.0), otherwise)
+            return np.where(usable, np.maximum(exponential(level + share * error)[0], 1e-300 if share > 0.0 else 0.0), otherwise)
 
         lowered = np.minimum(head, power(alpha * a + beta * b - self._scale, -1.0, (u > 0.0) & (v > 0.0), 0.0))
         with np.errstate(over="ignore"):

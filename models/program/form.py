@@ -39,27 +39,36 @@ from .entries import Entries, by_column, triangle
 _SHOWN_NAMES = 12
 
 
-def _own_names(own: tuple[str, ...] | None) -> str:
+def _own_names(given_names: tuple[str, ...] | None) -> str:
     """Return the names that came from elsewhere, the first ones of many, to follow on a line."""
-    if own is None:
+    if given_names is None:
         return ""
-    return ": " + ", ".join(own[:_SHOWN_NAMES]) + (", ..." if len(own) > _SHOWN_NAMES else "")
+    return ": " + ", ".join(given_names[:_SHOWN_NAMES]) + (", ..." if len(given_names) > _SHOWN_NAMES else "")
 
 
 @dataclass(frozen=True)
 class Block:
     """A labelled block of variables: a scalar (shape ()), a vector, or a symmetric matrix stored as svec.
 
-    ``own`` names each of its scalar variables (else InputError) where they were named elsewhere, in a file for example.
+    ``given_names`` names each of its scalar variables (else InputError) where they were named elsewhere, in a file for example.
+
+    Parameters
+    ----------
+    label : str
+    shape : tuple of int
+        () for a scalar, (n,), (n, k), or (p, p) with ``symmetric``.
+    symmetric : bool
+        Whether the block is a symmetric matrix, stored as svec.
+    given_names : tuple of str, optional
     """
 
     label: str
     shape: tuple[int, ...]
     symmetric: bool = False
-    own: tuple[str, ...] | None = None
+    given_names: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
-        _check_names(self.label, self.own, self.size)
+        _check_names(self.label, self.given_names, self.size)
 
     @property
     def size(self) -> int:
@@ -68,8 +77,8 @@ class Block:
 
     def names(self) -> list[str]:
         """Return one name for each scalar variable: its own, or ``w[3]``, ``W[0,2]`` (for a symmetric block: that svec entry)."""
-        if self.own is not None:
-            return list(self.own)
+        if self.given_names is not None:
+            return list(self.given_names)
         if self.symmetric:
             return [f"{self.label}[{i},{j}]" for i, j in zip(*svec_indices(self.shape[0]), strict=True)]
         if not self.shape:
@@ -95,13 +104,26 @@ class Block:
 
 @dataclass(frozen=True, eq=False)
 class Constraint:
-    """``F x + g`` in ``cone``, under a label; ``own`` are the rows' names from elsewhere, ``points`` those that they keep."""
+    """``F x + g`` in ``cone``, under a label.
+
+    ``given_names`` are the names of the rows where they have such, ``points`` the data points whose margins they demand.
+
+    Parameters
+    ----------
+    label : str
+    F : csr_array (rows, n)
+    g : ndarray (rows,)
+    cone : Cone
+    given_names : tuple of str, optional
+        One name for each row.
+    points : sequence of int, optional
+    """
 
     label: str
     F: sp.csr_array
     g: FloatArray
     cone: Cone
-    own: tuple[str, ...] | None = None
+    given_names: tuple[str, ...] | None = None
     points: Sequence[int] | None = None
 
     def __post_init__(self) -> None:
@@ -112,7 +134,7 @@ class Constraint:
             raise InputError(f"{self.label}: F {self.F.shape}, g {self.g.shape} and {self.cone} do not fit", name="F")
         if not (np.isfinite(self.F.data).all() and np.isfinite(self.g).all()):
             raise InputError(f"{self.label}: F and g must be finite", name="F")
-        _check_names(self.label, self.own, self.rows)
+        _check_names(self.label, self.given_names, self.rows)
         _check_names(self.label, self.points, self.rows // self.cone.block, "points", "rows or cones")
 
     @property
@@ -122,8 +144,8 @@ class Constraint:
 
     def names(self) -> list[str]:
         """One name for each row: its own, ``margin[3]``, or ``hull[3,0]`` (cone, row in the cone) for cones of several rows."""
-        if self.own is not None:
-            return list(self.own)
+        if self.given_names is not None:
+            return list(self.given_names)
         if self.cone.count == 1 or self.cone.dim == 1:
             return [self.label] if self.rows == 1 else [f"{self.label}[{i}]" for i in range(self.rows)]
         return [f"{self.label}[{k},{i}]" for k in range(self.cone.count) for i in range(self.cone.dim)]
@@ -145,7 +167,7 @@ class Constraint:
         """``F x + g``."""
         return np.asarray(self.F @ x + self.g)
 
-    def pulled(self, z: FloatArray) -> FloatArray:
+    def rmatvec(self, z: FloatArray) -> FloatArray:
         """``F'z``."""
         return Entries.of(self.F).weighted_sum(z)
 
@@ -213,6 +235,15 @@ class NamedValues(dict[str, FloatArray]):
 class Quadratic:
     """The symmetric P ⪰ 0 of ½x'Px: dense, sparse, factored as P = R'R (``factor`` = R), or known by its columns.
 
+    Parameters
+    ----------
+    matrix : ndarray or csc_array (n, n), optional
+        P itself, symmetric.
+    factor : ndarray or csr_array (k, n), optional
+        R of P = R'R, which is positive semidefinite by construction.
+    operator : GramOperator, optional
+        P by its columns.
+
     Raises
     ------
     InputError
@@ -276,12 +307,12 @@ class Quadratic:
         matrix.sort_indices()
         return matrix
 
-    def among(self, chosen: IntArray) -> FloatArray:
+    def submatrix(self, chosen: IntArray) -> FloatArray:
         """The rows and columns of P that are chosen, in ascending order, dense."""
         P = self.materialised
         if isinstance(P, np.ndarray):
             return np.asarray(P[np.ix_(chosen, chosen)])
-        return Entries(P.data, P.indices, P.indptr, self.n).at(chosen).among(chosen).dense()  # symmetric: columns are rows
+        return Entries(P.data, P.indices, P.indptr, self.n).at(chosen).take_columns(chosen).dense()  # symmetric: columns are rows
 
     @cached_property
     def upper(self) -> sp.csc_matrix:
@@ -303,7 +334,7 @@ class Quadratic:
         P, R = self.matrix, self.factor
         if P is not None and not isinstance(P, np.ndarray):
             return np.diff(P.indptr) * 1.0
-        return np.minimum(Entries.of(R).met, self.n) if sp.issparse(R) else np.full(self.n, float(self.n))
+        return np.minimum(Entries.of(R).overlap_counts, self.n) if sp.issparse(R) else np.full(self.n, float(self.n))
 
     @cached_property
     def convexity(self) -> Convexity:
@@ -332,9 +363,9 @@ class Quadratic:
         """x'Px with a bound of its rounding error; ||R x||² where P is factored."""
         if not isinstance(self.factor, np.ndarray):
             return dot(x, self.product(x), self.product_error(x))
-        y, off = transposed_product(self.factor.T, x)
+        y, error = transposed_product(self.factor.T, x)
         square = dot(y, y)
-        return Rounded(square.value, (square.error + 2.0 * float(np.abs(y) @ off) + float(off @ off)) * (1.0 + 1e-9))
+        return Rounded(square.value, (square.error + 2.0 * float(np.abs(y) @ error) + float(error @ error)) * (1.0 + 1e-9))
 
     def product_error(self, x: FloatArray) -> FloatArray:
         """Bound of |computed - exact| for every entry of `product`."""
@@ -364,9 +395,9 @@ class Quadratic:
         return np.asarray(self.matrix @ x)
 
 
-def _check_names(label: str, own: Sized | None, size: int, noun: str = "names", of: str = "scalars") -> None:
-    if own is not None and len(own) != size:
-        raise InputError(f"{label}: {len(own)} {noun} for {size} {of}", name=label)
+def _check_names(label: str, given_names: Sized | None, size: int, noun: str = "names", entries: str = "scalars") -> None:
+    if given_names is not None and len(given_names) != size:
+        raise InputError(f"{label}: {len(given_names)} {noun} for {size} {entries}", name=label)
 
 
 def _exactly_symmetric(P: FloatArray | sp.csc_array) -> bool:
@@ -697,10 +728,12 @@ class StandardForm(Displayed, ExportMethods):
 
     def with_names(self, label: str, names: Sequence[str]) -> StandardForm:
         """Return the form with the entries of a block named ``label[name]``, if these are different names, one an entry."""
-        blocks = [block for block in self.blocks if block.label == label and block.shape == (len(names),) and block.own is None]
+        blocks = [
+            block for block in self.blocks if block.label == label and block.shape == (len(names),) and block.given_names is None
+        ]
         if not blocks or len(set(names)) < len(names):
             return self
-        named = replace(blocks[0], own=tuple(f"{label}[{name}]" for name in names))
+        named = replace(blocks[0], given_names=tuple(f"{label}[{name}]" for name in names))
         return self.replace(blocks=tuple(named if block is blocks[0] else block for block in self.blocks))
 
     def relax_integrality(self) -> StandardForm:
@@ -818,12 +851,13 @@ class StandardForm(Displayed, ExportMethods):
         lines = [f"{self.name}: {self.n} variables, {self.rows} rows ({kinds}; {self.bytes:,} bytes)"]
         for b in self.blocks:
             s = self.slices[b.label]
-            if b.own is None or b.size > _SHOWN_NAMES:
-                lines.append(f"  {b.label:<12} {b.shape!s:<12} {self._domain(s, b.symmetric)}{_own_names(b.own)}")
+            if b.given_names is None or b.size > _SHOWN_NAMES:
+                lines.append(f"  {b.label:<12} {b.shape!s:<12} {self._domain(s, b.symmetric)}{_own_names(b.given_names)}")
             else:
-                lines += [f"  {name:<12} {self._domain(slice(k, k + 1))}" for k, name in enumerate(b.own, s.start)]
+                lines += [f"  {name:<12} {self._domain(slice(k, k + 1))}" for k, name in enumerate(b.given_names, s.start)]
         lines += [
-            f"  {c.label:<12} {c.rows:>6} rows in {c.cone}, {c.F.nnz} non-zeros{_own_names(c.own)}" for c in self.constraints
+            f"  {c.label:<12} {c.rows:>6} rows in {c.cone}, {c.F.nnz} non-zeros{_own_names(c.given_names)}"
+            for c in self.constraints
         ]
         return "\n".join(lines)
 
@@ -940,7 +974,7 @@ class StandardForm(Displayed, ExportMethods):
     def _stacked(self, chosen: tuple[Constraint, ...]) -> tuple[Entries, FloatArray]:
         if not chosen:
             return Entries.of(np.zeros((0, self.n))), np.zeros(0)
-        return Entries.below(*(Entries.of(c.F) for c in chosen)), np.concatenate([c.g for c in chosen])
+        return Entries.vstack(*(Entries.of(c.F) for c in chosen)), np.concatenate([c.g for c in chosen])
 
 
 def _decided(c: Constraint, x: FloatArray) -> Constraint | None:

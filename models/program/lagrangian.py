@@ -46,7 +46,7 @@ from .cones import PSD, Nonnegative, RotatedSecondOrder, SecondOrder, Zero, svec
 from .convexity import Convexity, Evidence, definite_on
 from .exponential_cones import Exponential, Power
 from .form import Constraint, StandardForm
-from .multiplier_repair import MultiplierChange, Multipliers, OutOfTimeError, PointMoves, exact_beside
+from .multiplier_repair import MultiplierChange, Multipliers, OutOfTimeError, PointMoves, correct_multipliers
 
 #: Rounds of propagation, entries of the rows at most, and the share of a sum's terms by which an end is moved outwards.
 _ROUNDS, _MOST, _OUTWARD = 12, 200_000, 1e-10
@@ -149,11 +149,13 @@ def _in_cone(c: Constraint, low: FloatArray, high: FloatArray) -> tuple[FloatArr
         low[:, :2] = np.maximum(low[:, :2], 0.0)
     elif isinstance(cone, PSD):
         i, j = svec_indices(cone.order)
-        diagonal, off = np.flatnonzero(i == j), np.flatnonzero(i != j)
+        diagonal, off_diagonal = np.flatnonzero(i == j), np.flatnonzero(i != j)
         low[:, diagonal] = np.maximum(low[:, diagonal], 0.0)
         place = np.zeros(cone.order, dtype=np.intp)
         place[i[diagonal]] = diagonal
-        _within(low, high, off, np.sqrt(2.0 * _product(high[:, place[i[off]]], high[:, place[j[off]]])))
+        _within(
+            low, high, off_diagonal, np.sqrt(2.0 * _product(high[:, place[i[off_diagonal]]], high[:, place[j[off_diagonal]]]))
+        )
     return low.ravel(), high.ravel()
 
 
@@ -357,20 +359,20 @@ def _bound(form: StandardForm, z: Multipliers, tangent: _Tangent, point: PointMo
             return _value(form, tangent, z, slope, error, change)
         start, certified = z, None
         if not any(open_sides[failed].all() for failed in failures):  # what failed for fewer variables does not do for more
-            z, certified = exact_beside(start, open_sides, tangent, point)
+            z, certified = correct_multipliers(start, open_sides, tangent, point)
             for share in _LIFTS:  # a degenerate vertex of the dual has too few multipliers that are positive
                 if certified is None and (share == _LIFTS[0] or curved):
-                    z, certified = exact_beside(start.lifted(share), open_sides, tangent, point)
+                    z, certified = correct_multipliers(start.lifted(share), open_sides, tangent, point)
             if certified is None:
                 failures.append(open_sides)
         for share in _ROUNDINGS:  # or some that are positive by rounding: they hide that equations are dependent, or are too many
             if certified is None and open_sides.any():
-                z = start.settled(share)
+                z = start.without_small(share)
                 open_sides = tangent.open_side(*tangent.slopes(z, settle)) | change.zeroed
                 state = z.z, open_sides, tangent.hat.copy()
                 if open_sides.any() and not _among(state, candidates):
                     candidates.append(state)
-                    z, certified = exact_beside(z, open_sides, tangent, point)
+                    z, certified = correct_multipliers(z, open_sides, tangent, point)
         if not open_sides.any():
             continue
         if certified is None:
@@ -391,7 +393,7 @@ def _settle_zeros(tangent: _Tangent, z: Multipliers, slope: FloatArray, error: F
     """Slopes within their error, where there is no bound, summed exactly: whole numbers often meet their equations."""
     undecided = tangent.open_side(slope, error) & (np.abs(slope) <= error)
     if undecided.any():
-        exact = z.pulled_exactly(undecided)
+        exact = z.exact_lagrangian_gradient(undecided)
         zero = np.flatnonzero(undecided)[exact == 0.0]
         slope[zero] = error[zero] = 0.0
 
@@ -404,7 +406,7 @@ class _Tangent:
     hat: FloatArray
     convexity: Convexity
     curved: BoolArray  # unbounded on some side, with verified curvature
-    least: FloatArray  # μD_j there
+    min_curvature: FloatArray  # μD_j there
     factor: FloatArray | None  # of P on the free ones among them
 
     @classmethod
@@ -415,7 +417,7 @@ class _Tangent:
         factor = None
         if solved.any() and form.quadratic is not None:
             indices = np.flatnonzero(solved)
-            block = form.quadratic.among(indices)
+            block = form.quadratic.submatrix(indices)
             lower, indefinite = potrf(block, lower=1, clean=0)
             factor = None if indefinite else lower
         hat[~np.isfinite(hat)] = 0.0
@@ -424,7 +426,7 @@ class _Tangent:
     def slopes(self, z: Multipliers, settle: bool = True) -> tuple[FloatArray, FloatArray]:
         """s = P x̂ + d and its error; with ``settle`` x̂ moves to s = 0 on the free variables with curvature."""
         quadratic = self.form.quadratic
-        d, error = z.pulled
+        d, error = z.lagrangian_gradient
         if quadratic is None:
             return d, error
         if self.factor is not None and settle:
@@ -501,7 +503,7 @@ def _value(
         s, size = slope[open_side], np.abs(slope[open_side]) + uncertain[open_side]
         value = value + dot(s, hat[open_side])
         loss += float(uncertain[open_side] @ np.abs(hat[open_side]))
-        loss += float(total(size * size / (2.0 * tangent.least[open_side])).upper)
+        loss += float(total(size * size / (2.0 * tangent.min_curvature[open_side])).upper)
     argument = "Lagrangian at multipliers moved into their dual cones, minimised over the bounds"
     if change.zeroed.any():
         argument += f"; multipliers with slope exactly 0 of {int(change.zeroed.sum())} unbounded variables exist beside them"
@@ -525,13 +527,13 @@ def _deficit(form: StandardForm, hat: FloatArray, convexity: Convexity) -> float
     """Return the cost over the bounds of P's lack of semidefiniteness, of rounding size; infinite where a variable has none."""
     loss = 0.0
     if convexity.deficit is not None:
-        far = np.maximum(np.abs(form.upper - hat), np.abs(hat - form.lower))
+        distance = np.maximum(np.abs(form.upper - hat), np.abs(hat - form.lower))
         deficient = convexity.deficit > 0.0
-        loss += 0.5 * float(convexity.deficit[deficient] @ far[deficient] ** 2)
+        loss += 0.5 * float(convexity.deficit[deficient] @ distance[deficient] ** 2)
     if convexity.penalty > 0.0:
         rows = [c for c in form.constraints if isinstance(c.cone, Zero) and c.rows]
-        off = sum(
+        rounding = sum(
             float(np.sum((np.abs(c.value(hat)) + gamma(form.n + 2) * (abs(c.F) @ np.abs(hat) + np.abs(c.g))) ** 2)) for c in rows
         )
-        loss += 0.5 * convexity.penalty * off
+        loss += 0.5 * convexity.penalty * rounding
     return loss

@@ -83,8 +83,8 @@ def solved_until(end: float) -> Iterator[None]:
 class Rank:
     """A maximal set of independent equations, and ℓ > 0 with BB' ⪰ diag(ℓ) on them."""
 
-    left: IntArray
-    least: FloatArray
+    independent: IntArray
+    diagonal_bound: FloatArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,17 +95,17 @@ class Equations:
     ----------
     A : Entries
         Without zeros.
-    alone, settled : ndarray of int
+    singletons, singleton_moves : ndarray of int
         Equations with one move, and these moves.
     others : ndarray of int
         The other equations.
     B, C : Entries
-        The other equations' entries: at moves that are left, and at settled ones.
+        The other equations' entries: at the remaining moves, and at those that a single equation determines.
     """
 
     A: Entries
-    alone: IntArray
-    settled: IntArray
+    singletons: IntArray
+    singleton_moves: IntArray
     others: IntArray
     B: Entries
     C: Entries
@@ -139,7 +139,7 @@ class Equations:
     @property
     def pivots(self) -> FloatArray:
         """The coefficients A_jk of moves that a single equation determines."""
-        return self.A.data[self.A.indptr[self.alone]]
+        return self.A.data[self.A.indptr[self.singletons]]
 
     @cached_property
     def gram(self) -> FloatArray:
@@ -177,9 +177,9 @@ class Equations:
     def solution(self, right: FloatArray, *, definite: bool) -> FloatArray | None:
         """Return the least-norm y in floating point, with the determined moves fixed; None without a solution."""
         y = np.zeros(self.A.width)
-        y[self.settled] = right[self.alone] / self.pivots
+        y[self.singleton_moves] = right[self.singletons] / self.pivots
         if self.others.size:
-            residual = right[self.others] - (self.C.dot(y) if self.alone.size else 0.0)
+            residual = right[self.others] - (self.C.dot(y) if self.singletons.size else 0.0)
             weights = _solve(self.gram, residual, definite=definite)
             if weights is None:
                 return None
@@ -189,13 +189,13 @@ class Equations:
     def distance(self, sizes: FloatArray, rank: Rank) -> float:
         """Bound ||y|| of some exact solution y for every s with |s_j| ≤ sizes_j; infinite without a bound."""
         with np.errstate(over="ignore"):
-            steps = sizes[self.alone] / np.abs(self.pivots)
+            steps = sizes[self.singletons] / np.abs(self.pivots)
             residual = sizes.copy()
-            if self.alone.size:
+            if self.singletons.size:
                 steps_of_columns = np.zeros(self.A.width)
-                steps_of_columns[self.settled] = steps
+                steps_of_columns[self.singleton_moves] = steps
                 residual[self.others] += self.C.absolute.dot(steps_of_columns)
-            squares = float(steps @ steps) + float(np.sum(residual[rank.left] ** 2 / rank.least))
+            squares = float(steps @ steps) + float(np.sum(residual[rank.independent] ** 2 / rank.diagonal_bound))
         return math.sqrt(squares) * (1.0 + 1e-9) if np.isfinite(squares) else math.inf
 
 
@@ -230,7 +230,7 @@ def _independent(form: StandardForm, F: sp.csr_array, used: BoolArray, indices: 
     count = null.shape[1]
     if not 0 < count < indices.size:
         return None
-    columns, free_rows = Entries.of(F).at(used).among(indices), np.ones(indices.size, dtype=bool)
+    columns, free_rows = Entries.of(F).at(used).take_columns(indices), np.ones(indices.size, dtype=bool)
     pivots = scipy.linalg.qr(null.T, mode="r", pivoting=True)[1][:count]
     try:
         basis = np.linalg.solve(null[pivots].T, null.T).T  # the identity on the pivots
@@ -378,22 +378,22 @@ class Multipliers:
         return dot(self.z, self.rows.g)
 
     @cached_property
-    def pulled(self) -> tuple[FloatArray, FloatArray]:
+    def lagrangian_gradient(self) -> tuple[FloatArray, FloatArray]:
         """Return the gradient q - F'z of the Lagrangian's linear part and the bound of its error."""
         q, rows = self.form.q, Entries.of(self.rows.F)
         d = q - rows.weighted_sum(self.z)
         absolute = np.abs(q) + rows.absolute.weighted_sum(np.abs(self.z))
         return d, gamma(self.rows.longest + 4) * absolute
 
-    def pulled_exactly(self, chosen: BoolArray) -> FloatArray:
+    def exact_lagrangian_gradient(self, chosen: BoolArray) -> FloatArray:
         """Return q - F'z of the chosen variables, each sum rounded once, so that an exact zero is zero."""
         columns = self.rows.by_variable.at(chosen)
         products, rests = two_product(columns.data, -self.z[columns.indices])
         if not (np.isfinite(products).all() and np.isfinite(rests).all()):
             return np.full(int(chosen.sum()), np.nan)
-        terms, more, q = products.tolist(), rests.tolist(), self.form.q[chosen].tolist()
+        terms, remainders, q = products.tolist(), rests.tolist(), self.form.q[chosen].tolist()
         ends = pairwise(columns.indptr.tolist())
-        return np.array([math.fsum([q[k], *terms[a:b], *more[a:b]]) for k, (a, b) in enumerate(ends)])
+        return np.array([math.fsum([q[k], *terms[a:b], *remainders[a:b]]) for k, (a, b) in enumerate(ends)])
 
     @cached_property
     def moves(self) -> tuple[Entries, FloatArray]:
@@ -417,7 +417,7 @@ class Multipliers:
             return Entries.identity(0), np.zeros(0)
         ends = np.cumsum([piece.width for piece in pieces])
         shifted = (replace(p, indices=p.indices + (end - p.width), width=ends[-1]) for p, end in zip(pieces, ends, strict=True))
-        all_rows = Entries.below(*shifted)
+        all_rows = Entries.vstack(*shifted)
         return all_rows.where(all_rows.data != 0.0), np.concatenate(reach)
 
     def lifted(self, share: float) -> Multipliers:
@@ -432,7 +432,7 @@ class Multipliers:
             start += c.rows
         return replace(self, z=raised)
 
-    def settled(self, share: float) -> Multipliers:
+    def without_small(self, share: float) -> Multipliers:
         """Return multipliers in which those of inequalities below this share of the largest, mere rounding, are zero."""
         threshold = share * np.abs(self.z).max(initial=0.0)
         return replace(self, z=np.where(self.rows.inequality & (self.z < threshold), 0.0, self.z))
@@ -515,7 +515,7 @@ class _FreeEquations:
         """Return the repair with the moves W of these, or with the part that one move settles ``separate``."""
         A = self.columns.product(W)
         if self.curved is not None:
-            A = Entries.beside([(A, 0), (self.curved, W.width)], self.indices.size, W.width + z.form.n)
+            A = Entries.hstack([(A, 0), (self.curved, W.width)], self.indices.size, W.width + z.form.n)
         return Equations.of(A, separate=separate)
 
     def ranked(self, z: Multipliers, W: Entries, *, separate: bool) -> tuple[Equations, Rank | None, bool]:
@@ -526,12 +526,12 @@ class _FreeEquations:
         equations = self.at(z, W, separate=separate)
         equations.check_time(_STEPS)  # where there is time for this alone nothing will come of it
         rank = equations.rank(z.form, z.rows.F, np.asarray((z.z != 0.0) | (W.counts > 0)), self.indices)
-        if rank is None and equations.alone.size:
+        if rank is None and equations.singletons.size:
             return self.ranked(z, W, separate=False)
         return equations, rank, separate
 
 
-def exact_beside(
+def correct_multipliers(
     z: Multipliers, chosen: BoolArray, tangent: Slopes, point: PointMoves | None = None
 ) -> tuple[Multipliers, MultiplierChange | None]:
     """Multipliers corrected in floating point, and the distance of exact ones with slope 0 on ``chosen``; None where unproven.
@@ -545,9 +545,9 @@ def exact_beside(
         last = steps == _STEPS or float(np.abs(slope[equations_at.indices]).max()) <= 4.0 * float(
             error[equations_at.indices].max()
         )
-        more = tangent.open_side(slope, error) & ~chosen
-        if last and grown < _GROWN and more.any():
-            chosen, steps, grown = chosen | more, min(steps, 1), grown + 1
+        added = tangent.open_side(slope, error) & ~chosen
+        if last and grown < _GROWN and added.any():
+            chosen, steps, grown = chosen | added, min(steps, 1), grown + 1
             equations_at = _FreeEquations.of(z, chosen, point)
             continue
         W, reach = z.moves if point is None else _moves_with(point, z)
@@ -558,7 +558,7 @@ def exact_beside(
             if last:
                 distance = equations.distance((np.abs(slope) + error)[equations_at.indices], rank)
                 return z, _moved(z, W, reach, chosen, distance, point)
-            independent = rank.left.size == equations.others.size
+            independent = rank.independent.size == equations.others.size
         else:
             equations = equations_at.at(z, W, separate=separate)
         equations.check_time(1)

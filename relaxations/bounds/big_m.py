@@ -110,6 +110,13 @@ class BigM(WithConstants[StandardForm]):
 
     z_i = (1 - u_i)_+/M_i at an optimum, so it is `HingeSVM` with weights λ_i/M_i under the rows u_i ≥ 1 - M_i, and trivial as M
     grows. With M from w = 0 its optimum is at most that of the conic relaxation; with M from an incumbent it need not be.
+
+    Parameters
+    ----------
+    big_m : {"zero", "incumbent", "stated"} or float
+        Source of the constants M_i (w = 0, the incumbent, the model's own), or one number for all.
+    factor : float
+        Multiple of these constants.
     """
 
     against_m = True
@@ -143,6 +150,13 @@ class Hinge(WithConstants[HingeSVM]):
     At most the big-M relaxation with the same M, and equal to it where the optimal w has u_i ≥ 1 - M_i for all i.
     ``Hinge(1.0)`` is the hinge SVM as it is used: M = 1 is not valid, so it is an approximation and no bound, which `caveat`
     says.
+
+    Parameters
+    ----------
+    big_m : {"zero", "incumbent", "stated"} or float
+        Source of the constants M_i (w = 0, the incumbent, the model's own), or one number for all.
+    factor : float
+        Multiple of these constants.
     """
 
     @property

@@ -265,26 +265,29 @@ class Lagrangian(Reduction[Any]):
         k, rounds_left = model.budget, self.rounds
         squares = np.einsum("ij,ij->i", model.signed, model.signed)
         price = 1.0 / max(float(np.median(squares)), 1e-300)
-        over, within = (float(len(squares)), 0.0), None  # (Σz, ||w||²) of a solution beyond the budget, and of one within it
+        infeasible, feasible = (
+            (float(len(squares)), 0.0),
+            None,
+        )  # (Σz, ||w||²) of a solution beyond the budget, and of one within it
         for _ in range(_DOUBLINGS):
             solution = _solution(model, price)
             rounds_left -= 1
             if solution[0] <= k:
-                within = solution
+                feasible = solution
                 break
-            over = solution
+            infeasible = solution
             if rounds_left <= 0:
                 return price
             price *= 2.0
-        while within is not None and rounds_left > 0:
-            meeting = (within[1] - over[1]) / (over[0] - within[0])
+        while feasible is not None and rounds_left > 0:
+            meeting = (feasible[1] - infeasible[1]) / (infeasible[0] - feasible[0])
             if not meeting > 0.0 or abs(meeting - price) <= _SAME * price:
                 break
             price, rounds_left = meeting, rounds_left - 1
             solution = _solution(model, price)
-            if solution in (over, within):
+            if solution in (infeasible, feasible):
                 break
-            over, within = (solution, within) if solution[0] > k else (over, solution)
+            infeasible, feasible = (solution, feasible) if solution[0] > k else (infeasible, solution)
         return price
 
 

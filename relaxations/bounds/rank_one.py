@@ -59,13 +59,13 @@ class RankOneHulls(LiftedHulls):
         k, positive, negative = C.shape[0], 1.0 * (self.combinations > 0.0), 1.0 * (self.combinations < 0.0)
         satisfied, violated = pieces.z
         sums = {
-            "over": violated.under(positive) + satisfied.under(negative),
-            "under": satisfied.under(positive) + violated.under(negative),
+            "over": violated.premultiplied(positive) + satisfied.premultiplied(negative),
+            "under": satisfied.premultiplied(positive) + violated.premultiplied(negative),
         }
         D = C @ context.argument.terms["w"].dense()
         sigma = t * C.sum(axis=1)
-        combined = context.argument.under(-C) + sigma
-        square = W.under(svec_rank_one(D)) + context.w.under(-2.0 * sigma[:, None] * D) + sigma**2
+        combined = context.argument.premultiplied(-C) + sigma
+        square = W.premultiplied(svec_rank_one(D)) + context.w.premultiplied(-2.0 * sigma[:, None] * D) + sigma**2
         with np.errstate(invalid="ignore"):  # a margin without a bound
             largest = np.nan_to_num(np.abs(C) @ (abs(t) + pieces.bound), nan=np.inf, posinf=np.inf)  # of |s|
         for sign, (name, upper_side) in zip((1.0, -1.0), sums.items(), strict=True):

@@ -147,7 +147,7 @@ def _assembled(
         """Return the row in x and y: monomial 0 is the constant, 1 to n are x_j/scale_j."""
         matrix = sp.csr_array((rows.data, (rows.row, rows.col)), shape=(rows.shape[0], total))
         in_x = sp.csr_array(matrix[:, 1 : n + 1] @ sp.diags_array(1.0 / scale))
-        return x.under(in_x) + y.under(sp.csr_array(matrix[:, n + 1 :])) + matrix[:, [0]].toarray().ravel()
+        return x.premultiplied(in_x) + y.premultiplied(sp.csr_array(matrix[:, n + 1 :])) + matrix[:, [0]].toarray().ravel()
 
     for label, cone, rows in pieces:
         builder.require(label, affine(rows), cone)
@@ -258,7 +258,7 @@ def product_form(form: StandardForm, triangles: IntArray) -> StandardForm:
     products = []
     for c in form.constraints:  # those of j and of 1 - j add up to them; without binaries they are all there is
         if c.rows:
-            builder.require(c.label, x.under(c.F) + c.g, c.cone)
+            builder.require(c.label, x.premultiplied(c.F) + c.g, c.cone)
     for number, j in enumerate(binary.tolist()):
         v, z = builder.variables(f"x z{number}", form.n, low, high), x.at([j])
         products.append(v)
@@ -278,11 +278,11 @@ def _multiplied(builder: Assembly, form: StandardForm, name: str, part: Affine, 
     """Rows and bounds at part = x·weight."""
     for c in form.constraints:
         if c.rows:
-            builder.require(f"{c.label} {name}", part.under(c.F) + weight.under(c.g[:, None]), c.cone)
+            builder.require(f"{c.label} {name}", part.premultiplied(c.F) + weight.premultiplied(c.g[:, None]), c.cone)
     for side, bound, sign in (("lower", form.lower, 1.0), ("upper", form.upper, -1.0)):
         finite = np.flatnonzero(np.isfinite(bound))
         if finite.size:
-            rows = (part.at(finite) - weight.under(bound[finite][:, None])).scaled(sign)
+            rows = (part.at(finite) - weight.premultiplied(bound[finite][:, None])).scaled(sign)
             builder.require(f"{side} bounds {name}", rows, Nonnegative(finite.size))
 
 
@@ -293,9 +293,9 @@ def _split_square(builder: Assembly, number: int, root: FloatArray, tau: Affine,
     for name, part, weight in (("s", v, z), ("t", x - v, -z + 1.0)):
         s = builder.variables(f"{name} {number}", 1, 0.0)
         total = total - s
-        first = s.under(_unit(rows + 2, 0)) + weight.under(_unit(rows + 2, 1))
+        first = s.premultiplied(_unit(rows + 2, 0)) + weight.premultiplied(_unit(rows + 2, 1))
         below = sp.csr_array(np.vstack([np.zeros((2, root.shape[1])), root]))
-        builder.require(f"{name} {number} cone", first + part.under(below), RotatedSecondOrder(rows + 2))
+        builder.require(f"{name} {number} cone", first + part.premultiplied(below), RotatedSecondOrder(rows + 2))
     builder.require_nonnegative(f"norm {number}", total)
 
 
@@ -411,7 +411,7 @@ def _bounded(form: StandardForm, composed: Margin | None) -> StandardForm:
     """With what is known of |w_j| at an optimum as bounds."""
     if composed is None:
         return form
-    span, s = composed.reach[0], form.slices["w"]
+    span, s = composed.activity_bounds[0], form.slices["w"]
     lower, upper = form.lower.copy(), form.upper.copy()
     lower[s], upper[s] = np.maximum(lower[s], -span), np.minimum(upper[s], span)
     return form.with_bounds(lower, upper)

@@ -37,7 +37,7 @@ class BoundingLoss(Loss):
     of: Loss
 
     @property
-    def reads_reach(self) -> bool:
+    def reads_activity_bounds(self) -> bool:
         """True: bounds of the margins multiply the weights."""
         return True
 
@@ -85,7 +85,7 @@ def split_margins(builder: Assembly, context: Setting, branches: tuple[Branch, .
     """The union of the branches: variables, rows and cost."""
     n = context.argument.rows
     margin_rows, choice_rows = -context.argument, Affine({}, np.full(n, -1.0))
-    bound = context.reach if reach else np.full(n, np.inf)
+    bound = context.argument_bounds if reach else np.full(n, np.inf)
     z, m, q, ends = [], [], [], []
     for k, branch in enumerate(branches):
         low, high = np.maximum(branch.low, -bound), np.minimum(branch.high, bound)
@@ -223,7 +223,7 @@ class LiftedHulls(BoundingLoss):
     def _add_union(self, builder: Assembly, context: Setting, W: Affine, branches: tuple[Branch, ...]) -> None:
         """The union of branches, with the lifted squares of its margins."""
         pieces = split_margins(builder, context, branches, self.reach, squares=True)
-        squares = W.under(svec_rank_one(context.argument.terms["w"].dense()))
+        squares = W.premultiplied(svec_rank_one(context.argument.terms["w"].dense()))
         for q in pieces.squares:
             squares = squares - q
         builder.require_nonnegative("hull", squares)
@@ -277,10 +277,10 @@ def _add_pair(builder: Assembly, name: str, W: Affine, two: FloatArray, pieces: 
     count = len(pieces.z)
     cells = list(itertools.product(range(count), repeat=2))
     z = builder.variables(f"{name} z", len(cells), 0.0, 1.0)
-    root, far = np.sqrt(2.0), pieces.bound[list(points)]
-    reach = np.tile(far, len(cells))
+    root, bounds = np.sqrt(2.0), pieces.bound[list(points)]
+    reach = np.tile(bounds, len(cells))
     m = builder.variables(f"{name} m", 2 * len(cells), -reach, reach)
-    corner = np.tile([far[0] ** 2, root * far[0] * far[1], far[1] ** 2], len(cells))
+    corner = np.tile([bounds[0] ** 2, root * bounds[0] * bounds[1], bounds[1] ** 2], len(cells))
     diagonal = np.tile([0.0, 1.0, 0.0], len(cells))
     M = builder.variables(f"{name} M", 3 * len(cells), np.where(diagonal > 0, -corner, 0.0), corner)  # svec of each 2 × 2
     stack = []
@@ -296,14 +296,14 @@ def _add_pair(builder: Assembly, name: str, W: Affine, two: FloatArray, pieces: 
         for k in range(count):
             mine_ = [c for c, cell in enumerate(cells) if cell[side] == k]
             ones = np.ones((1, len(mine_)))
-            builder.require(f"{name} z {side}{k}", z.at(mine_).under(ones) - pieces.z[k].at([point]), Zero(1))
-            parts = m.at([2 * c + side for c in mine_]).under(ones)
+            builder.require(f"{name} z {side}{k}", z.at(mine_).premultiplied(ones) - pieces.z[k].at([point]), Zero(1))
+            parts = m.at([2 * c + side for c in mine_]).premultiplied(ones)
             builder.require(f"{name} m {side}{k}", parts - pieces.m[k].at([point]), Zero(1))
     p = two.shape[1]
     i, j = two
     cross = svec(0.5 * (np.outer(i, j) + np.outer(j, i)))
-    projected = W.under(np.array([svec(np.outer(i, i)), root * cross, svec(np.outer(j, j))]).reshape(3, svec_size(p)))
-    total = M.under(np.tile(np.eye(3), (1, len(cells))))
+    projected = W.premultiplied(np.array([svec(np.outer(i, i)), root * cross, svec(np.outer(j, j))]).reshape(3, svec_size(p)))
+    total = M.premultiplied(np.tile(np.eye(3), (1, len(cells))))
     builder.require(f"{name} whole", total - projected, Zero(3))
 
 
@@ -313,10 +313,10 @@ def _products(
     pieces: Pieces,
     points: tuple[int, int],
     cell: tuple[int, int],
-    of: tuple[Affine, Affine, Affine, Affine],
+    factors: tuple[Affine, Affine, Affine, Affine],
 ) -> None:
     """Ends of the two branches, and each of one with each of the other."""
-    one, m_i, m_j, M_ij = of
+    one, m_i, m_j, M_ij = factors
     ends = []
     for side, m in ((0, m_i), (1, m_j)):
         low, high = (bound[points[side]] for bound in pieces.ends[cell[side]])
@@ -357,12 +357,14 @@ class SingleHulls(BoundingLoss):
             for q in pieces.squares:
                 head = head - q.at([i]).scaled(self.mu / squares[i])
             unit = A[i] / np.sqrt(squares[i])
-            projected = context.w.under(np.sqrt(self.mu) * (np.eye(p) - np.outer(unit, unit)))
+            projected = context.w.premultiplied(np.sqrt(self.mu) * (np.eye(p) - np.outer(unit, unit)))
             top = sp.csr_array(([0.5], ([0], [0])), shape=(p + 2, 1))
             below = sp.csr_array((np.ones(p), (np.arange(2, p + 2), np.arange(p))), shape=(p + 2, p))
             one = np.zeros(p + 2)
             one[1] = 1.0
-            builder.require(f"hull {i}", head.under(top) + projected.under(below) + one, RotatedSecondOrder(p + 2))
+            builder.require(
+                f"hull {i}", head.premultiplied(top) + projected.premultiplied(below) + one, RotatedSecondOrder(p + 2)
+            )
         return None
 
     def cost_line(self) -> Line:
@@ -428,7 +430,13 @@ class _Hulls(ComposedReduction):
 
 @dataclass(frozen=True)
 class EqualHulls(_Hulls):
-    """`PointHulls` at equal γ_i, as large as Γ allows: second-order cones."""
+    """`PointHulls` at equal γ_i, as large as Γ allows: second-order cones.
+
+    Parameters
+    ----------
+    reach : bool
+        Whether bounds of the margins at an optimum, which follow from a feasible point, are used.
+    """
 
     @property
     def name(self) -> str:
@@ -444,7 +452,13 @@ class EqualHulls(_Hulls):
 
 @dataclass(frozen=True)
 class OneHull(_Hulls):
-    """`SingleHulls`: each point's hull with the whole norm."""
+    """`SingleHulls`: each point's hull with the whole norm.
+
+    Parameters
+    ----------
+    reach : bool
+        Whether bounds of the margins at an optimum, which follow from a feasible point, are used.
+    """
 
     @property
     def name(self) -> str:
@@ -458,7 +472,13 @@ class OneHull(_Hulls):
 
 @dataclass(frozen=True)
 class AllHulls(_Hulls):
-    """`LiftedHulls`: the SDP, the best over all γ in Γ; of a loss for each group of points too."""
+    """`LiftedHulls`: the SDP, the best over all γ in Γ; of a loss for each group of points too.
+
+    Parameters
+    ----------
+    reach : bool
+        Whether bounds of the margins at an optimum, which follow from a feasible point, are used.
+    """
 
     @property
     def name(self) -> str:
@@ -474,7 +494,7 @@ class AllHulls(_Hulls):
                 return f"{', '.join(type(part).__name__ for part in unread) or 'a convex loss'} has no convex branches"
         elif not loss.convex_pieces():
             return super().missing(composed)
-        bounded = composed.penalised | np.isfinite(composed.reach[0])
+        bounded = composed.penalised | np.isfinite(composed.activity_bounds[0])
         if composed.regulariser.curvature() > 0.0 and bounded.all():
             return ""
         return f"{_SQUARES}; the SDP takes a free intercept that the losses alone hold, or a domain"

@@ -159,7 +159,7 @@ def with_changed_rows(model: Model, target: StandardForm) -> StandardForm:
     Valid: every point of the changed model is one of the model before it, has a point of the target, and keeps these rows.
     """
     for change in model.changes:
-        target = change.carried(target)
+        target = change.apply_to_part(target)
     return target
 
 
@@ -265,7 +265,7 @@ def bounded_by_reach(composed: Margin, form: StandardForm) -> StandardForm:
     """The form with what is known of |w_j| at an optimum as bounds: without them, and without squares, it has no finite dual."""
     if form.quadratic is not None:
         return form  # a free w with curvature is minimised exactly
-    span, s = composed.reach[0], form.slices["w"]
+    span, s = composed.activity_bounds[0], form.slices["w"]
     lower, upper = form.lower.copy(), form.upper.copy()
     lower[s], upper[s] = np.maximum(lower[s], -span), np.minimum(upper[s], span)
     return form.with_bounds(lower, upper)

@@ -35,7 +35,7 @@ class Column:
     form : {"text", "count", "mean", "value", "percent", "seconds", "ratio"}
     interval : bool
         Whether values may be intervals, which take two columns in CSV.
-    drawn : bool
+    in_picture : bool
         Whether a picture of the page shows it, so that the page's table need not.
     optional : bool
         Whether tables leave it out where no row has a value.
@@ -47,7 +47,7 @@ class Column:
     value: Callable[[Any], Any]
     form: str = "text"
     interval: bool = False
-    drawn: bool = False
+    in_picture: bool = False
     optional: bool = False
 
     def values(self, row: Any) -> dict[str, Any]:
@@ -133,7 +133,7 @@ _ENDS: dict[str, Callable[[float, float], str]] = {
 }
 
 
-def shown(column: Column, row: Any) -> str:
+def cell_text(column: Column, row: Any) -> str:
     """The cell as readers see it; empty for None, [low, high] for an interval that is not a number."""
     value = column.value(row)
     if value is None:
@@ -229,7 +229,7 @@ def _missing(cell: KappaCell) -> str:
         ),
         f"no nodes or time of an exact solve ({cell.exact_status})": cell.exact_nodes is None or cell.exact_seconds is None,
     }
-    return "; ".join(reason for reason, holds in reasons.items() if holds)
+    return "; ".join(reason for reason, applies in reasons.items() if applies)
 
 
 def _m_range(row: ReportRow) -> str:
@@ -286,6 +286,14 @@ def strongest_features(instance: Instance, k: int, most_alike: float = 0.9) -> I
     Features are ranked by the distance of the class means over the pooled standard deviation within the classes; going down the
     ranking, one whose correlation with a feature already chosen exceeds ``most_alike`` in absolute value is passed over. Only
     the instance's own points are used. Constant features and an intercept column are left out.
+
+    Parameters
+    ----------
+    instance : Instance
+    k : int
+        Number of features.
+    most_alike : float
+        Largest absolute correlation of two chosen features.
 
     Raises
     ------

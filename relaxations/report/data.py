@@ -27,7 +27,12 @@ RANK_ONE, EXACT = 1e-5, 1e-4
 
 @dataclass(frozen=True)
 class Interval:
-    """A number that is known to lie between two others; known exactly where they are equal."""
+    """A number that is known to lie between two others; known exactly where they are equal.
+
+    Parameters
+    ----------
+    low, high : float
+    """
 
     low: float
     high: float
@@ -333,7 +338,7 @@ def _naming(instance: InstanceCell) -> Naming:
 
 def family(instance: InstanceCell) -> str:
     """Return the family of instances that differ in sizes and parameters alone; its name where it is of no family."""
-    return _naming(instance).of
+    return _naming(instance).family_name
 
 
 def label(instance: InstanceCell) -> str:
@@ -341,19 +346,19 @@ def label(instance: InstanceCell) -> str:
     return _words(instance, *SIZES)
 
 
-def titled(instance: InstanceCell) -> str:
+def display_name(instance: InstanceCell) -> str:
     """``set[n=50, sigma=0.2]`` as ``set, n = 50, σ = 0.2``; a name of its own as it is."""
     return _words(instance)
 
 
 def _words(instance: InstanceCell, *left_out: str) -> str:
     naming = _naming(instance)
-    facts = naming.said
+    facts = naming.facts_in_name
     if facts is None:
         return instance.instance
     equals = "\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}"
     shown = [f"{SWEPT.get(name, name)}{equals}{value:.12g}" for name, value in facts.items() if name not in left_out]
-    return ", ".join([naming.of, *shown])
+    return ", ".join([naming.family_name, *shown])
 
 
 def trait(instance: InstanceCell, parameter: str) -> float | None:
@@ -362,6 +367,6 @@ def trait(instance: InstanceCell, parameter: str) -> float | None:
     return instance.parameters.get(parameter) if value is None else float(value)
 
 
-def without(instance: InstanceCell, parameter: str) -> str:
+def name_without(instance: InstanceCell, parameter: str) -> str:
     """Instance and λ in words without one parameter: those that agree in it are one curve's points."""
     return where(_words(instance, parameter), None if parameter == "lam" else instance.lam)

@@ -124,8 +124,8 @@ def _solvers(report: ReportData) -> list[Finding]:
     counted = [c for c in report.exacts if c.proven and c.key not in report.trivial]
     proofs = {name: sum(c.variant == name and c.kind == Kind.PROVED for c in counted) for name in shown}
     if count == 1:
-        by = {"proved": [n for n in shown if proofs[n]], "claimed": [n for n in shown if solved[n] > proofs[n]]}
-        parts = [f"{verb} by {' and '.join(names)}" for verb, names in by.items() if names]
+        solvers_by_standing = {"proved": [n for n in shown if proofs[n]], "claimed": [n for n in shown if solved[n] > proofs[n]]}
+        parts = [f"{verb} by {' and '.join(names)}" for verb, names in solvers_by_standing.items() if names]
         unsolved = [name for name in shown if not solved[name]]
         text = f"The optimum is {' and '.join(parts) if parts else 'not proved'}"
         text += f", not by {' and '.join(unsolved)}" if parts and unsolved else ""

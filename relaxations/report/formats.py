@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from ...display import legible
+from ...display import sanitised
 from ...drawing import Picture
 from ...errors import DataError, InputError
 from ...models.statement import typeset
@@ -27,7 +27,7 @@ from .cells.exact import ExactCell
 from .cells.heuristic import InstanceCell
 from .cells.kappa import KappaCell
 from .cells.relaxation import RelaxationCell
-from .columns import COLUMNS, EXACT_COLUMNS, KAPPA_COLUMNS, Column, exact_rows, shown, sort_key
+from .columns import COLUMNS, EXACT_COLUMNS, KAPPA_COLUMNS, Column, cell_text, exact_rows, sort_key
 from .data import SWEPT, Interval, ReportData
 from .document import Document
 from .tables import Row
@@ -145,7 +145,7 @@ def _section(table: Table) -> list[str]:
 def _long(columns: Sequence[Column], rows: Sequence[Any]) -> set[str]:
     """Columns of words that take two lines, so that the table is no wider than the page."""
     words = [c for c in columns if not c.numeric]
-    return {c.key for c in words if max((len(shown(c, row)) for row in rows), default=0) > _LINE}
+    return {c.key for c in words if max((len(cell_text(c, row)) for row in rows), default=0) > _LINE}
 
 
 def _tabular(columns: Sequence[Column], long: set[str], rows: Sequence[Any]) -> list[str]:
@@ -153,7 +153,7 @@ def _tabular(columns: Sequence[Column], long: set[str], rows: Sequence[Any]) -> 
     lines = [rf"\begin{{tabular}}{{{layout}}}", r"\toprule"]
     lines += [" & ".join(escaped(c.title) for c in columns) + r" \\ \midrule"]
     # a bracket after a line's end would be read as its argument
-    lines += [" & ".join("{}" + escaped(_short(shown(c, row))) for c in columns) + r" \\" for row in rows]
+    lines += [" & ".join("{}" + escaped(_short(cell_text(c, row))) for c in columns) + r" \\" for row in rows]
     return [*lines, r"\bottomrule", r"\end{tabular}"]
 
 
@@ -345,7 +345,7 @@ def _markdown_table(columns: Sequence[Column], rows: Iterable[Any]) -> list[str]
 
 
 def _markdown_cell(column: Column, row: Any) -> str:
-    return shown(column, row) if column.numeric else markdown_escaped(shown(column, row))  # numbers hold no mark-up
+    return cell_text(column, row) if column.numeric else markdown_escaped(cell_text(column, row))  # numbers hold no mark-up
 
 
 def markdown_escaped(text: str) -> str:
@@ -392,14 +392,14 @@ def _environment() -> Environment:
         loader=jinja2.FileSystemLoader(_TEMPLATES), autoescape=True, trim_blocks=True, lstrip_blocks=True,
         undefined=jinja2.StrictUndefined, finalize=_finished,
     )  # fmt: skip
-    environment.globals.update(shown=shown, sort_key=_html_key, symbols=SWEPT)
+    environment.globals.update(cell_text=cell_text, sort_key=_html_key, symbols=SWEPT)
     environment.filters |= {"css": _css, "typeset": typeset}
     return environment
 
 
 def _finished(value: object) -> object:
     """Return the text that a template writes: escaped, but for our own mark-up."""
-    return legible(value) if type(value) is str else value
+    return sanitised(value) if type(value) is str else value
 
 
 def _css(text: str) -> Markup:
@@ -433,7 +433,7 @@ def render_html(document: Document) -> str:
         pictures=pictures,
         tables=[t for t in document.tables if t.name in _TABLES],
         anchors={name: {"place": place, "title": titles[place]} for name, place in anchors.items()},
-        on_page=lambda table: [c for c in table.columns if not c.drawn],
+        on_page=lambda table: [c for c in table.columns if not c.in_picture],
         matrix_columns=[*_NUMBERS, *document.matrix.relaxations, *document.matrix.solvers],
         details=[c for c in columns["relaxations"] if c.key in _DETAILS],
         runs=[c for c in columns.get("exacts", ()) if c.key in _RUNS],

@@ -37,6 +37,17 @@ Problem: TypeAlias = tuple[Key, int]
 def shifted_geometric_mean(values: Sequence[float] | FloatArray, shift: float) -> float:
     """exp(mean(log(v + s))) - s: a mean in which neither the largest nor the smallest values decide.
 
+    Parameters
+    ----------
+    values : ndarray
+        Numbers ≥ 0.
+    shift : float
+        s > 0.
+
+    Returns
+    -------
+    float
+
     Raises
     ------
     InputError
@@ -76,7 +87,19 @@ def performance_ratios(times: Mapping[str, Sequence[float] | FloatArray]) -> dic
 
 
 def fraction_within(ratios: FloatArray, factor: float) -> float:
-    """ρ_s(τ): the part of the problems that a solver solved within τ times the fastest time."""
+    """ρ_s(τ): the part of the problems that a solver solved within τ times the fastest time.
+
+    Parameters
+    ----------
+    ratios : ndarray (problems,)
+        Performance ratios r_{p,s} of one solver; infinite where it did not solve the problem.
+    factor : float
+        τ ≥ 1.
+
+    Returns
+    -------
+    float
+    """
     return float((ratios <= factor * (1.0 + 1e-12)).mean())
 
 
@@ -235,7 +258,7 @@ def primal_dual_integral(cell: ExactCell) -> float | None:
     return times[0] + float(np.dot(gaps, np.maximum(np.diff(times), 0.0)))
 
 
-def _exact_mean(report: ReportData, group: Group, variant: str, cells: list[ExactCell], within: FloatArray) -> ExactMean:
+def _exact_mean(report: ReportData, group: Group, variant: str, cells: list[ExactCell], fractions: FloatArray) -> ExactMean:
     ran = [c for c in cells if not c.reason]
     claims = [c for c in ran if c.status == str(Status.OPTIMAL) and c.incumbent is not None]
     wrong = sum((c.incumbent or 0.0) - report.best[c.key].high > AGREE * abs(c.incumbent or 0.0) for c in claims)
@@ -244,19 +267,19 @@ def _exact_mean(report: ReportData, group: Group, variant: str, cells: list[Exac
     return ExactMean(
         *group,
         variant,
-        problems=within.size,
-        solved=int(np.isfinite(within).sum()),
-        fastest=int((within <= 1.0).sum()),
+        problems=fractions.size,
+        solved=int(np.isfinite(fractions).sum()),
+        fastest=int((fractions <= 1.0).sum()),
         right=1.0 - wrong / len(claims) if claims else None,
         seconds=shifted_geometric_mean([spent(c) for c in cells], SECONDS),
         nodes=shifted_geometric_mean(nodes, NODES) if nodes else None,
         root_gap=_mean(root_gap(c, report.best[c.key].high) for c in ran),
         left=_mean(value for c, value in zip(ran, gaps, strict=True) if not c.proven),
-        reached=tuple(sum(g is not None and g <= t for g in gaps) / within.size for t in TOLERANCES),
+        reached=tuple(sum(g is not None and g <= t for g in gaps) / fractions.size for t in TOLERANCES),
         integral=_mean(primal_dual_integral(c) for c in ran),
         misclassified=_mean(c.misclassified for c in ran),
         test_error=_mean(c.test_error for c in ran),
-        within=tuple(fraction_within(within, factor) for factor in FACTORS),
+        within=tuple(fraction_within(fractions, factor) for factor in FACTORS),
     )
 
 

@@ -14,7 +14,7 @@ from .cells.exact import ExactCell
 from .cells.heuristic import InstanceCell
 from .cells.record import Key, where
 from .cells.relaxation import RelaxationCell
-from .data import SWEPT, ReportData, family, gap, titled, trait, without
+from .data import SWEPT, ReportData, display_name, family, gap, name_without, trait
 from .means import SECONDS, VIRTUAL, exact_ratios, fraction_within, primal_dual_integral, proved_in, shifted_geometric_mean
 
 _GAMMAS = (0.1, 0.3, 1.0)
@@ -59,7 +59,7 @@ def against(report: ReportData, parameter: str) -> str | None:
     groups: dict[str, list[InstanceCell]] = {}
     for cell in report.instances:
         if trait(cell, parameter) is not None:
-            groups.setdefault(without(cell, parameter), []).append(cell)
+            groups.setdefault(name_without(cell, parameter), []).append(cell)
     swept = {name: cells for name, cells in groups.items() if len({trait(c, parameter) for c in cells}) > 1}
     if len(swept) > PANELS:
         swept = _pooled(report, swept, parameter) or swept
@@ -70,19 +70,19 @@ def _pooled(report: ReportData, groups: dict[str, list[InstanceCell]], parameter
     """Groups of one family (and λ) together, each a group that has all of the parameter's values there."""
     families: dict[str, list[list[InstanceCell]]] = {}
     for cells in groups.values():
-        of = where(family(cells[0]), None if parameter == "lam" else cells[0].lam)
-        families.setdefault(of, []).append([c for c in cells if c.key not in report.trivial])
+        group = where(family(cells[0]), None if parameter == "lam" else cells[0].lam)
+        families.setdefault(group, []).append([c for c in cells if c.key not in report.trivial])
     pooled = {}
-    for of, members in families.items():
+    for group, members in families.items():
         values = {trait(c, parameter) for cells in members for c in cells}
         complete = [cells for cells in members if cells and {trait(c, parameter) for c in cells} == values]
         if len(values) > 1 and complete:
-            pooled[of] = [c for cells in complete for c in cells]
+            pooled[group] = [c for cells in complete for c in cells]
     return pooled
 
 
 def _gap_lines(
-    report: ReportData, groups: dict[str, list[InstanceCell]], at: Callable[[InstanceCell], float], label: str, *, log: bool
+    report: ReportData, groups: dict[str, list[InstanceCell]], abscissa: Callable[[InstanceCell], float], label: str, *, log: bool
 ) -> str | None:
     if not groups:
         return None
@@ -91,9 +91,9 @@ def _gap_lines(
     for ax, (title, cells) in zip(axes, groups.items(), strict=False):
         for k, name in enumerate(names):
             points: dict[float, list[float]] = {}
-            for cell in sorted(cells, key=at):
+            for cell in sorted(cells, key=abscissa):
                 value = _gap_of(report, cell.key, name)
-                points.setdefault(at(cell), []).extend([] if value is None else [value])
+                points.setdefault(abscissa(cell), []).extend([] if value is None else [value])
             # a relaxation that has no gap on some of the instances would have a median of other ones there
             most_points = max(map(len, points.values()))
             xs = [x for x, gaps in points.items() if gaps and len(gaps) == most_points]
@@ -107,7 +107,7 @@ def _gap_lines(
         if log:
             ax.set_xscale("log")
         _finish(ax, label, "gap")
-        _value_ticks(ax, {at(c) for c in cells})
+        _value_ticks(ax, {abscissa(c) for c in cells})
     return _done(figure, axes, len(groups))
 
 
@@ -156,14 +156,14 @@ def against_m(report: ReportData) -> str | None:
         for level, colour in zip(reference_cells, COLOURS[1:], strict=False):
             ax.axhline((level.bound or 0.0) / zeta, color=colour, ls="--", lw=1.2, label=level.relaxation)
         ax.set_xscale("log")
-        ax.set_title(plain(where(titled(instance), instance.lam)), fontsize=9)
+        ax.set_title(plain(where(display_name(instance), instance.lam)), fontsize=9)
         _finish(ax, "largest M", "bound / ζ")
     return _done(figure, axes, len(swept))
 
 
 def against_kappa(report: ReportData) -> str | None:
     """The κ form: bound and recovered ||w||², Σz/n, and the rank ratio of W against κ, a row for each instance."""
-    titles = {c.instance: titled(c) for c in report.instances}
+    titles = {c.instance: display_name(c) for c in report.instances}
     names = list(dict.fromkeys(c.instance for c in report.kappas))
     if not names:
         return None
@@ -207,7 +207,7 @@ def convergence(report: ReportData) -> str | None:
         for cell in report.exacts_of(instance.key):
             _run(ax, cell, colour_of(variants.index(cell.variant)))
         ax.set_xscale("log")
-        ax.set_title(plain(where(titled(instance), instance.lam)), fontsize=9)
+        ax.set_title(plain(where(display_name(instance), instance.lam)), fontsize=9)
         top = max((e.incumbent for e in report.exacts_of(instance.key) if e.incumbent is not None), default=0.0)
         if top > 0.0:
             ax.set_ylim(-0.03 * top, 1.35 * top)

@@ -18,7 +18,13 @@ from .tables import report_text
 
 
 class GapReport(ReportData):
-    """A gap report: data, and ways to write them down. `write` goes by the suffix of the file; one file is one format."""
+    """A gap report: data, and ways to write them down. `write` goes by the suffix of the file; one file is one format.
+
+    Parameters
+    ----------
+    instances, relaxations, exacts, meta, kappas
+        As `ReportData`.
+    """
 
     @cached_property
     def document(self) -> Document:

@@ -18,7 +18,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from ...display import read_by_somebody
+from ...display import announce_compilations
 from ...errors import DataError, InputError, UnsupportedModelError
 from ...instances.naming import Naming
 from ...models.arrays import FloatArray, as_array, as_positive
@@ -104,7 +104,7 @@ def _stated(name: str, problem: object) -> list[ModelSubject | ModelAtLam]:
 
 def _with_incumbent(subject: ModelSubject, reduction: Reduction[Any], w: FloatArray | None) -> ModelSubject:
     """Return the subject with what a relaxation needs to know of the classifier that is known."""
-    return subject if w is None else replace(subject, stated=reduction.with_incumbent(subject.model, w))
+    return subject if w is None else replace(subject, base_model=reduction.with_incumbent(subject.model, w))
 
 
 def resolve_auto(item: SolverSpec, model: Model, options: Options) -> SolverSpec:
@@ -121,7 +121,7 @@ def parse_exact(solvers: SolverLike | Sequence[SolverLike] | None) -> tuple[Solv
     specs = resolve_all(listed) if listed else ()
     for item in specs:
         for option, advice in (("seed", "give seeds=[...]"), ("start", "every solver starts from the heuristic's classifier")):
-            if option in item.own:
+            if option in item.native_options:
                 raise InputError(f"{item.label}: the report itself sets {option!r} of its exact solvers; {advice}", name=option)
     return specs
 
@@ -281,7 +281,7 @@ class Plan:
         Of the models; None for all that read a model and bound it.
     exact : tuple of SolverSpec
         The exact solvers; none for no exact solve.
-    beside : bool
+    with_generic : bool
         Whether the generic open solver stands beside what auto picks.
     encodings : tuple of str
     constants : tuple of BigM
@@ -304,7 +304,7 @@ class Plan:
     relaxations: tuple[Reduction[Any], ...]
     model_relaxations: tuple[Reduction[Any], ...] | None
     exact: tuple[SolverSpec, ...]
-    beside: bool
+    with_generic: bool
     encodings: tuple[Encoding, ...]
     constants: tuple[BigM, ...]
     kappas: tuple[float, ...]
@@ -349,7 +349,7 @@ class Plan:
             relaxations=tuple(chosen),
             model_relaxations=relaxation_list,
             exact=parse_exact(exact),
-            beside=isinstance(exact, str) and resolve(exact).auto,
+            with_generic=isinstance(exact, str) and resolve(exact).auto,
             encodings=parse_encodings(encodings),
             constants=constants_list or (BigM("incumbent"),),
             kappas=parse_kappas(kappa),
@@ -364,7 +364,7 @@ class Plan:
         """A limit of nodes says nothing to a relaxation."""
         return replace(self.options, node_limit=None)
 
-    def tradeoffs(self) -> list[TradeoffTask]:
+    def tradeoff_tasks(self) -> list[TradeoffTask]:
         """The choices of λ: one for each instance and each function of λ; none where λ is given."""
         if self.lams:
             return []
@@ -373,7 +373,7 @@ class Plan:
         with without_warnings():
             return [TradeoffTask(function(1.0), self.relaxation_options, function) for function in functions]
 
-    def heuristics(self, chosen: Sequence[Tradeoff]) -> list[HeuristicTask]:
+    def heuristic_tasks(self, chosen: Sequence[Tradeoff]) -> list[HeuristicTask]:
         """The first tasks of the instances: one for each and λ."""
         lams = [[tradeoff.lam] for tradeoff in chosen] or [list(self.lams)] * len(self.instances)
         with without_warnings():
@@ -383,7 +383,7 @@ class Plan:
                 for lam in values
             ]
 
-    def stated(self, chosen: Sequence[Tradeoff]) -> list[StatedTask]:
+    def model_tasks(self, chosen: Sequence[Tradeoff]) -> list[StatedTask]:
         """The first tasks of the models; functions of λ are stated at each."""
         remaining = iter(chosen[len(self.instances) :])
         subjects: list[ModelSubject] = []
@@ -400,12 +400,12 @@ class Plan:
     def _model(self, model: ModelAtLam, lam: float) -> ModelSubject:
         return replace(model.at(lam), test=self.held_out.get(model.name))
 
-    def relaxed(self, tight: InstanceAt, w: FloatArray) -> list[RelaxationTask]:
+    def relaxation_tasks(self, tight: InstanceAt, w: FloatArray) -> list[RelaxationTask]:
         """Every relaxation of one instance at one λ, with the M of the incumbent that its heuristic found."""
         common = (tight, self.relaxation_options, w)
         return [RelaxationTask(*common, reduction, self.solver) for reduction in self.relaxations]
 
-    def solved(self, tight: InstanceAt, w: FloatArray) -> list[ExactTask]:
+    def exact_tasks(self, tight: InstanceAt, w: FloatArray) -> list[ExactTask]:
         """Every exact solver × encoding × M × seed."""
         return [
             ExactTask(tight, replace(self.options, seed=seed), w, solver, self.proofs, encoding, m, self.solver)
@@ -414,19 +414,19 @@ class Plan:
             for seed in self.seeds
         ]
 
-    def swept(self, subject: InstanceAt, w: FloatArray) -> list[KappaTask]:
+    def kappa_tasks(self, subject: InstanceAt, w: FloatArray) -> list[KappaTask]:
         """Every κ, once for an instance."""
         if self.lams and subject.lam != self.lams[0]:
             return []
         common = (subject, self.relaxation_options, w)
         return [KappaTask(*common, kappa, self.solver, bool(self.exact)) for kappa in self.kappas]
 
-    def after(self, first: HeuristicTask, w: FloatArray) -> list[Task[Any]]:
+    def tasks_after_heuristic(self, first: HeuristicTask, w: FloatArray) -> list[Task[Any]]:
         """Return the tasks that follow a heuristic; they share one model, whose form is compiled once."""
         tight = first.subject.tightened(w)
-        return [*self.relaxed(tight, w), *self.solved(tight, w), *self.swept(first.subject, w)]
+        return [*self.relaxation_tasks(tight, w), *self.exact_tasks(tight, w), *self.kappa_tasks(first.subject, w)]
 
-    def after_stated(self, first: StatedTask, w: FloatArray | None) -> list[Task[Any]]:
+    def tasks_after_model(self, first: StatedTask, w: FloatArray | None) -> list[Task[Any]]:
         """Every relaxation that was asked for, or all that bound the model, and every exact solver × seed."""
         subject, model = first.subject, first.subject.model
         relaxation_list = bounding(model) if self.model_relaxations is None else self.model_relaxations
@@ -454,7 +454,7 @@ class Plan:
     def _solvers(self, model: Model) -> list[SolverSpec]:
         """The exact solvers of a model, each once: auto may pick one that is asked for by name as well."""
         specs = [resolve_auto(item, model, self.options) if item.auto else item for item in self.exact]
-        if self.beside:
+        if self.with_generic:
             specs.append(resolve(GENERIC))
         return list({item.label: item for item in specs}.values())
 
@@ -602,12 +602,12 @@ def gap_report(
     if store is not None:
         plan.open_store(store)  # what is wrong with it is an error now
     begin, progress_lines = time.perf_counter(), Progress(progress, options.time_limit)
-    with choose_executor(jobs, cluster) as team, read_by_somebody(progress):
+    with choose_executor(jobs, cluster) as team, announce_compilations(progress):
         cells, tasks, records = _computed(plan, Runner(team, None if store is None else Path(store), progress_lines))
     progress_lines.end()
-    of = {kind: [r["cell"] for t, r in zip(tasks, records, strict=True) if t.kind == kind] for kind in _KINDS}
-    relaxed = tuple(RelaxationCell.from_record(r) for r in of["relaxation"])
-    exacts = tuple(ExactCell.from_record(r) for r in of["exact"])
+    cells_by_kind = {kind: [r["cell"] for t, r in zip(tasks, records, strict=True) if t.kind == kind] for kind in _KINDS}
+    relaxed = tuple(RelaxationCell.from_record(r) for r in cells_by_kind["relaxation"])
+    exacts = tuple(ExactCell.from_record(r) for r in cells_by_kind["exact"])
     turns = [(r.base, place, r.name) for place, r in enumerate(plan.relaxations) if r.base is not None]
     base = min(turns)[2] if turns else ""
     named = {label: solver for task in tasks for label, solver in task.solvers.items()}
@@ -615,7 +615,7 @@ def gap_report(
     used = {label: named[label] if label in named else get_solver(label) for label in sorted(ran)}
     meta = _meta(plan, {**used, **named}.values(), used.values())
     meta |= {"base": base, "seconds": round(time.perf_counter() - begin, 3)}
-    return GapReport(cells, relaxed, exacts, meta, tuple(KappaCell.from_record(r) for r in of["kappa"]))
+    return GapReport(cells, relaxed, exacts, meta, tuple(KappaCell.from_record(r) for r in cells_by_kind["kappa"]))
 
 
 _KINDS = ("relaxation", "exact", "kappa")
@@ -623,15 +623,15 @@ _KINDS = ("relaxation", "exact", "kappa")
 
 def _computed(plan: Plan, runner: Runner) -> tuple[tuple[InstanceCell, ...], list[Task[Any]], list[dict[str, Any]]]:
     """First cells of instances and stated models, then the tasks that follow from their points, and the records of these."""
-    chosen = [Tradeoff.from_record(record["cell"]) for record in runner.run(plan.tradeoffs())]
-    heuristics, stated_models = plan.heuristics(chosen), plan.stated(chosen)
+    chosen = [Tradeoff.from_record(record["cell"]) for record in runner.run(plan.tradeoff_tasks())]
+    heuristics, stated_models = plan.heuristic_tasks(chosen), plan.model_tasks(chosen)
     firsts: list[HeuristicTask | StatedTask] = [*heuristics, *stated_models]
     outcomes = runner.run(firsts, _foreseen(plan, heuristics, stated_models) if runner.progress.on else ())
     tasks: list[Task[Any]] = []
     for first, record in zip(heuristics, outcomes, strict=False):
-        tasks += plan.after(first, np.array(record["w"]))
+        tasks += plan.tasks_after_heuristic(first, np.array(record["w"]))
     for model, record in zip(stated_models, outcomes[len(heuristics) :], strict=True):
-        tasks += plan.after_stated(model, None if record["w"] is None else np.array(record["w"]))
+        tasks += plan.tasks_after_model(model, None if record["w"] is None else np.array(record["w"]))
     ends = {choice.name: (choice.low, choice.high) for choice in chosen}
     cells = tuple(_ended(first.cell(record), ends) for first, record in zip(firsts, outcomes, strict=True))
     return cells, tasks, runner.run(tasks)
@@ -647,9 +647,9 @@ def _foreseen(plan: Plan, heuristics: Sequence[HeuristicTask], stated_tasks: Seq
     """Tasks as many and of the same labels as those that will follow, whatever points are found."""
     seconds: list[Task[Any]] = []
     for first in heuristics:
-        seconds += plan.after(first, np.zeros(first.subject.model.X.shape[1]))
+        seconds += plan.tasks_after_heuristic(first, np.zeros(first.subject.model.X.shape[1]))
     for model in stated_tasks:
-        seconds += plan.after_stated(model, None)
+        seconds += plan.tasks_after_model(model, None)
     return seconds
 
 

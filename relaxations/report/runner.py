@@ -162,10 +162,10 @@ class Progress:
         ``on`` is neither of the two.
     """
 
-    def __init__(self, on: bool, limit: float) -> None:
-        if not isinstance(on, bool | np.bool_):
-            raise InputError(f"progress must be True or False; it is {on!r}", name="progress")
-        self.on, self.limit, self.begin = bool(on), limit, time.perf_counter()
+    def __init__(self, enabled: bool, limit: float) -> None:
+        if not isinstance(enabled, bool | np.bool_):
+            raise InputError(f"progress must be True or False; it is {enabled!r}", name="progress")
+        self.on, self.limit, self.begin = bool(enabled), limit, time.perf_counter()
         self.jobs = 1
         self._line = StatusLine()
         self.done, self.total = 0, 0
@@ -244,7 +244,7 @@ class Work(Protocol):
     def compute(self, threads: int | None) -> tuple[dict[str, Any], bool]:
         """The record, and whether it is worth keeping; ``threads`` is the process's share of the machine."""
 
-    def told(self, record: dict[str, Any]) -> str:
+    def progress_text(self, record: dict[str, Any]) -> str:
         """The record in a few words, for the progress line."""
 
 
@@ -276,7 +276,7 @@ class Runner:
             task = tasks[index]
             records[index] = record
             self.progress.finish(task.kind, task.label, seconds, is_stored)
-            self.progress.line(task.told(record) + (" (stored)" if is_stored else ""))
+            self.progress.line(task.progress_text(record) + (" (stored)" if is_stored else ""))
         return [records[index] for index in range(len(tasks))]
 
     def _done(self, tasks: Sequence[Work]) -> Iterator[tuple[int, dict[str, Any], bool, float]]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from ...display import legible
+from ...display import sanitised
 from ...solvers.certification.result import Kind
 from .cells.exact import ExactCell
 from .cells.heuristic import InstanceCell
@@ -17,13 +17,13 @@ from .columns import (
     KAPPA_COLUMNS,
     Table,
     align,
+    cell_text,
     columns_of,
     exact_rows,
     interval,
     percent,
-    shown,
 )  # fmt: skip
-from .data import Interval, ReportData, ReportRow, best_runs, family, label, root_gap, titled, trait
+from .data import Interval, ReportData, ReportRow, best_runs, display_name, family, label, root_gap, trait
 from .means import exact_means, relaxation_means
 
 # The columns of the table of instances.
@@ -106,7 +106,7 @@ def report_text(report: ReportData, tables: Sequence[Table]) -> str:
     for table in tables:
         columns = [c for c in table.columns if c.key in _TEXT.get(table.name, ())]
         if columns and table.rows and not (single and table.name in _MEANS):
-            cells = ([legible(shown(c, row)).replace("\n", " ") for c in columns] for row in table.rows)
+            cells = ([sanitised(cell_text(c, row)).replace("\n", " ") for c in columns] for row in table.rows)
             parts.append(f"{table.title}\n{align([[c.title for c in columns], *cells])}")
     return "\n\n".join(parts)
 
@@ -131,7 +131,7 @@ class TableCell:
         What it sorts by; infinite where there is nothing.
     heat : float or None
         Between 0 and 1; None where there is no gap.
-    more : str
+    counts : str
         Shown beside the kind.
     open : bool
         Whether it shows an interval that nobody closed.
@@ -142,7 +142,7 @@ class TableCell:
     kind: str = "none"
     key: float = float("inf")
     heat: float | None = None
-    more: str = ""
+    counts: str = ""
     open: bool = False
 
     @property
@@ -209,7 +209,7 @@ class Matrix:
             best = {run.solver: _exact_cell(run, report.best[instance.key].high) for run in best_runs(runs)}
             rows.append(
                 Row(
-                    f"instance-{k + 1}", instance, label(instance), where(titled(instance), instance.lam), family(instance),
+                    f"instance-{k + 1}", instance, label(instance), where(display_name(instance), instance.lam), family(instance),
                     trait(instance, "sigma"), instance.key in report.trivial, _zeta_cell(report, instance),
                     tuple(gaps.get(name, TableCell("not asked", "not part of this run")) for name in relaxations),
                     tuple(best.get(name, TableCell("not asked", "not part of this run")) for name in solvers),
@@ -287,17 +287,17 @@ def _exact_cell(cell: ExactCell, best: float) -> TableCell:
     counted = [] if cell.nodes is None else [f"{cell.nodes:,} node{'' if cell.nodes == 1 else 's'}"]
     root = root_gap(cell, best)
     counted += [] if root is None else [f"root gap {percent(root, 1)}"]
-    more = ", ".join(counted)
+    counts_text = ", ".join(counted)
     variant = "" if cell.variant == cell.solver else cell.variant  # which of its runs
     seconds = 0.0 if cell.solve_seconds is None else cell.solve_seconds
     if cell.caveat:
         return TableCell("no bound of ζ", f"{cell.variant}: {cell.caveat}")
     if cell.proven:
-        return TableCell(f"{seconds:.3g} s", variant, _kind(cell.kind), seconds, more=more)
+        return TableCell(f"{seconds:.3g} s", variant, _kind(cell.kind), seconds, counts=counts_text)
     low = "?" if cell.bound is None else f"{cell.bound:.5g}"
     high = "?" if cell.incumbent is None else f"{cell.incumbent:.5g}"
     note = "; ".join(filter(None, (variant, cell.status)))
-    return TableCell(f"[{low}, {high}] in {seconds:.3g} s", note, _kind(cell.kind), 1e6 + seconds, more=more, open=True)
+    return TableCell(f"[{low}, {high}] in {seconds:.3g} s", note, _kind(cell.kind), 1e6 + seconds, counts=counts_text, open=True)
 
 
 def _zeta_cell(report: ReportData, instance: InstanceCell) -> TableCell:

@@ -243,9 +243,9 @@ class _Excess:
     def last(self, level: FloatArray) -> FloatArray:
         """Largest r with e(r) ≤ level; -∞ where there is none. e is its minimum plus (curvature + γ)(r - minimiser)²."""
         best = self.minimiser
-        room = level - self.at(best)
-        reach = np.sqrt(np.maximum(room, 0.0) / (self.curvature + self.gamma))
-        return np.where(room >= 0.0, (best + reach) * (1.0 + 1e-12), -np.inf)
+        slack = level - self.at(best)
+        reach = np.sqrt(np.maximum(slack, 0.0) / (self.curvature + self.gamma))
+        return np.where(slack >= 0.0, (best + reach) * (1.0 + 1e-12), -np.inf)
 
 
 def fix_variables(

@@ -15,7 +15,7 @@ from ...models.arrays import FloatArray
 from ...models.program.cones import PSD, Feature, Nonnegative, SecondOrder, Zero
 from ...models.program.exponential_cones import Exponential, Power
 from ...models.program.form import Constraint, StandardForm, by_label
-from ..interface.backend import Backend, not_taken, set_natives
+from ..interface.backend import Backend, ignored_options_note, set_natives
 from ..interface.recorder import Recorder, forked_with, interrupt_flag, run_with_timeout
 from ..interface.solver import ALL_PARTS, Gives, KeptModel, Purpose, SolverInfo, check_native
 from ..records import Answer, Options, Status
@@ -140,7 +140,7 @@ class Clarabel(Backend):
         multipliers = by_label(form, z)
         ray = status in (Status.INFEASIBLE, Status.UNBOUNDED)
         objective, bound = solution.primal + form.r, solution.dual + form.r
-        trace = recorder.end(iterations, None if ray else objective, None if ray else bound)
+        trace = recorder.final_trace(iterations, None if ray else objective, None if ray else bound)
         return Answer(
             status=status,
             native_status=native_status,
@@ -154,7 +154,7 @@ class Clarabel(Backend):
             trace=trace,
             build_seconds=loaded - begin,
             solve_seconds=solved - loaded,
-            details=not_taken(options, _SUPPORTED_OPTIONS),
+            details=ignored_options_note(options, _SUPPORTED_OPTIONS),
         )
 
     def _solve_in_best_scale(
@@ -315,10 +315,10 @@ def _solve(
     """Solve under the termination callback: each iteration adds a row; the user's callback or Ctrl-C ends the solve."""
 
     def watch(info: Any) -> bool:
-        with recorder.guarded():
+        with recorder.deferring_errors():
             primal, dual = info.cost_primal / scale + constant, info.cost_dual / scale + constant
             residual = max(info.res_primal, info.res_dual)
-            recorder.see(first_iterations + int(info.iterations), primal, dual, step="barrier", infeasible=residual)
+            recorder.record_values(first_iterations + int(info.iterations), primal, dual, step="barrier", infeasible=residual)
         return recorder.stopped or flag.is_set()
 
     solver.set_termination_callback(watch)

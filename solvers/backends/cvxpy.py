@@ -22,7 +22,7 @@ from ...models.export.native.cvxpy import labelled_variables, multipliers, to_cv
 from ...models.importing.canonical import with_stated_bounds
 from ...models.program.cones import Feature
 from ...models.program.form import StandardForm
-from ..interface.backend import Backend, not_taken
+from ..interface.backend import Backend, ignored_options_note
 from ..interface.solver import Gives, SolverInfo, check_native, installed_version, near_misses, version_of
 from ..records import Answer, Options, Status
 
@@ -213,7 +213,7 @@ class CvxpySolver(Backend):
             iterations=int(stats.num_iters) if stats is not None and stats.num_iters is not None else None,
             build_seconds=loaded - begin,
             solve_seconds=solved - loaded,
-            details=not_taken(options, covered),
+            details=ignored_options_note(options, covered),
         )
 
     @contextmanager

@@ -266,23 +266,31 @@ def _pool(model: Any, form: StandardForm) -> tuple[dict[str, FloatArray], ...]:
 
 def _watch(gurobipy: Any, recorder: Recorder, model: Any, callback_code: int) -> None:
     """Record a row for every new incumbent and every 50 ms in Gurobi's callback."""
-    ask, codes = model.cbGet, gurobipy.GRB.Callback
+    callback_get, codes = model.cbGet, gurobipy.GRB.Callback
     if callback_code in (codes.MIPSOL, codes.BARRIER) or time.perf_counter() >= recorder.next_row:
-        with recorder.guarded():
+        with recorder.deferring_errors():
             if callback_code == codes.MIPSOL:
-                incumbent = min(ask(codes.MIPSOL_OBJ), ask(codes.MIPSOL_OBJBST))
-                recorder.see(int(ask(codes.MIPSOL_NODCNT)), incumbent, ask(codes.MIPSOL_OBJBND), step="incumbent")
+                incumbent = min(callback_get(codes.MIPSOL_OBJ), callback_get(codes.MIPSOL_OBJBST))
+                recorder.record_values(
+                    int(callback_get(codes.MIPSOL_NODCNT)), incumbent, callback_get(codes.MIPSOL_OBJBND), step="incumbent"
+                )
             elif callback_code == codes.MIP:
-                open_nodes = int(ask(codes.MIP_NODLFT))
-                recorder.see(
-                    int(ask(codes.MIP_NODCNT)), ask(codes.MIP_OBJBST), ask(codes.MIP_OBJBND), active=open_nodes, step="node"
+                open_nodes = int(callback_get(codes.MIP_NODLFT))
+                recorder.record_values(
+                    int(callback_get(codes.MIP_NODCNT)),
+                    callback_get(codes.MIP_OBJBST),
+                    callback_get(codes.MIP_OBJBND),
+                    active=open_nodes,
+                    step="node",
                 )
             elif callback_code == codes.BARRIER:
-                primal, dual = ask(codes.BARRIER_PRIMOBJ), ask(codes.BARRIER_DUALOBJ)
-                residual = max(ask(codes.BARRIER_PRIMINF), ask(codes.BARRIER_DUALINF))
-                recorder.see(int(ask(codes.BARRIER_ITRCNT)), primal, dual, step="barrier", infeasible=residual)
+                primal, dual = callback_get(codes.BARRIER_PRIMOBJ), callback_get(codes.BARRIER_DUALOBJ)
+                residual = max(callback_get(codes.BARRIER_PRIMINF), callback_get(codes.BARRIER_DUALINF))
+                recorder.record_values(int(callback_get(codes.BARRIER_ITRCNT)), primal, dual, step="barrier", infeasible=residual)
             elif callback_code == codes.SIMPLEX:
-                recorder.see(int(ask(codes.SPX_ITRCNT)), ask(codes.SPX_OBJVAL), np.nan, step="simplex")
+                recorder.record_values(
+                    int(callback_get(codes.SPX_ITRCNT)), callback_get(codes.SPX_OBJVAL), np.nan, step="simplex"
+                )
     if recorder.stopped:
         model.terminate()
 
@@ -319,7 +327,7 @@ def _read(gurobipy: Any, model: Any, form: StandardForm, recorder: Recorder) -> 
             before = x
             x, multipliers, reduced = _multipliers(model, form, x, prices)
             polished = "" if x is before else "point and multipliers by Newton steps on the active constraints"
-    trace = recorder.end(nodes if nodes is not None else iterations, objective, bound)
+    trace = recorder.final_trace(nodes if nodes is not None else iterations, objective, bound)
     return Answer(
         status=status,
         native_status=status_name,

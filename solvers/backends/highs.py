@@ -16,8 +16,17 @@ from ...models.export.native.highs import change_highs, to_highs
 from ...models.program.cones import Feature
 from ...models.program.form import StandardForm, by_label
 from ..certification.rays import ray_residual
-from ..interface.backend import Backend, not_taken, unused_start
-from ..interface.recorder import LEFT, CallTimeout, Recorder, beyond_fork, ended, forked_with, interrupt_flag, timeout_at
+from ..interface.backend import Backend, ignored_options_note, unused_start
+from ..interface.recorder import (
+    LEFT,
+    CallTimeout,
+    Recorder,
+    call_outside_fork,
+    forked_with,
+    interrupt_flag,
+    run_until,
+    timeout_at,
+)
 from ..interface.solver import ALL_PARTS, Gives, KeptModel, Purpose, SolverInfo, check_native
 from ..records import Answer, Options, Status
 
@@ -42,7 +51,7 @@ class AbandonedRun(CallTimeout):
         return Answer(
             status=self.status,
             native_status=LEFT,
-            trace=recorder.end(0, None, None),
+            trace=recorder.final_trace(0, None, None),
             build_seconds=build_seconds,
             solve_seconds=recorder.seconds,
             details={**details, **note},
@@ -84,7 +93,7 @@ def run_quadratic(
     highs.cbLogging.clear()  # of a reused model
     highs.cbLogging.subscribe(line)
     try:
-        completed = ended(work, stop, timeout_at(begin, options.time_limit))
+        completed = run_until(work, stop, timeout_at(begin, options.time_limit))
     except AbandonedRun:
         completed = False
     if not completed:
@@ -247,7 +256,7 @@ class Highs(Backend):
         return highs
 
     def _solve(self, highspy: Any, highs: Any, form: StandardForm, options: Options, begin: float) -> Answer:
-        details = _start(highspy, highs, form, options) | not_taken(options, _SUPPORTED_OPTIONS)
+        details = _start(highspy, highs, form, options) | ignored_options_note(options, _SUPPORTED_OPTIONS)
         recorder = Recorder("highs", options)
         loaded = time.perf_counter()
         recorder.start()
@@ -255,7 +264,7 @@ class Highs(Backend):
             _watch(highs, form, recorder, flag)
             proximal: Proximal | None = None
             if form.quadratic is None:
-                beyond_fork("highspy", lambda: run_to_decision(highspy, highs))
+                call_outside_fork("highspy", lambda: run_to_decision(highspy, highs))
             else:
                 try:
                     proximal = run_quadratic(highspy, highs, form, options, flag, begin)
@@ -319,19 +328,19 @@ def _watch(highs: Any, form: StandardForm, recorder: Recorder, flag: Any) -> Non
     """Record new incumbents and a row every 50 ms; the user's callback and Ctrl-C end the solve."""
 
     def node(event: Any, *, is_incumbent: bool) -> None:
-        with recorder.guarded():
+        with recorder.deferring_errors():
             if is_incumbent or time.perf_counter() >= recorder.next_row:
                 out = event.data_out
                 step = "incumbent" if is_incumbent else "node"
-                recorder.see(int(out.mip_node_count), out.mip_primal_bound, out.mip_dual_bound, step=step)
+                recorder.record_values(int(out.mip_node_count), out.mip_primal_bound, out.mip_dual_bound, step=step)
         event.interrupt(recorder.stopped or flag.is_set())
 
     def iteration(event: Any) -> None:
-        with recorder.guarded():
+        with recorder.deferring_errors():
             if time.perf_counter() >= recorder.next_row:
                 out = event.data_out
                 steps = sum(max(int(n), 0) for n in (out.simplex_iteration_count, out.ipm_iteration_count))  # -1: none
-                recorder.see(steps, np.nan, np.nan, step="simplex or barrier")
+                recorder.record_values(steps, np.nan, np.nan, step="simplex or barrier")
         event.interrupt(recorder.stopped or flag.is_set())
 
     for channel in (highs.cbMipImprovingSolution, highs.cbMipInterrupt, highs.cbSimplexInterrupt, highs.cbIpmInterrupt):
@@ -368,7 +377,7 @@ def _read(highspy: Any, highs: Any, form: StandardForm, recorder: Recorder, prox
     counts = (info.simplex_iteration_count, info.ipm_iteration_count, info.qp_iteration_count, info.pdlp_iteration_count)
     iterations = sum(max(int(count), 0) for count in counts)
     nodes = int(info.mip_node_count) if mixed else None
-    trace = recorder.end(iterations if nodes is None else nodes, objective, bound)
+    trace = recorder.final_trace(iterations if nodes is None else nodes, objective, bound)
     return Answer(
         status=status,
         native_status=status_name,

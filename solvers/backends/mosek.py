@@ -256,7 +256,9 @@ def _put_basis(
     equal = LinearRows.of(form).equal
     F, g = form.rows_matrix()
     active = np.abs(F @ x + g) <= _NEAR * (1.0 + np.abs(g)) if multipliers is None else multipliers != 0.0
-    rows = [keys.fix if is_equal else keys.low if at else keys.bas for is_equal, at in zip(equal, active, strict=True)]
+    rows = [
+        keys.fix if is_equal else keys.low if at_lower else keys.bas for is_equal, at_lower in zip(equal, active, strict=True)
+    ]
     task.putskxslice(mosek.soltype.bas, 0, form.n, columns)
     task.putskcslice(mosek.soltype.bas, 0, len(rows), rows)
     task.putxx(mosek.soltype.bas, x)
@@ -279,17 +281,19 @@ def _watch(mosek: Any, recorder: Recorder, code: Any, real: Any, int_info: Any, 
     MOSEK.
     """
     kinds, numbers = mosek.callbackcode, mosek.dinfitem
-    with recorder.guarded():
+    with recorder.deferring_errors():
         if code == kinds.new_int_mio or (code == kinds.im_mio and time.perf_counter() >= recorder.next_row):
             has_point = int_info[mosek.iinfitem.mio_num_int_solutions] > 0
             incumbent = real[numbers.mio_obj_int] if has_point else np.nan
             nodes = int(int_info[mosek.iinfitem.mio_num_solved_nodes])
-            recorder.see(nodes, incumbent, real[numbers.mio_obj_bound], step="incumbent" if code == kinds.new_int_mio else "node")
+            recorder.record_values(
+                nodes, incumbent, real[numbers.mio_obj_bound], step="incumbent" if code == kinds.new_int_mio else "node"
+            )
         elif code == kinds.intpnt and time.perf_counter() >= recorder.next_row:
             iterations = int(int_info[mosek.iinfitem.intpnt_iter])
             infeasible = max(real[numbers.intpnt_primal_feas], real[numbers.intpnt_dual_feas])
             objective, bound = real[numbers.intpnt_primal_obj], real[numbers.intpnt_dual_obj]
-            recorder.see(iterations, objective, bound, step="interior point", infeasible=infeasible)
+            recorder.record_values(iterations, objective, bound, step="interior point", infeasible=infeasible)
     return int(recorder.stopped)
 
 
@@ -298,7 +302,7 @@ def read_solution(mosek: Any, task: Any, form: StandardForm, code: Any, recorder
     mixed = bool(form.integer.any())
     solution_type = next((s for s in (mosek.soltype.itg, mosek.soltype.itr, mosek.soltype.bas) if task.solutiondef(s)), None)
     if solution_type is None:
-        return Answer(_TERMINATION.get(_name(code), Status.FAILED), _name(code), trace=recorder.end(0, None, None))
+        return Answer(_TERMINATION.get(_name(code), Status.FAILED), _name(code), trace=recorder.final_trace(0, None, None))
     solution, problem = _name(task.getsolsta(solution_type)), _name(task.getprosta(solution_type))
     status = _SOLUTION.get(solution) or _PROBLEM.get(problem) or _TERMINATION.get(_name(code), Status.FAILED)
     ray = status in (Status.INFEASIBLE, Status.UNBOUNDED)
@@ -321,7 +325,7 @@ def read_solution(mosek: Any, task: Any, form: StandardForm, code: Any, recorder
     counters = (mosek.iinfitem.intpnt_iter, mosek.iinfitem.sim_primal_iter, mosek.iinfitem.sim_dual_iter)
     iterations = sum(int(task.getintinf(counter)) for counter in counters)
     count = iterations if nodes is None else nodes
-    trace = recorder.end(count, objective, bound)
+    trace = recorder.final_trace(count, objective, bound)
     return Answer(
         status=status,
         native_status=f"{problem}, {solution}, {_name(code)}",

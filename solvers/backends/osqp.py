@@ -10,7 +10,7 @@ import numpy as np
 from ...errors import InputError, SolverError
 from ...models.program.cones import Feature
 from ...models.program.form import LinearArrays, StandardForm
-from ..interface.backend import Backend, not_taken, start_point
+from ..interface.backend import Backend, ignored_options_note, start_point
 from ..interface.recorder import run_with_timeout
 from ..interface.solver import Gives, KeptModel, Purpose, SolverInfo, check_native
 from ..records import Answer, Options, Status
@@ -149,7 +149,7 @@ class Osqp(Backend):
             iterations=int(answer.info.iter),
             build_seconds=loaded - begin,
             solve_seconds=solved - loaded,
-            details=details | not_taken(options, _SUPPORTED_OPTIONS),
+            details=details | ignored_options_note(options, _SUPPORTED_OPTIONS),
         )
 
     def _settings(self, solver: Any, options: Options) -> dict[str, Any]:

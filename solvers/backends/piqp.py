@@ -13,7 +13,7 @@ from ...models.arrays import FloatArray
 from ...models.program.cones import Feature
 from ...models.program.form import StandardForm
 from ..certification.rays import farkas_residual, ray_residual
-from ..interface.backend import Backend, LinearRows, not_taken, set_natives
+from ..interface.backend import Backend, LinearRows, ignored_options_note, set_natives
 from ..interface.recorder import interrupt_flag
 from ..interface.solver import Gives, KeptModel, Purpose, SolverInfo, check_native
 from ..records import Answer, Options, Status
@@ -117,7 +117,7 @@ class Piqp(Backend):
         x, info = np.array(answer.x), answer.info
         z = rows.multipliers(-np.array(answer.y), np.array(answer.z_l))
         reduced = np.array(answer.z_bl) - np.array(answer.z_bu)
-        details = {"code": "dense" if dense else "sparse", **not_taken(options, _SUPPORTED_OPTIONS)}
+        details = {"code": "dense" if dense else "sparse", **ignored_options_note(options, _SUPPORTED_OPTIONS)}
         farkas = ray = None
         if status is Status.INFEASIBLE:
             farkas = {label: part / _size(*z.values(), reduced) for label, part in z.items()}

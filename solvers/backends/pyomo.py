@@ -19,7 +19,7 @@ from ...models.export.programs import quadratic_cones
 from ...models.program.cones import Feature, Nonnegative, Zero
 from ...models.program.exponential_cones import TranscendentalCone
 from ...models.program.form import StandardForm
-from ..interface.backend import Backend, not_taken
+from ..interface.backend import Backend, ignored_options_note
 from ..interface.solver import NONCONVEX, Gives, SolverInfo, check_native, installed_version, version_of
 from ..records import Answer, Options, Status
 
@@ -166,7 +166,7 @@ class PyomoSolver(Backend):
             bound=bound if bound is not None and np.isfinite(bound) else None,
             build_seconds=loaded - begin,
             solve_seconds=solved - loaded,
-            details=not_taken(options, covered),
+            details=ignored_options_note(options, covered),
         )
 
     def _set(self, solver: Any, form: StandardForm, options: Options) -> frozenset[str]:

@@ -27,7 +27,7 @@ from ...models.arrays import FloatArray
 from ...models.model import Model
 from ...models.program.cones import Feature
 from ...models.program.form import Quadratic, StandardForm
-from ..interface.backend import Backend, LinearRows, not_taken, start_point
+from ..interface.backend import Backend, LinearRows, ignored_options_note, start_point
 from ..interface.solver import Gives, SolverInfo, check_native, near_misses
 from ..records import Answer, Options, Status
 
@@ -207,7 +207,7 @@ class QPSolver(Backend):
         start, details = start_point(form, options)
         settings, covered = self._settings(options)
         loaded = time.perf_counter()
-        details |= not_taken(options, covered)
+        details |= ignored_options_note(options, covered)
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # the warnings repeat the status

@@ -23,7 +23,7 @@ from ...models.program.cones import Feature
 from ...models.program.form import StandardForm
 from ...models.views import ZeroOneProblem
 from ..interface.backend import Backend, set_by_block
-from ..interface.recorder import Recorder, polling
+from ..interface.recorder import Recorder, deadline_check
 from ..interface.solver import Gives, KeptModel, Purpose, SolverInfo, check_native
 from ..records import Answer, Options, Status
 from ..zero_one.incumbent import penalised_rows
@@ -196,7 +196,7 @@ def include_cuts(model: Any, cuts: ConflictCuts, form: StandardForm) -> Any:
         def sepaexeclp(self) -> dict[str, Any]:
             """Add the violated cuts, which are valid in the whole tree."""
             separated = False
-            with self.recorder.guarded():
+            with self.recorder.deferring_errors():
                 x = np.array([self.model.getSolVal(None, variable) for variable in variables])
                 for points in cuts.separate(x, self.model.getPrimalbound()):
                     row = self.model.createEmptyRowSepa(self, f"conflict {self.added}", lhs=1.0, rhs=None, local=False)
@@ -249,7 +249,7 @@ def _cerr() -> _Switch | None:
     # stream's virtual table pointer holds: the C++ ABI of all of Linux.
     table = ctypes.c_ssize_t.from_address(stream).value
     base = stream + ctypes.c_ssize_t.from_address(table - 3 * ctypes.sizeof(ctypes.c_ssize_t)).value
-    return lambda off: clear(base, _BAD if off else _GOOD)
+    return lambda suppressed: clear(base, _BAD if suppressed else _GOOD)
 
 
 def _errors() -> _Switch | None:
@@ -263,7 +263,7 @@ def _errors() -> _Switch | None:
         return None
     choose.argtypes, choose.restype = (ctypes.c_void_p, ctypes.c_void_p), None
     default.argtypes, default.restype = (), None
-    return lambda off: choose(None, None) if off else default()
+    return lambda suppressed: choose(None, None) if suppressed else default()
 
 
 @cache
@@ -384,14 +384,14 @@ class Scip(Backend):
             assert kept_model.form is not None
             change_scip(kept_model.native[0], kept_model.form, form, parts)
             kept_model.hold(form, kept_model.native)
-        model, watch = kept_model.native
-        return self._solve(model, watch, form, options, begin)
+        model, monitor = kept_model.native
+        return self._solve(model, monitor, form, options, begin)
 
-    def _solve(self, model: Any, watch: Any, form: StandardForm, options: Options, begin: float) -> Answer:
+    def _solve(self, model: Any, monitor: Any, form: StandardForm, options: Options, begin: float) -> Answer:
         self._set_parameters(model, form, options.after(time.perf_counter() - begin))
         details = _start(model, form, options)
         set_by_block(form, options, "priorities", functools.partial(_prioritise, model))
-        recorder = watch.recorder = Recorder("scip", options)
+        recorder = monitor.recorder = Recorder("scip", options)
         cuts, _ = cuts_of(options)
         separator = None if cuts is None else include_cuts(model, cuts, form)
         if separator is not None:
@@ -411,7 +411,7 @@ class Scip(Backend):
         root = _finite(model.getDualboundRoot()) if has_solution else None
         objective = float(model.getSolObjVal(best)) if has_point else None
         nodes = int(model.getNTotalNodes())
-        trace = recorder.end(nodes, objective, bound)
+        trace = recorder.final_trace(nodes, objective, bound)
         if separator is not None:
             details["cuts_added"] = separator.added
         return Answer(
@@ -465,7 +465,7 @@ def _build(form: StandardForm, options: Options, begin: float) -> Any:
     """Return SCIP's model; raise an error for numbers that SCIP takes for infinite."""
     try:
         with suppress_output():
-            return to_scip(form) if options.time_limit is None else to_scip(form, polling(options, begin))
+            return to_scip(form) if options.time_limit is None else to_scip(form, deadline_check(options, begin))
     except Exception as error:
         if type(error) is not Exception:  # PySCIPOpt raises a plain Exception
             raise
@@ -554,9 +554,9 @@ def _watch(model: Any) -> Any:
 
         def tell(self, step: str) -> None:
             """Add a row to the recorder."""
-            with self.recorder.guarded():
+            with self.recorder.deferring_errors():
                 searching = self.model.getStage() == stages.SOLVING  # SCIP counts open nodes only in this stage
-                self.recorder.see(
+                self.recorder.record_values(
                     int(self.model.getNTotalNodes()),
                     self.model.getPrimalbound(),
                     self.model.getDualbound(),
@@ -564,9 +564,9 @@ def _watch(model: Any) -> Any:
                     step=step,
                 )
 
-    watch = Watch()
-    model.includeEventhdlr(watch, "marginopt", "trace, callback and interruption")
-    return watch
+    monitor = Watch()
+    model.includeEventhdlr(monitor, "marginopt", "trace, callback and interruption")
+    return monitor
 
 
 def _finite(value: float) -> float | None:

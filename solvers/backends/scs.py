@@ -14,7 +14,7 @@ from ...models.arrays import FloatArray, IntArray
 from ...models.program.cones import PSD, Feature, Nonnegative, SecondOrder, Zero, svec_size
 from ...models.program.exponential_cones import Exponential, Power
 from ...models.program.form import StandardForm, by_label
-from ..interface.backend import Backend, not_taken, start_point
+from ..interface.backend import Backend, ignored_options_note, start_point
 from ..interface.recorder import run_with_timeout
 from ..interface.solver import Gives, KeptModel, Purpose, SolverInfo, check_native
 from ..records import Answer, Options, Status
@@ -113,7 +113,12 @@ class Scs(Backend):
         answer = run_with_timeout(lambda: workspace.solver.solve(warm_start=warm, **warm_start), options, begin)
         solved = time.perf_counter()
         return _read(
-            form, answer, workspace.order, loaded - begin, solved - loaded, details | not_taken(options, _SUPPORTED_OPTIONS)
+            form,
+            answer,
+            workspace.order,
+            loaded - begin,
+            solved - loaded,
+            details | ignored_options_note(options, _SUPPORTED_OPTIONS),
         )
 
     def _load(self, scs: Any, data: dict[str, Any], cone: dict[str, Any], options: Options, begin: float) -> Any:

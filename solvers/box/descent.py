@@ -44,7 +44,7 @@ def interior_point(view: BoxQP, aim: Callable[[], float]) -> FinishRun:
     lower, upper = view.lower[moving], view.upper[moving]
     point = np.where(moving, 0.0, view.lower)
     q = (view.product(point) + view.q)[moving]
-    Q = view.among(moving) if view.gram is not None or Z.shape[1] >= Z.shape[0] else None
+    Q = view.submatrix(moving) if view.gram is not None or Z.shape[1] >= Z.shape[0] else None
 
     def product(x: FloatArray) -> FloatArray:
         return np.asarray(Z @ (Z.T @ x) if Q is None else Q @ x)
@@ -72,8 +72,8 @@ def interior_point(view: BoxQP, aim: Callable[[], float]) -> FinishRun:
         da = solve(-gradient)  # predictor: the multipliers' terms cancel with μ = 0
         dz, dy = -z - z / s * da, -y + y / t * da
         primal, dual = _length(s, t, da), _length(z, y, None, dz, dy)
-        ahead = float((s + primal * da) @ (z + dual * dz) + (t - primal * da) @ (y + dual * dy)) / (2 * a.size)
-        centre = mu * (max(ahead, 0.0) / mu) ** 3 if mu > 0 else 0.0
+        predicted_gap = float((s + primal * da) @ (z + dual * dz) + (t - primal * da) @ (y + dual * dy)) / (2 * a.size)
+        centre = mu * (max(predicted_gap, 0.0) / mu) ** 3 if mu > 0 else 0.0
         low, high = (centre - da * dz) / s, (centre + da * dy) / t
         step = solve(-gradient + low - high)
         dz, dy = low - z - z / s * step, high - y + y / t * step

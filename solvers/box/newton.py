@@ -84,7 +84,7 @@ def restricted_solver(view: BoxQP, diagonal: FloatArray, free: BoolArray) -> Cal
     F = np.flatnonzero(free)
     if not F.size:
         return lambda b: b
-    Q = view.among(F)
+    Q = view.submatrix(F)
     Q[np.diag_indices(F.size)] += view.ridge[F] + _SHIFT * float(diagonal.mean())
     try:
         factor, _ = scipy.linalg.cho_factor(Q, lower=True, overwrite_a=True)

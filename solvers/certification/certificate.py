@@ -398,7 +398,7 @@ def _conditions(
     outside, products, undercut, rounding = 0.0, 0.0, 0.0, 0.0
     for c in form.constraints:
         z = np.asarray(multipliers.get(c.label, np.zeros(c.rows)), dtype=np.float64)
-        reduced_gradient += c.pulled(z)
+        reduced_gradient += c.rmatvec(z)
         outside = max(outside, c.cone.dual_violation(z) / (1.0 + float(np.abs(z).max(initial=0.0))))
         # row by row (cone by cone), so that a violated row does not cancel a slack one
         complementarity = (z * c.value(x)).reshape(-1, c.cone.block).sum(axis=1)

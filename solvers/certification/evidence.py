@@ -55,7 +55,7 @@ class ScaledRows(ABC):
         """A direction of descent without end; None where there is none, or least squares did not find it."""
 
     @abstractmethod
-    def bounding(self) -> tuple[ByLabel, FloatArray, FloatArray] | None:
+    def bounding_multipliers(self) -> tuple[ByLabel, FloatArray, FloatArray] | None:
         """Multipliers, ζ and v with q + P v = F'z + ζ: their Lagrangian at v has no slope where there is no bound."""
 
     @abstractmethod
@@ -63,7 +63,7 @@ class ScaledRows(ABC):
         """Multipliers and ζ, as nearly as there are some, with ∇f(x) = F'z + ζ and no product with the rows' worth at x."""
 
     @abstractmethod
-    def inner(self, x: FloatArray, seconds: float | None = None) -> ByLabel | None:
+    def interior_multipliers(self, x: FloatArray, seconds: float | None = None) -> ByLabel | None:
         """Multipliers with ∇f(x) = F'z + ζ that lie deep inside their cones, ζ too; None where none are found in time."""
 
     def objective(self) -> tuple[FloatArray, float, FloatArray, float]:
@@ -135,14 +135,14 @@ def cone_least_squares(
     if not norm > 0.0 or not np.isfinite(norm):
         return z, c
     step, size = 1.0 / (norm * norm), float(np.linalg.norm(c))
-    ahead, t, last = z, 1.0, np.inf
+    extrapolated, t, last = z, 1.0, np.inf
     for k in range(1, _STEPS + 1):
-        projected = project(ahead - step * (B.T @ (B @ ahead - c)))
-        if (ahead - projected) @ (projected - z) > 0.0:
-            ahead, t = projected, 1.0
+        projected = project(extrapolated - step * (B.T @ (B @ extrapolated - c)))
+        if (extrapolated - projected) @ (projected - z) > 0.0:
+            extrapolated, t = projected, 1.0
         else:
             next_t = 0.5 * (1.0 + np.sqrt(1.0 + 4.0 * t * t))
-            ahead, t = projected + (t - 1.0) / next_t * (projected - z), next_t
+            extrapolated, t = projected + (t - 1.0) / next_t * (projected - z), next_t
         z = projected
         if k % _LOOK == 0:
             residual = float(np.linalg.norm(c - B @ z))
@@ -294,7 +294,7 @@ class FormRows(ScaledRows):
         d[falls] -= parts[rises.size : rises.size + falls.size]
         return _exact_ray(form, d)
 
-    def bounding(self) -> tuple[ByLabel, FloatArray, FloatArray] | None:
+    def bounding_multipliers(self) -> tuple[ByLabel, FloatArray, FloatArray] | None:
         """Multipliers, ζ and v with q + P v = F'z + ζ: their Lagrangian at v has no slope where there is no bound."""
         form = self.form
         q, size, P, unit = self.objective()
@@ -328,7 +328,7 @@ class FormRows(ScaledRows):
         candidates = map(self.by_label, _rounded(z))
         return next((multipliers for multipliers in candidates if farkas_proves(self.form, multipliers)), otherwise)
 
-    def inner(self, x: FloatArray, seconds: float | None = None) -> ByLabel | None:
+    def interior_multipliers(self, x: FloatArray, seconds: float | None = None) -> ByLabel | None:
         """Return the point in the relative interior of all of them."""
         return interior(self.form, x, seconds)
 
@@ -371,8 +371,8 @@ def _rounded(v: FloatArray) -> Iterator[FloatArray]:
 
 def _settled(z: FloatArray) -> FloatArray:
     """z, with numbers that are 1e-12 from a multiple of 2^-20 moved there: equations of whole numbers are then met."""
-    near = np.round(z * 2.0**20) / 2.0**20
-    return np.where(np.abs(z - near) <= 1e-12 * np.abs(z), near, z)
+    rounded = np.round(z * 2.0**20) / 2.0**20
+    return np.where(np.abs(z - rounded) <= 1e-12 * np.abs(z), rounded, z)
 
 
 def _exact_ray(form: StandardForm, d: FloatArray) -> FloatArray:
@@ -443,7 +443,7 @@ class ConeRows(ScaledRows):
         direction, residual = cone_least_squares(B, np.append(np.zeros(m + P.shape[0]), -1.0), project)
         return direction[:n] if float(np.linalg.norm(residual)) <= _NONE_OF_CONES else None
 
-    def bounding(self) -> tuple[ByLabel, FloatArray, FloatArray] | None:
+    def bounding_multipliers(self) -> tuple[ByLabel, FloatArray, FloatArray] | None:
         """Multipliers, ζ and v with q + P v = F'z + ζ: their Lagrangian at v has no slope where there is no bound."""
         form, count = self.form, self.A.shape[0]
         q, size, P, unit = self.objective()
@@ -456,14 +456,14 @@ class ConeRows(ScaledRows):
 
     def multipliers(self, x: FloatArray) -> tuple[ByLabel, FloatArray] | None:
         """Multipliers with ∇f(x) = F'z + ζ and no product with what the rows are worth at x, as nearly as there are some."""
-        gradient, worth = self.form.gradient(x), self.A @ x + self.b
+        gradient, row_values = self.form.gradient(x), self.A @ x + self.b
         size = max(float(np.linalg.norm(gradient)), 1e-300)
-        B = np.vstack([self.A.T, worth[None, :]])
+        B = np.vstack([self.A.T, row_values[None, :]])
         z, _ = cone_least_squares(B, np.append(gradient / size, 0.0), self._dual)
         multipliers_in_rows = z * size / self.scale
         return self.by_label(multipliers_in_rows), self.reduced(multipliers_in_rows)
 
-    def inner(self, x: FloatArray, seconds: float | None = None) -> ByLabel | None:
+    def interior_multipliers(self, x: FloatArray, seconds: float | None = None) -> ByLabel | None:
         """Multipliers with ∇f(x) = F'z + ζ that lie deep inside their cones, ζ too; None where none are found (in ``seconds``).
 
         z = ε e + z', e the directions into the cones: the first of `_DEPTHS` at which least squares has no residual. Variables

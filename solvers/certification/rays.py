@@ -67,10 +67,12 @@ class Ray:
 
     @staticmethod
     def moves(ray: Mapping[str, FloatArray]) -> str:
-        """Along which blocks a ray of descent goes, in words."""
+        """Return the sentence that names the blocks along which a ray of descent goes."""
         size = {label: float(np.abs(part).max(initial=0.0)) for label, part in ray.items()}
         moving = [label for label, largest in size.items() if largest > _NEARLY * max(size.values())]
-        return f"the objective falls on along {', '.join(moving)}, and no cost, row or bound holds it (a regulariser would)"
+        return (
+            f"the objective falls without limit along {', '.join(moving)}: no cost, row or bound stops it (a regulariser would)"
+        )
 
     @property
     def contradicts(self) -> bool:

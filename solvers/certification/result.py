@@ -18,7 +18,7 @@ from ...errors import InputError, MarginoptWarning, TooLargeError, UnsupportedMo
 from ...late_method import LateMethod
 from ...models.arrays import FloatArray, IntArray
 from ...models.importing.api import recipient_of
-from ...models.importing.source import AGREEMENT, Ending, Import, Recipient, Returned
+from ...models.importing.source import AGREEMENT, Import, Recipient, ReturnedAnswer, Termination
 from ...models.model import Model
 from ...models.program.form import Block, Constraint, NamedValues, StandardForm
 from ..records import Answer, Status, Trace, Update, relative_gap
@@ -31,7 +31,7 @@ class Check:
     """One figure: as the result states it, as it was recomputed, and whether the statement stands."""
 
     name: str
-    stated: float | str
+    claimed: float | str
     recomputed: float | str
     stands: bool
 
@@ -40,7 +40,7 @@ class Check:
             return value if isinstance(value, str) else f"{value:.12g}"
 
         verdict = "agrees" if self.stands else "DIFFERS"
-        return f"  {self.name:<22} claimed {shown(self.stated):<22} recomputed {shown(self.recomputed):<22} {verdict}"
+        return f"  {self.name:<22} claimed {shown(self.claimed):<22} recomputed {shown(self.recomputed):<22} {verdict}"
 
 
 @dataclass(frozen=True)
@@ -169,7 +169,18 @@ SAVE: LateMethod[[Result, str | Path], Path] = LateMethod("save")
 
 @dataclass(frozen=True)
 class Claim:
-    """The solver's own claim, in the form's minimisation sense."""
+    """The solver's own claim, in the form's minimisation sense.
+
+    Parameters
+    ----------
+    status : Status
+    native_status : str
+        The solver's own word.
+    objective, bound : float or None
+        None where the solver gave none.
+    proved : bool
+        Whether the solver says that its bound is proved.
+    """
 
     status: Status
     native_status: str
@@ -206,22 +217,22 @@ _DOUBTFUL = (Status.INACCURATE, Status.FAILED)
 # The status of a result in the words of other packages, and a check that its point is the same in theirs.
 
 _ENDINGS = {
-    Status.OPTIMAL: Ending.OPTIMAL,
-    Status.STATIONARY: Ending.STATIONARY,
-    Status.INFEASIBLE: Ending.INFEASIBLE,
-    Status.UNBOUNDED: Ending.UNBOUNDED,
-    Status.TIME_LIMIT: Ending.TIME_LIMIT,
-    Status.ITERATION_LIMIT: Ending.ITERATION_LIMIT,
-    Status.NODE_LIMIT: Ending.NODE_LIMIT,
-    Status.MEMORY_LIMIT: Ending.MEMORY_LIMIT,
-    Status.INTERRUPTED: Ending.INTERRUPTED,
-    Status.FAILED: Ending.FAILED,
+    Status.OPTIMAL: Termination.OPTIMAL,
+    Status.STATIONARY: Termination.STATIONARY,
+    Status.INFEASIBLE: Termination.INFEASIBLE,
+    Status.UNBOUNDED: Termination.UNBOUNDED,
+    Status.TIME_LIMIT: Termination.TIME_LIMIT,
+    Status.ITERATION_LIMIT: Termination.ITERATION_LIMIT,
+    Status.NODE_LIMIT: Termination.NODE_LIMIT,
+    Status.MEMORY_LIMIT: Termination.MEMORY_LIMIT,
+    Status.INTERRUPTED: Termination.INTERRUPTED,
+    Status.FAILED: Termination.FAILED,
 }
 #: Violation, relative, up to which a point that is no proved optimum goes back as an inaccurate one.
 _INACCURATE = 1e-4
 
 
-def foreign_ending(result: Result) -> Ending:
+def foreign_ending(result: Result) -> Termination:
     """Return how a result ended.
 
     A claim of infeasibility or unboundedness that its ray does not support is one of the two, undecided. A point that is not
@@ -230,12 +241,12 @@ def foreign_ending(result: Result) -> Ending:
     if result.status in _ENDINGS:
         return _ENDINGS[result.status]
     if result.claim.status in (Status.INFEASIBLE, Status.UNBOUNDED):
-        return Ending.INFEASIBLE_OR_UNBOUNDED
-    near = result.certificate is not None and result.certificate.feasible(_INACCURATE)
-    return Ending.INACCURATE if near else Ending.FAILED
+        return Termination.INFEASIBLE_OR_UNBOUNDED
+    nearly_feasible = result.certificate is not None and result.certificate.feasible(_INACCURATE)
+    return Termination.INACCURATE if nearly_feasible else Termination.FAILED
 
 
-def difference(recipient: Recipient, returned: Returned) -> str:
+def difference(recipient: Recipient, returned: ReturnedAnswer) -> str:
     """Return the first expression of the package's program whose value at the answer is not that here; empty where all agree."""
     source = recipient.source
     if source is None or not returned.values:
@@ -247,7 +258,8 @@ def difference(recipient: Recipient, returned: Returned) -> str:
     if (
         not text
         and np.isfinite(own_objective)
-        and abs(own_objective - form_objective) > AGREEMENT * max(abs(own_objective), source.ours(record.own(x)).size)
+        and abs(own_objective - form_objective)
+        > AGREEMENT * max(abs(own_objective), source.evaluate_form(record.package_part(x)).size)
     ):
         text = f"the objective (minimised) is {form_objective:.10g} there and {own_objective:.10g} in the result"
     return f"{source.package} has another program than was solved: {text}" if text else ""
@@ -309,11 +321,11 @@ class Result(Displayed):
         The model's sense.
     digest : str
         SHA-256 of the data and parameters that were solved (`models.model`); empty where these have none.
-    about : mapping of name to str
+    model_description : mapping of name to str
         The same in words: shapes of arrays, values of parameters.
     unverified : str
         Not empty where the claims are those of a file and were not certified anew (`load_result` without a model): says so.
-    stated : Model or None
+    original_model : Model or None
         The model itself, in the process that solved it; pickles and files leave it out.
     tol : float
         Relative gap that an optimum was held to.
@@ -340,9 +352,9 @@ class Result(Displayed):
     summary: Mapping[str, float] = field(default_factory=dict)
     maximise: bool = False
     digest: str = ""
-    about: Mapping[str, str] = field(default_factory=dict)
+    model_description: Mapping[str, str] = field(default_factory=dict)
     unverified: str = ""
-    stated: Model | None = None
+    original_model: Model | None = None
     tol: float = 1e-6
 
     def __post_init__(self) -> None:
@@ -355,7 +367,7 @@ class Result(Displayed):
     def _form(self) -> StandardForm | None:
         """Return the model's form; None where the model has no form, or is not known."""
         try:
-            return None if self.stated is None else self.stated.form
+            return None if self.original_model is None else self.original_model.form
         except (TooLargeError, UnsupportedModelError):
             return None
 
@@ -639,7 +651,7 @@ class Result(Displayed):
 
     def __getstate__(self) -> dict[str, Any]:
         """Without the model: results travel between processes whose data are there already."""
-        return {**self.__dict__, "stated": None}
+        return {**self.__dict__, "original_model": None}
 
     def noting(self, update: Update | None = None, **details: Any) -> Result:
         """Return the same result with an update, and more to show."""
@@ -693,7 +705,7 @@ class Result(Displayed):
         return CHECK_DUALS(self, self._own(model, "check_duals"), max_rows, seed)
 
     def _own(self, model: Model | StandardForm | None, verb: str) -> Model | StandardForm:
-        model_or_form = self.stated if model is None else model
+        model_or_form = self.original_model if model is None else model
         if model_or_form is None:
             raise InputError(
                 f"this result is from a file or another process and does not hold its model: result.{verb}(model)", name="model"
@@ -745,7 +757,7 @@ class Result(Displayed):
             Not an object of those packages, or not the program that was solved.
         """
         recipient = recipient_of(problem)
-        returned = Returned(
+        returned = ReturnedAnswer(
             ending=foreign_ending(self),
             values=self.values,
             multipliers=self.multipliers,
@@ -756,5 +768,5 @@ class Result(Displayed):
         differs = difference(recipient, returned)
         if differs:
             warnings.warn(MarginoptWarning(differs, name="problem"), stacklevel=2)
-            returned = replace(returned, ending=Ending.INACCURATE, message=differs)
-        return recipient.give_back(returned)
+            returned = replace(returned, ending=Termination.INACCURATE, message=differs)
+        return recipient.write_back(returned)

@@ -48,7 +48,7 @@ class CompletedClaim:
 
     answer: Answer
     ray: Ray
-    against: str = ""
+    objection: str = ""
 
 
 def complete_claim(form: StandardForm, answer: Answer, ray: Ray) -> CompletedClaim:
@@ -94,7 +94,7 @@ def _descent(form: StandardForm, rows: ScaledRows, answer: Answer, ray: Ray) -> 
         descent_ray = Ray.of(form, Status.UNBOUNDED, d)
         better = not _false(ray) and (descent_ray.proved or ray.residual is None)
         return CompletedClaim(replace(answer, ray=form.split(d)), descent_ray) if better else CompletedClaim(answer, ray)
-    bounding = rows.bounding()
+    bounding = rows.bounding_multipliers()
     if bounding is None:
         return CompletedClaim(answer, ray)
     bound = lagrangian(form, bounding[2], bounding[0])
@@ -147,7 +147,7 @@ def with_multipliers(
     if form is None or not certificate.wants_multipliers:
         return answer, certificate
     rows, x = _rows(form), form.join(values)
-    inner = interior(form, x, seconds) if rows is None else rows.inner(x, seconds)
+    inner = interior(form, x, seconds) if rows is None else rows.interior_multipliers(x, seconds)
     if rows is None and inner is None and answer.multipliers is None:
         return answer, certificate
     # what a solver says, by conditions that are met or (of cones) at all, makes way for a proof of as much, not for any bound
@@ -179,7 +179,7 @@ def _own(form: StandardForm, answer: Answer, rows: ScaledRows | None, inner: ByL
         yield completed
         if inner is not None:
             yield from _moved(form, completed, multipliers[0], inner)
-    any_that_bound = None if rows is None else rows.bounding()
+    any_that_bound = None if rows is None else rows.bounding_multipliers()
     if any_that_bound is not None:
         z, reduced, _ = any_that_bound
         yield replace(answer, multipliers=z, reduced=reduced, details={**answer.details, "multipliers": _NOTE})
@@ -197,7 +197,7 @@ def _rounded(form: StandardForm, answer: Answer, z: Mapping[str, FloatArray]) ->
     for digits in _DIGITS:
         rounded = {label: np.round(value, digits) + 0.0 for label, value in z.items()}
         projected = Multipliers.projected(form, rounded)
-        if projected is not None and not projected.pulled_exactly(free).any():
+        if projected is not None and not projected.exact_lagrangian_gradient(free).any():
             yield replace(answer, multipliers=rounded, details={**answer.details, "multipliers": _WHOLE.format(digits)})
             return
 
@@ -285,7 +285,7 @@ def prove_zero_is_least(form: StandardForm, multipliers: Mapping[str, FloatArray
     if lagrangian(cone, origin, z).value == 0.0:
         return _ARGUMENT
     rows = FormRows.of(cone)
-    exact = None if rows is None else rows.bounding()
+    exact = None if rows is None else rows.bounding_multipliers()
     return _ARGUMENT if exact is not None and lagrangian(cone, origin, exact[0]).value == 0.0 else ""
 
 

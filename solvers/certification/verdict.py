@@ -264,12 +264,12 @@ def _enclosed(certificate: Certificate) -> str:
 
 def _undercut(certificate: Certificate, tol: float) -> str:
     """Return the reason why a point near a bound is no optimum: it is no point of the set, and the set's own cost more."""
-    worth = f"which at their prices is worth {certificate.undercut:.1e} of the objective"
+    priced_violation = f"which at their prices is worth {certificate.undercut:.1e} of the objective"
     if certificate.dual_residual is None or certificate.dual_residual > tol:
-        worth = "and the multipliers do not say what that is worth"
+        priced_violation = "and the multipliers do not say what that is worth"
     return (
-        f"the point violates its constraints by {certificate.primal_residual:.1e}, {worth}: scale the data, or ask the solver "
-        f"for less than tol = {tol:g}"
+        f"the point violates its constraints by {certificate.primal_residual:.1e}, {priced_violation}: scale the data, "
+        f"or ask the solver for less than tol = {tol:g}"
     )
 
 
@@ -427,7 +427,10 @@ def _value(model: Model, form: StandardForm, y: FloatArray) -> tuple[float, floa
     for record in model.imports:
         part = y if record.places is None else y[record.places]
         part = part[: record.source.form.n]
-        package_values, own_values = record.source.theirs(record.own(y)), record.source.ours(record.own(y))
+        package_values, own_values = (
+            record.source.evaluate_source(record.package_part(y)),
+            record.source.evaluate_form(record.package_part(y)),
+        )
         if not package_values.feasible(own_values, _FEASIBLE_IN_SOURCE) or not np.isfinite(package_values.objective):
             return None
         total, size = total + package_values.objective, size + own_values.size

@@ -76,7 +76,7 @@ def conflict(model: ExportMethods, solver: SolverLike | None = None, max_solves:
     )
 
 
-CONFLICT.done_by(conflict)
+CONFLICT.implemented_by(conflict)
 
 
 class _Search:

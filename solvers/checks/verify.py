@@ -48,10 +48,10 @@ def _tolerance_of(solver: str) -> float:
 
 def certified_anew(result: Result, model: Model | StandardForm, noun: str = "the result") -> Result:
     """The result with every claim recomputed from the model; what only the solver can know (a proved bound) is a claim."""
-    of = as_model(model)
-    digest = fingerprint(of)
+    subject = as_model(model)
+    digest = fingerprint(subject)
     if result.digest and digest and result.digest != digest:
-        own_subject, stored_subject = describe(of), dict(result.about)
+        own_subject, stored_subject = describe(subject), dict(result.model_description)
         names = [name for name in own_subject | stored_subject if own_subject.get(name) != stored_subject.get(name)]
         differ = "; ".join(
             f"{name}: {stored_subject.get(name, 'none')}, the model's {own_subject.get(name, 'none')}" for name in names
@@ -64,14 +64,14 @@ def certified_anew(result: Result, model: Model | StandardForm, noun: str = "the
         parameters = {
             name: np.asarray(value) if isinstance(value, list) else value for name, value in answer.optimised_parameters.items()
         }
-        answer = replace(answer, model=of.at_solution(parameters))
+        answer = replace(answer, model=subject.at_solution(parameters))
     if result.reduced is not None:  # they are of the form that was solved
-        answer = replace(answer, reduced=(answer.model or of).form.join(result.reduced))
+        answer = replace(answer, reduced=(answer.model or subject).form.join(result.reduced))
     tol = result.options.get("tol")
     options = Options(tol=tol if isinstance(tol, float) else None)
     try:
         solver = NamedSolver(result.solver, "its result", _tolerance_of(result.solver))
-        recertified = judge(of, solver, answer, options, OPEN, result.picked, as_given=True)
+        recertified = judge(subject, solver, answer, options, OPEN, result.picked, as_given=True)
     except InputError as error:
         raise DataError(f"{noun} does not fit the model: {error}") from error
     return replace(recertified, options=result.options, licence=result.licence)
@@ -105,10 +105,10 @@ def verify(result: Result, model: Model | StandardForm, exact: bool = False) -> 
     stored, recomputed = result.certificate, recertified.certificate
     if stored is not None and recomputed is not None:
         scale = 1.0 + abs(recomputed.objective)
-        near = abs(stored.objective - recomputed.objective) <= _ROUNDING * scale
-        checks.append(Check("objective", stored.objective, recomputed.objective, near))
-        near = abs(stored.primal_residual - recomputed.primal_residual) <= _ROUNDING
-        checks.append(Check("primal residual", stored.primal_residual, recomputed.primal_residual, near))
+        agrees = abs(stored.objective - recomputed.objective) <= _ROUNDING * scale
+        checks.append(Check("objective", stored.objective, recomputed.objective, agrees))
+        agrees = abs(stored.primal_residual - recomputed.primal_residual) <= _ROUNDING
+        checks.append(Check("primal residual", stored.primal_residual, recomputed.primal_residual, agrees))
         if np.isfinite(stored.bound):
             checks.append(
                 Check("proved bound", stored.bound, recomputed.bound, stored.bound <= recomputed.bound + _ROUNDING * scale)
@@ -119,13 +119,13 @@ def verify(result: Result, model: Model | StandardForm, exact: bool = False) -> 
     return _exactly(plain, recertified, model) if exact and recomputed is not None else plain
 
 
-VERIFY.done_by(verify)
+VERIFY.implemented_by(verify)
 
 
 def _exactly(plain: Verification, result: Result, model: Model | StandardForm) -> Verification:
-    of = as_model(model) if result.answer.model is None else result.answer.model
+    subject = as_model(model) if result.answer.model is None else result.answer.model
     try:
-        form = of.form
+        form = subject.form
     except UnsupportedModelError as error:
         raise TooLargeError(f"rational arithmetic needs a standard form: {error}") from error
     rational, x = RationalForm(form), form.join(result.values)
@@ -137,8 +137,8 @@ def _exactly(plain: Verification, result: Result, model: Model | StandardForm) -
     certificate = result.certificate
     assert certificate is not None
     checks = list(plain.checks)
-    near = abs(objective - Fraction(certificate.objective)) <= Fraction(_ROUNDING) * (1 + abs(objective))
-    checks.append(Check("objective, exactly", certificate.objective, float(objective), near))
+    agrees = abs(objective - Fraction(certificate.objective)) <= Fraction(_ROUNDING) * (1 + abs(objective))
+    checks.append(Check("objective, exactly", certificate.objective, float(objective), agrees))
     feasible = max(violations.values(), default=0.0) == 0.0
     if feasible and np.isfinite(certificate.bound):
         stands = Fraction(certificate.bound) <= objective
@@ -206,7 +206,7 @@ def check_duals(
     return DualCheck(tuple(rows), step)
 
 
-CHECK_DUALS.done_by(check_duals)
+CHECK_DUALS.implemented_by(check_duals)
 
 
 def _shifted(form: StandardForm, k: int, i: int, h: float) -> StandardForm:

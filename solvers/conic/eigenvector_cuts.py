@@ -103,13 +103,13 @@ class EigenvectorCuts(Backend):
                 break
             last, vectors = (cuts, answer), cuts.violated(form.join(answer.values))
             bound = answer.objective if answer.bound is None else answer.bound
-            recorder.see(count, np.nan, np.nan if bound is None else bound, step="relaxation")
+            recorder.record_values(count, np.nan, np.nan if bound is None else bound, step="relaxation")
             if not vectors or recorder.stopped or _passed(options, begin):
                 status = Status.OPTIMAL if not vectors else Status.INTERRUPTED if recorder.stopped else Status.TIME_LIMIT
                 break
             cuts = cuts.with_vectors(vectors)
         assert last is not None
-        return replace(self._brought_back(*last), status=status, iterations=count, trace=recorder.end(count, None, bound))
+        return replace(self._brought_back(*last), status=status, iterations=count, trace=recorder.final_trace(count, None, bound))
 
     def _brought_back(self, cuts: Cuts, answer: Answer) -> Answer:
         """Return the program's answer from that of a relaxation."""

@@ -83,7 +83,7 @@ class _Linearised:
         singular_values = self.scaled
         right = np.diag(centre - singular_values * singular_values)
         row = centre - point.slack * point.zeta
-        budget_target = centre - point.mu * point.room if point.data.budget is not None else 0.0
+        budget_target = centre - point.mu * point.budget_slack if point.data.budget is not None else 0.0
         if affine is not None:
             dZ = self.G_inverse @ affine.Z @ self.G_inverse.T
             dS = self.G.T @ affine.S @ self.G
@@ -99,8 +99,8 @@ class _Linearised:
         if self.sensitivity is None:
             return base
         # dμ + (μ/room)·(-Σdz) = room/room₀ with dz affine in dμ
-        ratio = point.mu / point.room
-        dmu = (budget_target / point.room + ratio * float(base.z.sum())) / (1.0 - ratio * float(self.sensitivity.z.sum()))
+        ratio = point.mu / point.budget_slack
+        dmu = (budget_target / point.budget_slack + ratio * float(base.z.sum())) / (1.0 - ratio * float(self.sensitivity.z.sum()))
         return _combine(base, self.sensitivity, dmu)
 
     def _solve(self, R: FloatArray, dual: Sym2, primal: Sym2, row: FloatArray, dmu: float) -> Step:
@@ -132,7 +132,7 @@ class _Linearised:
                 _ratio(point.zeta, step.zeta),
             )
         if point.data.budget is not None:
-            primal = min(primal, _ratio(np.array([point.room]), np.array([-step.z.sum()])))
+            primal = min(primal, _ratio(np.array([point.budget_slack]), np.array([-step.z.sum()])))
             dual = min(dual, _ratio(np.array([point.mu]), np.array([step.mu])))
         return primal, dual
 

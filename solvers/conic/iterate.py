@@ -174,7 +174,7 @@ class Iterate:
     primal: Sym2 = field(init=False)
     dual: Sym2 = field(init=False)
     slack: FloatArray = field(init=False)
-    room: float = field(init=False)
+    budget_slack: float = field(init=False)
 
     def __post_init__(self) -> None:
         A, p = self.data.A, self.w.size
@@ -192,7 +192,7 @@ class Iterate:
             "primal": Sym2(q, self.z, self.rho),
             "dual": Sym2(self.gamma, np.full(q.size, self.mu), -0.5 * self.zeta),
             "slack": self.rho - r,
-            "room": budget_slack,
+            "budget_slack": budget_slack,
         }
         for name, value in derived.items():
             object.__setattr__(self, name, value)
@@ -221,7 +221,7 @@ class Iterate:
         """Sum of the complementarities, equal to objective - bound without its cancellation."""
         lifted = self.corner + float((self.S[1:, 1:] * self.V).sum())
         total = lifted + float(self.primal.dot(self.dual).sum() + (self.slack * self.zeta).sum())
-        return total if self.data.budget is None else total + self.mu * self.room
+        return total if self.data.budget is None else total + self.mu * self.budget_slack
 
     @cached_property
     def relative_gap(self) -> float:
@@ -232,7 +232,7 @@ class Iterate:
         """Return True if primal and dual point are strictly feasible in floating-point arithmetic."""
         if not (self.primal.inside() and self.dual.inside() and (self.slack > 0).all() and (self.zeta > 0).all()):
             return False
-        return self.room > 0 and self.mu > 0 and _is_positive_definite(self.V) and _is_positive_definite(self.S)
+        return self.budget_slack > 0 and self.mu > 0 and _is_positive_definite(self.V) and _is_positive_definite(self.S)
 
     def moved(self, step: Step, primal: float, dual: float) -> Iterate:
         """Return the iterate after steps of these lengths. W moves linearly, so V has the additional term -primal²·dw dw'."""

@@ -21,7 +21,7 @@ _MAX_BITS, _LARGEST = 60, 2**26
 
 
 @dataclass(frozen=True, eq=False)
-class Least:
+class LeastCount:
     """The result of a search for the least count."""
 
     count: int  #: the least count below the limit, or the limit
@@ -30,7 +30,7 @@ class Least:
     hyperplanes: int  #: number of enumerated hyperplanes
 
 
-def whole_numbers(points: Sequence[Sequence[Fraction]]) -> FloatArray | None:
+def integer_columns(points: Sequence[Sequence[Fraction]]) -> FloatArray | None:
     """Return the points as columns of small integers, each up to a positive factor, all up to a regular linear map; or None."""
     rows = []
     for point in points:
@@ -63,7 +63,7 @@ def _dot(a: list[int], b: list[int]) -> int:
     return sum(x * y for x, y in zip(a, b, strict=True))
 
 
-def least_count(A: FloatArray, weights: FloatArray, limit: int, end: float = math.inf) -> Least:
+def least_count(A: FloatArray, weights: FloatArray, limit: int, end: float = math.inf) -> LeastCount:
     """Return the fewest points with u'a > 0 over all u that are orthogonal to no point, if that count is below the limit.
 
     The least count of the open cells next to the normal r of a hyperplane is min(|{r'a > 0}|, |{r'a < 0}|) plus the least count
@@ -80,13 +80,13 @@ def least_count(A: FloatArray, weights: FloatArray, limit: int, end: float = mat
     end : float
         Deadline, a value of ``time.perf_counter``.
     """
-    from .loops import CROWDED, LARGE, Flats, next_flat
+    from .loops import CROWDED, LARGE, HyperplaneEnumeration, next_flat
 
     d, n = A.shape
     if d == 1:
         count = int(min(weights[A[0] > 0].sum(), weights[A[0] < 0].sum()))
-        return Least(min(count, limit), np.zeros(0, np.int64), True, 1)
-    flats = Flats.of(A, weights, limit)
+        return LeastCount(min(count, limit), np.zeros(0, np.int64), True, 1)
+    flats = HyperplaneEnumeration.of(A, weights, limit)
     first, step = 0, n if math.isinf(end) else 1
     while first < n and time.perf_counter() <= end:
         flats.counters[0], flats.counters[3], flats.chosen[0] = 0, first + step, first
@@ -101,7 +101,7 @@ def least_count(A: FloatArray, weights: FloatArray, limit: int, end: float = mat
         if code == LARGE:
             raise TooLargeError("a minor of the points' coordinates is too large for float64 to hold it exactly")
         first += step
-    return Least(int(flats.best[0]), flats.best[1:].copy(), first >= n, int(flats.counters[2]))
+    return LeastCount(int(flats.best[0]), flats.best[1:].copy(), first >= n, int(flats.counters[2]))
 
 
 def _coordinates(levels: FloatArray, labels: IntArray, chosen: IntArray) -> IntArray:
@@ -169,7 +169,7 @@ def depth_of(points: Sequence[Vector], weights: Sequence[int]) -> Found:
 
 def _by_whole_numbers(points: Sequence[Vector], weights: Sequence[int]) -> list[int] | None:
     """Return the points of the best hyperplane if float64 represents all integers of the computation exactly, else None."""
-    A = whole_numbers(points)
+    A = integer_columns(points)
     if A is None:
         return None
     try:
@@ -202,7 +202,7 @@ def ray(points: Sequence[Vector], weights: Sequence[int], subset: Sequence[int])
     return min(above, below) + depth_on_hyperplane, [sign * a + step * b for a, b in zip(r, tilt, strict=True)]
 
 
-def beside(u: Vector, points: Sequence[Sequence[Fraction]]) -> Vector:
+def move_off_points(u: Vector, points: Sequence[Sequence[Fraction]]) -> Vector:
     """Return a direction that agrees with u on the side of all points off its hyperplane, and has no point on its hyperplane."""
     values = [_depth_dot(u, point) for point in points]
     on_hyperplane = [point for v, point in zip(values, points, strict=True) if v == 0]
@@ -333,7 +333,7 @@ class _Search:
         self._keys = list(lines)
         # a closed half-space holds at least one of two opposite points
         self._always_counted += sum(min(sides) for sides in lines.values())
-        net_counts = {key: ahead - behind for key, (ahead, behind) in lines.items() if ahead != behind}
+        net_counts = {key: positive - negative for key, (positive, negative) in lines.items() if positive != negative}
         self._weights = [abs(weight) for weight in net_counts.values()]
         self._columns = independent([list(key) for key in net_counts]) if net_counts else []
         self._scale = [_nearby_power_of_two(max(abs(key[j]) for key in net_counts)) for j in self._columns]
@@ -371,9 +371,9 @@ class _Search:
             return self._result(exact[0], exact)
         return self._result(0 if lower is None or singular.size else min(lower, exact[0]), exact)
 
-    def _integer_search(self) -> Least | None:
+    def _integer_search(self) -> LeastCount | None:
         """Return the result of the search for integer points; None for other points, or too large integers."""
-        A = whole_numbers(self._points)
+        A = integer_columns(self._points)
         if A is None:
             return None
         try:
@@ -394,19 +394,19 @@ class _Search:
         direction = [Fraction(0)] * self._width
         for j, s, v in zip(self._columns, self._scale, candidate[1], strict=True):
             direction[j] = v / s
-        direction = beside(direction, self._keys)
+        direction = move_off_points(direction, self._keys)
         return HalfspaceDepth(
             candidate[0] + self._always_counted, lower + self._always_counted, self._n, tuple(direction), self._rays
         )
 
     def _sweep(self, limit: int) -> tuple[IntArray, IntArray, int | None, IntArray]:
         """Return the best subset, those with counts below the limit, the least count (None if incomplete), singular subsets."""
-        from .loops import Notes, sweep
+        from .loops import SweepOutput, sweep
 
         floats = np.array([[float(v) for v in point] for point in self._points])
         A = np.ascontiguousarray((floats / np.linalg.norm(floats, axis=1, keepdims=True)).T)
         d, m = A.shape
-        notes = Notes.of(d, m, _MAX_RECORDED, limit)
+        notes = SweepOutput.of(d, m, _MAX_RECORDED, limit)
         complete = True
         for first in range(1 if d == 2 else m - (d - 2)):
             if time.perf_counter() > self._end:

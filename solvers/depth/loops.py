@@ -38,7 +38,7 @@ _LARGEST = 2.0**26
 
 
 @by_reference
-class Flats(NamedTuple):
+class HyperplaneEnumeration(NamedTuple):
     """An enumeration of hyperplanes that can stop and resume anywhere."""
 
     weights: FloatArray  #: (n,) positive integers
@@ -52,7 +52,7 @@ class Flats(NamedTuple):
     value: FloatArray  #: (n,) signed positions of the points relative to the current hyperplane
 
     @classmethod
-    def of(cls, A: FloatArray, weights: FloatArray, limit: int) -> Flats:
+    def of(cls, A: FloatArray, weights: FloatArray, limit: int) -> HyperplaneEnumeration:
         """Return the enumeration for (d, n) integers of rank d ≥ 2, no two columns parallel, and counts below the limit."""
         d, n = A.shape
         levels, labels = np.empty((d - 1, d, n)), np.zeros((d - 1, d), np.int64)
@@ -64,7 +64,7 @@ class Flats(NamedTuple):
 
 
 @inner
-def _eliminate(flats: Flats, level: int, i: int) -> float:
+def _eliminate(flats: HyperplaneEnumeration, level: int, i: int) -> float:
     """Eliminate point i at a level and return its pivot, or 0 if a number is too large."""
     P, Q = flats.levels[level], flats.levels[level + 1]
     labels, next_labels, previous_pivot = flats.labels[level], flats.labels[level + 1], flats.pivots[level]
@@ -109,7 +109,7 @@ def _is_first_basis(P: Any, Q: Any, size: int, i: int) -> bool:
 
 
 @inner
-def _count_sides(flats: Flats, P: Any, i: int) -> bool:
+def _count_sides(flats: HyperplaneEnumeration, P: Any, i: int) -> bool:
     """Record the weights beside the hyperplane of the chosen points and i; return True if it holds other points."""
     weights, value, chosen = flats.weights, flats.value, flats.chosen
     x, y = P[0, i], P[1, i]
@@ -128,7 +128,7 @@ def _count_sides(flats: Flats, P: Any, i: int) -> bool:
 
 
 @inner
-def _seen_before(flats: Flats, P: Any, i: int) -> bool:
+def _seen_before(flats: HyperplaneEnumeration, P: Any, i: int) -> bool:
     """Return True if a point before i, not in the span of the others, is on the hyperplane, which was then seen before."""
     j = 0
     while j < i and (flats.value[j] != 0.0 or _is_zero(P, 2, j)):
@@ -137,7 +137,7 @@ def _seen_before(flats: Flats, P: Any, i: int) -> bool:
 
 
 @entry
-def next_flat(flats: Flats) -> int:
+def next_flat(flats: HyperplaneEnumeration) -> int:
     """Advance to a hyperplane with more points than a basis and less than ``best`` beside it; record the counts of the others."""
     chosen, best, counters, d = flats.chosen, flats.best, flats.counters, flats.levels.shape[1]
     while counters[0] >= 0:
@@ -177,7 +177,7 @@ def next_flat(flats: Flats) -> int:
 _SINGULAR = 1e-9
 
 
-class Notes(NamedTuple):
+class SweepOutput(NamedTuple):
     """The output and the work arrays of a sweep."""
 
     best: IntArray  #: (d,) the least count so far and its subset
@@ -190,7 +190,7 @@ class Notes(NamedTuple):
     products: FloatArray
 
     @classmethod
-    def of(cls, d: int, n: int, capacity: int, limit: int) -> Notes:
+    def of(cls, d: int, n: int, capacity: int, limit: int) -> SweepOutput:
         """Return empty output with a capacity of ``capacity`` subsets."""
         best = np.full(d, np.iinfo(np.int64).max)
         below, singular = np.zeros((capacity, d - 1), np.int64), np.zeros((capacity, d - 1), np.int64)

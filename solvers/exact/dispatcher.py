@@ -116,7 +116,7 @@ class WorkerPool(Protocol):
     def waiting(self) -> int:
         """Number of open nodes in the pool, without those of subproblems in progress."""
 
-    def drawn(self, limit: int) -> Any:
+    def take_nodes(self, limit: int) -> Any:
         """Remove at most ``limit`` nodes from the pool and return them, those with the least bounds first."""
 
     def task(self, number: int, nodes: Any, seconds: float) -> Any:
@@ -125,7 +125,7 @@ class WorkerPool(Protocol):
     def check(self, outcome: Any) -> None:
         """Raise ValueError, or another error of malformed data, unless ``outcome`` is a valid result."""
 
-    def take_in(self, number: int, outcome: Any) -> None:
+    def add_result(self, number: int, outcome: Any) -> None:
         """Add a result: its open nodes, its incumbent, its part of the proof."""
 
 
@@ -139,7 +139,7 @@ class Dispatcher:
     number : int
         Number of the last subproblem.
     awake : bool
-        Whether a worker has answered `rouse`.
+        Whether a worker has answered `start_workers`.
     """
 
     def __init__(self, team: AsynchronousExecutor, pool: WorkerPool, job: Job) -> None:
@@ -156,7 +156,7 @@ class Dispatcher:
         counts = {"slices": self._dispatched, "workers": len(self._workers), "handling": self._handling_seconds}
         return {**counts, "worker_seconds": self._processor_seconds, "worker_wall": self._wall_seconds}
 
-    def rouse(self, job: Job, task: Any) -> None:
+    def start_workers(self, job: Job, task: Any) -> None:
         """Make every worker load its code and fetch the data before the first subproblem; later calls do nothing."""
         if self._preloads:
             return
@@ -164,7 +164,7 @@ class Dispatcher:
             self._preloads += 1
             self._team.submit(-self._preloads, job, task)
 
-    def tend(self, seconds: float) -> None:
+    def exchange(self, seconds: float) -> None:
         """Dispatch subproblems, receive results for at most ``seconds``, and dispatch again."""
         start = time.perf_counter()
         self._dispatch()
@@ -193,7 +193,7 @@ class Dispatcher:
         self._processor_seconds += result.busy_seconds
         self._wall_seconds += result.seconds
         self._workers.add(result.worker)
-        self._pool.take_in(number, result)
+        self._pool.add_result(number, result)
 
     def _retry(self, number: int, error: Exception) -> None:
         """Dispatch the nodes of an invalid result once more, as a subproblem of their own."""
@@ -220,7 +220,7 @@ class Dispatcher:
             return
         batch, seconds = self._batch_size.share(waiting, slots, self._handling_seconds / max(self._dispatched, 1))
         for _ in range(missing):
-            nodes = self._pool.drawn(batch)
+            nodes = self._pool.take_nodes(batch)
             if not len(nodes):
                 break
             self._submit(nodes, seconds)
@@ -230,8 +230,8 @@ class Dispatcher:
         self._team.cancel()
 
 
-def _require(holds: bool, message: str) -> None:
-    if not holds:
+def _require(condition: bool, message: str) -> None:
+    if not condition:
         raise ValueError(message)
 
 

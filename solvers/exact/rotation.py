@@ -71,9 +71,9 @@ def errors(block: FloatArray, Q: FloatArray) -> tuple[FloatArray, float]:
     return residual, shrink
 
 
-def _opposite_sums(block: FloatArray, ahead: BoolArray) -> FloatArray:
+def _opposite_sums(block: FloatArray, opposite: BoolArray) -> FloatArray:
     """Return sums g_i + g_j of rows of opposite sides, evenly sampled from all pairs; the rows themselves without two sides."""
-    first, second = block[ahead], block[~ahead]
+    first, second = block[opposite], block[~opposite]
     if not len(first) or not len(second):
         return block
     t = np.arange(_SUMS)

@@ -402,12 +402,12 @@ class TreeSearch:
         """Process the next node, or exchange subproblems and results with the workers for at most ``seconds``."""
         if self._distributed:
             assert self._dispatcher is not None
-            self._dispatcher.tend(seconds)
+            self._dispatcher.exchange(seconds)
             return
         self.step()
         if self._dispatcher is not None and self.explored >= CALL:
-            self._dispatcher.rouse(load, self.task(0, [], 0.0))
-            self._dispatcher.tend(0.0)
+            self._dispatcher.start_workers(load, self.task(0, [], 0.0))
+            self._dispatcher.exchange(0.0)
             self._distributed = self._dispatcher.awake or self.explored >= HEAD
 
     # -- the dispatcher's pool ----------------------------------------------------------------------------------
@@ -422,7 +422,7 @@ class TreeSearch:
         """Number of open nodes in the pool; none before workers are called."""
         return len(self._heap) if self._distributed else 0
 
-    def drawn(self, limit: int) -> list[Node]:
+    def take_nodes(self, limit: int) -> list[Node]:
         """Remove ``limit`` nodes with the least bounds from the pool and return them."""
         nodes: list[Node] = []
         while self._heap and len(nodes) < limit:
@@ -448,7 +448,7 @@ class TreeSearch:
         check_work(result.seconds, result.busy_seconds, 0.0, result.worker)
         lines_of(result.log)
 
-    def take_in(self, number: int, result: SubproblemResult) -> None:
+    def add_result(self, number: int, result: SubproblemResult) -> None:
         """Add a result: its open nodes, its point with a recomputed value, its part of the proof."""
         if result.w is not None:
             self.incumbent.offer(result.w, self.rule.objective(result.w))

@@ -195,10 +195,10 @@ class Algorithm(Solver, Generic[V, S]):
         """Advance until the algorithm's rule, a limit, the callback or Ctrl-C ends the run."""
         outcome = Outcome.RUNNING
         shortest = options.trace_every is not None and not self._rows_by(1)
-        status = Status.INTERRUPTED if recorder.measured(self.measure(state)) else None
+        status = Status.INTERRUPTED if recorder.record_measure(self.measure(state)) else None
         while status is None:
             outcome = self.advance(state, _budget(options, start, shortest))
-            stop = recorder.measured(self.measure(state))
+            stop = recorder.record_measure(self.measure(state))
             if outcome is not Outcome.RUNNING:
                 status = STATUS[outcome]
             elif interrupted.is_set() or stop:

@@ -27,7 +27,7 @@ from ...models.program.bridges import BoundsToRows, Bridge, DualPoint, EpigraphB
 from ...models.program.cones import Feature, Zero
 from ...models.program.form import StandardForm, by_label
 from ..records import Answer, Options, Update, UpdateKind
-from .recorder import LEFT, CallTimeout, allowed, forked_with, run_in_subprocess
+from .recorder import LEFT, CallTimeout, forked_with, run_in_subprocess, time_allowance
 from .solver import BUILT, KeptModel, Solver, SolverInfo, version_of
 
 # Logs of off-the-shelf solvers: in a file, or on the standard output that Python code sees.
@@ -184,7 +184,7 @@ def missing_features(form: StandardForm, info: SolverInfo) -> str:
     return " together with ".join(sorted(f.value for f in clash)) if clash else ""
 
 
-def bringing(form: StandardForm, info: SolverInfo) -> tuple[str, ...]:
+def unreadable_labels(form: StandardForm, info: SolverInfo) -> tuple[str, ...]:
     """Return the labels of blocks and constraints with features that the solver cannot read, alone or together."""
     needed = _after_bridges(form.features, info)
     wrong = needed - info.reads or frozenset().union(*(pair for pair in info.forbids if pair <= needed))
@@ -229,7 +229,7 @@ class Backend(Solver):
             return str(error)
         missing = missing_features(form, self.info)
         if missing:
-            return f"it does not read {missing}{_brought(model, bringing(form, self.info))}"
+            return f"it does not read {missing}{_brought(model, unreadable_labels(form, self.info))}"
         size, limit = form.bytes, materialise_limit()
         return f"the materialised form would need {size:,} bytes (limit {limit:,})" if size > limit else None
 
@@ -300,7 +300,7 @@ class Backend(Solver):
     def _overruns(self, form: StandardForm, options: Options) -> bool:
         """Return whether the call may hold Python's lock beyond the time limit; a callback needs this process all the same."""
         limit, locked = options.time_limit, self.info.uninterruptible_seconds
-        return limit is not None and locked is not None and options.callback is None and locked(form) > allowed(limit)
+        return limit is not None and locked is not None and options.callback is None and locked(form) > time_allowance(limit)
 
     def _left(self, left: CallTimeout, seconds: float) -> Answer:
         """The answer where the library's call was left: no point, for it gives none before it ends."""
@@ -315,10 +315,10 @@ def _brought(model: Model, labels: tuple[str, ...]) -> str:
     """Return the parts of the statement that bring these blocks and constraints, in brackets; empty where the model has no
     parts.
     """
-    by: dict[str, list[str]] = {}
+    labels_by_feature: dict[str, list[str]] = {}
     for label in labels:
-        by.setdefault(model.origin(label), []).append(label)
-    phrases = [f"{', '.join(natives)} of {part}" for part, natives in by.items() if part]
+        labels_by_feature.setdefault(model.origin(label), []).append(label)
+    phrases = [f"{', '.join(natives)} of {part}" for part, natives in labels_by_feature.items() if part]
     return f" ({'; '.join(phrases)})" if phrases else ""
 
 
@@ -422,7 +422,7 @@ def unused_start(solver: str, reason: str) -> dict[str, str]:
     return {"start": f"not used: {reason}"}
 
 
-def not_taken(options: Options, supported: frozenset[str]) -> dict[str, Any]:
+def ignored_options_note(options: Options, supported: frozenset[str]) -> dict[str, Any]:
     """Note for the details: common options that were given and that the solver has no means to obey."""
     names = ("time_limit", "threads", "iteration_limit", "node_limit", "memory_limit", "callback", "start")
     ignored = [name for name in names if getattr(options, name) is not None and name not in supported]

@@ -71,7 +71,7 @@ class CompileClock(event.Listener):
         self._depth += 1
         if self._shows and self.seconds >= PATIENCE:
             if not self._shown:
-                self._shown, self._usual = True, self._usual * pace()
+                self._shown, self._usual = True, self._usual * slowdown()
             estimate = f", about {self._usual:.0f} s" if self.seconds < self._usual else ""  # wrong by then, and not said
             self._line.show(f"compiling {self._name} {_how_often()}{estimate}: {self._functions} functions, {self.seconds:.0f} s")
 
@@ -90,7 +90,7 @@ class CompileClock(event.Listener):
             self._line.keep(f"compiled {self._name} {_how_often()}: {self._functions} functions, {self.seconds:.0f} s")
 
 
-def pace() -> float:
+def slowdown() -> float:
     """Return the factor by which this machine is slower now than the reference machine, its other work included."""
     begin = time.perf_counter()
     sum(k * k for k in range(_STEPS))
@@ -114,7 +114,7 @@ def compile_clock(name: str, progress: bool, usual: float = 0.0) -> Iterator[Com
 
 
 def _how_often() -> str:
-    return "once for this machine" if CodeCache.kept else "for this process (NUMBA_CACHE_DIR can name a folder to keep it in)"
+    return "once for this machine" if CodeCache.on_disk else "for this process (NUMBA_CACHE_DIR can name a folder to keep it in)"
 
 
 def _somebody_looks(progress: bool) -> bool:

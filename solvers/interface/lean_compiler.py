@@ -188,11 +188,11 @@ class LeanLower(Lower):
         value = b.load(place)
         if kind.yield_type in types.signed_domain:
             rises = b.icmp_signed(">", step, llvm.Constant(step.type, 0))
-            more = b.select(rises, b.icmp_signed("<", value, stop), b.icmp_signed(">", value, stop))
+            continues = b.select(rises, b.icmp_signed("<", value, stop), b.icmp_signed(">", value, stop))
         else:
-            more = b.icmp_unsigned("<", value, stop)
+            continues = b.icmp_unsigned("<", value, stop)
         b.store(b.add(value, step), place)
-        return self._struct(resty, [value, more])
+        return self._struct(resty, [value, continues])
 
     def _of_pair(self, _resty: Any, expr: Any, kind: Any) -> Any:
         if not isinstance(kind, types.Pair) or not isinstance(kind.first_type, types.Integer):

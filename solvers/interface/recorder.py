@@ -43,6 +43,18 @@ class Measure:
 
     ``objective`` and ``bound`` are in the form's minimisation sense; NaN or -inf where there is none. An algorithm whose runs
     repeat says with ``checkpoint`` whether it stands where a repeated run stands too: only then the trace takes a row.
+
+    Parameters
+    ----------
+    iteration : int
+    objective, bound : float
+    active : int
+        Size of the active set; -1 where it has no meaning.
+    columns : int
+        Kernel columns computed so far; -1 where it has no meaning.
+    step : str
+        Kind of the last step.
+    checkpoint : bool
     """
 
     iteration: int
@@ -60,7 +72,7 @@ class Recorder:
     Attributes
     ----------
     stopped : bool
-        Whether the user's callback asked to stop (or raised an error inside `guarded`).
+        Whether the user's callback asked to stop (or raised an error inside `deferring_errors`).
     last : TraceRow
         The latest row, whether it was kept or not.
     next_row : float
@@ -93,7 +105,7 @@ class Recorder:
         """Since the start."""
         return time.perf_counter() - self._start
 
-    def measured(self, measure: Measure) -> bool:
+    def record_measure(self, measure: Measure) -> bool:
         """Record where the run stands.
 
         Returns
@@ -121,7 +133,7 @@ class Recorder:
             self.stopped = bool(self._options.callback(self.last))
         return self.stopped
 
-    def see(
+    def record_values(
         self, iteration: int, objective: float, bound: float, *, active: int = -1, step: str = "", infeasible: float = 0.0
     ) -> bool:
         """Record the values of an off-the-shelf solver, which writes a huge number for a value that it does not have yet.
@@ -130,17 +142,17 @@ class Recorder:
         nothing, and lies above the primal one as often as below it: there is no bound yet.
         """
         finite_bound = _known(bound) if infeasible <= _FEASIBLE else float("nan")
-        return self.measured(Measure(iteration, _known(objective), finite_bound, active, step=step))
+        return self.record_measure(Measure(iteration, _known(objective), finite_bound, active, step=step))
 
     @contextmanager
-    def guarded(self) -> Iterator[None]:
+    def deferring_errors(self) -> Iterator[None]:
         """Around the body of a native callback: an error cannot pass through the solver's own frames, so it waits for `trace`."""
         try:
             yield
         except BaseException as error:  # noqa: BLE001 - raised again by trace
             self._error, self.stopped = error, True
 
-    def end(self, iteration: int, objective: float | None, bound: float | None) -> Trace:
+    def final_trace(self, iteration: int, objective: float | None, bound: float | None) -> Trace:
         """The trace of a backend's run, with the final state as its last row."""
         self.last = TraceRow(iteration, self.seconds, _known(objective), _known(bound), step="end")
         return self.trace()
@@ -151,7 +163,7 @@ class Recorder:
         Raises
         ------
         BaseException
-            What the user's callback raised inside `guarded`.
+            What the user's callback raised inside `deferring_errors`.
         """
         if self._error is not None:
             raise self._error
@@ -217,7 +229,7 @@ def interrupt_flag() -> Iterator[threading.Event]:
 # more. A call that holds Python's lock can be left in a process of its own alone, which is ended.
 #
 # A fork copies a library's memory without its threads: a library that waits for one of them waits for ever in the child.
-# `forked_with` tells which libraries the parent had loaded, and `beyond_fork` gives pools that belong to a thread a fresh
+# `forked_with` tells which libraries the parent had loaded, and `call_outside_fork` gives pools that belong to a thread a fresh
 # start.
 
 #: Seconds between two looks at the event, and those that a call has to end by itself once it is set.
@@ -253,7 +265,7 @@ def forked_with(module: str) -> bool:
     return module in _before_fork
 
 
-def beyond_fork(module: str, call: Callable[[], T]) -> T:
+def call_outside_fork(module: str, call: Callable[[], T]) -> T:
     """Return the result of a call; in a fork of a process that had the module loaded, in a new thread.
 
     HiGHS keeps its pool of threads for each thread that calls it: a new one waits for none that the fork has left behind.
@@ -261,7 +273,7 @@ def beyond_fork(module: str, call: Callable[[], T]) -> T:
     if not forked_with(module):
         return call()
     results: list[T] = []
-    ended(lambda: results.append(call()), threading.Event())
+    run_until(lambda: results.append(call()), threading.Event())
     return results[0]
 
 
@@ -270,7 +282,7 @@ def timeout_at(begin: float, limit: float | None) -> float:
     return math.inf if limit is None else begin + _LATE * limit + _LATER
 
 
-def polling(options: Options, begin: float) -> Callable[[], None]:
+def deadline_check(options: Options, begin: float) -> Callable[[], None]:
     """A function for loops of our own that build a library's model: it raises `CallTimeout` from `timeout_at` on."""
     deadline = timeout_at(begin, options.time_limit)
 
@@ -281,7 +293,7 @@ def polling(options: Options, begin: float) -> Callable[[], None]:
     return look
 
 
-def allowed(limit: float) -> float:
+def time_allowance(limit: float) -> float:
     """Seconds within which a run has kept its time limit."""
     return _ALLOWED[0] * limit + _ALLOWED[1]
 
@@ -292,7 +304,7 @@ def time_limit_remark(answer: Answer, options: Options, reason: str) -> str:
     ``reason`` is what of the solver does not look at the limit (`SolverInfo.time_limit_caveat`).
     """
     limit, spent = options.time_limit, answer.build_seconds + answer.solve_seconds
-    if limit is None or spent <= allowed(limit):
+    if limit is None or spent <= time_allowance(limit):
         return ""
     return f"took {spent:.2g} s for a time limit of {limit:.2g} s" + (
         f": it does not look at the clock in {reason}" if reason else ""
@@ -312,7 +324,7 @@ def run_with_timeout(call: Callable[[], T], options: Options, begin: float) -> T
     if options.time_limit is None:
         return call()
     outcome: list[T] = []
-    if not ended(lambda: outcome.append(call()), threading.Event(), timeout_at(begin, options.time_limit)):
+    if not run_until(lambda: outcome.append(call()), threading.Event(), timeout_at(begin, options.time_limit)):
         raise CallTimeout(Status.TIME_LIMIT)
     return outcome[0]
 
@@ -343,7 +355,7 @@ def run_in_subprocess(call: Callable[[], Answer], options: Options, begin: float
     outcome: list[bytes] = []
     try:
         with interrupt_flag() as stop:
-            completed = ended(lambda: outcome.append(process.communicate(task)[0]), stop, deadline)
+            completed = run_until(lambda: outcome.append(process.communicate(task)[0]), stop, deadline)
     finally:
         process.kill()  # says nothing to one that has ended
     if not completed:
@@ -377,7 +389,7 @@ def _serve(seconds: float | None) -> None:
         cloudpickle.dump(answer, output)
 
 
-def ended(call: Callable[[], None], stop: threading.Event, deadline: float = math.inf) -> bool:
+def run_until(call: Callable[[], None], stop: threading.Event, deadline: float = math.inf) -> bool:
     """Run ``call`` until it returns, ``stop`` is set or the deadline passes.
 
     Parameters

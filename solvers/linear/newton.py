@@ -23,7 +23,7 @@ import scipy.linalg
 from scipy.special import expit
 
 from ...errors import InputError, TooLargeError
-from ...models.arrays import FloatArray, IntArray, most_held, row_norms_squared
+from ...models.arrays import FloatArray, IntArray, peak_memory, row_norms_squared
 from ...models.views import LinearLoss, LinearProblem
 from ...rows import BLOCK_BYTES, LOOK_BYTES, Block, MemoryRows, sampled
 from ...rows.blocks import stacked
@@ -297,8 +297,8 @@ class _SquaresAccumulator:
     def add(self, block: FloatArray, d: FloatArray) -> None:
         indices = np.flatnonzero(d > 0)
         while indices.size:
-            room = self._rows.shape[0] - self._held
-            batch, indices = indices[:room], indices[room:]
+            free_rows = self._rows.shape[0] - self._held
+            batch, indices = indices[:free_rows], indices[free_rows:]
             rows = self._rows[self._held : self._held + batch.size]
             np.multiply(block[batch], np.sqrt(d[batch])[:, None], out=rows)
             self._held += batch.size
@@ -396,9 +396,9 @@ def _by_rows(state: LinearState) -> FloatArray:
 
 def _by_products(state: LinearState) -> FloatArray:
     """Return the direction by conjugate gradients, preconditioned by the diagonal; each product is one pass over the rows."""
-    view, curved, room = state.problem, state.loss_curvature, state.block_bytes
+    view, curved, block_bytes = state.problem, state.loss_curvature, state.block_bytes
     ridge = state.ridge
-    diagonal = ridge + squares_of_columns(view, curved, room)
+    diagonal = ridge + squares_of_columns(view, curved, block_bytes)
     x, r = np.zeros(state.w.size), -state.gradient
     z = r / diagonal
     direction, rz = z.copy(), float(r @ z)
@@ -408,7 +408,7 @@ def _by_products(state: LinearState) -> FloatArray:
     enough = residual**2 * rz
     state.passes += 1
     for _ in range(_PRODUCTS):
-        product = ridge * direction + curvature_times(view, curved, direction, room)
+        product = ridge * direction + curvature_times(view, curved, direction, block_bytes)
         state.passes += 1
         length = rz / float(direction @ product)
         x += length * direction
@@ -484,7 +484,7 @@ class LinearNewton(Algorithm[LinearProblem, LinearState]):
         """Return the state at w = 0, the given start, or the sample's classifier."""
         n, p = view.rows.shape
         block_bytes = _block_budget(n, p, options.memory_limit)
-        room = min(block_bytes / _BLOCKS, float(np.clip(32 * p * p, view.rows.pass_bytes, BLOCK_BYTES)))
+        pass_bytes = min(block_bytes / _BLOCKS, float(np.clip(32 * p * p, view.rows.pass_bytes, BLOCK_BYTES)))
         tol = options.tolerance(self.info.tolerance)
         end = np.inf if options.time_limit is None else time.perf_counter() + options.time_limit
         c = float(view.least_costs.mean())
@@ -498,7 +498,14 @@ class LinearNewton(Algorithm[LinearProblem, LinearState]):
             w, sigma, H = self._solve_sample(view, end)
             centre = 0.5 if view.loss is LinearLoss.HINGE else 0.0
         state = LinearState(
-            view, tol, room, w, sigma, limit=options.iteration_limit or sys.maxsize, sample_derivatives=H, full=H is not None
+            view,
+            tol,
+            pass_bytes,
+            w,
+            sigma,
+            limit=options.iteration_limit or sys.maxsize,
+            sample_derivatives=H,
+            full=H is not None,
         )
         state.a += centre * view.least_costs
         if start is None and (by_products(view) or factor_is_dear(view)):
@@ -726,7 +733,7 @@ def _block_budget(n: int, p: int, limit: float | None) -> float:
     if limit is None:
         return np.inf
     try:
-        memory_in_use = most_held()
+        memory_in_use = peak_memory()
     except ImportError as error:
         message = "memory_limit of linear-newton needs a system that counts what a process holds; leave it out here"
         raise InputError(message) from error

@@ -19,7 +19,7 @@ from ..exact.limits import Limits, check_path
 from ..exact.log_file import Mark
 from ..exact.rotation import rotated_basis, rotation
 from ..interface.algorithm import Algorithm, Outcome
-from ..interface.recorder import Measure, beyond_fork
+from ..interface.recorder import Measure, call_outside_fork
 from ..interface.solver import Gives, Purpose, SolverInfo
 from ..records import Answer, Options
 from .check.checker import MarginChecker
@@ -70,7 +70,7 @@ def _feasible_point(view: MarginProblem) -> list[FloatArray]:
     bounds = Bounds(np.concatenate([low, below]), np.concatenate([high, above]))
     constraints = [LinearConstraint(signed_rows, limits, np.inf)] if len(rows) else []
     cost, integrality = np.ones(2 * p), np.tile(view.integer, 2).astype(np.int64)
-    solution = beyond_fork("scipy", lambda: milp(cost, integrality=integrality, bounds=bounds, constraints=constraints))
+    solution = call_outside_fork("scipy", lambda: milp(cost, integrality=integrality, bounds=bounds, constraints=constraints))
     return [] if solution.x is None else [np.asarray(solution.x[:p] - solution.x[p:])]
 
 
@@ -154,13 +154,13 @@ class Descents:
         end = self._descend_to(w.copy(), np.zeros(w.size, dtype=bool))
         if not self.problem.sparse:
             return end
-        point, gone = end, np.zeros(w.size, dtype=bool)
+        point, dropped = end, np.zeros(w.size, dtype=bool)
         counts = ((self.problem.price > 0.0) | self.problem.counted) & (self._low <= 0.0) & (self._high >= 0.0)
         while (counts & (point != 0.0)).any():
             support = np.flatnonzero(counts & (point != 0.0))
-            gone |= counts & (point == 0.0)
-            gone[support[np.abs(point[support]).argmin()]] = True
-            point = self._descend_to(np.where(gone, 0.0, point), gone)
+            dropped |= counts & (point == 0.0)
+            dropped[support[np.abs(point[support]).argmin()]] = True
+            point = self._descend_to(np.where(dropped, 0.0, point), dropped)
         return end
 
     def _descend_to(self, w: FloatArray, fixed: FloatArray) -> FloatArray:
@@ -463,13 +463,13 @@ class MarginBB(Algorithm[MarginProblem, MarginState]):
             state.rotated = unrotated(state.problem)
         replace(self, restarts=0)._search(state, [stopped.incumbent] if stopped.state[3] > 0.0 else [], rng)
         tree, m = state.tree, len(stopped.keys)
-        room = loops.new_tree(stopped.incumbent.size, max(_ROOM, 2 * m + 4), 0.0, stopped.signs.shape[1])
+        resumed_tree = loops.new_tree(stopped.incumbent.size, max(_ROOM, 2 * m + 4), 0.0, stopped.signs.shape[1])
         for name in ("boxes", "origin", "signs"):
-            getattr(room, name)[:m] = getattr(stopped, name)
-        room.keys.reshape(-1)[:m] = stopped.keys
+            getattr(resumed_tree, name)[:m] = getattr(stopped, name)
+        resumed_tree.keys.reshape(-1)[:m] = stopped.keys
         tree.state[:], tree.incumbent[:], tree.count[:] = stopped.state, stopped.incumbent, (m, stopped.nodes, 0, 0)
         # the descents write to the tree's state and incumbent
-        state.tree = room._replace(state=tree.state, incumbent=tree.incumbent, count=tree.count)
+        state.tree = resumed_tree._replace(state=tree.state, incumbent=tree.incumbent, count=tree.count)
         self._prepare_loops(state, stopped.first_value)
         if self.proof is not None:
             self._begin_log(state, str(self.proof), stopped.log)
@@ -573,14 +573,14 @@ class MarginBB(Algorithm[MarginProblem, MarginState]):
     def _grow_tree(self, state: MarginState) -> bool:
         """Double the capacity for nodes, or at the memory limit go on nearly depth-first in the rest; False if that is full."""
         tree = state.tree
-        room = tree.heap.size
+        capacity = tree.heap.size
         if 2.0 * 2.0 * (tree.boxes.nbytes + tree.signs.nbytes) > state.limits.memory_or(_MEMORY):
             is_frugal = bool(tree.count[3])
             tree.count[3] = 1
             return not is_frugal
         parts = (tree.boxes, tree.keys, tree.origin, tree.signs)
         boxes, keys, origin, signs = (np.concatenate([part, np.zeros_like(part)]) for part in parts)
-        heap = np.concatenate([tree.heap, np.arange(room, 2 * room)])
+        heap = np.concatenate([tree.heap, np.arange(capacity, 2 * capacity)])
         state.tree = tree._replace(boxes=boxes, keys=keys, origin=origin, heap=heap, signs=signs)
         return True
 

@@ -85,11 +85,11 @@ class MarginLog(LogWriter):
                 position += 3
         self._file.write(records)
 
-    def _round(self, events: FloatArray, at: int) -> tuple[dict[str, Any], int]:
+    def _round(self, events: FloatArray, position: int) -> tuple[dict[str, Any], int]:
         """Return a round, and the position of the next event."""
         p = len(self._V)
-        pairs, hinges, relaxed, priced = events[at + 1 : at + 5].astype(int).tolist()
-        ends = np.cumsum([at + 5, 3 * pairs, 2 * hinges, 1, p, p, p]).tolist()
+        pairs, hinges, relaxed, priced = events[position + 1 : position + 5].astype(int).tolist()
+        ends = np.cumsum([position + 5, 3 * pairs, 2 * hinges, 1, p, p, p]).tolist()
         paired, numbered, spend, lo, hi, polar = (events[a:b] for a, b in pairwise(ends))
         paired, numbered = paired.astype(int).reshape(pairs, 3), numbered.reshape(hinges, 2)
         levels = [paired[paired[:, 0] == level, 1:].ravel().tolist() for level in np.unique(paired[:, 0])]

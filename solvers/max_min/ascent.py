@@ -59,7 +59,7 @@ class MaxMinState:
     value: float = float("nan")
     derivative: FloatArray = field(default_factory=lambda: np.zeros(0))
     eta: float = 1.0
-    moved: float = 0.0
+    step_length: float = 0.0
     last_slope: FloatArray = field(default_factory=lambda: np.zeros(0))
     low: float = float("-inf")  #: one γ: f rises here
     high: float = float("inf")  #: and falls here
@@ -172,7 +172,7 @@ class MaxMin(Algorithm[MaxMinProblem, MaxMinState]):
             state.best = (state.value, state.gamma, state.a, state.derivative)
         if state.last_slope.size:
             slope_change = float(np.linalg.norm(slope - state.last_slope))
-            state.eta = state.moved / slope_change if slope_change > 0 else 2.0 * state.eta
+            state.eta = state.step_length / slope_change if slope_change > 0 else 2.0 * state.eta
         else:
             state.eta = self._first_move_length(state) / float(np.abs(slope).max())
         state.last_slope = slope
@@ -257,9 +257,9 @@ class MaxMin(Algorithm[MaxMinProblem, MaxMinState]):
             next_gamma = self._clip(state, next_gamma)
             if problem.value(state.a, next_gamma) > value:
                 change = np.log(next_gamma / state.gamma) if logarithmic else next_gamma - state.gamma
-                state.gamma, state.moved = next_gamma, float(np.linalg.norm(change))
+                state.gamma, state.step_length = next_gamma, float(np.linalg.norm(change))
                 if self.rate == "printed":
-                    state.eta = state.moved
+                    state.eta = state.step_length
                 return True
             state.eta *= 0.5
         return False

@@ -64,7 +64,7 @@ def _add(w: Any, W: Any, i: int, change: Any) -> None:
 
 
 @inner
-def _shared_root(v: Any, own: int, c: float) -> float:
+def _shared_root(v: Any, own_class: int, c: float) -> float:
     """Return θ of α_k = max(v_k - θ, 0) with Σα = min(θ, c): Newton from the left on a convex function, which is finite."""
     theta = -1e300
     for bound in range(2):  # without the bound c, then with it
@@ -72,7 +72,7 @@ def _shared_root(v: Any, own: int, c: float) -> float:
         for _ in range(_STEPS):
             count, total = 0.0 if bound else 1.0, constant
             for k in range(v.size):
-                if k != own and v[k] > theta:
+                if k != own_class and v[k] > theta:
                     total += v[k]
                     count += 1.0
             new = total / count
@@ -85,13 +85,13 @@ def _shared_root(v: Any, own: int, c: float) -> float:
 
 
 @inner
-def _separate_root(v: Any, own: int, c: float, start: float) -> float:
+def _separate_root(v: Any, own_class: int, c: float, start: float) -> float:
     """Return θ = Σ_k clip(v_k - θ, 0, c): Newton within a bracket, exact once the piece is the right one."""
     low, high, theta = 0.0, c * (v.size - 1), start
     for _ in range(_STEPS):
         value, free = -theta, 1.0
         for k in range(v.size):
-            if k != own:
+            if k != own_class:
                 a = v[k] - theta
                 if a >= c:
                     value += c

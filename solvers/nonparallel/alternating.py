@@ -48,7 +48,7 @@ class NPSVCStep:
     tau: tuple[float, ...]
     pareto: float
     stiefel: float
-    moved: float
+    movement: float
     dual: float = float("nan")
     gap: float = float("nan")
 
@@ -79,7 +79,7 @@ class NPSVCState:
     limit: float
     seed: int
     stiefel: float = float("nan")  #: Stiefel gradient of the last P-step
-    moved: float = float("inf")  #: length of the last iteration's move of P, ||P - P_old||/√d
+    movement: float = float("inf")  #: length of the last iteration's move of P, ||P - P_old||/√d
     steps: list[NPSVCStep] = field(default_factory=list)
     best: NPSVCPoint | None = None  #: of the iterations so far, by the largest weighted objective
     deadline: float = float("inf")  #: by the clock of `time.perf_counter`: the classes' problems end there too
@@ -213,7 +213,7 @@ class KernelNPSVCpp(Algorithm[ChebyshevNPSVC, NPSVCState]):
                 # an earlier iteration was better: its point is the answer, and it is not stationary
                 return Outcome.STALLED if self._has_worsened(state, state.steps[-1].largest) else Outcome.STATIONARY
             self._projection_steps(state)
-            if state.moved <= 1e-12:
+            if state.movement <= 1e-12:
                 return Outcome.STALLED
             if time.perf_counter() >= end:
                 return Outcome.RUNNING
@@ -238,7 +238,9 @@ class KernelNPSVCpp(Algorithm[ChebyshevNPSVC, NPSVCState]):
         largest = float((np.asarray(state.model.weights) * J).max())
         residual, dual = self._residual(state), self._dual_value(state) if self.dual_values else float("nan")
         gap = relative_gap(largest, dual) if self.dual_values else float("nan")
-        step = NPSVCStep(tuple(J.tolist()), largest, tuple(state.tau.tolist()), residual, state.stiefel, state.moved, dual, gap)
+        step = NPSVCStep(
+            tuple(J.tolist()), largest, tuple(state.tau.tolist()), residual, state.stiefel, state.movement, dual, gap
+        )
         state.steps.append(step)
         state.record_best(largest)
 
@@ -276,7 +278,7 @@ class KernelNPSVCpp(Algorithm[ChebyshevNPSVC, NPSVCState]):
         state.tau = self.weight * self._weights(pareto) + (1.0 - self.weight) * state.tau
         if self.eta > 0:
             state.P = polar(state.P + self.eta * pareto.direction(state.tau))
-        state.moved = float(np.linalg.norm(state.P - old)) / np.sqrt(state.P.shape[1])
+        state.movement = float(np.linalg.norm(state.P - old)) / np.sqrt(state.P.shape[1])
 
     def _class(self, program: HingeQuadratic, start: FloatArray | None, deadline: float) -> tuple[FloatArray, FloatArray]:
         """Return u and λ of a class's problem."""

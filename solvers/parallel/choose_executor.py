@@ -91,7 +91,7 @@ def _dask(address: str, jobs: int | None) -> AsynchronousExecutor:
     from .dask_executor import DaskExecutor
 
     try:
-        return DaskExecutor(Client(address, set_as_default=False), jobs, own=True)
+        return DaskExecutor(Client(address, set_as_default=False), jobs, owns_client=True)
     except (OSError, ValueError) as error:
         raise InputError(f"cluster: no Dask scheduler answers at {address}: {error}", name="cluster") from error
 

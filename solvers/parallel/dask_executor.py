@@ -92,9 +92,9 @@ class DaskExecutor(AsynchronousExecutor):
         Whether `close` closes the client.
     """
 
-    def __init__(self, client: Any, jobs: int | None = None, own: bool = False) -> None:
+    def __init__(self, client: Any, jobs: int | None = None, owns_client: bool = False) -> None:
         super().__init__(jobs)
-        self._client, self._owns_client = client, own
+        self._client, self._owns_client = client, owns_client
         self._packer = Packer()
         self._scattered: dict[str, Any] = {}
         self._sent: dict[int, _SubmittedTask] = {}
@@ -200,8 +200,8 @@ class DaskExecutor(AsynchronousExecutor):
         elif future.status == "finished":
             try:
                 value = future.result()
-            except CancelledError as gone:  # the result was lost with its worker
-                error = gone
+            except CancelledError as cancellation:  # the result was lost with its worker
+                error = cancellation
         if isinstance(error, KilledWorker):
             error = worker_lost(f"task {submitted.number} was lost with every worker that took it: {error}", submitted.number)
         elif (

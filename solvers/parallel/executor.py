@@ -136,13 +136,13 @@ class AsynchronousExecutor(Executor):
     def run(self, job: Job, tasks: Iterable[Any]) -> Iterator[tuple[int, Any]]:
         """Yield results as they are done; submit at most as many tasks as the cluster runs, and `ahead` for each of them."""
         todo = enumerate(tasks)
-        waiting, more = 0, True
+        waiting, has_tasks = 0, True
         try:
-            while waiting or more:
-                while more and waiting < (1 + (self.ahead if self._max_tasks is None else 0)) * self.size:
+            while waiting or has_tasks:
+                while has_tasks and waiting < (1 + (self.ahead if self._max_tasks is None else 0)) * self.size:
                     number, task = next(todo, (-1, None))
-                    more = number >= 0
-                    if more:
+                    has_tasks = number >= 0
+                    if has_tasks:
                         self.submit(number, job, task)
                         waiting += 1
                 for outcome in self.collect(1.0) if waiting else ():

@@ -1,7 +1,7 @@
-"""Compiled lower bounds of the cost of every scoring system in a node of the search, in whole units.
+"""Compiled lower bounds of the cost of every scoring system in a node of the search, in integer units of cost.
 
-A node is a box l ≤ ρ ≤ u of whole coefficients with two marks: ``must`` (these coefficients are not 0) and ``more`` (at least one
-of those that are not decided, 0 in [l_j, u_j] and no ``must``, is not 0).
+A node is a box l ≤ ρ ≤ u of integer coefficients with two marks: ``forced`` (these coefficients are not 0) and
+``needs_feature`` (at least one undecided coefficient, 0 in [l_j, u_j] and not ``forced``, is not 0).
 
 - *Cells.* Points that agree wherever ρ_j may be other than 0 have one score: of the two classes in a cell one is wrong.
 - *Pairs.* Where max ρ'(x - x') < 2t over the box, a point x of class +1 and x' of class -1 are not both right, whatever the
@@ -50,13 +50,13 @@ def _heaviest(chosen: Any, count: Any, weight: Any, capacity: Any) -> Any:
             high = middle
         else:
             low = middle + 1
-    positives, spare = 0, capacity
+    positives, unused_count = 0, capacity
     for k in range(count):
-        spare -= weight[chosen[k]] > low
+        unused_count -= weight[chosen[k]] > low
     for k in range(count):
         equal = weight[chosen[k]] == low
-        if weight[chosen[k]] > low or (equal and spare > 0):
-            spare -= equal
+        if weight[chosen[k]] > low or (equal and unused_count > 0):
+            unused_count -= equal
             chosen[positives] = chosen[k]
             positives += 1
     return positives
@@ -192,7 +192,7 @@ _SEEN = 4_000_000
 
 @by_reference
 class ScoringData(NamedTuple):
-    """The data and the prices (`Reduced`)."""
+    """Rows, costs and prices of a `ReducedScoringProblem` as the compiled loops read them."""
 
     Z: Any
     codes: Any
@@ -244,15 +244,20 @@ def scratch_for(reduced: ReducedScoringProblem) -> Scratch:
     plus, minus = int((reduced.positive > 0).sum()), int((reduced.negative > 0).sum())
     side = (min(plus, m), min(minus, m)) if plus * minus <= PAIRS else (int(PAIRS**0.5), int(PAIRS**0.5))
     table_size = int(min(max(int(reduced.levels.max(initial=1)) * m, 1), _SEEN))
-    room: dict[str, Any] = {name: np.zeros(m, np.int64) for name in Scratch._fields}
-    room |= {"visited": np.zeros(table_size, np.int64), "active": np.zeros(d, np.int64), "high": np.zeros(m), "low": np.zeros(m)}
-    room |= {"flow": np.zeros(side, np.int64), "pair": np.zeros(side, np.bool_)}
-    return Scratch(**room)
+    arrays: dict[str, Any] = {name: np.zeros(m, np.int64) for name in Scratch._fields}
+    arrays |= {
+        "visited": np.zeros(table_size, np.int64),
+        "active": np.zeros(d, np.int64),
+        "high": np.zeros(m),
+        "low": np.zeros(m),
+    }
+    arrays |= {"flow": np.zeros(side, np.int64), "pair": np.zeros(side, np.bool_)}
+    return Scratch(**arrays)
 
 
 @inner
-def _tighten(rows: Any, l: Any, u: Any, forced: Any, more: Any) -> Any:
-    """Carry the consequences of ``forced``, ``more`` and the limit into the box: (least units of the prices, or ALL; more)."""
+def _tighten(rows: Any, l: Any, u: Any, forced: Any, needs_feature: Any) -> Any:
+    """Tighten by ``forced``, ``needs_feature`` and the limit; return (least units of the prices, or ALL; needs_feature)."""
     d = l.size
     for _ in range(2):
         used, undecided, last, units = 0, 0, -1, 0
@@ -263,29 +268,29 @@ def _tighten(rows: Any, l: Any, u: Any, forced: Any, more: Any) -> Any:
                 if u[j] == 0:
                     u[j] = -1
             if l[j] > u[j]:
-                return ALL, more
+                return ALL, needs_feature
             if l[j] > 0 or u[j] < 0 or forced[j]:
                 used += 1
                 units += rows.price + rows.size_price * max(l[j], -u[j], 1)
             elif l[j] < u[j]:
                 undecided += 1
                 last = j
-        if more and undecided == 0:
-            return ALL, more
-        if used + more > rows.max_nonzeros:
-            return ALL, more
-        if more and undecided == 1:
+        if needs_feature and undecided == 0:
+            return ALL, needs_feature
+        if used + needs_feature > rows.max_nonzeros:
+            return ALL, needs_feature
+        if needs_feature and undecided == 1:
             forced[last] = True
-            more = 0
+            needs_feature = 0
             continue
         if used == rows.max_nonzeros and undecided > 0:
             for j in range(d):
                 if l[j] <= 0 <= u[j] and not forced[j]:
                     l[j] = u[j] = 0
         break
-    if more:
+    if needs_feature:
         units += rows.price + rows.size_price
-    return units, more
+    return units, needs_feature
 
 
 @inner
@@ -329,21 +334,21 @@ def _cells(rows: Any, l: Any, u: Any, s: Any) -> Any:
 
 
 @inner
-def bound(rows: Any, l: Any, u: Any, forced: Any, more: Any, cut: Any, flows: Any, s: Any) -> Any:
-    """Tighten the node and bound it, by flows too where that is asked for: (units, or some number ≥ cut; more)."""
-    units, more = _tighten(rows, l, u, forced, more)
+def bound(rows: Any, l: Any, u: Any, forced: Any, needs_feature: Any, cut: Any, flows: Any, s: Any) -> Any:
+    """Tighten the node and bound it, by flows too where that is asked for: (units, or some number ≥ cut; needs_feature)."""
+    units, needs_feature = _tighten(rows, l, u, forced, needs_feature)
     if units >= cut:
-        return units, more
+        return units, needs_feature
     count, active = _cells(rows, l, u, s)
     errors = np.int64(0)
     for c in range(count):
         errors += min(s.P[c], s.Q[c])
     if units + errors >= cut or not flows:
-        return units + errors, more
+        return units + errors, needs_feature
     wide = rows.integer_scores
     for t in range(active):  # whole rows that differ can differ by 2 in score: no pairs but those of one cell
         j = s.active[t]
         wide = wide and l[j] <= -rows.separation and u[j] >= rows.separation
     if wide:
-        return units + errors, more
-    return units + flow(rows, l, u, active, count, cut - units, s), more
+        return units + errors, needs_feature
+    return units + flow(rows, l, u, active, count, cut - units, s), needs_feature

@@ -24,13 +24,13 @@ import numpy as np
 import scipy.sparse as sp
 
 from ...models.arrays import BoolArray, FloatArray, IntArray
-from ..interface.recorder import beyond_fork
+from ..interface.recorder import call_outside_fork
 from .reduced import ReducedScoringProblem
 
 
 @dataclass(frozen=True, eq=False)
 class ScoreBox:
-    """A node without ``more``: l ≤ ρ ≤ u, those in ``must`` not 0, and so tightened."""
+    """A node without ``needs_feature``: l ≤ ρ ≤ u, those in ``forced`` not 0, and so tightened."""
 
     lower: IntArray
     upper: IntArray
@@ -240,7 +240,7 @@ class NodeProgram:
         c, d, highs = self._columns.size, self.box.lower.size, self._highs
         if not c and not len(self.pairs):
             return None
-        beyond_fork("highspy", highs.run)
+        call_outside_fork("highspy", highs.run)
         if highs.getModelStatus() != self._optimal:
             return None
         solution = highs.getSolution()

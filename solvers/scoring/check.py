@@ -49,12 +49,12 @@ _BEGIN, _SUPPORT, _SIGN, _HALVES = 1, 2, 3, 4
 
 @dataclass(frozen=True)
 class CheckedNode:
-    """A box of coefficients; those in ``must`` are not 0, and with ``more`` one of those that are `undecided` is not."""
+    """A box of coefficients; those in ``forced`` are not 0, and with ``needs_feature`` some `undecided` one is not 0."""
 
     lower: tuple[int, ...]
     upper: tuple[int, ...]
     forced: frozenset[int] = frozenset()
-    more: bool = False
+    needs_feature: bool = False
 
     def undecided(self) -> list[int]:
         """Coefficients that may be 0 and something else."""
@@ -69,7 +69,7 @@ class CheckedNode:
 
     def without(self) -> CheckedNode:
         """Return the node with every undecided coefficient fixed at 0."""
-        node = replace(self, more=False)
+        node = replace(self, needs_feature=False)
         for j in self.undecided():
             node = node.bounded(j, 0, 0)
         return node
@@ -83,10 +83,10 @@ class CheckedNode:
             if any(a > b for a, b in zip(node.lower, node.upper, strict=True)):
                 return None
             free, used = node.undecided(), len(node.used())
-            if (node.more and not free) or used + node.more > max_nonzeros:
+            if (node.needs_feature and not free) or used + node.needs_feature > max_nonzeros:
                 return None
-            if node.more and len(free) == 1:
-                node = replace(node, forced=node.forced | {free[0]}, more=False)
+            if node.needs_feature and len(free) == 1:
+                node = replace(node, forced=node.forced | {free[0]}, needs_feature=False)
                 continue
             return node.without() if used == max_nonzeros else node
         return node
@@ -100,14 +100,14 @@ class CheckedNode:
         if not 0 <= j < len(self.lower):
             raise InvalidProofError(f"a split of coefficient {j}, which there is not")
         a, b = self.lower[j], self.upper[j]
-        if kind == _BEGIN and not self.more:
-            return [self.without(), replace(self, more=True)]
-        if kind == _SUPPORT and self.more and j in self.undecided():
+        if kind == _BEGIN and not self.needs_feature:
+            return [self.without(), replace(self, needs_feature=True)]
+        if kind == _SUPPORT and self.needs_feature and j in self.undecided():
             with_j = replace(self, forced=self.forced | {j})
             return [with_j.without(), with_j, self.bounded(j, 0, 0)]
-        if kind == _SIGN and a <= 0 <= b and (not self.more or j in self.forced):
+        if kind == _SIGN and a <= 0 <= b and (not self.needs_feature or j in self.forced):
             return [self.bounded(j, 0, 0), self.bounded(j, max(a, 1), b), self.bounded(j, a, min(b, -1))]
-        if kind == _HALVES and not (self.more and j in self.undecided()):  # a half may be empty
+        if kind == _HALVES and not (self.needs_feature and j in self.undecided()):  # a half may be empty
             return [self.bounded(j, a, min(b, half)), self.bounded(j, max(a, half + 1), b)]
         raise InvalidProofError("a split that the node does not allow")
 
@@ -137,7 +137,7 @@ class LoggedScoringProblem:
     @staticmethod
     def of(problem: ScoringProblem) -> LoggedScoringProblem:
         """Return the problem in whole numbers; raise an error if its numbers do not allow that."""
-        distinct, back = np.unique(problem.X, axis=0, return_inverse=True)
+        distinct, row_of_point = np.unique(problem.X, axis=0, return_inverse=True)
         coded = [np.unique(column, return_inverse=True) for column in distinct.T]
         entries = [[Fraction(x) for x in values.tolist()] for values, _ in coded]
         scale = math.lcm(*{x.denominator for values in entries for x in values})
@@ -151,10 +151,12 @@ class LoggedScoringProblem:
         for j, (values, (_, code)) in enumerate(zip(entries, coded, strict=True)):
             rows[:, j] = np.array([int(x * scale) for x in values], dtype=rows.dtype)[code.ravel()]
         cost = np.array([int(c * unit) for c in costs], dtype=np.int64)
-        back = back.ravel()
-        plus, minus = (_sums(back[problem.y == c], cost[problem.y == c], len(rows)) for c in (1, -1))
+        row_of_point = row_of_point.ravel()
+        plus, minus = (_sums(row_of_point[problem.y == c], cost[problem.y == c], len(rows)) for c in (1, -1))
         codes = np.array([code.ravel() for _, code in coded], dtype=np.int64).reshape(distinct.shape[::-1])
-        return LoggedScoringProblem(rows, codes, (plus, minus), back, scale, unit, math.ceil(problem.threshold * scale), problem)
+        return LoggedScoringProblem(
+            rows, codes, (plus, minus), row_of_point, scale, unit, math.ceil(problem.threshold * scale), problem
+        )
 
     @property
     def separation(self) -> int:
@@ -179,8 +181,8 @@ class LoggedScoringProblem:
 
     def least(self, node: CheckedNode, bound: Fraction) -> Fraction:
         """A lower bound of a node that is tightened, exact where that matters."""
-        price = self.problem.price * (len(node.used()) + node.more)
-        price += self.problem.size_price * (sum(max(1, node.lower[j], -node.upper[j]) for j in node.used()) + node.more)
+        price = self.problem.price * (len(node.used()) + node.needs_feature)
+        price += self.problem.size_price * (sum(max(1, node.lower[j], -node.upper[j]) for j in node.used()) + node.needs_feature)
         if price >= bound:
             return price
         active = [j for j, (a, b) in enumerate(zip(node.lower, node.upper, strict=True)) if a or b]

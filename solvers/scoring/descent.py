@@ -75,10 +75,10 @@ def _sort(keys: Any, values: Any, count: Any) -> None:
 
 
 @inner
-def _sorted(rows: Any, t: Any, low: Any, high: Any, score: Any, room: Any) -> Any:
+def _sorted(rows: Any, t: Any, low: Any, high: Any, score: Any, workspace: Any) -> Any:
     """The best intercept of a long range: (errors in units, intercept)."""
     count, wrong = 0, np.int64(0)
-    turns, gain = room.turns, room.gain
+    turns, gain = workspace.turns, workspace.gain
     for i in range(score.size):
         above, below = _right_from(t, score[i])
         if rows.positive[i] > 0:
@@ -102,11 +102,11 @@ def _sorted(rows: Any, t: Any, low: Any, high: Any, score: Any, room: Any) -> An
 
 
 @inner
-def _offset(rows: Any, t: Any, low: Any, high: Any, score: Any, room: Any) -> Any:
+def _offset(rows: Any, t: Any, low: Any, high: Any, score: Any, workspace: Any) -> Any:
     """The best intercept for these scores: (errors in units, intercept)."""
-    if high - low + 2 <= room.hist.shape[1]:
-        return _counted(rows, t, low, high, score, room.hist)
-    return _sorted(rows, t, low, high, score, room)
+    if high - low + 2 <= workspace.hist.shape[1]:
+        return _counted(rows, t, low, high, score, workspace.hist)
+    return _sorted(rows, t, low, high, score, workspace)
 
 
 @inner
@@ -126,14 +126,14 @@ def _scores(rows: Any, rho: Any, score: Any) -> None:
 
 
 @entry
-def best_intercept(rows: Any, t: Any, low: Any, high: Any, rho: Any, room: Any) -> Any:
+def best_intercept(rows: Any, t: Any, low: Any, high: Any, rho: Any, workspace: Any) -> Any:
     """The best intercept of a system: (errors in units, intercept)."""
-    _scores(rows, rho, room.score)
-    return _offset(rows, t, low, high, room.score, room)
+    _scores(rows, rho, workspace.score)
+    return _offset(rows, t, low, high, workspace.score, workspace)
 
 
 @inner
-def _best_value(rows: Any, t: Any, box: Any, rho: Any, j: Any, used: Any, room: Any) -> Any:
+def _best_value(rows: Any, t: Any, box: Any, rho: Any, j: Any, used: Any, workspace: Any) -> Any:
     """The best value of one coefficient, whose share the scores do not hold: (cost of errors and of it, value, intercept)."""
     lower, upper, low, high = box
     best, value, best_size = ALL, 0, 0
@@ -143,9 +143,9 @@ def _best_value(rows: Any, t: Any, box: Any, rho: Any, j: Any, used: Any, room: 
         size_cost = 0 if v == 0 else rows.price + rows.size_price * abs(v)
         if size_cost >= best:
             continue
-        for i in range(room.score.size):
-            room.other[i] = room.score[i] + v * rows.Z[i, j]
-        errors, b = _offset(rows, t, low, high, room.other, room)
+        for i in range(workspace.score.size):
+            workspace.other[i] = workspace.score[i] + v * rows.Z[i, j]
+        errors, b = _offset(rows, t, low, high, workspace.other, workspace)
         if errors + size_cost < best:
             best, value, best_size = errors + size_cost, v, b
     return best, value, best_size
@@ -162,27 +162,27 @@ def _total(rows: Any, rho: Any) -> Any:
 
 
 @inner
-def _swap(rows: Any, t: Any, box: Any, rho: Any, out: Any, best: Any, room: Any) -> Any:
+def _swap(rows: Any, t: Any, box: Any, rho: Any, out: Any, best: Any, workspace: Any) -> Any:
     """Another coefficient in the place of this one, the first that helps: (cost, intercept), rho and scores changed; or best."""
     units, used = _total(rows, rho)
     units -= rows.price + rows.size_price * abs(rho[out])
-    _add(rows, room.score, out, -rho[out])
+    _add(rows, workspace.score, out, -rho[out])
     for j in range(rho.size):
         if rho[j] == 0:
-            cost, value, size = _best_value(rows, t, box, rho, j, used - 1, room)
+            cost, value, size = _best_value(rows, t, box, rho, j, used - 1, workspace)
             if cost + units < best and value != 0:
                 rho[j], rho[out] = value, 0
-                _add(rows, room.score, j, value)
+                _add(rows, workspace.score, j, value)
                 return cost + units, size
-    _add(rows, room.score, out, rho[out])
+    _add(rows, workspace.score, out, rho[out])
     return best, np.int64(0)
 
 
 @entry
-def descend(rows: Any, t: Any, box: Any, rho: Any, order: Any, swaps: Any, room: Any) -> Any:
+def descend(rows: Any, t: Any, box: Any, rho: Any, order: Any, swaps: Any, workspace: Any) -> Any:
     """Improve rho in place: (cost in units, intercept). ``swaps``: coefficients that may give way, each for any other."""
-    _scores(rows, rho, room.score)
-    errors, intercept = _offset(rows, t, box[2], box[3], room.score, room)
+    _scores(rows, rho, workspace.score)
+    errors, intercept = _offset(rows, t, box[2], box[3], workspace.score, workspace)
     units, used = _total(rows, rho)
     best, improved = errors + units, True
     while improved:
@@ -193,11 +193,11 @@ def descend(rows: Any, t: Any, box: Any, rho: Any, order: Any, swaps: Any, room:
             if rho[j] != 0:
                 units -= rows.price + rows.size_price * abs(rho[j])
                 used -= 1
-                _add(rows, room.score, j, -rho[j])
-            cost, value, value_at = _best_value(rows, t, box, rho, j, used, room)
+                _add(rows, workspace.score, j, -rho[j])
+            cost, value, value_at = _best_value(rows, t, box, rho, j, used, workspace)
             if cost + units < best:
                 best, rho[j], intercept, improved = cost + units, value, value_at, True
-            _add(rows, room.score, j, rho[j])
+            _add(rows, workspace.score, j, rho[j])
         if improved:
             continue
         for k in range(order.size):
@@ -205,7 +205,7 @@ def descend(rows: Any, t: Any, box: Any, rho: Any, order: Any, swaps: Any, room:
             if rho[out] == 0 or swaps <= 0:
                 continue
             swaps -= 1
-            cost, value_at = _swap(rows, t, box, rho, out, best, room)
+            cost, value_at = _swap(rows, t, box, rho, out, best, workspace)
             if cost < best:
                 best, intercept, improved = cost, value_at, True
                 break

@@ -51,7 +51,7 @@ class ReducedScoringProblem:
 
 def reduce_problem(problem: ScoringProblem) -> ReducedScoringProblem:
     """Merge equal rows, and choose the unit: a common denominator, or a power of two where that would be too large."""
-    rows, back = np.unique(problem.X, axis=0, return_inverse=True)
+    rows, row_of_point = np.unique(problem.X, axis=0, return_inverse=True)
     rows = np.ascontiguousarray(rows + 0.0)
     coded = [np.unique(column, return_inverse=True) for column in rows.T]
     values, inverse, counts = np.unique(problem.weights, return_inverse=True, return_counts=True)
@@ -67,8 +67,8 @@ def reduce_problem(problem: ScoringProblem) -> ReducedScoringProblem:
         )
     in_units = np.array([int(c * unit) for c in costs], dtype=np.int64)[inverse]
     sums, points = np.zeros((2, len(rows)), dtype=np.int64), np.full((2, len(rows)), -1)
-    np.add.at(sums, ((problem.y < 0).astype(np.intp), back.ravel()), in_units)
-    points[(problem.y < 0).astype(np.intp), back.ravel()] = np.arange(problem.y.size)
+    np.add.at(sums, ((problem.y < 0).astype(np.intp), row_of_point.ravel()), in_units)
+    points[(problem.y < 0).astype(np.intp), row_of_point.ravel()] = np.arange(problem.y.size)
     reach = float((np.abs(rows) @ np.maximum(np.abs(problem.lower), np.abs(problem.upper))).max(initial=0.0))
     exact = problem.integer_scores and reach < 2.0**50
     rounding = 0.0 if exact else reach * (4 * rows.shape[1] + 8) * 2.0**-52

@@ -191,12 +191,12 @@ class RiskRule(BoundingRule[RiskProblem]):
         paid = right * np.maximum(rho, 0.0) + left * np.maximum(-rho, 0.0)
         open_zero = (lower <= 0.0) & (upper >= 0.0) & (lower < upper)
         open_zero[0] = False
-        owed = np.where(open_zero & (np.abs(rho) > _WHOLE), p.price + p.size_price * np.abs(rho) - paid, 0.0)
-        j = int(np.argmax(owed))
-        if owed[j] > _WHOLE * max(1.0, abs(value)) or (
+        unpaid = np.where(open_zero & (np.abs(rho) > _WHOLE), p.price + p.size_price * np.abs(rho) - paid, 0.0)
+        j = int(np.argmax(unpaid))
+        if unpaid[j] > _WHOLE * max(1.0, abs(value)) or (
             open_zero.any() and np.count_nonzero(np.abs(rho[1:]) > _WHOLE) > p.max_nonzeros
         ):
-            j = j if owed[j] > 0.0 else int(np.argmax(np.where(open_zero, np.abs(rho), -1.0)))
+            j = j if unpaid[j] > 0.0 else int(np.argmax(np.where(open_zero, np.abs(rho), -1.0)))
             cuts = [(float(lower[j]), -1.0), (0.0, 0.0), (1.0, float(upper[j]))]
         else:
             fractions = np.where(lower < upper, np.abs(rho - np.rint(rho)), -1.0)

@@ -329,7 +329,7 @@ class Search:
         self.lower, self.upper = problem.lower.astype(np.int64), problem.upper.astype(np.int64)
         self.box = (self.lower, self.upper, *map(np.int64, problem.intercept))
         self.t = float(problem.threshold) if not r.integer_scores else r.separation / 2.0
-        self.room = workspace_for(r)
+        self.workspace = workspace_for(r)
         zeros = np.zeros(d, dtype=np.int64)
         intercept = self._intercept(zeros)
         self._take_incumbent(problem.value(intercept, zeros.astype(np.float64)), intercept, zeros)
@@ -340,7 +340,7 @@ class Search:
     # -- incumbents ---------------------------------------------------------------------------------------------
 
     def _intercept(self, rho: IntArray) -> int:
-        return int(best_intercept(self.rows, self.t, self.box[2], self.box[3], rho, self.room)[1])
+        return int(best_intercept(self.rows, self.t, self.box[2], self.box[3], rho, self.workspace)[1])
 
     def offer(self, rho0: int, rho: IntArray) -> bool:
         """Take the system if it is feasible and better, by fractions."""
@@ -394,7 +394,7 @@ class Search:
 
     def _descend(self, rho: IntArray, order: IntArray, swaps: int) -> int:
         """Improve rho in place and offer it: its cost in units."""
-        units, rho0 = descend(self.rows, self.t, self.box, rho, order, swaps, self.room)
+        units, rho0 = descend(self.rows, self.t, self.box, rho, order, swaps, self.workspace)
         if not self.reduced.integer_scores or units < self.cut:  # whole scores are counted exactly: fractions would say the same
             self.offer(int(rho0), rho)
         return int(units)
@@ -445,15 +445,22 @@ class Search:
         elif self._below(min(int(min(node_limit, _STRETCH)), max(1, _READ // max(self.reduced.Z.size, 1)))):
             return
         for t in range(int(k.scalars.top)):
-            node = (k.lower[t].copy(), k.upper[t].copy(), k.forced[t].copy(), int(k.more[t]), node_bound)
+            node = (k.lower[t].copy(), k.upper[t].copy(), k.forced[t].copy(), int(k.needs_feature[t]), node_bound)
             heapq.heappush(self.heap, (int(k.bound[t]), int(k.number[t]), node))
         k.scalars.top = 0
 
     def _open(self) -> NodeBound | None:
         """Take the open node of least bound, and begin a stretch."""
         k = self.stack
-        units, number, (lower, upper, forced, more, node_bound) = heapq.heappop(self.heap)
-        k.lower[0], k.upper[0], k.forced[0], k.more[0], k.bound[0], k.number[0] = lower, upper, forced, more, units, number
+        units, number, (lower, upper, forced, needs_feature, node_bound) = heapq.heappop(self.heap)
+        k.lower[0], k.upper[0], k.forced[0], k.needs_feature[0], k.bound[0], k.number[0] = (
+            lower,
+            upper,
+            forced,
+            needs_feature,
+            units,
+            number,
+        )
         k.scalars.top, self._until = int(self.program is None), self.nodes + _STRETCH
         return node_bound
 
@@ -518,8 +525,8 @@ class Search:
         problem = self.reduced.problem
         scores, t = problem.X @ rho, float(problem.threshold)
         turns = np.where(problem.y > 0, np.ceil(t - scores), np.floor(-t - scores))
-        near = {int(b) + s for b in np.unique(turns) for s in (-1, 0, 1)} | set(problem.intercept)
-        for rho0 in near:
+        intercepts = {int(b) + s for b in np.unique(turns) for s in (-1, 0, 1)} | set(problem.intercept)
+        for rho0 in intercepts:
             self.offer(int(np.clip(rho0, *problem.intercept)), rho)
 
 

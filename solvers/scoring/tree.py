@@ -2,8 +2,8 @@
 
 Nodes are split in three ways.
 
-- *By support* (`SUPPORT`, only with ``more``): the system uses j and nothing else that is not decided; or j and something
-  else; or not j but something else. Where ``more`` does not hold yet (`BEGIN`): nothing that is not decided; or something.
+- *By support* (`SUPPORT`, only with ``needs_feature``): the system uses j and no other undecided coefficient; or j and another
+  one; or not j but another one. Without ``needs_feature`` (`BEGIN`): no undecided coefficient; or some.
 - *By sign* (`SIGN`): ρ_j = 0 (where it may be), ρ_j ≥ 1, ρ_j ≤ -1.
 - *In halves* (`HALVES`): ρ_j ≤ h, ρ_j > h.
 
@@ -35,7 +35,7 @@ class Stack(NamedTuple):
     lower: Any
     upper: Any
     forced: Any
-    more: Any
+    needs_feature: Any
     bound: Any
     number: Any
     events: Any
@@ -53,7 +53,7 @@ def make_stack(reduced: ReducedScoringProblem, order: np.ndarray, spread: np.nda
         lower=np.zeros((_ROOM, d), np.int64),
         upper=np.zeros((_ROOM, d), np.int64),
         forced=np.zeros((_ROOM, d), np.bool_),
-        more=np.zeros(_ROOM, np.int64),
+        needs_feature=np.zeros(_ROOM, np.int64),
         bound=np.zeros(_ROOM, np.int64),
         number=np.zeros(_ROOM, np.int64),
         events=np.zeros((_EVENTS, 4), np.int64),
@@ -75,8 +75,8 @@ def _event(k: Any, kind: Any, number: Any, j: Any, half: Any) -> Any:
 @inner
 def _push(rows: Any, k: Any, slot: Any, cut: Any, flows: Any, parent: Any) -> Any:
     """Bound the child that lies at ``slot``, and number it; closed where it reaches the cut."""
-    units, more = bound(rows, k.lower[slot], k.upper[slot], k.forced[slot], k.more[slot], cut, flows, k.scratch)
-    k.more[slot], k.bound[slot], k.number[slot] = more, max(units, parent), k.scalars.next
+    units, needs_feature = bound(rows, k.lower[slot], k.upper[slot], k.forced[slot], k.needs_feature[slot], cut, flows, k.scratch)
+    k.needs_feature[slot], k.bound[slot], k.number[slot] = needs_feature, max(units, parent), k.scalars.next
     k.scalars.next += 1
     k.scalars.nodes += 1
     if k.bound[slot] >= cut:
@@ -89,25 +89,25 @@ def _push(rows: Any, k: Any, slot: Any, cut: Any, flows: Any, parent: Any) -> An
 def _copy(k: Any, source: Any, slot: Any) -> Any:
     for j in range(k.spread.size):
         k.lower[slot, j], k.upper[slot, j], k.forced[slot, j] = k.lower[source, j], k.upper[source, j], k.forced[source, j]
-    k.more[slot] = k.more[source]
+    k.needs_feature[slot] = k.needs_feature[source]
 
 
 @inner
-def _undecided(k: Any, at: Any, j: Any) -> Any:
-    return k.lower[at, j] <= 0 <= k.upper[at, j] and k.lower[at, j] < k.upper[at, j] and not k.forced[at, j]
+def _undecided(k: Any, slot: Any, j: Any) -> Any:
+    return k.lower[slot, j] <= 0 <= k.upper[slot, j] and k.lower[slot, j] < k.upper[slot, j] and not k.forced[slot, j]
 
 
 @inner
-def _choose(k: Any, at: Any, by_support: Any) -> Any:
+def _choose(k: Any, slot: Any, by_support: Any) -> Any:
     """Choose the split of a node: (kind, coefficient); kind CLOSED where the node is a single system."""
     d = k.spread.size
     if by_support:
         for t in range(d):
-            if _undecided(k, at, k.order[t]):
-                return (SUPPORT if k.more[at] else BEGIN), k.order[t]
+            if _undecided(k, slot, k.order[t]):
+                return (SUPPORT if k.needs_feature[slot] else BEGIN), k.order[t]
     best, chosen, kind = -1.0, -1, CLOSED
     for j in range(d):
-        l, u = k.lower[at, j], k.upper[at, j]
+        l, u = k.lower[slot, j], k.upper[slot, j]
         if l == u:
             continue
         inside = l <= 0 <= u
@@ -127,14 +127,14 @@ def _child(k: Any, slot: Any, kind: Any, j: Any, half: Any, c: Any) -> Any:
                 if _undecided(k, slot, t):
                     k.lower[slot, t] = k.upper[slot, t] = 0
         else:
-            k.more[slot] = 1
+            k.needs_feature[slot] = 1
     elif kind == SUPPORT:
         if c < 2:
             k.forced[slot, j] = True
         else:
             k.lower[slot, j] = k.upper[slot, j] = 0
         if c == 0:
-            k.more[slot] = 0
+            k.needs_feature[slot] = 0
             for t in range(d):
                 if _undecided(k, slot, t):
                     k.lower[slot, t] = k.upper[slot, t] = 0
@@ -160,12 +160,12 @@ def _worst_first(k: Any, base: Any, count: Any) -> Any:
             if k.bound[b] > k.bound[worst]:
                 worst = b
         if worst != a:
-            spare = k.bound.size - 1
-            _copy(k, a, spare)
+            free_slot = k.bound.size - 1
+            _copy(k, a, free_slot)
             units, number = k.bound[a], k.number[a]
             _copy(k, worst, a)
             k.bound[a], k.number[a] = k.bound[worst], k.number[worst]
-            _copy(k, spare, worst)
+            _copy(k, free_slot, worst)
             k.bound[worst], k.number[worst] = units, number
 
 

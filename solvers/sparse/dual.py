@@ -51,12 +51,12 @@ def dual_point(problem: SparseProblem, alpha: FloatArray) -> DualPoint:
     return DualPoint(numbers, point.exponent)
 
 
-def _balance(numbers: IntArray, y: FloatArray, room: FloatArray) -> None:
+def _balance(numbers: IntArray, y: FloatArray, slack: FloatArray) -> None:
     """Lower the heavier class's multipliers until the classes balance, those with the most room first."""
     excess = int(numbers[y > 0].sum() - numbers[y < 0].sum())
     rows = np.flatnonzero(y > 0 if excess > 0 else y < 0)
     remainder = abs(excess)
-    for i in rows[np.argsort(-room[rows], kind="stable")].tolist():
+    for i in rows[np.argsort(-slack[rows], kind="stable")].tolist():
         if remainder == 0:
             return
         decrease = min(remainder, int(numbers[i]))

@@ -21,7 +21,7 @@ from ...models.arrays import FloatArray
 from ...models.export.native.highs import to_highs
 from ...models.program.cones import Feature, Zero
 from ...models.program.form import StandardForm
-from ..interface.recorder import beyond_fork
+from ..interface.recorder import call_outside_fork
 from ..rational import RationalForm, Vector, solve_linear
 
 #: Bounds of variables; None for no bound.
@@ -225,7 +225,7 @@ class RelaxationSolver:
     def solve(self, lower: FloatArray, upper: FloatArray) -> NodeRelaxation:
         """Return the relaxation within bounds."""
         self._highs.changeColsBounds(self._columns.size, self._columns, lower, upper)
-        beyond_fork("highspy", self._highs.run)
+        call_outside_fork("highspy", self._highs.run)
         status = self._highs.getModelStatus()
         if status == self._highspy.HighsModelStatus.kOptimal:
             solution = self._highs.getSolution()
@@ -302,7 +302,7 @@ class RelaxationSolver:
         equal = np.array([row.equal for row in self._program.rows], dtype=bool)
         tight = np.where(equal, sides, sides + margin * np.maximum(1.0, np.abs(sides)))
         highs.changeRowsBounds(sides.size, np.arange(sides.size, dtype=np.int32), tight, np.where(equal, sides, np.inf))
-        beyond_fork("highspy", highs.run)
+        call_outside_fork("highspy", highs.run)
         optimal = highs.getModelStatus() == self._highspy.HighsModelStatus.kOptimal
         return np.array(highs.getSolution().col_value) if optimal else None
 

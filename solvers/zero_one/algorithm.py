@@ -65,12 +65,12 @@ class ZeroOneState:
     earlier_effort: float = 0.0
     writer: ProofWriter | None = None
     recorder: ConflictRecorder | None = None
-    ended: Outcome | None = None  #: outcome of the search, while its proof is written
+    search_outcome: Outcome | None = None  #: outcome of the search, while its proof is written
     sealed: float = 0.0  #: bound that the log at the path claims: one of a finished pass of the search
     recorded: float = RECORDED  #: effort of the engine from which the next finished pass is recorded
     carried: float = 0.0
     transfer: Transfer = field(default_factory=Transfer)  #: bounds of earlier problems that imply ``carried``
-    again: int = 0  #: node count of the engine at which the heuristic runs again
+    next_heuristic: int = 0  #: node count of the engine at which the heuristic runs again
     keeper: ZeroOneCheckpoint | None = None
     stopped: StoppedSearch | None = None  #: the saved search, until it continues
     team: AsynchronousExecutor | None = None
@@ -277,7 +277,7 @@ def run_due_heuristic(state: ZeroOneState, end: float) -> bool:
     while heuristic.due(initial_effort + ratio * engine_effort, engine_effort):
         heuristic.step()
         if engine is not None:
-            engine.tend()
+            engine.exchange()
         if time.perf_counter() >= end:
             return False
     return True
@@ -294,12 +294,12 @@ def engine_at_checkpoint(state: ZeroOneState, chosen: EngineName, proof: str | N
             state.earlier_nodes += engine.nodes
             state.earlier_effort += engine.effort
         engine = state.engine = _create_engine(state, chosen, proof)
-        state.again = AGAIN
-    if engine.nodes >= state.again:
+        state.next_heuristic = AGAIN
+    if engine.nodes >= state.next_heuristic:
         assert state.heuristic is not None
         # the box engine compiles no conflict kernels before they are needed
         state.heuristic.again(state.engine_name == "conflicts" or engine.effort >= BOX_HEAD)
-        state.again = engine.nodes * 3 // 2 + AGAIN
+        state.next_heuristic = engine.nodes * 3 // 2 + AGAIN
     engine.begin_stretch()
     return engine
 
@@ -335,7 +335,7 @@ def _create_engine(state: ZeroOneState, chosen: EngineName, proof: str | None) -
         """Return the box engine in rotated coordinates. A bound of either engine loses the larger δ of both reductions."""
         rotated = for_boxes(shared.reduced)
         shared.reduced = dataclasses.replace(shared.reduced, shrink=max(rotated.shrink, shared.reduced.shrink))
-        return BoxEngine(shared, threads, own=rotated)
+        return BoxEngine(shared, threads, reduced_problem=rotated)
 
     return Portfolio(shared, conflicts, boxes, CONFLICT_HEAD)
 
@@ -518,7 +518,7 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
             if self.proof is None or not state.unrecorded(outcome):
                 return outcome
             if outcome is not Outcome.RUNNING:
-                state.ended = outcome
+                state.search_outcome = outcome
                 engine.release()  # the proof numbers its subproblems from 1
             state.recorder = self._recorder(self.proof, state, state.shared.lower_bound)
         state.recorder.work(max(end - time.perf_counter(), 1e-3))
@@ -527,9 +527,9 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
             return Outcome.UNWRITTEN
         if not state.recorder.finished:
             return Outcome.RUNNING
-        if state.ended is None:
+        if state.search_outcome is None:
             state.seal()
-        return state.ended or Outcome.RUNNING
+        return state.search_outcome or Outcome.RUNNING
 
     def _recorder(self, path: str, state: ZeroOneState, bound: float) -> ConflictRecorder:
         return ConflictRecorder(path, state.shared.reduced, bound, state.order, gap=self.proof_gap, team=state.team)

@@ -173,7 +173,7 @@ class BudgetSearch:
         clear(self._book.scalars)
         return int(
             prove(
-                finder.rows, finder.exact, self._counts, self._order, self._activity, finder.room, state, extra, start,
+                finder.rows, finder.exact, self._counts, self._order, self._activity, finder.workspace, state, extra, start,
                 self._book, cut, self._budget,
             )
         )  # fmt: skip
@@ -225,7 +225,7 @@ class BudgetState:
     options: Options
     tol: float
     rng: np.random.Generator
-    far: float
+    max_norm: float
     high: Point  #: the end of the hull with too many violations
     best: Point | None = None
     lower_bound: float = 0.0
@@ -236,7 +236,7 @@ class BudgetState:
     search: BudgetSearch | None = None
     nodes: int = 0
     checkpoint: bool = True  #: whether every repeated run passes through this state
-    ended: Outcome | None = None  #: outcome of the search, while its proof is written
+    search_outcome: Outcome | None = None  #: outcome of the search, while its proof is written
     recorder: ConflictRecorder | None = None
     sealed: float = 0.0  #: bound that the log at the path claims
     recorded: int = _RECORDED  #: nodes of the search from which its bound is recorded before a deadline may end it
@@ -269,10 +269,10 @@ def offer(state: BudgetState, w: FloatArray) -> Point:
     """Polish w, keep it if it is feasible and better, and return the best resulting point."""
     view = state.view
     problem = state.reduced.problem
-    candidates = [evaluate(problem, w, near)[1] for near in (1e-12, 1e-9, 1e-7)]
+    candidates = [evaluate(problem, w, tolerance)[1] for tolerance in (1e-12, 1e-9, 1e-7)]
     polished = state.polish.solve(state.reduced.rows @ state.reduced.contract(w) >= 1.0 - 1e-7)
     if polished is not None:
-        candidates += [evaluate(problem, polished, near)[1] for near in (1e-12, 1e-9, 1e-7)]
+        candidates += [evaluate(problem, polished, tolerance)[1] for tolerance in (1e-12, 1e-9, 1e-7)]
     points = [Point(c, float((view.A @ c < 1.0).sum()), float(c[view.penalised] @ c[view.penalised])) for c in candidates]
     points = [point for point in points if math.isfinite(point.norm)]
     feasible = [point for point in points if point.violated <= view.budget]
@@ -319,7 +319,7 @@ def out_of_nodes(state: BudgetState) -> bool:
 def budget_search(state: BudgetState) -> BudgetSearch:
     """Return the tree search, in units of the reduced problem with weights of one."""
     reduced = state.reduced
-    upper = (state.far if state.best is None else state.best.norm) / reduced.unit
+    upper = (state.max_norm if state.best is None else state.best.norm) / reduced.unit
     counts = np.rint(reduced.weights * reduced.unit)
     budget = state.view.budget - round(reduced.constant)
 
@@ -415,7 +415,7 @@ class BudgetBB(Algorithm[ZeroOneBudget, BudgetState]):
             outcome = self._search(state, seconds)
             if self.solver.proof is None or not state.unrecorded(outcome):
                 return outcome
-            state.ended = None if outcome is Outcome.RUNNING else outcome
+            state.search_outcome = None if outcome is Outcome.RUNNING else outcome
             state.recorder = self._recorder(self.solver.proof, state, state.lower_bound)
             return Outcome.RUNNING
         recorder = state.recorder
@@ -423,10 +423,12 @@ class BudgetBB(Algorithm[ZeroOneBudget, BudgetState]):
         state.checkpoint = recorder.finished
         if recorder.fault is not None:
             return Outcome.UNWRITTEN
-        if state.ended is None and (recorder.finished or recorder.nodes > _RECORD_NODES * max(state.searched_nodes, _RECORDED)):
+        if state.search_outcome is None and (
+            recorder.finished or recorder.nodes > _RECORD_NODES * max(state.searched_nodes, _RECORDED)
+        ):
             state.seal()
             return Outcome.RUNNING
-        return state.ended if state.ended is not None and recorder.finished else Outcome.RUNNING
+        return state.search_outcome if state.search_outcome is not None and recorder.finished else Outcome.RUNNING
 
     def abandon(self, state: BudgetState) -> None:
         """End the logs: nothing takes their path's place."""
@@ -474,7 +476,7 @@ class BudgetBB(Algorithm[ZeroOneBudget, BudgetState]):
             state.hull_done = True
         elif point.violated > state.view.budget and state.best is None:
             # violations are too cheap: raise λ until they cost more than any norm of interest
-            state.hull_done = state.lam > state.far
+            state.hull_done = state.lam > state.max_norm
             state.high = point
             state.lam *= 30.0
         else:

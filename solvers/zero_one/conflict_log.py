@@ -1,9 +1,10 @@
-"""The proof log of the conflict search: a pass after the search that proves the bound again and writes down why.
+"""Proof logs of the conflict search of `zero-one-bb`, written by a second search that proves a known bound.
 
 The tree need not be the search's: only the bound counts. `ConflictProver` has the nodes, `solvers.zero_one.check.conflicts`
 verifies them. With a team, open nodes of the proof go to its workers, whose lines are merged.
 
-A set S of points is a conflict at T if no w with ||w||² < T keeps all of it.
+A set S of points is a *conflict* at T if no w with ||w||² < T keeps all of it (margins of at least 1), so that each better
+solution violates one of its points.
 
 *The nodes of a proof by norm-conflicts, one after the other.* Conflicts are written with multipliers that are whole numbers
 where those prove enough; nodes refer to them. A node proves by packing conflicts that solutions of interest delete points of
@@ -53,7 +54,7 @@ class ConflictFinder:
         tau = reduced.thresholds(upper)
         self.rows = stretched_rows(reduced, tau, upper)
         self.exact = penalised_rows(reduced, tau)
-        self.room = empty_workspace(len(tau), self.rows.a.shape[1], self.exact.a.shape[1])
+        self.workspace = empty_workspace(len(tau), self.rows.a.shape[1], self.exact.a.shape[1])
 
     def start(self) -> Any:
         """The S-pair of no points."""
@@ -65,7 +66,7 @@ class ConflictFinder:
         """The norm that an S-pair certifies."""
         from .loops.conflicts import certified_norm
 
-        return float(certified_norm(active, self.rows.reach))
+        return float(certified_norm(active, self.rows.intercept_bound))
 
 
 _FREE, _KEPT, _DELETED = -1, 0, 1
@@ -110,7 +111,7 @@ class ConflictProver:
 
     Parameters
     ----------
-    wanted : Wanted
+    goal : ProofGoal
     first : int
         Number of the first node, and of the first conflict.
     numbered : bool
@@ -155,7 +156,7 @@ class ConflictProver:
         self._bytes -= _bytes_of(node)
         return node
 
-    def plant(self) -> None:
+    def start_search(self) -> None:
         """Begin at the root."""
         root = np.full(len(self._goal.weights), _FREE, dtype=np.int8)
         if math.isinf(self._goal.budget):
@@ -200,8 +201,8 @@ class ConflictProver:
         start = copied(finder.start() if node.start is None else node.start)
         state, extra = node.state.copy(), np.array([node.extra])
         code = prove(
-            finder.rows, finder.exact, proof_goal.weights, proof_goal.order, self._activity, finder.room, state, extra, start,
-            self._book, cut, proof_goal.budget,
+            finder.rows, finder.exact, proof_goal.weights, proof_goal.order, self._activity, finder.workspace, state, extra,
+            start, self._book, cut, proof_goal.budget,
         )  # fmt: skip
         return int(code), state, float(extra[0]), start
 
@@ -295,7 +296,7 @@ HEAD = 300
 class ProofSubproblem:
     """A subproblem of the proof: open nodes and a time limit. Its nodes and conflicts have numbers from ``number * NODES`` on."""
 
-    wanted: ProofGoal
+    goal: ProofGoal
     nodes: list[ProofNode]
     seconds: float
     number: int
@@ -326,7 +327,7 @@ class ProofSubproblemResult:
 def prove_subproblem(task: ProofSubproblem, threads: int | None) -> ProofSubproblemResult:
     """Prove a subproblem with one thread."""
     start, processor_start = time.perf_counter(), time.thread_time()
-    prover = ConflictProver(task.wanted, task.number * NODES, numbered=True)
+    prover = ConflictProver(task.goal, task.number * NODES, numbered=True)
     for node in task.nodes:
         prover.push(node)
     text = prover.work(task.seconds, node_limit=NODES // 1000)
@@ -348,7 +349,7 @@ class ProofParts:
 
     Parameters
     ----------
-    wanted : Wanted
+    goal : ProofGoal
     prover : ConflictProver
         Prover of the first nodes, in this process, and stack of the pool.
     team : AsynchronousTeam
@@ -378,11 +379,11 @@ class ProofParts:
         """Prove nodes in this process at first, then exchange subproblems and results; return the new log lines."""
         if self._prover.nodes < HEAD:
             return self._prover.work(seconds, HEAD - self._prover.nodes)
-        self._dispatcher.tend(seconds)
+        self._dispatcher.exchange(seconds)
         text, self._lines = "".join(self._lines), []
         return text
 
-    def drawn(self, limit: int) -> list[ProofNode]:
+    def take_nodes(self, limit: int) -> list[ProofNode]:
         """Remove at most ``limit`` nodes of the least bounds from the pool, and return them."""
         return _sent([self._prover.pop() for _ in range(min(limit, self._prover.waiting))])
 
@@ -394,7 +395,7 @@ class ProofParts:
         """Raise an error of malformed data unless ``outcome`` is a valid result."""
         outcome.check(len(self._goal.weights))
 
-    def take_in(self, number: int, outcome: ProofSubproblemResult) -> None:
+    def add_result(self, number: int, outcome: ProofSubproblemResult) -> None:
         """Add a result: its log lines and its open nodes."""
         self._lines.append(lines_of(outcome.lines))
         self.nodes += outcome.count
@@ -467,7 +468,7 @@ class ConflictRecorder(LogWriter):
         self._parts: ProofParts | None = None
         if cut > 0.0 and len(weights) and allowed >= 0.0:
             self.prover = ConflictProver(goal, numbered=team is not None)
-            self.prover.plant()
+            self.prover.start_search()
             if team is not None:
                 self._parts = ProofParts(goal, self.prover, team)
 

@@ -272,14 +272,14 @@ class Heuristic:
             return
         search = self._get_neighbourhood()
         if not search.running:
-            search.plant()
+            search.start_search()
         self.effort += search.search(max(min(SLICE, 1_250_000 // self._shared.reduced.rows.size), 1), NODES)
 
     def again(self, neighbourhood: bool) -> None:
         """Run a complete local search, and optionally a short neighbourhood, between two slices of a long tree search."""
         if neighbourhood:
             search = self._get_neighbourhood()
-            search.plant()
+            search.start_search()
             self.effort += search.search(SHORT, SHORT)
         if self._restarts and self._local_search is None:
             while self._local_step():

@@ -33,8 +33,8 @@ class Incumbent:
     def offer(self, reduced: ReducedZeroOneProblem, w: FloatArray) -> bool:
         """Accept w if it is better, scaled up so that margins within each of `_NEAR` of 1 are exactly met; return True if so."""
         improved = False
-        for near in _NEAR:
-            value, scaled = evaluate(reduced.problem, w, near)
+        for tolerance in _NEAR:
+            value, scaled = evaluate(reduced.problem, w, tolerance)
             if value < self.value:
                 self.w, self.value, improved = scaled, value, True
         return improved
@@ -81,14 +81,15 @@ class Polish:
             b = float(low.max()) if low.size else float(high.min(initial=-1.0))
         return reduced.expand(np.append(v, b / reduced.stretch))
 
-    def improve(self, incumbent: Incumbent, v: FloatArray, near: float = 1e-7) -> bool:
-        """Offer T v, then the least norm that keeps the points of T v (to ``near``), while it improves; return True if it ever
-        does.
+    def improve(self, incumbent: Incumbent, v: FloatArray, tolerance: float = 1e-7) -> bool:
+        """Offer T v, then the least norm that keeps the points of T v (to ``tolerance``), while it improves.
+
+        Return True if the incumbent improves.
         """
         reduced = self.reduced
         improved = incumbent.offer(reduced, reduced.expand(v))
         for _ in range(3):
-            w = self.solve(reduced.rows @ v >= 1.0 - near)
+            w = self.solve(reduced.rows @ v >= 1.0 - tolerance)
             if w is None or not incumbent.offer(reduced, w):
                 break
             improved = True

@@ -232,8 +232,8 @@ def _stretch(block: FloatArray, upper: float) -> float:
     return float(2.0 ** round(math.log2(reach / (0.1 * math.sqrt(upper)))))
 
 
-def evaluate(problem: ZeroOneProblem, w: FloatArray, near: float = 1e-9) -> tuple[float, FloatArray]:
-    """Return (value, w) with w scaled up so that margins within ``near`` of 1 hold in any floating-point order of summation.
+def evaluate(problem: ZeroOneProblem, w: FloatArray, tolerance: float = 1e-9) -> tuple[float, FloatArray]:
+    """Return (value, w) with w scaled up so that margins within ``tolerance`` of 1 hold in any floating-point order of summation.
 
     A margin counts as kept if fl(a_i'w) ≥ 1 + (p + 2) EPS Σ|a_ij w_j|. Then the exact margin is at least 1, and so is every
     floating-point evaluation of it.
@@ -243,7 +243,7 @@ def evaluate(problem: ZeroOneProblem, w: FloatArray, near: float = 1e-9) -> tupl
         return math.inf, w
     slack = (A.shape[1] + 2) * 2.0 * _EPS * (np.abs(A) @ np.abs(w))
     margins = A @ w
-    near_threshold = margins >= 1.0 - near - slack
+    near_threshold = margins >= 1.0 - tolerance - slack
     deficient = np.flatnonzero(near_threshold & (margins < 1.0 + slack))
     if deficient.size:
         factor = float(((1.0 + 2.0 * slack[deficient]) / margins[deficient]).max()) * (1.0 + 4.0 * _EPS)

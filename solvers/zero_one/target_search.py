@@ -28,7 +28,7 @@ from ...models.views import ZeroOneProblem
 from ..exact.limits import Limits
 from ..exact.rotation import constant_column
 from .engines.boxes import SearchData
-from .engines.open_nodes import empty_pool, grown, plant_root
+from .engines.open_nodes import add_root, empty_pool, grown
 from .incumbent import Polish
 from .loops import boxes as k
 from .reduced import ReducedZeroOneProblem, evaluate, for_boxes, reduce_problem
@@ -111,9 +111,9 @@ class TargetSearch:
                 centre = v if attempt == 0 or np.isnan(self._points[target, 0]) else self._points[target]
                 size = float(np.abs(centre).mean()) or 1.0 / float(np.linalg.norm(row))  # the optimum may be w = 0
                 for _ in range(_SAMPLES):
-                    near = centre + rng.normal(size=p) * size * rng.choice(_DISTANCES)
-                    margin = float(row @ near) / size
-                    self._offer(near + max(1e-3 - margin, 0.0) * size / float(row @ row) * row)
+                    start = centre + rng.normal(size=p) * size * rng.choice(_DISTANCES)
+                    margin = float(row @ start) / size
+                    self._offer(start + max(1e-3 - margin, 0.0) * size / float(row @ row) * row)
             self._polish_all(np.isfinite(self._values))
 
     def _offer(self, v: FloatArray) -> None:
@@ -179,15 +179,15 @@ class TargetSearch:
         ground = SearchData.of(reduced, upper)
         data = ground.data._replace(unit=float(ground.data.weights[: self._first].mean()), positive=self._sides)
         n, p = data.rows.shape
-        pool, room = empty_pool(n, p, 0), k.empty_workspace(n, p)
-        plant_root(pool, reduced.radius(upper), data.weights >= upper)
+        pool, workspace = empty_pool(n, p, 0), k.empty_workspace(n, p)
+        add_root(pool, reduced.radius(upper), data.weights >= upper)
         cuts = np.flatnonzero(self._proved >= upper)
-        self._plant(pool, np.append(np.arange(self._first), self._first + target), self._first + cuts[cuts != target])
+        self._add_root(pool, np.append(np.arange(self._first), self._first + target), self._first + cuts[cuts != target])
         pool.candidate[p] = upper
         total, unresolved = float(data.weights.sum()), math.inf
         nodes_before = self.nodes
         while True:
-            code = k.explore(data, pool, room, float(self._cutoffs[target]), _CHUNK, _PERIOD, total)
+            code = k.explore(data, pool, workspace, float(self._cutoffs[target]), _CHUNK, _PERIOD, total)
             self.nodes = nodes_before + int(pool.scalars.nodes)
             if code == k.CANDIDATE:
                 self._offer_candidate(target, pool)
@@ -206,7 +206,7 @@ class TargetSearch:
         self._proved[target] = max(self._proved[target], min(_open_bound(pool), unresolved, float(self._cutoffs[target])))
         return False
 
-    def _plant(self, pool: k.BoxPool, points: IntArray, cuts: IntArray) -> None:
+    def _add_root(self, pool: k.BoxPool, points: IntArray, cuts: IntArray) -> None:
         """Leave the root these points, and the rows that no solution of interest keeps."""
         chosen = np.concatenate([points, cuts])
         page = int(pool.page[0])
@@ -275,8 +275,8 @@ class TargetSearch:
         weight = 4.0 * float(problem.weights.sum()) + 1.0
         extended = ZeroOneProblem(np.vstack([problem.A, row]), np.append(problem.weights, weight), problem.penalised)
         best, point = math.inf, np.full(w.size, math.nan)
-        for near in _NEAR:
-            value, scaled = evaluate(extended, w, near)
+        for tolerance in _NEAR:
+            value, scaled = evaluate(extended, w, tolerance)
             if value < best and float(row @ scaled) >= 1.0:
                 best, point = value, scaled
         return best, point

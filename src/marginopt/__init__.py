@@ -152,7 +152,7 @@ _MOVED = {
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
 
 #: The modules that implement methods which a formulation, a form or a result offers and its own module cannot.
-LateMethod.homes |= {
+LateMethod.modules |= {
     "conflict": "marginopt.solvers.checks.conflict",
     "verify": "marginopt.solvers.checks.verify",
     "check_duals": "marginopt.solvers.checks.verify",
@@ -164,7 +164,7 @@ _OWN = ("__version__", *_GROUPS, *_HOME)
 
 
 def __getattr__(name: str) -> Any:
-    """Names by their homes, groups, and formulations by their records; all imported on first use."""
+    """Names by their modules, groups, and formulations by their records; all imported on first use."""
     if name in _HOME:
         globals()[name] = value = getattr(import_module(_HOME[name], __name__), name)
         return value

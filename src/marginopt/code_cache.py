@@ -24,7 +24,7 @@ class CodeCache:
         Whether all that was asked for is kept.
     """
 
-    kept: ClassVar[bool] = True
+    on_disk: ClassVar[bool] = True
 
     @classmethod
     def keep(cls, dispatcher: Any, sources: bytes | None = None) -> bool:
@@ -40,7 +40,7 @@ class CodeCache:
         try:
             dispatcher.enable_caching()
         except RuntimeError:  # Numba's, where no folder can be written
-            cls.kept = False
+            cls.on_disk = False
             return False
         file = dispatcher._cache._cache_file
         if sources is not None:

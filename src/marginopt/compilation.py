@@ -43,7 +43,7 @@ def warm_up(*names: str) -> dict[str, float]:
         No folder could be written to keep them in.
     """
     seconds = {name: _warm(solver) for name, solver in compiled_solvers(*names).items()}
-    if not CodeCache.kept:
+    if not CodeCache.on_disk:
         raise WriteError(
             "compiled code could not be kept: neither the package's folder nor the user's cache directory can be written; "
             "name a folder that can be in the environment variable NUMBA_CACHE_DIR"

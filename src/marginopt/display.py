@@ -27,18 +27,18 @@ _OBEYED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202
 _LEFT = ' style="text-align:left"'
 
 
-def legible(text: str) -> str:
-    """Text in which no name moves the cursor, colours the screen or turns the words around it: a sign stands for what would."""
+def sanitised(text: str) -> str:
+    """Return the text with control characters and changes of writing direction replaced by a visible sign."""
     return _OBEYED.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
 def _escaped(text: str) -> str:
-    return html.escape(legible(text))
+    return html.escape(sanitised(text))
 
 
 @dataclass(frozen=True)
 class Display:
-    r"""A thing as a notebook shows it.
+    r"""The notebook view of an object.
 
     Parameters
     ----------
@@ -171,11 +171,11 @@ class StatusLine:
 
     @property
     def alive(self) -> bool:
-        """Return whether somebody looks at a line that can change: the stream is a terminal that is more than a typewriter."""
+        """Return whether the stream is a terminal that can rewrite its line."""
         return self.stream.isatty() and os.environ.get("TERM") != "dumb"
 
     def show(self, text: str) -> None:
-        """The state of things."""
+        """Show the state of the run in place of the last one."""
         if self._in_notebook(text):
             return
         if self.alive:
@@ -185,7 +185,7 @@ class StatusLine:
             self._write(text + "\n")
 
     def keep(self, text: str) -> None:
-        """A text that stays, whatever comes after it."""
+        """Write a line that later states do not replace."""
         if self._in_notebook(text):
             self._output = None  # what follows is another line
             return
@@ -207,7 +207,7 @@ class StatusLine:
             self.show(f"{text[: max(width - end - 1, 0)]}…{text[len(text) - end :]}")
 
     def end(self) -> None:
-        """Leaves an empty line where the state stood; in a file, the last event."""
+        """Clear the line; in a file, write the last event."""
         if self.alive:
             self._write("\r\x1b[K")
         else:
@@ -240,9 +240,9 @@ class StatusLine:
 
 
 @contextmanager
-def read_by_somebody(really: bool = True) -> Iterator[None]:
-    """Report long compilations on standard error within the block, in files and pipes too: somebody reads them."""
-    before, StatusLine.read = StatusLine.read, StatusLine.read or really
+def announce_compilations(enabled: bool = True) -> Iterator[None]:
+    """Report long compilations on standard error within the block, also where that is a file or a pipe."""
+    before, StatusLine.read = StatusLine.read, StatusLine.read or enabled
     try:
         yield
     finally:

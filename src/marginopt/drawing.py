@@ -97,8 +97,8 @@ def _markers(svg: str) -> str:
             return path[0]
         style = path[3] or ""
         properties = {part.partition(":")[0] for part in style.split(";")}
-        more = [part for part in shared[path[1]].split(";") if part.partition(":")[0] not in properties]
-        return f'<path id="{path[1]}"{path[2]} style="{";".join(filter(None, [style, *more]))}"/>'
+        new_properties = [part for part in shared[path[1]].split(";") if part.partition(":")[0] not in properties]
+        return f'<path id="{path[1]}"{path[2]} style="{";".join(filter(None, [style, *new_properties]))}"/>'
 
     def use(tag: re.Match[str]) -> str:
         return re.sub(r' style="[^"]*"', "", tag[0]) if tag[1] in shared else tag[0]

@@ -35,6 +35,18 @@ def near_names(name: str, names: Iterable[str], count: int = 3) -> list[str]:
     """Return the known names that a misspelt one may stand for, the nearest first; case does not count.
 
     Three quarters of the letters of both names together must match in their order: "nope" is near no solver.
+
+    Parameters
+    ----------
+    name : str
+    names : iterable of str
+        The known names.
+    count : int
+        Largest number of names.
+
+    Returns
+    -------
+    list of str
     """
     import difflib
 
@@ -78,12 +90,12 @@ class InputError(MarginoptError, ValueError):
         self.name, self.allowed = name, tuple(allowed)
 
 
-def unknown_name(kind: str, name: object, known_names: Iterable[str], more: str = "") -> InputError:
+def unknown_name(kind: str, name: object, known_names: Iterable[str], advice: str = "") -> InputError:
     """Return the error for a name that is not known: it suggests the nearest ones, and lists at most twenty."""
     names = list(known_names)
-    near = near_names(str(name), names)
-    hint = f"did you mean {' or '.join(near)}? " if near else ""
-    message = f"there is no {kind} {name!r}; {hint}known: {', '.join(names[:20])}{', ...' if len(names) > 20 else ''}{more}"
+    suggestions = near_names(str(name), names)
+    hint = f"did you mean {' or '.join(suggestions)}? " if suggestions else ""
+    message = f"there is no {kind} {name!r}; {hint}known: {', '.join(names[:20])}{', ...' if len(names) > 20 else ''}{advice}"
     return InputError(message, name=str(name), allowed=names)
 
 

@@ -53,31 +53,31 @@ class PluginRegistry(Generic[T]):
     ----------
     group : str
         Of the entry points, ``marginopt.<kind>``.
-    what : str
+    description : str
         The kind in words, for messages: "a solver".
     accept : callable
         The thing to keep for an object that was given (itself, or its record); None where the object is of another kind. Raises
         InputError where it is nearly one: a class in place of an object, a record without a name.
     name_of : callable
         The name of a thing.
-    own : callable
+    builtin_names : callable
         Names that marginopt has itself; it is called when something from outside is looked at, not before.
     """
 
     group: str
-    what: str
+    description: str
     accept: Callable[[object], T | None]
     name_of: Callable[[T], str]
-    own: Callable[[], Collection[str]]
+    builtin_names: Callable[[], Collection[str]]
     _session: dict[str, T] = field(default_factory=dict, init=False)
     _loaded: dict[str, T] = field(default_factory=dict, init=False)
     _failed: dict[str, _Failure] = field(default_factory=dict, init=False)
 
     #: Every shelf there is; `register` asks them in turn.
-    every: ClassVar[list[PluginRegistry[Any]]] = []
+    registries: ClassVar[list[PluginRegistry[Any]]] = []
 
     def __post_init__(self) -> None:
-        PluginRegistry.every.append(self)
+        PluginRegistry.registries.append(self)
 
     @cached_property
     def _promises(self) -> dict[str, list[_Promise]]:
@@ -140,15 +140,20 @@ class PluginRegistry(Generic[T]):
         """
         name = self.name_of(extension)
         if not isinstance(name, str) or not name or name != name.strip().lower():
-            raise InputError(f"{self.what} needs a name in small letters, by which it is asked for; it is {name!r}", name="name")
-        if name in self.own():
-            raise InputError(f"{self.what} of the name {name!r} is marginopt's own; choose another name", name="name")
+            raise InputError(
+                f"{self.description} needs a name in small letters, by which it is asked for; it is {name!r}", name="name"
+            )
+        if name in self.builtin_names():
+            raise InputError(f"{self.description} of the name {name!r} is marginopt's own; choose another name", name="name")
         if name in self._promises:
             owner = self._promises[name][0].package
-            raise InputError(f"{self.what} of the name {name!r} comes from the package {owner}; choose another name", name="name")
+            raise InputError(
+                f"{self.description} of the name {name!r} comes from the package {owner}; choose another name", name="name"
+            )
         if name in self._session and self._session[name] is not extension and not replace:
             raise InputError(
-                f"{self.what} of the name {name!r} was registered in this session; register(..., replace=True) takes its place",
+                f"{self.description} of the name {name!r} was registered in this session; "
+                "register(..., replace=True) takes its place",
                 name="replace",
             )
         self._session[name] = extension
@@ -173,9 +178,9 @@ class PluginRegistry(Generic[T]):
         origin = f"{name} from the package {promises[0].package} cannot be used"
         if len(promises) > 1:
             owners = " and ".join(p.package for p in promises)
-            self._failed[name] = _Failure(f"{self.what} called {name} is promised by {owners}; uninstall all but one")
+            self._failed[name] = _Failure(f"{self.description} called {name} is promised by {owners}; uninstall all but one")
             return
-        if name in self.own():
+        if name in self.builtin_names():
             self._failed[name] = _Failure(f"{origin}: the name is taken by marginopt's own")
             return
         try:
@@ -185,10 +190,10 @@ class PluginRegistry(Generic[T]):
             self._failed[name] = _Failure(f"{origin}: {type(error).__name__}: {error}", error)
             return
         if extension is None:
-            self._failed[name] = _Failure(f"{origin}: {self.what} was promised, and {_shown(loaded)} is none")
+            self._failed[name] = _Failure(f"{origin}: {self.description} was promised, and {_shown(loaded)} is none")
         elif self.name_of(extension) != name:
             self._failed[name] = _Failure(
-                f"{origin}: the entry point is called {name} and {self.what} in it {self.name_of(extension)}"
+                f"{origin}: the entry point is called {name} and {self.description} in it {self.name_of(extension)}"
             )
         else:
             self._loaded[name] = extension
@@ -213,12 +218,12 @@ def register(extension: object, *, replace: bool = False) -> None:
     InputError
         It is none of these; its name is no text in small letters, or is taken.
     """
-    for shelf in PluginRegistry.every:
-        accepted = shelf.accept(extension)
+    for registry in PluginRegistry.registries:
+        accepted = registry.accept(extension)
         if accepted is not None:
-            shelf.add(accepted, replace=replace)
+            registry.add(accepted, replace=replace)
             return
-    kinds = ", ".join(f"{shelf.what} ({shelf.group})" for shelf in PluginRegistry.every)
+    kinds = ", ".join(f"{registry.description} ({registry.group})" for registry in PluginRegistry.registries)
     raise InputError(f"cannot register {_shown(extension)}: it must be one of {kinds}", name="thing")
 
 

@@ -70,8 +70,8 @@ class DataNames:
         elif self.classes:
             notes.append("classes: " + ", ".join(f"{k} is {name!r}" for k, name in enumerate(self.classes)))
         if self.features:
-            shown, more = ", ".join(self.features[:12]), len(self.features) - 12
-            notes.append(f"features: {shown}" + (f" and {more} more" if more > 0 else ""))
+            shown, omitted = ", ".join(self.features[:12]), len(self.features) - 12
+            notes.append(f"features: {shown}" + (f" and {omitted} more" if omitted > 0 else ""))
         return tuple(notes)
 
 

@@ -1,9 +1,9 @@
-"""Methods of an object that a later module implements.
+"""Methods of an object whose implementation is in a module that the object's module must not import.
 
 ``form.conflict()`` solves and ``result.verify()`` certifies anew, but imports point one way: a form knows no solver, a result no
 certification. So the module of the object holds a `LateMethod`, whose type is the signature. `marginopt`, which is imported
-before all modules, names the module that implements it (`LateMethod.homes`), and that module gives its function, which type
-checkers compare with the signature (`LateMethod.done_by`). The module is imported when the method is first called, so that
+before all modules, names the module that implements it (`LateMethod.modules`), and that module gives its function, which type
+checkers compare with the signature (`LateMethod.implemented_by`). The module is imported when the method is first called, so that
 stating a problem loads no solver.
 
 A leaf that every folder may import.
@@ -26,24 +26,24 @@ class LateMethod(Generic[P, R]):
     Parameters
     ----------
     name : str
-        As the method is called.
+        Name of the method.
     """
 
     #: The module that implements each method; `marginopt` fills it.
-    homes: ClassVar[dict[str, str]] = {}
+    modules: ClassVar[dict[str, str]] = {}
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self._does: Callable[P, R] | None = None
+        self._function: Callable[P, R] | None = None
 
-    def done_by(self, function: Callable[P, R]) -> None:
-        """The function that does it, given by its module when that is imported."""
-        self._does = function
+    def implemented_by(self, function: Callable[P, R]) -> None:
+        """Register the function that implements the method; its module calls this when it is imported."""
+        self._function = function
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
-        """Do it."""
-        if self._does is None:
-            import_module(self.homes[self.name])
-        if self._does is None:
-            raise RuntimeError(f"{self.homes[self.name]} does not do {self.name!r}")
-        return self._does(*args, **kwargs)
+        """Import the implementing module if needed, and call its function."""
+        if self._function is None:
+            import_module(self.modules[self.name])
+        if self._function is None:
+            raise RuntimeError(f"{self.modules[self.name]} does not implement {self.name!r}")
+        return self._function(*args, **kwargs)

@@ -178,8 +178,8 @@ def draw_classifiers(X: object, y: object, classifiers: Mapping[str, FloatArray]
 
 
 def _frame(features: FloatArray) -> tuple[FloatArray, FloatArray]:
-    room = 0.08 * np.maximum(np.ptp(features, axis=0), 1e-12)
-    return features.min(axis=0) - room, features.max(axis=0) + room
+    padding = 0.08 * np.maximum(np.ptp(features, axis=0), 1e-12)
+    return features.min(axis=0) - padding, features.max(axis=0) + padding
 
 
 def _line(ax: Axes, features: FloatArray, w: FloatArray, colour: str, label: str, margin: bool) -> None:

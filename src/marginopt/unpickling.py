@@ -57,6 +57,14 @@ def load_estimator(path: str | os.PathLike[str]) -> Any:
     a class, or an array's type into one that reads numbers as addresses, or whose sparse matrices have indices outside of them.
     What ``joblib.dump`` wrote is for ``joblib.load`` in the same version.
 
+    Parameters
+    ----------
+    path : str or Path
+
+    Returns
+    -------
+    Estimator
+
     Raises
     ------
     DataError

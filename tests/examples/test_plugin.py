@@ -58,7 +58,7 @@ assert "two-moons" in {entry.name for entry in mo.instances.catalogue()}
 assert "box-fista" in {row["name"] for row in mo.solvers().rows}
 assert "huber" in formulations() and "SVM with the Huber loss" in str(formulations())
 assert "huber-bound" in relaxations()
-model = formulations()["huber"].state({"X": data.X, "y": data.y}, {"lam": 2.0})
+model = formulations()["huber"].make_model({"X": data.X, "y": data.y}, {"lam": 2.0})
 assert "s_i^2" in str(model) and "aligned" in model.latex() and "margin" in str(model.form)
 with tempfile.TemporaryDirectory() as folder:
     for suffix in (".mps", ".lp", ".nl", ".qplib", ".mof.json"):

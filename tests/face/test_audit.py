@@ -81,12 +81,11 @@ def test_a_loose_tolerance_shows(machine: Any) -> None:
     assert tight.condition == ""
     assert abs(tight.gap) < 1e-7
     assert loose.gap > 10 * abs(tight.gap)
-    assert "relative gap" in str(loose)
 
 
 def test_a_kernel_that_is_not_known_to_be_semidefinite_is_said() -> None:
     found = mo.audit(SVC(kernel="sigmoid").fit(X, Y), X, Y)
-    assert "positive semidefinite" in str(found)
+    assert found.condition
     assert mo.audit(SVC(kernel="precomputed").fit(X @ X.T, Y), X @ X.T, Y).condition
 
 

@@ -98,6 +98,6 @@ def test_a_kernel_that_is_only_imported_is_no_notebook(monkeypatch: pytest.Monke
 
 
 def test_warming_up_says_where_nothing_can_be_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("marginopt.code_cache.CodeCache.kept", False)
+    monkeypatch.setattr("marginopt.code_cache.CodeCache.on_disk", False)
     with pytest.raises(WriteError):
         mo.warm_up("boxqp")

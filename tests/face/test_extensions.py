@@ -30,12 +30,12 @@ class Renamed(SMO):
 @pytest.fixture(autouse=True)
 def tidy() -> Iterator[None]:
     """Leave no trace in the process."""
-    before = [dict(shelf._session) for shelf in extensions.PluginRegistry.every]
+    before = [dict(registry._session) for registry in extensions.PluginRegistry.registries]
     yield
-    for shelf, session in zip(extensions.PluginRegistry.every, before, strict=True):
-        shelf._session.clear()
-        shelf._session.update(session)
-        shelf.refresh()
+    for registry, session in zip(extensions.PluginRegistry.registries, before, strict=True):
+        registry._session.clear()
+        registry._session.update(session)
+        registry.refresh()
 
 
 @pytest.fixture
@@ -53,8 +53,8 @@ def installed(folder: Path, monkeypatch: pytest.MonkeyPatch, name: str, points: 
     (info / "entry_points.txt").write_text(points)
     (folder / f"{name}.py").write_text(module)
     monkeypatch.syspath_prepend(folder)
-    for shelf in extensions.PluginRegistry.every:
-        shelf.refresh()
+    for registry in extensions.PluginRegistry.registries:
+        registry.refresh()
 
 
 def test_a_registered_solver_is_one_of_ours(model: mo.Model) -> None:

@@ -12,7 +12,7 @@ import pytest
 from data import clouds
 
 import marginopt as mo
-from marginopt.display import StatusLine, read_by_somebody
+from marginopt.display import StatusLine, announce_compilations
 from marginopt.estimators import training
 from marginopt.solvers.interface.compile_times import CompileClock, compile_clock
 
@@ -66,9 +66,9 @@ def test_compiling_is_said_in_a_pipe_where_somebody_reads_it(
         return capsys.readouterr().err
 
     assert run() == "" and CompileClock.outermost is None
-    with read_by_somebody():
+    with announce_compilations():
         assert "any" in run()
-    with read_by_somebody(False):
+    with announce_compilations(False):
         assert run() == ""
     assert not StatusLine.read
 

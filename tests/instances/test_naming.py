@@ -21,7 +21,7 @@ X, Y = np.arange(12.0).reshape(6, 2), np.array([1.0, -1.0] * 3)
 def test_generators_say_family_and_parameters() -> None:
     gaussian = gaussian_clusters(50, 3, 0.2, outliers="clustered")
     assert (gaussian.name, gaussian.family) == ("gaussian-clustered[n=50, p=3, sigma=0.2]", "gaussian-clustered")
-    assert gaussian.parameters == {"sigma": 0.2} and gaussian.naming.said == {"n": 50, "p": 3, "sigma": 0.2}
+    assert gaussian.parameters == {"sigma": 0.2} and gaussian.naming.facts_in_name == {"n": 50, "p": 3, "sigma": 0.2}
     flipped = flipped_labels(30, 4, 0.1)
     assert (flipped.name, flipped.family, flipped.parameters) == ("flipped[n=30, p=4, tau=0.1]", "flipped", {"tau": 0.1})
     assert (rings(20).name, rings(20).family) == ("rings[n=20]", "rings")
@@ -29,10 +29,10 @@ def test_generators_say_family_and_parameters() -> None:
 
 
 def test_a_name_is_composed_where_none_is_given() -> None:
-    assert Instance(X, Y).name == "data" and Instance(X, Y).naming.of == "data"
+    assert Instance(X, Y).name == "data" and Instance(X, Y).naming.family_name == "data"
     assert Instance(X, Y, family="set", parameters={"sigma": 0.25}).name == "set[n=6, p=2, sigma=0.25]"
     mine = Instance(X, Y, "mine", family="set", parameters={"sigma": 0.25})
-    assert mine.name == "mine" and mine.naming.said is None and mine.naming.of == "set"
+    assert mine.name == "mine" and mine.naming.facts_in_name is None and mine.naming.family_name == "set"
     assert composed("set", {"tau": 0.1, "p": 1_000_000, "n": 2}) == "set[n=2, p=1000000, tau=0.1]"
 
 
@@ -40,11 +40,11 @@ def test_what_changes_an_instance_changes_what_it_is_said_to_be() -> None:
     wdbc = load("wdbc")
     small = strongest_features(wdbc.subsample(60, seed=0), 4)
     assert (small.name, small.family) == ("wdbc[n=60, p=4, seed=0]", "wdbc")
-    assert small.prepared().naming.said == {"n": 60, "p": 4, "seed": 0}
+    assert small.prepared().naming.facts_in_name == {"n": 60, "p": 4, "seed": 0}
     noisy = small.with_label_noise(0.1, seed=0)
     assert (noisy.name, noisy.parameters) == ("wdbc[n=60, p=4, seed=0, tau=0.1]", {"seed": 0, "tau": 0.1})
     twice = noisy.with_label_noise(0.2, seed=1)  # no one rate says what was done
-    assert twice.name == "wdbc[n=60, p=4, seed=0, tau=0.1][tau=0.2]" and twice.naming.said is None
+    assert twice.name == "wdbc[n=60, p=4, seed=0, tau=0.1][tau=0.2]" and twice.naming.facts_in_name is None
     assert [part.family for part in small.split([0.5, 0.5], seed=0)] == ["wdbc", "wdbc"]
     mine = replace(gaussian_clusters(50, 3, 0.2), name="mine")
     assert (
@@ -66,8 +66,8 @@ def test_a_name_says_what_it_was_composed_of(family: str, parameters: dict[str, 
     sizes = {"n": n, "p": p}
     for counted in ({}, {"n": n}, {"p": p}, sizes):
         naming = Naming(composed(family, {**counted, **parameters}), family, parameters, sizes)
-        assert naming.said == {**counted, **parameters}
-    assert Naming("x" + family, family, parameters, sizes).said is None
+        assert naming.facts_in_name == {**counted, **parameters}
+    assert Naming("x" + family, family, parameters, sizes).facts_in_name is None
 
 
 def test_a_model_of_an_instance_is_of_a_family_too() -> None:
@@ -90,5 +90,5 @@ def test_an_instance_that_was_pickled_before_it_had_a_family_is_read() -> None:
     old = Instance.__new__(Instance)
     old.__dict__.update(state)
     read = pickle.loads(pickle.dumps(old))
-    assert read.naming.of == "mine" and read.subsample(4, seed=0).name == "mine[n=4, seed=0]"
+    assert read.naming.family_name == "mine" and read.subsample(4, seed=0).name == "mine[n=4, seed=0]"
     assert read.subsample(4, seed=np.random.default_rng(0)).name == "mine[n=4]"

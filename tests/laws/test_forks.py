@@ -104,7 +104,7 @@ def test_highs_with_threads_after_a_fork() -> None:
 
 def test_highs_hangs_without_its_new_thread(monkeypatch: pytest.MonkeyPatch) -> None:
     """The law can fail: with the mend taken out the child hangs."""
-    monkeypatch.setattr("marginopt.solvers.backends.highs.beyond_fork", lambda module, call: call())
+    monkeypatch.setattr("marginopt.solvers.backends.highs.call_outside_fork", lambda module, call: call())
     monkeypatch.setattr(sys.modules[__name__], "_PATIENCE", 3.0)
     mo.solve(knapsack(), "highs", threads=4, parallel="on")
     assert in_child(lambda: bool(mo.solve(knapsack(), "highs", parallel="on", time_limit=1.0).values)) == "hangs"

@@ -258,7 +258,7 @@ def test_auto_reaches_the_derived_optimum(name: str) -> None:
     derive, part = DERIVED[name]
     info = get_formulation(name)
     arrays = part(info.example_arrays(np.random.default_rng(0)))
-    result = mo.solve(info.state(arrays), tol=1e-8)
+    result = mo.solve(info.make_model(arrays), tol=1e-8)
     assert result.solved
     assert result.objective == pytest.approx(derive(arrays), rel=1e-6, abs=1e-9)
 
@@ -266,7 +266,7 @@ def test_auto_reaches_the_derived_optimum(name: str) -> None:
 def test_no_kernel_parameter_beats_the_grid() -> None:
     info = get_formulation("max-min")
     arrays = info.example_arrays(np.random.default_rng(0))
-    result = mo.solve(info.state(arrays), tol=1e-6)
+    result = mo.solve(info.make_model(arrays), tol=1e-6)
     largest = max_min(arrays)
     assert result.objective <= largest * (1 + 1e-3)  # between two points of the grid
     assert result.objective == pytest.approx(largest, rel=1e-3)  # and here the local one is global

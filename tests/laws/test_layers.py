@@ -206,16 +206,16 @@ def test_every_verb_has_a_home_that_does_it() -> None:
     stated = {
         name for text in texts for name in re.findall(r'^[A-Z_]+: LateMethod\[.*\] = LateMethod\("(\w+)"\)', text, re.MULTILINE)
     }
-    assert stated == set(LateMethod.homes)
+    assert stated == set(LateMethod.modules)
     code = "import sys, marginopt.models.program.form; print([m for m in sys.modules if m.startswith('marginopt.solvers')])"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, timeout=60).stdout.strip() == b"[]"
-    for home in LateMethod.homes.values():
+    for home in LateMethod.modules.values():
         text = Path(import_module(home).__file__ or "").read_text(encoding="utf-8")
-        assert re.search(r"^[A-Z_]+\.done_by\(\w+\)$", text, re.MULTILINE)
+        assert re.search(r"^[A-Z_]+\.implemented_by\(\w+\)$", text, re.MULTILINE)
 
 
 def test_a_verb_that_its_home_does_not_do_is_an_error_of_ours(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(LateMethod.homes, "nothing", "marginopt.late_method")
+    monkeypatch.setitem(LateMethod.modules, "nothing", "marginopt.late_method")
     verb: LateMethod[[], None] = LateMethod("nothing")
     with pytest.raises(RuntimeError):
         verb()

@@ -75,7 +75,7 @@ def generated() -> Iterator[Case]:
 def complete(cells: Iterable[LawCell], laws: Laws, subjects: int) -> list[LawCell]:
     """Return the cells. Every law has spoken of every case."""
     found = list(cells)
-    wanted = {law.name: subjects if law.every_case else 1 for law in laws.found}
+    wanted = {law.name: subjects if law.every_case else 1 for law in laws.laws}
     assert {name: sum(c.law.name == name for c in found) for name in wanted} == wanted
     return found
 
@@ -139,19 +139,19 @@ def test_relaxation(name: str) -> None:
     numbers = part(product(relaxations(), range(len(KNOWN))), 1, kind=lambda cell: cell[0])
     known = [KNOWN[k] for relaxation, k in numbers if relaxation == name]
     cells = list(chain.from_iterable(reduced_cells(Reduced(get_relaxation(name), case)) for case in known))
-    assert known and len(cells) == len(known) * len(RELAXATION_LAWS.found)
+    assert known and len(cells) == len(known) * len(RELAXATION_LAWS.laws)
     clean(cells)
 
 
 def test_waivers_name_what_there_is() -> None:
     pytest.importorskip("qpsolvers", reason="the solvers of the waivers are reached through it")
-    laws = {law.name for law in SOLVER_LAWS.found}
+    laws = {law.name for law in SOLVER_LAWS.laws}
     for law, formulation, solver in WAIVED:
         assert law in laws and formulation in ("*", *FORMULATIONS) and solver in all_solvers()
 
 
 def test_every_law_says_what_it_is() -> None:
     for laws in (SOLVER_LAWS, FORMULATION_LAWS, PROGRAM_LAWS, RELAXATION_LAWS):
-        names = [law.name for law in laws.found]
+        names = [law.name for law in laws.laws]
         assert len(set(names)) == len(names) >= 3
-        assert all(law.statement.endswith(".") for law in laws.found)
+        assert all(law.statement.endswith(".") for law in laws.laws)

@@ -1,13 +1,16 @@
-"""The sentences of wrong use at the prompt, pinned once; the command line's tests look at exit codes and names."""
+"""The sentences of the command line, pinned once: wrong use and answers; its other tests look at exit codes, names and values."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 from data_files import points_file
 
+import marginopt as mo
 from marginopt.cli.main import main
+from marginopt.models import Block, Constraint, Nonnegative, StandardForm
 from marginopt.relaxations.report.runner import CellStore
 
 SENTENCES: list[tuple[str, str]] = [
@@ -72,3 +75,67 @@ def test_wrong_options(words: str, sentence: str, capsys: pytest.CaptureFixture[
     with pytest.raises(SystemExit) as ended:
         main(words.split())
     assert ended.value.code == 2 and sentence in " ".join(capsys.readouterr().err.split())
+
+
+#: Answers on standard output: words at the prompt, the exit code, and parts of what is printed.
+ANSWERS: list[tuple[str, int, tuple[str, ...]]] = [
+    ("certify hinge.mps result.npz --exact", 0, ("every claim is confirmed", "exactly: bound")),
+    ("inspect conflict.npz --why", 0, ("conflict (proved in rational arithmetic",)),
+    ("inspect feasible.npz --why", 0, ("has a point",)),
+    ("inspect feasible.npz", 0, ("2 variables",)),
+    ("inspect zero-one DATA --lam 0.5", 0, ("M_i", "rows in Nonnegative")),
+    ("prove zero-one.mps zero-one.vipr", 0, ("relative gap",)),
+    ("solve conic DATA --kappa 0 --solver clarabel --quiet", 1, ("not separable",)),
+    ("compare conic DATA --solvers clarabel,piqp --quiet", 0, ("positive semidefinite",)),
+    (
+        "benchmark clarabel,piqp DATA --formulations hinge,conic --quiet",
+        0,
+        ("piqp did not run conic on points", "1 of 2", "2 of 2"),
+    ),
+    ("check-proof proof.jsonl", 0, ("proved", "lambda = 1", "gap")),
+    ("check-proof proof.jsonl --data DATA", 0, ("the model's own",)),
+    ("check-proof proof.jsonl --data DATA --lam 2", 1, ("another problem",)),
+    ("check-proof cut.jsonl", 1, ("NOT proved",)),
+]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The files that the answers are about."""
+    folder = tmp_path_factory.mktemp("answers")
+    points_file(folder)
+    rng = np.random.default_rng(0)
+    X = np.column_stack([np.ones(9), rng.normal(size=(9, 2))])
+    y = np.where(rng.random(9) < 0.5, -1.0, 1.0)
+    Z = np.column_stack([np.ones(10), rng.normal(size=(10, 2))])
+    hinge = mo.HingeSVM(Z, np.where(rng.random(10) < 0.5, -1.0, 1.0))
+    hinge.write(folder / "hinge.mps")
+    mo.solve(hinge, "clarabel").save(folder / "result.npz")
+    mo.Margin(X, y, loss="zero-one", regulariser="l1", intercept="free").write(folder / "zero-one.mps")
+    row = Constraint("row", np.array([[1.0, 1.0]]), np.array([-3.0]), Nonnegative(1))
+    free, integer = np.full(2, -np.inf), np.zeros(2, dtype=bool)
+    form = StandardForm("three", (Block("x", (2,)),), np.zeros(2), (row,), free, np.ones(2), integer)
+    form.write(folder / "conflict.npz")
+    form.with_bounds(free, np.full(2, 2.0)).write(folder / "feasible.npz")
+    proof = folder / "proof.jsonl"
+    assert (
+        main(["solve", "zero-one", str(folder / "points.csv"), "--solver", "zero-one-bb", "--proof", str(proof), "--quiet"]) == 0
+    )
+    lines = proof.read_text(encoding="utf-8").splitlines(keepends=True)
+    (folder / "cut.jsonl").write_text("".join(lines[:-2]), encoding="utf-8")
+    return folder
+
+
+@pytest.mark.parametrize(("words", "code", "parts"), ANSWERS, ids=[words for words, *_ in ANSWERS])
+def test_answers(
+    words: str,
+    code: int,
+    parts: tuple[str, ...],
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(folder)
+    assert main([{"DATA": "points.csv"}.get(word, word) for word in words.split()]) == code
+    out = capsys.readouterr().out
+    assert [part for part in parts if part not in out] == []

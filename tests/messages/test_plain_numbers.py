@@ -21,7 +21,7 @@ from marginopt.selection.base import Selector
 
 #: Values of fields that the annotation alone does not give.
 VALUES: dict[str, Any] = {
-    "beyond": np.float64(2.0), "breakpoints": ((np.float64(0.0), np.float64(1.0)), (np.float64(1.0), np.float64(0.0))),
+    "second_width": np.float64(2.0), "breakpoints": ((np.float64(0.0), np.float64(1.0)), (np.float64(1.0), np.float64(0.0))),
     "coefficients": {np.int64(1): np.float64(0.5)}, "count": np.int64(1), "dim": np.int64(3),
     "first": mo.RBF(np.float64(0.5)), "gamma": np.float64(0.5), "groups": (np.int64(0), np.int64(1)),
     "lower": np.float64(-1.0), "order": (np.int64(0), np.int64(1)), "points": [np.int64(0), np.int64(1)],

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -42,6 +43,13 @@ def _apart() -> mo.Margin:
     return mo.Margin(X, Y, "hinge", "l2", subject_to=rows)
 
 
+def _changed() -> mo.Result:
+    """A result whose certificate was changed."""
+    result = _solved()
+    assert result.certificate is not None
+    return replace(result, certificate=replace(result.certificate, objective=1.0))
+
+
 def _report() -> object:
     instance = {"toy": mo.ZeroOneSVM(X, Y, 1.0)}
     return mo.gap_report(instance, relaxations=["continuous", "conic"], exact="zero-one-bb", progress=False)
@@ -49,6 +57,7 @@ def _report() -> object:
 
 PRINTS: dict[str, Callable[[], object]] = {
     "model": lambda: HINGE,
+    "continuous model": lambda: COUNT.relaxed(),
     "form": lambda: HINGE.form,
     "form report": lambda: HINGE.form.inspect(),
     "instance": lambda: Instance(X, Y, name="toy"),
@@ -56,13 +65,20 @@ PRINTS: dict[str, Callable[[], object]] = {
     "certificate": lambda: _solved().certificate,
     "exact result": lambda: mo.solve(COUNT, "zero-one-bb"),
     "infeasible": lambda: mo.solve(_apart(), "clarabel"),
+    "unbounded": lambda: mo.solve(mo.Margin(X, Y, "svdd", "none"), "clarabel"),
+    "verification": lambda: _solved().verify(HINGE),
+    "verification of another claim": lambda: _changed().verify(HINGE),
     "explanation": lambda: HINGE.explain(_solved()),
     "conflict": lambda: mo.solvers.conflict(_apart()),
+    "whole path": lambda: mo.path(COUNT, "lam", "all"),
+    "conflict of points": lambda: mo.Margin(ROWS, LABELS, "hinge", subject_to=mo.keep([0, 3, 4, 7])).conflict(),
     "path": lambda: mo.path(HINGE, "lam", [0.5, 1.0], solver="clarabel"),
     "comparison": lambda: mo.compare(HINGE, ["clarabel", "zero-one-bb"]),
     "comparison of models": lambda: mo.compare({"one": HINGE, "other": HINGE}, ["clarabel"]),
     "relaxed": lambda: mo.relax(mo.ZeroOneSVM(X, Y, 1.0), "conic"),
+    "relaxed with invalid constants": lambda: mo.relax(mo.ZeroOneSVM(X, Y, 1.0), mo.relaxations.Hinge(1.0)),
     "gap report": _report,
+    "point check": lambda: mo.proofs.check_point(HINGE, {"w": np.zeros(3), "xi": np.zeros(5)}),
     "audit": lambda: mo.audit(SVC(kernel="linear").fit(X, Y), X, Y),
     "depth": lambda: mo.halfspace_depth(X[:, 1:], [0.0, 0.0]),
     "fairness": lambda: questions.audit_fairness(np.where(ROWS[:, 1] > 0, 1, -1), LABELS, ROWS[:, 1:], "false-positive-rate"),

@@ -127,9 +127,9 @@ SENTENCES: list[tuple[Callable[[], object], str]] = [
         "the class HingeSVM has the name of one of marginopt's own, which result files use; choose another",
     ),
     (lambda: FormulationInfo(mo.HingeSVM, "h", "", "", DataKind.ARRAYS, None), "arrays and small= belong to DataKind.ARRAYS"),
-    (lambda: get_formulation("hinge").chosen({"kappa": 0.1}), "hinge has no --kappa; it has --lam"),
-    (lambda: get_formulation("hinge").chosen({"lam": "many"}), "--lam needs a number; it is 'many'"),
-    (lambda: get_formulation("stiefel").state({"H": np.eye(3)}), "is stated on H, E; there is no E"),
+    (lambda: get_formulation("hinge").parameter_values({"kappa": 0.1}), "hinge has no --kappa; it has --lam"),
+    (lambda: get_formulation("hinge").parameter_values({"lam": "many"}), "--lam needs a number; it is 'many'"),
+    (lambda: get_formulation("stiefel").make_model({"H": np.eye(3)}), "is stated on H, E; there is no E"),
     (lambda: draw_objectives({"a": [1.0, 2.0]}), "a radar chart needs three classes or more; there are 2"),
     (
         lambda: mo.estimators.MarginClassifier("nu", "l1").fit(*OVERLAPPING),

@@ -3,12 +3,12 @@
 import subprocess
 import sys
 
-CHILD = "from marginopt.models.arrays import most_held; print(most_held())"
+CHILD = "from marginopt.models.arrays import peak_memory; print(peak_memory())"
 PARENT = f"""
 import subprocess, sys
-from marginopt.models.arrays import most_held
+from marginopt.models.arrays import peak_memory
 held = b"1" * (1 << 29)
-print(subprocess.run([sys.executable, "-c", {CHILD!r}], capture_output=True, text=True, check=True).stdout, most_held())
+print(subprocess.run([sys.executable, "-c", {CHILD!r}], capture_output=True, text=True, check=True).stdout, peak_memory())
 """
 
 

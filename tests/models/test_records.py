@@ -86,12 +86,12 @@ def test_a_misspelt_name_says_what_there_is() -> None:
 )
 def test_wrong_parameters_are_refused(name: str, arguments: dict[str, Any], wrong: str) -> None:
     with pytest.raises(InputError, check=about(wrong)):
-        get_formulation(name).chosen(arguments)
+        get_formulation(name).parameter_values(arguments)
 
 
 def test_missing_arrays_are_named() -> None:
     with pytest.raises(InputError, check=about("E")):
-        get_formulation("stiefel").state({"H": np.eye(3)})
+        get_formulation("stiefel").make_model({"H": np.eye(3)})
 
 
 def test_a_record_is_registered_once() -> None:

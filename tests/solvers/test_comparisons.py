@@ -37,7 +37,8 @@ def test_a_list_and_a_mapping_of_models() -> None:
 def test_what_does_not_suit_is_a_line_with_its_reason() -> None:
     d = mo.load("wdbc").prepared().subsample(12, 0)
     both = mo.compare([programs()[0], mo.ConicSVM(d.X[:, :3], d.y, 1.0)], ["piqp", "clarabel"])
-    assert "piqp did not run ConicSVM" in str(both) and "1 of 2" in str(both)
+    reasons = [row.reason for table in both.tables.values() for row in table.rows]
+    assert sum(map(bool, reasons)) == 1
 
 
 @pytest.mark.parametrize("models", [[], {}, [3], {"a": "b"}])

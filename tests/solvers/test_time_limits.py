@@ -21,8 +21,8 @@ from marginopt.models.formulations.stiefel import StiefelQP
 from marginopt.solvers import Answer, Options, Status
 from marginopt.solvers.conic.ipm import ConicIPM
 from marginopt.solvers.interface.algorithm import Algorithm, Outcome
-from marginopt.solvers.interface.compile_times import pace
-from marginopt.solvers.interface.recorder import LEFT, CallTimeout, polling, run_with_timeout, time_limit_remark
+from marginopt.solvers.interface.compile_times import slowdown
+from marginopt.solvers.interface.recorder import LEFT, CallTimeout, deadline_check, run_with_timeout, time_limit_remark
 from marginopt.solvers.records import UpdateKind
 from marginopt.solvers.registry import all_solvers, get_solver
 
@@ -131,7 +131,7 @@ def test_every_native_solver_has_a_case() -> None:
 
 def allowed(limit: float) -> float:
     """A tenth more than the limit and half a second, on a machine that is slower now in so many times that."""
-    return 1.1 * limit + 0.5 * max(pace(), 1.0)
+    return 1.1 * limit + 0.5 * max(slowdown(), 1.0)
 
 
 @pytest.mark.parametrize("name", [*part(NATIVE, 10), *part(FOREIGN, 6)])
@@ -198,8 +198,8 @@ def test_a_call_is_left_and_what_it_raises_is_raised() -> None:
     with pytest.raises(ZeroDivisionError):
         run_with_timeout(lambda: 1 // 0, Options(time_limit=5.0), time.perf_counter())
     with pytest.raises(CallTimeout):
-        polling(Options(time_limit=0.05), begin - 10.0)()
-    polling(Options(), begin - 10.0)()
+        deadline_check(Options(time_limit=0.05), begin - 10.0)()
+    deadline_check(Options(), begin - 10.0)()
 
 
 def test_a_result_says_that_its_solver_was_late() -> None:

@@ -90,7 +90,7 @@ class _CBF(FileFormat):
         lines += _rows([_reversed(c) if isinstance(c.cone, Exponential) else c for c in scalar])
         lines += list(_matrices(matrices))
         text = "\n".join(lines)
-        write_texts({path: text, sidecar(path): Layout.of(form).beside(text)})
+        write_texts({path: text, sidecar(path): Layout.of(form).sidecar_text(text)})
 
     def read(self, source: Source) -> StandardForm:
         return _Reader(source).program().to_form(source.layout)
@@ -179,14 +179,14 @@ def _matrices(constraints: list[Constraint]) -> Iterator[str]:
     yield from _table("DCOORD", D)
 
 
-def unscaled(v: float, off: bool) -> str:
+def unscaled(v: float, off_diagonal: bool) -> str:
     """Return v as text, or v/√2 to 34 digits for an entry off the diagonal."""
-    return f"{_SHORT.plus(_DIGITS.divide(Decimal(v), _ROOT))}" if off else f"{v:.17g}"
+    return f"{_SHORT.plus(_DIGITS.divide(Decimal(v), _ROOT))}" if off_diagonal else f"{v:.17g}"
 
 
-def scaled(text: str, off: bool) -> float:
+def scaled(text: str, off_diagonal: bool) -> float:
     """Return the number of a text, times √2 for an entry off the diagonal: the inverse of `unscaled`."""
-    return float(_DIGITS.multiply(Decimal(text), _ROOT)) if off else float(text)
+    return float(_DIGITS.multiply(Decimal(text), _ROOT)) if off_diagonal else float(text)
 
 
 class _Reader:

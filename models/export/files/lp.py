@@ -130,9 +130,9 @@ class Words:
                     raise DataError(f"a sign that is not understood: {line[match.start() :][:20]!r}")
                 self._words.append(Word(match.group(), match.lastgroup or "", number))
 
-    def ahead(self, by: int = 0) -> Word:
+    def ahead(self, offset: int = 0) -> Word:
         """A word that comes; of no kind behind the last."""
-        position = self._at + by
+        position = self._at + offset
         return self._words[position] if position < len(self._words) else Word("", "", 0)
 
     def take(self) -> Word:
@@ -507,7 +507,8 @@ def labelled(flat: FlatProgram, source: Source) -> StandardForm:
     if layout.describes(source.text):
         return replace(flat, infinite=np.inf).to_form(layout)
     empty = [
-        Constraint(c.label, sp.csr_array((c.cone.rows, 0)), np.zeros(c.cone.rows), c.cone, c.own) for c in layout.constraints
+        Constraint(c.label, sp.csr_array((c.cone.rows, 0)), np.zeros(c.cone.rows), c.cone, c.given_names)
+        for c in layout.constraints
     ]
     linear = [c for c in empty if not isinstance(c.cone, Indicator | Bilinear)]
     kinds = [("row", isinstance(c.cone, Zero)) for c in linear for _ in range(c.rows)]
@@ -554,7 +555,7 @@ class _LP(FileFormat):
         if flat.integer.any():
             lines += ["general", *_wrapped([x[j] for j in np.flatnonzero(flat.integer)])]
         text = "\n".join([*lines, "end", ""])
-        write_texts({path: text, sidecar(path): Layout.of(form).beside(text)})
+        write_texts({path: text, sidecar(path): Layout.of(form).sidecar_text(text)})
 
     def read(self, source: Source) -> StandardForm:
         return labelled(read_program(source), source)

@@ -286,7 +286,7 @@ class _MOF(FileFormat):
         constraints = program.constraints if layout is None else _regrouped(program, layout)
         return StandardForm(
             name=(document.get("name") or "program") if layout is None else layout.name,
-            blocks=(Block("x", (program.q.size,), own=program.names),) if layout is None else layout.blocks,
+            blocks=(Block("x", (program.q.size,), given_names=program.names),) if layout is None else layout.blocks,
             q=program.q,
             constraints=constraints,
             lower=program.lower,

@@ -57,19 +57,19 @@ Entry = tuple[int, int, float]
 class _UniqueNumbers:
     """Numbers that a file states once for each key, each with the name of its set."""
 
-    what: str
+    quantity: str
     values: dict[tuple[int, str], tuple[str, float]] = field(default_factory=dict)
 
     def state(self, place: int, name: str, group: str, value: float, side: str = "") -> None:
         """Keep a number: of two sets the first counts, within one set both must agree."""
         before = self.values.setdefault((place, side), (group, value))
         if before[0] == group and before[1] != value:
-            raise DataError(f"{self.what}{side and ' ' + side} of {name} is stated twice: {before[1]:g} and {value:g}")
+            raise DataError(f"{self.quantity}{side and ' ' + side} of {name} is stated twice: {before[1]:g} and {value:g}")
 
     def fill(self, target: FloatArray, side: str = "") -> FloatArray:
         """Write the numbers of a side into an array."""
-        for (place, of), (_, value) in self.values.items():
-            if of == side:
+        for (place, stored_side), (_, value) in self.values.items():
+            if stored_side == side:
                 target[place] = value
         return target
 
@@ -80,11 +80,11 @@ class _Reader:
 
     source: Source
     objective: str | None = None
-    wanted: str | None = None
+    objective_name: str | None = None
     integral: bool = False
     maximise: bool = False
     #: Further N rows, whose entries count nothing.
-    spare: set[str] = field(default_factory=set)
+    ignored_rows: set[str] = field(default_factory=set)
     rows: dict[str, int] = field(default_factory=dict)
     columns: dict[str, int] = field(default_factory=dict)
     senses: list[str] = field(default_factory=list)
@@ -149,7 +149,7 @@ class _Reader:
         """OBJNAME, which must name the first N row: most readers pass it over, and would minimise another one."""
         if len(words) != 1 or self.objective not in (None, words[0]):
             raise DataError(f"an objective other than the first N row: {' '.join(words)[:60]}; remove the others")
-        self.wanted = words[0]
+        self.objective_name = words[0]
 
     def row(self, words: list[str]) -> None:
         """ROWS: the first N is the objective."""
@@ -157,11 +157,11 @@ class _Reader:
             raise DataError(f"a row must have a kind and a name; it is {' '.join(words)[:60]!r}")
         kind, name = words[0].upper(), words[1]
         if kind == "N":
-            if self.objective is None and self.wanted not in (None, name):
-                raise DataError(f"an objective other than the first N row: {self.wanted}; remove the others")
-            self.spare |= {name} if self.objective not in (None, name) else set()
+            if self.objective is None and self.objective_name not in (None, name):
+                raise DataError(f"an objective other than the first N row: {self.objective_name}; remove the others")
+            self.ignored_rows |= {name} if self.objective not in (None, name) else set()
             self.objective = name if self.objective is None else self.objective
-        elif kind not in ("E", "L", "G") or name in self.rows or name == self.objective or name in self.spare:
+        elif kind not in ("E", "L", "G") or name in self.rows or name == self.objective or name in self.ignored_rows:
             raise DataError(f"a row must be N, E, L or G with a name of its own; it is {' '.join(words)[:60]!r}")
         else:
             self.rows[name] = len(self.rows)
@@ -187,7 +187,7 @@ class _Reader:
             self.integers.add(j)
         for name, word in zip(words[1::2], words[2::2], strict=True):
             value = number(word, "a coefficient")
-            if name in self.spare:
+            if name in self.ignored_rows:
                 continue
             place = None if name == self.objective else self._row(name)
             if (place, j) in self.entries:
@@ -199,14 +199,14 @@ class _Reader:
         for group, name, word in self._pairs(words):
             if name == self.objective:
                 self.constant.state(0, name, group, -number(word, "a right-hand side") + 0.0)
-            elif name not in self.spare:
+            elif name not in self.ignored_rows:
                 self.sides.state(self._row(name), name, group, number(word, "a right-hand side"))
 
     def ranges(self, words: list[str]) -> None:
         """RANGES: how far a row reaches beyond its side."""
         for group, name, word in self._pairs(words):
             value = number(word, "a range")
-            if name != self.objective and name not in self.spare:
+            if name != self.objective and name not in self.ignored_rows:
                 self.widths.state(self._row(name), name, group, value)
 
     def bound(self, words: list[str]) -> None:
@@ -503,14 +503,14 @@ class _MPS(FileFormat):
             "ROWS",
             f" N {cost}",
         ]
-        senses = ["E" if is_equal else "G" for is_equal in flat.equal.tolist()] + [sense for *_, sense in flat.behind]
+        senses = ["E" if is_equal else "G" for is_equal in flat.equal.tolist()] + [sense for *_, sense in flat.further_rows]
         lines += [f" {sense} {name}" for name, sense in zip(rows, senses, strict=True)]
         lines.append("COLUMNS")
         lines += list(_columns(flat, x, rows, cost))
         lines.append("RHS")
         if flat.r:
             lines.append(f"    rhs {cost} {-flat.r:.17g}")  # the objective's constant, with its sign changed
-        sides = [*flat.b.tolist(), *(side for _, _, side, _ in flat.behind)]
+        sides = [*flat.b.tolist(), *(side for _, _, side, _ in flat.further_rows)]
         lines += [f"    rhs {name} {value:.17g}" for name, value in zip(rows, sides, strict=True) if value]
         lines.append("BOUNDS")
         for name, low, high, integer in zip(x, flat.lower, flat.upper, flat.integer, strict=True):
@@ -526,7 +526,7 @@ class _MPS(FileFormat):
             lines.append("INDICATORS")
             lines += [f" IF {n} {x[k.binary]} {k.active}" for n, k in zip(rows[flat.b.size : last], flat.indicators, strict=True)]
         text = "\n".join([*lines, "ENDATA", ""])
-        write_texts({path: text, sidecar(path): Layout.of(form).beside(text)})
+        write_texts({path: text, sidecar(path): Layout.of(form).sidecar_text(text)})
 
     def read(self, source: Source) -> StandardForm:
         return labelled(read_program(source), source)
@@ -539,7 +539,7 @@ def _whole(row: QuadraticRow, x: list[str]) -> Iterator[str]:
 
 
 def _columns(flat: FlatProgram, x: list[str], rows: list[str], cost: str) -> Iterator[str]:
-    A = sp.csc_array(sp.vstack([flat.A, *(a for _, a, _, _ in flat.behind)]))
+    A = sp.csc_array(sp.vstack([flat.A, *(a for _, a, _, _ in flat.further_rows)]))
     marked = False
     for j, name in enumerate(x):
         if bool(flat.integer[j]) != marked:

@@ -165,7 +165,7 @@ class _NL(FileFormat):
                 path: text,
                 path.with_suffix(".col"): "".join(f"{names[j]}\n" for j in order),
                 path.with_suffix(".row"): "".join(f"{name}\n" for name in (*called, "obj")),
-                sidecar(path): Layout.of(form, order).beside(text),
+                sidecar(path): Layout.of(form, order).sidecar_text(text),
             }
         )
 

@@ -55,7 +55,7 @@ class _PTF(FileFormat):
         if form.integer.any():
             lines += ["Integers", *(f"    {x[j]}" for j in np.flatnonzero(form.integer))]
         text = "\n".join([*lines, ""])
-        write_texts({path: text, sidecar(path): Layout.of(form).beside(text)})
+        write_texts({path: text, sidecar(path): Layout.of(form).sidecar_text(text)})
 
     def read(self, source: Source) -> StandardForm:
         return _program(source).to_form(source.layout)
@@ -323,8 +323,8 @@ def _constraints(body: list[_Line], index: _Index, n: int, source: Source) -> It
             continue
         cone = _cone(domain[1], int(domain[2]))
         F, g = _matrix([index.row(re.sub(rf"^(?:{_NAME})\s*:", "", line)) for line in _texts(others, source)], n)
-        back = np.argsort(_file_order(cone))
-        yield Constraint(f"c{place}", sp.csr_array(F[back]), g[back], cone)
+        inverse_order = np.argsort(_file_order(cone))
+        yield Constraint(f"c{place}", sp.csr_array(F[inverse_order]), g[inverse_order], cone)
 
 
 def _interval_row(label: str, name: str, interval: str, row: tuple[dict[int, float], float], n: int) -> Constraint:

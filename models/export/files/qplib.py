@@ -60,7 +60,7 @@ class _QPLIB(FileFormat):
         lines += _vector(np.zeros(n), 0.0, "variable bound dual values in starting point")
         lines += ["0 # number of non-default variable names", "0 # number of non-default constraint names", ""]
         text = "\n".join(lines)
-        write_texts({path: text, sidecar(path): Layout.of(form).beside(text)})
+        write_texts({path: text, sidecar(path): Layout.of(form).sidecar_text(text)})
 
     def read(self, source: Source) -> StandardForm:
         return _Reader(source).program().to_form(source.layout)

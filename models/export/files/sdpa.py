@@ -53,7 +53,7 @@ class _SDPA(FileFormat):
         if form.integer.any():
             lines += ["*INTEGER", *(f"*{j + 1}" for j in np.flatnonzero(form.integer))]
         text = "\n".join(lines) + "\n"
-        write_texts({path: text, sidecar(path): layout.beside(text)})
+        write_texts({path: text, sidecar(path): layout.sidecar_text(text)})
 
     def read(self, source: Source) -> StandardForm:
         layout = source.layout

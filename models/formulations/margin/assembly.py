@@ -53,7 +53,7 @@ class Affine:
         """Some of the rows."""
         return Affine({label: entries.at(rows) for label, entries in self.terms.items()}, self.constant[rows])
 
-    def under(self, matrix: Any) -> Affine:
+    def premultiplied(self, matrix: Any) -> Affine:
         """matrix @ self."""
         if self.plain:  # no product with the identity
             return Affine({self.plain: (entries := Entries.of(matrix))}, np.zeros(entries.rows))
@@ -239,7 +239,7 @@ class Assembly:
             if label in rows.terms:
                 parts.append((rows.terms[label], column))
             column += width
-        stacked = Entries.beside(parts, rows.rows, column).csr
+        stacked = Entries.hstack(parts, rows.rows, column).csr
         if not stacked.has_sorted_indices:  # products leave them in any order, and some solvers go by it
             stacked.sort_indices()
         return stacked

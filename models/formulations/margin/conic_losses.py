@@ -95,8 +95,8 @@ class Conic(Loss):
         chosen = np.flatnonzero(gamma > 0)
         r, gamma, n = -context.argument.at(chosen) + 1.0, gamma[chosen], chosen.size
         z = builder.variables("z", n, 0.0, 1.0)
-        over, under, s, t = (builder.variables(label, n, 0.0) for label in ("r_plus", "r_minus", "s", "t"))
-        _require_perspectives(builder, r, z, (over, under), (s, t))
+        shortfall, surplus, s, t = (builder.variables(label, n, 0.0) for label in ("r_plus", "r_minus", "s", "t"))
+        _require_perspectives(builder, r, z, (shortfall, surplus), (s, t))
         builder.cost(context.sample_weight[chosen], z)
         builder.cost(gamma, s + t)
         builder.gain_of_squares(gamma, r)
@@ -128,10 +128,10 @@ def _require_perspectives(
 ) -> None:
     """Require the rows of `_PERSPECTIVES`."""
     n = max(z.rows, 1)
-    (over, under), (s, t) = parts, squares
-    builder.require("split", over - under - r, Zero(n))
-    builder.require("violated", Affine.interleaved(s.scaled(0.5), z, over), RotatedSecondOrder(3, n))
-    builder.require("kept", Affine.interleaved(t.scaled(0.5), -z + 1.0, under), RotatedSecondOrder(3, n))
+    (shortfall, surplus), (s, t) = parts, squares
+    builder.require("split", shortfall - surplus - r, Zero(n))
+    builder.require("violated", Affine.interleaved(s.scaled(0.5), z, shortfall), RotatedSecondOrder(3, n))
+    builder.require("kept", Affine.interleaved(t.scaled(0.5), -z + 1.0, surplus), RotatedSecondOrder(3, n))
 
 
 def curved_where_seen(A: FloatArray, curvature: FloatArray) -> FloatArray:
@@ -209,12 +209,12 @@ class StrongestConic(Loss):
         n, p = context.argument.rows, context.w.rows
         W = builder.variables("W", svec_size(p), shape=(p, p), symmetric=True)
         z = builder.variables("z", n, 0.0, 1.0)
-        over, under = builder.variables("r_plus", n, 0.0), builder.variables("r_minus", n, 0.0)
+        shortfall, surplus = builder.variables("r_plus", n, 0.0), builder.variables("r_minus", n, 0.0)
         s, t = builder.variables("s", n), builder.variables("t", n)
         builder.require("lifted", lifted(context.w, W), PSD.of_order(p + 1))
         A = context.argument.terms["w"].dense()
-        builder.require_nonnegative("hull", W.under(svec_rank_one(A)) + context.argument.scaled(-2.0) - s - t + 1.0)
-        _require_perspectives(builder, -context.argument + 1.0, z, (over, under), (s, t))
+        builder.require_nonnegative("hull", W.premultiplied(svec_rank_one(A)) + context.argument.scaled(-2.0) - s - t + 1.0)
+        _require_perspectives(builder, -context.argument + 1.0, z, (shortfall, surplus), (s, t))
         builder.cost(svec(D), W)
         builder.cost(context.sample_weight, z)
         if self.curvature.ndim == 2:
@@ -251,4 +251,4 @@ def lifted(w: Affine, W: Affine) -> Affine:
     place = np.flatnonzero(border)
     into_w = sp.csr_array((np.full(p, np.sqrt(2.0)), (place, columns[place] - 1)), shape=(rows.size, p))
     into_W = sp.csr_array((np.ones(inner.size), (inner, np.arange(inner.size))), shape=(rows.size, inner.size))
-    return w.under(into_w) + W.under(into_W) + corner.astype(np.float64)
+    return w.premultiplied(into_w) + W.premultiplied(into_W) + corner.astype(np.float64)

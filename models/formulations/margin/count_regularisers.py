@@ -42,6 +42,11 @@ def support_lines(label: str) -> tuple[Line, ...]:
 class L0(Regulariser):
     """μ times the number of coefficients that are not zero: s in {0, 1}, |w_j| ≤ u_j s_j with u_j the domain's bound.
 
+    Parameters
+    ----------
+    mu : float
+        μ > 0.
+
     Raises
     ------
     InputError
@@ -131,7 +136,7 @@ class L0L1(Regulariser):
             s = add_support(builder, w, span, "s")
             builder.cost(self.mu0, s)
             if self.k is not None:
-                builder.require("s count", -s.under(np.ones((1, w.rows))) + float(min(self.k, w.rows)), Nonnegative(1))
+                builder.require("s count", -s.premultiplied(np.ones((1, w.rows))) + float(min(self.k, w.rows)), Nonnegative(1))
         if self.mu1 > 0:
             L1(self.mu1).add(builder, w, span)
 

@@ -22,7 +22,7 @@ from ...rounding import below, gamma
 from ...views import Budget
 from .loss import Loss
 from .part import Domain, Setting
-from .problems import UnreadError, alone, as_bounds, linear_rows
+from .problems import UnreadError, as_bounds, coefficients_form, linear_rows
 from .regularisers import Regulariser
 from .restrictions import Restriction
 
@@ -98,7 +98,7 @@ class ExactCount:
         sparsity = regulariser.sparsity
         demanded, budgets = np.zeros(n, dtype=np.bool_), list[Budget]()
         size_limits = [p] if sparsity is None or sparsity.max_nonzeros is None else [sparsity.max_nonzeros]
-        domain.add(assembly := alone(context.w), context.w)
+        domain.add(assembly := coefficients_form(context.w), context.w)
         rows = [linear_rows(domain, assembly)]
         for rule in restrictions:
             points, budget = rule.kept_points(n), rule.budget(context.y)
@@ -109,9 +109,9 @@ class ExactCount:
             elif budget is not None:
                 if not rule.by_loss or loss.indicator_threshold == 1.0:
                     budgets.append(budget)
-            elif not rule.reads_reach:
+            elif not rule.reads_activity_bounds:
                 try:
-                    rule.add(assembly := alone(context.w), context, None, rule.name)
+                    rule.add(assembly := coefficients_form(context.w), context, None, rule.name)
                     rows.append(linear_rows(rule, assembly))
                 except UnreadError:
                     continue
@@ -157,31 +157,33 @@ class ExactCount:
         """Return by how much an argument misses a threshold that it is near, at most."""
         sides = (*self.jumps, (1.0, 1.0)) if self.kept_points.any() or self.budgets else self.jumps
         misses = [side * (t - argument) for t, side in sides]
-        near = [m[(m > 0.0) & (m <= _NEAR[0] * (1.0 + abs(t)))] for m, (t, _) in zip(misses, sides, strict=True)]
-        return max((float(m.max(initial=0.0)) for m in near), default=0.0)
+        nearby_misses = [m[(m > 0.0) & (m <= _NEAR[0] * (1.0 + abs(t)))] for m, (t, _) in zip(misses, sides, strict=True)]
+        return max((float(m.max(initial=0.0)) for m in nearby_misses), default=0.0)
 
     def rounding(self, w: FloatArray) -> FloatArray:
         """Bound the rounding error of the arguments as float64 has them."""
         return _rounding(self.A, self.c, w)
 
-    def beside(self, w: FloatArray) -> Iterator[FloatArray]:
+    def nearby_points(self, w: FloatArray) -> Iterator[FloatArray]:
         """Yield points near w on the cheaper side of every threshold that w is near, and with zeros where it nearly has them."""
         if (self.lower > self.upper).any():
             return
-        for near in _NEAR:
+        for tolerance in _NEAR:
             v = np.rint(w) if self.integer else w.copy()
-            zeros = (self.priced | self.counted) & (np.abs(v) <= near * max(1.0, float(np.abs(v).max(initial=0.0))))
+            zeros = (self.priced | self.counted) & (np.abs(v) <= tolerance * max(1.0, float(np.abs(v).max(initial=0.0))))
             v[zeros] = 0.0
             v = np.clip(v, self.lower, self.upper)
             frozen = zeros | (self.lower == self.upper) | self.integer
-            placed = move_onto_rows(v, *self._thresholds(v, near), (self.rows, self.row_lower), (self.lower, self.upper), frozen)
+            placed = move_onto_rows(
+                v, *self._thresholds(v, tolerance), (self.rows, self.row_lower), (self.lower, self.upper), frozen
+            )
             if placed is not None:
                 yield placed
 
-    def _thresholds(self, v: FloatArray, near: float) -> tuple[FloatArray, FloatArray]:
+    def _thresholds(self, v: FloatArray, tolerance: float) -> tuple[FloatArray, FloatArray]:
         """H and h with Hw ≥ h: the sides of thresholds that v is near, and the points that must be kept."""
         argument = self.A @ v + self.c
-        size = near * (1.0 + np.abs(self.A) @ np.abs(v) + np.abs(self.c))
+        size = tolerance * (1.0 + np.abs(self.A) @ np.abs(v) + np.abs(self.c))
         chosen = [(np.abs(argument - t) <= size, t, side) for t, side in self.jumps]
         limited = np.zeros(self.c.size, dtype=np.bool_)
         for budget in self.budgets:
@@ -202,11 +204,11 @@ def exact_arguments(A: FloatArray, c: FloatArray, w: FloatArray, sides: Sequence
     undecided = np.full(c.size, A.size <= _EXACT)
     for t, _ in sides:
         undecided |= np.abs(argument - t) <= error
-    over = [t for t, side in sides if side < 0.0]
+    open_thresholds = [t for t, side in sides if side < 0.0]
     places = np.flatnonzero(undecided).tolist()
     exact = [_product(A[i].tolist(), w.tolist()) + Fraction(float(c[i])) for i in places]
     for i, low, value in zip(places, map(below, exact), exact, strict=True):
-        argument[i] = math.nextafter(low, math.inf) if low in over and Fraction(low) != value else low
+        argument[i] = math.nextafter(low, math.inf) if low in open_thresholds and Fraction(low) != value else low
     return argument
 
 
@@ -297,9 +299,9 @@ def _direction(
     S, slack = rows[:, free], rows @ v - right_sides
     tight = (slack <= _ACTIVE * (np.abs(rows) @ np.abs(v) + np.abs(right_sides))) & S.any(axis=1)
     S = S[tight] / np.abs(S[tight]).max(axis=1, initial=0.0)[:, None] if tight.any() else np.zeros((0, p))
-    room = _ROUNDING * np.maximum(np.abs(v), 1e-300)
-    low = np.where(v - bounds[0] <= room, 0.0, -1.0)[free]
-    high = np.where(bounds[1] - v <= room, 0.0, 1.0)[free]
+    tolerance = _ROUNDING * np.maximum(np.abs(v), 1e-300)
+    low = np.where(v - bounds[0] <= tolerance, 0.0, -1.0)[free]
+    high = np.where(bounds[1] - v <= tolerance, 0.0, 1.0)[free]
     A_ub = sp.csr_array(np.block([[-G, np.eye(k)], [-S, np.zeros((len(S), k))]]))
     sides = np.column_stack([np.concatenate([low, np.zeros(k)]), np.concatenate([high, np.full(k, _GROWTH)])])
     cost = np.concatenate([np.zeros(p), -np.ones(k)])

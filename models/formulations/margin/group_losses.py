@@ -127,7 +127,7 @@ class GroupLosses(Loss):
         blocks: dict[str, FloatArray] = {}
         for name, loss, points in self.parts():
             of_group = replace(
-                classifier, y=classifier.y[points], argument=classifier.argument[points], near=classifier.near[points]
+                classifier, y=classifier.y[points], argument=classifier.argument[points], tolerance=classifier.tolerance[points]
             )
             blocks |= {f"{name} {label}": value for label, value in loss.blocks(of_group).items()}
         return blocks
@@ -168,7 +168,7 @@ def at_points(context: Setting, points: IntArray) -> Setting:
     """Return the setting of some of the points."""
     return replace(
         context, X=context.X[points], y=context.y[points], sample_weight=context.sample_weight[points],
-        argument=context.argument.at(points), reach=context.reach[points],
+        argument=context.argument.at(points), argument_bounds=context.argument_bounds[points],
         M=None if context.M is None else context.M[points],
     )  # fmt: skip
 

@@ -25,6 +25,11 @@ class NuHinge(Loss):
     With ½||w||² and c_i = 1/n: ν bounds the share of points within the margin from above, that of support vectors from below.
     Rows ξ_i ≥ 0 and m_i + ξ_i - ρ ≥ 0.
 
+    Parameters
+    ----------
+    nu : float
+        ν in (0, 1].
+
     Raises
     ------
     InputError
@@ -59,7 +64,7 @@ class NuHinge(Loss):
         n = context.argument.rows
         rho = builder.variables("rho", 1, 0.0)
         xi = builder.variables("xi", n, 0.0)
-        builder.require_nonnegative("margin", context.argument + xi - rho.under(np.ones((n, 1))))
+        builder.require_nonnegative("margin", context.argument + xi - rho.premultiplied(np.ones((n, 1))))
         builder.cost(context.sample_weight, xi)
         builder.cost(-self.nu * float(context.sample_weight.sum()), rho)
         return None
@@ -93,6 +98,11 @@ class OneClass(NuHinge):
     """The one-class SVM's: as `NuHinge` with x_i'w in place of margins, y is not read; Schölkopf et al., 2001, (3.4).
 
     With ½||w||² and c_i = 1/(νn), scikit-learn's ``OneClassSVM`` times ν is this problem with c_i = 1/n.
+
+    Parameters
+    ----------
+    nu : float
+        ν in (0, 1].
     """
 
     labels: ClassVar[bool] = False
@@ -162,6 +172,11 @@ class NearestHulls(Loss):
     `ConvexHullsDual` (``sample_weight=s``) with the other sign, -½ of the squared distance between the hulls of the points
     (φ_i, y_i e_i/√c_i). A point of weight 2 is worth two copies. The score is x'w - (p - q)/2, MaxMin (4).
 
+    Parameters
+    ----------
+    positive : ndarray of bool (n,), optional
+        The points of class +1; taken from the labels where it is not given.
+
     Raises
     ------
     InputError
@@ -204,7 +219,7 @@ class NearestHulls(Loss):
         levels = builder.variables("level", 2)
         xi = builder.variables("xi", context.argument.rows, 0.0)
         builder.require_nonnegative(
-            "margin", context.argument + xi - levels.under(np.column_stack(self._classes()).astype(float))
+            "margin", context.argument + xi - levels.premultiplied(np.column_stack(self._classes()).astype(float))
         )
         builder.cost(-1.0, levels)
         builder.cost_of_squares(0.5 * context.sample_weight, xi)
@@ -311,7 +326,7 @@ class SoftBall(Loss):
         n = context.argument.rows
         level = builder.variables("level", 1)
         xi = builder.variables("xi", n, 0.0)
-        builder.require_nonnegative("inside", xi - context.argument + level.under(np.ones((n, 1))))
+        builder.require_nonnegative("inside", xi - context.argument + level.premultiplied(np.ones((n, 1))))
         builder.cost(1.0, level)
         builder.cost(context.sample_weight, xi)
         return None
@@ -399,12 +414,12 @@ class EnclosingBall(Loss):
         assert self.X is not None
         n, p = self.X.shape
         level, square = builder.variables("level", 1), builder.variables("square", 1)
-        distances = context.argument.at(slice(0, n)) + square.under(np.ones((n, 1)))
-        builder.require_nonnegative("inside", level.under(np.ones((n, 1))) - distances.scaled(context.sample_weight[:n]))
+        distances = context.argument.at(slice(0, n)) + square.premultiplied(np.ones((n, 1)))
+        builder.require_nonnegative("inside", level.premultiplied(np.ones((n, 1))) - distances.scaled(context.sample_weight[:n]))
         unit = np.eye(p + 2)
         builder.require(
             "norm",
-            square.under(0.5 * unit[:, :1]) + context.w.under(unit[:, 2:]) + unit[1],  # 2·(q/2)·1 ≥ ||w||²
+            square.premultiplied(0.5 * unit[:, :1]) + context.w.premultiplied(unit[:, 2:]) + unit[1],  # 2·(q/2)·1 ≥ ||w||²
             RotatedSecondOrder(p + 2),
         )
         builder.cost(1.0, level)

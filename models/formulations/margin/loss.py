@@ -210,8 +210,8 @@ class LevelConjugate(Conjugate):
         if self.share is None and total > target:
             alpha = alpha * (target / total)
         elif total < target:
-            room = costs - alpha
-            alpha = alpha + room * min((target - total) / max(float(room.sum()), 1e-300), 1.0)
+            slack = costs - alpha
+            alpha = alpha + slack * min((target - total) / max(float(slack.sum()), 1e-300), 1.0)
         return self.sign * alpha
 
     def value(self, beta: FloatArray, costs: FloatArray) -> float:

@@ -115,7 +115,7 @@ class Ramp(Loss):
         h > 0. Brooks's ramp has height and width 2, that of the conic paper's Figure 1 height 1.
     width : float
         d > 0.
-    beyond : float
+    second_width : float
         b ≥ d; without it the ramp does not begin again.
 
     Raises
@@ -126,7 +126,7 @@ class Ramp(Loss):
 
     height: float = 2.0
     width: float = 2.0
-    beyond: float = np.inf
+    second_width: float = np.inf
 
     convex: ClassVar[bool] = False
     reads_big_m: ClassVar[bool] = True
@@ -134,21 +134,23 @@ class Ramp(Loss):
     def __post_init__(self) -> None:
         object.__setattr__(self, "height", as_positive(self.height, "height"))
         object.__setattr__(self, "width", as_positive(self.width, "width"))
-        object.__setattr__(self, "beyond", as_positive(self.beyond, "beyond", infinite=True))
-        if self.beyond < self.width:
-            raise InputError(f"beyond must be at least the width {self.width:g}; it is {self.beyond:g}", name="beyond")
+        object.__setattr__(self, "second_width", as_positive(self.second_width, "second_width", infinite=True))
+        if self.second_width < self.width:
+            raise InputError(
+                f"second_width must be at least the width {self.width:g}; it is {self.second_width:g}", name="second_width"
+            )
 
     def values(self, argument: FloatArray) -> FloatArray:
         """(h/d) (min{(1 - m)_+, d} + (1 - b - m)_+)."""
         ramp = np.clip(1.0 - argument, 0.0, self.width)
-        return self.height / self.width * (ramp + np.maximum(1.0 - self.beyond - argument, 0.0))
+        return self.height / self.width * (ramp + np.maximum(1.0 - self.second_width - argument, 0.0))
 
     def add(self, builder: Assembly, context: Setting) -> Affine | None:
         """z, ξ and their rows."""
         z = builder.binaries("z", context.argument.rows)
-        has_second_rise = self.beyond < np.inf
+        has_second_rise = self.second_width < np.inf
         xi = builder.variables("xi", context.argument.rows, 0.0, np.inf if has_second_rise else self.width)
-        M = np.full(context.argument.rows, self.beyond) if has_second_rise else context.big_m(1.0)
+        M = np.full(context.argument.rows, self.second_width) if has_second_rise else context.big_m(1.0)
         builder.switch("margin", z, context.argument + xi - 1.0, M)
         builder.cost(self.height / self.width * context.sample_weight, xi)
         builder.cost(self.height * context.sample_weight, z)
@@ -163,8 +165,8 @@ class Ramp(Loss):
 
     def lines(self) -> tuple[Line, ...]:
         """Rows of slack and switch."""
-        if self.beyond < np.inf:
-            b = f"{self.beyond:g}"
+        if self.second_width < np.inf:
+            b = f"{self.second_width:g}"
             return (
                 Line(f"y_i x_i'w + xi_i + {b} z_i >= 1", rf"y_i x_i^\top w + \xi_i + {b}\,z_i \ge 1", "margin"),
                 Line("xi_i >= 0, z_i in {0, 1}", r"\xi_i\ge 0,\ z_i\in\{0,1\}"),
@@ -177,22 +179,22 @@ class Ramp(Loss):
     def convex_pieces(self) -> tuple[Branch, ...]:
         """The hinge of slope h/d, and h, with b where that begins again."""
         slope = self.height / self.width
-        second_rise = ((-slope, self.height + slope * (1.0 - self.beyond)),) if self.beyond < np.inf else ()
+        second_rise = ((-slope, self.height + slope * (1.0 - self.second_width)),) if self.second_width < np.inf else ()
         return Branch(((0.0, 0.0), (-slope, slope))), Branch(((0.0, self.height), *second_rise))
 
     def corners(self) -> Corners | None:
         """Return the corners of the loss; None where 1 - width is rounded to 1."""
-        return Corners.ramp(self.height, self.width, self.beyond) if 1.0 - self.width < 1.0 else None
+        return Corners.ramp(self.height, self.width, self.second_width) if 1.0 - self.width < 1.0 else None
 
     def blocks(self, classifier: Classifier) -> dict[str, FloatArray]:
         """z where giving a point up costs less than its slack, and the slack that is left."""
         given_up = classifier.argument < 1.0 - self.width
-        xi = np.maximum(np.where(given_up, 1.0 - self.beyond, 1.0) - classifier.argument, 0.0)
-        return {"z": given_up.astype(np.float64), "xi": xi if self.beyond < np.inf else np.minimum(xi, self.width)}
+        xi = np.maximum(np.where(given_up, 1.0 - self.second_width, 1.0) - classifier.argument, 0.0)
+        return {"z": given_up.astype(np.float64), "xi": xi if self.second_width < np.inf else np.minimum(xi, self.width)}
 
     def saturation(self) -> float:
         """Zero from 1 on, h from 1 - d down, corners of the ramp; the last one where it begins again."""
-        return max(1.0, (self.beyond if self.beyond < np.inf else self.width) - 1.0)
+        return max(1.0, (self.second_width if self.second_width < np.inf else self.width) - 1.0)
 
 
 @dataclass(frozen=True)
@@ -260,7 +262,7 @@ class ZeroOne(Loss):
 
     def blocks(self, classifier: Classifier) -> dict[str, FloatArray]:
         """Return the values of z."""
-        return {"z": (classifier.argument < self.threshold - classifier.near).astype(np.float64)}
+        return {"z": (classifier.argument < self.threshold - classifier.tolerance).astype(np.float64)}
 
     def view(self, A: FloatArray, costs: FloatArray, penalised: BoolArray, mu: float) -> ZeroOneProblem | None:
         """`ZeroOneProblem`, of violated margins at μ = 1."""
@@ -346,10 +348,10 @@ class _InsensitiveConjugate(ResidualConjugate):
     @property
     def objective(self) -> Line:
         """-ε|β|, less β²/(4c)."""
-        more = (" - beta_i^2/(4 c_i)", r" - \tfrac{\beta_i^2}{4c_i}") if self.squared else ("", "")
+        square_term = (" - beta_i^2/(4 c_i)", r" - \tfrac{\beta_i^2}{4c_i}") if self.squared else ("", "")
         e = f"{self.epsilon:g}"
-        text = f"sum_i (y_i beta_i - {e} |beta_i|{more[0]})"
-        return Line(text, rf"\textstyle\sum_i \bigl(y_i\beta_i - {e}\,|\beta_i|{more[1]}\bigr)")
+        text = f"sum_i (y_i beta_i - {e} |beta_i|{square_term[0]})"
+        return Line(text, rf"\textstyle\sum_i \bigl(y_i\beta_i - {e}\,|\beta_i|{square_term[1]}\bigr)")
 
     @property
     def constraints(self) -> tuple[Line, ...]:

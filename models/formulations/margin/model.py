@@ -23,10 +23,10 @@ from ...arrays import (
     as_costs,
     as_labels,
     as_positive,
+    as_row_blocks,
     as_rows,
     as_vector,
     entries,
-    in_blocks,
     in_memory,
 )
 from ...conic_bound import certified_bound
@@ -129,7 +129,7 @@ class ActivityBounds:
         The domain's.
     cutoff : float or None
         Of R; None where none is known.
-    alone : bool
+    intercept_is_unrestricted : bool
         Whether nothing but the loss holds a free intercept.
     """
 
@@ -141,21 +141,21 @@ class ActivityBounds:
     lower: FloatArray
     upper: FloatArray
     cutoff: float | None
-    alone: bool
+    intercept_is_unrestricted: bool
 
     def bounds(self) -> tuple[FloatArray, FloatArray]:
         """Bounds of |w_j| and of |argument_i|; infinite where none is known."""
         span = np.maximum(np.abs(self.lower), np.abs(self.upper))
         if self.cutoff is not None:
-            axis_reach = self.regulariser.reach(self.cutoff, np.eye(int(self.penalised.sum())))
+            axis_reach = self.regulariser.support_function(self.cutoff, np.eye(int(self.penalised.sum())))
             span[self.penalised] = np.minimum(span[self.penalised], axis_reach)
         with np.errstate(invalid="ignore"):
             by_span = np.where(self.A != 0, np.abs(self.A) * span, 0.0).sum(axis=1)
         if self.cutoff is None:
             return span, by_span + np.abs(self.c)
-        reach = self.regulariser.reach(self.cutoff, self.A[:, self.penalised])
+        reach = self.regulariser.support_function(self.cutoff, self.A[:, self.penalised])
         if not self.penalised.all():
-            if self.alone:
+            if self.intercept_is_unrestricted:
                 span[0] = self.loss.saturation() + float(reach.max(initial=0.0))
             reach = reach + span[0] * np.abs(self.A[:, 0])
         return span, np.minimum(by_span, reach) + np.abs(self.c)
@@ -536,7 +536,7 @@ class Margin(Model):
         return "; ".join(filter(None, [words, self.margin_problem.obstacle]))
 
     @cached_property
-    def reach(self) -> tuple[FloatArray, FloatArray]:
+    def activity_bounds(self) -> tuple[FloatArray, FloatArray]:
         """Bounds of |w_j| and of the |arguments| at an optimum; infinite where none is known."""
         return self._activity.bounds()
 
@@ -564,7 +564,7 @@ class Margin(Model):
         It is no more than the value up to which a given M is valid.
         """
         constants = self.given_constants
-        if not any(part.reads_reach and (constants is None or not part.reads_big_m) for part in self.parts):
+        if not any(part.reads_activity_bounds and (constants is None or not part.reads_big_m) for part in self.parts):
             domain_level = None
         else:
             domain_level = self._level(*self.domain.bounds(self.width))
@@ -629,14 +629,14 @@ class Margin(Model):
 
         p = self.points.shape[1]
         A, c = self.loss.rows(self.points, self.y)
-        needed = any(part.reads_reach for part in self.parts if M is None or part is not self.loss)
-        span, reach = self.reach if needed else (np.full(p, np.inf), np.full(A.shape[0], np.inf))
+        needed = any(part.reads_activity_bounds for part in self.parts if M is None or part is not self.loss)
+        span, reach = self.activity_bounds if needed else (np.full(p, np.inf), np.full(A.shape[0], np.inf))
         indicators = M is None and self.encoding == "indicator"
         if indicators:  # searches with indicators may not end where w has no bounds
             lower, upper = np.maximum(lower, -span), np.minimum(upper, span)
         w = assembly.variables("w", p, lower, upper, integer=self.domain.integer)
         added_by(self.domain)
-        context = Setting(self.points, self.y, self.costs, w, self.penalised, w.under(A) + c, reach, span, M, indicators)
+        context = Setting(self.points, self.y, self.costs, w, self.penalised, w.premultiplied(A) + c, reach, span, M, indicators)
         self.regulariser.add(assembly, w.at(np.flatnonzero(self.penalised)), span[self.penalised])
         added_by(self.regulariser)
         errors = self.loss.add(assembly, context)
@@ -791,7 +791,7 @@ class Margin(Model):
             loss = self.loss.linear
             free = self.intercept == "free"
             plain = self.kernel is None and (not free or loss is LinearLoss.LOGISTIC) and (self.costs > 0).all()
-            X = in_blocks(self.X)
+            X = as_row_blocks(self.X)
             return LinearProblem(X, self.y, self.costs, mu, loss, free) if plain and loss else None  # type: ignore[return-value]
         mu = self.regulariser.square
         if on_disk or not mu:
@@ -810,8 +810,8 @@ class Margin(Model):
         """Return the setting that parts add their rows to while no bounds of coefficients and margins are known."""
         A, c = self.loss.rows(self.points, self.y)
         w = Assembly("w").variables("w", self.width)
-        far, wide = np.full(c.size, np.inf), np.full(self.width, np.inf)
-        return Setting(self.points, self.y, self.costs, w, self.penalised, w.under(A) + c, far, wide)
+        unbounded_reach, wide = np.full(c.size, np.inf), np.full(self.width, np.inf)
+        return Setting(self.points, self.y, self.costs, w, self.penalised, w.premultiplied(A) + c, unbounded_reach, wide)
 
     def _scoring(self) -> ScoringProblem | None:
         data = (self.X, self.y, as_vector(self.sample_weight, self.y.size, "sample_weight"))
@@ -887,8 +887,8 @@ class Margin(Model):
         w = np.rint(w) if integer else w
         A, c = self.loss.rows(self.points, self.y)
         argument = np.asarray(A @ w + c)
-        near = np.zeros(c.size) if integer else _NEAR * (1.0 + np.abs(argument))
-        blocks = self._filled(w, argument, near)
+        tolerance = np.zeros(c.size) if integer else _NEAR * (1.0 + np.abs(argument))
+        blocks = self._filled(w, argument, tolerance)
         return {**{label: value for label, value in blocks.items() if label in labels}, **values, "w": w}
 
     def complete_multipliers(self, multipliers: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
@@ -898,9 +898,9 @@ class Margin(Model):
             return dict(multipliers)
         return {**self.loss.multipliers(np.clip(np.asarray(alpha), 0.0, np.inf), self.costs), **multipliers}
 
-    def _filled(self, w: FloatArray, argument: FloatArray, near: FloatArray) -> dict[str, FloatArray]:
+    def _filled(self, w: FloatArray, argument: FloatArray, tolerance: FloatArray) -> dict[str, FloatArray]:
         """The blocks that the parts add, at their best for a classifier."""
-        classifier = Classifier(w, self.y, self.penalised, argument, near)
+        classifier = Classifier(w, self.y, self.penalised, argument, tolerance)
         blocks = {**self.loss.blocks(classifier), **self.regulariser.blocks(w[self.penalised])}
         for name, restriction in self.labelled:
             blocks |= restriction.blocks(classifier, name)
@@ -935,9 +935,9 @@ class Margin(Model):
             lower, upper = np.maximum(counting.lower, box[0]), np.minimum(counting.upper, box[1])
             counting = replace(counting, lower=lower, upper=upper)
         w = np.asarray(values["w"], dtype=np.float64)
-        candidates = [*counting.beside(w), np.rint(w) if self.domain.integer else w]
-        worth = [(counting.excess(v), self._cost(v, counting.arguments(v))) for v in candidates]
-        best = candidates[min(range(len(worth)), key=worth.__getitem__)]
+        candidates = [*counting.nearby_points(w), np.rint(w) if self.domain.integer else w]
+        candidate_costs = [(counting.excess(v), self._cost(v, counting.arguments(v))) for v in candidates]
+        best = candidates[min(range(len(candidate_costs)), key=candidate_costs.__getitem__)]
         blocks = self._filled(best, counting.arguments(best), np.zeros(counting.c.size))
         return {label: blocks.get(label, value) for label, value in values.items()} | {"w": best}
 

@@ -14,7 +14,7 @@ from ....errors import InputError
 from ....labelled import LABELS_OF_X
 from ...arrays import FloatArray, Points, as_points, as_share, as_vector
 from ...inspection.explanation import PointExplanation
-from ...kernels.feature_map import Place, placed
+from ...kernels.feature_map import CentredPoints, centre_points
 from ...kernels.kernels import Kernel, Linear
 from ...model import Model
 from ...program.form import StandardForm
@@ -236,7 +236,7 @@ class SVDD(NamedComposition):
     -----
     Form: that of `SoftBall`, with the level t = R² - ||w||² in place of R². The score of x is R² - ||x - w||².
     Points far from the origin (dense, without a kernel) are moved there, for x'x would lose their digits: ``w`` is then the
-    centre less that of `place`, and `centre` is the centre.
+    centre less that of `centred`, and `centre` is the centre.
 
     Raises
     ------
@@ -261,24 +261,24 @@ class SVDD(NamedComposition):
         object.__setattr__(self, "kernel", self.composed.kernel)
 
     @cached_property
-    def place(self) -> Place:
+    def centred(self) -> CentredPoints:
         """The points, near the origin where digits would be lost: a ball moves with them."""
-        return Place(self.X) if self.kernel is not None else placed(Linear(), self.X)
+        return CentredPoints(self.X) if self.kernel is not None else centre_points(Linear(), self.X)
 
     @cached_property
     def composed(self) -> Margin:
         """`SoftBall` with ||w||²; labels mean nothing to it."""
         n = self.X.shape[0]
         costs = 1.0 / (self.nu * n)
-        return Margin(self.place.points, np.ones(n), SoftBall(), SquaredNorm(1.0), sample_weight=costs, kernel=self.kernel)
+        return Margin(self.centred.points, np.ones(n), SoftBall(), SquaredNorm(1.0), sample_weight=costs, kernel=self.kernel)
 
     def centre(self, values: Mapping[str, Any]) -> FloatArray:
         """The centre among the points as they were given."""
-        return np.asarray(values["w"] if self.place.centre is None else values["w"] + self.place.centre)
+        return np.asarray(values["w"] if self.centred.centre is None else values["w"] + self.centred.centre)
 
     def decision_function(self, values: Mapping[str, FloatArray], X: object) -> FloatArray:
         """R² - ||x - w||², of rows moved as the points were."""
-        return super().decision_function(values, X if self.place.centre is None else self.place.of(as_points(X)))
+        return super().decision_function(values, X if self.centred.centre is None else self.centred.of(as_points(X)))
 
     def radius(self, values: Mapping[str, Any]) -> float:
         """R."""
@@ -294,7 +294,7 @@ class SVDD(NamedComposition):
 def _svdd_objective(model: SVDD, values: Mapping[str, Any]) -> float:
     """The stated objective from the data."""
     w, level = values["w"], float(values["level"][0])
-    outside = np.maximum(((np.asarray(model.place.points) - w) ** 2).sum(axis=1) - level - w @ w, 0.0)
+    outside = np.maximum(((np.asarray(model.centred.points) - w) ** 2).sum(axis=1) - level - w @ w, 0.0)
     return float(level + w @ w + outside.sum() / (model.nu * model.X.shape[0]))
 
 

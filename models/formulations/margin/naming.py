@@ -82,6 +82,14 @@ def parity(groups: Any, epsilon: float = 0.0, *, by: Literal["covariance", "coun
     Or, ``by="counts"``, shares of positive scores differ by at most ε, with binaries (`CountParity`). ``groups`` is the group of
     each point, or the name or the index of a column.
 
+    Parameters
+    ----------
+    groups : array_like (n,) or str
+        Group of each point, or the name of a column.
+    epsilon : float
+        ε ≥ 0.
+    by : {"covariance", "counts"}
+
     Raises
     ------
     InputError
@@ -94,17 +102,46 @@ def parity(groups: Any, epsilon: float = 0.0, *, by: Literal["covariance", "coun
 
 
 def keep(points: Any) -> Keep:
-    """These points (indices, a mask, or a class by name) must have a margin of at least 1."""
+    """These points (indices, a mask, or a class by name) must have a margin of at least 1.
+
+    Parameters
+    ----------
+    points : array_like of int or bool, or class name
+
+    Returns
+    -------
+    Keep
+    """
     return Keep(points)
 
 
 def error_budget(points: Any, share: float) -> ErrorBudget:
-    """At most this share of a class (-1, +1, or its name) or of these points may have a margin below 1."""
+    """At most this share of a class (-1, +1, or its name) or of these points may have a margin below 1.
+
+    Parameters
+    ----------
+    points : array_like of int or bool, or class name
+    share : float
+        In [0, 1].
+
+    Returns
+    -------
+    ErrorBudget
+    """
     return ErrorBudget(points, share)
 
 
 def fixed(w: Mapping[int | str, float]) -> Fixed:
-    """These coefficients, by index or name of the column, have these values."""
+    """These coefficients, by index or name of the column, have these values.
+
+    Parameters
+    ----------
+    w : mapping of int or str to float
+
+    Returns
+    -------
+    Fixed
+    """
     return Fixed(w)
 
 
@@ -125,6 +162,11 @@ class AtMost:
 
 def at_most(k: int) -> AtMost:
     """``at_most(3).nonzero``: a cardinality constraint on the penalised coefficients.
+
+    Parameters
+    ----------
+    k : int
+        k ≥ 0.
 
     Raises
     ------

@@ -39,7 +39,7 @@ class Part(ABC):
         plain_fields(self)
 
     @property
-    def reads_reach(self) -> bool:
+    def reads_activity_bounds(self) -> bool:
         """Return whether its form depends on bounds of coefficients and arguments, which take a dense pass over the data."""
         return not self.convex
 
@@ -91,7 +91,7 @@ class Classifier:
     penalised : ndarray of bool (p,)
     argument : ndarray (rows,)
         What the loss is a function of.
-    near : ndarray (rows,)
+    tolerance : ndarray (rows,)
         An argument so far below a threshold counts as one that is there: what a solver finds is exact to rounding only.
     """
 
@@ -99,7 +99,7 @@ class Classifier:
     y: FloatArray
     penalised: BoolArray
     argument: FloatArray
-    near: FloatArray
+    tolerance: FloatArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,12 +118,12 @@ class Setting:
         Coefficients that the regulariser sees.
     argument : Affine
         What the loss is a function of: margins y_i x_i'w, or residuals y_i - x_i'w.
-    reach : ndarray (rows,)
+    argument_bounds : ndarray (rows,)
         An upper bound of |argument| over what may be optimal; infinite where none is known.
     span : ndarray (p,)
         An upper bound of |w_j| over what may be optimal.
     M : ndarray (rows,), optional
-        Constants that are given, for a threshold of 1, in place of those that follow from ``reach``.
+        Constants that are given, for a threshold of 1, in place of those that follow from ``argument_bounds``.
     indicators : bool
         Switches are to be indicators, whatever constants are known.
     """
@@ -134,7 +134,7 @@ class Setting:
     w: Affine
     penalised: BoolArray
     argument: Affine
-    reach: FloatArray
+    argument_bounds: FloatArray
     span: FloatArray
     M: FloatArray | None = None
     indicators: bool = False
@@ -145,7 +145,7 @@ class Setting:
             return None
         if self.M is not None:
             return self.M + (np.asarray(lower, dtype=np.float64) - 1.0)
-        big = np.asarray(lower, dtype=np.float64) + self.reach
+        big = np.asarray(lower, dtype=np.float64) + self.argument_bounds
         return np.maximum(big, 0.0) if np.isfinite(big).all() else None
 
 
@@ -166,7 +166,7 @@ def as_flag(value: object, name: str) -> bool:
     raise InputError(f"{name} must be True or False; it is {value!r}", name=name)
 
 
-def as_wholes(value: object, name: str) -> tuple[int, ...]:
+def as_integers(value: object, name: str) -> tuple[int, ...]:
     """Whole numbers of either sign."""
     numbers = as_numbers(value, name)
     if numbers.ndim != 1 or not (np.abs(numbers) < 2.0**53).all() or (numbers != np.rint(numbers)).any():
@@ -183,7 +183,7 @@ def as_columns(keys: Iterable[Any], name: str) -> tuple[int | str, ...]:
         Anything else.
     """
     columns = list(keys)
-    indices = iter(as_wholes([j for j in columns if not isinstance(j, str)], name))
+    indices = iter(as_integers([j for j in columns if not isinstance(j, str)], name))
     return tuple(j if isinstance(j, str) else next(indices) for j in columns)
 
 
@@ -333,6 +333,11 @@ class Reals(Domain):
 class Box(Domain):
     """lower ≤ w ≤ upper, numbers or one for each coefficient.
 
+    Parameters
+    ----------
+    lower, upper : float or array_like (p,)
+        Infinite where a coefficient has no bound.
+
     Raises
     ------
     InputError
@@ -375,7 +380,13 @@ class Box(Domain):
 
 @dataclass(frozen=True)
 class Integers(Box):
-    """Integers with lower ≤ w ≤ upper, as in scoring systems."""
+    """Integers with lower ≤ w ≤ upper, as in scoring systems.
+
+    Parameters
+    ----------
+    lower, upper : float or array_like (p,)
+        Infinite where a coefficient has no bound.
+    """
 
     lower: float | tuple[float, ...] = -10.0
     upper: float | tuple[float, ...] = 10.0
@@ -407,10 +418,10 @@ class Signs(Domain):
 
     def __post_init__(self) -> None:
         if isinstance(self.signs, Mapping):
-            values = as_wholes(list(self.signs.values()), "signs")
+            values = as_integers(list(self.signs.values()), "signs")
             object.__setattr__(self, "signs", dict(zip(as_columns(self.signs, "signs"), values, strict=True)))
         else:
-            values = as_wholes(self.signs, "signs")
+            values = as_integers(self.signs, "signs")
             object.__setattr__(self, "signs", values)
         if not set(values) <= {-1, 0, 1}:
             raise InputError(f"signs must be -1, 0 or 1; they are {values}", name="signs")
@@ -487,7 +498,7 @@ class Increasing(Domain):
         steps = len(self.order) - 1
         rows = np.arange(steps)
         data = (np.concatenate([-np.ones(steps), np.ones(steps)]), (np.tile(rows, 2), [*self.order[:-1], *self.order[1:]]))
-        builder.require_nonnegative("increasing", w.under(sp.csr_array(data, shape=(steps, w.rows))))
+        builder.require_nonnegative("increasing", w.premultiplied(sp.csr_array(data, shape=(steps, w.rows))))
 
     def lines(self) -> tuple[Line, ...]:
         """State the order."""

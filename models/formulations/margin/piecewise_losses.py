@@ -114,7 +114,9 @@ class PiecewiseLinear(Loss):
             return {"tau": self.values(classifier.argument)}
         slopes, intercepts, ends = self._segments()
         jumps = np.isin(ends, [m for (m, _), (other, _) in itertools.pairwise(self.breakpoints) if m == other])
-        low, high = (np.where(jumps[:, [j]], sign * classifier.near, 0.0) + ends[:, [j]] for j, sign in ((0, -1.0), (1, 1.0)))
+        low, high = (
+            np.where(jumps[:, [j]], sign * classifier.tolerance, 0.0) + ends[:, [j]] for j, sign in ((0, -1.0), (1, 1.0))
+        )
         lines = slopes[:, None] * classifier.argument + intercepts[:, None]
         chosen = np.where((low <= classifier.argument) & (classifier.argument <= high), lines, np.inf).argmin(axis=0)
         blocks = {}
@@ -136,7 +138,7 @@ class PiecewiseLinear(Loss):
         builder.cost(context.sample_weight, tau)
 
     def _choice(self, builder: Assembly, context: Setting) -> None:
-        if not np.isfinite(context.reach).all():
+        if not np.isfinite(context.argument_bounds).all():
             raise InputError(
                 "a piecewise-linear loss that is not convex needs bounds of the margins: give domain=Box(lower, upper), or "
                 "upper_bound= with a regulariser that bounds w (SquaredNorm, L1) and breakpoints with losses ≥ 0",
@@ -145,8 +147,8 @@ class PiecewiseLinear(Loss):
         slopes, intercepts, ends = self._segments()
         margin_rows, choice_rows = -context.argument, Affine({}, np.full(context.argument.rows, -1.0))
         for k, (s, t) in enumerate(zip(slopes.tolist(), intercepts.tolist(), strict=True)):
-            low = np.maximum(ends[k, 0], np.minimum(-context.reach, ends[0, 1]))
-            high = np.minimum(ends[k, 1], np.maximum(context.reach, ends[-1, 0]))
+            low = np.maximum(ends[k, 0], np.minimum(-context.argument_bounds, ends[0, 1]))
+            high = np.minimum(ends[k, 1], np.maximum(context.argument_bounds, ends[-1, 0]))
             chosen = builder.binaries(f"segment {k}", context.argument.rows)
             piece = builder.variables(f"margin {k}", context.argument.rows, np.minimum(low, 0.0), np.maximum(high, 0.0))
             builder.require_nonnegative(f"segment {k} from", piece - chosen.scaled(low))
@@ -262,9 +264,9 @@ class PiecewiseQuadratic(Loss):
     def add(self, builder: Assembly, context: Setting) -> Affine | None:
         """A step for each interval."""
         n, (t, *breakpoints) = context.argument.rows, self.breakpoints
-        back = builder.variables("step 0", n, 0.0)
-        walked = context.argument + back - t
-        self._cost(builder, context, back, self.pieces[0], t, -1.0)
+        first_step = builder.variables("step 0", n, 0.0)
+        walked = context.argument + first_step - t
+        self._cost(builder, context, first_step, self.pieces[0], t, -1.0)
         for k, (start, end) in enumerate(zip(self.breakpoints, [*breakpoints, np.inf], strict=True), 1):
             step = builder.variables(f"step {k}", n, 0.0, end - start)
             walked = walked - step

@@ -145,7 +145,7 @@ def _limits(loss: Loss, domain: Domain, restrictions: Sequence[Restriction], con
     """Rows of the domain, then what each restriction says."""
     n = context.argument.rows
     demanded, budgets, rates, size_limits = np.zeros(n, dtype=np.bool_), [], [], []
-    domain.add(assembly := alone(context.w), context.w)
+    domain.add(assembly := coefficients_form(context.w), context.w)
     rows = [linear_rows(domain, assembly)]
     for rule in restrictions:
         points, budget, equal = rule.kept_points(n), rule.budget(context.y), rule.equal_rates(context.y)
@@ -160,16 +160,16 @@ def _limits(loss: Loss, domain: Domain, restrictions: Sequence[Restriction], con
                 budgets.append(budget)
         elif equal is not None:
             rates.append(equal)
-        elif rule.reads_reach:
+        elif rule.reads_activity_bounds:
             raise UnreadError(_more(rule))
         else:
-            rule.add(assembly := alone(context.w), context, None, rule.name)
+            rule.add(assembly := coefficients_form(context.w), context, None, rule.name)
             rows.append(linear_rows(rule, assembly))
     matrix, right_sides = (np.concatenate(side) for side in zip(*rows, strict=True))
     return _Limits(matrix, right_sides, demanded, tuple(budgets), tuple(rates), tuple(size_limits))
 
 
-def alone(w: Affine) -> Assembly:
+def coefficients_form(w: Affine) -> Assembly:
     """A form of nothing but w."""
     builder = Assembly("rows")
     builder.variables(w.plain, w.rows)
@@ -234,7 +234,7 @@ Price = TypeVar("Price", Fraction, float)
 
 
 @dataclass(frozen=True, eq=False)
-class WholeProblem(Generic[Price]):
+class IntegerProblem(Generic[Price]):
     """min of a loss + μ_0 ||ρ||_0 + μ_1 ||ρ||_1 over whole l ≤ ρ ≤ u, l_0 ≤ ρ_0 ≤ u_0, ||ρ||_0 ≤ k; the loss is of ρ_0 + x_i'ρ.
 
     Parameters
@@ -267,8 +267,8 @@ class WholeProblem(Generic[Price]):
 
 
 @dataclass(frozen=True, eq=False)
-class ScoringProblem(WholeProblem[Fraction]):
-    """The `WholeProblem` with the loss Σ_i c_i 1{y_i (ρ_0 + x_i'ρ) < t}; ``threshold`` is t > 0, a fraction."""
+class ScoringProblem(IntegerProblem[Fraction]):
+    """The `IntegerProblem` with the loss Σ_i c_i 1{y_i (ρ_0 + x_i'ρ) < t}; ``threshold`` is t > 0, a fraction."""
 
     threshold: Fraction
 
@@ -307,8 +307,8 @@ class ScoringProblem(WholeProblem[Fraction]):
 
 
 @dataclass(frozen=True, eq=False)
-class RiskProblem(WholeProblem[float]):
-    """The `WholeProblem` with the loss Σ_i c_i log(1 + e^{-y_i (ρ_0 + x_i'ρ)})."""
+class RiskProblem(IntegerProblem[float]):
+    """The `IntegerProblem` with the loss Σ_i c_i log(1 + e^{-y_i (ρ_0 + x_i'ρ)})."""
 
     @property
     def ends(self) -> tuple[FloatArray, FloatArray]:
@@ -420,10 +420,10 @@ def sparse_problem_of(
         [int(penalised.sum()), *limits.max_nonzeros, *([] if sparsity.max_nonzeros is None else [sparsity.max_nonzeros])]
     )
     bounded = (curvature > 0.0) | (np.isfinite(lower) & np.isfinite(upper))
-    more = len(norm.atoms) or sparsity.mu1 or len(rows) or limits.kept_points.any() or limits.budgets or limits.rates
+    unread_parts = len(norm.atoms) or sparsity.mu1 or len(rows) or limits.kept_points.any() or limits.budgets or limits.rates
     counts = sparsity.mu0 > 0.0 or max_nonzeros < penalised.sum()
     zero = ((lower <= 0.0) & (upper >= 0.0))[penalised].all() and (lower <= upper).all()
-    if more or not counts or not zero or not bounded[penalised].all():
+    if unread_parts or not counts or not zero or not bounded[penalised].all():
         return None
     price, linear = np.where(penalised, sparsity.mu0, 0.0), loss.linear
     return lambda A, costs: SparseProblem(A, costs, linear, curvature, price, lower, upper, penalised, max_nonzeros)

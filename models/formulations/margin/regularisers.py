@@ -14,7 +14,7 @@ from ...arrays import BoolArray, FloatArray, as_positive
 from ...program.cones import SecondOrder, Zero
 from ...statement import Line, plus, times
 from .assembly import Affine, Assembly
-from .part import Part, Polyhedral, as_numbers, as_wholes
+from .part import Part, Polyhedral, as_integers, as_numbers
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class Regulariser(Part):
         """Return the prices of non-zero coefficients and of their size; None where it is something else."""
         return None
 
-    def reach(self, level: float, rows: FloatArray) -> FloatArray:
+    def support_function(self, level: float, rows: FloatArray) -> FloatArray:
         """max x'w subject to R(w) ≤ level, for each row x; infinite where R does not bound it."""
         return np.where(rows.any(axis=1), np.inf, 0.0)
 
@@ -106,6 +106,11 @@ class NoRegulariser(Regulariser):
 class SquaredNorm(Regulariser):
     """μ||w||²; μ = 1 is the conic paper's, μ = ½ the usual SVM's.
 
+    Parameters
+    ----------
+    mu : float
+        μ > 0.
+
     Raises
     ------
     InputError
@@ -142,7 +147,7 @@ class SquaredNorm(Regulariser):
         """μ."""
         return self.mu
 
-    def reach(self, level: float, rows: FloatArray) -> FloatArray:
+    def support_function(self, level: float, rows: FloatArray) -> FloatArray:
         """||x|| √(level/μ)."""
         return np.asarray(np.linalg.norm(rows, axis=1) * np.sqrt(level / self.mu))
 
@@ -223,6 +228,11 @@ _LINES = (Line("w <= a", r"w \le a", "size above"), Line("w >= -a", r"w \ge -a",
 class L1(Regulariser):
     """μ||w||_1: a ≥ |w|, cost μ Σ a_j.
 
+    Parameters
+    ----------
+    mu : float
+        μ > 0.
+
     Raises
     ------
     InputError
@@ -250,7 +260,7 @@ class L1(Regulariser):
         """State the rows of a."""
         return _LINES
 
-    def reach(self, level: float, rows: FloatArray) -> FloatArray:
+    def support_function(self, level: float, rows: FloatArray) -> FloatArray:
         """||x||_∞ level/μ."""
         return np.asarray(np.abs(rows).max(axis=1, initial=0.0) * level / self.mu)
 
@@ -271,6 +281,11 @@ class L1(Regulariser):
 @dataclass(frozen=True)
 class ElasticNet(Regulariser):
     """μ_1||w||_1 + μ_2||w||².
+
+    Parameters
+    ----------
+    l1, l2 : float
+        μ_1 and μ_2 > 0.
 
     Raises
     ------
@@ -306,9 +321,9 @@ class ElasticNet(Regulariser):
         """μ_2."""
         return self.l2
 
-    def reach(self, level: float, rows: FloatArray) -> FloatArray:
+    def support_function(self, level: float, rows: FloatArray) -> FloatArray:
         """The smaller of what each norm allows."""
-        return np.minimum(L1(self.l1).reach(level, rows), np.linalg.norm(rows, axis=1) * np.sqrt(level / self.l2))
+        return np.minimum(L1(self.l1).support_function(level, rows), np.linalg.norm(rows, axis=1) * np.sqrt(level / self.l2))
 
     def polyhedral(self, p: int) -> Polyhedral | None:
         """Axes for atoms, and squares."""
@@ -340,7 +355,7 @@ class GroupL1(Regulariser):
     mu: float = 1.0
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "groups", as_wholes(self.groups, "groups"))
+        object.__setattr__(self, "groups", as_integers(self.groups, "groups"))
         object.__setattr__(self, "mu", as_positive(self.mu, "mu"))
 
     def _members(self, size: int) -> list[list[int]]:
@@ -362,7 +377,7 @@ class GroupL1(Regulariser):
         for k, group in enumerate(members):
             top = sp.csr_array(([1.0], ([0], [k])), shape=(len(group) + 1, len(members)))
             below = sp.csr_array((np.ones(len(group)), (np.arange(1, len(group) + 1), group)), shape=(len(group) + 1, w.rows))
-            builder.require(f"group {k}", size.under(top) + w.under(below), SecondOrder(len(group) + 1))
+            builder.require(f"group {k}", size.premultiplied(top) + w.premultiplied(below), SecondOrder(len(group) + 1))
         builder.cost(self.mu, size)
 
     def cost_line(self) -> Line:
@@ -373,7 +388,7 @@ class GroupL1(Regulariser):
         """State the cones."""
         return (Line("||w_g|| <= a_g", r"\|w_g\|_2 \le a_g", "group 0, ..."),)
 
-    def reach(self, level: float, rows: FloatArray) -> FloatArray:
+    def support_function(self, level: float, rows: FloatArray) -> FloatArray:
         """max_g ||x_g|| level/μ: the dual norm."""
         members = self._members(rows.shape[1])
         norms = [np.linalg.norm(rows[:, group], axis=1) for group in members]
@@ -440,7 +455,7 @@ class KernelWeightsL1(Regulariser):
         m, p = self.points.shape
         self._check_width(w.rows)
         plus, minus = builder.variables("alpha plus", m, 0.0), builder.variables("alpha minus", m, 0.0)
-        builder.require("combination", w - plus.under(self.points.T) + minus.under(self.points.T), Zero(p))
+        builder.require("combination", w - plus.premultiplied(self.points.T) + minus.premultiplied(self.points.T), Zero(p))
         builder.cost(self.mu, plus)
         builder.cost(self.mu, minus)
 
@@ -459,7 +474,7 @@ class KernelWeightsL1(Regulariser):
         """State the combination."""
         return (Line("w = sum_j alpha_j x_j", r"w = \textstyle\sum_j \alpha_j x_j", "combination"),)
 
-    def reach(self, level: float, rows: FloatArray) -> FloatArray:
+    def support_function(self, level: float, rows: FloatArray) -> FloatArray:
         """max_j |x_j'x| level/μ: the support function of the level set, whose extreme points are ±x_j level/μ."""
         products = sp.csr_array(rows) @ self.points.T
         return np.asarray(np.abs(products).max(axis=1) * level / self.mu)

@@ -23,7 +23,7 @@ from ...views import Budget, EqualRates
 from ..linear import first_column_is_one
 from .assembly import Affine, Assembly
 from .count_regularisers import add_support
-from .part import Classifier, Part, Setting, as_columns, as_numbers, as_wholes, column_places
+from .part import Classifier, Part, Setting, as_columns, as_integers, as_numbers, column_places
 
 
 class Restriction(Part):
@@ -97,7 +97,7 @@ def members(points: Sequence[int] | ArrayLike, n: int, noun: str) -> IntArray:
     points_array = np.asarray(points)
     indices = np.flatnonzero(points_array)
     if points_array.dtype != bool:
-        indices = np.unique(np.array(as_wholes(np.atleast_1d(points_array), noun), dtype=np.int64))
+        indices = np.unique(np.array(as_integers(np.atleast_1d(points_array), noun), dtype=np.int64))
     if points_array.dtype == bool and points_array.shape != (n,):
         raise InputError(f"{noun} given as a mask must have {n} entries, one for each point; it has {points_array.size}")
     if not indices.size or indices.min() < 0 or indices.max() >= n:
@@ -178,7 +178,7 @@ class LinearRows(Restriction):
     def add(self, builder: Assembly, context: Setting, errors: Affine | None, name: str) -> None:
         """Add one constraint for each side."""
         A, low, high = self._data(context.w.rows)
-        rows = context.w.under(A)
+        rows = context.w.premultiplied(A)
         for suffix, side, sign in (("lower", low, 1.0), ("upper", high, -1.0)):
             finite = np.flatnonzero(np.isfinite(side))
             builder.require_nonnegative(f"{name} {suffix}", rows.at(finite).scaled(sign) - sign * side[finite])
@@ -196,7 +196,14 @@ class LinearRows(Restriction):
 
 @dataclass(frozen=True, eq=False)
 class Fixed(Restriction):
-    """w_j = v for each j: v of ``coefficients``, whose keys are indices or names of columns; ``shown`` are print's names."""
+    """w_j = v for each j: v of ``coefficients``, whose keys are indices or names of columns; ``shown`` are print's names.
+
+    Parameters
+    ----------
+    coefficients : mapping of int or str to float
+    shown : mapping of int to str
+        Names of the columns in print.
+    """
 
     coefficients: Mapping[int | str, float] = field(default_factory=dict)
     shown: tuple[str, ...] = field(default=(), repr=False, metadata={"identity": False})
@@ -256,7 +263,12 @@ class Fixed(Restriction):
 
 @dataclass(frozen=True, eq=False)
 class Keep(Restriction):
-    """y_i x_i'w ≥ 1 for these points, by indices, a mask, or the name of a class: nothing may give them up."""
+    """y_i x_i'w ≥ 1 for these points, by indices, a mask, or the name of a class: nothing may give them up.
+
+    Parameters
+    ----------
+    points : array_like of int or bool, or class name
+    """
 
     points: Any
 
@@ -324,6 +336,11 @@ def covariances(X: Any, groups: Any, n: int) -> sp.csr_array:
 class Nonzero(Restriction):
     """At most k penalised coefficients are not zero: |w_j| ≤ u_j s_j with s in {0, 1}, Σ s_j ≤ k.
 
+    Parameters
+    ----------
+    k : int
+        k ≥ 0.
+
     Raises
     ------
     InputError
@@ -342,7 +359,9 @@ class Nonzero(Restriction):
         """s, its rows and their sum."""
         chosen = np.flatnonzero(context.penalised)
         s = add_support(builder, context.w.at(chosen), context.span[chosen], name)
-        builder.require(f"{name} count", -s.under(np.ones((1, chosen.size))) + float(min(self.k, chosen.size)), Nonnegative(1))
+        builder.require(
+            f"{name} count", -s.premultiplied(np.ones((1, chosen.size))) + float(min(self.k, chosen.size)), Nonnegative(1)
+        )
 
     @property
     def max_nonzeros(self) -> int:
@@ -426,7 +445,7 @@ class ErrorBudget(Restriction):
         else:
             counted = errors.at(chosen)
         builder.require(
-            f"{name} count", -counted.under(np.ones((1, chosen.size))) + float(self.allowed(context.y)), Nonnegative(1)
+            f"{name} count", -counted.premultiplied(np.ones((1, chosen.size))) + float(self.allowed(context.y)), Nonnegative(1)
         )
 
     def budget(self, y: FloatArray) -> Budget:
@@ -436,7 +455,7 @@ class ErrorBudget(Restriction):
     def blocks(self, classifier: Classifier, name: str) -> dict[str, FloatArray]:
         """e, which the form has where the loss does not count such errors."""
         chosen = self._chosen(classifier.y)
-        return {f"{name} e": (classifier.argument < 1.0 - classifier.near)[chosen].astype(np.float64)}
+        return {f"{name} e": (classifier.argument < 1.0 - classifier.tolerance)[chosen].astype(np.float64)}
 
     def violation(self, X: FloatArray, y: FloatArray, w: FloatArray) -> float:
         """Errors beyond what is allowed, margins within 1e-6 of 1 counted as kept."""
@@ -456,6 +475,11 @@ class ViolationBudget(Restriction):
     """Σ_i z_i ≤ κn in the loss's own measure z of violated margins: the κ form of Conic, Appendix C.
 
     z counts for `ZeroOne`, and is the relaxed count for `StrongestConic`, whose budget is not rounded down.
+
+    Parameters
+    ----------
+    kappa : float
+        κ in [0, 1].
 
     Raises
     ------
@@ -478,7 +502,7 @@ class ViolationBudget(Restriction):
             raise InputError(
                 "a budget of violations is for losses that measure them: ZeroOne at margin 1, StrongestConic", name="loss"
             )
-        builder.require(name, -errors.under(np.ones((1, errors.rows))) + self.kappa * errors.rows, Nonnegative(1))
+        builder.require(name, -errors.premultiplied(np.ones((1, errors.rows))) + self.kappa * errors.rows, Nonnegative(1))
 
     def budget(self, y: FloatArray) -> Budget:
         """⌊κn⌋ of all points, where the loss counts."""
@@ -549,7 +573,7 @@ class Parity(_OfGroups):
 
     def add(self, builder: Assembly, context: Setting, errors: Affine | None, name: str) -> None:
         """Two rows for each group."""
-        rows = context.w.under(covariances(context.X, self.groups, context.X.shape[0]))
+        rows = context.w.premultiplied(covariances(context.X, self.groups, context.X.shape[0]))
         builder.require_nonnegative(f"{name} above", -rows + self.epsilon)
         builder.require_nonnegative(f"{name} below", rows + self.epsilon)
 
@@ -591,14 +615,14 @@ class CountParity(_OfGroups):
     def add(self, builder: Assembly, context: Setting, errors: Affine | None, name: str) -> None:
         """d, its switches, and two rows for each two groups."""
         n = context.X.shape[0]
-        d, scores, big_m = builder.binaries(f"{name} d", n), context.w.under(context.X), context.big_m(0.0)
+        d, scores, big_m = builder.binaries(f"{name} d", n), context.w.premultiplied(context.X), context.big_m(0.0)
         other = -d + 1.0
         if big_m is None:  # the switch of an indicator is a variable
             other = builder.binaries(f"{name} not d", n)
             builder.require(f"{name} either", d + other - 1.0, Zero(n))
         builder.switch(f"{name} positive", other, scores, big_m)
         builder.switch(f"{name} negative", d, -scores, big_m)
-        rows = d.under(group_differences(self.groups, n))
+        rows = d.premultiplied(group_differences(self.groups, n))
         builder.require_nonnegative(f"{name} above", -rows + self.epsilon)
         builder.require_nonnegative(f"{name} below", rows + self.epsilon)
 
@@ -609,8 +633,8 @@ class CountParity(_OfGroups):
 
     def blocks(self, classifier: Classifier, name: str) -> dict[str, FloatArray]:
         """d, and its complement where the switches are indicators; scores that count as 0 are on the side that suits."""
-        scores, near = classifier.y * classifier.argument, 10.0 * classifier.near
-        d = self.equal_rates(classifier.y).signs(scores, near).astype(np.float64)
+        scores, tolerance = classifier.y * classifier.argument, 10.0 * classifier.tolerance
+        d = self.equal_rates(classifier.y).signs(scores, tolerance).astype(np.float64)
         return {f"{name} d": d, f"{name} not d": 1.0 - d}
 
     def violation(self, X: FloatArray, y: FloatArray, w: FloatArray) -> float:

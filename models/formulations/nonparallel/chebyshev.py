@@ -29,14 +29,14 @@ from ...rounding import UNIT
 from ...statement import Line, Statement
 from ..stiefel import StiefelQP, as_orthonormal, orthonormal
 from .factors import (
+    DowndatedFactor,
     HingeFactor,
     KernelRows,
-    LoweredFactor,
     PointsFactor,
     Ridge,
     as_classes,
     neighbour_laplacian,
-    pulled_each,
+    rmatvec_each,
     solve_each,
 )
 from .hinge_quadratic import HingeQuadratic
@@ -95,7 +95,7 @@ class ChebyshevPieces:
     def __init__(self, model: ChebyshevNPSVC) -> None:
         self._model = model
         self._factors: dict[int, HingeFactor | PointsFactor] = {}
-        self._lowered: dict[int, LoweredFactor] = {}
+        self._lowered: dict[int, DowndatedFactor] = {}
         self._product: tuple[FloatArray, FloatArray] | None = None
         self._projection: tuple[float, StiefelQP] | None = None
 
@@ -123,13 +123,13 @@ class ChebyshevPieces:
     def factor(self, k: int) -> HingeFactor | PointsFactor:
         """A'A + r1 I and the rows B of class k; kept, since P does not enter."""
         if k not in self._factors and not self.features.linear:
-            self._factors[k] = PointsFactor(self._kernel_rows, self._model.near(k))
+            self._factors[k] = PointsFactor(self._kernel_rows, self._model.near_points(k))
         if k not in self._factors:
-            psi, near = self.features.rows, self._model.near(k)
-            A = psi[near]
+            psi, near_points = self.features.rows, self._model.near_points(k)
+            A = psi[near_points]
             H = A.T @ A
             H[np.diag_indices(H.shape[0])] += self._model.r1
-            self._factors[k] = HingeFactor(H, psi[~near], A, Ridge(self._model.r1))
+            self._factors[k] = HingeFactor(H, psi[~near_points], A, Ridge(self._model.r1))
         return self._factors[k]
 
     def program(self, k: int, P: FloatArray, v: FloatArray | None) -> HingeQuadratic:
@@ -159,15 +159,15 @@ class ChebyshevPieces:
         if not points:
             return np.stack([program.primal(lam) for program, lam in zip(programs, lams, strict=True)])
         centres = np.stack([np.asarray(program.centre) for program in programs])
-        return solve_each(points, pulled_each(points, lams)) - centres
+        return solve_each(points, rmatvec_each(points, lams)) - centres
 
-    def _lower(self, k: int, P: FloatArray) -> LoweredFactor:
+    def _lower(self, k: int, P: FloatArray) -> DowndatedFactor:
         """H - r1²/(r1 + r2) PP' of class k; over kernel features those of the last P are kept."""
         kappa = self._model.r1**2 / (self._model.r1 + self._model.r2)
         if self.features.linear:
-            return LoweredFactor(self.factor(k), P, kappa)
+            return DowndatedFactor(self.factor(k), P, kappa)
         if k not in self._lowered or not np.array_equal(self._lowered[k].P, P):
-            self._lowered[k] = LoweredFactor(self.factor(k), P, kappa)
+            self._lowered[k] = DowndatedFactor(self.factor(k), P, kappa)
         return self._lowered[k]
 
     def smoothed(self, P: FloatArray) -> FloatArray:
@@ -317,7 +317,7 @@ class ChebyshevNPSVC(Model):
         """μ/2 Tr(P'SP)."""
         return self.pieces.smoothness(P)
 
-    def near(self, k: int) -> npt.NDArray[np.bool_]:
+    def near_points(self, k: int) -> npt.NDArray[np.bool_]:
         """Points of A for class number k: those that its hyperplane is to be near."""
         inside = np.asarray(self.y == self.classes[k])
         return inside if self.orientation == "one" else ~inside
@@ -353,9 +353,11 @@ class ChebyshevNPSVC(Model):
         common = self.smoothness(P)
         J = np.empty(self.K)
         for k in range(self.K):
-            near = self.near(k)
+            near_points = self.near_points(k)
             residual = U[k] - P @ V[k]
-            J[k] = 0.5 * float(F[near, k] @ F[near, k]) + self.c * float(np.maximum(1.0 - F[~near, k], 0.0).sum())
+            J[k] = 0.5 * float(F[near_points, k] @ F[near_points, k]) + self.c * float(
+                np.maximum(1.0 - F[~near_points, k], 0.0).sum()
+            )
             J[k] += 0.5 * self.r1 * float(residual @ residual) + 0.5 * self.r2 * float(V[k] @ V[k]) + common
         return J
 
@@ -377,7 +379,7 @@ class ChebyshevNPSVC(Model):
     def values(self, U: FloatArray, V: FloatArray) -> dict[str, FloatArray]:
         """The form's point of U, V: its slacks, and ρ = max ϖ_l J_l."""
         F = self.features.rows @ U.T
-        xi = [np.maximum(1.0 - F[~self.near(k), k], 0.0) for k in range(self.K)]
+        xi = [np.maximum(1.0 - F[~self.near_points(k), k], 0.0) for k in range(self.K)]
         rho = np.max(np.asarray(self.weights) * self.objectives(U, V))
         return {"rho": np.asarray(rho), "U": U, "V": V, "xi": np.concatenate(xi)}
 
@@ -447,7 +449,7 @@ class ChebyshevNPSVC(Model):
             Says how many bytes they would need, and what to do.
         """
         n, p = self.X.shape[0], self.features.features
-        outside = [int((~self.near(k)).sum()) for k in range(self.K)]
+        outside = [int((~self.near_points(k)).sum()) for k in range(self.K)]
         if self.features.linear:
             numbers = n * p + (3 + 2 * self.K) * p * p + 2 * p * sum(outside)
         else:
@@ -476,7 +478,7 @@ class ChebyshevNPSVC(Model):
         """
         psi, K, P = self.features.rows, self.K, self.P
         p, d = self.features.features, int(self.d or 1)
-        sizes = [int((~self.near(k)).sum()) for k in range(K)]
+        sizes = [int((~self.near_points(k)).sum()) for k in range(K)]
         starts = 1 + K * (p + d) + np.concatenate([[0], np.cumsum(sizes)])
         end = int(starts[-1])
         n = end if P is not None else end + p * d + K * p
@@ -484,21 +486,21 @@ class ChebyshevNPSVC(Model):
         constraints: list[Constraint] = []
         graph = None if P is not None or self.mu == 0.0 else Entries.of(np.kron(_root(self), np.eye(d)))
         for k in range(K):
-            near, m = self.near(k), sizes[k]
+            near_points, m = self.near_points(k), sizes[k]
             u, v, xi = 1 + k * p, 1 + K * p + k * d, int(starts[k])
-            margin = Entries.beside([(Entries.of(psi[~near]), u), (Entries.identity(m), xi)], m, n)
+            margin = Entries.hstack([(Entries.of(psi[~near_points]), u), (Entries.identity(m), xi)], m, n)
             constraints.append(Constraint(f"margin_{k}", margin.csr, -np.ones(m), Nonnegative(m)))
             weight = float(np.asarray(self.weights)[k])
             terms = [(Entries.identity(p).times(root1), end + p * d + k * p)]
             if P is not None:
                 terms = [(Entries.identity(p).times(root1), u), (Entries.of(-root1 * P), v)]
-            F = Entries.below(
-                Entries.beside([(Entries.of(np.array([[1.0 / weight]])), 0), (Entries.of(np.full((1, m), -self.c)), xi)], 1, n),
-                Entries.beside([], 1, n),
-                Entries.beside([(Entries.of(psi[near]), u)], int(near.sum()), n),
-                Entries.beside(terms, p, n),
-                Entries.beside([(Entries.identity(d).times(root2), v)], d, n),
-                *([] if graph is None else [Entries.beside([(graph, end)], graph.csr.shape[0], n)]),
+            F = Entries.vstack(
+                Entries.hstack([(Entries.of(np.array([[1.0 / weight]])), 0), (Entries.of(np.full((1, m), -self.c)), xi)], 1, n),
+                Entries.hstack([], 1, n),
+                Entries.hstack([(Entries.of(psi[near_points]), u)], int(near_points.sum()), n),
+                Entries.hstack(terms, p, n),
+                Entries.hstack([(Entries.identity(d).times(root2), v)], d, n),
+                *([] if graph is None else [Entries.hstack([(graph, end)], graph.csr.shape[0], n)]),
             ).csr
             g = np.zeros(F.shape[0])
             g[0], g[1] = 0.0 if P is None else -self.smoothness(P), 1.0
@@ -544,17 +546,17 @@ class ChebyshevNPSVC(Model):
 
     def multipliers(self, values: Mapping[str, FloatArray], k: int, lam: FloatArray) -> tuple[dict[str, FloatArray], FloatArray]:
         """Multipliers and reduced costs of the form, all weight on class k and λ of its own problem: complete if k is maximal."""
-        P, other_counts = self._fixed(None), [int((~self.near(j)).sum()) for j in range(self.K)]
+        P, other_counts = self._fixed(None), [int((~self.near_points(j)).sum()) for j in range(self.K)]
         start = 1 + self.K * sum(P.shape)
         z, zeta = {}, np.zeros(start + sum(other_counts))
         for j, m in enumerate(other_counts):
             cone = np.zeros(2 + self.X.shape[0] - m + sum(P.shape))
             margin = np.zeros(m)
             if j == k:
-                weight, near = float(np.asarray(self.weights)[k]), self.near(k)
+                weight, near_points = float(np.asarray(self.weights)[k]), self.near_points(k)
                 u, v = values["U"][k], values["V"][k]
                 c = np.concatenate(
-                    [self.features.rows[near] @ u, np.sqrt(self.r1) * (u - P @ v), np.sqrt(self.r2) * np.asarray(v)]
+                    [self.features.rows[near_points] @ u, np.sqrt(self.r1) * (u - P @ v), np.sqrt(self.r2) * np.asarray(v)]
                 )
                 cone = np.concatenate([[weight, 0.5 * weight * float(c @ c)], -weight * c])
                 margin = weight * lam
@@ -568,7 +570,7 @@ class ChebyshevNPSVC(Model):
         P = values["P"] if self.P is None else self.P
         objectives, bound = self.objectives(values["U"], values["V"], P), self.bound(None, multipliers)
         F = self.features.rows @ values["U"].T
-        short = np.concatenate([1.0 - F[~self.near(k), k] for k in range(self.K)]) - values["xi"]
+        short = np.concatenate([1.0 - F[~self.near_points(k), k] for k in range(self.K)]) - values["xi"]
         high = float(np.max(np.asarray(self.weights) * objectives)) - float(values["rho"])
         violations = {"margin": float(max(short.max(), 0.0)), "objective": max(high, 0.0)}
         residual = max(violations["margin"] / 2.0, violations["objective"] / (1.0 + abs(float(values["rho"]))))
@@ -581,7 +583,7 @@ class ChebyshevNPSVC(Model):
     @property
     def statement(self) -> Statement:
         """NPSVC++ (8) in words."""
-        near, far = ("class l", "the others") if self.orientation == "one" else ("the others", "class l")
+        near_class, far_class = ("class l", "the others") if self.orientation == "one" else ("the others", "class l")
         spread = (" + mu/2 Tr(P'SP)", r" + \tfrac\mu2\operatorname{Tr}(P^\top SP)") if self.mu else ("", "")
         return Statement(
             title="Multi-objective nonparallel classifier (K-NPSVC++), Chebyshev problem",
@@ -603,7 +605,7 @@ class ChebyshevNPSVC(Model):
             sizes=f"n = {self.X.shape[0]} points, K = {self.K} classes, {self.features.features} features, d = {self.d}, "
             f"c = {self.c:g}, r1 = {self.r1:g}, r2 = {self.r2:g}" + (f", mu = {self.mu:g}" if self.mu else ""),
             notes=(
-                f"orientation {self.orientation!r}: A is {near}, B is {far}; {self.kernel}",
+                f"orientation {self.orientation!r}: A is {near_class}, B is {far_class}; {self.kernel}",
                 "for fixed P: separable, rho = max_l w_l min J_l; dual: sum_l tau_l w_l min J_l over the simplex",
             ),
             source="Zhang, Lai, Zhou, Liang: NPSVC++, (8)-(9), (13)",

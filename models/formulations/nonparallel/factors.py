@@ -1,7 +1,7 @@
 """The quadratic of a class's problem, factored once, and its values with bounds of their rounding errors.
 
 Each factor stands for H (p × p, positive definite) and the rows G (m × p) of the losses. What the algorithms need of them is
-``shape`` (m, p), ``times`` Gu, ``pulled`` G'λ, ``quadratic`` u'Hu, ``solve`` H⁻¹b, and of the dual's ZZ' = GH⁻¹G' either Z or,
+``shape`` (m, p), ``times`` Gu, ``rmatvec`` G'λ, ``quadratic`` u'Hu, ``solve`` H⁻¹b, and of the dual's ZZ' = GH⁻¹G' either Z or,
 from p ≥ m on, ``gram`` = ZZ' itself; ``H`` and ``G`` are built where a standard form wants them.
 
 *Hu and u'Hu of the class problems with bounds of their rounding errors, from the pieces that H = R + A'A is made of.* Where two
@@ -33,7 +33,7 @@ from ...views import CoarseFactor
 
 
 @dataclass(frozen=True, eq=False)
-class Applied:
+class QuadraticProduct:
     """Hu, a bound of the norm of its error, and u'Hu."""
 
     product: FloatArray
@@ -47,9 +47,9 @@ class Ridge:
 
     r: float
 
-    def applied(self, u: FloatArray) -> Applied:
+    def quadratic_product(self, u: FloatArray) -> QuadraticProduct:
         """Return the product r u."""
-        return Applied(self.r * u, UNIT * self.r * float(np.linalg.norm(u)) * (1.0 + 1e-9), dot(u, u).times(self.r))
+        return QuadraticProduct(self.r * u, UNIT * self.r * float(np.linalg.norm(u)) * (1.0 + 1e-9), dot(u, u).times(self.r))
 
     def dense(self, size: int) -> FloatArray:
         """rI of this order."""
@@ -63,22 +63,22 @@ class Ridge:
         """R⁻¹b."""
         return b / self.r
 
-    def between(self, psi: FloatArray, gram: FloatArray) -> FloatArray:
+    def inverse_gram(self, psi: FloatArray, gram: FloatArray) -> FloatArray:
         """ΨR⁻¹Ψ' of rows Ψ with ΨΨ' = ``gram``."""
         return gram / self.r
 
 
 @dataclass(frozen=True, eq=False)
-class Base:
+class DenseRegulariser:
     """R as a matrix."""
 
     matrix: FloatArray
 
-    def applied(self, u: FloatArray) -> Applied:
+    def quadratic_product(self, u: FloatArray) -> QuadraticProduct:
         """Ru."""
         product = self.matrix @ u
         error = gamma(u.size) * (np.abs(self.matrix) @ np.abs(u)) * (1.0 + 1e-12)
-        return Applied(product, float(np.linalg.norm(error)) * (1.0 + 1e-9), dot(u, product, error))
+        return QuadraticProduct(product, float(np.linalg.norm(error)) * (1.0 + 1e-9), dot(u, product, error))
 
     @cached_property
     def cholesky(self) -> FloatArray:
@@ -101,23 +101,25 @@ class Base:
         """R⁻¹b."""
         return np.asarray(scipy.linalg.cho_solve((self.cholesky, True), b, check_finite=False))
 
-    def between(self, psi: FloatArray, gram: FloatArray) -> FloatArray:
+    def inverse_gram(self, psi: FloatArray, gram: FloatArray) -> FloatArray:
         """ΨR⁻¹Ψ' of rows Ψ with ΨΨ' = ``gram``."""
         half = scipy.linalg.solve_triangular(self.cholesky, psi.T, lower=True)
         return np.asarray(half.T @ half)
 
 
-def applied(f: FloatArray, norms: FloatArray, back: FloatArray, u: FloatArray, regulariser: Ridge | Base) -> Applied:
+def quadratic_product(
+    f: FloatArray, norms: FloatArray, transposed: FloatArray, u: FloatArray, regulariser: Ridge | DenseRegulariser
+) -> QuadraticProduct:
     """(R + A'A)u from f = Au, the rows' norms and A'f."""
-    base_product, size = regulariser.applied(u), float(np.linalg.norm(u)) * (1.0 + 1e-12)
+    base_product, size = regulariser.quadratic_product(u), float(np.linalg.norm(u)) * (1.0 + 1e-12)
     frobenius = float(np.linalg.norm(norms))
     rounding = gamma(u.size) * frobenius * size  # of f
     error = frobenius * (rounding + gamma(f.size) * (float(np.linalg.norm(f)) + rounding)) + base_product.error
-    product = back + base_product.product
+    product = transposed + base_product.product
     error += UNIT * float(np.linalg.norm(product))
     square = dot(f, f)
     square = Rounded(square.value, square.error + 2.0 * float(np.linalg.norm(f)) * rounding + rounding * rounding)
-    return Applied(product, error * (1.0 + 1e-9), square + base_product.quadratic)
+    return QuadraticProduct(product, error * (1.0 + 1e-9), square + base_product.quadratic)
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,22 +161,22 @@ class PointsFactor:
     """
 
     rows: KernelRows
-    near: BoolArray
+    near_points: BoolArray
 
     @cached_property
-    def few(self) -> bool:
+    def is_near_smaller(self) -> bool:
         """Return whether A is the smaller set."""
-        return 2 * int(self.near.sum()) <= self.near.size
+        return 2 * int(self.near_points.sum()) <= self.near_points.size
 
     @property
     def shape(self) -> tuple[int, int]:
         """(|B|, n)."""
-        return int((~self.near).sum()), int(self.near.size)
+        return int((~self.near_points).sum()), int(self.near_points.size)
 
     @property
     def H(self) -> FloatArray:
         """Dense, built when asked for."""
-        A = self.rows.psi[self.near]
+        A = self.rows.psi[self.near_points]
         H = A.T @ A
         H[np.diag_indices(H.shape[0])] += self.rows.r
         return H
@@ -182,7 +184,7 @@ class PointsFactor:
     @property
     def G(self) -> FloatArray:
         """Ψ_B, copied."""
-        return np.asarray(self.rows.psi[~self.near])
+        return np.asarray(self.rows.psi[~self.near_points])
 
     @property
     def Z(self) -> FloatArray:
@@ -192,19 +194,21 @@ class PointsFactor:
     @cached_property
     def _small(self) -> FloatArray:
         """Cholesky factor of K̃_AA + rI, or of r((K̃ + rI)⁻¹)_BB: the smaller set's."""
-        if self.few:
-            small = self.rows.gram[np.ix_(self.near, self.near)]
+        if self.is_near_smaller:
+            small = self.rows.gram[np.ix_(self.near_points, self.near_points)]
             small[np.diag_indices(small.shape[0])] += self.rows.r
         else:
-            small = self.rows.r * self.rows.inverse[np.ix_(~self.near, ~self.near)]
+            small = self.rows.r * self.rows.inverse[np.ix_(~self.near_points, ~self.near_points)]
         return np.asarray(scipy.linalg.cholesky(small, lower=True, overwrite_a=True))
 
     @cached_property
     def gram(self) -> FloatArray:
         """ZZ', m × m."""
-        if self.few:
-            cross = scipy.linalg.solve_triangular(self._small, self.rows.gram[np.ix_(self.near, ~self.near)], lower=True)
-            Q = self.rows.gram[np.ix_(~self.near, ~self.near)]
+        if self.is_near_smaller:
+            cross = scipy.linalg.solve_triangular(
+                self._small, self.rows.gram[np.ix_(self.near_points, ~self.near_points)], lower=True
+            )
+            Q = self.rows.gram[np.ix_(~self.near_points, ~self.near_points)]
             Q -= cross.T @ cross  # of a matrix with itself: half of the work of a product
             Q /= self.rows.r
             return Q
@@ -214,32 +218,32 @@ class PointsFactor:
 
     def times(self, u: FloatArray) -> FloatArray:
         """Ψ_B u."""
-        return np.asarray((self.rows.psi @ u)[~self.near])
+        return np.asarray((self.rows.psi @ u)[~self.near_points])
 
-    def pulled(self, lam: FloatArray) -> FloatArray:
+    def rmatvec(self, lam: FloatArray) -> FloatArray:
         """Ψ_B'λ."""
-        return np.asarray(self.rows.psi.T @ self._spread(lam, ~self.near))
+        return np.asarray(self.rows.psi.T @ self._spread(lam, ~self.near_points))
 
     def quadratic(self, u: FloatArray) -> float:
         """||Ψ_A u||² + r||u||²."""
-        f = (self.rows.psi @ u)[self.near]
+        f = (self.rows.psi @ u)[self.near_points]
         return float(f @ f) + self.rows.r * float(u @ u)
 
     @property
     def least(self) -> FloatArray:
         """ℓ with H ⪰ diag(ℓ): r, whatever Ψ is."""
-        return np.full(self.near.size, self.rows.r)
+        return np.full(self.near_points.size, self.rows.r)
 
     @cached_property
     def row_norms(self) -> FloatArray:
         """Bounds of ||g_j||."""
-        return self.rows.norms[~self.near]
+        return self.rows.norms[~self.near_points]
 
-    def applied(self, u: FloatArray) -> Applied:
+    def quadratic_product(self, u: FloatArray) -> QuadraticProduct:
         """Hu and u'Hu with the errors of their evaluation."""
         f = self.rows.psi @ u
-        f[~self.near] = 0.0
-        return applied(f, self.rows.norms[self.near], self.rows.psi.T @ f, u, Ridge(self.rows.r))
+        f[~self.near_points] = 0.0
+        return quadratic_product(f, self.rows.norms[self.near_points], self.rows.psi.T @ f, u, Ridge(self.rows.r))
 
     def solve(self, b: FloatArray) -> FloatArray:
         """H⁻¹ b, of a vector or of columns."""
@@ -251,13 +255,15 @@ class PointsFactor:
         There z = (K̃ + rI)⁻¹(F - s), s_B = [((K̃ + rI)⁻¹)_BB]⁻¹((K̃ + rI)⁻¹F)_B, s_A = 0; ``smooth`` is (K̃ + rI)⁻¹F.
         """
         if smooth is None:
-            return self._spread(scipy.linalg.cho_solve((self._small, True), F[self.near], check_finite=False), self.near)
-        solution = scipy.linalg.cho_solve((self._small, True), smooth[~self.near], check_finite=False)
-        return np.asarray(F - self._spread(self.rows.r * solution, ~self.near))
+            return self._spread(
+                scipy.linalg.cho_solve((self._small, True), F[self.near_points], check_finite=False), self.near_points
+            )
+        solution = scipy.linalg.cho_solve((self._small, True), smooth[~self.near_points], check_finite=False)
+        return np.asarray(F - self._spread(self.rows.r * solution, ~self.near_points))
 
     def _spread(self, values: FloatArray, mask: BoolArray) -> FloatArray:
         """The values at their points, zeros elsewhere."""
-        spread = np.zeros((self.near.size, *values.shape[1:]))
+        spread = np.zeros((self.near_points.size, *values.shape[1:]))
         spread[mask] = values
         return spread
 
@@ -268,11 +274,11 @@ def solve_each(factors: Sequence[PointsFactor], B: FloatArray) -> FloatArray:
     return np.stack([column[:, 0] for column in columns])
 
 
-def pulled_each(factors: Sequence[PointsFactor], lams: Sequence[FloatArray]) -> FloatArray:
+def rmatvec_each(factors: Sequence[PointsFactor], lams: Sequence[FloatArray]) -> FloatArray:
     """Ψ_B'λ of every factor, (K, n)."""
-    gradients = np.zeros((len(factors), factors[0].near.size))
+    gradients = np.zeros((len(factors), factors[0].near_points.size))
     for row, factor, lam in zip(gradients, factors, lams, strict=True):
-        row[~factor.near] = lam
+        row[~factor.near_points] = lam
     return np.asarray(gradients @ factors[0].rows.psi)
 
 
@@ -285,7 +291,7 @@ def _solve(rows: KernelRows, factors: Sequence[PointsFactor], blocks: Sequence[F
     for _ in range(2):
         F = rows.psi @ X
         for factor, part in zip(factors, parts, strict=True):
-            F[~factor.near, part] = 0.0
+            F[~factor.near_points, part] = 0.0
         residual = B - rows.psi.T @ F - rows.r * X
         if (np.linalg.norm(residual, axis=0) <= 1e-13 * np.linalg.norm(B, axis=0)).all():
             break
@@ -296,20 +302,20 @@ def _solve(rows: KernelRows, factors: Sequence[PointsFactor], blocks: Sequence[F
 def _once(rows: KernelRows, factors: Sequence[PointsFactor], parts: Sequence[slice], B: FloatArray) -> FloatArray:
     """H⁻¹b = (b - Ψ'z)/r, z = (K̃_AA + rI)⁻¹(Ψb)_A at the points A and zero elsewhere."""
     F = rows.psi @ B
-    smooth = None if all(factor.few for factor in factors) else rows.inverse @ F
+    smooth = None if all(factor.is_near_smaller for factor in factors) else rows.inverse @ F
     z = np.column_stack(
         [
-            factor.weights(F[:, part], None if factor.few or smooth is None else smooth[:, part])
+            factor.weights(F[:, part], None if factor.is_near_smaller or smooth is None else smooth[:, part])
             for factor, part in zip(factors, parts, strict=True)
         ]
     )
     if smooth is not None:
         wide = np.concatenate(
-            [np.full(part.stop - part.start, not factor.few) for factor, part in zip(factors, parts, strict=True)]
+            [np.full(part.stop - part.start, not factor.is_near_smaller) for factor, part in zip(factors, parts, strict=True)]
         )
         z[:, wide] = rows.inverse @ z[:, wide]
         for factor, part in zip(factors, parts, strict=True):
-            z[~factor.near, part] = 0.0
+            z[~factor.near_points, part] = 0.0
     return np.asarray((B - rows.psi.T @ z) / rows.r)
 
 
@@ -333,7 +339,7 @@ class SharedRows:
 
     psi: FloatArray
     gram: FloatArray
-    base: Ridge | Base
+    base: Ridge | DenseRegulariser
 
     @cached_property
     def norms(self) -> FloatArray:
@@ -343,44 +349,44 @@ class SharedRows:
     @cached_property
     def products(self) -> FloatArray:
         """ΨH⁻¹Ψ', found once: what every class's dual takes its entries from."""
-        return self.base.between(self.psi, self.gram)
+        return self.base.inverse_gram(self.psi, self.gram)
 
 
 @dataclass(frozen=True, eq=False)
 class SignedFactor:
-    """H = R and the rows G = [Ψ_B; -Ψ_A; Ψ_A], or [Ψ_B; Ψ_A] unless ``twice``: A the class's points (``near``), B the others.
+    """H = R and the rows G = [Ψ_B; -Ψ_A; Ψ_A], or [Ψ_B; Ψ_A] without ``both_signs``: A are the ``near_points``, B the others.
 
     ZZ' = GH⁻¹G' has the entries of ΨH⁻¹Ψ' with signs, so a class costs no product of matrices: m² numbers are copied.
     """
 
     rows: SharedRows
-    near: BoolArray
-    twice: bool = True
+    near_points: BoolArray
+    both_signs: bool = True
 
     @cached_property
     def points(self) -> npt.NDArray[np.intp]:
         """The point of each row of G."""
-        A, B = np.flatnonzero(self.near), np.flatnonzero(~self.near)
-        return np.concatenate([B, A, A] if self.twice else [B, A])
+        A, B = np.flatnonzero(self.near_points), np.flatnonzero(~self.near_points)
+        return np.concatenate([B, A, A] if self.both_signs else [B, A])
 
     @cached_property
     def signs(self) -> FloatArray:
         """The sign of each row of G."""
         signs = np.ones(self.points.size)
-        if self.twice:
-            other_count = int((~self.near).sum())
-            signs[other_count : self.near.size] = -1.0
+        if self.both_signs:
+            other_count = int((~self.near_points).sum())
+            signs[other_count : self.near_points.size] = -1.0
         return signs
 
     @property
     def shape(self) -> tuple[int, int]:
         """(m, n)."""
-        return int(self.points.size), int(self.near.size)
+        return int(self.points.size), int(self.near_points.size)
 
     @property
     def H(self) -> FloatArray:
         """Dense, built when asked for."""
-        return self.rows.base.dense(self.near.size)
+        return self.rows.base.dense(self.near_points.size)
 
     @property
     def G(self) -> FloatArray:
@@ -406,27 +412,27 @@ class SignedFactor:
         f = (self.rows.psi @ u)[self.points]
         return np.asarray(self.signs * f if f.ndim == 1 else self.signs[:, None] * f)
 
-    def pulled(self, lam: FloatArray) -> FloatArray:
+    def rmatvec(self, lam: FloatArray) -> FloatArray:
         """G'λ."""
-        return np.asarray(self.rows.psi.T @ np.bincount(self.points, self.signs * lam, minlength=self.near.size))
+        return np.asarray(self.rows.psi.T @ np.bincount(self.points, self.signs * lam, minlength=self.near_points.size))
 
     def quadratic(self, u: FloatArray) -> float:
         """u'Hu."""
-        return self.rows.base.applied(u).quadratic.value
+        return self.rows.base.quadratic_product(u).quadratic.value
 
     @property
     def least(self) -> FloatArray | None:
         """ℓ > 0 with H ⪰ diag(ℓ), verified; None where rounding leaves it open."""
-        return self.rows.base.least(self.near.size)
+        return self.rows.base.least(self.near_points.size)
 
     @property
     def row_norms(self) -> FloatArray:
         """Bounds of ||g_j||."""
         return self.rows.norms[self.points]
 
-    def applied(self, u: FloatArray) -> Applied:
+    def quadratic_product(self, u: FloatArray) -> QuadraticProduct:
         """Hu and u'Hu with the errors of their evaluation."""
-        return self.rows.base.applied(u)
+        return self.rows.base.quadratic_product(u)
 
     def solve(self, b: FloatArray) -> FloatArray:
         """H⁻¹ b, of a vector or of columns."""
@@ -448,7 +454,7 @@ class FormParts:
     def of(cls, H: FloatArray, G: FloatArray) -> FormParts:
         """Put together."""
         m, p = G.shape
-        rows = Entries.beside([(Entries.of(G), 0), (Entries.identity(m), p)], m, p + m)
+        rows = Entries.hstack([(Entries.of(G), 0), (Entries.identity(m), p)], m, p + m)
         entries = Entries.of(0.5 * (H + H.T))  # symmetric: its rows are its columns
         ends = np.concatenate([entries.indptr, np.full(m, entries.indptr[-1])])
         return cls(Quadratic(matrix=sp.csc_array((entries.data, entries.indices, ends), shape=(p + m, p + m))), rows.csr)
@@ -469,7 +475,7 @@ class HingeFactor:
     H: FloatArray
     G: FloatArray
     root: FloatArray | None = None
-    base: Ridge | Base | None = None
+    base: Ridge | DenseRegulariser | None = None
 
     def __post_init__(self) -> None:
         for name in ("H", "G"):
@@ -526,7 +532,7 @@ class HingeFactor:
 
     def _product(self, a: FloatArray) -> FloatArray:
         """GH⁻¹G'a."""
-        return self.times(self.solve(self.pulled(a)))
+        return self.times(self.solve(self.rmatvec(a)))
 
     @cached_property
     def gram(self) -> FloatArray | None:
@@ -537,7 +543,7 @@ class HingeFactor:
         """Gu."""
         return np.asarray(self.G @ u)
 
-    def pulled(self, lam: FloatArray) -> FloatArray:
+    def rmatvec(self, lam: FloatArray) -> FloatArray:
         """G'λ."""
         return np.asarray(self.G.T @ lam)
 
@@ -548,7 +554,7 @@ class HingeFactor:
     @cached_property
     def least(self) -> FloatArray | None:
         """ℓ > 0 with H ⪰ diag(ℓ), verified; None where rounding leaves it open."""
-        return (Base(self.H) if self.base is None else self.base).least(self.H.shape[0])
+        return (DenseRegulariser(self.H) if self.base is None else self.base).least(self.H.shape[0])
 
     @cached_property
     def row_norms(self) -> FloatArray:
@@ -560,12 +566,12 @@ class HingeFactor:
         assert self.root is not None
         return np.asarray(np.linalg.norm(self.root, axis=1) * (1.0 + 1e-12))
 
-    def applied(self, u: FloatArray) -> Applied:
+    def quadratic_product(self, u: FloatArray) -> QuadraticProduct:
         """Hu and u'Hu with the errors of their evaluation."""
         if self.root is None or self.base is None:
-            return Base(self.H).applied(u)
+            return DenseRegulariser(self.H).quadratic_product(u)
         f = self.root @ u
-        return applied(f, self._root_norms, self.root.T @ f, u, self.base)
+        return quadratic_product(f, self._root_norms, self.root.T @ f, u, self.base)
 
     def solve(self, b: FloatArray) -> FloatArray:
         """H⁻¹ b."""
@@ -573,7 +579,7 @@ class HingeFactor:
 
 
 @dataclass(frozen=True, eq=False)
-class LoweredFactor:
+class DowndatedFactor:
     """The same for H - κPP' (P'P = I, κ below H's least eigenvalue), from the factor of H: no Cholesky of its own.
 
     (H - κPP')⁻¹ = H⁻¹ + H⁻¹P M⁻¹ P'H⁻¹ with M = I/κ - P'H⁻¹P, so Z gains d columns G H⁻¹P M^{-½}.
@@ -623,9 +629,9 @@ class LoweredFactor:
         """Gu."""
         return self.base.times(u)
 
-    def pulled(self, lam: FloatArray) -> FloatArray:
+    def rmatvec(self, lam: FloatArray) -> FloatArray:
         """G'λ."""
-        return self.base.pulled(lam)
+        return self.base.rmatvec(lam)
 
     def quadratic(self, u: FloatArray) -> float:
         """u'Hu - κ||P'u||²."""
@@ -646,9 +652,9 @@ class LoweredFactor:
         """Bounds of ||g_j||."""
         return self.base.row_norms
 
-    def applied(self, u: FloatArray) -> Applied:
+    def quadratic_product(self, u: FloatArray) -> QuadraticProduct:
         """(H - κPP')u and u'(H - κPP')u with the errors of their evaluation."""
-        base_product, size = self.base.applied(u), float(np.linalg.norm(u))
+        base_product, size = self.base.quadratic_product(u), float(np.linalg.norm(u))
         projection = self.P.T @ u
         rounding = gamma(u.size) * float(np.linalg.norm(self.P)) * size * (1.0 + 1e-9)
         square = dot(projection, projection)
@@ -662,14 +668,14 @@ class LoweredFactor:
             * (rounding + gamma(projection.size + 2) * float(np.linalg.norm(projection)))
         )
         error = (base_product.error + change + UNIT * float(np.linalg.norm(product))) * (1.0 + 1e-9)
-        return Applied(product, error, base_product.quadratic - square)
+        return QuadraticProduct(product, error, base_product.quadratic - square)
 
     def solve(self, b: FloatArray) -> FloatArray:
         """(H - κPP')⁻¹ b."""
         return np.asarray(self.base.solve(b) + self._spread @ (self._spread.T @ b))
 
 
-Factor: TypeAlias = HingeFactor | PointsFactor | SignedFactor | LoweredFactor
+Factor: TypeAlias = HingeFactor | PointsFactor | SignedFactor | DowndatedFactor
 
 
 def as_classes(labels: object, n: int, name: str = "y") -> npt.NDArray[Any]:

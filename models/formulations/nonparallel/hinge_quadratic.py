@@ -114,15 +114,19 @@ class BoxProgram(Model):
         if x is None:
             return Bound(-np.inf, "no point")
         a = np.clip(x, self.lower, self.upper)
-        inner, off = transposed_product(self.Z, a)  # Z'a cancels at an optimum
+        inner, product_error = transposed_product(self.Z, a)  # Z'a cancels at an optimum
         gradient = self.Z @ inner + self.ridge * a + self.q
-        size = float(np.linalg.norm(off)) + gamma(self.Z.shape[1]) * float(np.linalg.norm(inner))
+        size = float(np.linalg.norm(product_error)) + gamma(self.Z.shape[1]) * float(np.linalg.norm(inner))
         error = self._norms * size + 4.0 * UNIT * (np.abs(self.ridge * a) + np.abs(gradient) + np.abs(self.q))
         error *= 1.0 + 1e-9
         # -½a'(ZZ' + D)a + the least value of ∇'x in the box
         square = dot(inner, inner) + dot(self.ridge * a, a, 2.0 * UNIT * np.abs(a))
         square = Rounded(
-            square.value, square.error + 2.0 * float(np.abs(inner) @ off) + float(off @ off) + UNIT * float(self.ridge @ (a * a))
+            square.value,
+            square.error
+            + 2.0 * float(np.abs(inner) @ product_error)
+            + float(product_error @ product_error)
+            + UNIT * float(self.ridge @ (a * a)),
         )
         value = dot(gradient, np.where(gradient > 0.0, self.lower, self.upper)) - square.times(0.5)
         rounding = float(error @ np.maximum(np.abs(self.lower), np.abs(self.upper))) * (1.0 + 1e-9)
@@ -263,7 +267,7 @@ class HingeQuadratic(Model):
 
     def primal(self, lam: FloatArray) -> FloatArray:
         """u = H⁻¹(G'λ - b)."""
-        return self.factor.solve(self.factor.pulled(lam)) - self._centre
+        return self.factor.solve(self.factor.rmatvec(lam)) - self._centre
 
     def losses(self, u: FloatArray) -> FloatArray:
         """max(h - Gu, -τ(h - Gu))."""
@@ -307,14 +311,14 @@ class HingeQuadratic(Model):
         if smallest_curvature is None:
             return Bound(-np.inf, "that the quadratic is positive definite is lost in rounding: give a larger r or r1")
         lam = self.multiplier(multipliers) if self.h.size and multipliers is not None else np.zeros(0)
-        p = self.factor.pulled(lam) - self.b
+        p = self.factor.rmatvec(lam) - self.b
         u = self.factor.solve(p)
-        u = u + self.factor.solve(p - self.factor.applied(u).product)
-        applied = self.factor.applied(u)
+        u = u + self.factor.solve(p - self.factor.quadratic_product(u).product)
+        quadratic_product = self.factor.quadratic_product(u)
         error = gamma(lam.size + 4) * (float(self.factor.row_norms @ np.abs(lam)) + float(np.linalg.norm(self.b))) + self.b_error
-        rho = float(np.linalg.norm((applied.product - p) / np.sqrt(smallest_curvature)))
-        rho += (applied.error + error + UNIT * float(np.linalg.norm(p))) / float(np.sqrt(smallest_curvature.min()))
-        value = dot(self.h, lam) + applied.quadratic.times(0.5) - dot(p, u) + Rounded(self.constant)
+        rho = float(np.linalg.norm((quadratic_product.product - p) / np.sqrt(smallest_curvature)))
+        rho += (quadratic_product.error + error + UNIT * float(np.linalg.norm(p))) / float(np.sqrt(smallest_curvature.min()))
+        value = dot(self.h, lam) + quadratic_product.quadratic.times(0.5) - dot(p, u) + Rounded(self.constant)
         rounding = (error * float(np.linalg.norm(u)) + 0.5 * rho * rho) * (1.0 + 1e-9)
         argument = "dual value h'λ - ½(G'λ - b)'H⁻¹(G'λ - b) with λ clipped to its box"
         bound = value.lower - rounding
@@ -343,7 +347,7 @@ class HingeQuadratic(Model):
         pinball = np.flatnonzero(self.tau > 0)
         if pinball.size:
             tau, G, identity = self.tau[pinball], Entries.of(self.factor.G), Entries.identity(m)
-            rows = Entries.beside([(G.at(pinball).times(-tau), 0), (identity.at(pinball), p)], pinball.size, p + m)
+            rows = Entries.hstack([(G.at(pinball).times(-tau), 0), (identity.at(pinball), p)], pinball.size, p + m)
             constraints.append(Constraint("overshoot", rows.csr, tau * self.h[pinball], Nonnegative(pinball.size)))
         return StandardForm(
             name=self.name,

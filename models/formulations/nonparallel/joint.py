@@ -174,8 +174,8 @@ def _objective(model: JointHyperplanesSVM, values: Mapping[str, FloatArray]) -> 
     u, v = model.hyperplanes(values)
     f, g = model.features.rows @ u, model.features.rows @ v
     short = np.maximum(model.margin - model.signs * (f - g), 0.0).sum()
-    near = np.sum(f[model.inside] ** 2) + np.sum(g[~model.inside] ** 2)
-    return float(0.5 * near + 0.5 * model.r * (u @ u + v @ v) + model.c * short)
+    near_distances = np.sum(f[model.inside] ** 2) + np.sum(g[~model.inside] ** 2)
+    return float(0.5 * near_distances + 0.5 * model.r * (u @ u + v @ v) + model.c * short)
 
 
 FORMULATIONS = (

@@ -26,7 +26,17 @@ from ...record import Arrays, Chosen, DataKind, FormulationInfo, Parameter, kern
 from ...rounding import gamma
 from ...statement import Line, Statement
 from ...views import BoxQP
-from .factors import Base, HingeFactor, KernelRows, PointsFactor, Ridge, SharedRows, SignedFactor, as_classes, neighbour_laplacian
+from .factors import (
+    DenseRegulariser,
+    HingeFactor,
+    KernelRows,
+    PointsFactor,
+    Ridge,
+    SharedRows,
+    SignedFactor,
+    as_classes,
+    neighbour_laplacian,
+)
 from .hinge_quadratic import HingeQuadratic
 
 
@@ -56,7 +66,7 @@ class ConcaveProgram(ABC):
     margin: float
 
     @property
-    def reach(self) -> float:
+    def norm_bound(self) -> float:
         """√(2 c s m/r), which ||u|| does not exceed at any point that is as good as u = 0."""
         at_zero = self.c * self.margin * float((~self.inside).sum())
         return float(np.sqrt(2.0 * at_zero / self.r)) * (1.0 + 1e-9)
@@ -64,7 +74,7 @@ class ConcaveProgram(ABC):
     @property
     def far(self) -> FloatArray:
         """Bounds of |f_i| of the class."""
-        return self.reach * np.linalg.norm(self.rows[self.inside], axis=1)
+        return self.norm_bound * np.linalg.norm(self.rows[self.inside], axis=1)
 
     @abstractmethod
     def form(self, name: str) -> StandardForm:
@@ -74,7 +84,9 @@ class ConcaveProgram(ABC):
     def values(self, u: FloatArray) -> dict[str, FloatArray]:
         """Return u with the best values of the other blocks."""
 
-    def _form(self, name: str, own: tuple[Block, ...], M: sp.csr_array, costs: FloatArray, tops: FloatArray) -> StandardForm:
+    def _form(
+        self, name: str, loss_blocks: tuple[Block, ...], M: sp.csr_array, costs: FloatArray, tops: FloatArray
+    ) -> StandardForm:
         """The program with the loss's own blocks, M their terms in ``above`` and ``below``; costs and tops of ξ_i and of them."""
         A, B, p = sp.csr_array(self.rows[self.inside]), sp.csr_array(self.rows[~self.inside]), self.rows.shape[1]
         k, m = A.shape[0], B.shape[0]
@@ -87,13 +99,13 @@ class ConcaveProgram(ABC):
         offset = m + costs.size
         return StandardForm(
             name=name,
-            blocks=(Block("u", (p,)), Block("xi", (m + k,)), *own),
+            blocks=(Block("u", (p,)), Block("xi", (m + k,)), *loss_blocks),
             q=np.concatenate([np.zeros(p), np.full(m, self.c), costs]),
             constraints=tuple(
                 Constraint(label, sp.csr_array(F), sides[label], Nonnegative(F.shape[0])) for label, F in rows.items()
             ),
-            lower=np.concatenate([np.full(p, -self.reach), np.zeros(offset)]),
-            upper=np.concatenate([np.full(p, self.reach), np.full(m, np.inf), tops]),
+            lower=np.concatenate([np.full(p, -self.norm_bound), np.zeros(offset)]),
+            upper=np.concatenate([np.full(p, self.norm_bound), np.full(m, np.inf), tops]),
             integer=np.zeros(p + offset, dtype=bool),
             quadratic=Quadratic(matrix=sp.block_diag([sp.csc_array(self.H), sp.csc_array((offset, offset))], format="csc")),
         )
@@ -432,9 +444,9 @@ class NonparallelSVM(TargetModel):
         return H if self.smoothness is None else H + 0.5 * (self.smoothness + self.smoothness.T)
 
     @property
-    def base(self) -> Ridge | Base:
+    def base(self) -> Ridge | DenseRegulariser:
         """The same, as the quadratics' factors read it."""
-        return Ridge(self.r) if self.smoothness is None else Base(self.regulariser)
+        return Ridge(self.r) if self.smoothness is None else DenseRegulariser(self.regulariser)
 
     @cached_property
     def program(self) -> HingeQuadratic:
@@ -499,7 +511,7 @@ class NonparallelSVM(TargetModel):
         f = self.features.rows @ u
         similarity = _concave(self, np.abs(f[self.inside]))[0].sum()
         short = np.maximum(self.margin - f[~self.inside], 0.0).sum()
-        return float(similarity + self.c * short + 0.5 * self.base.applied(u).quadratic.value)
+        return float(similarity + self.c * short + 0.5 * self.base.quadratic_product(u).quadratic.value)
 
     def decision_function(self, values: Mapping[str, FloatArray], X: object) -> FloatArray:
         """Signed distances f(x)/||u|| of new rows from the class's hyperplane (||w||: the whole u, intercept included)."""
@@ -624,7 +636,22 @@ class NonparallelSVM(TargetModel):
 def nearest_hyperplane(
     models: Sequence[NonparallelSVM], values: Sequence[Mapping[str, FloatArray]], X: object
 ) -> npt.NDArray[Any]:
-    """Class of the nearest hyperplane, argmin_l |f_l(x)|/||u_l||, for new rows; one model and one solution for each class."""
+    """Class of the nearest hyperplane, argmin_l |f_l(x)|/||u_l||, for new rows; one model and one solution for each class.
+
+    Parameters
+    ----------
+    models : sequence of TargetModel
+        One for each class.
+    values : sequence of mappings
+        The solution of each model.
+    X : array (m, p)
+        New rows.
+
+    Returns
+    -------
+    ndarray (m,)
+        Class labels.
+    """
     if len(models) != len(values) or not models:
         raise InputError(f"one solution is needed for each class: {len(models)} models, {len(values)} solutions", name="values")
     distances = [np.abs(model.decision_function(value, X)) for model, value in zip(models, values, strict=True)]

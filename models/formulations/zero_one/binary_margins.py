@@ -37,7 +37,7 @@ from ..linear import first_column_is_one, price_words, priced_sum
 from ..margin.model import LEVEL, capped, largest_valid
 
 
-class Spending(Protocol):
+class ViolationCost(Protocol):
     """The protocol of costs: the part of an objective value that a violated margin uses up."""
 
     @property
@@ -45,7 +45,7 @@ class Spending(Protocol):
         """The part of the objective that each point costs if its margin is violated (n,); the norm is at most the rest."""
 
     @property
-    def known(self) -> str:
+    def subtracted_term(self) -> str:
         """The term that the argument for M subtracts from UB, in words."""
 
 
@@ -58,10 +58,10 @@ class BigMConstants:
     X : array (n, p)
     free : bool
         Whether the first column's weight, an intercept, is not part of the norm.
-    cost : Spending
-    known : float
+    cost : ViolationCost
+    feasible_value : float
         UB; infinite where no feasible point is known.
-    given : float or ndarray (n,), optional
+    given_constants : float or ndarray (n,), optional
         M as the user gives it, not proven.
     source : str
         Where UB comes from: of a point that was given, or of a trivial one.
@@ -69,9 +69,9 @@ class BigMConstants:
 
     X: Points
     free: bool
-    cost: Spending
-    known: float
-    given: float | FloatArray | None
+    cost: ViolationCost
+    feasible_value: float
+    given_constants: float | FloatArray | None
     source: str
 
     @cached_property
@@ -83,23 +83,23 @@ class BigMConstants:
     @property
     def intercept_bound(self) -> float:
         """|b| of some optimal solution is at most this (free intercept)."""
-        if not np.isfinite(self.known):
+        if not np.isfinite(self.feasible_value):
             return np.inf
         norms = np.sqrt(row_norms_squared(self.X[:, 1:])) if self.X.shape[1] > 1 else np.zeros(1)
-        return 1.0 + float(norms.max()) * float(np.sqrt(self.known))
+        return 1.0 + float(norms.max()) * float(np.sqrt(self.feasible_value))
 
     @cached_property
     def big_m_values(self) -> FloatArray:
         """M_i in use: the given ones, or 1 + ||x_i|| √(UB - λ_i) [+ |b|max]."""
         n = self.X.shape[0]
-        if self.given is not None:
-            return as_vector(self.given, n, "big_m")
-        if not np.isfinite(self.known):
+        if self.given_constants is not None:
+            return as_vector(self.given_constants, n, "big_m")
+        if not np.isfinite(self.feasible_value):
             raise UnsupportedModelError(
                 "no valid big-M is known in the κ form without a feasible point: give upper_bound= or incumbent= (the w of "
                 "solve(model, 'zero-one-bb')), big_m=, or encoding='indicator'"
             )
-        reach = np.sqrt(np.maximum(np.full(n, self.known) - self.cost.spent, 0.0))
+        reach = np.sqrt(np.maximum(np.full(n, self.feasible_value) - self.cost.spent, 0.0))
         valid = 1.0 + self._norms * reach
         return np.asarray(valid + self.intercept_bound if self.free else valid)
 
@@ -114,26 +114,26 @@ class BigMConstants:
         if self.free:
             margin = margin + 1.0 + float(self._norms.max(initial=0.0)) * float(np.sqrt(value))
         affordable = self.cost.spent <= value
-        stated_constants = as_vector(self.given, self.X.shape[0], "big_m")
+        stated_constants = as_vector(self.given_constants, self.X.shape[0], "big_m")
         return bool((stated_constants >= margin * (1.0 - LEVEL))[affordable].all())
 
     @property
     def m_source(self) -> str:
         """The source of M, for reports."""
-        return "given, unproven: audit the solution" if self.given is not None else self.source
+        return "given, unproven: audit the solution" if self.given_constants is not None else self.source
 
     @property
     def argument(self) -> str:
         """Why M is valid, in words."""
-        if self.given is None and not np.isfinite(self.known):
+        if self.given_constants is None and not np.isfinite(self.feasible_value):
             return "M needs a known feasible point, and none is given: margins are given up by indicators"
         M = self.big_m_values
-        if self.given is not None:
+        if self.given_constants is not None:
             return f"M given by the user (unproven), between {M.min():.4g} and {M.max():.4g}"
-        spent = self.cost.known
+        spent = self.cost.subtracted_term
         return (
             f"M_i = 1 + ||x_i|| sqrt(UB{spent}){' + |b|max' if self.free else ''} with UB = "
-            f"{self.known:.6g} ({self.source}), between {M.min():.4g} and {M.max():.4g}: M_i matters only where "
+            f"{self.feasible_value:.6g} ({self.source}), between {M.min():.4g} and {M.max():.4g}: M_i matters only where "
             f"z_i = 1, and an optimal w then has ||w||^2 <= UB{spent}"
         )
 
@@ -224,23 +224,25 @@ class BinaryMargins(Model):
 
     @property
     @abstractmethod
-    def spending(self) -> Spending:
+    def violation_cost(self) -> ViolationCost:
         """The share of a feasible value that a violated margin takes."""
 
     @cached_property
-    def reach(self) -> BigMConstants:
+    def big_m_constants(self) -> BigMConstants:
         """The distance of w from a known point, and M."""
-        return BigMConstants(self.X, self.free, self.spending, self.incumbent_value, self.given_constants, self.incumbent_source)
+        return BigMConstants(
+            self.X, self.free, self.violation_cost, self.incumbent_value, self.given_constants, self.incumbent_source
+        )
 
     @property
     def intercept_bound(self) -> float:
         """|b| of some optimal solution is at most this (free intercept)."""
-        return self.reach.intercept_bound
+        return self.big_m_constants.intercept_bound
 
     @property
     def big_m_values(self) -> FloatArray:
         """M_i in use: the given ones, or the valid ones of the notes."""
-        return self.reach.big_m_values
+        return self.big_m_constants.big_m_values
 
     @property
     @abstractmethod
@@ -260,7 +262,7 @@ class BinaryMargins(Model):
     @property
     def cutoff(self) -> float:
         """The value behind M, or up to which a given M is valid."""
-        return self.reach.cutoff if self.stated_constants else self.incumbent_value
+        return self.big_m_constants.cutoff if self.stated_constants else self.incumbent_value
 
     def bound(self, x: FloatArray | None, multipliers: Mapping[str, FloatArray] | None) -> Bound:
         """The form's, up to the level of a given M: what costs more may not be in the form."""
@@ -275,7 +277,7 @@ class BinaryMargins(Model):
     @property
     def m_source(self) -> str:
         """The source of M, for reports."""
-        return self.reach.m_source
+        return self.big_m_constants.m_source
 
     # -- what a solution says -----------------------------------------------------------------------------------
 
@@ -404,7 +406,7 @@ class Cost(ABC):
 
     @property
     @abstractmethod
-    def known(self) -> str:
+    def subtracted_term(self) -> str:
         """The term that the argument for M subtracts from UB, in words."""
 
 
@@ -457,7 +459,7 @@ class Prices(Cost):
         return price_words(self.lam)
 
     @property
-    def known(self) -> str:
+    def subtracted_term(self) -> str:
         """λ_i."""
         return " - lam_i"
 
@@ -512,6 +514,6 @@ class Budget(Cost):
         return f"kappa = {self.kappa:g}, at most {self.limit} violations"
 
     @property
-    def known(self) -> str:
+    def subtracted_term(self) -> str:
         """Return no addition: the budget takes no share of a known value."""
         return ""

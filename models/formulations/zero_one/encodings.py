@@ -189,7 +189,7 @@ class Program(Protocol):
         """The cost of violations."""
 
     @property
-    def reach(self) -> BigMConstants:
+    def big_m_constants(self) -> BigMConstants:
         """The distance of w from a known point, and the M_i that follow."""
 
 
@@ -251,7 +251,7 @@ class BigMRows(MarginEncoding):
 
     def form(self, program: Program) -> StandardForm:
         """Blocks ``w``, ``z``; constraint ``margin``."""
-        return big_m_form(program, program.reach.big_m_values)
+        return big_m_form(program, program.big_m_constants.big_m_values)
 
     def point(self, program: Program, w: FloatArray, z: FloatArray) -> dict[str, FloatArray]:
         """Both blocks."""
@@ -267,7 +267,7 @@ class BigMRows(MarginEncoding):
 
     def notes(self, program: Program) -> tuple[str, ...]:
         """Return the proof that M is valid."""
-        return (program.reach.argument,)
+        return (program.big_m_constants.argument,)
 
 
 @dataclass(frozen=True)
@@ -283,7 +283,7 @@ class Indicators(MarginEncoding):
     def form(self, program: Program) -> StandardForm:
         """Blocks ``w``, ``z``; constraint ``margin`` of indicators, which replace the rows, so that any M builds these."""
         base = big_m_form(program, np.ones(program.y.size))
-        return indicator_form(base, program.X, program.y, float(np.sqrt(program.reach.known)))
+        return indicator_form(base, program.X, program.y, float(np.sqrt(program.big_m_constants.feasible_value)))
 
     def point(self, program: Program, w: FloatArray, z: FloatArray) -> dict[str, FloatArray]:
         """Both blocks."""
@@ -300,7 +300,9 @@ class Indicators(MarginEncoding):
 
     def notes(self, program: Program) -> tuple[str, ...]:
         """Return the proof that w is bounded."""
-        return (f"|w_j| <= sqrt(UB), UB = {program.reach.known:.6g}: any w beyond it is worse than a known point",)
+        return (
+            f"|w_j| <= sqrt(UB), UB = {program.big_m_constants.feasible_value:.6g}: any w beyond it is worse than a known point",
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -326,7 +328,7 @@ class Strengthened(MarginEncoding):
 
     def form(self, program: Program) -> StandardForm:
         """`strengthened_form`."""
-        big_m = program.reach.big_m_values if self.has_rows else None
+        big_m = program.big_m_constants.big_m_values if self.has_rows else None
         name = f"{program.name}, strengthened"
         return strengthened_form(name, program.signed, program.cost.prices, self.gamma, big_m, integer=True)
 
@@ -369,7 +371,7 @@ class Strengthened(MarginEncoding):
             f"g = gamma in Gamma, {self._positive} of {self.gamma.size} positive; every point keeps its "
             f"{'row with M_i' if self.has_rows else 'cones'}, whatever its gamma_i"
         )
-        argument = (program.reach.argument,) if self.has_rows else ()
+        argument = (program.big_m_constants.argument,) if self.has_rows else ()
         free = ("lam = 0 in the objective: the budget stands for it",) if program.cost.lines else ()
         return (note, *argument, *free)
 
@@ -383,7 +385,7 @@ def big_m_form(program: Program, big_m: FloatArray) -> StandardForm:
     free = np.full(program.X.shape[1], np.inf)
     lower, upper = -free, free
     if not program.penalised[0]:
-        lower[0], upper[0] = -program.reach.intercept_bound, program.reach.intercept_bound
+        lower[0], upper[0] = -program.big_m_constants.intercept_bound, program.big_m_constants.intercept_bound
     intercept: Literal["penalised", "free"] = "penalised" if program.penalised[0] else "free"
     composed = Margin.of_checked(program.X, program.y, ZeroOne(), intercept=intercept, sample_weight=program.cost.prices)
     return composed.form_with(program.name, lower, upper, big_m)

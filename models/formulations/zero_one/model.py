@@ -39,7 +39,7 @@ from .encodings import BigMRows, Indicators, MarginEncoding, Program, Strengthen
 _SAFE = 1e-250
 
 
-def keeps(A: FloatArray, w: FloatArray) -> BoolArray:
+def satisfies_margins(A: FloatArray, w: FloatArray) -> BoolArray:
     """Return whether a_i'w ≥ 1, for every row, of the numbers as they are stored."""
     u, error = _margins(A, w)
     satisfied = np.asarray(u >= 1.0)
@@ -64,10 +64,10 @@ def _in_fractions(a: FloatArray, w: FloatArray) -> bool:
     return sum((Fraction(x) * Fraction(v) for x, v in zip(a.tolist(), w.tolist(), strict=True)), Fraction(-1)) >= 0
 
 
-def stretched(A: FloatArray, w: FloatArray, correct: BoolArray) -> FloatArray | None:
+def stretch_to_margins(A: FloatArray, w: FloatArray, correct: BoolArray) -> FloatArray | None:
     """(1 + s)w with the least s ≥ 0, up to rounding, for which it keeps all rows ``correct``; None where none does."""
     rows = A[correct]
-    if keeps(rows, w).all():
+    if satisfies_margins(rows, w).all():
         return w
     u, error = _margins(rows, w)
     if not (u > 2.0 * error).all():
@@ -76,7 +76,7 @@ def stretched(A: FloatArray, w: FloatArray, correct: BoolArray) -> FloatArray | 
     factor = float(((1.0 + 2.0 * error) / (u - error)).max()) * (1.0 + 2.0**-50)
     with np.errstate(over="ignore"):
         longer = w * max(factor, 1.0)
-    return longer if np.isfinite(longer).all() and keeps(rows, longer).all() else None
+    return longer if np.isfinite(longer).all() and satisfies_margins(rows, longer).all() else None
 
 
 def cheapest(
@@ -86,7 +86,7 @@ def cheapest(
 
     ``total`` is the cost of a classifier that keeps these rows, infinite where that is not allowed.
     """
-    candidates = [(v, keeps(A, v)) for v in (stretched(A, w, correct), w) if v is not None]
+    candidates = [(v, satisfies_margins(A, v)) for v in (stretch_to_margins(A, w, correct), w) if v is not None]
     costs = [total(*candidate) for candidate in candidates]
     best = int(np.argmin(costs))
     return candidates[best] if np.isfinite(costs[best]) else None
@@ -273,7 +273,7 @@ class ZeroOneSVM(BinaryMargins):
         return Budget(self.kappa, budget_of(self.kappa, n), n)
 
     @cached_property
-    def written(self) -> MarginEncoding:
+    def margin_encoding(self) -> MarginEncoding:
         """The encoding of z_i = 0 ⇒ u_i ≥ 1: indicators also where rows need an M and none is known."""
         if self.gamma is not None:
             return Strengthened(self.gamma, self.rows)
@@ -281,7 +281,7 @@ class ZeroOneSVM(BinaryMargins):
         return Indicators() if self.encoding == "indicator" or unknown else BigMRows()
 
     @property
-    def spending(self) -> Cost:
+    def violation_cost(self) -> Cost:
         """The cost of a violation."""
         return self.cost
 
@@ -314,11 +314,11 @@ class ZeroOneSVM(BinaryMargins):
     def form_bytes(self) -> int:
         """Bytes of the rows (and of S)."""
         n, p = self.X.shape
-        return 12 * entries(self.X) + 100 * n + self.written.bytes(n, p)
+        return 12 * entries(self.X) + 100 * n + self.margin_encoding.bytes(n, p)
 
     def compile(self) -> StandardForm:
         """The form of the notes."""
-        return self.cost.limited(self.written.form(self))
+        return self.cost.limited(self.margin_encoding.form(self))
 
     def view(self, kind: type[V]) -> V | None:
         """The `ZeroOneProblem` view (λ form) or the `ZeroOneBudget` view (κ form): independent of M."""
@@ -347,7 +347,7 @@ class ZeroOneSVM(BinaryMargins):
     def point(self, w: FloatArray, tol: float = 1e-9) -> dict[str, FloatArray]:
         """Values of the form for a classifier w: z_i = 1 exactly where the margin is not met to ``tol``."""
         w = np.asarray(w, dtype=np.float64)
-        return self.written.point(self, w, (self.margins(w) < 1.0 - tol).astype(np.float64))
+        return self.margin_encoding.point(self, w, (self.margins(w) < 1.0 - tol).astype(np.float64))
 
     def complete(self, values: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
         """All blocks from ``w``, where some are missing; see `point`."""
@@ -370,12 +370,12 @@ class ZeroOneSVM(BinaryMargins):
         return (
             dict(values)
             if cheapest_point is None
-            else self.written.point(self, cheapest_point[0], (~cheapest_point[1]).astype(np.float64))
+            else self.margin_encoding.point(self, cheapest_point[0], (~cheapest_point[1]).astype(np.float64))
         )
 
     def with_integers(self, values: Mapping[str, FloatArray]) -> StandardForm | None:
         """min ||w||² with u_i ≥ 1 where z_i = 0: what the strengthened form's cones come to."""
-        return self.written.with_integers(self, values["z"])
+        return self.margin_encoding.with_integers(self, values["z"])
 
     def decision_function(self, values: Mapping[str, FloatArray], X: object) -> FloatArray:
         """x'w for new rows; Σ β_i k(x_i, x) and the intercept under a kernel."""
@@ -389,26 +389,28 @@ class ZeroOneSVM(BinaryMargins):
     @property
     def uses_big_m(self) -> bool:
         """True if the encoding has rows with M_i."""
-        return self.written.has_rows
+        return self.margin_encoding.has_rows
 
     @property
     def has_margins(self) -> bool:
         """True if the encoding's constraint ``margin`` has a row of every point."""
-        return self.written.has_margins
+        return self.margin_encoding.has_margins
 
     def summary(self, values: Mapping[str, FloatArray]) -> dict[str, float]:
         """Margin violations (u < 1) and misclassified points (u < 0), and the smallest slack of the big-M rows in use, if any."""
         figures = linear_summary(self.X, self.y, values["w"])
         u = self.margins(values["w"])
         violated = values["z"] > 0.5
-        if self.written.has_rows and violated.any():
+        if self.margin_encoding.has_rows and violated.any():
             figures["smallest_big_m_slack"] = float((u + self.big_m_values - 1.0)[violated].min())
         return figures
 
     @property
     def statement(self) -> Statement:
         """Conic (3), (5), or the strengthened program; with Σz ≤ κn in the κ form."""
-        return zero_one_statement(self, self.written, self.norm_line, None if self.kernel is None else str(self._images.kernel))
+        return zero_one_statement(
+            self, self.margin_encoding, self.norm_line, None if self.kernel is None else str(self._images.kernel)
+        )
 
 
 def _objective(model: ZeroOneSVM, values: Mapping[str, FloatArray]) -> float:

@@ -242,7 +242,7 @@ def solve_with_log(model: Model, spec: SolverSpec, options: Options, with_log: b
     """Solve, and return the result and the fields ``log`` and ``log_digest`` of a log that the page can check."""
     # exempt (formulation): the checker of the page reads logs of this formulation
     readable = isinstance(model, ZeroOneSVM) and spec.solver is not None and spec.solver.info.name == "zero-one-bb"
-    if not with_log or not readable or "proof" in spec.own:
+    if not with_log or not readable or "proof" in spec.native_options:
         return solve_problem(model, spec, options), {}
     with TemporaryDirectory() as folder:
         path = Path(folder) / "log.jsonl"

@@ -137,7 +137,7 @@ class HeuristicTask(InstanceTask[InstanceAt]):
         )  # fmt: skip
         return {"cell": cell.record(), "w": w.tolist()}, True
 
-    def told(self, record: dict[str, Any]) -> str:
+    def progress_text(self, record: dict[str, Any]) -> str:
         """Objective and seconds."""
         cell = record["cell"]
         return f"{self.subject.where}: {cell['n']} points, heuristic: objective {cell['objective']:.7g} ({cell['seconds']:.1f} s)"
@@ -174,7 +174,7 @@ class StatedTask(InstanceTask[ModelSubject]):
         )  # fmt: skip
         return {"cell": cell.record(), "w": None if w is None else w.tolist()}, True
 
-    def told(self, record: dict[str, Any]) -> str:
+    def progress_text(self, record: dict[str, Any]) -> str:
         """The objective, where there is one."""
         objective = record["cell"]["objective"]
         outcome = "no point is known" if objective is None else f"a point of {objective:.7g} is known"

@@ -1,4 +1,4 @@
-"""One cell of a sweep over κ: the conic relaxation of min ||w||² subject to at most κn margin violations."""
+"""Cells of a gap report at one κ: bound and optimum of min ||w||² subject to at most κn margin violations, and their task."""
 
 from __future__ import annotations
 
@@ -192,6 +192,6 @@ class KappaTask(SolverTask[InstanceAt]):
                 best = point = result
         return best
 
-    def told(self, record: dict[str, Any]) -> str:
+    def progress_text(self, record: dict[str, Any]) -> str:
         """Status, bound, seconds."""
         return f"{self.subject.name}: {self.label}: {outcome(record['cell'], 'the least ||w||² within the budget')}"

@@ -50,7 +50,7 @@ class InstanceData(Protocol):
 
 
 @runtime_checkable
-class Drawn(InstanceData, Protocol):
+class GeneratedData(InstanceData, Protocol):
     """Data that say of what family they are and with which parameters they were drawn (`marginopt.instances.Instance` does)."""
 
     @property
@@ -111,7 +111,7 @@ class TrainingPart:
         if len(np.unique(y[rows])) < len(np.unique(y)):
             raise InputError(f"held_out={fraction:g} leaves {data.name} without points of one class", name="held_out")
         words = f"{out.size} of {y.size} points, chosen by seed {seed}, classes in proportion"
-        family, parameters = (data.family, data.parameters) if isinstance(data, Drawn) else ("", None)
+        family, parameters = (data.family, data.parameters) if isinstance(data, GeneratedData) else ("", None)
         part = cls(data.X[rows], y[rows], data.name, f"{data.source}; without {words}", family, parameters or {})
         return part, HeldOut(data.X[out], y[out], words)
 
@@ -259,7 +259,7 @@ class InstanceAt(Subject):
     def of(cls, data: InstanceData, lam: float, test: HeldOut | None = None) -> InstanceAt:
         """An instance, with family and parameters where it says them."""
         zero_one = ZeroOneSVM(data.X, data.y, lam=lam)
-        if isinstance(data, Drawn):
+        if isinstance(data, GeneratedData):
             return cls(data.name, data.source, zero_one, data.family, data.parameters or {}, test)
         return cls(data.name, data.source, zero_one, test=test)
 
@@ -296,7 +296,7 @@ class ModelSubject(Subject):
     Its family and parameters are said beside results and determine none: they are no part of a store's key.
     """
 
-    stated: Model
+    base_model: Model
     family: str = ""
     parameters: Mapping[str, float] = field(default_factory=dict)
     test: HeldOut | None = None
@@ -316,7 +316,7 @@ class ModelSubject(Subject):
     @property
     def model(self) -> Model:
         """The problem."""
-        return self.stated
+        return self.base_model
 
     @property
     def lam(self) -> None:
@@ -407,7 +407,7 @@ class Task(ABC, Generic[S]):
         """
 
     @abstractmethod
-    def told(self, record: dict[str, Any]) -> str:
+    def progress_text(self, record: dict[str, Any]) -> str:
         """The record in a few words, for the progress line."""
 
     def running(self, threads: int | None) -> Options:
@@ -434,7 +434,7 @@ class SolverTask(Task[S]):
     def _cell(self, options: Options) -> Record:
         """The cell of a solve."""
 
-    def told(self, record: dict[str, Any]) -> str:
+    def progress_text(self, record: dict[str, Any]) -> str:
         """Status, bound, incumbent, seconds."""
         return f"{self.subject.where}: {self.label}: {outcome(record['cell'], self.subject.optimum)}"
 
@@ -449,12 +449,12 @@ def as_count(figures: Mapping[str, float], name: str) -> int | None:
     return int(figures[name]) if name in figures else None
 
 
-def outcome(cell: dict[str, Any], of: str = "the 0-1 optimum") -> str:
+def outcome(cell: dict[str, Any], target: str = "the 0-1 optimum") -> str:
     """A cell's record in a few words."""
     if cell["reason"]:
         return f"not run: {cell['reason']}"
     caveat = cell.get("caveat", "")
     prefix = "target_" if caveat else ""
-    bound = bound_words(cell[f"{prefix}bound"], cell[f"{prefix}kind"], caveat, of)
+    bound = bound_words(cell[f"{prefix}bound"], cell[f"{prefix}kind"], caveat, target)
     point = f", incumbent {cell['incumbent']:.7g}" if cell.get("incumbent") is not None else ""
     return f"{cell['status']}, {bound}{point} ({cell['solve_seconds']:.2f} s)"

@@ -129,7 +129,7 @@ class TradeoffTask(Task[Subject]):
         lines += candidates
         return min(candidates, key=lambda line: line.norm + lam * line.cost)
 
-    def told(self, record: dict[str, Any]) -> str:
+    def progress_text(self, record: dict[str, Any]) -> str:
         """λ and its ends."""
         chosen = Tradeoff.from_record(record["cell"])
         if chosen.low is None:

@@ -50,7 +50,7 @@ class ProofReport:
         Whether these were compared with the user's model, and are the same.
     workers : int
         How many workers verified subtrees, whose word that is; 0 where this process verified every node.
-    again : int
+    spot_checks : int
         Parts of theirs, drawn at random, that this process verified once more, with the same outcome.
     """
 
@@ -63,7 +63,7 @@ class ProofReport:
     digest: str = ""
     own_data: bool = False
     workers: int = field(default=0, compare=False)
-    again: int = field(default=0, compare=False)
+    spot_checks: int = field(default=0, compare=False)
 
     @property
     def gap(self) -> float:
@@ -76,9 +76,9 @@ class ProofReport:
         incumbent = "no incumbent" if self.value == math.inf else f"incumbent {self.value:.12g}, gap {self.gap:.3g}"
         data = "" if not self.problem else f"; {self.problem}"
         source = ", the model's own" if self.own_data else ", as the log states it" if self.problem else ""
-        spot = f" but for {self.again} parts that were verified here again" if self.again else ""
-        by = f", subtrees by {self.workers} workers, whose word it is{spot}" if self.workers else ""
-        return f"lower bound {self.bound:.12g} {verdict}; {incumbent}; {self.nodes} nodes verified{by}{data}{source}"
+        spot = f" but for {self.spot_checks} parts that were verified here again" if self.spot_checks else ""
+        workers_note = f", subtrees by {self.workers} workers, whose word it is{spot}" if self.workers else ""
+        return f"lower bound {self.bound:.12g} {verdict}; {incumbent}; {self.nodes} nodes verified{workers_note}{data}{source}"
 
 
 class LoggedProblem(Protocol):
@@ -92,14 +92,14 @@ class LoggedProblem(Protocol):
         """Return the difference of two problems in words; None if they are the same."""
 
 
-def first_difference(own: object, logged: object, arrays: Iterable[str], scalars: Iterable[str]) -> str | None:
+def first_difference(user_problem: object, logged: object, arrays: Iterable[str], scalars: Iterable[str]) -> str | None:
     """Return the first field in which two problems differ, in words; None if they are the same."""
     for name in arrays:
-        if not np.array_equal(getattr(own, name), getattr(logged, name)):
+        if not np.array_equal(getattr(user_problem, name), getattr(logged, name)):
             return f"{name} differs"
     for name in scalars:
-        if getattr(own, name) != getattr(logged, name):
-            return f"{name} differs: {getattr(own, name)!s} against {getattr(logged, name)!s}"
+        if getattr(user_problem, name) != getattr(logged, name):
+            return f"{name} differs: {getattr(user_problem, name)!s} against {getattr(logged, name)!s}"
     return None
 
 
@@ -232,7 +232,7 @@ class ProofChecker(ABC, Generic[P]):
             The crew is gone.
         """
         model_problem = None if model is None else self.of_model(model)
-        watched = None if crew is None or crew.size < 2 else SpotChecked(crew)
+        spot_checked = None if crew is None or crew.size < 2 else SpotChecked(crew)
         bound = value = math.nan
         statement = digest = ""
         try:
@@ -245,7 +245,7 @@ class ProofChecker(ABC, Generic[P]):
                 claim = self.claim(problem, log)
                 bound, value = _below(claim.bound), _above(claim.value)
                 self._check_claim(claim)
-                proved, nodes = self.prove(problem, log, claim, watched)
+                proved, nodes = self.prove(problem, log, claim, spot_checked)
                 bound = _below(proved)
         except InvalidProofError as error:
             return ProofReport(False, bound, value, 0, str(error), statement, digest)
@@ -254,8 +254,12 @@ class ProofChecker(ABC, Generic[P]):
         except Exception as error:  # noqa: BLE001 -- a file may be wrong in every way, and all of them are a verdict
             message = f"the log cannot be read: {type(error).__name__}: {error}"
             return ProofReport(False, bound, value, 0, message, statement, digest)
-        by = (0, 0) if watched is None or not watched.again else (watched.size, watched.again)  # a small tree has no parts
-        return ProofReport(True, bound, value, nodes, "every node is proved", statement, digest, model_problem is not None, *by)
+        workers_note = (
+            (0, 0) if spot_checked is None or not spot_checked.spot_checks else (spot_checked.size, spot_checked.spot_checks)
+        )  # a small tree has no parts
+        return ProofReport(
+            True, bound, value, nodes, "every node is proved", statement, digest, model_problem is not None, *workers_note
+        )
 
 
 class TreeChecker(ProofChecker[P]):

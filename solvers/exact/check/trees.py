@@ -44,7 +44,7 @@ class SpotChecked:
     def __init__(self, crew: VerifierPool) -> None:
         self._crew = crew
         #: Parts that were verified here once more.
-        self.again = 0
+        self.spot_checks = 0
 
     @property
     def size(self) -> int:
@@ -60,7 +60,7 @@ class SpotChecked:
         for k, task in own_copies.items():
             if (outcome := job(task, None)) != outcomes[k]:
                 raise InvalidProofError(f"a worker verified {outcomes[k]} nodes of a part that has {outcome}")
-            self.again += 1
+            self.spot_checks += 1
         return outcomes
 
 

@@ -31,7 +31,7 @@ class BoxRelaxation(NamedTuple):
     g: Any  #: (p,) Newton's method: gradient, step, trial point, free coordinates
     d: Any
     trial: Any
-    on: Any
+    active: Any
     H: Any  #: (p, p) Newton matrix and its Cholesky factor
     L: Any
     mid: Any  #: (p,) centre of the box, half-widths, and their error bounds
@@ -50,25 +50,26 @@ def empty_relaxation(n: int, p: int) -> BoxRelaxation:
     q, s, c, ds, g, d, trial, mid, half, wide = by_coordinate
     return BoxRelaxation(
         rows=np.empty((p, n)), b=b, cap=cap, h=h, q=q, alpha=alpha, u=u, curved=curved, s=s, c=c, ds=ds, left=left,
-        position=np.empty(n, np.int64), g=g, d=d, trial=trial, on=np.empty(p, np.bool_), H=np.empty((p, p)), L=np.empty((p, p)),
+        position=np.empty(n, np.int64), g=g, d=d, trial=trial, active=np.empty(p, np.bool_),
+        H=np.empty((p, p)), L=np.empty((p, p)),
         mid=mid, half=half, wide=wide, largest_margin=largest_margin, env=env, err=np.empty(n),
         saved=np.empty((4, p)),
     )  # fmt: skip
 
 
 @inner
-def _solve(H: Any, g: Any, on: Any, d: Any, L: Any, p: int) -> None:
-    """Compute d = -H⁻¹g on the coordinates ``on`` (Cholesky with a floor on the pivots), 0 elsewhere."""
+def _solve(H: Any, g: Any, active: Any, d: Any, L: Any, p: int) -> None:
+    """Compute d = -H⁻¹g on the coordinates ``active`` (Cholesky with a floor on the pivots), 0 elsewhere."""
     for j in range(p):
-        if not on[j]:
+        if not active[j]:
             d[j] = 0.0
             continue
         for i in range(j, p):
-            if not on[i]:
+            if not active[i]:
                 continue
             t = H[i, j]
             for k in range(j):
-                if on[k]:
+                if active[k]:
                     t -= L[i, k] * L[j, k]
             if i == j:
                 L[j, j] = math.sqrt(max(t, 1e-14 * H[j, j]))
@@ -76,15 +77,15 @@ def _solve(H: Any, g: Any, on: Any, d: Any, L: Any, p: int) -> None:
                 L[i, j] = t / L[j, j]
         t = -g[j]
         for k in range(j):
-            if on[k]:
+            if active[k]:
                 t -= L[j, k] * d[k]
         d[j] = t / L[j, j]
     for j in range(p - 1, -1, -1):
-        if not on[j]:
+        if not active[j]:
             continue
         t = d[j]
         for k in range(j + 1, p):
-            if on[k]:
+            if active[k]:
                 t -= L[k, j] * d[k]
         d[j] = t / L[j, j]
 
@@ -142,7 +143,7 @@ def newton(R: BoxRelaxation, m: int, const: float, lo: Any, hi: Any, w: Any, cut
     p = w.size
     G, b, cap, h, q, u, hh, s, c = R.rows, R.b, R.cap, R.h, R.q, R.u, R.curved, R.s, R.c
     al, g, d, wt, H, L = R.alpha, R.g, R.d, R.trial, R.H, R.L
-    on = R.on
+    active = R.active
     for j in range(p):
         w[j] = min(max(w[j], lo[j]), hi[j])
     margins(G, m, w, u)
@@ -166,11 +167,11 @@ def newton(R: BoxRelaxation, m: int, const: float, lo: Any, hi: Any, w: Any, cut
             g[j] = 2.0 * w[j] - s[j]
             c[j] = min(max(0.5 * s[j], lo[j]), hi[j])
             D += c[j] * (c[j] - s[j])
-            on[j] = not ((w[j] <= lo[j] and g[j] > 0.0) or (w[j] >= hi[j] and g[j] < 0.0))
+            active[j] = not ((w[j] <= lo[j] and g[j] > 0.0) or (w[j] >= hi[j] and g[j] < 0.0))
         if cut <= D or it >= 40:
             break
         for j in range(p):
-            if not on[j]:
+            if not active[j]:
                 continue
             for k in range(j + 1):
                 r = 0.0
@@ -178,7 +179,7 @@ def newton(R: BoxRelaxation, m: int, const: float, lo: Any, hi: Any, w: Any, cut
                     r += hh[i] * G[j, i] * G[k, i]
                 H[j, k] = r
             H[j, j] += 2.0
-        _solve(H, g, on, d, L, p)
+        _solve(H, g, active, d, L, p)
         slope = 0.0
         for j in range(p):
             slope += g[j] * d[j]

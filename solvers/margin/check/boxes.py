@@ -45,17 +45,17 @@ class CheckedBox:
         return np.asarray(self.marked | (self.lo > 0.0) | (self.hi < 0.0))
 
     @property
-    def reach(self) -> Array:
+    def largest_coordinates(self) -> Array:
         """Return the largest |v_j|."""
         return np.maximum(np.abs(self.lo), np.abs(self.hi))
 
-    def part(self, j: int, at: float, side: int) -> CheckedBox:
+    def part(self, j: int, value: float, side: int) -> CheckedBox:
         """Return the part with v_j ≤ at, or for side 1 with v_j ≥ at."""
         part = copy.deepcopy(self)
         if side:
-            part.lo[j] = max(part.lo[j], at)
+            part.lo[j] = max(part.lo[j], value)
         else:
-            part.hi[j] = min(part.hi[j], at)
+            part.hi[j] = min(part.hi[j], value)
         return part
 
     def support(self, j: int, side: int) -> CheckedBox:
@@ -85,7 +85,7 @@ class CheckedBox:
 def root(problem: RotatedProblem) -> CheckedBox:
     """Return the root box."""
     unmarked, no_sign = np.zeros(problem.lo.size, dtype=np.bool_), np.zeros(len(problem.g), dtype=np.int64)
-    box = CheckedBox(problem.lo.copy(), problem.hi.copy(), 0.0, unmarked, problem.stated.kept_points.copy(), no_sign)
+    box = CheckedBox(problem.lo.copy(), problem.hi.copy(), 0.0, unmarked, problem.original.kept_points.copy(), no_sign)
     propagate(problem, box)
     return box
 
@@ -98,21 +98,21 @@ def sum_error(terms: int, size: Array) -> Array:
 def margins(problem: RotatedProblem, box: CheckedBox) -> tuple[Array, Array, Array]:
     """Return the ends of the margins of all points over the box, and their Σ_j |g_ij v_j|."""
     positive, negative = np.maximum(problem.g, 0.0), np.minimum(problem.g, 0.0)
-    size = (positive - negative) @ box.reach
+    size = (positive - negative) @ box.largest_coordinates
     error = sum_error(2 * box.lo.size + 4, size) + problem.e
     return positive @ box.lo + negative @ box.hi - error, positive @ box.hi + negative @ box.lo + error, size
 
 
 def propagate(problem: RotatedProblem, box: CheckedBox) -> None:
     """Tighten the box by integers, counts, rows, demanded points, budgets and rates, and find demanded points and signs."""
-    if problem.stated.free:
+    if problem.original.free:
         return
     for _ in range(_PASSES):
         lo, hi, demanded, signs = box.lo, box.hi, box.demanded, box.signs
         _propagate_coordinates(problem, box)
         if not box.empty:
             _propagate_budgets(problem, box)
-        for rates in problem.stated.rates:
+        for rates in problem.original.rates:
             if not box.empty:
                 _propagate_rates(problem, box, rates)
         if not box.empty:
@@ -129,7 +129,7 @@ def propagate(problem: RotatedProblem, box: CheckedBox) -> None:
 
 def _propagate_coordinates(problem: RotatedProblem, box: CheckedBox) -> None:
     """Round the ends of integer coordinates; if as many coordinates are used as may be, fix the others at 0."""
-    logged = problem.stated
+    logged = problem.original
     box.lo, box.hi = np.where(logged.integer, np.ceil(box.lo), box.lo), np.where(logged.integer, np.floor(box.hi), box.hi)
     nonzero_integers = logged.integer & box.marked
     box.lo, box.hi = (
@@ -146,11 +146,11 @@ def _propagate_coordinates(problem: RotatedProblem, box: CheckedBox) -> None:
 
 def _propagate_budgets(problem: RotatedProblem, box: CheckedBox) -> None:
     """Demand the other points of a budget if as many of its points are certain errors as it allows."""
-    if not problem.stated.budgets:
+    if not problem.original.budgets:
         return
     errors = margins(problem, box)[1] < 1.0
     demanded = box.demanded.copy()
-    for budget in problem.stated.budgets:
+    for budget in problem.original.budgets:
         definite_errors = errors[budget.points]
         if definite_errors.sum() > budget.limit:
             box.clear()
@@ -201,14 +201,14 @@ def _choices(
 def _propagate_lines(problem: RotatedProblem, box: CheckedBox) -> None:
     """Tighten by a'v ≥ b, given the other coordinates: a_j v_j ≥ b - Σ_{k≠j} max a_k v_k."""
     signed = np.flatnonzero(box.signs)
-    lines = np.concatenate([problem.stated.rows, problem.g[box.demanded], box.signs[signed, None] * problem.g[signed]])
+    lines = np.concatenate([problem.original.rows, problem.g[box.demanded], box.signs[signed, None] * problem.g[signed]])
     if not len(lines):
         return
-    limits = np.concatenate([problem.stated.row_lower, np.ones(int(box.demanded.sum())), np.zeros(signed.size)])
+    limits = np.concatenate([problem.original.row_lower, np.ones(int(box.demanded.sum())), np.zeros(signed.size)])
     parts = np.maximum(lines * box.lo, lines * box.hi)
-    top, size = parts.sum(axis=1), np.abs(lines) @ box.reach + np.abs(limits)
+    top, size = parts.sum(axis=1), np.abs(lines) @ box.largest_coordinates + np.abs(limits)
     error = sum_error(2 * box.lo.size + 16, size)
-    error[len(problem.stated.rows) :] += np.concatenate([problem.e[box.demanded], problem.e[signed]]) * (1.0 + 2.0**-48)
+    error[len(problem.original.rows) :] += np.concatenate([problem.e[box.demanded], problem.e[signed]]) * (1.0 + 2.0**-48)
     if (top + error < limits).any():
         box.clear()
         return

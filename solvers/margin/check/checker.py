@@ -52,8 +52,8 @@ class BoxLosses:
 
 def box_losses(problem: RotatedProblem, box: CheckedBox, theta: Array) -> BoxLosses:
     """Return all terms, those of budgets at these prices."""
-    sizes = [budget.points.size for budget in problem.stated.budgets]
-    costs = np.concatenate([problem.stated.costs, np.repeat(theta, sizes)])
+    sizes = [budget.points.size for budget in problem.original.budgets]
+    costs = np.concatenate([problem.original.costs, np.repeat(theta, sizes)])
     low, high, size = margins(problem, box)
     low = np.where(box.demanded, np.maximum(low, 1.0), low)
     high = np.maximum(low, high)
@@ -182,7 +182,7 @@ def _sparse(entry: dict[str, Any], name: str, size: int, *, signed: bool = False
 
 def _polar(problem: RotatedProblem, entry: dict[str, Any]) -> tuple[Array, Array]:
     """Return T'p and its error bound, p scaled down to |x_k'p| ≤ 1."""
-    atoms, T, size = problem.stated.atoms, problem.T, problem.squares.size
+    atoms, T, size = problem.original.atoms, problem.T, problem.squares.size
     p = _numbers(entry, "p", size)
     if not len(atoms):
         return np.zeros(size), np.zeros(size)
@@ -196,7 +196,7 @@ def _polar(problem: RotatedProblem, entry: dict[str, Any]) -> tuple[Array, Array
 
 def _branching_coefficient(problem: RotatedProblem, box: CheckedBox, entry: dict[str, Any]) -> tuple[Array, float]:
     """Return γ with γ_j v_j ≤ π_j 1{v_j ≠ 0} on the box, and the prices that are certain to be paid, with γ_j = 0."""
-    price, used = problem.stated.price, box.used
+    price, used = problem.original.price, box.used
     slopes = _numbers(entry, "support", price.size)
     with np.errstate(divide="ignore", invalid="ignore"):
         lower = np.where(box.lo < 0.0, np.minimum(round_up(price / box.lo), 0.0), 0.0)
@@ -208,7 +208,7 @@ def _branching_coefficient(problem: RotatedProblem, box: CheckedBox, entry: dict
 def _weighted_lines(problem: RotatedProblem, box: CheckedBox, weights: Array, cut: float) -> tuple[Array, Array]:
     """Return Σ weights·lines, and its error bound."""
     row_sum, error = weights @ problem.lines, sum_error(weights.size + 4, np.abs(weights) @ np.abs(problem.lines))
-    if float(error @ box.reach) > _FINE * cut:  # an intercept's terms cancel, and its box is wide
+    if float(error @ box.largest_coordinates) > _FINE * cut:  # an intercept's terms cancel, and its box is wide
         row_sum, error = transposed_product(problem.lines, weights)
     return row_sum, error
 
@@ -224,7 +224,7 @@ def apply_relaxation(problem: RotatedProblem, box: CheckedBox, entry: dict[str, 
 
     With x = v - m the last part is const + Σ_j (a_j x_j² + b_j x_j): each x_j has its own least value c_j, and rises from there.
     """
-    logged, p = problem.stated, problem.lo.size
+    logged, p = problem.original, problem.lo.size
     is_relaxed = "p" in entry
     theta = _numbers(entry, "theta", len(logged.budgets))
     if (theta < 0.0).any():
@@ -288,13 +288,13 @@ def _tighten(
         up = np.maximum(slope, 0.0) * _BELOW
         with np.errstate(all="ignore"):
             below = up + np.sqrt(up * up + 4.0 * a * _BELOW * slack)
-            far = 2.0 * slack / below * _ABOVE
-        far = np.where(np.isnan(far), np.where(up > 0.0, 0.0, np.inf), far)
-        far = np.where(np.isfinite(below), far, np.inf)  # an overflow proves nothing, not even that x stays in place
+            distance = 2.0 * slack / below * _ABOVE
+        distance = np.where(np.isnan(distance), np.where(up > 0.0, 0.0, np.inf), distance)
+        distance = np.where(np.isfinite(below), distance, np.inf)  # an overflow proves nothing, not even that x stays in place
         if side > 0.0:
-            box.hi = np.minimum(box.hi, round_up(round_up(c + far) + mid))
+            box.hi = np.minimum(box.hi, round_up(round_up(c + distance) + mid))
         else:
-            box.lo = np.maximum(box.lo, round_down(round_down(c - far) + mid))
+            box.lo = np.maximum(box.lo, round_down(round_down(c - distance) + mid))
 
 
 #: Keys of a node's record that split it.

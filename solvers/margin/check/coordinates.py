@@ -59,7 +59,7 @@ class RotatedProblem:
     any.
     """
 
-    stated: LoggedMarginProblem
+    original: LoggedMarginProblem
     T: Array  #: (p, p)
     g: Array  #: (n, p)
     e: Array  #: (n,)

@@ -193,8 +193,8 @@ def fields_of(header: dict[str, Any]) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _demand(holds: Any, message: str) -> None:
-    if not holds:
+def _demand(condition: Any, message: str) -> None:
+    if not condition:
         raise InvalidProofError(message)
 
 

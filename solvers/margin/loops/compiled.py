@@ -1,4 +1,4 @@
-"""Decorators of the loops of this folder."""
+"""Numba decorators of the compiled loops of `margin-bb`: the flags and the cache of `solvers.exact.loops`."""
 
 from __future__ import annotations
 

@@ -65,8 +65,8 @@ def loop_problem(problem: MarginProblem, row_errors: FloatArray | None = None) -
 
 def _losses(losses: tuple[Corners, ...]) -> dict[str, Any]:
     """Return the losses side by side."""
-    room = max(one.margins.size for one in losses)
-    table = {name: np.zeros((len(losses), room)) for name in ("margins", "below", "at")}
+    capacity = max(one.margins.size for one in losses)
+    table = {name: np.zeros((len(losses), capacity)) for name in ("margins", "below", "at")}
     for kind, one in enumerate(losses):
         for name, values in table.items():
             values[kind, : one.margins.size] = getattr(one, name)
@@ -175,12 +175,12 @@ def new_node(r: LoopProblem) -> LoopNode:
     )  # fmt: skip
 
 
-def new_tree(p: int, room: int, tol: float, signed: int = 0) -> Tree:
+def new_tree(p: int, capacity: int, tol: float, signed: int = 0) -> Tree:
     """Allocate a tree with the root as its only open node.
 
     Parameters
     ----------
-    p, room : int
+    p, capacity : int
         Number of coefficients, and of nodes, an even one.
     tol : float
         The accepted relative gap of the objective.
@@ -188,9 +188,10 @@ def new_tree(p: int, room: int, tol: float, signed: int = 0) -> Tree:
         Number of points whose signs a node remembers.
     """
     return Tree(
-        boxes=np.zeros((room, 4, p)), keys=np.full((room // 2, 2), -np.inf), heap=np.arange(room), count=np.array([1, 0, 0, 0]),
-        state=np.array([np.inf, tol, np.inf, 0.0]), incumbent=np.zeros(p), origin=np.zeros((room, 2), dtype=np.int64),
-        signs=np.zeros((room, signed), dtype=np.int8), log=np.zeros(0),
+        boxes=np.zeros((capacity, 4, p)), keys=np.full((capacity // 2, 2), -np.inf), heap=np.arange(capacity),
+        count=np.array([1, 0, 0, 0]),
+        state=np.array([np.inf, tol, np.inf, 0.0]), incumbent=np.zeros(p), origin=np.zeros((capacity, 2), dtype=np.int64),
+        signs=np.zeros((capacity, signed), dtype=np.int8), log=np.zeros(0),
     )  # fmt: skip
 
 

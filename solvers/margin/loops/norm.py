@@ -151,11 +151,11 @@ def _vertex(r: LoopProblem, k: LoopNode, w: FloatArray) -> None:
         p[j] = 0.0
     if r.sides.shape[0] > 0:
         for t in range(r.sides.shape[0]):
-            ahead = 0.0
+            product = 0.0
             for j in range(p.size):
-                ahead += r.sides[t, j] * w[j]
+                product += r.sides[t, j] * w[j]
             for j in range(p.size):
-                p[j] += r.sides[t, j] if ahead >= 0.0 else -r.sides[t, j]
+                p[j] += r.sides[t, j] if product >= 0.0 else -r.sides[t, j]
         return
     if not _inverse(r, k):
         for i in range(q):

@@ -126,10 +126,10 @@ def rates_met(r: LoopProblem, k: LoopNode, u: Any) -> bool:
                 k.certain[g] += u[i] * r.labels[i] > 0.0
         satisfied = False
         for g in range(groups):
-            for more in range(k.undecided_scores[g] + 1):
+            for added_count in range(k.undecided_scores[g] + 1):
                 if satisfied or r.rate_sizes[b, g] == 0:
                     break
-                share, fits = (k.certain[g] + more) / r.rate_sizes[b, g], True
+                share, fits = (k.certain[g] + added_count) / r.rate_sizes[b, g], True
                 for h in range(groups):
                     size = r.rate_sizes[b, h]
                     if size > 0:

@@ -158,9 +158,9 @@ def fill_hinges(r: LoopProblem, k: LoopNode, cut: float) -> tuple[Any, float]:
     count, constant = _envelopes(r, k)
     _fill(r, k, count - count, count)
     if r.restricted:
-        more = _demands(r, k, count, cut)
-        _fill(r, k, count, more)
-        count = _prices(r, k, _rows(r, k, more, cut))
+        demand_count = _demands(r, k, count, cut)
+        _fill(r, k, count, demand_count)
+        count = _prices(r, k, _rows(r, k, demand_count, cut))
         if r.epsilon.size:
             count = _signs(r, k, count, cut)
     return count, constant
@@ -181,11 +181,11 @@ def _moves(r: LoopProblem, k: LoopNode) -> int:
     if r.sides.shape[0] > 0:
         return vertex_of_box(r, k)
     scale_into_polar(r, k, k.polar)
-    ahead = steepest(r, k, k.w)
+    norm_excess = steepest(r, k, k.w)
     for j in range(k.w.size):
         k.moves[0, j] = k.steep[j] - k.polar[j]
-        ahead -= k.polar[j] * k.w[j]
-    return 1 if ahead > 0.0 else 0
+        norm_excess -= k.polar[j] * k.w[j]
+    return 1 if norm_excess > 0.0 else 0
 
 
 @inner

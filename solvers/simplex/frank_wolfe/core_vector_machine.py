@@ -206,9 +206,9 @@ class CoreVectorMachine(Algorithm[SimplexQP, CoreState]):
         if vertex in state.core[:m]:
             return False
         if m == state.core.size:
-            room = np.zeros((2 * m, 2 * m))
-            room[:m, :m] = state.Q
-            state.Q = room
+            enlarged = np.zeros((2 * m, 2 * m))
+            enlarged[:m, :m] = state.Q
+            state.Q = enlarged
             state.core = np.concatenate([state.core, np.zeros(m, dtype=state.core.dtype)])
             state.alpha = np.concatenate([state.alpha, np.zeros(m)])
         state.core[m] = vertex

@@ -231,17 +231,17 @@ def step_of(w: Any, method: int, allowed: bool) -> int:
         return BUDGET if toward(w, i) else COLUMN
     scale = w.scalars.scale
     mean = w.scalars.quadratic + w.scalars.linear
-    j, near = extremes(w)
+    j, local_vertex = extremes(w)
     descent = mean - scale * w.h[i] - w.c[i]
     worst = scale * w.h[j] + w.c[j]
     if method == MFW:
         status = toward(w, i) if descent >= worst - mean else away(w, j)
         return BUDGET if status else COLUMN
-    local = worst - scale * w.h[near] - w.c[near]
+    local = worst - scale * w.h[local_vertex] - w.c[local_vertex]
     if method == BLENDED and local < descent:
         return BUDGET if toward(w, i) else COLUMN
     if method == BLENDED:
-        i = near
+        i = local_vertex
     if i == j:
         return STUCK
     return BUDGET if pair(w, i, j) else COLUMN

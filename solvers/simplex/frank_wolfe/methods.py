@@ -281,11 +281,11 @@ class Sampled:
         work = state.work
         gradient = state.view.gram.block(sample, support) @ work.a[support] + work.c[sample]
         inside = work.h[support] + work.c[support]
-        best, near = int(np.argmin(gradient)), int(np.argmin(inside))
-        if not self.support or gradient[best] < inside[near]:
+        best, local_vertex = int(np.argmin(gradient)), int(np.argmin(inside))
+        if not self.support or gradient[best] < inside[local_vertex]:
             work.h[sample[best]] = gradient[best] - work.c[sample[best]]
             return int(sample[best]), float(gradient[best])
-        return int(support[near]), float(inside[near])
+        return int(support[local_vertex]), float(inside[local_vertex])
 
     def _step(self, state: FrankWolfeState, i: int, value: float, allowed: bool) -> None:
         """A toward step, or an away step where it promises more; h is updated on the support."""

@@ -124,23 +124,23 @@ def _finite(values: FloatArray) -> FloatArray:
 
 @dataclass(frozen=True, eq=False)
 class _Factor:
-    """A float32 Cholesky factor of Q_SS for the points ``own``."""
+    """A float32 Cholesky factor of Q_SS for the points ``members``."""
 
-    own: IntArray
+    members: IntArray
     lower: np.ndarray
 
     @staticmethod
-    def build(Q: FloatArray, own: IntArray) -> Steps:
+    def build(Q: FloatArray, members: IntArray) -> Steps:
         """Factor panel by panel; None where Q_SS is not positive definite even after a shift of its diagonal."""
         for shift in (0.0, 3e-6, 1e-4):
             L = yield from _cholesky(Q, shift)
             if L is not None:
-                return _Factor(own, L)
+                return _Factor(members, L)
         return None
 
     def distance(self, guess: IntArray) -> int:
         """Points in which a guess differs."""
-        return int(np.setxor1d(self.own, guess, assume_unique=True).size)
+        return int(np.setxor1d(self.members, guess, assume_unique=True).size)
 
     def solve(self, right: np.ndarray) -> FloatArray:
         """Q_SS⁻¹ right in float32, for one or several columns."""
@@ -159,19 +159,19 @@ class _Adapted:
 
     def __init__(self, view: SimplexQP, factor: _Factor, guess: IntArray) -> None:
         self._factor, self._size = factor, guess.size
-        if np.array_equal(guess, factor.own):
+        if np.array_equal(guess, factor.members):
             self._mine = self._theirs = np.arange(guess.size)
             self._added = self._mine[:0]
             return
-        _, self._mine, self._theirs = np.intersect1d(guess, factor.own, assume_unique=True, return_indices=True)
+        _, self._mine, self._theirs = np.intersect1d(guess, factor.members, assume_unique=True, return_indices=True)
         self._added = np.setdiff1d(np.arange(guess.size), self._mine, assume_unique=True)
-        removed = np.setdiff1d(np.arange(factor.own.size), self._theirs, assume_unique=True)
+        removed = np.setdiff1d(np.arange(factor.members.size), self._theirs, assume_unique=True)
         k = self._added.size + removed.size
         if k == 0:
             return
         extra = guess[self._added]
-        self._B = np.zeros((factor.own.size, k))
-        self._B[:, : extra.size] = view.gram.block(factor.own, extra)
+        self._B = np.zeros((factor.members.size, k))
+        self._B[:, : extra.size] = view.gram.block(factor.members, extra)
         self._B[removed, extra.size + np.arange(removed.size)] = 1.0
         self._solved = factor.solve(self._B)
         schur = -self._B.T @ self._solved
@@ -180,11 +180,11 @@ class _Adapted:
 
     def __call__(self, r: FloatArray) -> FloatArray:
         """Approximately Q⁻¹ r on the guess."""
-        full = np.zeros(self._factor.own.size)
+        full = np.zeros(self._factor.members.size)
         full[self._theirs] = r[self._mine]
         x = self._factor.solve(full)
         out = np.zeros(self._size)
-        if self._added.size + self._factor.own.size > self._mine.size:
+        if self._added.size + self._factor.members.size > self._mine.size:
             right = -self._B.T @ x
             right[: self._added.size] += r[self._added]
             v = np.zeros(right.size) if self._singular else _finite(scipy.linalg.lapack.dgetrs(self._lu, self._pivots, right)[0])

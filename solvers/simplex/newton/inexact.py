@@ -80,7 +80,7 @@ def inexact_finish(
             yield from matrix.fill()
             yield from matrix.landmark(landmark_count)
         share = np.setxor1d(guess, last, assume_unique=True).size / guess.size
-        if share < _SETTLED and matrix.own.size > _LOOSE * (guess.size + dropped.size):
+        if share < _SETTLED and matrix.members.size > _LOOSE * (guess.size + dropped.size):
             landmark_count = matrix.landmarks.size
             yield from matrix.restrict(np.union1d(guess, dropped))
             yield from matrix.landmark(landmark_count)
@@ -137,9 +137,9 @@ class _Run:
         total = np.bincount(view.groups, weights=x, minlength=view.simplices)
         x /= total[view.groups]
         touched = np.union1d(guess, dropped)
-        r = self.g[matrix.own]
+        r = self.g[matrix.members]
         if dropped.size:
-            r = r + matrix.product((x - before)[matrix.own])
+            r = r + matrix.product((x - before)[matrix.members])
         inside = matrix.place[guess]
         inverse = matrix.preconditioner(view, inside)
         yield
@@ -175,27 +175,31 @@ def _uncached(cache: ColumnCache, indices: IntArray, weights: Any) -> Generator[
 
 
 class _Matrix:
-    """Q between the points ``own``, compact, with room for more points, and its preconditioner's rows."""
+    """Q between the points ``members``, compact, with room for more points, and its preconditioner's rows."""
 
-    def __init__(self, cache: ColumnCache, own: IntArray, n: int) -> None:
-        self.cache, self.own = cache, own
-        capacity = int(1.1 * own.size + 64)
+    def __init__(self, cache: ColumnCache, members: IntArray, n: int) -> None:
+        self.cache, self.members = cache, members
+        capacity = int(1.1 * members.size + 64)
         self._store = np.empty((capacity, capacity), dtype=cache.columns.dtype)
         self.place = np.full(n, -1, dtype=np.int64)
-        self.place[own] = np.arange(own.size)
+        self.place[members] = np.arange(members.size)
 
     def restrict(self, points: IntArray) -> Steps:
         """Forget all other points; the preconditioner's rows are to be made anew."""
         places = np.sort(self.place[points])  # in place: rising, so that nothing is written before it was read
-        self.place[self.own] = -1
-        self.own = self.own[places]
-        self.place[self.own] = np.arange(self.own.size)
+        self.place[self.members] = -1
+        self.members = self.members[places]
+        self.place[self.members] = np.arange(self.members.size)
         loops.gather_rows(self._store, places, places, self.values)
         yield
 
     def product(self, weights: FloatArray) -> FloatArray:
         """Q weights."""
-        values, vector, parts = self.values, weights.astype(self._store.dtype), cuts(self.own.size, workers(self.own.size**2))
+        values, vector, parts = (
+            self.values,
+            weights.astype(self._store.dtype),
+            cuts(self.members.size, workers(self.members.size**2)),
+        )
         out = np.empty_like(vector)
         share(lambda k: np.matmul(values[parts[k]], vector, out=out[parts[k]]), len(parts))
         return out.astype(np.float64)
@@ -207,12 +211,12 @@ class _Matrix:
 
     def preconditioner(self, view: SimplexQP, inside: IntArray) -> Inverse:
         """(D + B'B)⁻¹ on the given places."""
-        return Inverse(view.groups[self.own], view.simplices, self.B, self.inverse, self.sums(inside), inside)
+        return Inverse(view.groups[self.members], view.simplices, self.B, self.inverse, self.sums(inside), inside)
 
     @property
     def values(self) -> Any:
         """The matrix."""
-        return self._store[: self.own.size, : self.own.size]
+        return self._store[: self.members.size, : self.members.size]
 
     def fill(self) -> Steps:
         """Read or compute all rows."""
@@ -220,7 +224,7 @@ class _Matrix:
 
     def landmark(self, count: int) -> Steps:
         """B for so many random landmarks."""
-        size, values = self.own.size, self.values
+        size, values = self.members.size, self.values
         self.landmarks = np.sort(np.random.default_rng(0).permutation(size)[: max(1, min(count, size // _SHARE))])
         A = values[np.ix_(self.landmarks, self.landmarks)].astype(np.float64)
         A = 0.5 * (A + A.T)
@@ -252,20 +256,20 @@ class _Matrix:
 
     def _rows(self, first: int) -> Steps:
         """Rows from ``first`` on, and by symmetry the columns."""
-        store, size = self._store, self.own.size
+        store, size = self._store, self.members.size
         for start in range(first, size, _PANEL):
             stop = min(size, start + _PANEL)
-            slots = self.cache.slot[self.own[start:stop]]
+            slots = self.cache.slot[self.members[start:stop]]
             cached = np.flatnonzero(slots >= 0)
             if cached.size == stop - start:
-                loops.gather_rows(self.cache.columns, slots, self.own, store[start:stop])
+                loops.gather_rows(self.cache.columns, slots, self.members, store[start:stop])
             else:
                 rows = np.empty((cached.size, size), dtype=store.dtype)
-                loops.gather_rows(self.cache.columns, slots[cached], self.own, rows)
+                loops.gather_rows(self.cache.columns, slots[cached], self.members, rows)
                 store[start + cached, :size] = rows
                 away = np.flatnonzero(slots < 0)
-                for block, positions in _uncached(self.cache, self.own[start + away], start + away):
-                    store[positions, :size] = block[:, self.own]
+                for block, positions in _uncached(self.cache, self.members[start + away], start + away):
+                    store[positions, :size] = block[:, self.members]
                     yield
             yield
         if first:
@@ -274,12 +278,12 @@ class _Matrix:
     def cover(self, guess: IntArray) -> Steps:
         """Take in the points of the guess that are not there; False where there is no room."""
         new = guess[self.place[guess] < 0]
-        first = self.own.size
+        first = self.members.size
         if first + new.size > self._store.shape[0]:
             return False
         if new.size:
-            self.own = np.concatenate([self.own, new])
-            self.place[new] = np.arange(first, self.own.size)
+            self.members = np.concatenate([self.members, new])
+            self.place[new] = np.arange(first, self.members.size)
             yield from self._rows(first)
             self._extend(first)
         return True

@@ -150,7 +150,7 @@ _WORTH = 4 / 9
 
 
 class Triangle:
-    """Q_SS for points ``own``.
+    """Q_SS for points ``members``.
 
     Block k holds the rows of its points against all points up to its own last one, so new points are new blocks at the end.
     By symmetry one pass over it serves a product. Half of |S|² entries are stored as far as ``limit`` reaches, as the
@@ -167,9 +167,9 @@ class Triangle:
 
     def __init__(self, gram: GramOperator, limit: int) -> None:
         self.gram = gram
-        self.own: IntArray = np.zeros(0, dtype=np.int64)
+        self.members: IntArray = np.zeros(0, dtype=np.int64)
         self.place = np.full(gram.n, -1, dtype=np.int64)
-        self._panel = gram.panel(self.own)
+        self._panel = gram.panel(self.members)
         self._entries = self._panel.entries
         self._limit, self._rounded = int(limit), False
         self._store: Tile = np.empty(0, dtype=self._entries.kind)
@@ -178,18 +178,18 @@ class Triangle:
 
     def extend(self, points: IntArray) -> Steps:
         """Take in points that are not there; the first ones decide how much may be stored: half again their own matrix's half."""
-        begin = self.own.size
-        self.own = np.concatenate([self.own, points])
-        self.place[points] = np.arange(begin, self.own.size)
+        begin = self.members.size
+        self.members = np.concatenate([self.members, points])
+        self.place[points] = np.arange(begin, self.members.size)
         if not self._blocks:
-            size = 3 * self.own.size * (self.own.size + 2 * _ROWS) // 4
+            size = 3 * self.members.size * (self.members.size + 2 * _ROWS) // 4
             self._rounded = 0 < self._limit < _WORTH * size * self._entries.kind.itemsize
-            self._entries = self._over(self.own).entries
+            self._entries = self._over(self.members).entries
             self._store = np.empty(min(self._limit // self._entries.kind.itemsize, size), dtype=self._entries.kind)
-        self._panel = self._over(self.own)
+        self._panel = self._over(self.members)
         empty = []
-        for first in range(begin, self.own.size, _ROWS):
-            last = min(first + _ROWS, self.own.size)
+        for first in range(begin, self.members.size, _ROWS):
+            last = min(first + _ROWS, self.members.size)
             block = self._room(last - first, last)
             self._blocks.append((first, last, block))
             if block is not None:
@@ -210,7 +210,7 @@ class Triangle:
 
         def rows(part: list[tuple[int, int, Tile]]) -> None:
             for first, last, block in part:
-                self._panel.rows(self.own[first:last], block)
+                self._panel.rows(self.members[first:last], block)
 
         yield from _shared(blocks, lambda part, _: rows(part), workers(sum(block.size for _, _, block in blocks)))
 
@@ -222,13 +222,13 @@ class Triangle:
         return self._store[begin : self._used].reshape(rows, columns)
 
     def compact(self, keep: BoolArray) -> Steps:
-        """Forget points of ``own``, once; the room that this frees goes to blocks that had none."""
+        """Forget points of ``members``, once; the room that this frees goes to blocks that had none."""
         shift = np.cumsum(keep)
         blocks, self._blocks, self._used = self._blocks, [], 0
-        self.place[self.own[~keep]] = -1
-        self.own = self.own[keep]
-        self.place[self.own] = np.arange(self.own.size)
-        self._panel = self._over(self.own)
+        self.place[self.members[~keep]] = -1
+        self.members = self.members[keep]
+        self.place[self.members] = np.arange(self.members.size)
+        self._panel = self._over(self.members)
         for first, last, block in blocks:
             rows, columns = np.flatnonzero(keep[first:last]), np.flatnonzero(keep[:last])
             if not rows.size:
@@ -242,51 +242,51 @@ class Triangle:
             self._blocks.append((stop - rows.size, stop, small))
         empty = []
         for number, (first, last, block) in enumerate(self._blocks):
-            if block is None and (room := self._room(last - first, last)) is not None:
-                self._blocks[number] = (first, last, room)
-                empty.append((first, last, room))
+            if block is None and (storage := self._room(last - first, last)) is not None:
+                self._blocks[number] = (first, last, storage)
+                empty.append((first, last, storage))
         yield from self._fill(empty)
 
     def product(self, weights: FloatArray) -> Steps:
-        """Q weights, for one weight a point of ``own``; few of them that are not zero ask for their own columns only."""
+        """Q weights, for one weight a point of ``members``; few of them that are not zero ask for their own columns only."""
         passed = self._computed() + self._used // _READ
-        if np.count_nonzero(weights) * self.own.size < passed:
-            return (yield from self.outside(self.own, weights))
+        if np.count_nonzero(weights) * self.members.size < passed:
+            return (yield from self.product_outside(self.members, weights))
         return (yield from self._multiplied(weights, self._panel, self._blocks))
 
-    def settled(self, weights: FloatArray) -> Steps:
+    def float32_product(self, weights: FloatArray) -> Steps:
         """Q weights from float32 values, whatever is stored."""
         blocks: list[Block] = [(first, last, None) for first, last, _ in self._blocks]
-        return (yield from self._multiplied(weights, self.gram.panel(self.own), blocks))
+        return (yield from self._multiplied(weights, self.gram.panel(self.members), blocks))
 
     def _multiplied(self, weights: FloatArray, panel: Panel, blocks: list[Block]) -> Steps:
         scale, entries = float(np.abs(weights).max()) or 1.0, panel.entries
-        signed_weights = entries.signed_weights(self.own, (weights / scale).astype(np.float32))
-        sums, table = np.zeros((workers(self.own.size**2 // 2), self.own.size)), entries.table
+        signed_weights = entries.signed_weights(self.members, (weights / scale).astype(np.float32))
+        sums, table = np.zeros((workers(self.members.size**2 // 2), self.members.size)), entries.table
 
         def add(part: list[Block], out: FloatArray) -> None:
-            room = np.empty(WIDTH, dtype=np.float32)
+            buffer = np.empty(WIDTH, dtype=np.float32)
             for first, last, block in part:
                 if block is not None:
-                    symmetric_rows(block, table, first, 0, signed_weights, out, room)
+                    symmetric_rows(block, table, first, 0, signed_weights, out, buffer)
                     continue
-                for begin, _, tile in panel.tiles(self.own[first:last], last):
-                    symmetric_rows(tile, table, first, begin, signed_weights, out, room)
+                for begin, _, tile in panel.tiles(self.members[first:last], last):
+                    symmetric_rows(tile, table, first, begin, signed_weights, out, buffer)
 
         yield from _shared(blocks, lambda part, k: add(part, sums[k]), len(sums))
         return entries.scaled_product(
-            self.own, scale * sums.sum(axis=0), weights, scale * float(signed_weights.sum(dtype=np.float64))
+            self.members, scale * sums.sum(axis=0), weights, scale * float(signed_weights.sum(dtype=np.float64))
         )
 
     def _computed(self) -> int:
         """Entries that every product computes."""
         return sum((last - first) * last for first, last, block in self._blocks if block is None)
 
-    def outside(self, points: IntArray, weights: FloatArray) -> Steps:
-        """Q[points, own] weights in float32, own points or others, without storing anything."""
+    def product_outside(self, points: IntArray, weights: FloatArray) -> Steps:
+        """Q[points, members] weights in float32, own points or others, without storing anything."""
         used = np.flatnonzero(weights)
         scale = float(np.abs(weights).max()) or 1.0
-        factors, panel = (weights[used] / scale).astype(np.float32), self.gram.panel(self.own[used])
+        factors, panel = (weights[used] / scale).astype(np.float32), self.gram.panel(self.members[used])
         out = np.zeros(points.size)
 
         def multiply(part: list[int]) -> None:

@@ -60,12 +60,12 @@ def add_rows(columns: Any, slots: Any, weights: Any, out: Any, sums: Any) -> Non
 
 
 @entry
-def gather_rows(columns: Any, slots: Any, own: Any, out: Any) -> None:
+def gather_rows(columns: Any, slots: Any, members: Any, out: Any) -> None:
     """out_kj = columns[slots_k, own_j]."""
     for k in range(slots.size):
         row, target = columns[slots[k]], out[k]
-        for j in range(own.size):
-            target[j] = row[own[j]]
+        for j in range(members.size):
+            target[j] = row[members[j]]
 
 
 #: Entries of a row at once: eight rows of it, the weights and the sums stay in the first-level cache.
@@ -140,11 +140,11 @@ def load_passes(*, single: bool, triangle: np.dtype[Any] | None) -> None:
     """Load the passes over columns in float32 or float64, and those of the low-rank start's triangle with entries of a type."""
     one, short = np.zeros(1, dtype=np.int64), np.ones((1, 1), dtype=np.float32)
     if triangle is not None:
-        room = np.empty(TRIANGLE_WIDTH, dtype=np.float32)
+        buffer = np.empty(TRIANGLE_WIDTH, dtype=np.float32)
         for kind in (triangle, ROUNDED) if triangle == np.float32 else (triangle,):
             entries = np.zeros((1, 1), dtype=kind)
             table = None if triangle == np.float32 else short[0]
-            symmetric_rows(entries, table, 0, 0, short[0], np.zeros(1), room)
+            symmetric_rows(entries, table, 0, 0, short[0], np.zeros(1), buffer)
             gather_rows(entries, one, one, entries.copy())
     rows = short if single else np.ones((1, 1))
     add_rows(rows, one, rows[0], np.zeros(1), np.empty(WIDTH, dtype=rows.dtype))

@@ -81,7 +81,7 @@ class LowRank:
         return self._matrix.copy()
 
     @property
-    def left(self) -> float:
+    def unexplained(self) -> float:
         """Median of D over Q's known ridge, at least 1: how much of Q the landmarks do not explain; inf without a ridge."""
         loading = self.view.gram.loading
         return float(np.median(self.D / loading)) if (loading > 0.0).all() else np.inf
@@ -177,9 +177,9 @@ _SHIFT = 1e-6
 _SAMPLE = 1024
 
 
-def rows_within(n: int, limit: float, *, more: bool = False) -> int:
+def rows_within(n: int, limit: float, *, refined: bool = False) -> int:
     """Rows for n points and so many bytes: more for many points, where products are dear, since each round then needs fewer."""
-    return int(max(min(n // (_PER_MORE if more else _PER_ROW), _MOST, _PART * limit / (EACH * n)), FEWEST))
+    return int(max(min(n // (_PER_MORE if refined else _PER_ROW), _MOST, _PART * limit / (EACH * n)), FEWEST))
 
 
 def expansion(gram: GramOperator, count: int, rng: np.random.Generator) -> SingleArray:
@@ -296,13 +296,13 @@ def lowrank_start(
     yield None
     model = LowRank(view, B)
     yield None
-    if not model.left <= _TRUSTED and B.shape[0] < (more := rows_within(view.n, limit, more=True)):
-        B = expansion(view.gram, more, np.random.default_rng(0))
+    if not model.unexplained <= _TRUSTED and B.shape[0] < (row_count := rows_within(view.n, limit, refined=True)):
+        B = expansion(view.gram, row_count, np.random.default_rng(0))
         model = LowRank(view, B)
         yield None
-    if not model.left <= _LEFT:
+    if not model.unexplained <= _LEFT:
         return best
-    pace = TRUSTED if model.left <= _TRUSTED else CAREFUL
+    pace = TRUSTED if model.unexplained <= _TRUSTED else CAREFUL
     if B.shape[0] >= 2 * FEWEST:
         yield from model.follow(LowRank(view, B[:FEWEST]))
     slack = yield from model.solve()
@@ -342,7 +342,7 @@ def _guess(x: FloatArray, below: FloatArray) -> BoolArray:
 
 
 class _Run:
-    """A feasible point x whose weights are on the points ``own`` of a triangle, its gradient g, and how far float32 may be off.
+    """A feasible point x with weights on the points ``members`` of a triangle, its gradient g, and the error of float32.
 
     On own points g is always that of x; on the others it is of the last pass over all points.
     """
@@ -365,13 +365,13 @@ class _Run:
     def begin(self) -> Steps:
         """The triangle on the model's support, and g there."""
         yield from self._take(np.flatnonzero(self.x))
-        members = self.triangle.own
+        members = self.triangle.members
         self._sums, self._inside = (yield from self.model.sums(members)), np.arange(members.size)
         self.g[members] = (yield from self.triangle.product(self.x[members])) + self.view.c[members]
 
     def sift(self) -> Steps:
         """Leave out what the next guess would not hold: it is missed less than it costs, and `stream` brings back what is."""
-        members = self.triangle.own
+        members = self.triangle.members
         level = np.bincount(self._groups, weights=self.x[members] * self.g[members], minlength=self.view.simplices)
         keep = _guess(self.x[members], level[self._groups] - self.g[members])
         yield from self.triangle.compact(keep)
@@ -384,7 +384,7 @@ class _Run:
 
     def _take(self, points: IntArray) -> Steps:
         yield from self.triangle.extend(points)
-        members = self.triangle.own
+        members = self.triangle.members
         rank = self.model.B.shape[0]
         if self._room.size < rank * members.size:
             del self._B, self._room  # the old one goes first
@@ -410,7 +410,7 @@ class _Run:
 
     def solve(self, target: float, max_guesses: int = _GUESSES) -> Steps:
         """Newton steps on own points until their gap is at most the target, or so many; gives how many."""
-        members, G, groups = self.triangle.own, self.view.simplices, self._groups
+        members, G, groups = self.triangle.members, self.view.simplices, self._groups
         x, g, c = self.x[members], self.g[members], self.view.c[members]
         start, start_gradient, last, count = x, g, np.zeros(0, dtype=np.int64), 0
         while count < max_guesses:
@@ -419,9 +419,9 @@ class _Run:
             highest = np.full(G, -np.inf)
             np.maximum.at(highest, groups, below)
             converged = not float(highest.sum()) > target
-            behind = self.triangle.rounding * float(np.linalg.norm(x - self._settled[members]))
-            if (converged or not count) and behind > _BEHIND * target:
-                g, self._settled[members] = (yield from self.triangle.settled(x)) + c, x
+            rounding = self.triangle.rounding * float(np.linalg.norm(x - self._settled[members]))
+            if (converged or not count) and rounding > _BEHIND * target:
+                g, self._settled[members] = (yield from self.triangle.float32_product(x)) + c, x
                 continue
             if converged:
                 break
@@ -461,16 +461,16 @@ class _Run:
         How far the model is off is known for the x at which a point was looked at last. How far it may be off since then on
         the other points is what it is on own ones, at most.
         """
-        members, others, x = self.triangle.own, np.flatnonzero(self.triangle.place < 0), self.x
+        members, others, x = self.triangle.members, np.flatnonzero(self.triangle.place < 0), self.x
         model = self._predicted()
         self._error += float(
             np.abs(self.g[members] - model[members] - self.model.D[members] * x[members] - self._offset[members]).max()
         )
         level = np.bincount(self._groups, weights=x[members] * self.g[members], minlength=self.view.simplices)
         self.g[others] = model[others] + self._offset[others]
-        near = others[self.g[others] < level[self.view.groups[others]] + self._error[others]]
-        self.g[near] = (yield from self.triangle.outside(near, x[members])) + self.view.c[near]
-        self._note(model, np.concatenate([members, near]))
+        candidates = others[self.g[others] < level[self.view.groups[others]] + self._error[others]]
+        self.g[candidates] = (yield from self.triangle.product_outside(candidates, x[members])) + self.view.c[candidates]
+        self._note(model, np.concatenate([members, candidates]))
 
     def covered(self, gap: float) -> bool:
         """Return whether no point outside violates by more than the gap, as far as float32 can tell."""
@@ -501,10 +501,10 @@ class _Run:
         y, last = self.model.point((yield from self.model.solve(self._offset))), self.x
         new = np.flatnonzero((y > 0.0) & (self.triangle.place < 0))
         yield from self._take(new)
-        members = self.triangle.own
+        members = self.triangle.members
         reached = (yield from self.triangle.product(y[members])) + self.view.c[members]
-        way = (y - last)[members]
-        before, after = float(way @ self.g[members]), float(way @ reached)
+        change = (y - last)[members]
+        before, after = float(change @ self.g[members]), float(change @ reached)
         if before + after > 0.0:  # y is worse than x: not beyond the best point between them
             y = last + max(0.0, before / (before - after)) * (y - last)
             reached = (yield from self.triangle.product(y[members])) + self.view.c[members]
@@ -515,7 +515,7 @@ class _Run:
 
     def grow(self, violation_limit: float = np.inf) -> Steps:
         """Take in the points outside that violate, those that do it most where there are too many; gives their share."""
-        view, limit = self.view, max(1.0, violation_limit * self.triangle.own.size)
+        view, limit = self.view, max(1.0, violation_limit * self.triangle.members.size)
         level = np.bincount(view.groups, weights=self.x * self.g, minlength=view.simplices)
         violated = np.flatnonzero((self.g < level[view.groups]) & (self.triangle.place < 0))
         if violated.size > limit:
@@ -523,4 +523,4 @@ class _Run:
             violated = np.sort(violated[np.argpartition(slack, int(limit))[: int(limit)]])
         if violated.size:
             yield from self._take(violated)
-        return violated.size / self.triangle.own.size
+        return violated.size / self.triangle.members.size

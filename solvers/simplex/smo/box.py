@@ -181,10 +181,10 @@ def into_box(view: BoxEqualityQP, start: FloatArray) -> FloatArray:
         return a
     heavy = plus if up > down else ~plus
     free = heavy & (a < view.upper)
-    spare = float(a[free].sum())
-    if spare <= 2.0 * abs(up - down):
-        free, spare = heavy, max(up, down)
-    a[free] *= max(spare - abs(up - down), 0.0) / spare
+    surplus = float(a[free].sum())
+    if surplus <= 2.0 * abs(up - down):
+        free, surplus = heavy, max(up, down)
+    a[free] *= max(surplus - abs(up - down), 0.0) / surplus
     return a
 
 
@@ -336,13 +336,13 @@ def shrink(work: Any, cache: ColumnCache, order: IntArray) -> bool:
     if leaving < max(1, _SHARE * active) or leaving > active - 2:
         return False
     remaining = active - leaving
-    front, back = np.flatnonzero(~keep[:remaining]), remaining + np.flatnonzero(keep[remaining:])
+    front, kept_places = np.flatnonzero(~keep[:remaining]), remaining + np.flatnonzero(keep[remaining:])
     for array in (order, work.diagonal, work.short, work.upper, work.s, work.a, work.d, work.rise, work.fall, work.slot):
-        array[front], array[back] = array[back], array[front]
-    for place in (front, back):
+        array[front], array[kept_places] = array[kept_places], array[front]
+    for place in (front, kept_places):
         cached = place[work.slot[place] >= 0]
         cache.owner[work.slot[cached]] = cached
-    loops.swap_columns(cache.columns, cache.used, front, back)
+    loops.swap_columns(cache.columns, cache.used, front, kept_places)
     work.scalars.active = remaining
     return True
 

@@ -84,7 +84,7 @@ class NewtonUse:
 
     guesses: int = 0
     inexact_left: int = _INEXACT_RUNS
-    tried: float = float("inf")
+    last_gap: float = float("inf")
 
 
 @dataclass(eq=False)
@@ -109,7 +109,7 @@ class SmoState:
     refreshes: int = 0
     last_gap: float = float("inf")  #: the least relative gap of all refreshes that did not end the run
     next_look: int = 0  #: iteration at which a run that neither pauses nor ends is looked at in float64
-    seen: float = float("inf")  #: the float64 objective at the last such look
+    last_objective: float = float("inf")  #: the float64 objective at the last such look
     marks: list[tuple[float, int]] = field(default_factory=list)  #: (relative gap, iteration) at every refresh or decade
     newton: NewtonUse = field(default_factory=NewtonUse)
 
@@ -351,8 +351,8 @@ class SMO(Algorithm[SimplexQP, SmoState]):
         if state.gap <= state.tol:
             return Outcome.CONVERGED
         scalars = state.work.scalars
-        before, state.seen = state.seen, float(scalars.objective)
-        if before - state.seen > LEAST_GAIN * float(scalars.gap):
+        before, state.last_objective = state.last_objective, float(scalars.objective)
+        if before - state.last_objective > LEAST_GAIN * float(scalars.gap):
             return Outcome.RUNNING
         self._consider_newton(state, state.gap, hopeless=True)
         return Outcome.STALLED if state.steps is None else Outcome.RUNNING
@@ -380,7 +380,7 @@ class SMO(Algorithm[SimplexQP, SmoState]):
         """Go over to Newton steps where their operations cost less than the pairs still expected (or pairs are ``hopeless``)."""
         view, work = state.view, state.work
         size, item = int(work.size.sum()), state.cache.columns.itemsize
-        if not self.newton or size < 2 or gap > 0.2 * state.newton.tried:
+        if not self.newton or size < 2 or gap > 0.2 * state.newton.last_gap:
             return
         limit, expected = state.memory, np.inf if hopeless else pair_seconds(state, gap)
         fits = finisher_bytes(guess := first_guess(view, work.a, work.g).size) <= limit and gap <= _EXACT_FROM
@@ -389,7 +389,7 @@ class SMO(Algorithm[SimplexQP, SmoState]):
         roughly = inexact_seconds(view.n, size) if fits else np.inf
         if min(exactly, roughly) >= min(expected, 1e300):
             return
-        state.newton.tried = gap
+        state.newton.last_gap = gap
         if roughly < exactly:
             state.begin(Phase.CONJUGATE, inexact_finish(view, state.cache, work.a, work.g, state.tol, exact=state.exact))
         else:
@@ -418,7 +418,7 @@ class SMO(Algorithm[SimplexQP, SmoState]):
         if phase is Phase.CONJUGATE:
             state.newton.inexact_left -= 1
             if state.newton.inexact_left == 0:
-                state.newton.tried = np.inf
+                state.newton.last_gap = np.inf
         outcome = self._confirm(state)
         if phase is not Phase.LOW_RANK:
             state.mark(max(state.gap, 1e-300))
@@ -430,12 +430,12 @@ class SMO(Algorithm[SimplexQP, SmoState]):
 
     def _load_columns(self, state: SmoState, missing: int) -> None:
         work, cache = state.work, state.cache
-        chosen, room = np.array([missing]), cache.slots - cache.used
-        if self.prefetch > 1 and room > self.prefetch:
+        chosen, free_slots = np.array([missing]), cache.slots - cache.used
+        if self.prefetch > 1 and free_slots > self.prefetch:
             if work.place[missing] < 0:
                 chosen = next_violators(work, missing, self.prefetch)
             else:  # the support of a start: its columns will be wanted sooner or later
-                chosen = np.union1d(missing, np.flatnonzero((work.a > 0) & (work.slot < 0))[: min(room, _BLOCK) - 1])
+                chosen = np.union1d(missing, np.flatnonzero((work.a > 0) & (work.slot < 0))[: min(free_slots, _BLOCK) - 1])
         cache.load(chosen, int(work.scalars.clock))
 
     def _confirm(self, state: SmoState, *, stuck: bool = False) -> Outcome:

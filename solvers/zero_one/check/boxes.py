@@ -1,4 +1,4 @@
-"""The part of the checker that verifies trees of boxes: the problem in the log's coordinates, the rules of a node, and the tree.
+"""The independent checker of the box search's proof logs: the problem in the log's coordinates, the rules of a node, the tree.
 
 The problem is derived from the stated data in rational arithmetic. The rules are applied anew from pairs and multipliers alone
 (``docs/explanation/zero-one-bb.md``).
@@ -121,8 +121,8 @@ def scale_losses(problem: BoxProblem, node: CheckedBox, theta: float) -> BoxProb
     nearest = nearest[:-1] if problem.free else nearest
     norm = sum_down(round_down(nearest * nearest)) if nearest.size else 0.0
     k = math.floor(float(round_up(round_up(problem.target - norm) / low)))
-    more = float(round_up(round_up(round_up(theta - 1.0) * high) * max(k, 0)))
-    return replace(problem, weights=round_down(problem.weights * theta), target=float(round_up(problem.target + more)))
+    added_losses = float(round_up(round_up(round_up(theta - 1.0) * high) * max(k, 0)))
+    return replace(problem, weights=round_down(problem.weights * theta), target=float(round_up(problem.target + added_losses)))
 
 
 def _merge(A: Array, weights: Array, member: npt.NDArray[np.int64]) -> tuple[Array, Array]:

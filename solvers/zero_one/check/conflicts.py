@@ -1,4 +1,4 @@
-"""The part of the independent checker that verifies trees of the conflict search.
+"""The independent checker of the conflict search's proof logs: the nodes of its tree and the conflicts that prune them.
 
 See `check` and ``docs/explanation/zero-one-bb.md``.
 
@@ -64,7 +64,7 @@ class ConflictProblem:
     rows: Array  #: (m, p) penalised parts, one for each group of equal points
     labels: Array  #: (m,) the intercept's column, zeros without one
     weights: Array  #: (m,) summed, rounded down
-    reach: float  #: bound on |b|
+    intercept_bound: float  #: bound on |b|
     target: float  #: B less what the zero rows cost
     claim: float  #: C less what the zero rows cost
     budget: float  #: deletions that are allowed, less the zero rows; infinite where deletions are paid from the target
@@ -185,13 +185,13 @@ def stated_conflict(problem: ConflictProblem, record: dict[str, Any]) -> Conflic
     # the labels are ±1, so that the intercept's part is a sum of multipliers: exact up to one rounding
     tilt = abs(math.fsum((alpha * problem.labels[points]).tolist()))
     if tilt > 0.0:
-        gain = next_down(gain - next_up(next_up(tilt) * problem.reach))
+        gain = next_down(gain - next_up(next_up(tilt) * problem.intercept_bound))
     products = problem.rows[points] * alpha[:, None]
     squares = []
     for column in products.T.tolist():
         # every product is off by at most half a unit in its last place, or by the smallest number where it underflows
-        off = next_up(math.fsum(next_up(abs(x) * 2.0**-52) for x in column))
-        size = next_up(next_up(abs(math.fsum(column))) + off)
+        error = next_up(math.fsum(next_up(abs(x) * 2.0**-52) for x in column))
+        size = next_up(next_up(abs(math.fsum(column))) + error)
         squares.append(next_up(size * size))
     square = next_up(math.fsum(squares))
     norm = 0.0 if gain <= 0.0 else next_down(next_down(gain * gain) / square)
@@ -359,10 +359,12 @@ def _packed(problem: ConflictProblem, state: States, extra: float, chosen: list[
         free = [i for i in conflict.points if state[i] == FREE]
         if not free:
             return math.inf
-        more = load[free] + y
+        enlarged_load = load[free] + y
         # whole numbers add up exactly
         load[free] = (
-            more if problem.counted and y.is_integer() and (load[free] % 1.0 == 0.0).all() else np.nextafter(more, np.inf)
+            enlarged_load
+            if problem.counted and y.is_integer() and (load[free] % 1.0 == 0.0).all()
+            else np.nextafter(enlarged_load, np.inf)
         )
         if (load[free] > problem.weights[free]).any():
             raise InvalidProofError(f"node {ident} packs more on a point than its weight")

@@ -17,7 +17,7 @@ from ..incumbent import penalised_rows
 from ..loops import boxes as k
 from ..reduced import ReducedZeroOneProblem
 from .engine import Engine, SharedState
-from .open_nodes import OpenNodes, empty_pool, grown, plant_root
+from .open_nodes import OpenNodes, add_root, empty_pool, grown
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,7 +103,7 @@ class BoxEngine(Engine):
     """
 
     name: ClassVar[str] = "boxes"
-    pace, bend = 0.4, 1.4
+    pace, doubling_growth = 0.4, 1.4
 
     def __init__(
         self,
@@ -111,10 +111,10 @@ class BoxEngine(Engine):
         threads: int = 1,
         log: BoxLog | None = None,
         resumed: ResumedBoxes | None = None,
-        own: ReducedZeroOneProblem | None = None,
+        reduced_problem: ReducedZeroOneProblem | None = None,
     ) -> None:
         super().__init__(shared)
-        self.ground = SearchData.of(own or shared.reduced, shared.upper) if resumed is None else resumed.ground
+        self.ground = SearchData.of(reduced_problem or shared.reduced, shared.upper) if resumed is None else resumed.ground
         self._data = self.ground.data
         self._threads = 1 if log is not None else threads
         self._log = log
@@ -122,10 +122,10 @@ class BoxEngine(Engine):
         log_size = 0 if log is None else max(1 << 16, 48 * (n + 1) * k.ROUNDS)
         if resumed is None:
             pool = empty_pool(n, p, log_size)
-            plant_root(pool, self.ground.reduced.radius(shared.upper), self._data.weights >= shared.upper)
+            add_root(pool, self.ground.reduced.radius(shared.upper), self._data.weights >= shared.upper)
             pool.candidate[p] = shared.upper
         else:
-            pool = resumed.nodes.planted(n, log_size, shared.upper)
+            pool = resumed.nodes.to_pool(n, log_size, shared.upper)
             pool.scalars.next_id = resumed.first_id
         self._pools = [pool]
         self._workspaces = [k.empty_workspace(n, p)]
@@ -261,7 +261,7 @@ class BoxEngine(Engine):
         n, p = self._data.rows.shape
         while len(self._pools) < self._threads:
             pool = empty_pool(n, p, 0)
-            plant_root(pool, None, None)
+            add_root(pool, None, None)
             pool.candidate[p] = self._shared.upper
             self._pools.append(pool)
             self._workspaces.append(k.empty_workspace(n, p))

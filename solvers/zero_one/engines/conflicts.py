@@ -35,9 +35,9 @@ class Dive:
             extra=np.zeros(levels, f64), bound=np.zeros(levels, f64), trail=np.zeros(n + 1, i64),
             trail_from=np.zeros(levels, i64), pair=np.zeros((levels, p + 2, 2), i64), g=np.zeros((levels, p + 2, p), f64),
             u=np.zeros((levels, p + 2), f64), w=np.zeros((levels, p), f64), count=np.zeros(levels, i64),
-            activity=np.zeros(n, f64), start_nodes=np.zeros(levels, i64), lack=np.zeros(levels, i64),
-            below=np.zeros(k.LACKS, i64), ended=np.zeros(k.LACKS, i64), scalars=named_scalars(k.SCALARS),
-            candidate_value=np.zeros(1, f64), unresolved=np.full(1, np.inf),
+            activity=np.zeros(n, f64), start_nodes=np.zeros(levels, i64), gap_bin=np.zeros(levels, i64),
+            subtree_nodes=np.zeros(k.GAP_BINS, i64), finished_subtrees=np.zeros(k.GAP_BINS, i64),
+            scalars=named_scalars(k.SCALARS), candidate_value=np.zeros(1, f64), unresolved=np.full(1, np.inf),
             listed=np.zeros((capacity, 2 * p + 6), np.int32), size=np.zeros(capacity, np.int32), norm=np.zeros(capacity, f64),
             end=np.zeros(levels + 1, i64),
         )  # fmt: skip
@@ -59,7 +59,7 @@ class Dive:
         """Counted work of all searches, calibrated to about 4 ns per coordinate of a point in a hard-margin problem."""
         return 4.0 * (int(self.stack.scalars.solves) + self.nodes) * self.rows.a.size
 
-    def plant(self, state: Any, extra: float, bound: float, upper: float) -> None:
+    def start_search(self, state: Any, extra: float, bound: float, upper: float) -> None:
         """Start a search below a node, for candidates of value below ``upper``."""
         stack = self.stack
         stack.state[:] = state
@@ -133,7 +133,7 @@ class LargeNeighbourhood:
         self.failures = 0
         self.rounds = 0
 
-    def plant(self) -> None:
+    def start_search(self) -> None:
         """Start a neighbourhood: fix random subsets of the violated points as deleted and of the kept points as kept."""
         shared, rng, dive = self._shared, self._rng, self._dive
         margins = shared.reduced.rows @ shared.reduced.contract(shared.incumbent.w)
@@ -145,7 +145,7 @@ class LargeNeighbourhood:
         state[~violated & (draw < keep_share) & (margins > 1.0001)] = k.KEPT
         self.failures += 1
         self.rounds += 1
-        dive.plant(state, 0.0, 0.0, shared.upper)
+        dive.start_search(state, 0.0, 0.0, shared.upper)
         self._start_nodes = dive.nodes
         self.running = True
 
@@ -373,7 +373,7 @@ class ConflictEngine(Engine):
             self._heap.clear()
             return
         bound, _, extra, state = heapq.heappop(self._heap)
-        self._dives[i].plant(np.frombuffer(state, dtype=np.int8), extra, bound, self._shared.upper)
+        self._dives[i].start_search(np.frombuffer(state, dtype=np.int8), extra, bound, self._shared.upper)
         node_limit = 2**62 if len(self._dives) == 1 else 100
         self._remaining[i] = node_limit if len(self._heap) < 1000 else 1000 if len(self._heap) < 10_000 else 1_000_000
 

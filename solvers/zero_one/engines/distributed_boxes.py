@@ -246,7 +246,7 @@ class SubtreeEngine(Engine):
             if outcome is Outcome.RUNNING and self._first.at_checkpoint and self._ready_to_distribute():
                 self._distribute()
             return outcome
-        self.tend(seconds)
+        self.exchange(seconds)
         return self._conclude(self._bound(), self._outcome())
 
     def _outcome(self) -> Outcome:
@@ -270,8 +270,8 @@ class SubtreeEngine(Engine):
         """Call the workers if it is time, and return True once nodes should be dispatched."""
         nodes, effort = self._first.nodes, self._first.effort
         if nodes >= CALL or effort >= CALL_EFFORT:
-            self._dispatcher.rouse(load, self.ground)
-            self._dispatcher.tend(0.0)
+            self._dispatcher.start_workers(load, self.ground)
+            self._dispatcher.exchange(0.0)
         return self._dispatcher.awake or nodes >= HEAD or effort >= EFFORT
 
     def _distribute(self) -> None:
@@ -284,13 +284,13 @@ class SubtreeEngine(Engine):
         if not len(nodes):
             return
         if memory > 2 * nodes.nbytes:
-            nodes, memory = nodes.apart(), 0
+            nodes, memory = nodes.copied_nodes(), 0
         heapq.heappush(self._parts, (nodes.least, next(self._sequence), nodes, max(memory, nodes.nbytes)))
 
-    def tend(self, seconds: float = 0.0) -> None:
+    def exchange(self, seconds: float = 0.0) -> None:
         """Exchange subproblems and results."""
         if self._distributed:
-            self._dispatcher.tend(seconds)
+            self._dispatcher.exchange(seconds)
 
     def release(self) -> None:
         """Release the cluster; subproblems in progress count as open nodes."""
@@ -306,7 +306,7 @@ class SubtreeEngine(Engine):
             self.ground, TaskArrays(nodes.arrays()), incumbent.w, incumbent.value, shared.limits.tol, seconds, number, logged
         )
 
-    def drawn(self, count: int) -> OpenNodes:
+    def take_nodes(self, count: int) -> OpenNodes:
         """Remove ``count`` nodes with the least bounds from the pool and return them.
 
         Where memory is short the nodes with the greatest bounds are taken, which is nearly depth-first.
@@ -330,7 +330,7 @@ class SubtreeEngine(Engine):
         """Raise an error of malformed data unless ``outcome`` is a valid result."""
         outcome.check(self.ground)
 
-    def take_in(self, number: int, outcome: SubproblemResult) -> None:
+    def add_result(self, number: int, outcome: SubproblemResult) -> None:
         """Add a result: its open nodes, its incumbent with a recomputed value, its counts, its part of the proof."""
         shared = self._shared
         if outcome.w is not None:

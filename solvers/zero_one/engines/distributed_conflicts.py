@@ -112,7 +112,7 @@ def search_conflicts(task: ConflictSubproblem, threads: int | None) -> ConflictS
             bound, extra, state = pending.pop()
             if bound >= cutoff:
                 continue
-            dive.plant(np.frombuffer(state, dtype=np.int8), extra, bound, shared.upper)
+            dive.start_search(np.frombuffer(state, dtype=np.int8), extra, bound, shared.upper)
         if dive.run(cutoff, ground.nodes_per_clock_check) == k.CANDIDATE:
             offer_kept(shared, dive)
     open_nodes = [*frontier(dive), *pending]
@@ -183,7 +183,7 @@ class ConflictTeamEngine(Engine):
         state = self._dive.stack.state
         state[:] = k.FREE
         state[weights >= self.ground.upper] = k.KEPT
-        self._dive.plant(state.copy(), 0.0, 0.0, shared.upper)
+        self._dive.start_search(state.copy(), 0.0, 0.0, shared.upper)
         self._dive.stack.unresolved[0] = self._unresolved_bound = math.inf
         self._dispatch_effort = self._dive.effort + HEAD
 
@@ -243,7 +243,7 @@ class ConflictTeamEngine(Engine):
         if self._dive.running:
             self._search_locally()
         elif self._heap or self._dispatcher.flying:
-            self._dispatcher.tend(seconds)
+            self._dispatcher.exchange(seconds)
         else:
             outcome = self._finish_pass()
         limit = self._shared.limits.nodes
@@ -272,10 +272,10 @@ class ConflictTeamEngine(Engine):
         self._start_pass()
         return Outcome.RUNNING
 
-    def tend(self) -> None:
+    def exchange(self) -> None:
         """Exchange subproblems and results, without waiting."""
         if not self._dive.running:
-            self._dispatcher.tend(0.0)
+            self._dispatcher.exchange(0.0)
 
     def release(self) -> None:
         """Release the cluster."""
@@ -283,7 +283,7 @@ class ConflictTeamEngine(Engine):
 
     # -- the dispatcher's pool ----------------------------------------------------------------------------------
 
-    def drawn(self, limit: int) -> list[ConflictNode]:
+    def take_nodes(self, limit: int) -> list[ConflictNode]:
         """Remove at most ``limit`` nodes with the least bounds from the pool and return them."""
         nodes: list[ConflictNode] = []
         while self._heap and len(nodes) < limit:
@@ -304,7 +304,7 @@ class ConflictTeamEngine(Engine):
         """Raise an error of malformed data unless ``outcome`` is a valid result."""
         outcome.check(self.ground)
 
-    def take_in(self, number: int, outcome: ConflictSubproblemResult) -> None:
+    def add_result(self, number: int, outcome: ConflictSubproblemResult) -> None:
         """Add a result: its open nodes, its incumbent with a recomputed value, its counts."""
         shared = self._shared
         if outcome.w is not None:

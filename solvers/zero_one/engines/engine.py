@@ -29,12 +29,12 @@ class Progress:
 
     Parameters
     ----------
-    bend : float
+    doubling_growth : float
         Factor on the number of doublings, above 1 where the gain of a doubling falls towards the end.
     """
 
-    def __init__(self, bend: float) -> None:
-        self._bend = bend
+    def __init__(self, doubling_growth: float) -> None:
+        self._doubling_growth = doubling_growth
         self._records: list[tuple[float, float]] = []
 
     def note(self, spent: float, proved: float) -> None:
@@ -54,7 +54,7 @@ class Progress:
         if earlier[0] >= spent:
             return math.inf
         rate = (proved - earlier[1]) / math.log2(spent / earlier[0])
-        return spent * 2.0 ** min(self._bend * max(upper - proved, 0.0) / rate, _MAX_DOUBLINGS)
+        return spent * 2.0 ** min(self._doubling_growth * max(upper - proved, 0.0) / rate, _MAX_DOUBLINGS)
 
 
 #: Effort of a slice of the search, and the number of nodes of the first slice.
@@ -110,12 +110,12 @@ class Engine(ABC):
     #: Nanoseconds of one thread per unit of effort on large problems, by calibration; it makes engines comparable.
     pace: ClassVar[float] = 1.0
     #: Factor on the extrapolated number of doublings of effort that close the gap (`Progress`).
-    bend: ClassVar[float] = 1.0
+    doubling_growth: ClassVar[float] = 1.0
 
     def __init__(self, shared: SharedState) -> None:
         self._shared = shared
         self._upper_at_start = shared.upper
-        self._progress = Progress(self.bend)
+        self._progress = Progress(self.doubling_growth)
         #: Best bound that this engine has proved by itself, in units of the reduced problem.
         self.proved = 0.0
         #: Node count at which the current slice ends: ``work`` returns there or before.
@@ -151,7 +151,7 @@ class Engine(ABC):
         self._progress.note(self.spent, self.proved)
         self._shared.improve_bound(bound)
 
-    def tend(self) -> None:
+    def exchange(self) -> None:
         """Exchange work and results with remote workers, without waiting."""
         return
 

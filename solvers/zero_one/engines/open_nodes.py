@@ -40,7 +40,7 @@ def empty_pool(n: int, p: int, log: int, records: int = 0, pages: int = 0) -> k.
     )  # fmt: skip
 
 
-def plant_root(pool: k.BoxPool, half: FloatArray | None, demanded: BoolArray | None) -> None:
+def add_root(pool: k.BoxPool, half: FloatArray | None, demanded: BoolArray | None) -> None:
     """Mark all records and pages as free and, unless ``half`` is None, make the box |w| ≤ half the current node."""
     scalars, n = pool.scalars, len(pool.leaf)
     pool.free_records[:] = np.arange(len(pool.base))[::-1]
@@ -167,7 +167,7 @@ class OpenNodes:
             end[i, j] = tighten(end[i, j], mid[i])
         return cls(key, lo, hi, pool.w[records], pool.base[records], pool.ident[records], side, count, point, state, lower)
 
-    def planted(self, n: int, log: int, incumbent_value: float) -> k.BoxPool:
+    def to_pool(self, n: int, log: int, incumbent_value: float) -> k.BoxPool:
         """Return a pool with these nodes open.
 
         Parameters
@@ -182,7 +182,7 @@ class OpenNodes:
         m, p = self.lo.shape
         pages = -(-self.count // k.PAGE)
         pool = empty_pool(n, p, log, records=2 * m, pages=2 * int(pages.sum()))
-        plant_root(pool, None, None)
+        add_root(pool, None, None)
         pool.lo[:m], pool.hi[:m], pool.w[:m], pool.base[:m] = self.lo, self.hi, self.w, self.base
         pool.key[:m] = self.key[:, None]
         pool.ident[:m], pool.count[:m], pool.refs[:m] = self.ident, self.count, 1
@@ -227,7 +227,7 @@ class OpenNodes:
         points = slice(int(offsets[begin]), int(offsets[max(begin, end)]))
         return OpenNodes(**{name: array[points if name in _POINT_ARRAYS else rows] for name, array in self.arrays().items()})
 
-    def apart(self) -> OpenNodes:
+    def copied_nodes(self) -> OpenNodes:
         """Return a copy of the nodes in memory of their own."""
         return OpenNodes(**{name: array.copy() for name, array in self.arrays().items()})
 

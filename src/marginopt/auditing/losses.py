@@ -12,7 +12,7 @@ import numpy as np
 from scipy.special import expit
 
 from ..errors import InputError
-from ..models.arrays import FloatArray, in_blocks
+from ..models.arrays import FloatArray, as_row_blocks
 from ..models.formulations.margin.margin_losses import Hinge, SquaredHinge
 from ..models.formulations.margin.model import Margin
 from ..models.formulations.margin.regularisers import SquaredNorm
@@ -23,7 +23,7 @@ from ..solvers import solve
 from ..solvers.interface.algorithm import Outcome
 from ..solvers.linear.newton import LinearNewton
 from ..solvers.records import Options
-from .values import Audit, audited, feasible, hinge_cost, mended, norm, scores, squared_norm
+from .values import Audit, audited, feasible, hinge_cost, norm, repaired_multipliers, scores, squared_norm
 
 #: Gap to which our own multipliers are found, and steps that they may take.
 _NEWTON_TOL, _NEWTON_STEPS = 1e-12, 60
@@ -60,7 +60,7 @@ def appraised_logistic(
     machine: str, X: FloatArray, signs: FloatArray, costs: FloatArray, w: FloatArray, free: bool, words: str
 ) -> Audit:
     """Return the audit of w, whose first entry is the intercept where it is free, on points of costs > 0."""
-    view = LinearProblem(in_blocks(X), signs, costs, 0.5, LinearLoss.LOGISTIC, free)
+    view = LinearProblem(as_row_blocks(X), signs, costs, 0.5, LinearLoss.LOGISTIC, free)
     stored = {"margin": view.costs * expit(-view.y * (X @ w))}
     stored_appraisal = view.appraise({"w": w}, stored)
     best = max(
@@ -187,15 +187,15 @@ def _best_l1_bound(A: FloatArray, c: FloatArray, w: FloatArray) -> Rounded:
     curvature = 2.0 * float(np.linalg.norm(np.sqrt(c)[:, None] * A, 2)) ** 2
     if not (np.isfinite(curvature) and curvature > 0.0):
         return best
-    ahead, t = w, 1.0
+    extrapolated, t = w, 1.0
     for k in range(1, _PROXIMAL_STEPS + 1):
-        slope = -2.0 * A.T @ (c * np.maximum(1.0 - A @ ahead, 0.0))
-        step = ahead - slope / curvature
+        slope = -2.0 * A.T @ (c * np.maximum(1.0 - A @ extrapolated, 0.0))
+        step = extrapolated - slope / curvature
         new = np.sign(step) * np.maximum(np.abs(step) - 1.0 / curvature, 0.0)
-        if float((ahead - new) @ (new - w)) > 0.0:  # the momentum leads uphill
+        if float((extrapolated - new) @ (new - w)) > 0.0:  # the momentum leads uphill
             t = 1.0
         longer = 0.5 * (1.0 + np.sqrt(1.0 + 4.0 * t * t))
-        ahead, w, t = new + (t - 1.0) / longer * (new - w), new, longer
+        extrapolated, w, t = new + (t - 1.0) / longer * (new - w), new, longer
         if k % 50 == 0:
             best = max(best, _l1_bound(A, c, w), key=lambda bound: bound.lower)
             if _l1_value(A, c, w) - best.lower <= _PROXIMAL_TOL * abs(best.value):
@@ -240,8 +240,8 @@ def audit_svr(
     f, error = scores(gram, beta, b)
     value = norm(gram, beta).times(0.5) + _tube_cost(top, y, f, error, epsilon, squared=False)
     signs = np.where(beta < 0.0, -1.0, 1.0)
-    near, outside = mended(np.abs(beta), signs, top, None)
-    a = feasible(near, signs, top, None) if (signs < 0.0).any() else np.zeros(y.size)  # of one sign, and Σβ = 0
+    repaired, outside = repaired_multipliers(np.abs(beta), signs, top, None)
+    a = feasible(repaired, signs, top, None) if (signs < 0.0).any() else np.zeros(y.size)  # of one sign, and Σβ = 0
     assert a is not None
     bound = _linear_part(signs * a, y, epsilon) - norm(gram, signs * a).times(0.5)
     return audited("SVR", "½||w||² + Σ c_i (|y_i - f(x_i)| - ε)_+, free intercept", value, bound, condition, outside)

@@ -58,9 +58,9 @@ from .values import (
     dual_value,
     feasible,
     hinge_cost,
-    mended,
     norm,
     pairs_of_classes,
+    repaired_multipliers,
     scores,
     squared_norm,
     weights_of_classes,
@@ -547,8 +547,8 @@ def _kernel(estimator: Any, X: FloatArray) -> tuple[GramOperator, str]:
     if name in kernels:
         return KernelGram(X, kernels[name]()), ""
     shape = {"poly": {"degree": estimator.degree}}.get(name, {})
-    more = {} if name == "rbf" else {"coef0": coef0}
-    return MatrixGram(pairwise_kernels(X, metric=name, gamma=gamma, **more, **shape)), _ASSUMED
+    kernel_options = {} if name == "rbf" else {"coef0": coef0}
+    return MatrixGram(pairwise_kernels(X, metric=name, gamma=gamma, **kernel_options, **shape)), _ASSUMED
 
 
 def _multipliers(estimator: Any, n: int, weights: FloatArray | None = None) -> FloatArray:
@@ -591,8 +591,8 @@ def _svc(estimator: Any, X: FloatArray, signs: FloatArray, weights: FloatArray) 
     stored, b = _multipliers(estimator, X.shape[0], weights), _number(estimator.intercept_)
     f, error = scores(gram, stored, b)
     value = norm(gram, stored).times(0.5) + hinge_cost(top, 1.0, signs * f, error)
-    near, outside = mended(signs * stored, signs, top, None)
-    bound = _bound(feasible(near, signs, top, None), signs, gram, linear=True)
+    repaired, outside = repaired_multipliers(signs * stored, signs, top, None)
+    bound = _bound(feasible(repaired, signs, top, None), signs, gram, linear=True)
     audit = audited("SVC", "½||w||² + Σ c_i max(0, 1 - y_i f(x_i)), free intercept", value, bound, condition, outside)
     strange = int((signs * stored < 0.0).sum())
     if not strange:
@@ -616,8 +616,8 @@ def _nu_svc(estimator: Any, X: FloatArray, signs: FloatArray, weights: FloatArra
     coefficients = rho * stored
     f, error = scores(gram, coefficients, rho * b)
     value = norm(gram, coefficients).times(0.5) + Rounded(rho).times(-total) + hinge_cost(np.ones(n), rho, signs * f, error)
-    near, outside = mended(signs * coefficients, signs, np.ones(n), total)
-    bound = _bound(feasible(near, signs, np.ones(n), total), signs, gram, linear=False)
+    repaired, outside = repaired_multipliers(signs * coefficients, signs, np.ones(n), total)
+    bound = _bound(feasible(repaired, signs, np.ones(n), total), signs, gram, linear=False)
     return audited("NuSVC", "½||w||² - ν n ρ + Σ max(0, ρ - y_i f(x_i)), free intercept", value, bound, condition, outside)
 
 
@@ -630,8 +630,8 @@ def _one_class(estimator: Any, X: FloatArray, signs: FloatArray, weights: FloatA
     total = estimator.nu * n
     f, error = scores(gram, stored, 0.0)
     value = norm(gram, stored).times(0.5) + Rounded(rho).times(-total) + hinge_cost(np.ones(n), rho, f, error)
-    near, outside = mended(stored, signs, np.ones(n), total)
-    bound = _bound(feasible(near, signs, np.ones(n), total), signs, gram, linear=False)
+    repaired, outside = repaired_multipliers(stored, signs, np.ones(n), total)
+    bound = _bound(feasible(repaired, signs, np.ones(n), total), signs, gram, linear=False)
     return audited("OneClassSVM", "½||w||² - ν n ρ + Σ max(0, ρ - w'φ(x_i))", value, bound, condition, outside)
 
 

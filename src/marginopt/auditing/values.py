@@ -129,13 +129,13 @@ def feasible(a: FloatArray, signs: FloatArray, top: FloatArray, minimum_total: f
     grid = 2.0 ** (math.frexp(largest)[1] - _DIGITS)
     if grid < 1e-290:
         return np.zeros_like(a) if minimum_total is None else None
-    room = np.floor(np.minimum(top / grid, 2.0**52)).astype(np.int64)
-    counts = np.minimum(np.floor(a / grid).astype(np.int64), room)
+    slack = np.floor(np.minimum(top / grid, 2.0**52)).astype(np.int64)
+    counts = np.minimum(np.floor(a / grid).astype(np.int64), slack)
     sides = [signs > 0, signs < 0] if (signs < 0).any() else [signs > 0]
     sums = [int(counts[side].sum()) for side in sides]
     target = min(sums) if minimum_total is None else math.ceil(Fraction(minimum_total) / Fraction(grid) / len(sides))
     for side, count in zip(sides, sums, strict=True):
-        part, free = counts[side], room[side] - counts[side]
+        part, free = counts[side], slack[side] - counts[side]
         adjustment = _taken(part, count - target) if count > target else -_taken(free, target - count)
         if int(np.abs(adjustment).sum()) != abs(count - target):
             return None
@@ -143,7 +143,7 @@ def feasible(a: FloatArray, signs: FloatArray, top: FloatArray, minimum_total: f
     return np.asarray(counts * grid)
 
 
-def mended(a: FloatArray, signs: FloatArray, top: FloatArray, total: float | None) -> tuple[FloatArray, float]:
+def repaired_multipliers(a: FloatArray, signs: FloatArray, top: FloatArray, total: float | None) -> tuple[FloatArray, float]:
     """Multipliers in 0 ≤ a ≤ top with signs'a = 0 (and sum ``total``), near those given, and how far these were from it."""
     clipped = np.clip(a, 0.0, top)
     scale = float(top.max(initial=0.0)) or 1.0
@@ -159,8 +159,8 @@ def mended(a: FloatArray, signs: FloatArray, top: FloatArray, total: float | Non
         if value > target:
             clipped[side] *= target / value
         elif value < target:
-            room = top[side] - clipped[side]
-            clipped[side] += room * min((target - value) / max(float(room.sum()), 1e-300), 1.0)
+            slack = top[side] - clipped[side]
+            clipped[side] += slack * min((target - value) / max(float(slack.sum()), 1e-300), 1.0)
     return clipped, outside / scale
 
 
@@ -289,8 +289,8 @@ def weights_of_classes(estimator: Any, labels: Any, weights: FloatArray | None) 
     from sklearn.utils.class_weight import compute_class_weight
 
     counted = weights is not None and "sample_weight" in inspect.signature(compute_class_weight).parameters
-    more = {"sample_weight": weights} if counted else {}
-    by_class = compute_class_weight(estimator.class_weight, classes=estimator.classes_, y=labels, **more)
+    weight_options = {"sample_weight": weights} if counted else {}
+    by_class = compute_class_weight(estimator.class_weight, classes=estimator.classes_, y=labels, **weight_options)
     return np.asarray(by_class, dtype=np.float64)
 
 

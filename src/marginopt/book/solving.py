@@ -47,12 +47,12 @@ class Run:
 
     entry: Entry
     result: Result
-    found: Entry | None
+    new_entry: Entry | None
 
     @property
     def row(self) -> dict[str, Any]:
         """Name, solver, status, exact value, bound with its kind, gap to the book's best, seconds."""
-        value = None if self.found is None else self.found.value
+        value = None if self.new_entry is None else self.new_entry.value
         best = self.entry.value
         return {
             "name": self.entry.name,

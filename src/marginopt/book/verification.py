@@ -166,7 +166,7 @@ def _semi_supervised_model(X: FloatArray, y: FloatArray, parameters: Parameters)
 
 def _kernel_ramp_model(X: FloatArray, y: FloatArray, parameters: Parameters) -> Margin:
     weights = KernelWeightsL1(X[:, 1:])
-    return Margin(X, y, Ramp(2.0, 2.0, beyond=100.0), weights, intercept="free", sample_weight=_class_costs(y, parameters))
+    return Margin(X, y, Ramp(2.0, 2.0, second_width=100.0), weights, intercept="free", sample_weight=_class_costs(y, parameters))
 
 
 def _w(values: Point, X: FloatArray) -> dict[str, Any]:

@@ -83,7 +83,7 @@ def _add_parameters(command: Command, table: Mapping[str, FormulationInfo], list
             options[p.name] = p.option
             help_texts.setdefault(p.name, {})
             if info.name in shown:
-                help_texts[p.name].setdefault(p.what, []).append(info.name)
+                help_texts[p.name].setdefault(p.help_text, []).append(info.name)
     for name, meanings in help_texts.items():
         text = "; ".join(meaning if len(shown) == 1 else f"{meaning}: {', '.join(names)}" for meaning, names in meanings.items())
         group.add_argument(
@@ -106,15 +106,15 @@ def model_on_data(name: str, data: str | Instance, a: argparse.Namespace) -> Mod
     """Return one formulation on a data set, with the parameters of the command line."""
     info = get_formulation(name)
     parameters = {name.removeprefix(_GIVEN): v for name, v in vars(a).items() if name.startswith(_GIVEN) and v is not None}
-    chosen = info.chosen(parameters)
+    chosen = info.parameter_values(parameters)
     if info.data is DataKind.ARRAYS:
         if not isinstance(data, str):
             raise InputError(f"{info.name} is stated on an npz file that holds {', '.join(info.arrays)}, not on {data.name}")
-        return info.state(_arrays(info, data), parameters)
+        return info.make_model(_arrays(info, data), parameters)
     instance = data if isinstance(data, Instance) else prepared(named_instance(data, a), a, intercept=info.intercept(chosen))
     if info.data is DataKind.TWO_CLASSES:
         two_classes(instance, info.name)
-    return info.state({"X": instance.X, "y": instance.y}, parameters)
+    return info.make_model({"X": instance.X, "y": instance.y}, parameters)
 
 
 def problems(a: argparse.Namespace) -> Iterator[tuple[str, str, Model | StandardForm]]:

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from typing import TextIO
 
 from .. import __version__
-from ..display import read_by_somebody
+from ..display import announce_compilations
 from ..errors import ExtensionError, InputError, LicenceError, MarginoptError, MissingPackageError
 from .parsing import Command, Top, at_the_prompt, say, show_warning
 
@@ -55,7 +55,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     warnings.showwarning = show_warning
     quiet = arguments.json or getattr(arguments, "quiet", False)  # not every command has it
-    with own_words_only(), read_by_somebody(not quiet):
+    with silence_native_output(), announce_compilations(not quiet):
         return _run(arguments)
 
 
@@ -111,7 +111,7 @@ def parser(only: str = "", words: Sequence[str] = ()) -> argparse.ArgumentParser
 
 
 @contextmanager
-def own_words_only() -> Iterator[None]:
+def silence_native_output() -> Iterator[None]:
     """Python's standard streams write where they did; what compiled code writes to the process's own goes nowhere.
 
     For a process of ours alone, since file descriptors belong to all of its threads. Streams that are no files stay as they are.
@@ -133,18 +133,18 @@ def own_words_only() -> Iterator[None]:
         sys.stdout, sys.stderr = streams
 
 
-def _moved(stream: TextIO, at: int, saved: list[tuple[int, int]]) -> TextIO:
+def _moved(stream: TextIO, descriptor: int, saved: list[tuple[int, int]]) -> TextIO:
     """The stream on a copy of its descriptor, whose own place leads nowhere now."""
     try:
-        if stream.fileno() != at:
+        if stream.fileno() != descriptor:
             return stream
     except (AttributeError, OSError, ValueError):
         return stream
-    copy = os.dup(at)
+    copy = os.dup(descriptor)
     nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, at)
+    os.dup2(nowhere, descriptor)
     os.close(nowhere)
-    saved.append((at, copy))
+    saved.append((descriptor, copy))
     return open(copy, "w", encoding=stream.encoding, errors=stream.errors, buffering=1, closefd=False)
 
 

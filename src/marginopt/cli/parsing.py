@@ -59,8 +59,8 @@ def show_warning(message: Warning | str, *_: object, **__: object) -> None:
 
 def nearest(word: str, names: Iterable[str]) -> str:
     """``did you mean A or B? ``, or nothing where no name is like the word."""
-    near = near_names(word, names)
-    return f"did you mean {' or '.join(near)}? " if near else ""
+    suggestions = near_names(word, names)
+    return f"did you mean {' or '.join(suggestions)}? " if suggestions else ""
 
 
 class _Parser(argparse.ArgumentParser):

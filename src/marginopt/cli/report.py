@@ -207,7 +207,7 @@ def _stated(a: argparse.Namespace, instances: list[Instance]) -> list[ModelSubje
 
 def _at(info: FormulationInfo, instance: Instance, lam: float | None) -> Model:
     """The formulation at one λ."""
-    return info.state({"X": instance.X, "y": instance.y}, {} if lam is None else {"lam": lam})
+    return info.make_model({"X": instance.X, "y": instance.y}, {} if lam is None else {"lam": lam})
 
 
 def _relaxations_help() -> str:

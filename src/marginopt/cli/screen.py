@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..display import legible
+from ..display import sanitised
 from ..errors import InputError
 
 if TYPE_CHECKING:
@@ -59,12 +59,12 @@ def _widths(screen: int, cells: Sequence[Sequence[str]], numbers: frozenset[int]
     """Width of each column; none where the screen is too narrow for columns."""
     natural_widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     widths = [w if k in numbers else min(w, _READABLE) for k, w in enumerate(natural_widths)]
-    spare = screen - _BETWEEN * (len(natural_widths) - 1) - sum(widths)
+    spare_width = screen - _BETWEEN * (len(natural_widths) - 1) - sum(widths)
     for k, w in enumerate(natural_widths):
-        more = min(w - widths[k], max(spare, 0))
-        widths[k] += more
-        spare -= more
-    return widths if spare >= 0 else []
+        added_width = min(w - widths[k], max(spare_width, 0))
+        widths[k] += added_width
+        spare_width -= added_width
+    return widths if spare_width >= 0 else []
 
 
 def _print_columns(
@@ -78,7 +78,7 @@ def _print_columns(
     for k, (name, width) in enumerate(zip(head, widths, strict=True)):
         table.add_column(Text(name), justify="right" if k in numbers else "left", width=width, overflow="fold")
     for row in rows:
-        table.add_row(*(Text(legible(cell), style=_STYLES.get(cell, "")) for cell in row))
+        table.add_row(*(Text(sanitised(cell), style=_STYLES.get(cell, "")) for cell in row))
     console.print(table)
 
 
@@ -88,18 +88,18 @@ def _print_records(console: Console, head: Sequence[str], rows: Iterable[Sequenc
     from rich.text import Text
 
     for row in rows:
-        console.print(Text(legible(row[0]), style="bold", overflow="fold"))
+        console.print(Text(sanitised(row[0]), style="bold", overflow="fold"))
         for name, cell in zip(head[1:], row[1:], strict=True):
             if cell:
                 console.print(
-                    Padding(Text(legible(f"{name} {cell}"), style=_STYLES.get(cell, ""), overflow="fold"), (0, 0, 0, 2))
+                    Padding(Text(sanitised(f"{name} {cell}"), style=_STYLES.get(cell, ""), overflow="fold"), (0, 0, 0, 2))
                 )
 
 
 def print_text(text: object) -> None:
     """A text of several lines on standard output: in a terminal long ones are broken at words, under their own beginnings."""
     width = shutil.get_terminal_size().columns
-    for line in legible(str(text)).splitlines():
+    for line in sanitised(str(text)).splitlines():
         if not sys.stdout.isatty() or len(line) < width:
             print(line)
             continue

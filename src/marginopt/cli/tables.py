@@ -70,7 +70,7 @@ def formulations(a: argparse.Namespace) -> int:
         return SOLVED
     info = get_formulation(a.name)
     record = next(row for row in table.rows if row["name"] == info.name)
-    parameters = [(p.option, p.what) for p in info.parameters]
+    parameters = [(p.option, p.help_text) for p in info.parameters]
     statement, solvers = _stated(info)
     if a.json:
         print(json_text({**record, "options": dict(parameters), "statement": statement, "solvers": solvers}))

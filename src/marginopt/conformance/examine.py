@@ -44,7 +44,7 @@ class LawCell:
 def formulation_cells(info: FormulationInfo) -> Iterator[LawCell]:
     """The laws of a formulation on each of its cases."""
     for k, case in enumerate(cases(info)):
-        for law in FORMULATION_LAWS.found:
+        for law in FORMULATION_LAWS.laws:
             if law.every_case or k == 0:
                 yield LawCell(law, case.name, law(case))
 
@@ -57,13 +57,13 @@ def trial_cells(info: FormulationInfo, solver: Solver) -> Iterator[LawCell]:
 
 def case_cells(trial: Trial, every_law: bool = False) -> Iterator[LawCell]:
     """The laws of a solver on one case: those that hold on every case, or all of them."""
-    for law in SOLVER_LAWS.found:
+    for law in SOLVER_LAWS.laws:
         if law.every_case or every_law:
             yield LawCell(law, trial.name, _tried(law, trial))
 
 
 def _tried(law: Law[Trial], trial: Trial) -> LawVerdict:
-    if trial.without and law is not SOLVER_LAWS.found[0]:  # the first law is the one of refusals
+    if trial.without and law is not SOLVER_LAWS.laws[0]:  # the first law is the one of refusals
         return not_applicable(trial.without)
     return law(trial)
 
@@ -71,7 +71,7 @@ def _tried(law: Law[Trial], trial: Trial) -> LawVerdict:
 def solver_cells(solver: Solver) -> Iterator[LawCell]:
     """The laws of a solver alone."""
     reason = unusable(solver)
-    for law in PROGRAM_LAWS.found:
+    for law in PROGRAM_LAWS.laws:
         yield LawCell(law, solver.info.name, not_applicable(reason) if reason else law(solver))
 
 
@@ -85,8 +85,8 @@ def relaxation_cells(relaxation: Relaxation) -> Iterator[LawCell]:
 
 def reduced_cells(reduced: Reduced) -> Iterator[LawCell]:
     """The laws of a relaxation on one case."""
-    for law in RELAXATION_LAWS.found:
-        rejected = bool(reduced.obstacle) and law is not RELAXATION_LAWS.found[0]
+    for law in RELAXATION_LAWS.laws:
+        rejected = bool(reduced.obstacle) and law is not RELAXATION_LAWS.laws[0]
         yield LawCell(law, reduced.name, not_applicable(reduced.obstacle) if rejected else law(reduced))
 
 
@@ -130,8 +130,8 @@ def examine(name: str, others: Iterable[str] | None = None) -> Iterator[LawCell]
 def _raise_unknown(name: str, names: list[str]) -> None:
     from ..extensions import PluginRegistry
 
-    for shelf in PluginRegistry.every:
-        shelf.get(name)  # raises where a package promises it in vain
+    for registry in PluginRegistry.registries:
+        registry.get(name)  # raises where a package promises it in vain
     raise unknown_name("solver, formulation or relaxation", name, names)
 
 
@@ -175,5 +175,5 @@ def _reasons(cells: list[LawCell]) -> list[str]:
     for c in cells:
         if c.subject not in reasons.setdefault(c.verdict.words, []):
             reasons[c.verdict.words].append(c.subject)
-    more = {reason: f" and {len(subjects) - 1} more" if len(subjects) > 1 else "" for reason, subjects in reasons.items()}
-    return [f"  - {subjects[0]}{more[reason]}: {reason}" for reason, subjects in reasons.items()]
+    count_notes = {reason: f" and {len(subjects) - 1} more" if len(subjects) > 1 else "" for reason, subjects in reasons.items()}
+    return [f"  - {subjects[0]}{count_notes[reason]}: {reason}" for reason, subjects in reasons.items()]

@@ -146,7 +146,7 @@ def bad_input(case: Case) -> LawVerdict:
 
 def _refused(case: Case, noun: str, arrays: Mapping[str, Any], parameters: Mapping[str, object]) -> LawVerdict:
     try:
-        case.info.state(arrays, parameters)
+        case.info.make_model(arrays, parameters)
     except InputError as error:
         return holds(noun) if str(error) else violated(f"{noun}: an error without words")
     except MarginoptError as error:
@@ -294,7 +294,7 @@ def recovered(r: Reduced) -> LawVerdict:
 def can_be_stored(r: Reduced) -> LawVerdict:
     """Reports keep it by its name and hand it to other processes: it can be pickled, hashed and compared."""
     reduction = r.relaxation.reduction
-    back = pickle.loads(pickle.dumps(reduction))
-    if back != reduction or hash(back) != hash(reduction) or back.name != reduction.name:
+    restored = pickle.loads(pickle.dumps(reduction))
+    if restored != reduction or hash(restored) != hash(reduction) or restored.name != reduction.name:
         return violated("it is another one after pickling")
     return holds(f"'{reduction.name}'")

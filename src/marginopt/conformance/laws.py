@@ -72,8 +72,8 @@ def all_of(verdicts: Iterable[LawVerdict]) -> LawVerdict:
     wrong = [v.words for v in verdict_list if v.state is State.VIOLATED]
     if wrong:
         return violated("; ".join(wrong))
-    holding = [v for v in verdict_list if v.state is State.HOLDS]
-    return holds("; ".join(v.words for v in holding)) if holding else verdict_list[0]
+    satisfied = [v for v in verdict_list if v.state is State.HOLDS]
+    return holds("; ".join(v.words for v in satisfied)) if satisfied else verdict_list[0]
 
 
 T = TypeVar("T")
@@ -111,15 +111,15 @@ class Laws(Generic[T]):
     """The laws of one kind, in the order in which they are written."""
 
     def __init__(self) -> None:
-        self.found: list[Law[T]] = []
+        self.laws: list[Law[T]] = []
 
     def law(self, name: str, *, every_case: bool = False) -> Callable[[Callable[[T], LawVerdict]], Law[T]]:
         """Decorator: the function becomes a law of this kind, stated by its docstring."""
 
         def added(check: Callable[[T], LawVerdict]) -> Law[T]:
             statement = " ".join((check.__doc__ or "").split())
-            self.found.append(Law(name, statement, check, every_case))
-            return self.found[-1]
+            self.laws.append(Law(name, statement, check, every_case))
+            return self.laws[-1]
 
         return added
 
@@ -134,7 +134,7 @@ class Case:
     title : str
         The instance in words.
     arrays, parameters : mapping
-        As `FormulationInfo.state` takes them.
+        As `FormulationInfo.make_model` takes them.
     optimum : float, optional
         The optimal value in the model's sense, found independently of this package; None where none is known.
     """
@@ -164,7 +164,7 @@ class Case:
     @cached_property
     def model(self) -> Model:
         """The model; the same object for every law."""
-        return self.info.state(self.arrays, self.parameters)
+        return self.info.make_model(self.arrays, self.parameters)
 
     @cached_property
     def form(self) -> StandardForm | None:

@@ -147,9 +147,9 @@ def _bounds(form: StandardForm, x: FloatArray, zeta: FloatArray, tol: float, sca
         limit = tol * scale * (1.0 + float(slack.max(initial=0.0)))
         if not product <= limit:
             yield f"a {side} bound is not complementary: {product:.2e}, allowed {limit:.1e}"
-    off = float(np.maximum(form.lower - x, x - form.upper).max(initial=0.0))
-    if not (off <= tol * (1.0 + np.abs(x).max(initial=0.0))):
-        yield f"a bound is violated by {off:.2e}"
+    violation = float(np.maximum(form.lower - x, x - form.upper).max(initial=0.0))
+    if not (violation <= tol * (1.0 + np.abs(x).max(initial=0.0))):
+        yield f"a bound is violated by {violation:.2e}"
 
 
 #: Relative gaps that the laws ask for: of first-order methods, and of the others.
@@ -423,9 +423,9 @@ def repeatability(t: Trial) -> LawVerdict:
     if t.stopped(t.result) or t.stopped(repeated := t.solve()):
         return not_applicable("the clock stopped its search")
     for label in _different(t.result, repeated):
-        off = float(np.abs(t.result.values[label] - repeated.values[label]).max(initial=0.0))
-        if not off <= (0.0 if t.solver.info.views else _ROUNDING):
-            return violated(f"block {label} differs by {off:.2e}")
+        difference = float(np.abs(t.result.values[label] - repeated.values[label]).max(initial=0.0))
+        if not difference <= (0.0 if t.solver.info.views else _ROUNDING):
+            return violated(f"block {label} differs by {difference:.2e}")
     return holds("bit for bit") if t.result.status is repeated.status else violated(f"{t.result.status}, then {repeated.status}")
 
 
@@ -465,12 +465,12 @@ def stored(t: Trial) -> LawVerdict:
     """A result that is saved and loaded is the same; certified anew from the model it has the same status."""
     with tempfile.TemporaryDirectory() as folder:
         path = t.result.save(Path(folder) / "result.npz")
-        back, rebuilt = load_result(path), load_result(path, t.case.model)
-    if str(replace(back, unverified="")) != str(t.result):
-        return violated(f"read back as {str(back)!r:.200}")
+        loaded, rebuilt = load_result(path), load_result(path, t.case.model)
+    if str(replace(loaded, unverified="")) != str(t.result):
+        return violated(f"read back as {str(loaded)!r:.200}")
     if rebuilt.status is not t.result.status:
         return violated(f"{t.result.status}, and {rebuilt.status} when certified anew")
-    different = _different(t.result, back)
+    different = _different(t.result, loaded)
     return violated(f"blocks {', '.join(different)} differ") if different else holds("equal")
 
 

@@ -150,7 +150,7 @@ class Samples:
     dtype : torch.dtype
     """
 
-    given: tuple[int, ...]
+    sample_shape: tuple[int, ...]
     shape: tuple[int, ...]
     shift: FloatArray
     factor: FloatArray
@@ -186,8 +186,10 @@ class Samples:
         InputError
             Samples of another shape than in training.
         """
-        if tuple(X.shape[1:]) != self.given:
-            raise InputError(f"samples must have shape {self.given}, as in fit; they have {tuple(X.shape[1:])}", name="samples")
+        if tuple(X.shape[1:]) != self.sample_shape:
+            raise InputError(
+                f"samples must have shape {self.sample_shape}, as in fit; they have {tuple(X.shape[1:])}", name="samples"
+            )
         scaled = (X - self.shift) * self.factor
         return torch.as_tensor(np.ascontiguousarray(scaled), dtype=self.dtype).reshape(len(X), *self.shape)
 

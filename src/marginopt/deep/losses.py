@@ -121,13 +121,13 @@ class NearObjectives(Objectives):
     def forward(self, F: Tensor, y: Tensor) -> Tensor:
         """J of a batch, (K,)."""
         own_class = torch.nn.functional.one_hot(y, self.classes).bool()
-        near = 0.5 * F.square()
-        far = 0.5 * self.c * torch.relu(self.margin - F).square()
+        near_loss = 0.5 * F.square()
+        far_loss = 0.5 * self.c * torch.relu(self.margin - F).square()
         other_weight = 1.0 / (self.classes - 1)
         losses = (
-            torch.where(own_class, near, other_weight * far)
+            torch.where(own_class, near_loss, other_weight * far_loss)
             if self.orientation == "one"
-            else torch.where(own_class, far, other_weight * near)
+            else torch.where(own_class, far_loss, other_weight * near_loss)
         )
         return losses.mean(dim=0)
 

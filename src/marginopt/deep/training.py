@@ -27,7 +27,7 @@ _EVALUATED, _NUMBERS = 512, 2**24
 
 
 def cosine(maximum: float, minimum: float, epoch: int, epochs: int) -> float:
-    """½(most - least)(1 + cos(πp/T)) + least in epoch p = 0 .. T - 1 of T."""
+    """½(maximum - minimum)(1 + cos(πp/T)) + minimum in epoch p = 0 .. T - 1 of T."""
     return minimum + 0.5 * (maximum - minimum) * (1.0 + math.cos(math.pi * epoch / epochs))
 
 
@@ -83,7 +83,16 @@ class Settings:
 
 @dataclass(frozen=True, eq=False)
 class Batches:
-    """Samples and class numbers, kept where they are; batches go to the device."""
+    """Samples and class numbers, kept where they are; batches go to the device.
+
+    Parameters
+    ----------
+    rows : torch.Tensor
+        Samples.
+    y : torch.Tensor
+        Class numbers.
+    device : torch.device
+    """
 
     rows: Tensor
     y: Tensor
@@ -229,9 +238,9 @@ class Training:
                 phi, z = network.represent(rows)
                 scores = loss.objectives.scores(network.head.values(phi, z), network.head.norms)
                 right += int((scores.argmax(dim=1) == y).sum())
-            part, of = self._gram(phi, z, y)
+            part, batch_objectives = self._gram(phi, z, y)
             gram += part
-            J += of.double() * y.numel()
+            J += batch_objectives.double() * y.numel()
         J = (J / n * loss.weights).cpu()
         share = loss.weights.cpu()
         Q = (gram.cpu() / n * share[:, None] * share[None, :]).numpy()

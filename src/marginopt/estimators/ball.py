@@ -84,7 +84,7 @@ class MEBOneClass(OutlierMixin, PointsEstimator):  # type: ignore[misc]
         self._centre_norm = float(a @ work.gram.product(a))
         self._diagonal = float(work.gram.diagonal.max())
         everyone = Pair(sample.rows, np.ones(X.shape[0]), -1, 0)
-        self._origin = work.place.centre
+        self._origin = work.centred.centre
         self._predictor = space.predictor(sample, [everyone], [Solution(a, 0.0, origin=self._origin)])
         shown = self._predictor.attributes()
         self.support_, self.dual_coef_, self.kernel_ = shown["support_"], shown["dual_coef_"], shown["kernel_"]

@@ -1,4 +1,4 @@
-"""`HingeSVC` and `HingeSVCCV`: the conic paper's rival, with λ given or chosen by validation."""
+"""`HingeSVC` and `HingeSVCCV`: linear classifiers of the hinge loss (the SVM), with λ given or chosen by validation."""
 
 from __future__ import annotations
 

@@ -140,7 +140,7 @@ def _between_edges(problem: ConvexHullsDual, a: FloatArray, metric: FloatArray |
             f"the classes' hulls are nearer to each other than the rounding error of the {problem.kernel.name} kernel's values: "
             "no classifier follows; standardise or rescale the features, or give a smaller C"
         )
-    return Solution(a * problem.y / half, -0.5 * (p + q) / half, metric, problem.place.centre)
+    return Solution(a * problem.y / half, -0.5 * (p + q) / half, metric, problem.centred.centre)
 
 
 def _shared_gamma(problems: Sequence[Model], tol: float, time_limit: float | None) -> list[BinaryFit]:

@@ -198,7 +198,7 @@ class Solution:
     """A binary classifier: coefficients of the features or of the points, and the intercept.
 
     ``metric`` scales the features of a Gaussian kernel of its own (√γ, a number or one for each feature). ``origin`` is the point
-    that the model's `Place` took for 0, None where that is 0 itself.
+    that the model's `CentredPoints` took for 0, None where that is 0 itself.
     """
 
     coefficients: FloatArray

@@ -390,12 +390,12 @@ class _Solver:
     """The options of the solves of one audit."""
 
     proof: str | Path | None
-    several: bool
+    separate_logs: bool
     time_limit: float | None
 
     def solve(self, side: Side, model: Model, log_all: bool, earlier: list[tuple[Model, Result]]) -> Result:
         """Solve the problem of one sign; conflicts suit the long w that half-spaces of every margin need."""
-        limit = None if self.time_limit is None else as_positive(self.time_limit, "time_limit") / (1 + self.several)
+        limit = None if self.time_limit is None else as_positive(self.time_limit, "time_limit") / (1 + self.separate_logs)
         native: dict[str, Any] = {"engine": "conflicts" if log_all else "auto", "earlier": tuple(earlier[-_EARLIER:])}
         if self.proof is not None:
             native["proof"] = str(self._path(side))
@@ -409,7 +409,7 @@ class _Solver:
     def _path(self, side: Side) -> Path:
         assert self.proof is not None
         path = Path(self.proof)
-        return path.with_name(f"{side}-{path.name}") if self.several else path
+        return path.with_name(f"{side}-{path.name}") if self.separate_logs else path
 
 
 def fairness_question(
@@ -461,5 +461,5 @@ def _rule(names: list[str], raw: list[Fraction], threshold: Fraction) -> str:
     if not size:
         return "everybody" if threshold < 0 else "nobody"
     first, *other_terms = [(float(r / size), name) for r, name in zip(raw, names, strict=True) if r]
-    more = "".join(f" {'-' if c < 0 else '+'} {abs(c):.6g} {name}" for c, name in other_terms)
-    return f"{first[0]:.6g} {first[1]}{more} > {float(threshold / size):.6g}"
+    terms_text = "".join(f" {'-' if c < 0 else '+'} {abs(c):.6g} {name}" for c, name in other_terms)
+    return f"{first[0]:.6g} {first[1]}{terms_text} > {float(threshold / size):.6g}"

@@ -39,30 +39,30 @@ class TurnedPredictions(Restriction):
 
     Parameters
     ----------
-    turned : tuple of float (n,)
+    opposite_labels : tuple of float (n,)
         The opposite of each prediction.
-    least : int
+    min_count : int
     """
 
-    turned: tuple[float, ...]
-    least: int
+    opposite_labels: tuple[float, ...]
+    min_count: int
 
     @property
     def name(self) -> str:
         """The restriction in words."""
-        return f"{self.least} of {len(self.turned)} predictions turned"
+        return f"{self.min_count} of {len(self.opposite_labels)} predictions turned"
 
     def model(self, base: Margin) -> Margin:
         """Return the composition with the points once more, at no cost, their labels turned, and a budget of their errors."""
-        X, n = np.asarray(to_dense(base.X)), len(self.turned)
-        budget = ErrorBudget(np.arange(n, 2 * n), (n - self.least) / n)
+        X, n = np.asarray(to_dense(base.X)), len(self.opposite_labels)
+        budget = ErrorBudget(np.arange(n, 2 * n), (n - self.min_count) / n)
         weights = np.concatenate([np.broadcast_to(base.sample_weight, n), np.zeros(n)])
-        y = np.concatenate([base.y, self.turned])
+        y = np.concatenate([base.y, self.opposite_labels])
         return replace(base, X=np.vstack([X, X]), y=y, sample_weight=weights, subject_to=(*base.subject_to, budget))
 
     def possible(self, base: Margin) -> bool:
         """Return whether there are so many predictions."""
-        return self.least <= len(self.turned)
+        return self.min_count <= len(self.opposite_labels)
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,7 +111,7 @@ class DifferenceQuestion(LevelQuestion):
     sense: ClassVar[Sense] = "maximum"
 
     @property
-    def turned(self) -> tuple[float, ...]:
+    def opposite_labels(self) -> tuple[float, ...]:
         """The opposite of each prediction of ``best``."""
         return tuple(np.where(_scores(self.model, self.best) > 0.0, -1.0, 1.0).tolist())
 
@@ -119,7 +119,7 @@ class DifferenceQuestion(LevelQuestion):
         """Return the points whose predictions w turns; none if it is outside of the set."""
         if self.cost(w) > self.level:
             return np.zeros(0, dtype=np.int64)
-        return np.flatnonzero(np.array(self.turned) * _scores(self.model, w) >= 1.0)
+        return np.flatnonzero(np.array(self.opposite_labels) * _scores(self.model, w) >= 1.0)
 
     def count(self, evidence: Evidence) -> float:
         """Return the number of predictions that the different classifier turns; NaN if ``best`` does not show the level."""
@@ -129,11 +129,11 @@ class DifferenceQuestion(LevelQuestion):
 
     def bound(self, bounds: Mapping[str, float]) -> float:
         """Return the largest number that no proved bound excludes."""
-        opposite, n = self.turned, len(self.model.y)
+        opposite, n = self.opposite_labels, len(self.model.y)
         numbers = [
-            item.least
+            item.min_count
             for item in self.exclusions
-            if isinstance(item, TurnedPredictions) and item.turned == opposite and self.excluded(item, bounds)
+            if isinstance(item, TurnedPredictions) and item.opposite_labels == opposite and self.excluded(item, bounds)
         ]
         return float(min([*numbers, n + 1]) - 1)
 
@@ -196,7 +196,7 @@ def most_different_classifier(
     if base.groups is not None or any(part.of_margins for part in base.subject_to):
         raise InputError("most_different_classifier takes no groups of points and no restrictions of margins")
     question = DifferenceQuestion(base, explorer.within, explorer.level, (), explorer.best)
-    opposite, n = question.turned, len(base.y)
+    opposite, n = question.opposite_labels, len(base.y)
 
     def most_different() -> tuple[float, ...]:
         candidates = [tuple(scale * x for x in w) for w in explorer.inside() for scale in _STRETCHES]
@@ -206,8 +206,8 @@ def most_different_classifier(
     while excluded - attained > 1:
         trial = TurnedPredictions(opposite, (attained + excluded) // 2)
         if explorer.excludes(trial):
-            excluded = trial.least
-        elif (turned_by := question.points(most_different()).size) >= trial.least:
+            excluded = trial.min_count
+        elif (turned_by := question.points(most_different()).size) >= trial.min_count:
             attained = turned_by
         else:  # neither excluded nor attained: the search ended early
             break

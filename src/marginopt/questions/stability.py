@@ -30,7 +30,7 @@ from ..display import Display, Displayed, Tabular
 from ..drawing import COLOURS, new_axes
 from ..errors import InputError, UnsupportedModelError
 from ..models.arrays import BoolArray, FloatArray, as_points, as_positive, to_dense
-from ..models.formulations.zero_one.model import ZeroOneSVM, keeps
+from ..models.formulations.zero_one.model import ZeroOneSVM, satisfies_margins
 from ..models.model import Model
 from ..models.views import ZeroOneProblem
 from ..solvers.certification.result import Result
@@ -109,7 +109,7 @@ class OtherPrediction(BoundedQuestion):
         """Return the objective of a classifier; ∞ if it does not give the point the label."""
         if not isinstance(evidence, OtherClassifier) or evidence.w.shape != self.point.shape:
             raise InputError(f"the evidence must be an OtherClassifier of {self.point.size} coefficients", name="evidence")
-        is_labelled = bool(keeps(self.label * self.point[None, :], evidence.w)[0])
+        is_labelled = bool(satisfies_margins(self.label * self.point[None, :], evidence.w)[0])
         return self._objective(evidence.w) if is_labelled else math.inf
 
     def bound(self, bounds: Mapping[str, float]) -> float:
@@ -481,7 +481,7 @@ class ConformalPValue(BoundedQuestion):
         lower = bound - float(self.model.sample_weight[0]) - _ROUNDING * bound
         signed = np.asarray(to_dense(self.model.signed))
         smaller = sum(
-            bool(keeps(row[None, :], w)[0]) and _counted(self.model, w) < lower
+            bool(satisfies_margins(row[None, :], w)[0]) and _counted(self.model, w) < lower
             for row, w in zip(signed, self.witnesses, strict=True)
             if np.isfinite(w).all()
         )
@@ -646,7 +646,7 @@ def conformal_sets(
 
 def _counted(model: ZeroOneSVM, w: FloatArray) -> float:
     """Return the objective of a classifier, its margins decided in exact arithmetic."""
-    return float(model.cost.total(model.norm(w), ~keeps(np.asarray(to_dense(model.signed)), w)))
+    return float(model.cost.total(model.norm(w), ~satisfies_margins(np.asarray(to_dense(model.signed)), w)))
 
 
 def _check_exchangeable(view: ZeroOneProblem) -> None:

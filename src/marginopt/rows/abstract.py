@@ -79,7 +79,7 @@ class Rows(ABC):
         """X', which can be multiplied by a vector."""
         return Transposed(self)
 
-    def pulled(self, v: FloatArray) -> FloatArray:
+    def rmatvec(self, v: FloatArray) -> FloatArray:
         """X'v, added up block by block."""
         product = np.zeros(self.shape[1])
         for start, stop, block in self.blocks():

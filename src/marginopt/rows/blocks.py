@@ -1,6 +1,7 @@
-"""Blocks of consecutive sparse rows: the abstract block with its products, and one over a slice of a SciPy array.
+"""Blocks of consecutive rows of a sparse data matrix X, which solvers read one after the other: products X w and X'v, and sums
+of squares. `SparseBlock` is the interface, `CsrBlock` a slice of a SciPy CSR array.
 
-The transpose X' is an object that has the product with a vector alone.
+`Transposed` is X' as an operator: `Transposed @ v` is X'v.
 """
 
 from __future__ import annotations
@@ -17,8 +18,8 @@ import scipy.sparse as sp
 FloatArray: TypeAlias = npt.NDArray[np.float64]
 
 
-class _Pulled(Protocol):
-    def pulled(self, v: FloatArray) -> FloatArray: ...
+class _HasRmatvec(Protocol):
+    def rmatvec(self, v: FloatArray) -> FloatArray: ...
 
 
 @final
@@ -26,11 +27,11 @@ class _Pulled(Protocol):
 class Transposed:
     """The transpose X' of rows, known by its product with a vector."""
 
-    of: _Pulled
+    matrix: _HasRmatvec
 
     def __matmul__(self, v: FloatArray) -> FloatArray:
         """X'v."""
-        return self.of.pulled(v)
+        return self.matrix.rmatvec(v)
 
 
 #: ``data``, ``indices`` and ``indptr`` of `scipy.sparse.csr_array`, ``data`` in float64.
@@ -55,7 +56,7 @@ class SparseBlock(ABC):
         return Transposed(self)
 
     @abstractmethod
-    def pulled(self, v: FloatArray) -> FloatArray:
+    def rmatvec(self, v: FloatArray) -> FloatArray:
         """X'v."""
 
     @abstractmethod
@@ -92,7 +93,7 @@ class CsrBlock(SparseBlock):
         """Xw."""
         return np.asarray(self.rows @ w)
 
-    def pulled(self, v: FloatArray) -> FloatArray:
+    def rmatvec(self, v: FloatArray) -> FloatArray:
         """X'v."""
         return np.asarray(self.rows.T @ v)
 

@@ -54,47 +54,47 @@ def expand(data: Any, indices: Any, ends: Any, ones: int, values: Any, places: A
 
 
 @_sums
-def times(data: Any, indices: Any, ends: Any, w: Any, into: Any) -> None:
+def times(data: Any, indices: Any, ends: Any, w: Any, out: Any) -> None:
     """x_i'w."""
-    for i in range(into.size):
+    for i in range(out.size):
         total = 0.0
         for k in range(ends[i] - ends[0], ends[i + 1] - ends[0]):
             total += data[k] * w[indices[k]]
-        into[i] = total
+        out[i] = total
 
 
 @_sums
-def pulled(data: Any, indices: Any, ends: Any, v: Any, into: Any) -> None:
-    """into += Σ v_i x_i."""
+def rmatvec(data: Any, indices: Any, ends: Any, v: Any, out: Any) -> None:
+    """out += Σ v_i x_i."""
     for i in range(v.size):
         if v[i] != 0.0:
             for k in range(ends[i] - ends[0], ends[i + 1] - ends[0]):
-                into[indices[k]] += v[i] * data[k]
+                out[indices[k]] += v[i] * data[k]
 
 
 @_sums
-def row_squares(data: Any, ends: Any, into: Any) -> None:
+def row_squares(data: Any, ends: Any, out: Any) -> None:
     """||x_i||²."""
-    for i in range(into.size):
+    for i in range(out.size):
         total = 0.0
         for k in range(ends[i] - ends[0], ends[i + 1] - ends[0]):
             x = np.float64(data[k])
             total += x * x
-        into[i] = total
+        out[i] = total
 
 
 @_sums
-def column_squares(data: Any, indices: Any, ends: Any, d: Any, into: Any) -> None:
-    """into_j += Σ d_i x_ij²."""
+def column_squares(data: Any, indices: Any, ends: Any, d: Any, out: Any) -> None:
+    """out_j += Σ d_i x_ij²."""
     for i in range(d.size):
         if d[i] != 0.0:
             for k in range(ends[i] - ends[0], ends[i + 1] - ends[0]):
                 x = np.float64(data[k])
-                into[indices[k]] += d[i] * x * x
+                out[indices[k]] += d[i] * x * x
 
 
 @_exact
-def look_at_sparse(data: Any, indices: Any, low: Any, high: Any, squares: Any, counts: Any) -> None:
+def summarise_sparse(data: Any, indices: Any, low: Any, high: Any, squares: Any, counts: Any) -> None:
     """Least and largest entry, sum of squares and number of entries of every column, added to what they were.
 
     An entry that is not finite makes the column's sum of squares so too.
@@ -108,7 +108,7 @@ def look_at_sparse(data: Any, indices: Any, low: Any, high: Any, squares: Any, c
 
 
 @_exact
-def look_at_dense(X: Any, low: Any, high: Any, squares: Any) -> None:
+def summarise_dense(X: Any, low: Any, high: Any, squares: Any) -> None:
     """Summarise the columns of an array, whose entries need no counting."""
     for i in range(X.shape[0]):
         for j in range(X.shape[1]):
@@ -119,13 +119,13 @@ def look_at_dense(X: Any, low: Any, high: Any, squares: Any) -> None:
 
 
 @_exact
-def as_singles(values: Any, into: Any) -> bool:
-    """Return whether float32 holds all of these numbers; they are then in ``into``."""
+def as_singles(values: Any, out: Any) -> bool:
+    """Return whether float32 holds all of these numbers; they are then in ``out``."""
     for begin in range(0, values.size, 64):
         equal = True
         for k in range(begin, min(begin + 64, values.size)):
-            into[k] = values[k]
-            equal &= into[k] == values[k]
+            out[k] = values[k]
+            equal &= out[k] == values[k]
         if not equal:
             return False
     return True

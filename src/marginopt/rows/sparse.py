@@ -46,10 +46,10 @@ class StoredBlock(SparseBlock):
         loops.times(self.data, self.indices, self.ends, w[self.ones :], product)
         return product + w[0] if self.ones else product
 
-    def pulled(self, v: FloatArray) -> FloatArray:
+    def rmatvec(self, v: FloatArray) -> FloatArray:
         """X'v."""
         product = np.zeros(self.columns + self.ones)
-        loops.pulled(self.data, self.indices, self.ends, v, product[self.ones :])
+        loops.rmatvec(self.data, self.indices, self.ends, v, product[self.ones :])
         if self.ones:
             product[0] = v.sum()
         return product

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from ..errors import DataError
 from .blocks import CSR, FloatArray, SparseBlock
-from .loops import as_singles, look_at_dense, look_at_sparse
+from .loops import as_singles, summarise_dense, summarise_sparse
 
 #: The numbers of a block row by row, and where they are in sparse ones.
 _Held: TypeAlias = CSR | tuple[FloatArray, None, None]
@@ -41,11 +41,11 @@ class Columns:
         counts, digest = np.zeros(p, dtype=np.int64), _Digest(shape, entries)
         for start, _, block in blocks:
             if isinstance(block, np.ndarray):
-                look_at_dense(block, low, high, squares)
+                summarise_dense(block, low, high, squares)
                 arrays: _Held = block.reshape(-1), None, None
             else:
                 arrays = block.arrays()
-                look_at_sparse(arrays[0], arrays[1], low, high, squares, counts)
+                summarise_sparse(arrays[0], arrays[1], low, high, squares, counts)
             if not np.isfinite(squares).all():  # an entry is not finite, or its square too large
                 _check_finite(start, p, arrays)
             digest.add(*arrays)

@@ -77,12 +77,12 @@ def _arrays(info: Any, arrays: dict[str, Any], rng: np.random.Generator) -> Any:
     given = {}
     if info.parameters and rng.random() < 0.5:
         given[info.parameters[int(rng.integers(len(info.parameters)))].name] = VALUES[int(rng.integers(len(VALUES)))]
-    return info.state(arrays, given)
+    return info.make_model(arrays, given)
 
 
 def _one_field(info: Any, arrays: dict[str, Any], rng: np.random.Generator) -> Any:
     """A good model with one of its own fields changed for anything."""
-    good = info.state(arrays, {})
+    good = info.make_model(arrays, {})
     fields = [f.name for f in dataclasses.fields(good) if f.init]
     name = fields[int(rng.integers(len(fields)))]
     old = getattr(good, name)

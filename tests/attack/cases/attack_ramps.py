@@ -47,14 +47,14 @@ class Exact:
     atoms: list[_Point]
     height: Fraction
     width: Fraction
-    beyond: Fraction | None
+    second_width: Fraction | None
 
     @classmethod
     def of(cls, view: MarginProblem, ramp: margin.Ramp) -> Exact:
         """Return the problem of a view with the loss of its model."""
         pairs = [[(Fraction(a), Fraction(b)) for a, b in part.tolist()] for part in (view.A, view.atoms)]
         first, second = view.curvature.tolist()
-        again = Fraction(ramp.beyond) if np.isfinite(ramp.beyond) else None
+        again = Fraction(ramp.second_width) if np.isfinite(ramp.second_width) else None
         return cls(
             pairs[0], [Fraction(c) for c in view.costs.tolist()], (Fraction(first), Fraction(second)), pairs[1],
             Fraction(ramp.height), Fraction(ramp.width), again,
@@ -78,14 +78,14 @@ class Exact:
         for (a, b), cost in zip(self.rows, self.costs, strict=True):
             below = 1 - a * w[0] - b * w[1]
             loss = min(max(below, _ZERO), self.width)
-            if self.beyond is not None:
-                loss += max(below - self.beyond, _ZERO)
+            if self.second_width is not None:
+                loss += max(below - self.second_width, _ZERO)
             total += cost * self.height / self.width * loss
         return total
 
     def lines(self) -> list[_Line]:
         """(a, b, c) with a w_1 + b w_2 = c, across which a piece changes."""
-        levels = [Fraction(1), 1 - self.width] + ([] if self.beyond is None else [1 - self.beyond])
+        levels = [Fraction(1), 1 - self.width] + ([] if self.second_width is None else [1 - self.second_width])
         found = [(a, b, c) for (a, b), cost in zip(self.rows, self.costs, strict=True) if cost and (a or b) for c in levels]
         kinks = self.atoms if any(a for a, _ in self.atoms) else [(Fraction(1), _ZERO)] * bool(self.atoms)
         return found + [(b, -a, _ZERO) for a, b in kinks if a or b] + [(Fraction(1), _ZERO, _ZERO), (_ZERO, Fraction(1), _ZERO)]

@@ -133,11 +133,11 @@ def test_rounding_is_upward():
 def test_a_run_finds_the_entry_again(tmp_path, entry):
     proof = tmp_path / "log.jsonl.gz" if entry.evidence == "log" else None
     run = run_entry(entry, proof=proof, time_limit=20.0)
-    assert run.found is not None and book.verify_entry(run.found).stands
+    assert run.new_entry is not None and book.verify_entry(run.new_entry).stands
     assert run.row["value"] == pytest.approx(entry.value, rel=2e-6)
-    assert run.found.bound <= entry.value * (1 + 1e-12) and entry.bound <= run.found.value
+    assert run.new_entry.bound <= entry.value * (1 + 1e-12) and entry.bound <= run.new_entry.value
     if proof is not None:
-        assert book.verify_entry(replace(entry, bound=run.found.bound), proof).stands
+        assert book.verify_entry(replace(entry, bound=run.new_entry.bound), proof).stands
         assert not book.verify_entry(replace(entry, bound=entry.value), proof).stands
         other = next(e for e in ENTRIES if e.model == entry.model and e.sha256 != entry.sha256)
         assert not book.verify_entry(other, proof).stands

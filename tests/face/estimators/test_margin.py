@@ -127,7 +127,7 @@ def test_the_strongest_conic_loss_counts_coefficients_or_names_what_nobody_reads
     """Its cone and binaries together are read by no solver here; the bound that counting needs follows from w = 0."""
     X, y = clouds(0, 16, 2, 0.8, order="halves", first=-1.0)
     model = mo.Margin(X, y, "strongest-conic", subject_to=mo.at_most(1).nonzero)
-    assert np.isfinite(model.reach[0]).all()
+    assert np.isfinite(model.activity_bounds[0]).all()
     assert mo.solve(model.relaxed(), "clarabel").bound >= mo.solve(mo.Margin(X, y, "strongest-conic"), "clarabel").bound - 1e-6
     with pytest.raises(UnsupportedModelError, check=about("Margin")):
         mo.solve(model)

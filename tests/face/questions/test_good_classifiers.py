@@ -310,13 +310,14 @@ def test_a_forged_exclusion_of_turned_predictions_is_refused(tmp_path: Path) -> 
     model = instance(4)
     answer = most_different_classifier(model, 0.1, proof=tmp_path / "a")
     assert answer.logs
-    fewer = replace(answer.question, exclusions=(replace(answer.question.exclusions[0], least=int(answer.bound)),))
+    fewer = replace(answer.question, exclusions=(replace(answer.question.exclusions[0], min_count=int(answer.bound)),))
     assert not mo.check_proof(answer.logs[0].path, fewer).valid
     other = replace(answer, question=fewer, bound=answer.bound - 1)
     assert not other.check().valid
-    flipped = tuple(-x for x in answer.question.exclusions[0].turned)
+    flipped = tuple(-x for x in answer.question.exclusions[0].opposite_labels)
     assert not mo.check_proof(
-        answer.logs[0].path, replace(answer.question, exclusions=(replace(answer.question.exclusions[0], turned=flipped),))
+        answer.logs[0].path,
+        replace(answer.question, exclusions=(replace(answer.question.exclusions[0], opposite_labels=flipped),)),
     ).valid
     lie = replace(answer, value=answer.value + 1.0)
     assert not lie.check().valid

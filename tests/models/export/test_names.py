@@ -88,4 +88,4 @@ def test_a_conflict_speaks_in_the_names_of_the_file(tmp_path: Path) -> None:
 
 def test_names_that_do_not_fit_are_refused() -> None:
     with pytest.raises(InputError, check=about("x")):
-        Block("x", (3,), own=("a", "b"))
+        Block("x", (3,), given_names=("a", "b"))

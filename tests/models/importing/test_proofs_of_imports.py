@@ -117,7 +117,7 @@ def test_every_import_is_compared_at_points_one_of_which_is_infeasible(package: 
 def tampered(form: StandardForm, **changes: Any) -> StandardForm:
     """A form that is not its source's, compared with it."""
     source = form.imports[0].source
-    held: Any = vars(source).get("_canonical") or vars(source)["_taken"]
+    held: Any = vars(source).get("_canonical") or vars(source)["_imported"]
     object.__setattr__(held, "form", form.replace(**changes))
     return source.form.imported_by(Import.of(source))
 

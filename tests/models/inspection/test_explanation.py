@@ -202,7 +202,7 @@ def test_chebyshev_at_a_given_and_at_the_found_basis() -> None:
     np.testing.assert_allclose(tau[objectives < objectives.max() * (1 - 1e-3)], 0.0, atol=1e-4)
     k = int(np.argmax(tau))
     z, ceiling = result.multipliers[f"margin_{k}"], 0.5 * np.asarray(fixed.weights)[k] * tau[k]
-    f = fixed.features.rows[~fixed.near(k)] @ result.values["U"][k]
+    f = fixed.features.rows[~fixed.near_points(k)] @ result.values["U"][k]
     assert z.max() <= ceiling + 1e-5
     np.testing.assert_allclose(z[f < 1 - 1e-3], ceiling, atol=1e-4)
     assert "tau_l" in _row(told, "objective_1").meaning

@@ -40,12 +40,12 @@ def test_they_are_what_scipy_makes(seed: int) -> None:
     for chosen in (rng.random(rows) < 0.5, np.flatnonzero(rng.random(rows) < 0.5), slice(1, None)):
         same(a.at(chosen), A[chosen])
     some = np.flatnonzero(rng.random(columns) < 0.5)
-    same(a.among(some), A[:, some])
+    same(a.take_columns(some), A[:, some])
     P = sp.csc_array(A.T @ A)
-    np.testing.assert_array_equal(Quadratic(matrix=P).among(some), P.toarray()[np.ix_(some, some)])
-    same(Entries.beside([(a, 0), (b, columns)], rows, columns + 4), sp.hstack([A, B], format="csr"))
-    same(Entries.beside([], 3, 5), sp.csr_array((3, 5)))
-    same(Entries.below(a, Entries.beside([], 2, columns), -a), sp.vstack([A, sp.csr_array((2, columns)), -A], format="csr"))
+    np.testing.assert_array_equal(Quadratic(matrix=P).submatrix(some), P.toarray()[np.ix_(some, some)])
+    same(Entries.hstack([(a, 0), (b, columns)], rows, columns + 4), sp.hstack([A, B], format="csr"))
+    same(Entries.hstack([], 3, 5), sp.csr_array((3, 5)))
+    same(Entries.vstack(a, Entries.hstack([], 2, columns), -a), sp.vstack([A, sp.csr_array((2, columns)), -A], format="csr"))
     np.testing.assert_array_equal(a.weighted_sum(factors), A.T @ factors)
     np.testing.assert_array_equal(a.dense(), A.toarray())
 

@@ -85,7 +85,7 @@ def test_moves_meet_their_equations_within_the_distance(seed: int, apart: bool) 
     """Whatever the slopes are within their sizes; the least-norm solution is no further, so the distance is no less than it."""
     A, rng = _with_slacks(seed), np.random.default_rng(seed)
     equations = Equations.of(Entries.of(A), separate=apart)
-    assert equations.alone.size == (int((np.count_nonzero(A, axis=1) == 1).sum()) if apart else 0)
+    assert equations.singletons.size == (int((np.count_nonzero(A, axis=1) == 1).sum()) if apart else 0)
     form = mo.HingeSVM(*clouds(rng, 8, 2)).form
     nothing = sp.csr_array((1, A.shape[1])), np.zeros(1, dtype=bool)
     rank = equations.rank(form, *nothing, np.zeros(A.shape[0], dtype=np.intp))
@@ -105,7 +105,7 @@ def test_moves_meet_their_equations_within_the_distance(seed: int, apart: bool) 
 def test_two_equations_of_one_move_do_not_stand_apart() -> None:
     """They agree or have no solution: neither settles the move for the other."""
     equations = Equations.of(Entries.of(np.array([[2.0, 0.0], [3.0, 0.0], [0.0, 1.0]])), separate=True)
-    np.testing.assert_array_equal(equations.alone, [2])
+    np.testing.assert_array_equal(equations.singletons, [2])
     np.testing.assert_array_equal(equations.others, [0, 1])
 
 

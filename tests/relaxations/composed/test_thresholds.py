@@ -32,7 +32,7 @@ RAMPS = [
     margin.Ramp(1.0, 0.25),
     margin.Ramp(3.0, 1.0),
     margin.Ramp(2.0, 1.5),
-    margin.Ramp(2.0, 2.0, beyond=9.0),
+    margin.Ramp(2.0, 2.0, second_width=9.0),
     margin.Ramp(1.0, 4.0),
 ]
 

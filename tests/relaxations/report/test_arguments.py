@@ -150,7 +150,7 @@ def test_every_solver_travels_to_another_process(name: str) -> None:
     asked = resolve((name, {"tol": 1e-5}))
     there = pickle.loads(pickle.dumps(asked))
     assert there.solver is asked.solver  # by its name: found in the registry there
-    assert (there.label, there.own) == (asked.label, asked.own)
+    assert (there.label, there.native_options) == (asked.label, asked.native_options)
 
 
 def test_an_object_travels_as_it_is() -> None:

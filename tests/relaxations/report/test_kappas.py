@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from marginopt.relaxations import KappaCell
-from marginopt.relaxations.report.columns import KAPPA_COLUMNS, shown
+from marginopt.relaxations.report.columns import KAPPA_COLUMNS, cell_text
 
 FULL = KappaCell(
     "a", 0.1, 2, "conic-ipm", status="optimal", bound=1.0, kind="proved", recovered=1.5, share=0.1, rank_ratio=1e-3,
@@ -28,11 +28,11 @@ NUMBERS = ("bound", "recovered", "zeta", "exact_nodes", "exact_seconds", "gap", 
 
 
 def blank(cell: KappaCell) -> list[str]:
-    return [c.key for c in KAPPA_COLUMNS if c.key in NUMBERS and not shown(c, cell)]
+    return [c.key for c in KAPPA_COLUMNS if c.key in NUMBERS and not cell_text(c, cell)]
 
 
 def why(cell: KappaCell) -> str:
-    return shown(next(c for c in KAPPA_COLUMNS if c.key == "why"), cell)
+    return cell_text(next(c for c in KAPPA_COLUMNS if c.key == "why"), cell)
 
 
 def test_a_full_row_has_nothing_to_explain() -> None:

@@ -26,8 +26,8 @@ from marginopt.relaxations import (
     shifted_geometric_mean,
 )
 from marginopt.relaxations.report import pictures as pictures_sweeps
-from marginopt.relaxations.report.columns import KAPPA_COLUMNS, shown
-from marginopt.relaxations.report.data import family, label, titled, trait, without
+from marginopt.relaxations.report.columns import KAPPA_COLUMNS, cell_text
+from marginopt.relaxations.report.data import display_name, family, label, name_without, trait
 from marginopt.relaxations.report.formats import escaped
 from marginopt.relaxations.report.means import VIRTUAL, exact_means, exact_ratios, primal_dual_integral, relaxation_means
 from marginopt.relaxations.report.pictures import against, against_kappa, against_m, convergence, integrals, profiles, seeds
@@ -122,14 +122,14 @@ def test_families_and_parameters_are_fields() -> None:
     cell = replace(drawn, instance=name, n=50, family="gaussian-clustered", parameters={"sigma": 0.2})
     assert family(cell) == "gaussian-clustered" and family(replace(cell, instance="[odd]", family="")) == "[odd]"
     assert [trait(cell, name) for name in ("n", "p", "sigma", "tau", "lam")] == [50.0, 3.0, 0.2, None, 1.0]
-    said = {name: without(cell, name).replace("\N{NO-BREAK SPACE}", " ") for name in ("sigma", "n", "lam")}
+    said = {name: name_without(cell, name).replace("\N{NO-BREAK SPACE}", " ") for name in ("sigma", "n", "lam")}
     assert said["sigma"] == "gaussian-clustered, n = 50, p = 3, λ = 1"
-    assert said["n"] == "gaussian-clustered, p = 3, σ = 0.2, λ = 1" and without(cell, "lam") == titled(cell)
+    assert said["n"] == "gaussian-clustered, p = 3, σ = 0.2, λ = 1" and name_without(cell, "lam") == display_name(cell)
     assert label(replace(cell, n=50, p=3)) == "gaussian-clustered, σ\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}0.2"
     assert label(replace(cell, instance="wdbc[n=60, p=4]", n=60, p=4, family="wdbc", parameters={})) == "wdbc"
     # a name of its own says nothing, whatever it looks like
     mine = replace(cell, instance="mine[n=50, sigma=7]")
-    assert label(mine) == titled(mine) == without(mine, "sigma").partition(", λ")[0] == "mine[n=50, sigma=7]"
+    assert label(mine) == display_name(mine) == name_without(mine, "sigma").partition(", λ")[0] == "mine[n=50, sigma=7]"
     assert trait(mine, "sigma") == 0.2 and family(mine) == "gaussian-clustered"
 
 
@@ -197,8 +197,8 @@ def test_pictures_of_sweeps(monkeypatch: pytest.MonkeyPatch) -> None:
     assert against(report, "lam") is None  # one λ
     assert profiles(report) == profiles(report)
     assert (
-        without(report.instances[0], "n")
-        == without(report.instances[2], "n")
+        name_without(report.instances[0], "n")
+        == name_without(report.instances[2], "n")
         == "made_up & co, σ\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}0.5, λ = 1"
     )
     lams = tuple(replace(c, lam=lam, instance="x") for c in report.instances[:1] for lam in (1.0, 2.0))
@@ -343,11 +343,11 @@ def test_a_sweep_of_an_earlier_version_is_read() -> None:
 def test_the_optimum_of_a_budget_is_an_interval_until_it_is_proved() -> None:
     column = {c.key: c for c in KAPPA_COLUMNS}
     cell = KappaCell("a", 0.1, 2, "conic-ipm", "1", "optimal", "", 5.0, "proved", 8.0)
-    assert shown(column["zeta"], cell) == "[5, 8]" and shown(column["gap"], cell) == "[0.0, 37.5]%"
+    assert cell_text(column["zeta"], cell) == "[5, 8]" and cell_text(column["gap"], cell) == "[0.0, 37.5]%"
     solved = replace(cell, exact_status="optimal", exact_objective=6.25, exact_bound=6.25)
-    assert shown(column["zeta"], solved) == "6.25" and shown(column["gap"], solved) == "20.00%"
+    assert cell_text(column["zeta"], solved) == "6.25" and cell_text(column["gap"], solved) == "20.00%"
     infeasible = replace(cell, bound=None, recovered=None, status="infeasible")
-    assert "at most 2 margins" in shown(column["why"], infeasible)
+    assert "at most 2 margins" in cell_text(column["why"], infeasible)
 
 
 def test_one_instance_is_told_without_means() -> None:

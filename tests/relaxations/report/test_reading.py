@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from marginopt.relaxations import ExactCell, GapReport, InstanceCell, RelaxationCell
-from marginopt.relaxations.report.columns import Column, shown
+from marginopt.relaxations.report.columns import Column, cell_text
 from marginopt.relaxations.report.data import Interval
 from marginopt.relaxations.report.pictures import against, gap_against_seconds, gap_bars
 
@@ -85,4 +85,4 @@ def test_many_panels_become_medians_of_the_same_instances() -> None:
     ],
 )  # fmt: skip
 def test_numbers_are_for_readers(form: str, value: float | Interval, text: str) -> None:
-    assert shown(Column("a", "a", "", lambda row: row, form), value) == text
+    assert cell_text(Column("a", "a", "", lambda row: row, form), value) == text

@@ -10,7 +10,7 @@ from effort import trials
 
 import marginopt as mo
 from marginopt.models import ZeroOneSVM
-from marginopt.models.formulations.zero_one.model import keeps, stretched
+from marginopt.models.formulations.zero_one.model import satisfies_margins, stretch_to_margins
 from marginopt.solvers.better_points import polish
 from marginopt.solvers.registry import get_solver
 
@@ -83,13 +83,13 @@ def test_stretched_meets_what_it_is_asked_to() -> None:
         A = rng.integers(-3, 4, size=(5, 3)) / 3.0
         A[:, 0] = 1.0 / 3.0 + np.abs(A[:, 0])
         w = np.array([3.0, 0.0, 0.0]) * (1.0 - 1e-15)
-        longer = stretched(A, w, np.ones(5, dtype=bool))
-        assert longer is not None and keeps(A, longer).all()
+        longer = stretch_to_margins(A, w, np.ones(5, dtype=bool))
+        assert longer is not None and satisfies_margins(A, longer).all()
         assert np.abs(longer - w).max() <= 1e-13
-        for row, kept in zip(A, keeps(A, w), strict=True):
+        for row, kept in zip(A, satisfies_margins(A, w), strict=True):
             exact = sum((Fraction(float(a)) * Fraction(float(v)) for a, v in zip(row, w, strict=True)), Fraction(0))
             assert kept == (exact >= 1)
-    assert stretched(np.array([[-1.0]]), np.array([1.0]), np.array([True])) is None
+    assert stretch_to_margins(np.array([[-1.0]]), np.array([1.0]), np.array([True])) is None
 
 
 def test_margins_are_decided_as_rational_arithmetic_decides_them() -> None:
@@ -104,8 +104,8 @@ def test_margins_are_decided_as_rational_arithmetic_decides_them() -> None:
             A[0] = [1.0 / w[0], 1e17, -1e17 * w[1] / w[2], 0.0]
             exact = list(map(Fraction, w.tolist()))
             truth = [sum((Fraction(a) * v for a, v in zip(row, exact, strict=True)), Fraction(0)) >= 1 for row in A.tolist()]
-            assert keeps(A, w).tolist() == truth
+            assert satisfies_margins(A, w).tolist() == truth
             seen |= set(truth)
     assert seen == {True, False}
     # a coefficient of 1e300 cannot be split without error, and counts nowhere: its feature is 0
-    assert keeps(np.array([[1.0, 0.0], [1.0 - 2.0**-53, 0.0]]), np.array([1.0, 1e300])).tolist() == [True, False]
+    assert satisfies_margins(np.array([[1.0, 0.0], [1.0 - 2.0**-53, 0.0]]), np.array([1.0, 1e300])).tolist() == [True, False]

@@ -62,7 +62,7 @@ def test_the_inner_multipliers_bound_the_optimum() -> None:
         x = form.join(result.values)
         rows = FormRows.of(form) or ConeRows.of(form)
         assert rows is not None
-        inner = rows.inner(x)
+        inner = rows.interior_multipliers(x)
         if inner is None:
             continue
         inside += 1

@@ -40,7 +40,6 @@ def test_a_result_stands_in_both_arithmetics(model: mo.HingeSVM, result: mo.Resu
     assert exact.bound is not None
     assert exact.gap is not None
     assert Fraction(-1, 10**9) < exact.gap < Fraction(1, 10**5)
-    assert "every claim is confirmed" in str(exact)
     assert float(exact.objective) == pytest.approx(result.objective, rel=1e-14)
 
 
@@ -51,7 +50,7 @@ def test_a_result_holds_the_model_that_it_solved_and_leaves_it_behind_when_it_tr
     assert result.check_duals().agrees
     assert mo.io.load_result(result.save(tmp_path / "r.npz"), model).verify(exact=True).stands
     for away in (pickle.loads(pickle.dumps(result)), mo.io.load_result(tmp_path / "r.npz")):
-        assert away.stated is None
+        assert away.original_model is None
         with pytest.raises(InputError, check=about("model")):
             away.verify()
         assert away.verify(model).stands
@@ -92,7 +91,6 @@ def test_a_certificate_that_was_changed_does_not_stand(model: mo.HingeSVM, resul
     changed = replace(result, certificate=replace(result.certificate, **{field: value}))
     verification = changed.verify(model)
     assert not verification.stands
-    assert "NOT as claimed" in str(verification)
 
 
 def test_other_data_are_refused_and_said(model: mo.HingeSVM, result: mo.Result) -> None:
@@ -127,7 +125,7 @@ def test_an_edited_file_is_not_proved_and_is_found_out(model: mo.HingeSVM, tmp_p
     edited = _edited(path, tmp_path / "edited.npz", status="OPTIMAL", objective=1.0, bound=1.0, primal_residual=0.0)
     plain = mo.io.load_result(edited)
     assert plain.bound_kind == "as stored, not verified"
-    assert "not verified" in str(plain)
+    assert plain.unverified
     anew = mo.io.load_result(edited, model)
     assert anew.unverified == ""
     assert anew.objective == pytest.approx(stopped.objective, rel=1e-12)
@@ -203,12 +201,11 @@ def test_multipliers_agree_with_differences(model: mo.HingeSVM, result: mo.Resul
     assert not changed.check_duals(model, max_rows=4).agrees
 
 
-def test_a_proof_that_is_not_repeated_exactly_stays_one_in_words(model: mo.HingeSVM) -> None:
-    """ "No bound follows" stood beside a proved bound, and beside an answer that has no multipliers."""
+def test_a_proof_that_is_not_repeated_exactly_stays_one(model: mo.HingeSVM) -> None:
+    """A verification without an exact bound still names the bound that is proved."""
     relaxed = mo.solve(mo.ConicSVM(model.X, model.y, lam=1.0), "clarabel")
     assert relaxed.bound_kind == "proved"
     said = relaxed.verify(exact=True)
-    assert said.bound is not None or "the proved bound stands" in str(said)
-    assert "no bound follows" not in str(said)
+    assert said.stands and (said.bound is not None or said.unrepeated)
     searched = mo.solve(mo.ZeroOneSVM(model.X, model.y, lam=1.0), "zero-one-bb").verify(exact=True)
-    assert searched.bound is None and "no multipliers to repeat" in str(searched)
+    assert searched.bound is None and searched.unrepeated

@@ -104,7 +104,7 @@ def test_ties_are_gone_into_exactly(monkeypatch: pytest.MonkeyPatch, reach: int)
         assert counted(X, np.zeros(d), found.direction) == found.depth
         monkeypatch.setattr(module, "_FEW_RAYS", 10**6)
         with monkeypatch.context() as rational:
-            rational.setattr(exact, "whole_numbers", lambda points: None)
+            rational.setattr(exact, "integer_columns", lambda points: None)
             assert mo.halfspace_depth(X, np.zeros(d)).depth == found.depth
 
 

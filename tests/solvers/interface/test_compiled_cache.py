@@ -149,7 +149,7 @@ def test_first_runs_at_the_same_time_are_safe(package: Path) -> None:
 def test_where_no_folder_can_be_written_every_process_compiles(package: Path) -> None:
     """Simulate a container with a read-only file system: Numba would refuse."""
     nowhere = "from numba.core.caching import CompileResultCacheImpl as c; c._locator_classes = []; "
-    told = "; from marginopt.code_cache import CodeCache; print(CodeCache.kept)"
+    told = "; from marginopt.code_cache import CodeCache; print(CodeCache.on_disk)"
     done = subprocess.run(
         [sys.executable, "-c", nowhere + SAY + told], cwd=package.parent, capture_output=True, text=True, check=True
     )

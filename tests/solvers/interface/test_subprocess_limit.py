@@ -86,7 +86,7 @@ def test_a_path_says_that_its_process_keeps_nothing(monkeypatch: pytest.MonkeyPa
     X, y = np.random.default_rng(0).standard_normal((20, 2)), np.where(np.arange(20) % 2, 1.0, -1.0)
     first, second = mo.path(mo.L1SVMDual(X, y, C=1.0), "C", [1.0, 2.0], solver="piqp", time_limit=_LONG)
     assert first.update is not None and first.update.kind is UpdateKind.BUILT
-    assert second.update is not None and second.update.kind is UpdateKind.REBUILT and "process" in second.update.what
+    assert second.update is not None and second.update.kind is UpdateKind.REBUILT and "process" in second.update.detail
 
 
 def test_a_call_that_was_ended_gives_no_point(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -174,14 +174,14 @@ import sys, warnings
 warnings.simplefilter("ignore")
 import numpy as np
 import marginopt as mo
-from marginopt.models.arrays import most_held
+from marginopt.models.arrays import peak_memory
 from marginopt.rows import sampled
 data = mo.instances.open_rows(sys.argv[1])
 y = np.resize([1.0, -1.0], 1984)
 mo.solve(mo.Margin(sampled(data.X, 2_000), y, sys.argv[2], "half-l2"), "linear-newton", tol=1e-2)  # compiled code is loaded
-limit = float(most_held() + 24e6)
+limit = float(peak_memory() + 24e6)
 result = mo.solve(mo.Margin(data.X, data.y, sys.argv[2], "half-l2", sample_weight=2.0), tol=1e-3, memory_limit=limit)
-print(result.certificate.gap, limit, most_held())
+print(result.certificate.gap, limit, peak_memory())
 """
 
 

@@ -162,12 +162,12 @@ def around(rng: Generator, problem: RotatedProblem, v: np.ndarray) -> CheckedBox
     side = np.where(rng.random((2, v.size)) < 0.3, 0.0, width * rng.random((2, v.size)))
     lo, hi = v - side[0], v + side[1]
     marked = (v != 0.0) & (rng.random(v.size) < 0.3)
-    return CheckedBox(lo, hi, 0.0, marked, problem.stated.kept_points.copy(), np.zeros(len(problem.g), dtype=np.int64))
+    return CheckedBox(lo, hi, 0.0, marked, problem.original.kept_points.copy(), np.zeros(len(problem.g), dtype=np.int64))
 
 
 def entry_of(rng: Generator, problem: RotatedProblem, box: CheckedBox) -> dict[str, Any]:
     """A round of anything that a log may say."""
-    stated, terms, p = problem.stated, problem.terms.size, box.lo.size
+    stated, terms, p = problem.original, problem.terms.size, box.lo.size
     scale = 10.0 ** rng.uniform(-3, 1)
     pairs = [rng.permutation(terms)[: 2 * int(rng.integers(0, terms // 2 + 1))].tolist() for _ in range(int(rng.integers(0, 3)))]
     entry: dict[str, Any] = {"pairs": pairs}

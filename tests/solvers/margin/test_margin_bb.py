@@ -99,7 +99,7 @@ def test_the_optimum_is_that_of_a_mixed_integer_solver(solver: str, intercept: s
 ATOMS = np.array([[1.0, 0.5], [-0.2, 1.0], [0.7, -0.6], [0.1, 0.1]])
 
 
-@pytest.mark.parametrize("loss", [margin.Ramp(1.0, 1.5), margin.Ramp(2.0, 2.0, beyond=3.0)])
+@pytest.mark.parametrize("loss", [margin.Ramp(1.0, 1.5), margin.Ramp(2.0, 2.0, second_width=3.0)])
 @pytest.mark.parametrize("regulariser", ["l2", "half-l2", "l1", margin.ElasticNet(0.3, 0.2), margin.KernelWeightsL1(ATOMS, 0.4)])
 @pytest.mark.parametrize("intercept", ["free", "penalised"])
 def test_compositions_are_read(loss: margin.Ramp, regulariser: str, intercept: str) -> None:

@@ -28,7 +28,7 @@ Forgery = Callable[[list[Record], np.random.Generator], None]
 ATOMS = np.array([[1.0, 0.3], [-0.5, 2.0], [1.5, 1.0], [0.2, -0.7]])
 REGULARISERS = ("l2", "l1", margin.ElasticNet(0.3, 0.7), margin.KernelWeightsL1(ATOMS, 0.4))
 STEPS = margin.PiecewiseLinear(((-1.0, 3.0), (0.0, 2.0), (1.0, 1.5), (1.0, 0.0), (2.0, 0.0)))
-LOSSES = ("zero-one", margin.Ramp(), margin.Ramp(1.0, 0.5), STEPS, margin.Ramp(2.0, 2.0, beyond=3.0))
+LOSSES = ("zero-one", margin.Ramp(), margin.Ramp(1.0, 0.5), STEPS, margin.Ramp(2.0, 2.0, second_width=3.0))
 
 
 def restricted(seed: int, y: np.ndarray) -> Record:

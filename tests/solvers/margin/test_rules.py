@@ -28,7 +28,7 @@ def problem(atoms: list[list[float]], **sets: Any) -> RotatedProblem:
 
 def box_of(at: RotatedProblem, lo: Any, hi: Any) -> CheckedBox:
     return CheckedBox(
-        np.array(lo), np.array(hi), 0.0, np.zeros(2, dtype=np.bool_), at.stated.kept_points, np.zeros(len(at.g), dtype=np.int64)
+        np.array(lo), np.array(hi), 0.0, np.zeros(2, dtype=np.bool_), at.original.kept_points, np.zeros(len(at.g), dtype=np.int64)
     )
 
 
@@ -48,7 +48,7 @@ SETS: list[dict[str, Any]] = [
 def test_a_round_never_loses_a_point_that_costs_less(atoms: Any, half: float, alpha: Any, sets: dict[str, Any]) -> None:
     at = problem(atoms, **sets)
     combination = [-0.012] if len(atoms) == 1 else [-1.26, -1.24]
-    value = at.stated.value(POINT.tolist(), combination)
+    value = at.original.value(POINT.tolist(), combination)
     for spend, p in product(
         (0.0, 1e-3, 1e100, 1e155, 1e300, 1.7e308, np.inf), ([0.0, -0.3], [0.0, 1.7e308], [1.7e308, -1.7e308])
     ):

@@ -157,7 +157,7 @@ def test_the_gap_is_a_sum_over_the_points(loss: str) -> None:
     model = mo.MulticlassSVM(X, y, loss, 0.8)
     view = model.view(MulticlassProblem)
     alpha = np.random.default_rng(3).random((len(y), 4)) * 0.8 / 3
-    alpha[view.own(slice(None))] = 0.0
+    alpha[view.own_class(slice(None))] = 0.0
     W = view.coefficients(alpha)
     gaps = view.gaps(W, alpha, slice(None))[1]
     assert gaps.min() >= -1e-9

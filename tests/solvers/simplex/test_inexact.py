@@ -118,9 +118,9 @@ def test_a_matrix_cut_down_takes_in_points_again(single, drain):
     more = np.arange(1, 20, 6)
     assert drain(matrix.cover(np.concatenate([kept, more])))
     own = np.concatenate([kept, more])
-    assert (matrix.own == own).all()
+    assert (matrix.members == own).all()
     assert (np.flatnonzero(matrix.place >= 0) == np.sort(own)).all()
-    assert (matrix.own[matrix.place[own]] == own).all()
+    assert (matrix.members[matrix.place[own]] == own).all()
     w = np.random.default_rng(0).standard_normal(own.size)
     assert matrix.product(w) == pytest.approx(gram.dense[np.ix_(own, own)] @ w, rel=1e-4, abs=1e-4)
     assert matrix.B.shape == (matrix.landmarks.size, own.size)
@@ -132,7 +132,7 @@ def test_a_guess_that_shrinks_shrinks_the_matrix(monkeypatch, drain):
     restrict = _Matrix.restrict
 
     def counted(self, points):
-        cut.append((self.own.size, points.size))
+        cut.append((self.members.size, points.size))
         return restrict(self, points)
 
     monkeypatch.setattr(_Matrix, "restrict", counted)

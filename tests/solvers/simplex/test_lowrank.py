@@ -59,14 +59,16 @@ def test_the_triangle_multiplies_like_the_matrix(kernel, limit, drain):
     Q = gram.dense
     assert drain(triangle.product(w)) == pytest.approx(Q[np.ix_(own, own)] @ w, rel=1e-4, abs=1e-4 * np.abs(Q).max())
     rest = np.setdiff1d(np.arange(700), own)
-    assert drain(triangle.outside(rest, w)) == pytest.approx(Q[np.ix_(rest, own)] @ w, rel=1e-4, abs=1e-4 * np.abs(Q).max())
+    assert drain(triangle.product_outside(rest, w)) == pytest.approx(
+        Q[np.ix_(rest, own)] @ w, rel=1e-4, abs=1e-4 * np.abs(Q).max()
+    )
     assert sum(b.nbytes for _, _, b in triangle._blocks if b is not None) <= limit
     keep = rng.random(500) < 0.7
     keep[:128] = False  # a whole block
     drain(triangle.compact(keep))
     drain(triangle.extend(rest))
     own, w = np.concatenate([own[keep], rest]), rng.standard_normal(keep.sum() + rest.size)
-    assert (triangle.own == own).all()
+    assert (triangle.members == own).all()
     assert (triangle.place[own] == np.arange(own.size)).all()
     assert (triangle.place >= 0).sum() == own.size
     assert drain(triangle.product(w)) == pytest.approx(Q[np.ix_(own, own)] @ w, rel=1e-4, abs=1e-4 * np.abs(Q).max())
@@ -115,7 +117,7 @@ def test_the_triangle_of_zeros_and_ones_holds_distances(p, limit, drain):
     Q = gram.dense
     for weights in (rng.standard_normal(500), np.where(np.arange(500) < 5, 1.0, 0.0)):  # few of them ask for columns only
         assert drain(triangle.product(weights)) == pytest.approx(Q[np.ix_(own, own)] @ weights, abs=1e-4)
-        assert drain(triangle.outside(rest, weights)) == pytest.approx(Q[np.ix_(rest, own)] @ weights, abs=1e-4)
+        assert drain(triangle.product_outside(rest, weights)) == pytest.approx(Q[np.ix_(rest, own)] @ weights, abs=1e-4)
     drain(triangle.compact(keep))
     drain(triangle.extend(rest))
     own, weights = np.concatenate([own[keep], rest]), rng.standard_normal(keep.sum() + rest.size)
@@ -127,7 +129,7 @@ def test_the_start_ends_zeros_and_ones_that_the_landmarks_leave_much_of(C):
     X, y = ones(2200, 200, 0.07)
     model = L2SVMDual(X, y, C, RBF(0.03))
     view = model.simplex
-    assert LowRank(view, expansion(view.gram, 256, np.random.default_rng(0))).left > 2.0
+    assert LowRank(view, expansion(view.gram, 256, np.random.default_rng(0))).unexplained > 2.0
     result = solve_problem(model, SMO(), Options(tol=1e-4))
     pairs = solve_problem(model, SMO(newton=False), Options(tol=1e-4))
     assert result.status is pairs.status is Status.OPTIMAL
@@ -144,12 +146,12 @@ def test_few_points_join_at_a_time(drain):
     run = module._Run(view, model, slack, 1e9)
     drain(run.begin())
     drain(run.refresh())
-    before, level = run.triangle.own, float(run.x @ run.g)
+    before, level = run.triangle.members, float(run.x @ run.g)
     share = drain(run.grow(0.1))
-    joined = np.setdiff1d(run.triangle.own, before)
+    joined = np.setdiff1d(run.triangle.members, before)
     assert joined.size == 30
     assert share == pytest.approx(0.1 * 300 / 330)
-    outside = np.setdiff1d(np.arange(1200), run.triangle.own)
+    outside = np.setdiff1d(np.arange(1200), run.triangle.members)
     assert (run.g[joined] < level).all()
     assert run.g[joined].max() <= run.g[outside].min()
 
@@ -162,7 +164,7 @@ def test_the_model_is_solved_to_the_end(groups, linear, drain):
     c = 0.01 * np.random.default_rng(1).standard_normal(400) if linear else np.zeros(400)
     view = SimplexQP(gram, c, np.arange(400) % groups)
     model = LowRank(view, expansion(view.gram, 60, np.random.default_rng(0)))
-    assert 1.0 < model.left < 1.2
+    assert 1.0 < model.unexplained < 1.2
     Q = (model.B.T @ model.B).astype(np.float64) + np.diag(model.D)
     assert (
         np.linalg.eigvalsh(gram.dense - Q + np.diag(model.D)).min() > 0.49
@@ -302,14 +304,14 @@ def test_a_look_at_the_points_outside_skips_those_that_cannot_violate(groups, mo
     view = SimplexQP(gram, np.zeros(3000), np.arange(3000) % groups)
     model = LowRank(view, expansion(view.gram, 64, np.random.default_rng(0)))
     looked = []
-    outside = Triangle.outside
+    outside = Triangle.product_outside
 
     def look(self, points, weights):
         if (self.place[points] < 0).all():  # products with few points pass here too
             looked.append(points)
         return outside(self, points, weights)
 
-    monkeypatch.setattr(Triangle, "outside", look)
+    monkeypatch.setattr(Triangle, "product_outside", look)
     run = module._Run(view, model, drain(model.solve()), 1e9)
     drain(run.begin())
     drain(run.solve(0.2 * abs(run.value())))
@@ -341,10 +343,10 @@ def test_where_float32_does_not_fit_entries_are_rounded(sparse, drain):
         stored = [block for *_, block in triangle._blocks if block is not None]
         assert {block.dtype for block in stored} == {np.dtype(np.uint16)}
         assert sum(block.nbytes for block in stored) <= limit
-        w = rng.standard_normal(triangle.own.size)
-        exact, expected = gram.dense[np.ix_(triangle.own, triangle.own)] @ w, triangle.rounding * np.linalg.norm(w)
+        w = rng.standard_normal(triangle.members.size)
+        exact, expected = gram.dense[np.ix_(triangle.members, triangle.members)] @ w, triangle.rounding * np.linalg.norm(w)
         assert 0.3 * expected < (drain(triangle.product(w)) - exact).std() < 1.5 * expected
-        assert (drain(triangle.settled(w)) - exact).std() < 0.1 * expected
+        assert (drain(triangle.float32_product(w)) - exact).std() < 0.1 * expected
     rest, some = order[:100], np.array([3, 0, 99])
     panel = gram.rounded_panel(rest)  # whose own product has float32 values
     assert panel.product(some, w[:100].astype(np.float32)) == pytest.approx(gram.dense[np.ix_(some, rest)] @ w[:100], abs=1e-4)
@@ -361,13 +363,13 @@ def test_other_kernels_are_not_rounded(kernel, drain):
 
 def test_the_start_ends_with_rounded_entries(monkeypatch):
     X, y = data(2200)
-    times, settled = [], Triangle.settled
+    times, settled = [], Triangle.float32_product
 
     def seen(triangle, weights):
         times.append(triangle.rounding)
         return settled(triangle, weights)
 
-    monkeypatch.setattr(Triangle, "settled", seen)
+    monkeypatch.setattr(Triangle, "float32_product", seen)
     model = L2SVMDual(X, y, 1.0, RBF(0.3))
     result = solve_problem(model, SMO(cache_bytes=12 * 256 * 2200 + 10**6), Options(tol=1e-6))
     assert result.status is Status.OPTIMAL
@@ -391,7 +393,7 @@ def test_a_corrected_model_does_not_lead_upwards_and_leaves_the_gradient_right(r
         drain(run.stream())
         values.append(run.value())
         drain(run.correct())
-        g, own = view.gram.product(run.x) + view.c, run.triangle.own
+        g, own = view.gram.product(run.x) + view.c, run.triangle.members
         assert np.abs(run.g - g)[own].max() < 1e-5 * np.abs(g).max()
         assert not run.x[run.triangle.place < 0].any()
         assert run.x.sum() == pytest.approx(1.0)

@@ -157,7 +157,7 @@ def test_what_the_kappa_form_cannot_do_is_said():
     with pytest.raises(InputError, check=about("kappa")):
         mo.ZeroOneSVM(X, y, kappa=1.5)
     model = mo.ZeroOneSVM(X, y, kappa=0.3)
-    assert isinstance(model.written, Indicators)  # no feasible point is known, and so no M
+    assert isinstance(model.margin_encoding, Indicators)  # no feasible point is known, and so no M
     with pytest.raises(UnsupportedModelError, check=about("kappa")):
         _ = model.sample_weight
     assert mo.ZeroOneSVM(X, y).lam == 1.0

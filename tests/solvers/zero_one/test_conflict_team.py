@@ -80,7 +80,7 @@ def test_a_cluster_proves_the_same_with_a_worker_killed(
 ) -> None:  # fmt: skip
     arrived = list[int]()
     for owner in (conflict_engine.ConflictTeamEngine, conflict_proof.ProofParts):
-        monkeypatch.setattr(owner, "take_in", _killing(owner.take_in, arrived, cluster))
+        monkeypatch.setattr(owner, "add_result", _killing(owner.add_result, arrived, cluster))
     path = tmp_path / "proof.jsonl"
     found = mo.solve(stated, "zero-one-bb", engine="conflicts", threads=1, cluster=client, proof=str(path))
     assert found.status is mo.Status.OPTIMAL and found.bound >= alone.objective * (1.0 - 2e-6)

@@ -241,7 +241,7 @@ def test_a_search_just_above_the_optimum_finds_it(seed):
         cut = (share * optimum - reduced.constant) / reduced.unit
         ground = ConflictSearchData.of(reduced, cut, np.ones(len(reduced.weights)))
         dive = ground.dive()
-        dive.plant(np.full(len(reduced.weights), FREE, dtype=np.int8), 0.0, 0.0, cut)
+        dive.start_search(np.full(len(reduced.weights), FREE, dtype=np.int8), 0.0, 0.0, cut)
         assert dive.run(cut, 100_000) == code
 
 

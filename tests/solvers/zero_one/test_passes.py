@@ -79,7 +79,7 @@ def dive_of(stated, upper):
     tau = reduced.thresholds(upper)
     n = len(reduced.weights)
     dive = Dive(stretched_rows(reduced, tau, upper), penalised_rows(reduced, tau), reduced.weights, np.ones(n))
-    dive.plant(np.full(n, k.FREE, np.int8), 0.0, 0.0, upper)
+    dive.start_search(np.full(n, k.FREE, np.int8), 0.0, 0.0, upper)
     return reduced, dive
 
 
@@ -94,7 +94,7 @@ def least(dive, cut):
 
 def probing(dive):
     """A dive that probes every node: as if large subtrees had been over already."""
-    dive.stack.scalars.nodes, dive.stack.below[:], dive.stack.ended[:] = 1000, 10**12, 1
+    dive.stack.scalars.nodes, dive.stack.subtree_nodes[:], dive.stack.finished_subtrees[:] = 1000, 10**12, 1
     return dive
 
 
@@ -122,7 +122,7 @@ def test_subtrees_cover_what_the_whole_search_finds(seed, probed):
         best = float(dive.stack.candidate_value[0]) if code == k.CANDIDATE else np.inf
         for bound, extra, state in dive.frontier():
             _, below = dive_of(stated, cut)
-            below.plant(state, extra, bound, cut)
+            below.start_search(state, extra, bound, cut)
             best = min(best, least(below, cut))
         assert best == pytest.approx(optimum, rel=1e-6)
 
@@ -296,9 +296,9 @@ def test_subtrees_are_counted_by_what_their_roots_lack():
     dive = dive_of(stated, cut)[1]
     assert dive.run(cut, 10**6) == k.DONE
     stack = dive.stack
-    assert 2 * stack.ended.sum() + 1 == dive.nodes  # each has two children
-    assert stack.below[np.flatnonzero(stack.ended)[-1]] >= dive.nodes - 1
-    mean = stack.below[stack.ended > 0] / stack.ended[stack.ended > 0]
+    assert 2 * stack.finished_subtrees.sum() + 1 == dive.nodes  # each has two children
+    assert stack.subtree_nodes[np.flatnonzero(stack.finished_subtrees)[-1]] >= dive.nodes - 1
+    mean = stack.subtree_nodes[stack.finished_subtrees > 0] / stack.finished_subtrees[stack.finished_subtrees > 0]
     assert mean[-1] > 3 * mean[0]
 
 

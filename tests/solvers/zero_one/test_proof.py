@@ -328,7 +328,7 @@ def test_a_budget_proof_is_bound_to_its_data(tmp_path):
     own = ZeroOneSVM(stated().X, stated().y, kappa=0.29, intercept="free")
     ZeroOneBB(proof=str(tmp_path / "log")).run(own, Options(threads=1))
     report = check_proof(tmp_path / "log", own)
-    assert report.valid and "at most 6 of 24" in str(report)
+    assert report.valid and report.own_data
     assert not check_proof(tmp_path / "log", ZeroOneSVM(own.X, own.y, kappa=0.2, intercept="free")).valid
 
 

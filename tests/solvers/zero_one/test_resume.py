@@ -136,7 +136,7 @@ def test_open_nodes_go_out_and_in_and_the_search_goes_on_as_it_would_have(small:
     first.work(60.0)
     nodes = first.open
     assert len(nodes) > 5 and (np.diff(nodes.key) >= 0).all()
-    again = OpenNodes.of_pool(nodes.planted(len(shared.reduced.rows), 0, shared.upper), np.inf)
+    again = OpenNodes.of_pool(nodes.to_pool(len(shared.reduced.rows), 0, shared.upper), np.inf)
     for name, array in nodes.arrays().items():
         if name not in ("side",):
             np.testing.assert_array_equal(array, again.arrays()[name], err_msg=name)
@@ -166,15 +166,15 @@ def test_nodes_that_are_drawn_are_views_until_most_of_what_they_keep_is_gone(sma
     engine = subtrees.SubtreeEngine(shared, first, Here(True), None)
     engine._distribute()
     whole = first.open
-    drawn = engine.drawn(len(whole) // 4)
+    drawn = engine.take_nodes(len(whole) // 4)
     rest = engine._parts[0][2]
     assert drawn.lower.base is rest.lower.base is not None and engine._bytes() == whole.nbytes
-    more = engine.drawn(len(whole) // 2)
+    more = engine.take_nodes(len(whole) // 2)
     left = engine._parts[0][2]
     assert more.lower.base is drawn.lower.base and left.lower.base is None and engine._bytes() == left.nbytes < whole.nbytes / 2
     for name, array in whole.arrays().items():
         np.testing.assert_array_equal(array, np.concatenate([n.arrays()[name] for n in (drawn, more, left)]), err_msg=name)
-    assert len(drawn.chosen(slice(0, 0))) == 0 and len(engine.drawn(10**6)) == len(left) and not engine._parts
+    assert len(drawn.chosen(slice(0, 0))) == 0 and len(engine.take_nodes(10**6)) == len(left) and not engine._parts
 
 
 @pytest.mark.parametrize("times", [2, 4])
@@ -186,7 +186,7 @@ def test_a_pool_that_grows_keeps_its_open_nodes_and_all_that_is_new_is_free(smal
     engine.pause = alone.nodes // 3
     engine.work(60.0)
     nodes = engine.open
-    pool = nodes.planted(len(shared.reduced.rows), 0, shared.upper)
+    pool = nodes.to_pool(len(shared.reduced.rows), 0, shared.upper)
     records, pages = len(pool.base), len(pool.link)
     pool.scalars.records = pool.scalars.pages = 0  # no room is left
     larger = grown(pool, times)
@@ -335,7 +335,7 @@ def test_a_cluster_proves_the_same_with_a_worker_killed_and_one_added(
     large: Any, short: None, cluster: DaskCluster, client: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stated, alone, whole = large
-    arrived, threads, take_in = list[int](), list[threading.Thread](), subtrees.SubtreeEngine.take_in
+    arrived, threads, take_in = list[int](), list[threading.Thread](), subtrees.SubtreeEngine.add_result
 
     def counted(self: Any, number: int, found: Any) -> None:
         arrived.append(number)
@@ -345,7 +345,7 @@ def test_a_cluster_proves_the_same_with_a_worker_killed_and_one_added(
             threads[-1].start()
         take_in(self, number, found)
 
-    monkeypatch.setattr(subtrees.SubtreeEngine, "take_in", counted)
+    monkeypatch.setattr(subtrees.SubtreeEngine, "add_result", counted)
     found = mo.solve(stated, "zero-one-bb", **alone, cluster=client)
     threads[0].join()
     _same(found, whole)
@@ -368,7 +368,7 @@ def test_the_workers_parts_of_a_proof_are_one_proof(small: Any, short: None, cli
     assert unknown.status is mo.Status.OPTIMAL and unknown.objective == pytest.approx(whole.objective, rel=2e-6)
     assert check_proof(tmp_path / "unknown.jsonl", stated).valid  # incumbents came from anywhere, at any time
     shared_out = mo.check_proof(path, stated, cluster=client)
-    assert shared_out.workers == 2 and "whose word it is" in str(shared_out) and not check_proof(path, stated).workers
+    assert shared_out.workers == 2 and not check_proof(path, stated).workers
     assert shared_out == report
     assert mo.check_proof(path, model(60, 3, seed=1), cluster=client).valid is False
     for spoilt, says in (_without_a_leaf(lines), "is missing"), (_with_half_the_multipliers(lines), "neither proved"):
@@ -410,14 +410,14 @@ def test_a_cluster_that_goes_leaves_a_file_that_goes_on_without_it(
     with dask_cluster(tmp_path, workers=1) as lonely:
         client = Client(lonely.address, set_as_default=False)
         client.run(import_module, "marginopt.solvers.zero_one.algorithm")  # else the search may end before its worker is ready
-        take_in = subtrees.SubtreeEngine.take_in
+        take_in = subtrees.SubtreeEngine.add_result
 
         def closing(self: Any, number: int, found: Any) -> None:
             take_in(self, number, found)
             client.close()
 
         with monkeypatch.context() as patch:
-            patch.setattr(subtrees.SubtreeEngine, "take_in", closing)
+            patch.setattr(subtrees.SubtreeEngine, "add_result", closing)
             with pytest.raises(ClusterError, check=lost_task(None)):
                 mo.solve(stated, "zero-one-bb", **alone, cluster=client, checkpoint=path)
     assert path.exists()
@@ -433,7 +433,7 @@ def test_a_proof_goes_on_from_a_checkpoint_with_workers_killed(
     path, proof = tmp_path / "search.npz", tmp_path / "proof.jsonl.gz"
     words = {**alone, "cluster": client, "checkpoint": path, "proof": str(proof)}
     monkeypatch.setattr(batch_size, "LONG", 0.008)
-    arrived, take_in = list[int](), subtrees.SubtreeEngine.take_in
+    arrived, take_in = list[int](), subtrees.SubtreeEngine.add_result
 
     def counted(self: Any, number: int, found: Any) -> None:
         arrived.append(number)
@@ -442,7 +442,7 @@ def test_a_proof_goes_on_from_a_checkpoint_with_workers_killed(
             kill(next(w for w in cluster.workers if w.poll() is None))
         take_in(self, number, found)
 
-    monkeypatch.setattr(subtrees.SubtreeEngine, "take_in", counted)
+    monkeypatch.setattr(subtrees.SubtreeEngine, "add_result", counted)
     first = mo.solve(stated, "zero-one-bb", **words, node_limit=whole.nodes // 3)
     assert first.status is mo.Status.NODE_LIMIT and path.exists()
     assert check_proof(proof, stated).valid  # the bound so far

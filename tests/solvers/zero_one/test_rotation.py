@@ -90,7 +90,7 @@ def test_boxes_of_their_own_coordinates_find_and_prove_the_optimum(free):
         optimum = conflicts.measure(state).objective
         reduced = reduce_problem(problem)
         shared = SharedState(reduced, trivial_incumbent(reduced), Polish.of(reduced), Limits())
-        engine = BoxEngine(shared, own=for_boxes(reduced))
+        engine = BoxEngine(shared, reduced_problem=for_boxes(reduced))
         outcome = Outcome.RUNNING
         while outcome is Outcome.RUNNING:
             engine.begin_stretch()

@@ -493,7 +493,7 @@ def _report_leaf(data: BoxData, pool: BoxPool, node: BoxNode, m: int, c: Any) ->
 
 # exempt (length): compiled as one function; a call would pass array by array
 @entry
-def explore(data: BoxData, pool: BoxPool, room: BoxWorkspace, cut: float, nodes: int, sample: int, total: float) -> int:
+def explore(data: BoxData, pool: BoxPool, workspace: BoxWorkspace, cut: float, nodes: int, sample: int, total: float) -> int:
     """Explore at most ``nodes`` nodes with bounds below ``cut`` and return the reason for stopping.
 
     The search is best-first with dives: after the best node of the heap the child that contains the relaxation's minimiser is
@@ -503,7 +503,7 @@ def explore(data: BoxData, pool: BoxPool, room: BoxWorkspace, cut: float, nodes:
     """
     n, p = data.rows.shape
     scalars = pool.scalars
-    node, R, P, margin = room.node, room.relaxation, room.pairs, room.margin
+    node, R, P, margin = workspace.node, workspace.relaxation, workspace.pairs, workspace.margin
     lo, hi, z, c = node.lo, node.hi, node.z, R.c
     pages_per_node = n // PAGE + 2
     log = Log(pool.log, scalars)

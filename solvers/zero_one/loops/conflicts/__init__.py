@@ -28,7 +28,7 @@ from .records import (
     empty_workspace,
     no_active,
 )
-from .search import BUDGET, CANDIDATE, DONE, LACKS, SCALARS, Stack, search
+from .search import BUDGET, CANDIDATE, DONE, GAP_BINS, SCALARS, Stack, search
 
 __all__ = [
     "BOOK",
@@ -39,8 +39,8 @@ __all__ = [
     "DELETED",
     "DONE",
     "FREE",
+    "GAP_BINS",
     "KEPT",
-    "LACKS",
     "OPEN_LEAF",
     "OPTIMUM",
     "PROVED",

@@ -368,7 +368,7 @@ def active_set(rows: ConflictRows, ok: Any, priority: Any, T: float, active: Act
                     u[a] = max(-r[a], 0.0)
                 u[q] = 1.0
                 active.count[0] = q + 1
-                N = certified(active, q + 1, rows.reach)
+                N = certified(active, q + 1, rows.intercept_bound)
                 return (CONFLICT if N >= T else TROUBLE), N
             step = min(t1, t2)
             step_up += step
@@ -381,11 +381,11 @@ def active_set(rows: ConflictRows, ok: Any, priority: Any, T: float, active: Act
                 total += u[a] * reached_target(pair[a, 1])
             u[q] = step_up
             norm = dot(w, w)
-            if rows.reach > 0.0:
+            if rows.intercept_bound > 0.0:
                 norm -= w[p - 1] * w[p - 1]
-                total -= abs(w[p - 1]) * rows.reach
+                total -= abs(w[p - 1]) * rows.intercept_bound
             if total > 0.0 and total * total >= T * norm:
-                N = certified(active, q + 1, rows.reach)
+                N = certified(active, q + 1, rows.intercept_bound)
                 if N >= T:
                     active.count[0] = q + 1
                     return CONFLICT, N

@@ -78,7 +78,7 @@ def _record_conflict(rows: ConflictRows, active: Active, T: float, exactly: bool
     if number >= book.size.size:
         return -1
     q, m = active.count[0], 0
-    integer_norm = _round_multipliers(active, q, rows.reach, T, scratch.r) if exactly else 0.0
+    integer_norm = _round_multipliers(active, q, rows.intercept_bound, T, scratch.r) if exactly else 0.0
     for k in range(q):
         if active.u[k] <= 0.0:
             continue
@@ -170,7 +170,7 @@ def prove(
         if active_set(rows, ok, priority, T, start, scratch)[0] == CONFLICT:
             _record_step(book, CUT, _record_conflict(rows, start, T, exact_thresholds, book, scratch))
             return PROVED
-        norm = certified(start, start.count[0], rows.reach)
+        norm = certified(start, start.count[0], rows.intercept_bound)
         forced = -1
         for _turn in range(1 if counted else 2):  # with counts T does not fall
             packed = 0.0

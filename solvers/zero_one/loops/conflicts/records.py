@@ -37,7 +37,7 @@ class ConflictRows(NamedTuple):
     tau: Any  #: (n,) thresholds
     pull: Any  #: (n,) 1/||a_i||, which scales violations to distances
     free: bool  #: whether constraints are pairs, for a free intercept
-    reach: float  #: if positive, the bound of a stretched intercept, whose column is the last one and not part of the norm
+    intercept_bound: float  #: if positive, the bound of a stretched intercept: the last column, which is not in the norm
     strict: bool  #: whether deleted points are constrained to be violated
 
 
@@ -126,7 +126,7 @@ class ConflictWorkspace(NamedTuple):
     """The workspace of the processing of a node."""
 
     active: Active  #: S-pair of the conflict in progress
-    kept: Active  #: S-pair of the kept points
+    kept_points: Active  #: S-pair of the kept points
     pairs: Active  #: S-pair of pairs of points, for a free intercept
     scratch: Scratch
     exact: Scratch  #: work arrays without the coordinate of the stretched intercept
@@ -134,7 +134,7 @@ class ConflictWorkspace(NamedTuple):
     promising: Any  #: (n,) priorities of the points
     left: Any  #: (n,) residual weights of a packing
     mark: Any  #: (n,) marks of visited points
-    met: Any  #: (n,) number of listed conflicts of each point
+    conflict_counts: Any  #: (n,) number of listed conflicts of each point
     points: Any  #: (2p + 6,) free points of a conflict
     probed: Any  #: (PROBED,) points whose children are probed
     promise: Any  #: (PROBED,) their scores

@@ -33,7 +33,7 @@ POOL = 160
 #: counts, and the step of the gap histogram.
 SCALARS = integers_and_floats("level expand trailed nodes solves conflicts forced probes", "step")
 #: Number of bins of the histogram of subtree sizes by gap.
-LACKS = 64
+GAP_BINS = 64
 
 
 @by_reference
@@ -54,9 +54,9 @@ class Stack(NamedTuple):
     count: Any
     activity: Any
     start_nodes: Any  #: (levels,) node count when the level's node was processed
-    lack: Any  #: (levels,) gap of the node's bound to the cutoff, in steps
-    below: Any  #: (LACKS,) nodes of the finished subtrees, by the gap of their roots
-    ended: Any  #: (LACKS,) number of finished subtrees, by the gap of their roots
+    gap_bin: Any  #: (levels,) gap of the node's bound to the cutoff, in steps
+    subtree_nodes: Any  #: (GAP_BINS,) nodes of the finished subtrees, by the gap of their roots
+    finished_subtrees: Any  #: (GAP_BINS,) number of finished subtrees, by the gap of their roots
     scalars: Any  #: a structured scalar of type `SCALARS`
     candidate_value: Any  #: (1,) the value below which a candidate is reported
     unresolved: Any  #: least bound of leaves that rounding left unresolved
@@ -179,16 +179,16 @@ def _set_priorities(stack: Stack, first: int, last: int, away: float, conflict_c
 
 
 @inner
-def _fix_expensive(stack: Stack, spare: float, residual: Any, offset: float, priority: Any) -> bool:
+def _fix_expensive(stack: Stack, budget: float, residual: Any, offset: float, priority: Any) -> bool:
     """Fix as kept the free points that are too expensive to delete on top of a packing; return True if there are any.
 
     A solution that deletes i hits the conflicts of the packing at a cost of at least packed + residual_i. In a packing for
     ``offset`` more deletions only points with residual_i ≥ offset count.
-    ``spare`` is norm + packed - budget.
+    ``budget`` is norm + packed - budget.
     """
     state, scalars, fixed = stack.state, stack.scalars, False
     for i in range(state.size):
-        if state[i] == FREE and residual[i] >= offset and spare + residual[i] >= 0.0:
+        if state[i] == FREE and residual[i] >= offset and budget + residual[i] >= 0.0:
             state[i], priority[i] = KEPT, KEEN
             stack.trail[scalars.trailed] = i
             scalars.trailed += 1
@@ -214,7 +214,7 @@ def expand(
     n = weights.size
     scalars, state = stack.scalars, stack.state
     active, is_kept, pairs, ok, priority, residual, mark, points = (
-        workspace.active, workspace.kept, workspace.pairs, workspace.ok, workspace.promising, workspace.left,
+        workspace.active, workspace.kept_points, workspace.pairs, workspace.ok, workspace.promising, workspace.left,
         workspace.mark, workspace.points,
     )  # fmt: skip
     scratch = workspace.scratch
@@ -235,7 +235,7 @@ def expand(
         for i in range(n):
             spent += weights[i] if state[i] == DELETED else 0.0
             ok[i] = state[i] != FREE
-        _set_priorities(stack, first, last, violated_priority, workspace.met, priority)
+        _set_priorities(stack, first, last, violated_priority, workspace.conflict_counts, priority)
         extra = stack.extra[level]
         budget = cut - spent + pad
         if budget - extra <= 0.0:
@@ -244,7 +244,7 @@ def expand(
         status, _ = active_set(rows, ok, priority, budget - extra, is_kept, scratch)
         if status == CONFLICT:
             return 0
-        norm = certified(is_kept, is_kept.count[0], rows.reach)
+        norm = certified(is_kept, is_kept.count[0], rows.intercept_bound)
         stack.bound[level] = max(stack.bound[level], norm + spent + extra - pad)
         forced = -1
         for packing in range(PACKINGS):
@@ -325,7 +325,7 @@ def expand(
                 status, _ = active_set(rows, ok, priority, budget - extra, is_kept, scratch)
                 if status == CONFLICT:
                     return 0
-                norm = certified(is_kept, is_kept.count[0], rows.reach)
+                norm = certified(is_kept, is_kept.count[0], rows.intercept_bound)
             stack.bound[level] = max(stack.bound[level], norm + spent + extra - pad)
             if not improved:
                 break
@@ -466,18 +466,18 @@ def _has_large_subtree(stack: Stack, level: int, cut: float) -> bool:
     The estimate is the mean size of finished subtrees whose roots had the same gap to the cutoff. A gap without finished subtrees
     counts as large, since smaller subtrees finish first.
     """
-    scalars, last = stack.scalars, stack.ended.size - 1
+    scalars, last = stack.scalars, stack.finished_subtrees.size - 1
     gap = (cut - stack.bound[level]) / scalars.step
     steps = int(gap) if 0.0 <= gap < last else last
-    stack.start_nodes[level], stack.lack[level] = scalars.nodes, steps
-    return scalars.nodes >= _FIRST_PROBE and stack.below[steps] >= _LARGE_SUBTREE * stack.ended[steps]
+    stack.start_nodes[level], stack.gap_bin[level] = scalars.nodes, steps
+    return scalars.nodes >= _FIRST_PROBE and stack.subtree_nodes[steps] >= _LARGE_SUBTREE * stack.finished_subtrees[steps]
 
 
 @inner
 def _count_below(stack: Stack, level: int) -> None:
     """Record the size of a finished subtree."""
-    stack.below[stack.lack[level]] += stack.scalars.nodes - stack.start_nodes[level]
-    stack.ended[stack.lack[level]] += 1
+    stack.subtree_nodes[stack.gap_bin[level]] += stack.scalars.nodes - stack.start_nodes[level]
+    stack.finished_subtrees[stack.gap_bin[level]] += 1
 
 
 @entry
@@ -498,7 +498,7 @@ def search(
     """
     scalars, state = stack.scalars, stack.state
     if scalars.step == 0.0:
-        scalars.step = cut / (stack.ended.size // 2)
+        scalars.step = cut / (stack.finished_subtrees.size // 2)
     node_count = 0
     while scalars.level >= 0:
         level = scalars.level

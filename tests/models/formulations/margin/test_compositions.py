@@ -138,7 +138,7 @@ def test_convex_compositions(model: mo.Margin) -> None:
 @given(model=compositions(BINARY, DOMAINS))
 @settings(max_examples=trials(10, 20), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_compositions_with_binaries(model: mo.Margin) -> None:
-    if not np.isfinite(model.reach[1]).all():
+    if not np.isfinite(model.activity_bounds[1]).all():
         if isinstance(model.loss, margin.PiecewiseLinear):  # no switch of its pieces can be an indicator
             with pytest.raises(InputError, check=about("domain")):
                 model.compile()

@@ -221,7 +221,7 @@ class Curved(Restriction):
 
     def add(self, builder: Assembly, context: Setting, errors: Affine | None, name: str) -> None:
         builder.require(
-            name, context.w.under(sp.csr_array(np.vstack([np.zeros((1, 3)), np.eye(3)]))) + np.eye(4)[0], SecondOrder(4)
+            name, context.w.premultiplied(sp.csr_array(np.vstack([np.zeros((1, 3)), np.eye(3)]))) + np.eye(4)[0], SecondOrder(4)
         )
 
     def lines(self) -> tuple[Any, ...]:

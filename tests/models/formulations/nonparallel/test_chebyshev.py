@@ -89,7 +89,7 @@ def test_u_step_s_closed_form_is_optimal_and_the_printed_one_is_not() -> None:
     P, v = _projection(model), np.random.default_rng(3).normal(size=2)
     program = model.class_program(0, P, v)
     optimum = solvers.solve(program, "clarabel").objective
-    A, B = model.features.rows[model.near(0)], model.features.rows[~model.near(0)]
+    A, B = model.features.rows[model.near_points(0)], model.features.rows[~model.near_points(0)]
     Q = np.linalg.inv(A.T @ A + model.r1 * np.eye(36))
     centre = P @ v
     woodbury = (np.eye(36) - A.T @ np.linalg.inv(model.r1 * np.eye(len(A)) + A @ A.T) @ A) / model.r1
@@ -154,8 +154,8 @@ def test_any_step_can_be_given_to_another_solver() -> None:
         model, "kernel-npsvcpp", iteration_limit=4, tol=1e-9, qp="clarabel", stiefel="gpi", simplex="clarabel", sweeps=2000
     )
     assert theirs.objective == pytest.approx(ours.objective, rel=1e-3)
-    shelf = solvers.solve(model, "alternating", iteration_limit=4, tol=1e-9, qp="piqp", stiefel="gpi", sweeps=2000)
-    assert shelf.objective == pytest.approx(ours.objective, rel=1e-3)
+    registry = solvers.solve(model, "alternating", iteration_limit=4, tol=1e-9, qp="piqp", stiefel="gpi", sweeps=2000)
+    assert registry.objective == pytest.approx(ours.objective, rel=1e-3)
     with pytest.raises(InputError, check=about("smo")):
         solvers.solve(model, "kernel-npsvcpp", stiefel="smo")
 

@@ -12,10 +12,10 @@ import marginopt.solvers as solvers
 from marginopt.errors import InputError, TooLargeError
 from marginopt.models import RBF, ChebyshevNPSVC, NonparallelSVM, Precomputed
 from marginopt.models.formulations.nonparallel.factors import (
-    Base,
+    DenseRegulariser,
+    DowndatedFactor,
     HingeFactor,
     KernelRows,
-    LoweredFactor,
     PointsFactor,
     Ridge,
     SharedRows,
@@ -39,14 +39,14 @@ def _factors(share: float, r: float, n: int = 40) -> tuple[HingeFactor, PointsFa
 @pytest.mark.parametrize("lowered", [False, True])
 def test_kernel_factor_is_the_dense_one(share: float, r: float, lowered: bool) -> None:
     dense, points, P = _factors(share, r)
-    one, other = (LoweredFactor(dense, P, 0.5 * r), LoweredFactor(points, P, 0.5 * r)) if lowered else (dense, points)
+    one, other = (DowndatedFactor(dense, P, 0.5 * r), DowndatedFactor(points, P, 0.5 * r)) if lowered else (dense, points)
     rng = np.random.default_rng(1)
     u, lam, B = rng.normal(size=40), rng.random(dense.shape[0]), rng.normal(size=(40, 3))
     assert one.shape == other.shape
     assert pytest.approx(one.H) == other.H
     assert pytest.approx(one.G) == other.G
     assert other.times(u) == pytest.approx(one.times(u))
-    assert other.pulled(lam) == pytest.approx(one.pulled(lam))
+    assert other.rmatvec(lam) == pytest.approx(one.rmatvec(lam))
     assert other.quadratic(u) == pytest.approx(one.quadratic(u), rel=1e-10)
     assert one.H @ other.solve(B) == pytest.approx(B, abs=1e-10)
     assert other.solve(u) == pytest.approx(one.solve(u), rel=1e-8, abs=1e-10)
@@ -62,7 +62,7 @@ def test_rows_of_all_points_over_a_kernel_are_the_dense_ones(graph: bool, twice:
     K = np.exp(-0.5 * scipy.spatial.distance.cdist(*2 * [rng.normal(size=(30, 3))], "sqeuclidean")) + 1e-3 * np.eye(30)
     psi = scipy.linalg.cholesky(K, lower=True)
     root = rng.normal(size=(30, 30))
-    base = Base(0.3 * np.eye(30) + root.T @ root) if graph else Ridge(0.3)
+    base = DenseRegulariser(0.3 * np.eye(30) + root.T @ root) if graph else Ridge(0.3)
     near = rng.random(30) < 0.3
     rows = np.vstack([psi[~near], -psi[near], psi[near]] if twice else [psi[~near], psi[near]])
     dense = HingeFactor(base.dense(30), rows, np.zeros((0, 30)), base)
@@ -73,13 +73,13 @@ def test_rows_of_all_points_over_a_kernel_are_the_dense_ones(graph: bool, twice:
     assert pytest.approx(dense.G) == signed.G
     assert signed.times(u) == pytest.approx(dense.times(u))
     assert signed.times(B) == pytest.approx(dense.times(B))
-    assert signed.pulled(lam) == pytest.approx(dense.pulled(lam))
+    assert signed.rmatvec(lam) == pytest.approx(dense.rmatvec(lam))
     assert signed.quadratic(u) == pytest.approx(dense.quadratic(u))
     assert signed.solve(u) == pytest.approx(dense.solve(u))
     assert signed.solve(B) == pytest.approx(dense.solve(B))
     assert signed.least == pytest.approx(dense.least)
     assert (signed.row_norms >= np.linalg.norm(rows, axis=1)).all()
-    at, there = signed.applied(u), dense.applied(u)
+    at, there = signed.quadratic_product(u), dense.quadratic_product(u)
     assert at.product == pytest.approx(there.product)
     assert at.quadratic.value == pytest.approx(there.quadratic.value)
     Q = dense.Z @ dense.Z.T
@@ -105,7 +105,7 @@ def test_classes_are_solved_together_as_one_by_one(orientation: str) -> None:
     X, y = rng.normal(size=(60, 3)), np.r_[np.zeros(40), np.ones(12), np.full(8, 2.0)]
     model = ChebyshevNPSVC(X, y, kernel=RBF(0.7), orientation=orientation, mu=0.1, d=3)
     factors = [model.pieces.factor(k) for k in range(3)]
-    assert {factor.few for factor in factors} == {True, False}
+    assert {factor.is_near_smaller for factor in factors} == {True, False}
     P, V = np.linalg.qr(rng.normal(size=(60, 3)))[0], rng.normal(size=(3, 3))
     programs = model.pieces.programs(P, V)
     lams = [rng.random(factor.shape[0]) for factor in factors]

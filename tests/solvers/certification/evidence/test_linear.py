@@ -67,7 +67,7 @@ def test_exactly_one_alternative_holds(block: int) -> None:
             assert ray.residual is not None and ray.residual <= 1e-12, seed
         if x is not None:
             assert mo.certify(form, form.split(x)).feasible(1e-9), seed
-        d, bounding = rows.ray(), rows.bounding()
+        d, bounding = rows.ray(), rows.bounding_multipliers()
         assert (d is None) != (bounding is None), seed
         if d is not None:
             residual = Ray.of(form, Status.UNBOUNDED, d).residual
