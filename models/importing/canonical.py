@@ -129,9 +129,7 @@ def cones_of(piece: Any) -> list[Cone]:
 _ROUNDING = 1e-9
 
 
-def completed(
-    x: FloatArray, is_known: BoolArray, definitions: Sequence[Constraint]
-) -> tuple[FloatArray, BoolArray, FloatArray]:
+def completed(x: FloatArray, is_known: BoolArray, definitions: Sequence[Constraint]) -> tuple[FloatArray, BoolArray, FloatArray]:
     """Return x with its auxiliary variables, which entries are known, and Σ|terms| of each entry.
 
     An entry whose terms cancel is known to a share of their sum, not of its value.
@@ -280,11 +278,11 @@ def _interval_size(a: FloatArray, size: FloatArray, b: FloatArray) -> float:
     """Return Σ|terms| of the ends of `_interval`, where b has entries of these sizes."""
     if not a[1:].any():
         return (float(np.linalg.norm(size[1:])) + float(size[0])) / abs(float(a[0]))
-    A, B = abs(float(a[1:] @ a[1:] - a[0] ** 2)), abs(float(a[1:] @ b[1:] - a[0] * b[0]))
+    curvature, slope = abs(float(a[1:] @ a[1:] - a[0] ** 2)), abs(float(a[1:] @ b[1:] - a[0] * b[0]))
     squares = float(size @ size)
-    if A <= 1e-14 * float(a @ a):
-        return squares / (2.0 * B) if B > 0.0 else 0.0
-    return float(np.sqrt(squares / A))
+    if curvature <= 1e-14 * float(a @ a):
+        return squares / (2.0 * slope) if slope > 0.0 else 0.0
+    return float(np.sqrt(squares / curvature))
 
 
 def _cones(c: Constraint) -> Iterator[_Cone]:
