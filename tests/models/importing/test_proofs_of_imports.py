@@ -217,6 +217,13 @@ def test_terms_that_cancel_differ_by_rounding_alone(atom: Callable[[Any], Any]) 
         assert record.at(y) == ""
 
 
+def test_violations_that_the_prices_of_a_bound_explain_are_no_contradiction() -> None:
+    x = cp.Variable(2, nonneg=True)
+    result = mo.solve(mo.from_cvxpy(cp.Problem(cp.Maximize(cp.sum(cp.log(x))), [cp.sum(x) <= 2])), "clarabel")
+    assert result.objective == pytest.approx(0.0, abs=1e-9)
+    assert "contradiction" not in result.evidence
+
+
 def test_points_where_cvxpy_has_no_value_are_not_compared() -> None:
     """The perspective has none at s = 0, and says so by an assertion; its chain of reductions names a solver of CVXPY's."""
     x, s = cp.Variable(), cp.Variable(nonneg=True)
