@@ -123,7 +123,9 @@ def check_ragged(source: str, rows: Sequence[Sequence[object]], lines: list[int]
         expected_width = len(rows[0]) if width is None else width
         if len(row) != expected_width:
             origin = "the first row" if width is None else "the header"
-            raise DataError(f"{len(row)} cells where {origin} has {expected_width}", file=source, line=line)
+            comment = any(str(cell).startswith(("#", "%")) for cell in (*rows[0][:1], *row[:1]))
+            hint = "; comments may stand above the first row alone, behind '#'" if comment else ""
+            raise DataError(f"{len(row)} cells where {origin} has {expected_width}{hint}", file=source, line=line)
 
 
 def table_instance(table: Table, label: str | int | None, name: str) -> Instance:
@@ -226,6 +228,9 @@ _Cells = list[str]
 def parse_csv(text: str, source: str, header: bool | None = None, delimiter: str | None = None) -> Table:
     """Parse delimited text. Between other delimiters than commas, numbers may have decimal commas: 1,5 for 1.5.
 
+    Lines above the first row that begin with "#" are comments if they have another number of cells than that row. Names behind
+    "# ", as NumPy's ``savetxt`` writes them, are a header.
+
     Parameters
     ----------
     text, source : str
@@ -234,7 +239,7 @@ def parse_csv(text: str, source: str, header: bool | None = None, delimiter: str
         Whether the first row holds names. By default it does if some column is a word there and numbers below, or if it names
         a label.
     delimiter : str, optional
-        By default whichever of comma, semicolon, tab and bar is most frequent in the first line, or else white space.
+        By default whichever of comma, semicolon, tab and bar is most frequent in the first row, or else white space.
 
     Raises
     ------
@@ -242,7 +247,7 @@ def parse_csv(text: str, source: str, header: bool | None = None, delimiter: str
         Ragged rows (line, cells found and needed), quotes that do not close, or a first row of which it cannot be told whether
         it is a header.
     """
-    first = _QUOTED.sub("", next((line for line in lines_of(text) if line.strip()), ""))
+    text, first = _without_comments(text, delimiter)
     if delimiter is None:
         delimiter = max(",;\t|", key=first.count)
     rows, lines = _delimited(text, source, delimiter) if delimiter in first else _spaced(text, source)
@@ -255,6 +260,32 @@ def parse_csv(text: str, source: str, header: bool | None = None, delimiter: str
     check_ragged(source, rows, lines, None if names is None else len(names))
     cells = [[None if cell in MISSING else cell for cell in row] for row in rows]
     return Table(source, names, cells, lines, index_kind(names))
+
+
+def _without_comments(text: str, delimiter: str | None) -> tuple[str, str]:
+    """Return the text with blank lines for the comments at its head, and its first row without what is quoted."""
+    lines = lines_of(text)
+    heads = [k for k, line in enumerate(lines) if line.strip()]
+    count = next((i for i, k in enumerate(heads) if not lines[k].lstrip().startswith("#")), None)
+    first = _QUOTED.sub("", lines[heads[count or 0]]) if heads else ""
+    if not count:
+        return text, first
+    comma = delimiter or max(",;\t|", key=first.count)
+
+    def cells(line: str) -> list[str]:
+        return _QUOTED.sub("", line).split(comma if comma in first else None)
+
+    def words(row: list[str]) -> bool:
+        return all(as_number(cell.strip()) is None for cell in row)
+
+    for k in heads[:count]:
+        line = lines[k].lstrip()
+        names = line[1:].lstrip(" ") if line[1:2].isspace() else line
+        if len(cells(names)) != len(cells(first)):
+            lines[k] = ""
+        elif names != line and words(cells(names)):  # above a row of words, which may be the header, it is a comment too
+            lines[k] = names if k == heads[count - 1] and not words(cells(first)) else ""
+    return "\n".join(lines), first
 
 
 def index_kind(names: Sequence[str] | None) -> dict[int, Kind]:

@@ -129,8 +129,10 @@ def cones_of(piece: Any) -> list[Cone]:
 _ROUNDING = 1e-9
 
 
-def completed(x: FloatArray, is_known: BoolArray, definitions: Sequence[Constraint]) -> tuple[FloatArray, BoolArray]:
-    """Return x with its auxiliary variables, and which entries are known.
+def completed(x: FloatArray, is_known: BoolArray, definitions: Sequence[Constraint]) -> tuple[FloatArray, BoolArray, FloatArray]:
+    """Return x with its auxiliary variables, which entries are known, and Σ|terms| of each entry.
+
+    An entry whose terms cancel is known to a share of their sum, not of its value.
 
     Parameters
     ----------
@@ -141,6 +143,7 @@ def completed(x: FloatArray, is_known: BoolArray, definitions: Sequence[Constrai
         The rows that define auxiliary variables: all but those that the user stated.
     """
     x, is_known = np.where(is_known, x, 0.0), is_known.copy()
+    size = np.abs(x)
     rows = _LinearRows.of(definitions, x.size)
     cones = [piece for c in definitions if isinstance(c.cone, SecondOrder) for piece in _cones(c)]
     newly_known = np.zeros(x.size, dtype=bool)
@@ -149,16 +152,16 @@ def completed(x: FloatArray, is_known: BoolArray, definitions: Sequence[Constrai
             newly_known[np.unique(c.F.indices)] = True
     while not is_known.all():
         ends = _Ends(x.size)
-        changed = rows.settle(x, is_known, ends)
+        changed = rows.settle(x, is_known, size, ends)
         for cone in cones:
-            cone.settle(x, is_known, ends)
+            cone.settle(x, is_known, size, ends)
         for end, ready in ((ends.lower, ends.lower_ready & ~newly_known), (ends.upper, ends.upper_ready & ~newly_known)):
             new = ready & ~is_known & np.isfinite(end)
-            x[new], is_known[new] = end[new], True
+            x[new], is_known[new], size[new] = end[new], True, np.maximum(np.abs(end[new]), ends.size[new])
             changed |= bool(new.any())
         if not changed:
             break
-    return x, is_known & _met(definitions, x, is_known)
+    return x, is_known & _met(definitions, x, is_known), size
 
 
 def _met(definitions: Sequence[Constraint], x: FloatArray, is_known: BoolArray) -> BoolArray:
@@ -173,11 +176,14 @@ def _met(definitions: Sequence[Constraint], x: FloatArray, is_known: BoolArray) 
 
 
 class _Ends:
-    """The least and largest value of each variable by rows whose other variables are known, and whether all its rows are so."""
+    """The least and largest value of each variable by rows whose other variables are known, whether all its rows are so, and
+    the largest Σ|terms| of these rows.
+    """
 
     def __init__(self, n: int) -> None:
         self.lower, self.upper = np.full(n, -np.inf), np.full(n, np.inf)
         self.lower_ready, self.upper_ready = np.ones(n, dtype=bool), np.ones(n, dtype=bool)
+        self.size = np.zeros(n)
 
 
 @dataclass(frozen=True, eq=False)
@@ -196,21 +202,24 @@ class _LinearRows:
         equal = np.concatenate([np.zeros(0, dtype=bool), *(np.full(c.rows, isinstance(c.cone, Zero)) for c in linear)])
         return cls(F, np.concatenate([np.zeros(0), *(c.g for c in linear)]), equal)
 
-    def settle(self, x: FloatArray, is_known: BoolArray, ends: _Ends) -> bool:
+    def settle(self, x: FloatArray, is_known: BoolArray, size: FloatArray, ends: _Ends) -> bool:
         """Solve equations of one unknown, and note the ends that inequalities leave; return whether an equation was solved."""
         row = np.repeat(np.arange(self.g.size), np.diff(self.F.indptr))
         unknown = ~is_known[self.F.indices]
         count = np.bincount(row[unknown], minlength=self.g.size)
-        known_values = self.F @ x + self.g  # unknown entries of x are zero
+        known_values = self.F @ x + self.g  # unknown entries of x, and of size, are zero
+        known_sizes = abs(self.F) @ size + np.abs(self.g)
         single = unknown & (count[row] == 1)
         solved = single & self.equal[row]
         columns, values = self.F.indices[solved], -known_values[row[solved]] / self.F.data[solved]
         x[columns], is_known[columns] = values, True
+        size[columns] = known_sizes[row[solved]] / np.abs(self.F.data[solved])
         bound = single & ~self.equal[row]
         variable, value = self.F.indices[bound], -known_values[row[bound]] / self.F.data[bound]
         up = self.F.data[bound] > 0.0
         np.maximum.at(ends.lower, variable[up], value[up])
         np.minimum.at(ends.upper, variable[~up], value[~up])
+        np.maximum.at(ends.size, variable, known_sizes[row[bound]] / np.abs(self.F.data[bound]))
         open_rows = unknown & ~single
         ends.lower_ready[self.F.indices[open_rows & (self.equal[row] | (self.F.data > 0.0))]] = False
         ends.upper_ready[self.F.indices[open_rows & (self.equal[row] | (self.F.data < 0.0))]] = False
@@ -225,7 +234,7 @@ class _Cone:
     F: FloatArray
     g: FloatArray
 
-    def settle(self, x: FloatArray, is_known: BoolArray, ends: _Ends) -> None:
+    def settle(self, x: FloatArray, is_known: BoolArray, size: FloatArray, ends: _Ends) -> None:
         """Note the ends that the cone leaves to its one unknown variable, or that its unknown ones must wait."""
         unknown = np.flatnonzero(~is_known[self.columns])
         heads = self.F[0, unknown]
@@ -236,6 +245,7 @@ class _Cone:
             return
         j, values, a = int(self.columns[unknown[0]]), self.F @ x[self.columns] + self.g, self.F[:, unknown[0]]
         low, high = _interval(a, values)
+        ends.size[j] = max(ends.size[j], _interval_size(a, np.abs(self.F) @ size[self.columns] + np.abs(self.g), values))
         if a[0] > 0.0:
             ends.lower[j] = max(ends.lower[j], low)
         else:
@@ -262,6 +272,17 @@ def _interval(a: FloatArray, b: FloatArray) -> tuple[float, float]:
     if A > 0.0:
         return ends[0], ends[1]
     return (ends[1], np.inf) if a[0] > 0.0 else (-np.inf, ends[0])
+
+
+def _interval_size(a: FloatArray, size: FloatArray, b: FloatArray) -> float:
+    """Return Σ|terms| of the ends of `_interval`, where b has entries of these sizes."""
+    if not a[1:].any():
+        return (float(np.linalg.norm(size[1:])) + float(size[0])) / abs(float(a[0]))
+    curvature, slope = abs(float(a[1:] @ a[1:] - a[0] ** 2)), abs(float(a[1:] @ b[1:] - a[0] * b[0]))
+    squares = float(size @ size)
+    if curvature <= 1e-14 * float(a @ a):
+        return squares / (2.0 * slope) if slope > 0.0 else 0.0
+    return float(np.sqrt(squares / curvature))
 
 
 def _cones(c: Constraint) -> Iterator[_Cone]:

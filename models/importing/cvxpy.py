@@ -123,14 +123,14 @@ class CVXPYSource(Source, Recipient):
         is_known[c.user_indices] = True
         program_rows = [k for rows in c.rows for k in rows]
         definitions = [row for k, row in enumerate(form.constraints) if k not in program_rows]
-        y, is_known = completed(x, is_known, definitions)
+        y, is_known, sizes = completed(x, is_known, definitions)
         objective_known = is_known[form.q != 0.0].all() and (form.quadratic is None or is_known[form.quadratic.csc.indices].all())
         rows = []
         for name, places in zip(c.labels, c.rows, strict=True):
             pieces = [form.constraints[k] for k in places]
             if pieces and all(is_known[piece.F.indices].all() for piece in pieces):
                 value = np.concatenate([piece.value(y) for piece in pieces])
-                size = np.concatenate([abs(piece.F) @ np.abs(y) + np.abs(piece.g) for piece in pieces])
+                size = np.concatenate([abs(piece.F) @ sizes + np.abs(piece.g) for piece in pieces])
                 violation = max(piece.cone.violation(piece.value(y)) for piece in pieces)
                 rows.append(ConstraintValue(name, np.abs(value) if c.equations[name] else value, violation, size))
         outside = np.maximum(np.maximum(form.lower - y, y - form.upper), 0.0)
@@ -141,7 +141,7 @@ class CVXPYSource(Source, Recipient):
             j = int(restricted[0])
             remark = f"{form.names()[j]} is {y[j]:.10g} at a point, and in [{form.lower[j]:.10g}, {form.upper[j]:.10g}] here"
         objective = form.objective(y) if objective_known else float("nan")
-        return Evaluated(objective, objective_size(form, y), rows, float(outside[c.user_indices].max(initial=0.0)), remark)
+        return Evaluated(objective, objective_size(form, sizes), rows, float(outside[c.user_indices].max(initial=0.0)), remark)
 
     def evaluate_source(self, x: FloatArray) -> Evaluated:
         """Let CVXPY evaluate its expressions at a point, parameters as they were at the import."""

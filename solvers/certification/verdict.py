@@ -193,6 +193,7 @@ def contradiction(answer: Answer, certificate: Certificate, tol: float) -> str:
     if not feasible or certificate.inner or not np.isfinite(objective):
         return ""
     slack = max(tol, 1e-6) * max(abs(objective), tol * certificate.scale) + certificate.error
+    slack += certificate.undercut  # what the point's violations are worth
     if certificate.bound > objective + slack:
         return f"contradiction: the bound {certificate.bound:.10g} lies above the objective {objective:.10g} of a feasible point"
     claimed = answer.bound

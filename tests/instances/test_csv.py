@@ -31,6 +31,26 @@ class TestCsv:
         assert data.feature_names == ("a, b",)
         assert data.labels == ("no", "yes")
 
+    @pytest.mark.parametrize(
+        ("head", "names"),
+        [
+            ("# taken from there\n", None),
+            ("#\n\n# x; y; z; and, more, commas\na,b,class\n", ("a", "b")),
+            ("\ufeff# written in 2020\r\n# a,b,class\r\n", ("a", "b")),  # as NumPy writes names
+            ("#a,b,class\n", ("#a", "b")),
+        ],
+    )
+    def test_comments_above_the_first_row(self, put, head, names):
+        data = read(put("a.csv", head + "1,2,x\n3,4,y\n"))
+        same(data, [[1, 2], [3, 4]], [-1, 1])
+        assert data.feature_names == names
+        same(read(put("b.csv", "# a b; with commas, here\n1 2 x\n3 4 y\n")), [[1, 2], [3, 4]], [-1, 1])
+
+    @pytest.mark.parametrize(("text", "line"), [("# 1,2,x\n3,4,y\n5,6,x\n", 1), ("1,2,x\n# c\n3,4,y\n", 2), ("% c\n1,2,x\n", 2)])
+    def test_rows_that_may_be_comments_are_refused(self, put, text, line):
+        with pytest.raises(DataError, check=at("a.csv", line)):
+            read(put("a.csv", text))
+
     def test_decimal_commas_between_other_delimiters(self, put):
         data = read(put("a.csv", "Größe;Urteil\n-1,5;gut\n2;schlecht\n,25;gut\n"))
         same(data, [[-1.5], [2.0], [0.25]], [-1, 1, -1])

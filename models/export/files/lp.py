@@ -26,7 +26,8 @@ from ...program.form import Constraint, StandardForm
 from ..programs import INFINITE, FlatProgram, Layout, cone_names, one_sided, sidecar, symmetric
 from .formats import FileFormat, Source
 
-_LEAST, _MOST = ("minimize", "minimise", "minimum", "min"), ("maximize", "maximise", "maximum", "max")
+#: HiGHS and SCIP pass over an objective behind "maximise": the spelling is no section here, and refused.
+_LEAST, _MOST = ("minimize", "minimum", "min"), ("maximize", "maximum", "max")
 #: What a form does not hold, under the words that begin its section.
 REFUSED = {
     "semi-continuous variables": ("semi-continuous", "semi", "semis"),

@@ -7,9 +7,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from facts import at
 from program_texts import LP as BASE
 
 import marginopt as mo
+from marginopt.errors import DataError
 from marginopt.models import Block, StandardForm
 from marginopt.models.export.files.formats import write_form
 
@@ -32,7 +34,7 @@ SPELLINGS = {
     "x + 2 y + z": ["2 x - x + 2 y + z"],
     "Minimize\n obj": ["min obj"],
     "Minimize": ["MINIMUM"],
-    "Minimize\n obj: x + 2 y + z + 7": ["Maximise\n - x - 2 y - z - 7"],
+    "Minimize\n obj: x + 2 y + z + 7": ["Maximum\n - x - 2 y - z - 7"],
     "Subject To": ["SUBJECT   TO", "s.t.", "st.", "such that"],
     "Subject To\n c1": ["st c1"],
     "Bounds": ["bound", "Lazy Constraints\n -5 <= x - y <= 6\nBounds"],
@@ -130,3 +132,11 @@ def test_infinite_bounds_and_sides_of_others(tmp_path: Path) -> None:
         assert mo.read(path).equals(large)
         path.with_name(path.name + ".names.json").unlink()
         assert mo.read(path).upper.tolist() == [np.inf, 4.0, np.inf]
+
+
+@pytest.mark.parametrize("word", ["maximise", "Minimise"])
+def test_a_sense_that_peers_pass_over_is_refused(word: str, tmp_path: Path) -> None:
+    path = tmp_path / "theirs.lp"
+    path.write_text(f"{word}\n obj: x\nsubject to\n x <= 3\nend\n", encoding="utf-8")
+    with pytest.raises(DataError, check=at(path, 1)):
+        mo.read(path)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable
+from itertools import product
 from typing import Any
 
 import cvxpy as cp
@@ -187,6 +188,40 @@ def test_a_point_that_misses_rows_by_rounding_is_none_of_an_infeasible_program()
     x.value = 0.0
     form = mo.from_cvxpy(cp.Problem(cp.Minimize(x), [x >= 1e-10, x <= 0]))
     assert mo.solve(form, "highs").status is not mo.Status.INACCURATE
+
+
+CANCELLING = np.array([[0.1, 0.2, -0.3], [0.7, -0.4, -0.3], [0.6, 0.1, -0.7]])
+
+
+@pytest.mark.parametrize(
+    "atom",
+    [
+        lambda v: cp.norm(v, "inf"),
+        lambda v: cp.norm(v, 1),
+        lambda v: cp.norm(v, 2),
+        lambda v: cp.sum(cp.abs(v)),
+        lambda v: cp.sum(cp.square(cp.pos(v))),
+        lambda v: cp.max(v),
+        lambda v: cp.sum(cp.huber(v, 0.5)),
+        lambda v: cp.quad_over_lin(v, 1.0) + cp.max(cp.hstack([cp.norm(v, 2), v[0]])),
+    ],
+)
+def test_terms_that_cancel_differ_by_rounding_alone(atom: Callable[[Any], Any]) -> None:
+    x = cp.Variable(3, name="x")
+    (record,) = mo.from_cvxpy(cp.Problem(cp.Minimize(atom(cp.multiply([1.0, -1.0, 1.0], CANCELLING @ x))))).imports
+    places = record.source.variables
+    directions = [np.ones(3), np.array([1.0, 1.0, 1.0 + 1e-15]), np.array([1.0, 1.0 - 3e-12, 1.0])]
+    for size, direction in product([1e-16, 1e-9, 1.0, 1e8], directions):
+        y = np.zeros(record.source.form.n)
+        y[places] = size * direction
+        assert record.at(y) == ""
+
+
+def test_violations_that_the_prices_of_a_bound_explain_are_no_contradiction() -> None:
+    x = cp.Variable(2, nonneg=True)
+    result = mo.solve(mo.from_cvxpy(cp.Problem(cp.Maximize(cp.sum(cp.log(x))), [cp.sum(x) <= 2])), "clarabel")
+    assert result.objective == pytest.approx(0.0, abs=1e-9)
+    assert "contradiction" not in result.evidence
 
 
 def test_points_where_cvxpy_has_no_value_are_not_compared() -> None:
