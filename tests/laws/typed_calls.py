@@ -21,4 +21,6 @@ def typed_calls(X: np.ndarray, y: np.ndarray, instance: Instance) -> None:
     result: mo.Result = mo.solve(hinge, "clarabel", tol=1e-8, time_limit=10)
     mo.compare({"hinge": hinge}, ["clarabel", "scs"])
     mo.gap_report({"step": step}, relaxations=["conic"])
-    print(whole, some, result.objective + 1.0, result.values["w"][0], mo.relax(step, "conic").bound)
+    installed = [row["name"] for row in mo.solvers.table().rows]
+    summaries = [info.summary for group in (mo.formulations, mo.estimators, mo.relaxations) for info in group.table().values()]
+    print(installed, summaries, whole, some, result.objective + 1.0, result.values["w"][0], mo.relax(step, "conic").bound)
