@@ -300,7 +300,7 @@ def audit_fairness(
     margin: float | None = None,
     proof: str | Path | None = None,
     time_limit: float | None = None,
-) -> Answer:
+) -> Answer[Subgroup]:
     """Find the linear subgroup with the worst weighted disparity, with a bound for all others.
 
     Parameters
@@ -347,7 +347,7 @@ def audited(
     proof: str | Path | None,
     time_limit: float | None,
     earlier: dict[Side, list[tuple[Model, Result]]],
-) -> Answer:
+) -> Answer[Subgroup]:
     """Return the answer to a question.
 
     Parameters

@@ -347,7 +347,7 @@ def coefficient_ranges(
     solver: str = "margin-bb",
     time_limit: float | None = None,
     proof: str | Path | None = None,
-) -> Answer:
+) -> Answer[CoefficientRanges]:
     """Bound sign and range of each coefficient over all classifiers within ε of the best.
 
     Parameters
@@ -544,7 +544,7 @@ class ImportanceQuestion(BoundedQuestion):
 
 def feature_importance(
     model: Model, *, solver: str = "margin-bb", time_limit: float | None = None, proof: str | Path | None = None
-) -> Answer:
+) -> Answer[FeatureImportance]:
     """Bound the rise of the least objective when a feature is left out, feature by feature.
 
     Parameters
@@ -669,7 +669,7 @@ def supports(
     solver: str = "margin-bb",
     time_limit: float | None = None,
     proof: str | Path | None = None,
-) -> Answer:
+) -> Answer[SupportSet]:
     """List all supports of integer classifiers within ε of the best, with a proof that there are no others.
 
     The search branches on the signs -, 0, + of one coefficient after the other. A sign pattern without a classifier in the set is
