@@ -703,6 +703,16 @@ class StandardForm(Displayed, ExportMethods):
         named = replace(blocks[0], own=tuple(f"{label}[{name}]" for name in names))
         return self.replace(blocks=tuple(named if block is blocks[0] else block for block in self.blocks))
 
+    def with_point_names(self, names: Sequence[str]) -> StandardForm:
+        """Return the form whose rows of points, one a point, are named ``label[name]`` after them; the names differ."""
+
+        def named(c: Constraint) -> Constraint:
+            if c.points is None or c.own is not None or c.rows != len(c.points):
+                return c
+            return replace(c, own=tuple(f"{c.label}[{names[i]}]" for i in c.points))
+
+        return self.replace(constraints=tuple(map(named, self.constraints))) if names else self
+
     def relax_integrality(self) -> StandardForm:
         """The continuous relaxation: the same form without integrality.
 

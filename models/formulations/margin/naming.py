@@ -94,7 +94,7 @@ def parity(groups: Any, epsilon: float = 0.0, *, by: Literal["covariance", "coun
 
 
 def keep(points: Any) -> Keep:
-    """These points (indices, a mask, or a class by name) must have a margin of at least 1."""
+    """These points (indices, a mask, their names, or a class by name) must have a margin of at least 1."""
     return Keep(points)
 
 
