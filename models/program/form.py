@@ -704,12 +704,16 @@ class StandardForm(Displayed, ExportMethods):
         return self.replace(blocks=tuple(named if block is blocks[0] else block for block in self.blocks))
 
     def with_point_names(self, names: Sequence[str]) -> StandardForm:
-        """Return the form whose rows of points, one a point, are named ``label[name]`` after them; the names differ."""
+        """Return the form whose rows of points, one a point, are named ``label[name]`` after them; the names differ.
+
+        These are the rows that keep points, and the constraint ``margin`` where it has one for each.
+        """
 
         def named(c: Constraint) -> Constraint:
-            if c.points is None or c.own is not None or c.rows != len(c.points):
+            points = range(c.rows) if c.points is None and c.label == "margin" and c.rows == len(names) else c.points
+            if points is None or c.own is not None or c.rows != len(points):
                 return c
-            return replace(c, own=tuple(f"{c.label}[{names[i]}]" for i in c.points))
+            return replace(c, own=tuple(f"{c.label}[{names[i]}]" for i in points))
 
         return self.replace(constraints=tuple(map(named, self.constraints))) if names else self
 
