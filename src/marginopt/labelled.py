@@ -137,9 +137,9 @@ def labelled_arrays(X: object, y: object) -> tuple[Any, Any, DataNames] | None:
 
 
 def _names_of_rows(frame: Any) -> tuple[str, ...]:
-    """Return the index of a frame as names; none where it numbers the rows from 0, or two rows have one name."""
+    """Return the index of a frame as names; none where it holds numbers, which places are too, or two rows have one name."""
     index = getattr(frame, "index", None)  # polars has none
-    if index is None or list(index) == list(range(len(index))):
+    if index is None or index.dtype.kind in "iufc":
         return ()
     names = tuple("/".join(map(str, name)) if isinstance(name, tuple) else str(name) for name in index)
     return names if len(set(names)) == len(names) else ()
