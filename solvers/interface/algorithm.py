@@ -173,6 +173,8 @@ class Algorithm(Solver, Generic[V, S]):
             except BaseException:
                 self.abandon(state)
                 raise
+        solved = time.perf_counter() - start
+        compiled_later = 0.0 if clock is None else clock.seconds - compiled
         trace, last = recorder.trace(), recorder.last
         return replace(
             self.answer(state),
@@ -183,7 +185,7 @@ class Algorithm(Solver, Generic[V, S]):
             trace=trace,
             build_seconds=max(start - begin - compiled, 0.0),
             compile_seconds=0.0 if clock is None else clock.seconds,
-            solve_seconds=time.perf_counter() - start,
+            solve_seconds=max(solved - compiled_later, 0.0),
         )
 
     def _advance_until_stopped(
