@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import scipy.optimize
 
 from ...arrays import FloatArray
 
@@ -35,14 +34,16 @@ def least_norm_point(A: FloatArray, low: FloatArray, high: FloatArray) -> FloatA
     A : ndarray (k, p)
     low, high : ndarray (k,)
     """
+    import scipy.optimize  # a quarter of a second, for restricted problems alone
+
     w = np.zeros(A.shape[1])
     equal = (low == high) & ((A != 0.0).sum(axis=1) == 1)
     places = np.argmax(A[equal] != 0.0, axis=1)
     w[places] = low[equal] / A[equal, places]
     free = np.setdiff1d(np.arange(w.size), places)
-    rest, shift = A[~equal][:, free], A[~equal] @ w
+    others, shift = A[~equal][:, free], A[~equal] @ w
     lower, upper = low[~equal] - shift, high[~equal] - shift
-    G = np.vstack([rest[np.isfinite(lower)], -rest[np.isfinite(upper)]])
+    G = np.vstack([others[np.isfinite(lower)], -others[np.isfinite(upper)]])
     h = np.concatenate([lower[np.isfinite(lower)], -upper[np.isfinite(upper)]])
     if not (h > 0.0).any():  # w = 0 in the free coefficients
         return w

@@ -550,9 +550,9 @@ class Margin(Model):
         A, c = self.loss.rows(self.points, self.y)
         for rows in self._linear_rows:
             lower, upper = tightened(lower, upper, *rows)
-        held = not self.domain.free or any(r.holds_intercept(self.points, self.y) for r in self.subject_to)
+        is_held = not self.domain.free or any(r.holds_intercept(self.points, self.y) for r in self.subject_to)
         level, saturation = self._level(lower, upper), self.loss.saturation()
-        saturation = np.inf if held else max(saturation, 1.0) if self.subject_to else saturation
+        saturation = np.inf if is_held else max(saturation, 1.0) if self.subject_to else saturation
         return ActivityBounds(self.loss, self.regulariser, self.penalised, A.toarray(), c, lower, upper, level, saturation)
 
     @property

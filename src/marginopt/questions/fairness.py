@@ -372,8 +372,8 @@ def audited(
     sides = [side for side in question.sides if side in problems]
     tasks = [(solver, side, problems[side], question.sides[side].margin is None, earlier.get(side, [])) for side in sides]
     with choose_executor(jobs) as executor:
-        found = (executor if len(tasks) > 1 else SerialExecutor()).all(_search_side, tasks)
-    results = dict(zip(sides, found, strict=True))
+        side_results = (executor if len(tasks) > 1 else SerialExecutor()).all(_search_side, tasks)
+    results = dict(zip(sides, side_results, strict=True))
     for side, best in question.sides.items():
         normal = np.zeros(len(best.columns))
         if side in problems:

@@ -292,15 +292,15 @@ class RestrictedSolve:
         """Solve, by one thread however many there are, so that the result depends on the task alone."""
         options: dict[str, Any] = {} if self.path is None else {"proof": str(self.path)}
         result = solve(self.item.model(self.model), self.solver, time_limit=self.time_limit, threads=1, **options)
-        bound, found, log = -math.inf if result.bound is None else float(result.bound), None, None
+        bound, classifier, log = -math.inf if result.bound is None else float(result.bound), None, None
         if result.values is not None and "w" in result.values:
             w = np.asarray(result.values["w"], dtype=np.float64)
             counted = self.model.counted_cost({"w": w})
             if counted is not None and not counted.excess:
-                found = counted.cost, tuple(w.tolist())
+                classifier = counted.cost, tuple(w.tolist())
         if self.path is not None and self.path.exists():
             bound, log = min(bound, stated_bound(self.path)), ProofLog.of_file(self.item.name, self.path)
-        return SolvedRestriction(bound, found, result.bound_kind == "proved", log)
+        return SolvedRestriction(bound, classifier, result.bound_kind == "proved", log)
 
 
 @dataclass(frozen=True)
@@ -310,14 +310,14 @@ class SolvedRestriction:
     Parameters
     ----------
     bound : float
-    found : tuple of (float, tuple of float) or None
+    classifier : tuple of (float, tuple of float) or None
         Cost and coefficients of the classifier that the solve found.
     proved : bool
     log : ProofLog or None
     """
 
     bound: float
-    found: tuple[float, tuple[float, ...]] | None
+    classifier: tuple[float, tuple[float, ...]] | None
     proved: bool
     log: ProofLog | None
 
@@ -380,7 +380,7 @@ class Explorer:
         for item, result in zip(unsolved, results, strict=True):
             self.bounds[item.name] = result.bound
             self.proved = self.proved and result.proved
-            self.found += [] if result.found is None else [result.found]
+            self.found += [] if result.classifier is None else [result.classifier]
             if result.log is not None:
                 self.logs[item.name] = result.log
         return [self.bounds[item.name] if item.name in possible else math.inf for item in items]
@@ -397,10 +397,10 @@ class Explorer:
 
     def merge(self, branch: Explorer) -> None:
         """Add the solves of a branch."""
-        known = set(self.found)
+        classifiers = set(self.found)
         self.bounds |= branch.bounds
         self.logs |= branch.logs
-        self.found += [found for found in branch.found if found not in known]
+        self.found += [pair for pair in branch.found if pair not in classifiers]
         self.proved = self.proved and branch.proved
 
     def excludes(self, item: Restriction) -> bool:

@@ -1,4 +1,4 @@
-"""What is compiled while a solve runs is no part of its seconds."""
+"""Seconds of compiling are no part of the seconds of solving, also where loops are compiled during the solve."""
 
 from __future__ import annotations
 
