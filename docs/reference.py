@@ -60,7 +60,7 @@ def reference() -> dict[str, str]:
     """A page for each kind of public name."""
     kinds: dict[str, list[str]] = {"Functions": [], "Classes": [], "Estimators": [], "Formulations": []}
     formulations = {info.key for info in all_formulations().values()}
-    estimators = set(mo.estimators())
+    estimators = set(mo.estimators.table())
     groups = (mo, mo.estimators, mo.proofs, mo.io, mo.errors)
     public = {name: getattr(group, name, None) for group in groups for name in dir(group) if name in {*group.__all__, *dir(mo)}}
     for name, thing in sorted(public.items()):
@@ -114,7 +114,7 @@ def _named_parts() -> str:
 
 def _named_relaxations() -> str:
     """A table of the relaxations that have names, the weaker bounds first."""
-    rows = [[f"`{r.name}`", escaped(r.applicability), escaped(r.summary)] for r in mo.relaxations().values()]
+    rows = [[f"`{r.name}`", escaped(r.applicability), escaped(r.summary)] for r in mo.relaxations.table().values()]
     return table(["name", "reads", "what it is"], rows)
 
 

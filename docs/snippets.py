@@ -44,7 +44,7 @@ model = mo.HardMarginSVM(X, y)""",
     "hinge": f"{_CLUSTERS}model = mo.HingeSVM(data.X, data.y, lam=1.0)",
     "hinge-quadratic": f"""{_RANDOM}H, G = np.eye(3), rng.normal(size=(20, 3))
 arrays = {{"H": H, "G": G, "b": np.zeros(3), "h": np.ones(20), "weights": np.ones(20), "tau": np.zeros(20)}}
-model = mo.formulations()["hinge-quadratic"].make_model(arrays)""",
+model = mo.formulations.table()["hinge-quadratic"].make_model(arrays)""",
     "hulls": f"{_CLUSTERS}model = mo.ConvexHullsDual(data.X[:, 1:], data.y, C=10.0, kernel=mo.Linear())",
     "l1svm": f"{_CLUSTERS}model = mo.L1SVMDual(data.X[:, 1:], data.y, C=1.0, kernel=mo.RBF(0.5))",
     "l2svm": f"{_CLUSTERS}model = mo.L2SVMDual(data.X[:, 1:], data.y, C=1.0, kernel=mo.RBF(0.5))",

@@ -334,7 +334,7 @@ def check_bytes(size: int, noun: str) -> None:
     if size > limit:
         raise TooLargeError(
             f"{noun} would need {size:,} bytes ({size / 2**30:.1f} GiB); the limit is {limit:,} (half of this machine's memory, "
-            "or MARGINOPT_MAX_BYTES). Choose an algorithm that needs no matrix: marginopt.solvers() lists them",
+            "or MARGINOPT_MAX_BYTES). Choose an algorithm that needs no matrix: marginopt.solvers.table() lists them",
             name="X",
         )
 

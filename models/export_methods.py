@@ -216,6 +216,8 @@ class Conflict:
         The elements by constraint.
     points : tuple of int
         The points of the data that rows among them keep: with the others they cannot all be kept.
+    point_names : tuple of str
+        Their names; empty where the rows of the data have none.
     """
 
     name: str
@@ -226,11 +228,12 @@ class Conflict:
     argument: str
     rows: Mapping[str, tuple[int, ...]]
     points: tuple[int, ...] = ()
+    point_names: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         lines = [f"{self.name} is infeasible: {len(self.elements)} rows and bounds conflict ({self.argument})"]
         if self.points:
-            listed = ", ".join(map(str, self.points[:40])) + (", ..." if len(self.points) > 40 else "")
+            listed = ", ".join(map(str, (self.point_names or self.points)[:40])) + (", ..." if len(self.points) > 40 else "")
             suffix = "" if len(self.points) == len(self.elements) else " beside the other rows"
             lines.append(f"  these {len(self.points)} points cannot all be kept{suffix}: {listed}")
         for element in self.elements[:40]:

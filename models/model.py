@@ -144,13 +144,19 @@ class Model(Displayed, ExportMethods, ABC, metaclass=FormulationType):
             The form would need more than `materialise_limit` bytes; the hand-written algorithms still run.
         """
         check_bytes(self.form_bytes, f"the standard form of {self.name}")
-        return self.compile().with_names("w", self.feature_names)
+        return self.compile().with_names("w", self.feature_names).with_point_names(self.point_names)
 
     @property
     def feature_names(self) -> tuple[str, ...]:
         """Names of the columns of X; none where the data have none."""
         names = self.unmodified.data_names
         return names.features if names is not None else ()
+
+    @property
+    def point_names(self) -> tuple[str, ...]:
+        """Names of the rows of X, from a frame's index; none where the rows have none."""
+        names = self.unmodified.data_names
+        return names.points if names is not None else ()
 
     @property
     def named_statement(self) -> Statement:

@@ -100,8 +100,11 @@ __all__ = [
     "shifted_geometric_mean",
     "strengthen",
     "strongest_features",
+    "table",
     "tighten",
     "zero_one_loss",
 ]
 
-callable_package(__name__, relaxations)
+#: The table of relaxations, as type checkers read the call of this package.
+table = relaxations
+callable_package(__name__, table)

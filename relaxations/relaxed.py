@@ -121,7 +121,7 @@ def relax(
     ----------
     model : Model or StandardForm
     reduction : Reduction or str
-        ``rx.Conic()``, say, or its name in ``relaxations()``.
+        ``rx.Conic()``, say, or its name in ``relaxations.table()``.
     solver, options, **overrides
         Of the target, as for ``solve``.
 

@@ -58,7 +58,9 @@ __all__ = [
     "solve",
     "solve_raw",
     "solvers",
+    "table",
 ]
 
-
-callable_package(__name__, solvers)
+#: The table of solvers, as type checkers read the call of this package.
+table = solvers
+callable_package(__name__, table)

@@ -169,7 +169,7 @@ def _reads(solver: Solver, model: Model) -> bool:
 
 @dataclass(frozen=True)
 class SolverTable(Displayed, Tabular):
-    """The table that ``marginopt.solvers()`` shows: one dictionary for each solver."""
+    """The table that ``marginopt.solvers.table()`` shows: one dictionary for each solver."""
 
     rows: tuple[dict[str, str], ...]
 
@@ -430,7 +430,7 @@ def choose(model: Model, options: Options, *, only_open: bool = False, without: 
         reason = "first installed and licensed backend for this class" if solver.reads_form else "reads the model's structure"
         return name, f"{name}: {reason}" + (f" (passed over: {'; '.join(passed)})" if passed else "")
     purpose = Purpose.of(model.form)  # raises the model's own reason, where it has no form at all
-    reason = "; ".join(passed or obstacles) or "see marginopt.solvers()"
+    reason = "; ".join(passed or obstacles) or "see marginopt.solvers.table()"
     raise UnsupportedModelError(f"no installed solver can read {model.name} ({purpose.value}): {reason}", name=model.name)
 
 

@@ -51,7 +51,7 @@ def solve(model: Model | StandardForm, solver: SolverLike = "auto", options: Opt
     ----------
     model : Model or StandardForm
     solver : str, Solver or pair
-        A name of ``marginopt.solvers()``, a solver object, either of them with its options, ``("smo", {"tol": 1e-9})``, or
+        A name of ``marginopt.solvers.table()``, a solver object, either of them with its options, ``("smo", {"tol": 1e-9})``, or
         ``"auto"``.
     options : Options, optional
         Common options, kept for several calls; keywords prevail over them.

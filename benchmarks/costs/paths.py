@@ -72,7 +72,7 @@ def main() -> None:
     parser.add_argument("--only", default="")
     given = parser.parse_args()
     only = set(given.only.split(",")) - {""}
-    installed = {row["name"] for row in mo.solvers().rows if row["installed"] == "yes"}
+    installed = {row["name"] for row in mo.solvers.table().rows if row["installed"] == "yes"}
     heads = f"{'updated':>7} {'status':>6} {'difference':>10} {'building':>8} {'+ solve':>8} {'whole':>8} {'seconds':>8}"
     print(f"{'path':<32} {'solver':<9} {heads}")
     for title, model, parameter, values, solvers in cases(given.values):

@@ -67,7 +67,7 @@ def main(folder: Path) -> dict[str, float]:
 
     # beside all installed ones of seven others
     others = ("clarabel", "osqp", "piqp", "highs", "daqp", "quadprog", "scs")
-    present = {row["name"] for row in mo.solvers().rows if row["installed"] == "yes"}
+    present = {row["name"] for row in mo.solvers.table().rows if row["installed"] == "yes"}
     solvers = [ToyADMM(), *(name for name in others if name in present)]
     comparisons = mo.compare({f"portfolio {seed}": program for seed, program in enumerate(programs(20))}, solvers)
     print(comparisons)

@@ -18,7 +18,15 @@ from ...errors import InputError, unknown_name
 from ..model import Model
 from ..record import FormulationInfo
 
-__all__ = ["EXTENSIONS", "FormulationTable", "all_formulations", "find_formulation", "get_formulation", "public_formulations"]
+__all__ = [
+    "EXTENSIONS",
+    "FormulationTable",
+    "all_formulations",
+    "find_formulation",
+    "get_formulation",
+    "public_formulations",
+    "table",
+]
 
 
 class FormulationTable(Displayed, Tabular, Mapping[str, FormulationInfo]):
@@ -150,4 +158,6 @@ def find_formulation(name: str) -> FormulationInfo | None:
     return next((info for info in public_formulations() if name in info.public), None)
 
 
-extensions.callable_package(__name__, all_formulations)
+#: The table of formulations, as type checkers read the call of this package.
+table = all_formulations
+extensions.callable_package(__name__, table)

@@ -112,8 +112,13 @@ def constant_columns(X: Points | Rows) -> BoolArray:
         return np.asarray((X.columns.high == X.columns.low) & (X.columns.high != 0))
     if isinstance(X, np.ndarray):
         high, low = X.max(axis=0), X.min(axis=0)
-    else:
-        high, low = X.max(axis=0).toarray().ravel(), X.min(axis=0).toarray().ravel()
+    else:  # a column of sparse rows can be constant only if it is full
+        counts = np.bincount(X.indices, minlength=X.shape[1]) if X.format == "csr" else np.diff(sp.csc_array(X).indptr)
+        full = np.flatnonzero(counts >= X.shape[0])
+        high, low = np.zeros(X.shape[1]), np.zeros(X.shape[1])
+        if full.size:
+            columns = X[:, full]
+            high[full], low[full] = columns.max(axis=0).toarray().ravel(), columns.min(axis=0).toarray().ravel()
     return np.asarray((high == low) & (high != 0))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
@@ -23,7 +23,7 @@ ON = 1e-4
 
 @dataclass(frozen=True)
 class PointRow:
-    """One data point (or objective): its label, score, margin and weight in the solution, and its role."""
+    """One data point (or objective): its label, score, margin and weight in the solution, its role, and its name if any."""
 
     index: int
     label: float | str
@@ -32,6 +32,12 @@ class PointRow:
     weight: float | None
     kind: str
     misclassified: bool = False
+    name: str = ""
+
+    @property
+    def shown_name(self) -> str:
+        """Return the name, or the index."""
+        return self.name or str(self.index)
 
 
 @dataclass(frozen=True, eq=False)
@@ -182,6 +188,10 @@ class Explainable(Protocol):
     def feature_names(self) -> tuple[str, ...]:
         """Names of the columns of X; none where they have none."""
 
+    @property
+    def point_names(self) -> tuple[str, ...]:
+        """Names of the rows of X; none where they have none."""
+
     def at_solution(self, optimised: Mapping[str, Any]) -> Explainable:
         """The model at the parameters that the solver moved."""
 
@@ -247,11 +257,14 @@ class Explanation(Displayed):
         explanation, wrong = self.point_explanation, set(self.misclassified)
         order = sorted(self.points, key=lambda p: (p.index not in wrong, -(p.weight or 0.0), p.margin))
         width = max([3, *(len(explanation.shown(p.label)) for p in self.points)])
-        lines = [f"  {explanation.noun:>9} {'y':>{width}} {explanation.score:>11} {explanation.margin:>11} {'weight':>11}  role"]
+        names = max([9, *(min(len(p.shown_name), 30) for p in order[:limit])])
+        lines = [
+            f"  {explanation.noun:>{names}} {'y':>{width}} {explanation.score:>11} {explanation.margin:>11} {'weight':>11}  role"
+        ]
         for p in order[:limit]:
             weight = "" if p.weight is None else f"{p.weight:.5g}"
             label = explanation.shown(p.label)
-            lines.append(f"  {p.index:>9} {label:>{width}} {p.score:>11.5g} {p.margin:>11.5g} {weight:>11}  {p.kind}")
+            lines.append(f"  {p.shown_name:>{names}} {label:>{width}} {p.score:>11.5g} {p.margin:>11.5g} {weight:>11}  {p.kind}")
         if len(order) > limit:
             lines.append(f"  ... and {len(order) - limit} more")
         return "\n".join(lines)
@@ -300,7 +313,7 @@ def explain(model: Explainable, result: Solution) -> Explanation:
     solved_model = model.at_solution(result.optimised_parameters)
     form = _form(solved_model, result.values)
     x = None if form is None else form.join(result.values)
-    points = solved_model.explain_points(result.values, result.multipliers)
+    points = _with_names(solved_model.explain_points(result.values, result.multipliers), model.point_names)
     title = f"{model.name}: explanation of the solution"
     if form is None or x is None:
         appraisal = solved_model.appraise(result.values, result.multipliers)
@@ -312,6 +325,13 @@ def explain(model: Explainable, result: Solution) -> Explanation:
     names = model.feature_names
     coefficients = dict(zip(names, map(float, result.values["w"]), strict=True)) if _named_by(names, result.values) else {}
     return Explanation(title, tuple(rows), points, coefficients)
+
+
+def _with_names(explanation: PointExplanation, names: Sequence[str]) -> PointExplanation:
+    """Return the explanation with the names of its points, where there is a row for each."""
+    if not names or len(names) != len(explanation.points):
+        return explanation
+    return replace(explanation, points=tuple(replace(p, name=names[p.index]) for p in explanation.points))
 
 
 def _named_by(names: Sequence[str], values: Mapping[str, FloatArray]) -> bool:

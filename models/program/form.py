@@ -736,6 +736,20 @@ class StandardForm(Displayed, ExportMethods):
         named = replace(blocks[0], given_names=tuple(f"{label}[{name}]" for name in names))
         return self.replace(blocks=tuple(named if block is blocks[0] else block for block in self.blocks))
 
+    def with_point_names(self, names: Sequence[str]) -> StandardForm:
+        """Return the form whose rows of points, one a point, are named ``label[name]`` after them; the names differ.
+
+        These are the rows that keep points, and the constraint ``margin`` where it has one for each.
+        """
+
+        def named(c: Constraint) -> Constraint:
+            points = range(c.rows) if c.points is None and c.label == "margin" and c.rows == len(names) else c.points
+            if points is None or c.given_names is not None or c.rows != len(points):
+                return c
+            return replace(c, given_names=tuple(f"{c.label}[{names[i]}]" for i in points))
+
+        return self.replace(constraints=tuple(map(named, self.constraints))) if names else self
+
     def relax_integrality(self) -> StandardForm:
         """The continuous relaxation: the same form without integrality.
 
@@ -917,7 +931,7 @@ class StandardForm(Displayed, ExportMethods):
         """
         if not isinstance(mapping, Mapping):
             raise InputError(f"{noun} must be a mapping of block to array; it is a {_kind(mapping)}", name=noun)
-        blocks = {block.label: block for block in self.blocks}
+        blocks = {block.label: block for block in self.blocks if not self._names_one(block, mapping.get(block.label))}
         values = self._by_names({name: value for name, value in mapping.items() if name not in blocks}, noun)
         for label, value in mapping.items():
             if label not in blocks:
@@ -928,6 +942,10 @@ class StandardForm(Displayed, ExportMethods):
                 expectation = f"{noun}[{label!r}] must hold {math.prod(shape)} finite numbers, shape {shape}"
                 raise InputError(f"{expectation}; it has shape {array.shape}{odd}", name=noun)
         return values
+
+    def _names_one(self, block: Block, value: object) -> bool:
+        """Return whether a block's label is, beside a single number, the name of a variable: programs have an x among others."""
+        return block.size > 1 and np.ndim(value) == 0 and any(block.label in other.names() for other in self.blocks)  # type: ignore[arg-type]
 
     def _by_names(self, mapping: Mapping[str, object], noun: str) -> dict[str, FloatArray]:
         """Values of the blocks whose variables are named one by one."""

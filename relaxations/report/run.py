@@ -538,8 +538,8 @@ def gap_report(
         Instances: two classes -1, +1; taken literally: prepare them first. Names must differ. For a sweep over n give the same
         data at several n. Values of a form that maximises are those of its negative, which the form minimises.
     relaxations : sequence of Reduction or str, optional
-        Objects, rx.Conic() say, or names of ``relaxations()``. `default_relaxations` where they are not given; of a model all
-        that read it and bound its optimum.
+        Objects, rx.Conic() say, or names of ``relaxations.table()``. `default_relaxations` where they are not given; of a model
+        all that read it and bound its optimum.
     exact : str, Solver, pair, sequence of them, or None
         Exact solvers as for ``solve``: names, objects, pairs of either with options. "auto": what ``solve`` picks for the 0-1
         model and, beside it, SCIP on the big-M form. None for no exact solve: gaps are then intervals between the best bound

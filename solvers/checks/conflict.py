@@ -64,6 +64,8 @@ def conflict(model: ExportMethods, solver: SolverLike | None = None, max_solves:
     rows: dict[str, tuple[int, ...]] = {}
     for label, i in elements:
         rows[label] = (*rows.get(label, ()), i)
+    points = tuple(sorted({c.points[k] for c in form.constraints if c.points is not None for k in rows.get(c.label, ())}))
+    point_names = as_model(model).point_names
     return Conflict(
         form.name,
         tuple(names[element] for element in elements),
@@ -72,7 +74,8 @@ def conflict(model: ExportMethods, solver: SolverLike | None = None, max_solves:
         proof is not None,
         argument,
         rows,
-        tuple(sorted({c.points[k] for c in form.constraints if c.points is not None for k in rows.get(c.label, ())})),
+        points,
+        tuple(point_names[i] for i in points) if point_names else (),
     )
 
 

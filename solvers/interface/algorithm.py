@@ -176,6 +176,8 @@ class Algorithm(Solver, Generic[V, S]):
                     raise
         except np.linalg.LinAlgError as error:  # of numbers that overflow
             return Answer(Status.FAILED, str(error))
+        solved = time.perf_counter() - start
+        compiled_later = 0.0 if clock is None else clock.seconds - compiled
         trace, last = recorder.trace(), recorder.last
         return replace(
             self.answer(state),
@@ -186,7 +188,7 @@ class Algorithm(Solver, Generic[V, S]):
             trace=trace,
             build_seconds=max(start - begin - compiled, 0.0),
             compile_seconds=0.0 if clock is None else clock.seconds,
-            solve_seconds=time.perf_counter() - start,
+            solve_seconds=max(solved - compiled_later, 0.0),
         )
 
     def _advance_until_stopped(

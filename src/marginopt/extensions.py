@@ -202,9 +202,9 @@ class PluginRegistry(Generic[T]):
 def register(extension: object, *, replace: bool = False) -> None:
     """Add a formulation, a solver, a relaxation or a data set to this session.
 
-    What is registered is seen wherever marginopt's own are: in ``marginopt.solvers()``, `solve`, `compare`, `path`, `gap_report`,
-    `load` and `catalogue`, and by the conformance suite. A package does the same for every session by an entry point; see
-    docs/how-to/extending.md.
+    What is registered is seen wherever marginopt's own are: in ``marginopt.solvers.table()``, `solve`, `compare`, `path`,
+    `gap_report`, `load` and `catalogue`, and by the conformance suite. A package does the same for every session by an entry
+    point; see docs/how-to/extending.md.
 
     Parameters
     ----------
@@ -236,5 +236,8 @@ def _shown(extension: object) -> str:
 
 
 def callable_package(name: str, table: Callable[[], object]) -> None:
-    """Make a package callable: ``marginopt.solvers()`` is the table of solvers, ``marginopt.solvers.x`` one of its modules."""
+    """Make a package callable: ``marginopt.solvers()`` is ``marginopt.solvers.table()``, shorter at a prompt.
+
+    Type checkers refuse to call a module, so each of these packages has the same function as ``table``.
+    """
     sys.modules[name].__class__ = type("CallablePackage", (types.ModuleType,), {"__call__": lambda package: table()})

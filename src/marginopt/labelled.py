@@ -1,4 +1,4 @@
-"""Names of features and classes that come with data: instances, and data frames of pandas and polars."""
+"""Names of features, classes and points that come with data: instances, and data frames of pandas and polars."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ LABELS_OF_X: Any = _LabelsOfX()
 
 @dataclass(frozen=True)
 class DataNames:
-    """Names of columns and classes.
+    """Names of columns, classes and points.
 
     Parameters
     ----------
@@ -35,10 +35,13 @@ class DataNames:
         One for each column of X; empty where the columns have no names.
     classes : tuple of str
         One for each class in the order of the codes, -1 before +1; empty where they have no names.
+    points : tuple of str
+        One for each row of X, all different; empty where the rows have numbers alone.
     """
 
     features: tuple[str, ...] = ()
     classes: tuple[str, ...] = ()
+    points: tuple[str, ...] = ()
 
     def column(self, name: str) -> int:
         """Return the column of a feature.
@@ -49,6 +52,16 @@ class DataNames:
             There is no such feature, or the columns have no names.
         """
         return _place(name, self.features, "feature", "columns")
+
+    def point(self, name: str) -> int:
+        """Return the row of a point.
+
+        Raises
+        ------
+        InputError
+            There is no such point, or the rows have no names.
+        """
+        return _place(name, self.points, "point", "rows")
 
     def code(self, name: str) -> float:
         """Return the code of a class: -1 or +1, or its number where there are more than two.
@@ -116,10 +129,20 @@ def labelled_arrays(X: object, y: object) -> tuple[Any, Any, DataNames] | None:
     names = _distinct([str(name) for name in frame.columns])
     columns = [_numbers(np.asarray(frame[name]), str(name)) for name in frame.columns]
     matrix = np.column_stack(columns) if columns else np.zeros((0, 0))
+    points = _names_of_rows(frame)
     if y is None:
-        return matrix, None, DataNames(names)
+        return matrix, None, DataNames(names, points=points)
     codes, classes = label_codes(np.asarray(y))
-    return matrix, codes, DataNames(names, classes)
+    return matrix, codes, DataNames(names, classes, points)
+
+
+def _names_of_rows(frame: Any) -> tuple[str, ...]:
+    """Return the index of a frame as names; none where it holds numbers, which places are too, or two rows have one name."""
+    index = getattr(frame, "index", None)  # polars has none
+    if index is None or index.dtype.kind in "iufc":
+        return ()
+    names = tuple("/".join(map(str, name)) if isinstance(name, tuple) else str(name) for name in index)
+    return names if len(set(names)) == len(names) else ()
 
 
 def attribute_columns(data: object) -> tuple[Any, tuple[str, ...]]:

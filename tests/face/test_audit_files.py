@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import json
+import pickle
 import types
 from itertools import product
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 from effort import part
+from sklearn.datasets import dump_svmlight_file
 from sklearn.linear_model import LogisticRegression
-from sklearn.svm import SVC, SVR, LinearSVC, LinearSVR, NuSVC, OneClassSVM
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC, SVR, LinearSVC, LinearSVR, NuSVC, NuSVR, OneClassSVM
 
 import marginopt as mo
-from marginopt.errors import InputError
+from marginopt.cli.main import main
+from marginopt.errors import DataError, InputError
 
 RNG = np.random.default_rng(7)
 #: Ones and zeros, a heavy tail, an offset, rows that occur twice.
@@ -28,7 +35,7 @@ KERNELS = {"linear": "linear", "poly": "polynomial", "rbf": "rbf", "precomputed"
 
 def libsvm(path: Path, machine: Any, labels: np.ndarray | None, order: list[int] | None = None) -> Path:
     """Write the machine as ``svm_save_model`` does: the classes in this order, the points of each in that of the data."""
-    kind = {SVC: "c_svc", NuSVC: "nu_svc", OneClassSVM: "one_class", SVR: "epsilon_svr"}[type(machine)]
+    kind = {SVC: "c_svc", NuSVC: "nu_svc", OneClassSVM: "one_class", SVR: "epsilon_svr", NuSVR: "nu_svr"}[type(machine)]
     coefficients, rho = np.atleast_2d(machine.dual_coef_).copy(), -np.ravel(machine.intercept_)
     lines = [f"svm_type {kind}", f"kernel_type {KERNELS[machine.kernel]}", f"gamma {machine._gamma!r}"]
     places = np.arange(machine.support_.size)
@@ -93,6 +100,9 @@ def test_libsvm_other_machines(tmp_path: Path) -> None:
     assert same(mo.audit(path, X, Y, C=0.7, epsilon=0.2), mo.audit(regression, X, Y))
     one = OneClassSVM(nu=0.3, gamma=0.3).fit(X)
     assert same(mo.audit(libsvm(tmp_path / "o.model", one, None), X), mo.audit(one, X))
+    tube = NuSVR(C=0.7, nu=0.4, gamma=0.3, tol=1e-6).fit(X, Y)
+    path = libsvm(tmp_path / "t.model", tube, None)
+    assert same(mo.audit(path, X, Y, C=0.7, nu=0.4), mo.audit(tube, X, Y)) and mo.audit(tube, X, Y).gap <= 1e-5
     nu = NuSVC(nu=0.3, gamma=0.3).fit(X, TWO)
     assert same(mo.audit(libsvm(tmp_path / "n.model", nu, TWO, [1, -1]), X, TWO, nu=0.3), mo.audit(nu, X, TWO))
 
@@ -133,6 +143,48 @@ def test_liblinear(tmp_path: Path, machine: Any, kind: str, y: np.ndarray) -> No
             assert all(same(found[name], theirs[name]) for name in ("0, rest", "1, rest", "2, rest"))
         else:
             assert same(found, theirs)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("y", [TWO, THREE], ids=["two", "three"])
+def test_crammer_and_singer(tmp_path: Path, y: np.ndarray) -> None:
+    machine = LinearSVC(multi_class="crammer_singer", C=0.5, intercept_scaling=2.0, random_state=0, max_iter=100_000).fit(X, y)
+    found = mo.audit(machine, X, y)
+    assert 0.0 <= found.gap <= 1e-2
+    if y is THREE:
+        order = [0, 1, 2]
+        assert same(mo.audit(liblinear(tmp_path / "m", machine, "MCSVM_CS", order), X, y, C=0.5), found)
+    machine.coef_ *= 1.5
+    worse = mo.audit(machine, X, y)
+    assert worse.bound == found.bound and worse.gap > 10.0 * found.gap
+
+
+def test_a_nu_svr_that_stopped_early_has_a_gap() -> None:
+    coarse, fine = (mo.audit(NuSVR(C=20.0, nu=0.4, gamma=0.3, tol=tol).fit(X, Y), X, Y) for tol in (0.3, 1e-8))
+    assert fine.gap <= 1e-6 < 1e-3 < coarse.gap
+    assert fine.bound <= coarse.value and coarse.bound <= fine.value
+
+
+def test_pickles_are_read_without_their_code(tmp_path: Path) -> None:
+    path, machine = tmp_path / "a.model", make_pipeline(StandardScaler(), SVC()).fit(X, TWO)
+    path.write_bytes(pickle.dumps(machine))
+    assert same(mo.audit(path, X, TWO), mo.audit(machine, X, TWO))
+    path.write_bytes(pickle.dumps(print))
+    for file in (path, tmp_path / "none.pkl"):
+        with pytest.raises(DataError):
+            mo.audit(file, X, TWO)
+
+
+def test_the_command_audits_a_model_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    machine = SVC(C=2.0, gamma=0.3, tol=1e-6).fit(X, TWO)
+    path, data = libsvm(tmp_path / "a.model", machine, TWO, [1, -1]), tmp_path / "train"
+    dump_svmlight_file(X, TWO, str(data), zero_based=False)
+    assert main(["audit", str(path), str(data), "--C", "2", "--tol", "1e-3", "--json"]) == 0
+    assert same(SimpleNamespace(**json.loads(capsys.readouterr().out)), mo.audit(machine, X, TWO))
+    assert main(["audit", str(path), str(data), "--C", "2", "--tol", "1e-12"]) == 1
+    assert main(["audit", str(path), str(data)]) == 2  # no C
+    assert main(["audit", str(path), str(path), "--C", "2"]) == 2
+    assert main(["audit", str(path), str(tmp_path / "none"), "--C", "2"]) == 2
 
 
 def test_files_that_are_wrong(tmp_path: Path) -> None:

@@ -30,6 +30,12 @@ def test_completion_shows_what_is_for_users_alone() -> None:
     assert len(mo.__all__) <= 75
 
 
+def test_what_a_prompt_calls_is_a_typed_function() -> None:
+    for group in (mo.solvers, mo.relaxations, mo.estimators, mo.formulations):
+        assert "table" in group.__all__
+        assert str(group()) == str(group.table())  # type: ignore[operator]
+
+
 @pytest.mark.parametrize(
     ("name", "group"),
     [

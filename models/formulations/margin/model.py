@@ -41,6 +41,7 @@ from ..linear import dense_signed_rows, first_column_is_one, linear_summary, pri
 from .assembly import Assembly
 from .exact_count import ExactCount
 from .group_losses import GroupLosses
+from .linear_rows import least_norm_point, tightened
 from .loss import Conjugate, Loss, signs
 from .margin_losses import Hinge
 from .naming import DOMAINS, LOSSES, REGULARISERS, AtMost, named
@@ -129,8 +130,8 @@ class ActivityBounds:
         The domain's.
     cutoff : float or None
         Of R; None where none is known.
-    intercept_is_unrestricted : bool
-        Whether nothing but the loss holds a free intercept.
+    saturation : float
+        A t such that an optimal free intercept need not be beyond t + max |x_i'w|; infinite where none is known.
     """
 
     loss: Loss
@@ -141,7 +142,7 @@ class ActivityBounds:
     lower: FloatArray
     upper: FloatArray
     cutoff: float | None
-    intercept_is_unrestricted: bool
+    saturation: float
 
     def bounds(self) -> tuple[FloatArray, FloatArray]:
         """Bounds of |w_j| and of |argument_i|; infinite where none is known."""
@@ -155,8 +156,7 @@ class ActivityBounds:
             return span, by_span + np.abs(self.c)
         reach = self.regulariser.support_function(self.cutoff, self.A[:, self.penalised])
         if not self.penalised.all():
-            if self.intercept_is_unrestricted:
-                span[0] = self.loss.saturation() + float(reach.max(initial=0.0))
+            span[0] = min(span[0], self.saturation + float(reach.max(initial=0.0)))
             reach = reach + span[0] * np.abs(self.A[:, 0])
         return span, np.minimum(by_span, reach) + np.abs(self.c)
 
@@ -541,11 +541,19 @@ class Margin(Model):
         return self._activity.bounds()
 
     @cached_property
+    def _linear_rows(self) -> list[tuple[FloatArray, FloatArray, FloatArray]]:
+        return [rows for r in self.subject_to if (rows := r.linear_rows(self.points, self.y)) is not None]
+
+    @cached_property
     def _activity(self) -> ActivityBounds:
         lower, upper = self.domain.bounds(self.width)
         A, c = self.loss.rows(self.points, self.y)
-        level, unrestricted = self._level(lower, upper), not self.subject_to and self.domain.free
-        return ActivityBounds(self.loss, self.regulariser, self.penalised, A.toarray(), c, lower, upper, level, unrestricted)
+        for rows in self._linear_rows:
+            lower, upper = tightened(lower, upper, *rows)
+        is_held = not self.domain.free or any(r.holds_intercept(self.points, self.y) for r in self.subject_to)
+        level, saturation = self._level(lower, upper), self.loss.saturation()
+        saturation = np.inf if is_held else max(saturation, 1.0) if self.subject_to else saturation
+        return ActivityBounds(self.loss, self.regulariser, self.penalised, A.toarray(), c, lower, upper, level, saturation)
 
     @property
     def parts(self) -> tuple[Part, ...]:
@@ -649,11 +657,29 @@ class Margin(Model):
         return assembly, owner
 
     def _level(self, lower: FloatArray, upper: FloatArray) -> float | None:
-        """R of an optimal point is at most this: a given value, or that of w = 0 where it is allowed."""
+        """R of an optimal point is at most this: a given value, or that of w = 0, or of a short w, where it is allowed."""
         if not self.loss.nonnegative():
             return None
         if self.upper_bound is not None:
             return float(self.upper_bound)
+        level = self._level_of_zero(lower, upper)
+        return self._level_of_short_point(lower, upper) if level is None else level
+
+    def _level_of_short_point(self, lower: FloatArray, upper: FloatArray) -> float | None:
+        """Return a value that a point of the linear restrictions costs at most, if all restrictions hold there; else None."""
+        if not self._linear_rows or self.domain.integer:
+            return None
+        A, low, high = (np.concatenate(part) for part in zip(*self._linear_rows, (np.eye(lower.size), lower, upper), strict=True))
+        w = least_norm_point(A, low, high)
+        if w is None or (w < lower).any() or (w > upper).any() or self._broken(w):
+            return None
+        B, c = self.loss.rows(self.points, self.y)
+        argument = np.asarray(B @ w) + c
+        rounding = 1e-9 * (1.0 + np.abs(argument))  # decides margins of 1 either way
+        losses = max(self.loss.upper_bound(self.costs, argument + sign * rounding) for sign in (-1.0, 1.0))
+        return (1.0 + 1e-6) * (self.regulariser.value(w[self.penalised]) + losses)
+
+    def _level_of_zero(self, lower: FloatArray, upper: FloatArray) -> float | None:
         zero = np.zeros(self.points.shape[1])
         if (lower > 0).any() or (upper < 0).any() or self._broken(zero):
             return None
@@ -668,7 +694,7 @@ class Margin(Model):
     def value_at_zero(self) -> float:
         """R(0) + Σ c_i ℓ_i of w = 0, where domain and restrictions allow that and the loss counts points on the hyperplane."""
         lower, upper = self.domain.bounds(self.width)
-        level = self._level(lower, upper) if self.upper_bound is None else None
+        level = self._level_of_zero(lower, upper) if self.upper_bound is None and self.loss.nonnegative() else None
         return float("inf") if level is None or level == 0.0 else level
 
     def objective(self, w: FloatArray) -> float:

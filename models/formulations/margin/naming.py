@@ -102,11 +102,11 @@ def parity(groups: Any, epsilon: float = 0.0, *, by: Literal["covariance", "coun
 
 
 def keep(points: Any) -> Keep:
-    """These points (indices, a mask, or a class by name) must have a margin of at least 1.
+    """These points (indices, a mask, their names, or a class by name) must have a margin of at least 1.
 
     Parameters
     ----------
-    points : array_like of int or bool, or class name
+    points : array_like of int, bool or names, or class name
 
     Returns
     -------

@@ -65,6 +65,20 @@ class Restriction(Part):
         """Return the points of which only so many may have a margin below 1; None where the restriction is something else."""
         return None
 
+    def linear_rows(self, X: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray] | None:
+        """Return A, lower and upper of lower ≤ Aw ≤ upper where that is the restriction; None where it is something else."""
+        return None
+
+    def holds_intercept(self, X: FloatArray, y: FloatArray) -> bool:
+        """Return whether a free intercept that gives every point one sign, with margins of 1 or more, may not move towards zero.
+
+        Margins that must be at least 1 stay so or grow, and counts of margins below 1 do not rise.
+        """
+        if self.kept_points(y.size) is not None or self.budget(y) is not None or self.max_nonzeros is not None:
+            return False
+        rows = self.linear_rows(X, y)
+        return rows is None or bool(rows[0][:, 0].any())
+
     def check(self, p: int, y: FloatArray) -> None:
         """Check that it fits p coefficients and these labels.
 
@@ -103,6 +117,12 @@ def members(points: Sequence[int] | ArrayLike, n: int, noun: str) -> IntArray:
     if not indices.size or indices.min() < 0 or indices.max() >= n:
         raise InputError(f"{noun} must name points by indices from 0 to {n - 1}, at least one; it is {points!r}", name="points")
     return indices
+
+
+def indices_of_names(points: Any, names: DataNames) -> list[int]:
+    """Return the rows of points that are given by name; none where they are given otherwise."""
+    listed = list(points) if isinstance(points, list | tuple | np.ndarray) and np.ndim(points) == 1 else []
+    return [names.point(str(name)) for name in listed] if listed and all(isinstance(name, str) for name in listed) else []
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,6 +195,10 @@ class LinearRows(Restriction):
         """Check the number of columns and the sides."""
         self._data(p)
 
+    def linear_rows(self, X: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """The rows."""
+        return self._data(X.shape[1])
+
     def add(self, builder: Assembly, context: Setting, errors: Affine | None, name: str) -> None:
         """Add one constraint for each side."""
         A, low, high = self._data(context.w.rows)
@@ -242,6 +266,11 @@ class Fixed(Restriction):
         places = members([j for j in self.coefficients if not isinstance(j, str)], p, "fixed coefficients")
         return places, np.array([self.coefficients[int(j)] for j in places])
 
+    def linear_rows(self, X: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """One equation for each coefficient."""
+        places, values = self._fixed(X.shape[1])
+        return np.eye(X.shape[1])[places], values, values
+
     def add(self, builder: Assembly, context: Setting, errors: Affine | None, name: str) -> None:
         """Add one equation for each coefficient."""
         places, values = self._fixed(context.w.rows)
@@ -263,11 +292,11 @@ class Fixed(Restriction):
 
 @dataclass(frozen=True, eq=False)
 class Keep(Restriction):
-    """y_i x_i'w ≥ 1 for these points, by indices, a mask, or the name of a class: nothing may give them up.
+    """y_i x_i'w ≥ 1 for these points, by indices, a mask, their names or that of a class: nothing may give them up.
 
     Parameters
     ----------
-    points : array_like of int or bool, or class name
+    points : array_like of int, bool or names, or class name
     """
 
     points: Any
@@ -281,8 +310,10 @@ class Keep(Restriction):
         builder.require_nonnegative(name, context.argument.at(chosen) - 1.0, tuple(chosen.tolist()))
 
     def resolve_names(self, names: DataNames, X: Points | Rows, y: FloatArray) -> Self:
-        """Return the restriction with the points of a class in place of its name."""
-        return type(self)(np.flatnonzero(y == names.code(self.points))) if isinstance(self.points, str) else self
+        """Return the restriction with indices in place of the name of a class, or of the names of points."""
+        if isinstance(self.points, str):
+            return type(self)(np.flatnonzero(y == names.code(self.points)))
+        return type(self)(indices) if (indices := indices_of_names(self.points, names)) else self
 
     def check(self, p: int, y: FloatArray) -> None:
         """Check the points."""
@@ -291,6 +322,11 @@ class Keep(Restriction):
     def kept_points(self, n: int) -> IntArray:
         """The points."""
         return members(self.points, n, "points to keep")
+
+    def linear_rows(self, X: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """The margins of the points, at least 1."""
+        chosen = self.kept_points(y.size)
+        return y[chosen, None] * to_dense(X[chosen]), np.ones(chosen.size), np.full(chosen.size, np.inf)
 
     def violation(self, X: FloatArray, y: FloatArray, w: FloatArray) -> float:
         """The largest shortfall of a margin."""
@@ -394,7 +430,7 @@ class ErrorBudget(Restriction):
     Parameters
     ----------
     points : {-1, +1}, str or array_like
-        A class by its code or name, or points by indices or mask.
+        A class by its code or name, or points by indices, mask or names.
     share : float
         In [0, 1].
 
@@ -417,8 +453,10 @@ class ErrorBudget(Restriction):
         object.__setattr__(self, "share", as_share(self.share, "share", zero=True))
 
     def resolve_names(self, names: DataNames, X: Points | Rows, y: FloatArray) -> Self:
-        """Return the restriction with the code of a class in place of its name."""
-        return type(self)(int(names.code(self.points)), self.share) if isinstance(self.points, str) else self
+        """Return the restriction with the code of a class in place of its name, or indices in place of the names of points."""
+        if isinstance(self.points, str):
+            return type(self)(int(names.code(self.points)), self.share)
+        return type(self)(indices, self.share) if (indices := indices_of_names(self.points, names)) else self
 
     def check(self, p: int, y: FloatArray) -> None:
         """Check the points."""
@@ -570,6 +608,11 @@ class Parity(_OfGroups):
     """
 
     name = "parity"
+
+    def linear_rows(self, X: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """The covariances, within ε of zero."""
+        rows = covariances(X, self.groups, X.shape[0]).toarray()
+        return rows, np.full(rows.shape[0], -self.epsilon), np.full(rows.shape[0], self.epsilon)
 
     def add(self, builder: Assembly, context: Setting, errors: Affine | None, name: str) -> None:
         """Two rows for each group."""

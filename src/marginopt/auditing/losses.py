@@ -1,7 +1,7 @@
 """The gaps of scikit-learn's machines with other losses and norms than the hinge and the square.
 
 ``LogisticRegression`` (its problem as a `LinearProblem`, appraised at what the machine stores), ``SGDClassifier``, ``LinearSVC``
-with ``penalty="l1"``, ``SVR`` and ``LinearSVR``.
+with ``penalty="l1"`` or of Crammer and Singer, ``SVR``, ``NuSVR`` and ``LinearSVR``.
 """
 
 from __future__ import annotations
@@ -12,10 +12,11 @@ import numpy as np
 from scipy.special import expit
 
 from ..errors import InputError
-from ..models.arrays import FloatArray, as_row_blocks
+from ..models.arrays import FloatArray, IntArray, as_row_blocks
 from ..models.formulations.margin.margin_losses import Hinge, SquaredHinge
 from ..models.formulations.margin.model import Margin
 from ..models.formulations.margin.regularisers import SquaredNorm
+from ..models.formulations.multiclass import MulticlassSVM
 from ..models.kernels.gram import GramOperator
 from ..models.rounding import UNIT, Rounded, dot, total, transposed_product
 from ..models.views import LinearLoss, LinearProblem
@@ -245,6 +246,71 @@ def audit_svr(
     assert a is not None
     bound = _linear_part(signs * a, y, epsilon) - norm(gram, signs * a).times(0.5)
     return audited("SVR", "½||w||² + Σ c_i (|y_i - f(x_i)| - ε)_+, free intercept", value, bound, condition, outside)
+
+
+def audit_nu_svr(gram: GramOperator, beta: FloatArray, b: float, y: FloatArray, C: float, nu: float, condition: str) -> Audit:
+    """The audit of w = Σ β_i φ(x_i), a free intercept b and the ε ≥ 0 that is best for them.
+
+    The dual is max Σ y_i β_i - ½ β'Kβ over |β_i| ≤ C, Σβ = 0, Σ|β| ≤ C ν n: Schölkopf et al., New support vector algorithms,
+    2000. The slope in ε is ν n less the number of residuals beyond ε, so that a residual is best.
+
+    Parameters
+    ----------
+    gram : GramOperator
+        The kernel matrix (n, n).
+    beta, y : ndarray (n,)
+        Multipliers and numbers.
+    b, C, nu : float
+    condition : str
+        As of `Audit`.
+    """
+    f, error = scores(gram, beta, b)
+    n, top = y.size, np.full(y.size, C)
+    epsilon = float(np.sort(np.abs(y - f))[::-1][min(int(nu * n), n - 1)])
+    value = norm(gram, beta).times(0.5) + _tube_cost(top, y, f, error, epsilon, squared=False)
+    value = value + Rounded(epsilon, 4.0 * UNIT * epsilon).times(C * nu * n)
+    signs = np.where(beta < 0.0, -1.0, 1.0)
+    near, outside = repaired_multipliers(np.abs(beta), signs, top, None)
+    excess = float(near.sum()) / (C * nu * n)
+    near = near / excess * (1.0 - 1e-12) if excess > 1.0 - 1e-12 else near
+    outside = max(outside, (excess - 1.0) * nu)
+    a = feasible(near, signs, top, None) if (signs < 0.0).any() else np.zeros(n)  # of one sign, and Σβ = 0
+    assert a is not None
+    bound = dot(y, signs * a) - norm(gram, signs * a).times(0.5)
+    return audited("NuSVR", "½||w||² + C ν n ε + C Σ (|y_i - f(x_i)| - ε)_+, free intercept", value, bound, condition, outside)
+
+
+def audit_crammer_singer(X: FloatArray, codes: IntArray, costs: FloatArray, W: FloatArray, words: str) -> Audit:
+    """The audit of min ½ Σ_k ||w_k||² + Σ c_i max_k (1{k ≠ y_i} + (w_k - w_{y_i})'x_i), beside the proved bound of our own solve.
+
+    Parameters
+    ----------
+    X : ndarray (n, p)
+        A last column of the penalised intercepts where there are some.
+    codes : ndarray (n,)
+        Classes 0, ..., K - 1.
+    costs : ndarray (n,)
+    W : ndarray (K, p)
+    words : str
+        What the intercept is.
+    """
+    columns = np.ascontiguousarray(X.T)
+    products = [transposed_product(columns, w) for w in W]
+    f, error = np.array([f for f, _ in products]).T, np.array([error for _, error in products]).T
+    error = error + UNIT * np.abs(X[:, [-1]] * W[:, -1])  # the stored intercept over its scale is rounded
+    rows = np.arange(codes.size)
+    short = (f + (np.arange(W.shape[0]) != codes[:, None])).max(axis=1) - f[rows, codes]
+    rounding = error.max(axis=1) + error[rows, codes] + 4.0 * UNIT * (1.0 + np.abs(f).max(axis=1))
+    sizes = [squared_norm(w, UNIT * np.abs(w)).times(0.5) for w in W]
+    value = sum(sizes[1:], sizes[0]) + dot(costs, short, rounding)
+    counted = costs > 0.0
+    bound = Rounded(0.0)
+    if np.unique(codes[counted]).size > 1:
+        result = solve(MulticlassSVM(X[counted], codes[counted], sample_weight=costs[counted]), tol=_SOLVE_TOL)
+        if result.bound is not None and result.bound_kind == "proved":
+            bound = Rounded(max(float(result.bound), 0.0), UNIT)
+    problem = "½ Σ_k ||w_k||² + Σ c_i max_k (1{k ≠ y_i} + f_k(x_i) - f_{y_i}(x_i))"
+    return audited("LinearSVC", f"{problem}, {words}", value, bound)
 
 
 def audit_linear_svr(

@@ -12,6 +12,11 @@ Which problem that is, exactly (c_i is C times the class's weight times the samp
     min ½(||w||² + (b/s)²) + Σ c_i max(0, 1 - y_i f(x_i))^k with s = ``intercept_scaling`` and k = 1 (``hinge``) or 2
     (``squared_hinge``, the default): the intercept is *penalised*, and without ``fit_intercept`` there is none.
     ``penalty="l1"``: ||w||_1 + |b/s| in place of the squares.
+``LinearSVC(multi_class="crammer_singer")``
+    min ½ Σ_k (||w_k||² + (b_k/s)²) + Σ c_i max_k (1{k ≠ y_i} + f_k(x_i) - f_{y_i}(x_i)). Of two classes scikit-learn stores the
+    difference of both, and an optimum has w_1 = -w_2.
+``NuSVR``
+    min ½||w||² + C ν n ε + C Σ (|y_i - f(x_i)| - ε)_+ over ε ≥ 0 too; the intercept is free. Without weights.
 ``SVR``
     min ½||w||² + Σ c_i (|y_i - f(x_i)| - ε)_+; the intercept is free.
 ``LinearSVR``
@@ -49,12 +54,23 @@ from ..models.arrays import FloatArray, IntArray, as_vector
 from ..models.kernels.gram import GramOperator, KernelGram, MatrixGram
 from ..models.kernels.kernels import RBF, Kernel, Linear, Polynomial
 from ..models.rounding import UNIT, Rounded, transposed_product
-from .losses import audit_l1, audit_linear_svr, audit_logistic, audit_stochastic, audit_svr, solved_bound
+from ..unpickling import load_estimator
+from .losses import (
+    audit_crammer_singer,
+    audit_l1,
+    audit_linear_svr,
+    audit_logistic,
+    audit_nu_svr,
+    audit_stochastic,
+    audit_svr,
+    solved_bound,
+)
 from .values import (
     Audit,
     AuditTable,
     audited,
     class_against_rest,
+    class_codes,
     dual_value,
     feasible,
     hinge_cost,
@@ -75,6 +91,7 @@ _LINEAR = {
     "L2R_L2LOSS_SVC_DUAL": ("l2", "squared_hinge"), "L2R_L2LOSS_SVC": ("l2", "squared_hinge"),
     "L2R_L1LOSS_SVC_DUAL": ("l2", "hinge"), "L1R_L2LOSS_SVC": ("l1", "squared_hinge"), "L2R_LR": ("l2", "log"),
     "L2R_LR_DUAL": ("l2", "log"), "L2R_L2LOSS_SVR": ("l2", "squared_epsilon_insensitive"),
+    "MCSVM_CS": ("l2", "crammer_singer"),
     "L2R_L2LOSS_SVR_DUAL": ("l2", "squared_epsilon_insensitive"), "L2R_L1LOSS_SVR_DUAL": ("l2", "epsilon_insensitive"),
 }  # fmt: skip
 
@@ -116,6 +133,34 @@ def machine_of_file(path: str | Path, X: FloatArray, y: Any, training: Mapping[s
         raise InputError(f"{path} is damaged: {error}") from error
 
 
+def is_pickle(path: str | Path) -> bool:
+    """Return whether a file is a pickle, by its first byte or its name."""
+    if Path(path).is_file():
+        with Path(path).open("rb") as file:
+            return file.read(1) == b"\x80"
+    return Path(path).suffix in (".pkl", ".pickle", ".joblib")
+
+
+def training_rows(path: str | Path) -> tuple[Any, FloatArray]:
+    """Return the rows and labels of a file that LIBSVM or LIBLINEAR trained on; of a kernel matrix, without serial numbers.
+
+    Raises
+    ------
+    InputError
+        There is no such file, or it has another format.
+    """
+    from sklearn.datasets import load_svmlight_file
+
+    try:
+        X, y = load_svmlight_file(str(path), zero_based="auto")
+    except FileNotFoundError as error:
+        raise InputError(f"there is no file {path}", name="data") from error
+    except (OSError, ValueError, EOFError) as error:
+        raise InputError(f"{path} is no data file of LIBSVM, lines of 'label index:value ...': {error}", name="data") from error
+    serial = X.shape[0] == X.shape[1] - 1 and np.array_equal(X[:, [0]].toarray().ravel(), np.arange(1.0, X.shape[0] + 1.0))
+    return (X[:, 1:] if serial else X), y
+
+
 def _needed(training: Mapping[str, float | None], name: str, option: str) -> float:
     value = training[name]
     if value is None:
@@ -126,7 +171,7 @@ def _needed(training: Mapping[str, float | None], name: str, option: str) -> flo
 def _libsvm(
     head: Mapping[str, list[str]], lines: Sequence[str], X: FloatArray, y: Any, training: Mapping[str, float | None]
 ) -> Any:
-    from sklearn.svm import SVC, SVR, NuSVC, OneClassSVM
+    from sklearn.svm import SVC, SVR, NuSVC, NuSVR, OneClassSVM
 
     kind, kernel = head["svm_type"][0], _KERNELS[head["kernel_type"][0]]
     count, rho = int(head["nr_class"][0]), np.array(head["rho"], dtype=np.float64)
@@ -141,6 +186,7 @@ def _libsvm(
         "nu_svc": lambda: NuSVC(nu=_needed(training, "nu", "-n")),
         "one_class": lambda: OneClassSVM(nu=min(float(coefficients.sum()) / max(X.shape[0], 1), 1.0)),  # Σα = νn
         "epsilon_svr": lambda: SVR(C=_needed(training, "C", "-c"), epsilon=_needed(training, "epsilon", "-p")),
+        "nu_svr": lambda: NuSVR(C=_needed(training, "C", "-c"), nu=_needed(training, "nu", "-n")),
     }
     if kind not in makers:
         raise InputError(f"audit knows {', '.join(makers)} of LIBSVM's files; this one holds {kind}")
@@ -203,12 +249,15 @@ def _liblinear(
         machine = LogisticRegression(solver="liblinear", **common)
     elif loss in ("epsilon_insensitive", "squared_epsilon_insensitive"):
         machine = LinearSVR(loss=loss, epsilon=_needed(training, "epsilon", "-p"), **common)
+    elif loss == "crammer_singer":
+        machine = LinearSVC(multi_class=loss, **common)
     else:
         machine = LinearSVC(penalty=penalty, loss=loss, **common)
     machine.coef_ = np.zeros((W.shape[1], X.shape[1]))
     machine.coef_[:, :features] = W[:features].T
     machine.intercept_ = W[features] * bias if bias > 0.0 else np.zeros(W.shape[1])
-    machine.classes_ = labels[::-1] if labels.size == 2 else labels  # the first label is the positive one
+    one_column = labels.size == 2 and W.shape[1] == 1
+    machine.classes_ = labels[::-1] if one_column else labels  # the first label is the positive one
     return machine
 
 
@@ -233,10 +282,10 @@ def as_array(value: Any) -> Any:
 
 
 def _kernel_machine(machine: Any, X: Any, y: Any) -> Any:
-    from sklearn.svm import SVC, SVR, NuSVC, OneClassSVM
+    from sklearn.svm import SVC, SVR, NuSVC, NuSVR, OneClassSVM
 
     package, name = type(machine).__module__.split(".")[0], type(machine).__name__
-    kinds = {kind.__name__: kind for kind in (SVC, SVR, NuSVC, OneClassSVM)}
+    kinds = {kind.__name__: kind for kind in (SVC, SVR, NuSVC, NuSVR, OneClassSVM)}
     if name not in kinds:
         raise InputError(f"audit knows {', '.join(kinds)} of {package}; it was given {name}")
     data, parameters = as_array(X), vars(machine)
@@ -252,7 +301,7 @@ def _kernel_machine(machine: Any, X: Any, y: Any) -> Any:
     support = as_array(machine.support_).ravel().astype(np.int64)
     coefficients = np.atleast_2d(as_array(machine.dual_coef_).astype(np.float64))
     intercept = np.ravel(as_array(machine.intercept_)).astype(np.float64) * (-1.0 if package == "thundersvm" else 1.0)  # ρ
-    classes = np.zeros(0) if name in ("SVR", "OneClassSVM") else np.unique(as_array(y))
+    classes = np.zeros(0) if name in ("SVR", "NuSVR", "OneClassSVM") else np.unique(as_array(y))
     if support.max(initial=-1) >= data.shape[0]:
         raise InputError(f"the machine was fitted on more than the {data.shape[0]} rows of X", name="X")
     if classes.size > 2 and package != "sklearnex":
@@ -310,10 +359,11 @@ def audit(
     Parameters
     ----------
     estimator : object, str, Path, mapping or list
-        A fitted SVC, LinearSVC, NuSVC, OneClassSVM, SVR, LinearSVR, SGDClassifier or LogisticRegression of scikit-learn; a
+        A fitted SVC, LinearSVC, NuSVC, OneClassSVM, SVR, NuSVR, LinearSVR, SGDClassifier or LogisticRegression of scikit-learn; a
         pipeline that ends in one, which sees X as its earlier steps make it; a search (GridSearchCV), of which the refitted best
         estimator is meant; OneVsRestClassifier or OneVsOneClassifier; the kernel machines of sklearnex, cuML and ThunderSVM, and
-        Snap ML's linear one; the path of a model file of LIBSVM or LIBLINEAR; several of these, by name or in a list.
+        Snap ML's linear one; the path of a model file of LIBSVM or LIBLINEAR, or of a pickle, as `marginopt.io.load_estimator`
+        reads it; several of these, by name or in a list.
     X : array (n, p)
         The kernel matrix where the kernel is precomputed.
     y : array (n,), optional
@@ -321,7 +371,7 @@ def audit(
     sample_weight : array (n,), optional
         As in ``fit``; not for NuSVC and OneClassSVM.
     C, epsilon, nu : float, optional
-        What a model file does not hold: ``-c`` and, for regressions and NuSVC, ``-p`` and ``-n`` of the training program.
+        What a model file does not hold: ``-c`` and, for regressions and ν, ``-p`` and ``-n`` of the training program.
 
     Returns
     -------
@@ -334,10 +384,14 @@ def audit(
     ------
     InputError
         Not one of these machines, not fitted, other data, or weights or several classes where they are not supported.
+    DataError
+        A pickle that names anything but classes of scikit-learn and this package, which is not executed.
     """
     training = {"C": C, "epsilon": epsilon, "nu": nu}
     if isinstance(estimator, (Mapping, list, tuple)):
         return _of_many(estimator, lambda machine: audit(machine, X, y, sample_weight, C=C, epsilon=epsilon, nu=nu))
+    if isinstance(estimator, (str, Path)) and is_pickle(estimator):
+        estimator = load_estimator(estimator)
     if isinstance(estimator, (str, Path)):
         rows = np.asarray(X.toarray() if sp.issparse(X) else X, dtype=np.float64)
         return _audited(machine_of_file(estimator, rows, y, training), X, y, sample_weight)
@@ -465,11 +519,11 @@ def _last_step(estimator: Any, X: Any) -> tuple[Any, Any]:
 def _audited(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Any:
     """Return the audit of one machine, or the table of a machine of several classes."""
     from sklearn.linear_model import LogisticRegression, SGDClassifier
-    from sklearn.svm import SVC, SVR, LinearSVC, LinearSVR, NuSVC, OneClassSVM
+    from sklearn.svm import SVC, SVR, LinearSVC, LinearSVR, NuSVC, NuSVR, OneClassSVM
 
     kinds = {
         SVC: _svc, NuSVC: _nu_svc, OneClassSVM: _one_class, LinearSVC: _linear, LogisticRegression: _logistic, SVR: _svr,
-        LinearSVR: _linear_svr, SGDClassifier: _stochastic,
+        NuSVR: _nu_svr, LinearSVR: _linear_svr, SGDClassifier: _stochastic,
     }  # fmt: skip
     if type(estimator) not in kinds:
         type_name = type(estimator).__name__
@@ -487,6 +541,8 @@ def _audited(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Any:
     if weights.shape != (n,) or not np.isfinite(weights).all() or (weights < 0).any():
         raise InputError(f"sample_weight must hold {n} numbers ≥ 0", name="sample_weight")
     _check_support(estimator, data, weights)
+    if vars(estimator).get("multi_class", "ovr") == "crammer_singer":
+        return _crammer_singer(estimator, data, y, weights)
     one_against_rest = {LinearSVC: class_against_rest, SGDClassifier: class_against_rest}
     subproblems = {SVC: pairs_of_classes, **one_against_rest}.get(type(estimator))
     if subproblems is not None and len(estimator.classes_) > 2:
@@ -498,7 +554,7 @@ def _audited(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Any:
             type(estimator).__name__,
             {part.name: audit_of(part.stored, _rows_of(estimator, data, part.rows), part.signs, part.weights) for part in parts},
         )
-    if isinstance(estimator, SVR | LinearSVR):
+    if isinstance(estimator, SVR | NuSVR | LinearSVR):
         return kinds[type(estimator)](estimator, data, as_vector(y, n, "y"), weights)
     signs = np.ones(n) if isinstance(estimator, OneClassSVM) else _signs(estimator, y, n)
     return kinds[type(estimator)](estimator, data, signs, weights)
@@ -512,7 +568,11 @@ def _rows_of(estimator: Any, X: FloatArray, rows: IntArray) -> FloatArray:
 def _signs(estimator: Any, y: Any, n: int) -> FloatArray:
     labels = np.asarray(y)
     if len(estimator.classes_) != 2:
-        raise InputError(f"audit needs two classes; the machine has {len(estimator.classes_)}: fit one for each pair")
+        raise InputError(
+            f"audit of {type(estimator).__name__} reads two classes; the machine has {len(estimator.classes_)}: audit "
+            "OneVsRestClassifier or OneVsOneClassifier of it; SVC, LinearSVC and SGDClassifier may have several",
+            name="machine",
+        )
     if labels.shape != (n,) or not np.isin(labels, estimator.classes_).all():
         raise InputError(f"y must hold one of {estimator.classes_.tolist()} for each of the {n} rows of X", name="y")
     return np.where(labels == estimator.classes_[1], 1.0, -1.0)
@@ -665,6 +725,27 @@ def _svr(estimator: Any, X: FloatArray, y: FloatArray, weights: FloatArray) -> A
     gram, condition = _kernel(estimator, X)
     beta = _multipliers(estimator, X.shape[0], weights)
     return audit_svr(gram, beta, _number(estimator.intercept_), y, estimator.C * weights, float(estimator.epsilon), condition)
+
+
+def _nu_svr(estimator: Any, X: FloatArray, y: FloatArray, weights: FloatArray) -> Audit:
+    if (weights != 1.0).any():
+        raise InputError("audit of NuSVR knows no weights: LIBSVM solves another problem with them than the one it states")
+    gram, condition = _kernel(estimator, X)
+    beta, b = _multipliers(estimator, X.shape[0]), _number(estimator.intercept_)
+    return audit_nu_svr(gram, beta, b, y, float(estimator.C), float(estimator.nu), condition)
+
+
+def _crammer_singer(estimator: Any, X: FloatArray, y: Any, weights: FloatArray) -> Audit:
+    codes, W = class_codes(estimator, y), np.atleast_2d(estimator.coef_).astype(np.float64)
+    costs = estimator.C * weights * weights_of_classes(estimator, np.asarray(y), weights)[codes]
+    words = "no intercepts"
+    if estimator.fit_intercept:
+        s = float(estimator.intercept_scaling)
+        X, W = np.column_stack([X, np.full(X.shape[0], s)]), np.column_stack([W, np.ravel(estimator.intercept_) / s])
+        words = f"the intercepts penalised at scale {s:g}"
+    if not np.isfinite(W).all():
+        raise InputError("the machine stores numbers that are not finite")
+    return audit_crammer_singer(X, codes, costs, W if len(W) > 1 else np.vstack([-0.5 * W, 0.5 * W]), words)
 
 
 def _linear_svr(estimator: Any, X: FloatArray, y: FloatArray, weights: FloatArray) -> Audit:

@@ -246,7 +246,7 @@ def pairs_of_classes(estimator: Any, y: Any, weights: FloatArray) -> Iterator[Pa
 
     Of classes i < j the support vectors of i have their coefficients in row j - 1 of ``dual_coef_``, those of j in row i.
     """
-    classes, codes = estimator.classes_, _codes(estimator, y)
+    classes, codes = estimator.classes_, class_codes(estimator, y)
     positive = np.flatnonzero(weights > 0.0) if estimator.support_vectors_.shape[0] else np.arange(codes.size)
     support, coefficients = positive[estimator.support_], np.asarray(estimator.dual_coef_)
     costs = weights * np.asarray(estimator.class_weight_, dtype=np.float64)[codes]
@@ -267,9 +267,7 @@ def pairs_of_classes(estimator: Any, y: Any, weights: FloatArray) -> Iterator[Pa
 
 def class_against_rest(estimator: Any, y: Any, weights: FloatArray) -> Iterator[Part]:
     """Yield the machine of each class that LIBLINEAR fitted against all others, whose class weights it does not count."""
-    if vars(estimator).get("multi_class", "ovr") != "ovr":
-        raise InputError(f"audit of LinearSVC knows multi_class='ovr'; it has {estimator.multi_class!r}", name="multi_class")
-    classes, codes = estimator.classes_, _codes(estimator, y)
+    classes, codes = estimator.classes_, class_codes(estimator, y)
     stochastic = "alpha" in vars(estimator)  # SGDClassifier counts samples, not their weights
     by_class = weights_of_classes(estimator, np.asarray(y), None if stochastic else weights)
     names = ("alpha", "penalty", "loss", "fit_intercept") if stochastic else _LIBLINEAR
@@ -294,7 +292,8 @@ def weights_of_classes(estimator: Any, labels: Any, weights: FloatArray | None) 
     return np.asarray(by_class, dtype=np.float64)
 
 
-def _codes(estimator: Any, y: Any) -> IntArray:
+def class_codes(estimator: Any, y: Any) -> IntArray:
+    """Return the place of each label among the classes of a machine; raise InputError for a label that is none of them."""
     labels = np.asarray(y)
     if labels.ndim != 1 or not np.isin(labels, estimator.classes_).all():
         raise InputError(f"y must hold one of {estimator.classes_.tolist()} for each row of X", name="y")
@@ -306,7 +305,7 @@ def wrapped(estimator: Any, y: Any, audit: Callable[[Any, IntArray, IntArray], A
     """Return the audits of the machines of OneVsRestClassifier and OneVsOneClassifier, by ``audit(machine, rows, labels)``."""
     from sklearn.multiclass import OneVsRestClassifier
 
-    classes, codes = estimator.classes_, _codes(estimator, y)
+    classes, codes = estimator.classes_, class_codes(estimator, y)
     indices = np.arange(codes.size)
     audits: dict[str, Audit] = {}
     if isinstance(estimator, OneVsRestClassifier):

@@ -345,6 +345,18 @@ def prove(a: argparse.Namespace) -> int:
     return SOLVED if certificate.gap <= _CLOSED else NOT_SOLVED
 
 
+def audit(a: argparse.Namespace) -> int:
+    """Audit a model file on its training data: 0, or 1 where the gap is larger than ``--tol``."""
+    from ..auditing import Audit, audit as audit_machine
+    from ..auditing.machines import training_rows
+
+    X, y = training_rows(a.data)
+    result = audit_machine(a.model, X, y, C=a.C, epsilon=a.epsilon, nu=a.nu)
+    record = {**asdict(result), "gap": result.gap} if isinstance(result, Audit) else list(result.records())
+    answer(a, record, result)
+    return SOLVED if a.tol is None or result.gap <= a.tol else NOT_SOLVED
+
+
 def _program(path: str, command: str) -> StandardForm:
     """The program in a file."""
     try:

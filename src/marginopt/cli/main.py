@@ -37,6 +37,7 @@ COMMANDS: dict[str, str] = {
     "report": "a relaxation-gap report as HTML, Markdown, LaTeX, CSV and JSON",
     "reproduce": "the papers' tables and figures, measured again beside the published numbers",
     "certify": "certify a solution file or a stored result anew, from the program's file",
+    "audit": "the gap that a machine left (LIBSVM, LIBLINEAR, pickled scikit-learn) on the data that it was trained on",
     "warm-up": "compile the loops of solvers ahead of time, once for a machine",
     "prove": "prove the optimum of a mixed-integer linear program's file in the VIPR format, which other checkers read",
     "check-proof": "verify a proof log of an exact solver (zero-one-bb, supports-bb, ...), by code that shares nothing with it",

@@ -128,6 +128,17 @@ def certify(command: Command) -> None:
     command.set_defaults(run=proofs.certify)
 
 
+def audit(command: Command) -> None:
+    """A model file of LIBSVM or LIBLINEAR, and what it does not hold."""
+    command.add_argument("model", metavar="MODEL", help="model file of LIBSVM or LIBLINEAR, or a pickled machine of scikit-learn")
+    command.add_argument("data", metavar="DATA", help="the file that it was trained on, also with .gz or .bz2 behind it")
+    command.add_argument("--C", type=float, metavar="C", help="-c of the training program")
+    command.add_argument("--epsilon", type=float, metavar="E", help="-p of the training program, of regressions")
+    command.add_argument("--nu", type=float, metavar="NU", help="-n of the training program, of nu-SVC and nu-SVR")
+    command.add_argument("--tol", type=float, metavar="GAP", help="exit with 1 where the gap is larger")
+    command.set_defaults(run=proofs.audit)
+
+
 def prove(command: Command) -> None:
     """A VIPR certificate of a program's file."""
     command.add_argument("file", metavar="FILE", help=_PROGRAM)

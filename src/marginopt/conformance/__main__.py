@@ -22,7 +22,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         description="Try the laws of marginopt on a solver, a formulation or a relaxation.",
         epilog="exit codes: 0 every law holds or does not apply, 1 one does not hold, 2 wrong use",
     )
-    parser.add_argument("name", help="as in marginopt.solvers(), marginopt.formulations(), marginopt.relaxations()")
+    parser.add_argument("name", help="as in marginopt.solvers.table(), formulations.table() or relaxations.table()")
     parser.add_argument("--on", metavar="NAMES", help="only on these formulations (for a solver) or by these solvers, by commas")
     parser.add_argument("--all", action="store_true", help="also every cell that holds, with its figures")
     parser.add_argument("--json", action="store_true", help="print JSON for machines")

@@ -96,7 +96,7 @@ def examine(name: str, others: Iterable[str] | None = None) -> Iterator[LawCell]
     Parameters
     ----------
     name : str
-        As in ``marginopt.solvers()``, ``marginopt.formulations()`` or ``marginopt.relaxations()``; all of them where one name is
+        As in ``marginopt.solvers.table()``, ``formulations.table()`` or ``relaxations.table()``; all of them where one name is
         used for several.
     others : iterable of str, optional
         Where ``name`` is a solver, the formulations to try it on; where it is a formulation, the solvers to try on it. All where

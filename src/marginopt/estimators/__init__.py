@@ -1,6 +1,6 @@
 """scikit-learn estimators over the models: fit, predict, and the certificate of what was solved.
 
-An estimator is one file with a record in ``ESTIMATORS``, found by looking; ``marginopt.estimators()`` is the table.
+An estimator is one file with a record in ``ESTIMATORS``, found by looking; ``marginopt.estimators.table()`` lists them.
 """
 
 import functools
@@ -27,7 +27,7 @@ if TYPE_CHECKING:  # for type checkers; an estimator that has no line here works
     from .regression import EpsilonSVR as EpsilonSVR, MarginRegressor as MarginRegressor
     from .sparse import SparseSVC as SparseSVC
 
-__all__ = ["EstimatorInfo", "EstimatorTable", "all_estimators"]
+__all__ = ["EstimatorInfo", "EstimatorTable", "all_estimators", "table"]
 
 
 class EstimatorTable(Displayed, Tabular, dict[str, EstimatorInfo]):
@@ -77,4 +77,6 @@ def __dir__() -> list[str]:
     return sorted({*globals(), *__getattr__("__all__")})
 
 
-callable_package(__name__, all_estimators)
+#: The table of estimators, as type checkers read the call of this package.
+table = all_estimators
+callable_package(__name__, table)

@@ -36,7 +36,7 @@ class L2SVC(WeightedClassifier, KernelClassifier):
     degree, coef0
         Of "polynomial".
     solver : str
-        A name of ``marginopt.solvers()``, or "auto".
+        A name of ``marginopt.solvers.table()``, or "auto".
     tol : float
         Relative duality gap.
     multi_class : {"ovo", "ovr"}

@@ -3,25 +3,29 @@
 from .answer import Answer, AnswerReport, BoundedQuestion, Evidence, ProofLog
 from .fairness import FairnessQuestion, Subgroup, audit_fairness
 from .fairness_game import FairnessGame, GameRound, fairness_game
-from .good_classifiers import coefficient_ranges, feature_importance, supports
+from .good_classifiers import CoefficientRanges, FeatureImportance, SupportSet, coefficient_ranges, feature_importance, supports
 from .lam_selection import LamSelection, select_lam
 from .most_different import Disagreements, most_different_classifier
-from .stability import ConformalSets, PredictionStability, conformal_sets, prediction_stability
+from .stability import ConformalSets, OtherClassifier, PredictionStability, conformal_sets, prediction_stability
 
 __all__ = [
     "Answer",
     "AnswerReport",
     "BoundedQuestion",
+    "CoefficientRanges",
     "ConformalSets",
     "Disagreements",
     "Evidence",
     "FairnessGame",
     "FairnessQuestion",
+    "FeatureImportance",
     "GameRound",
     "LamSelection",
+    "OtherClassifier",
     "PredictionStability",
     "ProofLog",
     "Subgroup",
+    "SupportSet",
     "audit_fairness",
     "coefficient_ranges",
     "conformal_sets",

@@ -16,7 +16,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias
+from typing import TYPE_CHECKING, ClassVar, Generic, Literal, TypeAlias, TypeVar
 
 from ..display import Display, Displayed
 from ..drawing import new_axes
@@ -51,6 +51,10 @@ class Evidence(ABC):
     @abstractmethod
     def draw(self, ax: Axes) -> None:
         """Draw the evidence on matplotlib axes."""
+
+
+#: The evidence that a question asks for.
+E = TypeVar("E", bound=Evidence, covariant=True)
 
 
 class BoundedQuestion(Question):
@@ -165,7 +169,7 @@ class AnswerReport:
 
 
 @dataclass(frozen=True, eq=False)
-class Answer(Displayed):
+class Answer(Displayed, Generic[E]):
     """The answer to a question about all classifiers of a class.
 
     Parameters
@@ -197,7 +201,7 @@ class Answer(Displayed):
     value: float
     bound: float
     proved: bool
-    evidence: Evidence
+    evidence: E
     logs: tuple[ProofLog, ...] = ()
     detail: str = ""
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -46,7 +46,7 @@ class GameRound:
     """
 
     error: float
-    answer: Answer
+    answer: Answer[Subgroup]
 
     @property
     def unfairness(self) -> float:
@@ -66,7 +66,7 @@ class GameRound:
     @property
     def group(self) -> Subgroup:
         """The worst subgroup found."""
-        return cast("Subgroup", self.answer.evidence)
+        return self.answer.evidence
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,7 +87,7 @@ class FairnessGame(Displayed):
     allowed: float
 
     @property
-    def answer(self) -> Answer:
+    def answer(self) -> Answer[Subgroup]:
         """The audit of the last mixture, with its log if one was asked for."""
         return self.rounds[-1].answer
 

@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -25,6 +26,7 @@ from ..models.formulations.margin.model import Margin
 from ..models.formulations.margin.part import Box, Increasing, Integers
 from ..models.model import Model
 from ..solvers.exact.check.sealed import stated_bound
+from ..solvers.parallel import SerialExecutor, choose_executor
 from ..solvers.solve import solve
 from .answer import Answer, BoundedQuestion, Evidence, ProofLog, Sense, share_of, shown
 
@@ -266,6 +268,60 @@ class RangeQuestion(LevelQuestion):
         return f"{count} in every classifier within {share_of(self.within)}% of the best"
 
 
+@dataclass(frozen=True)
+class RestrictedSolve:
+    """One solve of a model under a restriction, a task of its own.
+
+    Parameters
+    ----------
+    model : Margin
+    item : Restriction
+    solver : str
+    time_limit : float or None
+    path : Path or None
+        Of the proof log.
+    """
+
+    model: Margin
+    item: Restriction
+    solver: str
+    time_limit: float | None
+    path: Path | None
+
+    def run(self, threads: int | None = None) -> SolvedRestriction:
+        """Solve, by one thread however many there are, so that the result depends on the task alone."""
+        options: dict[str, Any] = {} if self.path is None else {"proof": str(self.path)}
+        result = solve(self.item.model(self.model), self.solver, time_limit=self.time_limit, threads=1, **options)
+        bound, classifier, log = -math.inf if result.bound is None else float(result.bound), None, None
+        if result.values is not None and "w" in result.values:
+            w = np.asarray(result.values["w"], dtype=np.float64)
+            counted = self.model.counted_cost({"w": w})
+            if counted is not None and not counted.excess:
+                classifier = counted.cost, tuple(w.tolist())
+        if self.path is not None and self.path.exists():
+            bound, log = min(bound, stated_bound(self.path)), ProofLog.of_file(self.item.name, self.path)
+        return SolvedRestriction(bound, classifier, result.bound_kind == "proved", log)
+
+
+@dataclass(frozen=True)
+class SolvedRestriction:
+    """Bound, classifier and log of a restricted solve.
+
+    Parameters
+    ----------
+    bound : float
+    classifier : tuple of (float, tuple of float) or None
+        Cost and coefficients of the classifier that the solve found.
+    proved : bool
+    log : ProofLog or None
+    """
+
+    bound: float
+    classifier: tuple[float, tuple[float, ...]] | None
+    proved: bool
+    log: ProofLog | None
+
+
 class Explorer:
     """Solves of a model under restrictions, with the classifiers that they find.
 
@@ -279,6 +335,8 @@ class Explorer:
         Seconds of a solve.
     proof : str, Path or None
         Folder of the logs.
+    jobs : int or None
+        Solves at a time in `solve_all`.
 
     Raises
     ------
@@ -286,10 +344,12 @@ class Explorer:
         A model that is no composition, ``within`` below 0, or an optimum that is not found.
     """
 
-    def __init__(self, model: Model, within: float, solver: str, time_limit: float | None, proof: str | Path | None) -> None:
+    def __init__(
+        self, model: Model, within: float, solver: str, time_limit: float | None, proof: str | Path | None, jobs: int | None = 1
+    ) -> None:
         self.model, self._solver, self._limit = _composition(model), solver, time_limit
         self.within = as_positive(within, "within", zero=True)
-        self._folder = None if proof is None else Path(proof)
+        self._folder, self._prefix, self._jobs = None if proof is None else Path(proof), "", jobs
         if self._folder is not None:
             self._folder.mkdir(parents=True, exist_ok=True)
         self.proved, self.logs = True, dict[str, ProofLog]()
@@ -304,27 +364,44 @@ class Explorer:
 
     def solve(self, item: Restriction) -> float:
         """Return the lower bound of the model under a restriction; infinite where the domain excludes it."""
-        if not item.possible(self.model):
-            return math.inf
-        name = item.name
-        if name in self.bounds:
-            return self.bounds[name]
-        path = None if self._folder is None else self._folder / f"{len(self.bounds):03d}.jsonl"
-        item_model = item.model(self.model)
-        options: dict[str, Any] = {} if path is None else {"proof": str(path)}
-        result = solve(item_model, self._solver, time_limit=self._limit, threads=1, **options)
-        bound = -math.inf if result.bound is None else float(result.bound)
-        if result.values is not None and "w" in result.values:
-            w = np.asarray(result.values["w"], dtype=np.float64)
-            counted = self.model.counted_cost({"w": w})
-            if counted is not None and not counted.excess:
-                self.found.append((counted.cost, tuple(w.tolist())))
-        if path is not None and path.exists():
-            bound = min(bound, stated_bound(path))
-            self.logs[name] = ProofLog.of_file(name, path)
-        self.proved = self.proved and result.bound_kind == "proved"
-        self.bounds[name] = bound
-        return bound
+        return self.solve_all([item])[0]
+
+    def solve_all(self, items: Sequence[Restriction]) -> list[float]:
+        """Return the lower bound under each restriction; those not known yet are independent solves, `jobs` at a time."""
+        possible = {item.name: item for item in items if item.possible(self.model)}
+        unsolved = [item for name, item in possible.items() if name not in self.bounds]
+        first = len(self.bounds)
+        tasks = [
+            RestrictedSolve(self.model, item, self._solver, self._limit, self._log_path(number))
+            for number, item in enumerate(unsolved, first)
+        ]
+        with choose_executor(self._jobs) as executor:
+            results = (executor if len(tasks) > 1 else SerialExecutor()).all(RestrictedSolve.run, tasks)
+        for item, result in zip(unsolved, results, strict=True):
+            self.bounds[item.name] = result.bound
+            self.proved = self.proved and result.proved
+            self.found += [] if result.classifier is None else [result.classifier]
+            if result.log is not None:
+                self.logs[item.name] = result.log
+        return [self.bounds[item.name] if item.name in possible else math.inf for item in items]
+
+    def _log_path(self, number: int) -> Path | None:
+        return None if self._folder is None else self._folder / f"{self._prefix}{number:03d}.jsonl"
+
+    def branch(self, prefix: str) -> Explorer:
+        """Return an explorer that knows the same and solves one at a time; its logs' names begin with a prefix."""
+        branch = copy(self)
+        branch._prefix, branch._jobs = prefix, 1
+        branch.bounds, branch.logs, branch.found = dict(self.bounds), dict(self.logs), list(self.found)
+        return branch
+
+    def merge(self, branch: Explorer) -> None:
+        """Add the solves of a branch."""
+        classifiers = set(self.found)
+        self.bounds |= branch.bounds
+        self.logs |= branch.logs
+        self.found += [pair for pair in branch.found if pair not in classifiers]
+        self.proved = self.proved and branch.proved
 
     def excludes(self, item: Restriction) -> bool:
         """Return whether no classifier of the set satisfies a restriction."""
@@ -347,7 +424,8 @@ def coefficient_ranges(
     solver: str = "margin-bb",
     time_limit: float | None = None,
     proof: str | Path | None = None,
-) -> Answer:
+    jobs: int | None = None,
+) -> Answer[CoefficientRanges]:
     """Bound sign and range of each coefficient over all classifiers within ε of the best.
 
     Parameters
@@ -364,6 +442,8 @@ def coefficient_ranges(
         Seconds of each solve. A solve that ends early excludes less.
     proof : str or Path, optional
         Folder of the proof logs, one for each restriction.
+    jobs : int, optional
+        Ends of ranges that are searched at a time, -1 for all cores; the answer is that of one job.
 
     Returns
     -------
@@ -375,15 +455,13 @@ def coefficient_ranges(
     InputError
         A model that is no composition, or without a classifier; ``within`` < 0 or ``precision`` ≤ 0.
     """
-    explorer = Explorer(model, within, solver, time_limit, proof)
+    explorer = Explorer(model, within, solver, time_limit, proof, jobs)
     base, width = explorer.model, as_positive(precision, "precision") * (max(map(abs, explorer.best)) or 1.0)
     p = base.width
     columns = _columns(base)
-    for j in columns:  # the witnesses of each sign shorten the searches that follow
-        for side in ({"lower": 0.0}, {"upper": 0.0}):
-            explorer.solve(Exclusion.of_coefficient(p, j, **side))
-    limits = [(-_reach(explorer, j, -1, width), _reach(explorer, j, 1, width)) for j in columns]
     signs = [Exclusion.of_coefficient(p, j, **side) for j in columns for side in ({"lower": 0.0}, {"upper": 0.0})]
+    explorer.solve_all(signs)  # the witnesses of each sign shorten the searches that follow
+    limits = _limits(explorer, columns, width, jobs)
     ends = [Exclusion.of_coefficient(p, j, upper=a) for j, (a, _) in zip(columns, limits, strict=True) if math.isfinite(a)]
     ends += [Exclusion.of_coefficient(p, j, lower=b) for j, (_, b) in zip(columns, limits, strict=True) if math.isfinite(b)]
     exclusions = tuple(dict.fromkeys(item for item in (*signs, *ends) if explorer.excludes(item)))
@@ -395,6 +473,23 @@ def coefficient_ranges(
     bounds = {item.name: explorer.bounds.get(item.name, -math.inf) for item in exclusions}
     logs = explorer.logs_of(exclusions)
     return Answer(question, question.count(evidence), question.bound(bounds), explorer.proved, evidence, logs)
+
+
+def _limits(explorer: Explorer, columns: tuple[int, ...], width: float, jobs: int | None) -> list[tuple[float, float]]:
+    """Return the proved ends of each range; every end is searched on a branch of its own."""
+    ends = [(j, sign) for j in columns for sign in (-1, 1)]
+    tasks = [(explorer.branch(f"w{j}-{'lower' if sign < 0 else 'upper'}-"), j, sign, width) for j, sign in ends]
+    with choose_executor(jobs) as executor:
+        searched = executor.all(_search_end, tasks)
+    for branch, _ in searched:
+        explorer.merge(branch)
+    reaches = iter(reach for _, reach in searched)
+    return [(-low, high) for low, high in zip(reaches, reaches, strict=True)]
+
+
+def _search_end(task: tuple[Explorer, int, int, float], threads: int | None) -> tuple[Explorer, float]:
+    reach = _reach(*task)
+    return task[0], reach
 
 
 def _reach(explorer: Explorer, j: int, sign: int, width: float) -> float:
@@ -543,14 +638,21 @@ class ImportanceQuestion(BoundedQuestion):
 
 
 def feature_importance(
-    model: Model, *, solver: str = "margin-bb", time_limit: float | None = None, proof: str | Path | None = None
-) -> Answer:
+    model: Model,
+    *,
+    solver: str = "margin-bb",
+    time_limit: float | None = None,
+    proof: str | Path | None = None,
+    jobs: int | None = None,
+) -> Answer[FeatureImportance]:
     """Bound the rise of the least objective when a feature is left out, feature by feature.
 
     Parameters
     ----------
     model, solver, time_limit, proof
         As in `coefficient_ranges`.
+    jobs : int, optional
+        Features at a time, -1 for all cores; the answer is that of one job.
 
     Returns
     -------
@@ -563,11 +665,11 @@ def feature_importance(
     InputError
         As in `coefficient_ranges`.
     """
-    explorer = Explorer(model, 0.0, solver, time_limit, proof)
+    explorer = Explorer(model, 0.0, solver, time_limit, proof, jobs)
     base = explorer.model
     columns, names = _columns(base), _names(base)
     exclusions = [Exclusion.of_coefficient(base.width, j, 0.0, 0.0) for j in columns]
-    bounds = [explorer.solve(item) for item in exclusions]
+    bounds = explorer.solve_all(exclusions)
     cost, best = min(explorer.found)
     chosen = [min(((c, w) for c, w in explorer.found if not w[j]), default=(math.inf, best)) for j in columns]
     lower, upper = np.array(bounds) - cost, np.array([c for c, _ in chosen]) - cost
@@ -669,7 +771,7 @@ def supports(
     solver: str = "margin-bb",
     time_limit: float | None = None,
     proof: str | Path | None = None,
-) -> Answer:
+) -> Answer[SupportSet]:
     """List all supports of integer classifiers within ε of the best, with a proof that there are no others.
 
     The search branches on the signs -, 0, + of one coefficient after the other. A sign pattern without a classifier in the set is

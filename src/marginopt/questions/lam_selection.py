@@ -21,6 +21,7 @@ from ..errors import InputError, UnsupportedModelError
 from ..models.arrays import FloatArray, IntArray, as_positive
 from ..models.formulations.zero_one.model import ZeroOneSVM
 from ..models.model import Model, fingerprint
+from ..solvers.parallel import choose_executor
 from ..solvers.proofs import Question
 from ..solvers.whole_path import PathReport, WholePath, whole_path
 from .answer import shown
@@ -141,7 +142,7 @@ class LamSelection(Displayed, Tabular, Question):
 
 def select_lam(
     model: ZeroOneSVM, folds: int | Iterable[Any] = 5, *, lam_max: float | None = None, tol: float = 1e-8,
-    time_limit: float | None = None, proof: str | Path | None = None, seed: int = 0,
+    time_limit: float | None = None, proof: str | Path | None = None, seed: int = 0, jobs: int | None = None,
 ) -> LamSelection:  # fmt: skip
     """Choose λ by cross-validation over every λ in (0, lam_max].
 
@@ -157,6 +158,8 @@ def select_lam(
         Folder of the proof logs, with a folder for each fold, which `LamSelection.check` verifies.
     seed : int
         Shuffles the stratified folds.
+    jobs : int, optional
+        Folds at a time, -1 for all cores; without ``time_limit`` the selection is that of one job.
 
     Raises
     ------
@@ -170,17 +173,24 @@ def select_lam(
         raise UnsupportedModelError("λ is selected for a linear ZeroOneSVM(X, y, lam)")
     splits = _splits(model, folds, seed)
     limit = math.inf if time_limit is None else as_positive(time_limit, "time_limit")
-    deadline = time.perf_counter() + limit
+    deadline = time.time() + limit
     full_path = whole_path(model, lam_max=lam_max, tol=tol, time_limit=None if limit == math.inf else limit)
-    paths = []
-    for k, (train, _) in enumerate(splits):
-        remaining = None if limit == math.inf else max(deadline - time.perf_counter(), 1e-6)
-        folder = None if proof is None else Path(proof) / f"fold-{k}"
-        paths.append(whole_path(_part(model, train), lam_max=full_path.lam_max, tol=tol, time_limit=remaining, proof=folder))
+    folders = [None if proof is None else Path(proof) / f"fold-{k}" for k in range(len(splits))]
+    folds_data = [_part(model, train) for train, _ in splits]
+    tasks = [(part, full_path.lam_max, tol, deadline, folder) for part, folder in zip(folds_data, folders, strict=True)]
+    with choose_executor(jobs) as executor:
+        paths = executor.all(_fold_path, tasks)
     ends = _ends(paths, full_path.lam_max)
     errors = _piece_errors(model, ends, paths, splits)
     proved = all(path.proved for path in paths)
     return LamSelection(ends, errors, tuple(splits), _choice(ends, errors), full_path, tuple(paths), proved)
+
+
+def _fold_path(task: tuple[ZeroOneSVM, float, float, float, Path | None], threads: int | None) -> WholePath:
+    """Return the path of a fold in the time that is left until the deadline, in seconds of the clock that processes share."""
+    part, lam_max, tol, deadline, folder = task
+    remaining = None if deadline == math.inf else max(deadline - time.time(), 1e-6)
+    return whole_path(part, lam_max=lam_max, tol=tol, time_limit=remaining, proof=folder)
 
 
 def _ends(paths: Sequence[WholePath], lam_max: float) -> FloatArray:

@@ -170,7 +170,7 @@ def most_different_classifier(
     solver: str = "margin-bb",
     time_limit: float | None = None,
     proof: str | Path | None = None,
-) -> Answer:
+) -> Answer[Disagreements]:
     """Find the classifier within ε of the best that turns the most of its predictions on the data.
 
     A prediction of the best classifier is turned if the other one predicts the opposite with margin at least 1, the unit of the

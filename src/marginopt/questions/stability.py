@@ -248,7 +248,7 @@ class PredictionStability(Displayed, Tabular):
         """Return the model whose optimum is L(x) of one point, see `OtherPrediction.problems`."""
         return self.question(index).rival
 
-    def answer(self, index: int, *, proof: str | Path | None = None, time_limit: float | None = None) -> Answer:
+    def answer(self, index: int, *, proof: str | Path | None = None, time_limit: float | None = None) -> Answer[OtherClassifier]:
         """Return the row of one point as an answer that others can check.
 
         Parameters
@@ -528,7 +528,9 @@ class ConformalSets(Displayed):
     points: FloatArray
     witnesses: FloatArray
 
-    def answer(self, index: int, label: int, *, proof: str | Path | None = None, time_limit: float | None = None) -> Answer:
+    def answer(
+        self, index: int, label: int, *, proof: str | Path | None = None, time_limit: float | None = None
+    ) -> Answer[OtherClassifier]:
         """Return the bound of a label's p-value as an answer that others can check. One model is solved for it.
 
         Parameters
