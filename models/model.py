@@ -228,6 +228,11 @@ class Model(Displayed, ExportMethods, ABC, metaclass=FormulationType):
         """Return whether no point costs less than zero, by what the objective is made of."""
         return False
 
+    @property
+    def bounded_below(self) -> str:
+        """Return why the objective has a lower bound on all points, by what it is made of; empty where that is not known."""
+        return "no term of it can be negative" if self.nonnegative else ""
+
     def recounted(
         self, values: Mapping[str, FloatArray], box: tuple[FloatArray, FloatArray] | None = None
     ) -> dict[str, FloatArray]:
