@@ -242,7 +242,7 @@ def examine_ray(judgement: Judgement) -> Judgement:
         zero = model.zero_objective_point()
         points = [form.join(values) for values in (judgement.values, zero) if values is not None]
         bounded = known_bound(model, form, answer)
-    completed = complete_claim(form, answer, ray, points, bounded)
+    completed = complete_claim(form, answer, ray, points, bounded, judgement.seconds)
     return replace(judgement, answer=completed.answer, ray=completed.ray, against=completed.against)
 
 

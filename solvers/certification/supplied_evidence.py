@@ -56,7 +56,12 @@ class CompletedClaim:
 
 
 def complete_claim(
-    form: StandardForm, answer: Answer, ray: Ray, points: Sequence[FloatArray] = (), bounded: str = ""
+    form: StandardForm,
+    answer: Answer,
+    ray: Ray,
+    points: Sequence[FloatArray] = (),
+    bounded: str = "",
+    seconds: float | None = None,
 ) -> CompletedClaim:
     """Complete a claim of infeasibility or unboundedness with a ray that proves it where the solver's does not, or contradict it.
 
@@ -73,11 +78,13 @@ def complete_claim(
         Points that may be feasible, from which a ray of descent would go on.
     bounded : str
         The reason why the objective has a lower bound (`known_bound`); empty where none is known.
+    seconds : float, optional
+        That the search may take.
     """
     if ray.proved and answer.status is Status.INFEASIBLE:
         return CompletedClaim(answer, ray)
     integer = bool(form.integer.any())
-    rows = _rows(form.replace(integer=np.zeros(form.n, dtype=bool)) if integer else form)
+    rows = _rows(form.replace(integer=np.zeros(form.n, dtype=bool)) if integer else form, seconds)
     z, x = (None, None) if rows is None else rows.farkas()
     empty = Ray() if z is None else Ray.of(form, Status.INFEASIBLE, z)
     if answer.status is Status.INFEASIBLE:
@@ -181,7 +188,7 @@ def with_multipliers(
     form = certifier.form
     if form is None or not certificate.wants_multipliers:
         return answer, certificate
-    rows, x = _rows(form), form.join(values)
+    rows, x = _rows(form, seconds), form.join(values)
     inner = interior(form, x, seconds) if rows is None else rows.inner(x, seconds)
     if rows is None and inner is None and answer.multipliers is None:
         return answer, certificate
@@ -190,6 +197,8 @@ def with_multipliers(
     satisfied = conditions_met(certificate, tol) and certificate.feasible(_FEASIBLE)
     spoils, best = is_decided or satisfied, (answer, certificate)
     for candidate in _own(form, answer, rows, inner, x):
+        if rows is not None and time.perf_counter() > rows.deadline:
+            break
         better = certifier(candidate, values)
         if _close(better, tol):
             return candidate, better
@@ -255,10 +264,10 @@ def _close(certificate: Certificate, tol: float) -> bool:
     return bool(np.isfinite(bound)) and abs(objective - bound) <= tol * max(abs(objective), abs(bound))
 
 
-def _rows(form: StandardForm) -> ScaledRows | None:
-    """Its rows, as those can be used that find evidence about it."""
-    rows = FormRows.of(form)
-    return ConeRows.of(form) if rows is None else rows
+def _rows(form: StandardForm, seconds: float | None) -> ScaledRows | None:
+    """Its rows, as those can be used that find evidence about it, with the seconds that the search may take from here on."""
+    rows = FormRows.of(form) or ConeRows.of(form)
+    return rows if rows is None or seconds is None else replace(rows, deadline=time.perf_counter() + seconds)
 
 
 def _feasible(form: StandardForm, x: FloatArray) -> bool:
