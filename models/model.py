@@ -540,17 +540,24 @@ def fingerprint(model: object) -> str:
 
 
 def describe(model: object) -> dict[str, str]:
-    """The fields of a model in words: shapes of arrays, values of parameters."""
+    """The fields of a model in words: shapes and storage of arrays, values of parameters."""
     if not dataclasses.is_dataclass(model) or isinstance(model, type):
         return {}
     description = {}
     for name in (item.name for item in dataclasses.fields(model)):
         value = getattr(model, name)
         if isinstance(value, np.ndarray | Rows) or sp.issparse(value):
-            description[name] = " × ".join(map(str, value.shape)) or str(value)
+            description[name] = " × ".join(map(str, value.shape)) + _storage(value) if value.shape else str(value)
         elif value is not None and isinstance(value, bool | int | float | str):
             description[name] = f"{value:g}" if isinstance(value, float) else str(value)
     return description
+
+
+def _storage(value: Any) -> str:
+    """Return how an array is stored, where that is not as dense float64 numbers; results of one storage are not of another."""
+    kind = ", sparse" if sp.issparse(value) else ", on disk" if isinstance(value, Rows) else ""
+    dtype = getattr(value, "dtype", np.dtype(np.float64))
+    return kind if dtype == np.float64 else f"{kind}, {dtype}"
 
 
 def identity(value: Any) -> Any:
