@@ -235,6 +235,11 @@ class Model(Displayed, ExportMethods, ABC, metaclass=FormulationType):
         """Return whether no point costs less than zero, by what the objective is made of."""
         return False
 
+    @property
+    def bounded_below(self) -> str:
+        """Return why the objective has a lower bound on all points, by what it is made of; empty where that is not known."""
+        return "no term of it can be negative" if self.nonnegative else ""
+
     def recounted(
         self, values: Mapping[str, FloatArray], box: tuple[FloatArray, FloatArray] | None = None
     ) -> dict[str, FloatArray]:
@@ -542,17 +547,24 @@ def fingerprint(model: object) -> str:
 
 
 def describe(model: object) -> dict[str, str]:
-    """The fields of a model in words: shapes of arrays, values of parameters."""
+    """The fields of a model in words: shapes and storage of arrays, values of parameters."""
     if not dataclasses.is_dataclass(model) or isinstance(model, type):
         return {}
     description = {}
     for name in (item.name for item in dataclasses.fields(model)):
         value = getattr(model, name)
         if isinstance(value, np.ndarray | Rows) or sp.issparse(value):
-            description[name] = " × ".join(map(str, value.shape)) or str(value)
+            description[name] = " × ".join(map(str, value.shape)) + _storage(value) if value.shape else str(value)
         elif value is not None and isinstance(value, bool | int | float | str):
             description[name] = f"{value:g}" if isinstance(value, float) else str(value)
     return description
+
+
+def _storage(value: Any) -> str:
+    """Return how an array is stored, where that is not as dense float64 numbers; results of one storage are not of another."""
+    kind = ", sparse" if sp.issparse(value) else ", on disk" if isinstance(value, Rows) else ""
+    dtype = getattr(value, "dtype", np.dtype(np.float64))
+    return kind if dtype == np.float64 else f"{kind}, {dtype}"
 
 
 def identity(value: Any) -> Any:

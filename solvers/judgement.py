@@ -29,6 +29,7 @@ from .certification.supplied_evidence import (
     NOTE as MOVED_TO_ZERO,
     certify_zero_objective,
     complete_claim,
+    known_bound,
     refine_by_newton,
     unbounded_integer_ray,
     with_multipliers,
@@ -235,7 +236,13 @@ def examine_ray(judgement: Judgement) -> Judgement:
     ray = _ray(judgement.form, judgement.answer, judgement.claim)
     if judgement.answer.status not in (Status.INFEASIBLE, Status.UNBOUNDED):
         return replace(judgement, ray=ray)
-    completed = complete_claim(judgement.form, judgement.answer, ray)
+    form, model, answer = judgement.form, judgement.model, judgement.answer
+    points, bounded = [], ""
+    if answer.status is Status.UNBOUNDED:
+        zero = model.zero_objective_point()
+        points = [form.join(values) for values in (judgement.values, zero) if values is not None]
+        bounded = known_bound(model, form, answer)
+    completed = complete_claim(form, answer, ray, points, bounded, judgement.seconds)
     return replace(judgement, answer=completed.answer, ray=completed.ray, objection=completed.objection)
 
 
@@ -259,7 +266,7 @@ def decide(judgement: Judgement) -> Judgement:
     if status not in (Status.INFEASIBLE, Status.UNBOUNDED):
         return replace(judgement, verdict=verdict_of_claim)
     remarks = [*verdict_of_claim.remarks, judgement.objection or ray.words(status)]
-    if status is Status.UNBOUNDED and ray.proved and judgement.answer.ray is not None:
+    if status is Status.UNBOUNDED and ray.exact and judgement.answer.ray is not None:
         remarks.append(ray.moves(judgement.answer.ray))
     return replace(
         judgement, verdict=Verdict(Status.INACCURATE if judgement.objection or ray.contradicts else status, tuple(remarks))

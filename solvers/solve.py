@@ -19,13 +19,13 @@ from ..errors import (
     UnsupportedModelError,
     WriteError,
 )
-from ..models.model import Model, as_model
-from ..models.program.form import StandardForm
+from ..models.model import BareForm, Model, as_model
+from ..models.program.form import Block, StandardForm
 from ..models.program.multiplier_repair import solved_until
 from .certification.rays import separability
 from .certification.result import Result
 from .interface.backend import unused_start
-from .interface.solver import Gives, KeptModel, Licence, Solver
+from .interface.solver import Gives, KeptModel, Licence, Solver, replace_parameters
 from .judgement import form_that_fits, judge
 from .records import Answer, Options, Status
 from .registry import SolverLike, SolverSpec, choose, get_solver, readers, require, resolve
@@ -166,6 +166,7 @@ def _solved_by(chosen: Solver, model: Model, options: Options, begin: float, pic
     _check_start(model, chosen, options)
     decided = _inseparable(model, chosen) or _crossing(model, chosen) or _constant(model, chosen)
     if decided is not None:
+        _check_unused(chosen, options)
         raw = decided
     else:
         # a model that is kept was built under its options, time limit included, and would be built anew under others
@@ -216,6 +217,16 @@ def _check_start(model: Model, chosen: Solver, options: Options) -> None:
         model.form.values_given(options.start, "start")
     if Gives.WARM_START not in chosen.info.gives:
         unused_start(chosen.info.name, "it takes no starts")
+
+
+def _check_unused(solver: Solver, options: Options) -> None:
+    """Raise for native options that a solver does not know, where it is not called: a form of one variable has them read."""
+    if options.native and solver.reads_form:
+        one = np.ones(1)
+        form = StandardForm("one", (Block("x", (1,)),), one, (), 0.0 * one, one, np.zeros(1, dtype=bool))
+        solver.run(BareForm(form), Options(native=options.native, time_limit=options.time_limit))
+    elif options.native:
+        replace_parameters(solver, options.native)
 
 
 def _inseparable(model: Model, solver: Solver) -> Answer | None:

@@ -19,7 +19,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ...errors import DataError, InputError, MarginoptWarning, MissingPackageError
-from ...files import READ_ERRORS, READ_LIMIT, read_arrays, read_bytes as _read_bytes, read_error, without_compression
+from ...files import READ_ERRORS, read_arrays, read_bytes as _read_bytes, read_error, unpack_limit, without_compression
 from ...labelled import is_missing, is_of_frames
 from ..arrays import as_number
 from ..instance import Instance
@@ -61,7 +61,7 @@ def stem(path: Path) -> str:
 def read_bytes(path: Path) -> bytes:
     """Read a whole file, decompressed by its suffix.
 
-    A compressed file is unpacked piece by piece and refused once it exceeds `marginopt.files.READ_LIMIT` bytes.
+    A compressed file is unpacked piece by piece and refused once it exceeds `marginopt.files.unpack_limit` bytes.
     """
     if not path.exists():
         raise DataError(f"no such file: {path}", file=path)
@@ -348,6 +348,8 @@ def _meaningful(text: str) -> Iterator[tuple[int, str]]:
 PathLike = str | os.PathLike[str]
 
 _AS_IT_IS = Tidying()
+#: Bytes that a small Parquet table may unpack to.
+_TABLE = 2**26
 
 #: Sparse text whose matrix is filled beyond this is kept as a dense array, which then costs less and can be centred.
 DENSE_FROM = 0.15
@@ -646,8 +648,11 @@ def read_parquet(
     try:
         stored = pq.ParquetFile(pa.BufferReader(read_bytes(file)))
         size = 8 * stored.metadata.num_rows * stored.metadata.num_columns
-        if size > READ_LIMIT:
-            raise DataError(f"{file} unpacks to {size:,} bytes; tables beyond {READ_LIMIT:,} bytes are not read", file=file)
+        limit = unpack_limit(8 * file.stat().st_size, _TABLE)  # a column of a few values takes a bit a row
+        if size > limit:
+            raise DataError(
+                f"{file} unpacks to {size:,} bytes; tables of its size beyond {limit:,} bytes are not read", file=file
+            )
         table = stored.read()
     except DataError:
         raise

@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...errors import DataError, MissingPackageError
-from ...files import READ_ERRORS, read_error
+from ...files import READ_ERRORS, read_error, unpack_limit
 from ..formats.readers import MOST_COLUMNS, check_libsvm, feature_places, libsvm_fault, libsvm_lines
 from ..formats.tables import label_column
 
@@ -230,6 +230,7 @@ def _chunks(path: Path) -> Iterator[bytes]:
     try:
         with path.open("rb") if opener is None else opener(path) as handle:
             tail, first = b"", True
+            line_limit = math.inf if opener is None else unpack_limit(path.stat().st_size)
             while text := handle.read(_CHUNK):
                 tail += text
                 complete_lines = tail[:-1] if tail.endswith(b"\r") else tail  # half of a line end may follow
@@ -237,8 +238,12 @@ def _chunks(path: Path) -> Iterator[bytes]:
                 if cut:
                     yield libsvm_lines(tail[:cut], first)
                     tail, first = tail[cut:], False
+                if len(tail) > line_limit:
+                    raise DataError(f"{path} has a line of more than {line_limit:,} bytes: unpack it yourself", file=path)
             if tail.strip():
                 yield libsvm_lines(tail, first)
+    except DataError:
+        raise
     except READ_ERRORS as error:
         raise DataError(f"{path} cannot be read: {read_error(error)}", file=path) from None
 

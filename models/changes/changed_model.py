@@ -463,6 +463,11 @@ class ChangedModel(Model):
         """True if the base model's objective is nonnegative and the change only restricts it."""
         return self.change.restricts and self.base.nonnegative
 
+    @property
+    def bounded_below(self) -> str:
+        """Return the base model's reason where the change only restricts it."""
+        return self.base.bounded_below if self.change.restricts else ""
+
     def recounted(
         self, values: Mapping[str, FloatArray], box: tuple[FloatArray, FloatArray] | None = None
     ) -> dict[str, FloatArray]:

@@ -52,7 +52,8 @@ def interior_point(view: BoxQP, aim: Callable[[], float]) -> FinishRun:
     a = 0.5 * (lower + upper)
     scale = float(np.abs(product(a) + ridge * a + q).max(initial=0.0)) + 1e-300
     z, y = np.full(a.size, scale), np.full(a.size, scale)
-    best, best_gap, failures, steps = None, np.inf, 0, 0
+    point[moving] = a
+    best, best_gap, failures, steps = point.copy(), np.inf, 0, 0
     for _ in range(_STEPS):
         point[moving] = a
         gap = view.gap(point)
@@ -76,6 +77,8 @@ def interior_point(view: BoxQP, aim: Callable[[], float]) -> FinishRun:
         centre = mu * (max(predicted_gap, 0.0) / mu) ** 3 if mu > 0 else 0.0
         low, high = (centre - da * dz) / s, (centre + da * dy) / t
         step = solve(-gradient + low - high)
+        if not np.isfinite(step).all():  # costs whose squares overflow
+            break
         dz, dy = low - z - z / s * step, high - y + y / t * step
         primal, dual = _FRACTION * _length(s, t, step), _FRACTION * _length(z, y, None, dz, dy)
         length = min(primal, dual)  # one length for both: the stationarity residual then falls with it
@@ -83,7 +86,6 @@ def interior_point(view: BoxQP, aim: Callable[[], float]) -> FinishRun:
         a = np.clip(a, lower + 1e-16 * (upper - lower), upper - 1e-16 * (upper - lower))
         if not (a > lower).all() or not (a < upper).all():
             break
-    assert best is not None
     return FinishRun(best, best_gap, steps, interior_operations(view) * steps / 20.0)
 
 
@@ -92,16 +94,16 @@ def _factor(Z: FloatArray, Q: FloatArray | None, theta: FloatArray) -> Callable[
     if Q is not None:
         matrix = Q.copy()
         matrix[np.diag_indices(theta.size)] += theta
-        cholesky = scipy.linalg.cho_factor(matrix, lower=True, overwrite_a=True)
-        return lambda b: np.asarray(scipy.linalg.cho_solve(cholesky, b))
+        cholesky = scipy.linalg.cho_factor(matrix, lower=True, overwrite_a=True, check_finite=False)
+        return lambda b: np.asarray(scipy.linalg.cho_solve(cholesky, b, check_finite=False))
     root = Z / np.sqrt(theta)[:, None]
     small = root.T @ root
     small[np.diag_indices(Z.shape[1])] += 1.0
-    factor = scipy.linalg.cho_factor(small, lower=True, overwrite_a=True)
+    factor = scipy.linalg.cho_factor(small, lower=True, overwrite_a=True, check_finite=False)
 
     def once(b: FloatArray) -> FloatArray:
         scaled = b / theta
-        return np.asarray(scaled - (Z @ scipy.linalg.cho_solve(factor, Z.T @ scaled)) / theta)
+        return np.asarray(scaled - (Z @ scipy.linalg.cho_solve(factor, Z.T @ scaled, check_finite=False)) / theta)
 
     def solve(b: FloatArray) -> FloatArray:
         x = once(b)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import ClassVar, TypeAlias
 
@@ -45,6 +45,8 @@ class ScaledRows(ABC):
     A: FloatArray
     b: FloatArray
     scale: FloatArray  #: what each row was divided by
+    #: When least squares over cones end at the latest, by ``time.perf_counter``.
+    deadline: float = field(default=np.inf, kw_only=True)
 
     @abstractmethod
     def farkas(self) -> tuple[ByLabel | None, FloatArray | None]:
@@ -119,7 +121,7 @@ _CONVERGED, _PROGRESS = 1e-13, 0.999
 
 
 def cone_least_squares(
-    B: FloatArray, c: FloatArray, project: Callable[[FloatArray], FloatArray]
+    B: FloatArray, c: FloatArray, project: Callable[[FloatArray], FloatArray], deadline: float = np.inf
 ) -> tuple[FloatArray, FloatArray]:
     """z in the cone and the residual c - B z.
 
@@ -129,6 +131,8 @@ def cone_least_squares(
     c : ndarray (m,)
     project : callable
         The nearest point of the (closed, convex) cone.
+    deadline : float
+        When the steps end at the latest, by ``time.perf_counter``: a projection on exponential cones takes milliseconds.
     """
     z = np.zeros(B.shape[1])
     norm = float(np.linalg.norm(B, 2)) if B.size else 0.0
@@ -137,6 +141,8 @@ def cone_least_squares(
     step, size = 1.0 / (norm * norm), float(np.linalg.norm(c))
     extrapolated, t, last = z, 1.0, np.inf
     for k in range(1, _STEPS + 1):
+        if time.perf_counter() > deadline:
+            break
         projected = project(extrapolated - step * (B.T @ (B @ extrapolated - c)))
         if (extrapolated - projected) @ (projected - z) > 0.0:
             extrapolated, t = projected, 1.0
@@ -421,7 +427,7 @@ class ConeRows(ScaledRows):
     def farkas(self) -> tuple[ByLabel | None, FloatArray | None]:
         """Farkas multipliers, or else a point; both None where least squares did not decide."""
         B = np.column_stack([self.A, self.b]).T
-        z, residual = cone_least_squares(B, np.append(np.zeros(self.form.n), -1.0), self._dual)
+        z, residual = cone_least_squares(B, np.append(np.zeros(self.form.n), -1.0), self._dual, self.deadline)
         if float(np.linalg.norm(residual)) <= _NONE_OF_CONES:
             return self.by_label(z / self.scale), None
         certain = residual[-1] < -_UNSURE
@@ -440,7 +446,7 @@ class ConeRows(ScaledRows):
             d = np.where(np.isfinite(form.upper), np.minimum(d, 0.0), d)
             return np.concatenate([d, self._primal(v[n:])])
 
-        direction, residual = cone_least_squares(B, np.append(np.zeros(m + P.shape[0]), -1.0), project)
+        direction, residual = cone_least_squares(B, np.append(np.zeros(m + P.shape[0]), -1.0), project, self.deadline)
         return direction[:n] if float(np.linalg.norm(residual)) <= _NONE_OF_CONES else None
 
     def bounding_multipliers(self) -> tuple[ByLabel, FloatArray, FloatArray] | None:
@@ -448,7 +454,7 @@ class ConeRows(ScaledRows):
         form, count = self.form, self.A.shape[0]
         q, size, P, unit = self.objective()
         B = np.column_stack([self.A.T, -P.T])
-        z, residual = cone_least_squares(B, q, lambda v: np.concatenate([self._dual(v[:count]), v[count:]]))
+        z, residual = cone_least_squares(B, q, lambda v: np.concatenate([self._dual(v[:count]), v[count:]]), self.deadline)
         if float(np.linalg.norm(residual)) > _NONE_OF_CONES:
             return None
         multipliers, v = z[:count] * size / self.scale, z[count:] / unit * size
@@ -459,7 +465,7 @@ class ConeRows(ScaledRows):
         gradient, row_values = self.form.gradient(x), self.A @ x + self.b
         size = max(float(np.linalg.norm(gradient)), 1e-300)
         B = np.vstack([self.A.T, row_values[None, :]])
-        z, _ = cone_least_squares(B, np.append(gradient / size, 0.0), self._dual)
+        z, _ = cone_least_squares(B, np.append(gradient / size, 0.0), self._dual, self.deadline)
         multipliers_in_rows = z * size / self.scale
         return self.by_label(multipliers_in_rows), self.reduced(multipliers_in_rows)
 
@@ -479,7 +485,8 @@ class ConeRows(ScaledRows):
         for depth in _DEPTHS:
             if seconds is not None and time.perf_counter() - begin > seconds:
                 return None
-            z, residual = cone_least_squares(columns, gradient[needed] / size - columns @ (depth * inward), self._dual)
+            right = gradient[needed] / size - columns @ (depth * inward)
+            z, residual = cone_least_squares(columns, right, self._dual, self.deadline)
             if float(np.linalg.norm(residual)) <= _INSIDE:
                 return self.by_label((z + depth * inward) * size / self.scale)
         return None

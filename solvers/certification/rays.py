@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
@@ -23,7 +23,7 @@ import scipy.sparse as sp
 from ...errors import SolverError
 from ...models.arrays import FloatArray
 from ...models.program.cones import Nonnegative, Zero
-from ...models.program.form import Constraint, StandardForm
+from ...models.program.form import Block, Constraint, StandardForm
 from ...models.program.lagrangian import lagrangian
 from ...models.rounding import two_product
 from ..rational import farkas_exists, ray_exists
@@ -39,26 +39,33 @@ _NEARLY = 1e-9
 
 @dataclass(frozen=True)
 class Ray:
-    """The ray behind a claim: its residual, None where there is no ray, and a flag for a proof.
+    """The ray behind a claim: its residual, None where there is no ray, and a flag for a ray without any rounding.
 
-    ``rational``: the proof is multipliers or a ray in rational arithmetic beside those given (`solvers.rational`).
+    ``rational``: exact are multipliers or a ray in rational arithmetic beside those given (`solvers.rational`). ``proved``: the
+    claim follows. Exact Farkas multipliers prove theirs alone; a ray of descent needs a feasible point beside it, ``start``.
     """
 
     residual: float | None = None
-    proved: bool = False
+    exact: bool = False
     rational: bool = False
+    proved: bool = False
+
+    @property
+    def start(self) -> Ray:
+        """The ray of descent with a feasible point known, from which it goes on."""
+        return replace(self, proved=self.exact)
 
     @classmethod
     def of(cls, form: StandardForm, status: Status, ray: FloatArray | Mapping[str, FloatArray]) -> Ray:
         """Farkas multipliers by label for INFEASIBLE, a direction for UNBOUNDED."""
         if isinstance(ray, Mapping):
             if (form.lower > form.upper).any():  # multipliers of the two bounds, whatever else was given
-                return cls(0.0, True)
+                return cls(0.0, True, proved=True)
             residual = farkas_residual(form, ray)
             if not residual <= _SUPPORTED or farkas_proves(form, ray):
-                return cls(residual, residual <= _SUPPORTED)
+                return cls(residual, residual <= _SUPPORTED, proved=residual <= _SUPPORTED)
             exact = residual <= _NEARLY and farkas_exists(form, ray)
-            return cls(residual, exact, exact)
+            return cls(residual, exact, exact, exact)
         residual = ray_residual(form, ray)
         if not residual <= _SUPPORTED or ray_is_exact(form, ray):
             return cls(residual, residual <= _SUPPORTED)
@@ -93,10 +100,11 @@ class Ray:
                 return "proved: Farkas multipliers exclude every point, rounding included"
             reach = f"exclude only points with ||x||_1 < {1 / self.residual:.1e}" if self.residual else "are not exact"
             return f"claimed by the solver: its Farkas multipliers, residual {self.residual:.1e}, {reach}"
-        if self.rational:
-            return "proved: a rational ray of descent, found beside the computed one, so unbounded if any point is feasible"
-        if self.proved:
-            return "proved: an exact ray of descent, so unbounded if any point is feasible"
+        if self.exact:
+            ray = "a rational ray of descent, found beside the computed one," if self.rational else "an exact ray of descent"
+            if self.proved:
+                return f"proved: {ray} from a point that satisfies every constraint exactly"
+            return f"claimed by the solver: {ray} leaves no least value if any point is feasible, and none is known exactly"
         return f"claimed by the solver: its ray of descent has a residual of {self.residual:.1e}"
 
 
@@ -128,6 +136,33 @@ def ray_is_exact(form: StandardForm, d: FloatArray) -> bool:
             return False
     below, above = d[np.isfinite(form.lower)], d[np.isfinite(form.upper)]
     return bool((below >= 0.0).all() and (above <= 0.0).all()) and _products(sp.csr_array(form.q[None, :]), d)[0] < 0.0
+
+
+def point_exists(form: StandardForm, x: FloatArray) -> bool:
+    """Return whether a point at x or beside it satisfies every constraint exactly; integers must be integers of x itself.
+
+    (x, 1) is then a ray of {(x, t): F x + g t in K, l t <= x <= u t} along which -t descends.
+    """
+    integers = x[form.integer]
+    if not np.isfinite(x).all() or (integers != np.round(integers)).any():
+        return False
+    low, high = np.flatnonzero(np.isfinite(form.lower)), np.flatnonzero(np.isfinite(form.upper))
+    unit = sp.eye_array(form.n, format="csr")
+    rows = [
+        replace(c, F=sp.csr_array(sp.hstack([c.F, sp.csr_array(c.g[:, None])])), g=np.zeros(c.rows)) for c in form.constraints
+    ]
+    for label, F, g in (("lower", unit[low], -form.lower[low]), ("upper", -unit[high], form.upper[high])):
+        if not g.size:
+            continue
+        F = sp.csr_array(sp.hstack([F, sp.csr_array(g[:, None])]))
+        rows.append(Constraint(f"{label} bounds", F, np.zeros(g.size), Nonnegative(g.size)))
+    free = np.full(form.n + 1, np.inf)
+    cone = StandardForm(
+        "points", (Block("x", (form.n + 1,)),), np.append(np.zeros(form.n), -1.0), tuple(r for r in rows if r.rows),
+        np.append(-free[1:], 0.0), free, np.zeros(form.n + 1, dtype=bool),
+    )  # fmt: skip
+    direction = np.append(x, 1.0)
+    return ray_is_exact(cone, direction) or (not form.integer.any() and ray_exists(cone, direction))
 
 
 def _deep(c: Constraint, v: FloatArray) -> bool:

@@ -11,7 +11,7 @@ an optimum to the tolerance, near the answer that the solver gave; whoever reads
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
@@ -19,6 +19,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ...models.arrays import FloatArray, IntArray
+from ...models.model import Model
 from ...models.program.cones import Nonnegative, RotatedSecondOrder, SecondOrder, Zero
 from ...models.program.form import Constraint, StandardForm
 from ...models.program.lagrangian import lagrangian
@@ -26,7 +27,7 @@ from ...models.program.multiplier_repair import Multipliers
 from ..records import Answer, Status
 from .certificate import Certificate, Certifier, certify, nonnegative
 from .evidence import ByLabel, ConeRows, FormRows, ScaledRows, interior
-from .rays import Ray
+from .rays import Ray, point_exists
 from .verdict import conditions_met, proves_optimum
 
 #: A point that violates its rows by no more than this is feasible.
@@ -36,6 +37,9 @@ _ROUGH = 1e-2
 #: Shares of inner multipliers that are tried.
 _INWARDS = (1e-12, 1e-11, 1e-10, 1e-8, 1e-6)
 _MOVED = "moved inwards by {:g}: the solver's are within rounding of a bound"
+#: What contradicts a claim that the objective has no least value.
+_BOUNDED = "the solver says unbounded, and {}"
+_BY_MULTIPLIERS = "multipliers bound the objective (minimised) by {:.6g}"
 _NOTE = "by least squares: the solver gave none that bound the objective"
 #: Digits behind the point to which multipliers are rounded.
 _DIGITS = (2, 3, 5)
@@ -51,18 +55,37 @@ class CompletedClaim:
     objection: str = ""
 
 
-def complete_claim(form: StandardForm, answer: Answer, ray: Ray) -> CompletedClaim:
+def complete_claim(
+    form: StandardForm,
+    answer: Answer,
+    ray: Ray,
+    points: Sequence[FloatArray] = (),
+    bounded: str = "",
+    seconds: float | None = None,
+) -> CompletedClaim:
     """Complete a claim of infeasibility or unboundedness with a ray that proves it where the solver's does not, or contradict it.
 
     Integers count as real numbers: Farkas multipliers of that relaxation leave no integers either.
+
+    Parameters
+    ----------
+    form : StandardForm
+    answer : Answer
+        It claims one of the two.
+    ray : Ray
+        Of the answer.
+    points : sequence of ndarray
+        Points that may be feasible, from which a ray of descent would go on.
+    bounded : str
+        The reason why the objective has a lower bound (`known_bound`); empty where none is known.
+    seconds : float, optional
+        That the search may take.
     """
     if ray.proved and answer.status is Status.INFEASIBLE:
         return CompletedClaim(answer, ray)
     integer = bool(form.integer.any())
-    rows = _rows(form.replace(integer=np.zeros(form.n, dtype=bool)) if integer else form)
-    if rows is None or (integer and answer.status is Status.UNBOUNDED):
-        return CompletedClaim(answer, ray)
-    z, x = rows.farkas()
+    rows = _rows(form.replace(integer=np.zeros(form.n, dtype=bool)) if integer else form, seconds)
+    z, x = (None, None) if rows is None else rows.farkas()
     empty = Ray() if z is None else Ray.of(form, Status.INFEASIBLE, z)
     if answer.status is Status.INFEASIBLE:
         if x is not None and not integer and _feasible(form, x):
@@ -75,7 +98,27 @@ def complete_claim(form: StandardForm, answer: Answer, ray: Ray) -> CompletedCla
     if empty.proved:
         remark = "the solver says unbounded, and Farkas multipliers prove that there is no point: details['farkas multipliers']"
         return CompletedClaim(replace(answer, details={**answer.details, "farkas multipliers": z}), ray, remark)
-    return _descent(form, rows, answer, ray)
+    if bounded:
+        return CompletedClaim(answer, ray, _BOUNDED.format(bounded))
+    completed = CompletedClaim(answer, ray) if rows is None or integer else _descent(form, rows, answer, ray)
+    if completed.ray.exact and any(point_exists(form, point) for point in (*points, *(() if x is None else (x,)))):
+        return replace(completed, ray=completed.ray.start)
+    return completed
+
+
+def known_bound(model: Model, form: StandardForm, answer: Answer) -> str:
+    """Return why the objective has a lower bound, by what it is made of or by multipliers at hand; empty where neither tells.
+
+    The answer's multipliers are tried, and zero.
+    """
+    reason = model.bounded_below or ("no term of it can be negative" if nonnegative(form) else "")
+    if reason:
+        return f"the objective has a lower bound: {reason}"
+    multipliers = [answer.multipliers, {c.label: np.zeros(c.rows) for c in form.constraints}]
+    with np.errstate(all="ignore"):
+        bounds = [model.bound(np.zeros(form.n), z) for z in multipliers if z is not None]
+    best = max((b.value for b in bounds if not b.condition), default=-np.inf)
+    return _BY_MULTIPLIERS.format(best) if np.isfinite(best) else ""
 
 
 def _false(ray: Ray) -> bool:
@@ -87,12 +130,12 @@ def _false(ray: Ray) -> bool:
 
 def _descent(form: StandardForm, rows: ScaledRows, answer: Answer, ray: Ray) -> CompletedClaim:
     """A ray of descent, or a bound that speaks against one."""
-    if ray.proved:
+    if ray.exact:
         return CompletedClaim(answer, ray)
     d = rows.ray()
     if d is not None:
         descent_ray = Ray.of(form, Status.UNBOUNDED, d)
-        better = not _false(ray) and (descent_ray.proved or ray.residual is None)
+        better = not _false(ray) and (descent_ray.exact or ray.residual is None)
         return CompletedClaim(replace(answer, ray=form.split(d)), descent_ray) if better else CompletedClaim(answer, ray)
     bounding = rows.bounding_multipliers()
     if bounding is None:
@@ -100,8 +143,7 @@ def _descent(form: StandardForm, rows: ScaledRows, answer: Answer, ray: Ray) -> 
     bound = lagrangian(form, bounding[2], bounding[0])
     if bound.condition or not np.isfinite(bound.value):
         return CompletedClaim(answer, ray)
-    remark = f"the solver says unbounded, and multipliers bound the objective (minimised) by {bound.value:.6g}"
-    return CompletedClaim(answer, ray, remark)
+    return CompletedClaim(answer, ray, _BOUNDED.format(_BY_MULTIPLIERS.format(bound.value)))
 
 
 def unbounded_integer_ray(form: StandardForm) -> str:
@@ -115,7 +157,7 @@ def unbounded_integer_ray(form: StandardForm) -> str:
     relaxed = form.replace(integer=np.zeros(form.n, dtype=bool))
     rows = FormRows.of(relaxed)
     d = None if rows is None else rows.ray()
-    if d is None or not Ray.of(relaxed, Status.UNBOUNDED, d).proved:
+    if d is None or not Ray.of(relaxed, Status.UNBOUNDED, d).exact:
         return ""
     return f"the solver says optimal, and there is no least value: {Ray.moves(form.split(d))}"
 
@@ -146,7 +188,7 @@ def with_multipliers(
     form = certifier.form
     if form is None or not certificate.wants_multipliers:
         return answer, certificate
-    rows, x = _rows(form), form.join(values)
+    rows, x = _rows(form, seconds), form.join(values)
     inner = interior(form, x, seconds) if rows is None else rows.interior_multipliers(x, seconds)
     if rows is None and inner is None and answer.multipliers is None:
         return answer, certificate
@@ -155,6 +197,8 @@ def with_multipliers(
     satisfied = conditions_met(certificate, tol) and certificate.feasible(_FEASIBLE)
     spoils, best = is_decided or satisfied, (answer, certificate)
     for candidate in _own(form, answer, rows, inner, x):
+        if rows is not None and time.perf_counter() > rows.deadline:
+            break
         better = certifier(candidate, values)
         if _close(better, tol):
             return candidate, better
@@ -220,10 +264,10 @@ def _close(certificate: Certificate, tol: float) -> bool:
     return bool(np.isfinite(bound)) and abs(objective - bound) <= tol * max(abs(objective), abs(bound))
 
 
-def _rows(form: StandardForm) -> ScaledRows | None:
-    """Its rows, as those can be used that find evidence about it."""
-    rows = FormRows.of(form)
-    return ConeRows.of(form) if rows is None else rows
+def _rows(form: StandardForm, seconds: float | None) -> ScaledRows | None:
+    """Its rows, as those can be used that find evidence about it, with the seconds that the search may take from here on."""
+    rows = FormRows.of(form) or ConeRows.of(form)
+    return rows if rows is None or seconds is None else replace(rows, deadline=time.perf_counter() + seconds)
 
 
 def _feasible(form: StandardForm, x: FloatArray) -> bool:

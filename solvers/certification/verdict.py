@@ -139,12 +139,13 @@ def big_m_exceeds_tolerance(form: StandardForm, x: FloatArray, tolerance: float)
     that of its continuous terms at the point and of the least constant that its integers leave at the point, at zero or at their
     bounds (switched on, M is in none of these); where all vanish but for rounding, its continuous coefficients over the largest
     continuous entry.
-    Rows without continuous variables are exact once integers are.
+    Rows without continuous variables are exact once integers are, and those that a slack of no cost satisfies hold nothing: the
+    point of such a row has no weight.
     """
     y = np.abs(x) * ~form.integer
     ends = [np.where(form.integer & np.isfinite(end), end, 0.0) for end in (x, form.lower, form.upper, np.zeros(form.n))]
     reach = largest if (largest := float(y.max(initial=0.0))) > _FEASIBLE else 1.0
-    worst, row_text = 0.0, ""
+    worst, row_text, without_cost = 0.0, "", _slacks_without_cost(form)
     for c in form.constraints:
         if not isinstance(c.cone, (Nonnegative, Zero)):
             continue
@@ -152,7 +153,8 @@ def big_m_exceeds_tolerance(form: StandardForm, x: FloatArray, tolerance: float)
         switched, continuous = _largest(F, form.integer.astype(np.float64)), _largest(F, (~form.integer).astype(np.float64))
         size = np.maximum(_largest(F, y), np.min([np.abs(c.F @ z + c.g) for z in ends], axis=0))
         size = np.where(size > _NOTHING * continuous * reach, size, continuous * reach)
-        slack = np.divide(switched * tolerance, size, out=np.zeros(c.rows), where=continuous > 0.0)
+        holds = (continuous > 0.0) & ~(c.F.maximum(0.0) @ without_cost > 0.0)
+        slack = np.divide(switched * tolerance, size, out=np.zeros(c.rows), where=holds)
         if slack.max(initial=0.0) > worst:
             worst, row_text = float(slack.max()), f"{c.label}, M = {switched[slack.argmax()]:.3g},"
     if worst < _VOID:
@@ -161,6 +163,15 @@ def big_m_exceeds_tolerance(form: StandardForm, x: FloatArray, tolerance: float)
         f"the solver's claim proves nothing: numbers within {tolerance:g} of an integer pass for one there, which moves "
         f"a row of {row_text} by {worst:.2g} of its size: give a smaller M, indicators, or (0-1 loss) take zero-one-bb"
     )
+
+
+def _slacks_without_cost(form: StandardForm) -> FloatArray:
+    """Return 1 for a continuous variable that costs nothing, has no upper bound and is in one row alone; else 0."""
+    rows = np.zeros(form.n, dtype=np.int64)
+    for c in form.constraints:
+        rows += np.bincount(c.F.indices, minlength=form.n)
+    costs = form.q != 0.0 if form.quadratic is None else (form.q != 0.0) | (form.quadratic.most_in_columns > 0)
+    return ((rows == 1) & ~costs & ~form.integer & np.isposinf(form.upper)).astype(np.float64)
 
 
 def below_solver_tolerance(certificate: Certificate, tolerance: float) -> str:

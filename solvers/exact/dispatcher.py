@@ -16,7 +16,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from ...errors import MarginoptError, SolverError
-from ...files import read_error
+from ...files import read_error, unpack_limit
 from ..parallel.executor import AsynchronousExecutor, Job, TaskResult
 
 #: Largest number of nodes of a subproblem; its node numbers in the proof log begin at a multiple of this.
@@ -271,9 +271,11 @@ def lines_of(packed: Any) -> str:
     """Return the lines of a proof log from their compressed form."""
     _require(type(packed) is bytes, "a part of a log that is no text")
     try:
-        text = zlib.decompress(packed).decode() if packed else ""
+        unpacking, limit = zlib.decompressobj(), unpack_limit(len(packed))
+        text = (unpacking.decompress(packed, limit) if packed else b"").decode()
     except zlib.error as error:
         raise ValueError(f"a part of a log that cannot be unpacked: {error}") from error
+    _require(not packed or unpacking.eof, "a part of a log that ends early, or unpacks to far more than its size")
     _require(text[-1:] in ("", "\n"), "a part of a log that ends within a line")
     return text
 

@@ -222,6 +222,22 @@ def interrupt_flag() -> Iterator[threading.Event]:
         signal.signal(signal.SIGINT, previous)
 
 
+@contextmanager
+def held_interrupts() -> Iterator[None]:
+    """Hold Ctrl-C back until the block has ended, in this thread and those that it starts; it is raised then.
+
+    For calls of libraries that catch the signal and drop it.
+    """
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 # A call of a library that looks at no clock and hears no signal, in a thread of its own beside which Python does both.
 #
 # A library's loop in C returns to Python when it is done, and a signal handler waits until then. In a thread of its own it

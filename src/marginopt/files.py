@@ -3,7 +3,7 @@
 
 A file that is written comes into being under another name in the same folder and takes its own in one step, when everything
 is on the disk: a kill or a full disk at any moment leaves the old file, or none. A file that is read is believed in nothing:
-archives say how large they will be before they are unpacked, and are refused beyond `READ_LIMIT`.
+archives say how large they will be before they are unpacked, and are refused beyond `unpack_limit`.
 """
 
 from __future__ import annotations
@@ -31,6 +31,9 @@ from .errors import DataError, WriteError
 
 #: Bytes that a compressed file, or an archive, may unpack to; the plain file is read at any size.
 READ_LIMIT = 2**30
+#: Bytes that a small one of text, and of arrays, may unpack to, and the multiple of its size that any may: text that is parsed
+#: takes ten times its bytes, and data sets are packed to a twentieth at most.
+_TEXT, _ARRAYS, _SHARE = 2**24, 2**26, 50
 #: Suffixes of compressed files, which are unpacked as they are read.
 COMPRESSED = (".bz2", ".gz", ".xz")
 #: Members that an archive may have.
@@ -201,22 +204,28 @@ def without_compression(name: str) -> str:
     return next((name[: -len(suffix)] for suffix in COMPRESSED if name.lower().endswith(suffix)), name)
 
 
+def unpack_limit(packed: int, small: int = _TEXT) -> int:
+    """Return the bytes that a compressed file of a size may unpack to: `READ_LIMIT`, or less where the file is small."""
+    return min(READ_LIMIT, max(small, _SHARE * packed))
+
+
 def _unpacked(file: Path) -> bytes:
-    """Return the content of a file, decompressed by its suffix, piece by piece and within `READ_LIMIT`."""
+    """Return the content of a file, decompressed by its suffix, piece by piece and within `unpack_limit`."""
     openers: dict[str, Callable[[Path], Any]] = {".bz2": bz2.open, ".gz": gzip.open, ".xz": lzma.open}
     unpack = openers.get(file.suffix.lower())
     if unpack is None:
         return file.read_bytes()
     try:
+        limit = unpack_limit(file.stat().st_size)
         with unpack(file) as packed:
-            content: bytes = packed.read(READ_LIMIT + 1)
+            content: bytes = packed.read(limit + 1)
     except (FileNotFoundError, PermissionError):
         raise
     except READ_ERRORS as error:
         raise DataError(f"{file} cannot be read: {read_error(error)}", file=file) from None
-    if len(content) > READ_LIMIT:
+    if len(content) > limit:
         raise DataError(
-            f"{file} unpacks to more than {READ_LIMIT:,} bytes: unpack it yourself; plain files are read at any size", file=file
+            f"{file} unpacks to more than {limit:,} bytes: unpack it yourself; plain files are read at any size", file=file
         )
     return content
 
@@ -227,7 +236,7 @@ def read_bytes(path: str | os.PathLike[str]) -> bytes:
     Raises
     ------
     DataError
-        No such file, not a file, not permitted, broken compression, or unpacking to more than `READ_LIMIT` bytes.
+        No such file, not a file, not permitted, broken compression, or unpacking to more than `unpack_limit` bytes.
     """
     file = Path(path)
     try:
@@ -264,7 +273,7 @@ def read_arrays(path: str | os.PathLike[str], noun: str = "npz") -> dict[str, np
     Raises
     ------
     DataError
-        As `read_bytes`; not an npz archive; pickled objects; or more than `READ_LIMIT` bytes unpacked.
+        As `read_bytes`; not an npz archive; pickled objects; or more than `unpack_limit` bytes unpacked.
     """
     content = read_bytes(path)
     if content.startswith(b"\x93NUMPY"):
@@ -277,10 +286,12 @@ def read_arrays(path: str | os.PathLike[str], noun: str = "npz") -> dict[str, np
                     f"{path} cannot be read as {noun}: its archive has {len(members)} members, or two of one name", file=path
                 )
             total = sum(member.file_size for member in members)
-            if total > READ_LIMIT:
+            stored = sum(member.file_size for member in members if member.compress_type == zipfile.ZIP_STORED)
+            limit = max(unpack_limit(len(content), _ARRAYS), min(stored, READ_LIMIT))
+            if total > limit:
                 raise DataError(
-                    f"{path} unpacks to {total:,} bytes; archives beyond {READ_LIMIT:,} bytes are not read: store the arrays as "
-                    "plain files",
+                    f"{path} unpacks to {total:,} bytes; archives of its size beyond {limit:,} bytes are not read: store the "
+                    "arrays as plain files",
                     file=path,
                 )
             return {member.filename.removesuffix(".npy"): _member(archive, member) for member in members}

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import bz2
 import errno
 import gzip
 import io
+import lzma
 import os
 import signal
 import subprocess
 import sys
 import zipfile
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -23,6 +26,7 @@ import marginopt as mo
 from marginopt import files
 from marginopt.errors import DataError, InputError, WriteError
 from marginopt.instances import read as read_data
+from marginopt.solvers.exact.dispatcher import lines_of
 
 CASES = 12
 
@@ -75,6 +79,41 @@ def test_compressed_text_is_read_within_a_limit(tmp_path: Path, monkeypatch: pyt
     monkeypatch.setattr(files, "READ_LIMIT", 10**6)
     with pytest.raises(DataError, check=at("bomb.csv.gz")):
         read_data(path)
+
+
+@pytest.mark.parametrize("name", ["b.csv.gz", "b.libsvm.bz2", "b.arff.xz", "b.lp.gz", "b.mps.bz2", "b.mof.json.xz"])
+def test_a_small_file_unpacks_to_little(name: str, tmp_path: Path) -> None:
+    """Sixty kilobytes may unpack to a gigabyte, which parsers turn into ten: the limit goes with the size of the file."""
+    pack = {".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}[Path(name).suffix]
+    (tmp_path / name).write_bytes(pack(b"1,2,3\n" * 3_000_000))
+    assert (tmp_path / name).stat().st_size < 10**5
+    with pytest.raises(DataError, check=at(name)):
+        (mo.read if name in ("b.lp.gz", "b.mps.bz2", "b.mof.json.xz") else read_data)(tmp_path / name)
+    assert files.unpack_limit(10**5) < 2 * 10**7 < files.unpack_limit(10**6) < files.unpack_limit(10**9) == files.READ_LIMIT
+
+
+def test_a_packed_line_of_rows_on_disk_has_a_limit(tmp_path: Path) -> None:
+    (tmp_path / "line.libsvm.gz").write_bytes(gzip.compress(b"1" * 40_000_000))
+    with pytest.raises(DataError, check=lambda error: "a line of more than" in str(error)):
+        mo.instances.open_rows(tmp_path / "line.libsvm.gz")
+
+
+def test_a_small_archive_unpacks_to_little(tmp_path: Path) -> None:
+    np.savez_compressed(tmp_path / "zeros.npz", X=np.zeros(9_000_000), y=np.zeros(1), layout=np.zeros(1), meta=np.zeros(1))
+    for read in (read_data, mo.read, mo.io.load_result):
+        with pytest.raises(DataError, check=at("zeros.npz")):
+            read(tmp_path / "zeros.npz")
+    np.savez(tmp_path / "plain.npz", X=np.zeros(9_000_000))  # as large as its file
+    assert files.read_arrays(tmp_path / "plain.npz")["X"].size == 9_000_000
+
+
+def test_a_part_of_a_log_that_unpacks_to_far_more_than_its_size_is_refused() -> None:
+    """Workers send parts of logs, packed."""
+    with pytest.raises(ValueError, check=lambda error: "far more than its size" in str(error)):
+        lines_of(zlib.compress(b"0\n" * 9_000_000))
+    with pytest.raises(ValueError):
+        lines_of(zlib.compress(b"0\n" * 99)[:-4])
+    assert lines_of(zlib.compress(b"0\n")) == "0\n"
 
 
 def test_a_libsvm_index_of_two_thousand_million_is_refused_with_its_line(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 import marginopt as mo
 from marginopt import margin
@@ -115,6 +116,10 @@ SENTENCES: list[tuple[Callable[[], object], str]] = [
     (
         lambda: mo.solve(HINGE, "clarabel").verify(mo.HingeSVM(X, Y, 2.0)),
         "of other data or parameters than the model (lam: 1,",
+    ),
+    (
+        lambda: mo.solve(HINGE, "clarabel").verify(mo.HingeSVM(sp.csr_array(X), Y, 1.0)),
+        "of other data or parameters than the model (X: 4 × 3, the model's 4 × 3, sparse)",
     ),
     (lambda: mo.solvers.conflict(HINGE), "HingeSVM has a point, or no proof that it has none was found by highs"),
     (lambda: mo.register(Clarabel), "a solver is an object: give Clarabel(), not the class"),

@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from facts import about, missing, unlicensed
 
 from marginopt.errors import InputError, LicenceError, MissingPackageError, TooLargeError, UnsupportedModelError
-from marginopt.models import ConicSVM, HingeSVM, L2SVMDual, MEBDual, SimplexQP, StandardForm, ZeroOneSVM
+from marginopt.models import ConicSVM, HardMarginSVM, HingeSVM, L2SVMDual, MEBDual, SimplexQP, StandardForm, ZeroOneSVM
 from marginopt.models.model import BareForm, Model
 from marginopt.models.program.cones import Feature, Nonnegative
 from marginopt.models.program.form import Block, Constraint, Quadratic
@@ -300,6 +300,18 @@ def test_infeasible_and_unbounded(rows: list[list[float]], status: Status) -> No
         assert (f > 0).all()
         assert np.abs(c.F.T @ f).max() <= 1e-6 * f.max()
         assert c.g @ f < 0
+
+
+@pytest.mark.parametrize("solver", ["clarabel", "scs", "osqp", "highs"])
+def test_unknown_options_are_refused_where_no_solver_is_called(solver: str) -> None:
+    """A program without variables, and data that no hyperplane separates, are decided before: the options were not read."""
+    empty, none = np.zeros(0), np.zeros(0, dtype=bool)
+    X = np.column_stack([np.ones(4), np.arange(4.0)])
+    for model in (StandardForm("empty", (), empty, (), empty, empty, none), HardMarginSVM(X, [1.0, -1.0, 1.0, -1.0])):
+        with pytest.raises(InputError) as caught:
+            solve_problem(model, solver, Options(native={"nonsense": 1}))
+        assert caught.value.name == "nonsense"
+        assert solve_problem(model, solver, Options()).status in (Status.OPTIMAL, Status.INFEASIBLE)
 
 
 def test_starts_pass_the_bridges(overlapping: Any) -> None:

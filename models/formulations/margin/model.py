@@ -937,6 +937,20 @@ class Margin(Model):
         """True if the loss is nonnegative: no regulariser is negative."""
         return self.loss.nonnegative()
 
+    @property
+    def bounded_below(self) -> str:
+        """Return the reason of a nonnegative loss, or that of a loss with a conjugate beside a strongly convex regulariser.
+
+        ½||w||² and a convex loss have a dual that is finite wherever the conjugate of the loss is; a free intercept must balance.
+        """
+        if self.nonnegative:
+            return super().bounded_below
+        conjugate, curved = self.loss.conjugate(), self.regulariser.curvatures(self.penalised)
+        diagonal = curved if curved.ndim == 1 else np.linalg.eigvalsh(curved)
+        if conjugate is None or conjugate.balanced or not (diagonal > 0.0).all():
+            return ""
+        return "its regulariser grows quadratically, and its loss falls linearly"
+
     @cached_property
     def counting(self) -> ExactCount | None:
         """The parts of the objective that a rounding of w may change; None where the rows are on disk or too many to be counted

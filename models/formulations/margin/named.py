@@ -64,6 +64,11 @@ class NamedComposition(Model):
         """True if the composition is nonnegative."""
         return self.composed.nonnegative
 
+    @property
+    def bounded_below(self) -> str:
+        """Return the composition's reason."""
+        return self.composed.bounded_below
+
     def dual_value(self, multipliers: Mapping[str, FloatArray]) -> float:
         """The closed-form dual at multipliers of any quality; see `Margin.dual_value`."""
         return self.composed.dual_value(multipliers)

@@ -127,7 +127,7 @@ def build_data(source: Mapping[str, Any]) -> tuple[FloatArray, FloatArray]:
     """
     arguments = dict(source)
     kind = arguments.pop("kind", None)
-    if kind not in _MAKERS:
+    if not isinstance(kind, str) or kind not in _MAKERS:
         raise InputError(f"the data of an entry are of an unknown kind, {kind!r}; known: {', '.join(_MAKERS)}")
     try:
         return _MAKERS[kind](**arguments)

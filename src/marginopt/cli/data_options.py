@@ -7,10 +7,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, get_args
 
-import numpy as np
-
-from ..errors import InputError
-from ..files import without_compression
+from ..errors import DataError, InputError
+from ..files import read_arrays, without_compression
 from ..instances import Instance, load, read
 from ..instances.formats.tables import Categories, Missing
 from ..models import DataKind, FormulationInfo, Model, StandardForm
@@ -140,9 +138,8 @@ def _arrays(info: FormulationInfo, name: str) -> dict[str, Any]:
     if path.suffix != ".npz" or not path.is_file():
         raise InputError(f"{info.name} is stated on an npz file that holds {needed}; {name} is none")
     try:
-        with np.load(path, allow_pickle=False) as archive:
-            return {key: archive[key] for key in archive.files}
-    except (OSError, ValueError) as error:
+        return read_arrays(path, f"an npz file with {needed}")
+    except DataError as error:
         raise InputError(f"{name} cannot be read as an npz file with {needed}: {error}", name=name) from error
 
 

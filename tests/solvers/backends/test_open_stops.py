@@ -170,6 +170,25 @@ def _said(code: str) -> list[str]:
     return [line.removeprefix("result: ") for line in lines]
 
 
+def test_ctrl_c_while_scs_factorises_is_not_forgotten(monkeypatch):
+    """SCS catches the signal in its set-up and drops it before the first iteration: 63 s of iterations followed one."""
+    if not hasattr(signal, "pthread_sigmask"):
+        pytest.skip("signals cannot be held back here")
+    scs = pytest.importorskip("scs", reason="scs is not installed")
+    load = scs.SCS
+
+    def catching(*arguments, **settings):
+        before = signal.signal(signal.SIGINT, lambda *_: None)
+        os.kill(os.getpid(), signal.SIGINT)
+        solver = load(*arguments, **settings)
+        signal.signal(signal.SIGINT, before)
+        return solver
+
+    monkeypatch.setattr(scs, "SCS", catching)
+    with pytest.raises(KeyboardInterrupt):
+        solve(random_qp(0, 12), "scs")
+
+
 def test_ctrl_c_keeps_what_piqp_found(monkeypatch):
     """It hears nothing before it ends; then its point is there."""
     pytest.importorskip("piqp", reason="piqp is not installed")

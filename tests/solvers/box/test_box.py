@@ -141,3 +141,13 @@ def test_a_gap_that_float64_does_not_give_ends_the_run() -> None:
     model = NonparallelSVM(rng.standard_normal((400, 60)), np.arange(400) % 3, 1, c=1e3)
     result = solvers.solve(model, "boxqp", tol=1e-15, time_limit=60.0)
     assert result.status in (Status.STALLED, Status.INACCURATE, Status.OPTIMAL) and result.gap < 1e-11
+
+
+def test_costs_whose_squares_overflow_end_the_interior_point() -> None:
+    """c = 1e300 of a plane's classifier: SciPy's ValueError escaped."""
+    rng = np.random.default_rng(0)
+    program = BoxProgram(rng.normal(size=(4, 2)), np.full(4, -1.0), np.zeros(4), np.full(4, 1e300), ridge=0.0)
+    view = program.view(BoxQP)
+    with np.errstate(all="ignore"):
+        run = interior_point(view, lambda: 1e-6)
+    assert ((run.a >= 0.0) & (run.a <= 1e300)).all()

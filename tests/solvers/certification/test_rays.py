@@ -23,7 +23,7 @@ from marginopt.models import (
 )
 from marginopt.models.model import BareForm, Model
 from marginopt.solvers import Answer, Options, Solver, SolverInfo, rational as rational_rays
-from marginopt.solvers.certification.rays import ray_is_exact
+from marginopt.solvers.certification.rays import point_exists, ray_is_exact
 from marginopt.solvers.certification.supplied_evidence import unbounded_integer_ray
 from marginopt.solvers.interface.solver import OPEN
 from marginopt.solvers.judgement import judge
@@ -141,6 +141,48 @@ def test_a_ray_on_a_face_of_zeros_is_exact(solver: str) -> None:
     assert exact.evidence.startswith("proved: an exact ray of descent")
     assert ray_is_exact(form, np.array([1.0, 0.0]))
     assert not ray_is_exact(form, np.array([1.0, 1e-9]))  # [1, 1e-9; 1e-9, 0] is not semidefinite
+
+
+def test_unboundedness_without_a_known_point_is_no_proof() -> None:
+    """An exact ray says what follows if any point is feasible: that is a condition, and no proof."""
+    root = float(np.sqrt(2.0))  # [x, 1; 1, 0] is never semidefinite, and nearly so for large x; y is free
+    cone = Constraint("S", sp.csr_array([[1.0, 0.0], [0.0, 0.0], [0.0, 0.0]]), np.array([0.0, root, 0.0]), PSD.of_order(2))
+    free = np.full(2, np.inf)
+    form = StandardForm("none", (Block("x", (2,)),), np.array([0.0, -1.0]), (cone,), -free, free, np.zeros(2, dtype=bool))
+    claimed = _judged(form, mo.Status.UNBOUNDED, ray={"x": np.array([0.0, 1.0])})
+    assert claimed.ray_residual == 0.0
+    assert "proved" not in claimed.evidence and claimed.bound_kind == "none"
+    halves = _form([[2.0, 0.0], [-2.0, 0.0]], [-1.0, 1.0], q=np.array([0.0, -1.0]), integer=np.array([True, False]))  # 2x = 1
+    claimed = _judged(halves, mo.Status.UNBOUNDED, ray={"x": np.array([0.0, 1.0])})
+    assert "proved" not in claimed.evidence
+    whole = _form([[2.0, 0.0], [-2.0, 0.0]], [0.0, 0.0], q=np.array([0.0, -1.0]), integer=np.array([True, False]))  # x = 0
+    assert _judged(whole, mo.Status.UNBOUNDED, ray={"x": np.array([0.0, 1.0])}).evidence.startswith("proved: an exact ray")
+
+
+def test_points_that_satisfy_every_constraint_exactly() -> None:
+    third = _form([[3.0, 1.0], [-3.0, -1.0]], [-1.0, 1.0])  # 3x + y = 1
+    assert point_exists(third, np.array([0.0, 1.0]))
+    assert point_exists(third, np.array([1.0 / 3.0, 1e-17]))  # a rational point beside it
+    assert not point_exists(third, np.array([0.5, 1.0]))
+    assert not point_exists(third.replace(integer=np.array([True, True])), np.array([0.5, -0.5]))
+    assert not point_exists(_INFEASIBLE, np.zeros(2))
+    assert not point_exists(third.replace(upper=np.array([0.0, 0.5])), np.array([0.0, 1.0]))
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e70])
+@pytest.mark.parametrize("loss", ["nearest-hulls", "nu", "one-class", "hinge", "logistic"])
+def test_what_is_bounded_by_construction_is_never_unbounded(loss: str, scale: float) -> None:
+    """Clarabel, SCS and HiGHS called the two hulls of data of 1e8 to 1e100 unbounded: the regulariser's curvature vanished."""
+    y = np.where(np.arange(8) % 2, 1.0, -1.0)
+    X = scale * np.column_stack([np.ones(8), np.random.default_rng(0).normal(size=(8, 2))])
+    model = mo.Margin(X, y, loss, mo.margin.SquaredNorm(1e-7))
+    fall = {block.label: np.ones(block.shape) for block in model.form.blocks}
+    for rays in ({}, {"ray": fall}):
+        claimed = judge(model, _Liar(), Answer(status=mo.Status.UNBOUNDED, native_status="so it says", **rays), Options(), OPEN)
+        assert claimed.status is mo.Status.INACCURATE
+        assert "the objective has a lower bound" in claimed.evidence
+    restricted = model.with_constraint(lambda v: v["w"][0] >= 1.0) if scale == 1.0 else model
+    assert restricted.bounded_below
 
 
 def test_claims_without_a_ray_are_called_claims() -> None:

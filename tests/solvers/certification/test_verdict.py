@@ -204,6 +204,21 @@ def test_a_big_m_beyond_the_integers_tolerance_makes_a_word_void(flipped: bool, 
         assert "a row of row, M = " in big_m_exceeds_tolerance(switched(1e6, flipped, unit), x, 1e-6)
 
 
+def test_a_row_that_costs_nothing_needs_no_small_m() -> None:
+    """Ramps of points without weight, 1e8 away: HiGHS and Gurobi were right, and their word was void for that row."""
+    F = sp.csr_array(np.array([[1.0, 5e8, 1.0]]))  # x + M z + slack >= 1
+    blocks = (Block("x", ()), Block("z", ()), Block("slack", ()))
+    upper, integer = np.array([0.5, 1.0, np.inf]), np.array([False, True, False])
+    free = StandardForm("free", blocks, np.array([1.0, 1.0, 0.0]), (Constraint("row", F, -np.ones(1), Nonnegative(1)),),
+                        np.zeros(3), upper, integer)  # fmt: skip
+    x = np.array([0.5, 1.0, 0.0])
+    assert big_m_exceeds_tolerance(free, x, 1e-9) == ""
+    for held in (free.replace(q=np.ones(3)), free.replace(upper=np.array([0.5, 1.0, 9.0]))):
+        assert big_m_exceeds_tolerance(held, x, 1e-9)
+    twice = (*free.constraints, Constraint("other", sp.csr_array([[0.0, 0.0, -1.0]]), np.ones(1), Nonnegative(1)))
+    assert big_m_exceeds_tolerance(free.replace(constraints=twice), x, 1e-9)
+
+
 @pytest.mark.parametrize(("weight", "status"), [(1e-3, Status.OPTIMAL), (1e-8, Status.INACCURATE)])
 def test_an_objective_below_a_solvers_absolute_tolerance_is_not_its_to_tell(weight: float, status: Status) -> None:
     """HiGHS chose 2.29e-9 for 2.14e-9 where prices were 1e-10 beside costs of 1."""
