@@ -52,7 +52,7 @@ def interior_point(view: BoxQP, aim: Callable[[], float]) -> FinishRun:
     a = 0.5 * (lower + upper)
     scale = float(np.abs(product(a) + ridge * a + q).max(initial=0.0)) + 1e-300
     z, y = np.full(a.size, scale), np.full(a.size, scale)
-    best, best_gap, failures, steps = None, np.inf, 0, 0
+    best, best_gap, failures, steps = point, np.inf, 0, 0
     for _ in range(_STEPS):
         point[moving] = a
         gap = view.gap(point)
@@ -81,9 +81,8 @@ def interior_point(view: BoxQP, aim: Callable[[], float]) -> FinishRun:
         length = min(primal, dual)  # one length for both: the stationarity residual then falls with it
         a, z, y = a + length * step, z + length * dz, y + length * dy
         a = np.clip(a, lower + 1e-16 * (upper - lower), upper - 1e-16 * (upper - lower))
-        if not (a > lower).all() or not (a < upper).all():
+        if not (a > lower).all() or not (a < upper).all():  # or the numbers have overflowed
             break
-    assert best is not None
     return FinishRun(best, best_gap, steps, interior_operations(view) * steps / 20.0)
 
 
@@ -92,16 +91,16 @@ def _factor(Z: FloatArray, Q: FloatArray | None, theta: FloatArray) -> Callable[
     if Q is not None:
         matrix = Q.copy()
         matrix[np.diag_indices(theta.size)] += theta
-        cholesky = scipy.linalg.cho_factor(matrix, lower=True, overwrite_a=True)
-        return lambda b: np.asarray(scipy.linalg.cho_solve(cholesky, b))
+        cholesky = scipy.linalg.cho_factor(matrix, lower=True, overwrite_a=True, check_finite=False)
+        return lambda b: np.asarray(scipy.linalg.cho_solve(cholesky, b, check_finite=False))
     root = Z / np.sqrt(theta)[:, None]
     small = root.T @ root
     small[np.diag_indices(Z.shape[1])] += 1.0
-    factor = scipy.linalg.cho_factor(small, lower=True, overwrite_a=True)
+    factor = scipy.linalg.cho_factor(small, lower=True, overwrite_a=True, check_finite=False)
 
     def once(b: FloatArray) -> FloatArray:
         scaled = b / theta
-        return np.asarray(scaled - (Z @ scipy.linalg.cho_solve(factor, Z.T @ scaled)) / theta)
+        return np.asarray(scaled - (Z @ scipy.linalg.cho_solve(factor, Z.T @ scaled, check_finite=False)) / theta)
 
     def solve(b: FloatArray) -> FloatArray:
         x = once(b)

@@ -141,3 +141,13 @@ def test_a_gap_that_float64_does_not_give_ends_the_run() -> None:
     model = NonparallelSVM(rng.standard_normal((400, 60)), np.arange(400) % 3, 1, c=1e3)
     result = solvers.solve(model, "boxqp", tol=1e-15, time_limit=60.0)
     assert result.status in (Status.STALLED, Status.INACCURATE, Status.OPTIMAL) and result.gap < 1e-11
+
+
+@pytest.mark.parametrize("scale", [1e150, 1e200, 1e300])
+@pytest.mark.parametrize("rank", [1, 8])
+def test_sums_that_overflow_end_without_another_package_s_error(scale: float, rank: int) -> None:
+    program = _program(3, 6, rank, 0.0)
+    view = _view(BoxProgram(program.Z * np.sqrt(scale), program.q * scale, np.zeros(6), np.full(6, scale), program.ridge))
+    with np.errstate(all="ignore"):
+        end = interior_point(view, lambda: 1e-9)
+    assert not end.gap < 0.0
