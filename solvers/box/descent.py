@@ -84,7 +84,7 @@ def interior_point(view: BoxQP, aim: Callable[[], float]) -> FinishRun:
         length = min(primal, dual)  # one length for both: the stationarity residual then falls with it
         a, z, y = a + length * step, z + length * dz, y + length * dy
         a = np.clip(a, lower + 1e-16 * (upper - lower), upper - 1e-16 * (upper - lower))
-        if not (a > lower).all() or not (a < upper).all():
+        if not (a > lower).all() or not (a < upper).all():  # or the numbers have overflowed
             break
     return FinishRun(best, best_gap, steps, interior_operations(view) * steps / 20.0)
 

@@ -87,7 +87,7 @@ def restricted_solver(view: BoxQP, diagonal: FloatArray, free: BoolArray) -> Cal
     Q = view.submatrix(F)
     Q[np.diag_indices(F.size)] += view.ridge[F] + _SHIFT * float(diagonal.mean())
     try:
-        factor, _ = scipy.linalg.cho_factor(Q, lower=True, overwrite_a=True)
+        factor, _ = scipy.linalg.cho_factor(Q, lower=True, overwrite_a=True, check_finite=False)
     except np.linalg.LinAlgError:
         return None
     return lambda b: np.asarray(dpotrs(factor, b, lower=1)[0])

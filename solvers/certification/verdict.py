@@ -153,8 +153,8 @@ def big_m_exceeds_tolerance(form: StandardForm, x: FloatArray, tolerance: float)
         switched, continuous = _largest(F, form.integer.astype(np.float64)), _largest(F, (~form.integer).astype(np.float64))
         size = np.maximum(_largest(F, y), np.min([np.abs(c.F @ z + c.g) for z in ends], axis=0))
         size = np.where(size > _NOTHING * continuous * reach, size, continuous * reach)
-        holds = (continuous > 0.0) & ~(c.F.maximum(0.0) @ without_cost > 0.0)
-        slack = np.divide(switched * tolerance, size, out=np.zeros(c.rows), where=holds)
+        has_weight = (continuous > 0.0) & ~(c.F.maximum(0.0) @ without_cost > 0.0)
+        slack = np.divide(switched * tolerance, size, out=np.zeros(c.rows), where=has_weight)
         if slack.max(initial=0.0) > worst:
             worst, row_text = float(slack.max()), f"{c.label}, M = {switched[slack.argmax()]:.3g},"
     if worst < _VOID:

@@ -150,9 +150,9 @@ class MatrixVariables:
         x[self.scalars] = scalars
         variable, i, j, scale = self.entries
         for k, (order, triangle) in enumerate(zip(self.orders, matrices, strict=True)):
-            of = np.flatnonzero(variable == k)
+            columns = np.flatnonzero(variable == k)
             X = _symmetric(order, triangle)
-            x[of] = scale[of] * X[i[of], j[of]]
+            x[columns] = scale[columns] * X[i[columns], j[columns]]
         return x
 
     def multipliers(self, matrices: list[FloatArray]) -> dict[str, FloatArray]:
@@ -345,10 +345,10 @@ def _linear(mosek: Any, task: Any, matrices: MatrixVariables) -> None:
 def _matrix_rows(task: Any, matrices: MatrixVariables, F: Any) -> None:
     """Coefficients of the matrix variables in all linear rows, and in the equations of their constant entries after them."""
     _, (row, variable, i, j, coefficients) = matrices.split(F)
-    _, of, k, m, _ = matrices.constants()
+    _, constant_variable, k, m, _ = matrices.constants()
     task.putbarablocktriplet(
-        np.concatenate([row, F.shape[0] + np.arange(of.size)]).astype(np.int32),
-        np.concatenate([variable, of]).astype(np.int32),
+        np.concatenate([row, F.shape[0] + np.arange(constant_variable.size)]).astype(np.int32),
+        np.concatenate([variable, constant_variable]).astype(np.int32),
         np.concatenate([i, k]).astype(np.int32),
         np.concatenate([j, m]).astype(np.int32),
         np.concatenate([coefficients, np.where(k == m, 1.0, 0.5)]),

@@ -270,11 +270,11 @@ def audit_nu_svr(gram: GramOperator, beta: FloatArray, b: float, y: FloatArray, 
     value = norm(gram, beta).times(0.5) + _tube_cost(top, y, f, error, epsilon, squared=False)
     value = value + Rounded(epsilon, 4.0 * UNIT * epsilon).times(C * nu * n)
     signs = np.where(beta < 0.0, -1.0, 1.0)
-    near, outside = repaired_multipliers(np.abs(beta), signs, top, None)
-    excess = float(near.sum()) / (C * nu * n)
-    near = near / excess * (1.0 - 1e-12) if excess > 1.0 - 1e-12 else near
+    repaired, outside = repaired_multipliers(np.abs(beta), signs, top, None)
+    excess = float(repaired.sum()) / (C * nu * n)
+    repaired = repaired / excess * (1.0 - 1e-12) if excess > 1.0 - 1e-12 else repaired
     outside = max(outside, (excess - 1.0) * nu)
-    a = feasible(near, signs, top, None) if (signs < 0.0).any() else np.zeros(n)  # of one sign, and Σβ = 0
+    a = feasible(repaired, signs, top, None) if (signs < 0.0).any() else np.zeros(n)  # of one sign, and Σβ = 0
     assert a is not None
     bound = dot(y, signs * a) - norm(gram, signs * a).times(0.5)
     return audited("NuSVR", "½||w||² + C ν n ε + C Σ (|y_i - f(x_i)| - ε)_+, free intercept", value, bound, condition, outside)

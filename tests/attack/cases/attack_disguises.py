@@ -106,7 +106,7 @@ def _fault(problem: Drawn, result: mo.Result, optimum: Fraction | None) -> str:
     """Return the fault of a result, of any solver; a bound of a continuous solver may be a claim."""
     str(result)
     of_ours = result.solver in ("margin-bb", "scip", "zero-one-bb") or not problem.model.convex
-    if "pass for one there" in result.evidence and float(np.abs(np.asarray(result.stated.X)).max()) > 1e6:
+    if "pass for one there" in result.evidence and float(np.abs(np.asarray(result.original_model.X)).max()) > 1e6:
         of_ours = False  # points without weight that are far away: their M is beyond the solver's integers, which is said
     fault = answer_fault(result, problem.exact, optimum) if of_ours else ""
     if not fault and optimum is not None and result.bound_kind == "proved" and math.isfinite(result.bound):

@@ -151,3 +151,13 @@ def test_costs_whose_squares_overflow_end_the_interior_point() -> None:
     with np.errstate(all="ignore"):
         run = interior_point(view, lambda: 1e-6)
     assert ((run.a >= 0.0) & (run.a <= 1e300)).all()
+
+
+@pytest.mark.parametrize("scale", [1e150, 1e200, 1e300])
+@pytest.mark.parametrize("rank", [1, 8])
+def test_sums_that_overflow_end_without_another_package_s_error(scale: float, rank: int) -> None:
+    program = _program(3, 6, rank, 0.0)
+    view = _view(BoxProgram(program.Z * np.sqrt(scale), program.q * scale, np.zeros(6), np.full(6, scale), program.ridge))
+    with np.errstate(all="ignore"):
+        end = interior_point(view, lambda: 1e-9)
+    assert not end.gap < 0.0
