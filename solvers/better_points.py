@@ -185,7 +185,7 @@ _LENGTHS = tuple(sign * 2.0**k for k in (-4, -1, 0, 3, 7) for sign in (1.0, -1.0
 
 
 #: By which shares of its size a coordinate is moved.
-_SHARES = (-1.0, -0.1, 0.1, 1.0)
+_SHARES = (-1.0, -0.5, -1.0 / 3.0, -0.1, 0.1, 1.0 / 3.0, 0.5, 1.0)
 
 
 @dataclass(frozen=True, eq=False)

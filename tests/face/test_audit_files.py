@@ -266,3 +266,17 @@ def test_many_machines_are_one_table() -> None:
     assert list(two.audits) == ["svc"] and two["svc"].value == mo.audit(machines["svc"], X, TWO).value
     assert list(mo.audit({"a": machines["three"]}, X, THREE).audits) == ["a: 0, 1", "a: 0, 2", "a: 1, 2"]
     assert len(mo.audit([machines["svc"], LinearSVC().fit(X, TWO)], X, TWO)) == 2
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_second_fit_that_fails_leaves_the_audit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With a larger limit scikit-learn may refuse its own multipliers (not finite): the audit is of the machine that was given."""
+    machine = LinearSVC(loss="hinge", C=1.0, max_iter=1, random_state=0, tol=1e-9).fit(X, TWO)
+    before = mo.audit(machine, X, TWO)
+
+    def fails(*_: object, **__: object) -> None:
+        raise ValueError("The dual coefficients or intercepts are not finite.")
+
+    monkeypatch.setattr(LinearSVC, "fit", fails)
+    after = mo.audit(machine, X, TWO)
+    assert (after.value, after.bound) == (before.value, before.bound) and after.advice != before.advice

@@ -489,7 +489,11 @@ def _larger_limit(machine: Any, X: Any, y: Any, sample_weight: Any, gap: float, 
         retried = clone(machine).set_params(max_iter=limit)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            gap = _audited(retried.fit(X, y, **weights), X, y, sample_weight).gap
+            try:
+                retried.fit(X, y, **weights)
+            except ValueError:  # of scikit-learn, whose multipliers are not finite
+                return f"the fit stopped at max_iter={max_iter:,}, and with {limit:,} it fails: scale the data"
+            gap = _audited(retried, X, y, sample_weight).gap
         seconds = time.perf_counter() - begin
     if limit == max_iter:
         return f"the fit stopped at max_iter={max_iter:,}: fit with a larger max_iter"
