@@ -226,7 +226,8 @@ def interrupt_flag() -> Iterator[threading.Event]:
 def held_interrupts() -> Iterator[None]:
     """Hold Ctrl-C back until the block has ended, in this thread and those that it starts; it is raised then.
 
-    For calls of libraries that catch the signal and drop it.
+    For calls of libraries that catch the signal and drop it; they get it all the same where another thread, of BLAS or of the
+    user's, does not block it.
     """
     if not hasattr(signal, "pthread_sigmask"):
         yield

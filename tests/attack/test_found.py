@@ -175,7 +175,7 @@ def test_infeasible_beside_a_feasible_point() -> None:
 
 def test_unbounded_over_an_interval() -> None:
     result = judged(interval(), Status.UNBOUNDED)
-    assert result.status is Status.INACCURATE and "multipliers bound the objective (minimised) by 1" in result.evidence
+    assert result.status is Status.INACCURATE and "lower bound" in result.evidence
 
 
 def test_stationary_against_its_own_residual() -> None:

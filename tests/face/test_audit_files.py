@@ -270,7 +270,7 @@ def test_many_machines_are_one_table() -> None:
 
 @pytest.mark.filterwarnings("ignore")
 def test_a_second_fit_that_fails_leaves_the_audit(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With a larger limit scikit-learn may refuse its own multipliers (not finite): the audit is of the machine that was given."""
+    """With a larger limit scikit-learn may refuse its own multipliers (not finite): the audit is of the given machine."""
     machine = LinearSVC(loss="hinge", C=1.0, max_iter=1, random_state=0, tol=1e-9).fit(X, TWO)
     before = mo.audit(machine, X, TWO)
 

@@ -29,7 +29,6 @@ from ..models.arrays import BoolArray, FloatArray, IntArray, as_points, as_posit
 from ..models.model import Model
 from ..solvers.certification.result import Result
 from ..solvers.exact.check.sealed import stated_bound
-from ..solvers.parallel import SerialExecutor, choose_executor
 from ..solvers.solve import solve
 from .answer import Answer, BoundedQuestion, Evidence, ProofLog, shown
 from .half_spaces import BestHalfSpace, HalfSpace, coded_columns, rounded_up
@@ -301,7 +300,6 @@ def audit_fairness(
     margin: float | None = None,
     proof: str | Path | None = None,
     time_limit: float | None = None,
-    jobs: int | None = None,
 ) -> Answer[Subgroup]:
     """Find the linear subgroup with the worst weighted disparity, with a bound for all others.
 
@@ -326,8 +324,6 @@ def audit_fairness(
         Path of the proof log. For calibration two logs are written, with ``above-`` and ``below-`` before the file's name.
     time_limit : float, optional
         Seconds, for both signs together. The answer then holds the best group and the bound so far.
-    jobs : int, optional
-        Of calibration, the signs that are searched at a time, two at most; the answer is that of one job.
 
     Returns
     -------
@@ -343,7 +339,7 @@ def audit_fairness(
     ----------
     Kearns, Neel, Roth, Wu: Preventing fairness gerrymandering: auditing and learning for subgroup fairness, ICML 2018.
     """
-    return audited(fairness_question(predictions, y, protected, metric, sample_weight, margin), proof, time_limit, {}, jobs)
+    return audited(fairness_question(predictions, y, protected, metric, sample_weight, margin), proof, time_limit, {})
 
 
 def audited(
@@ -351,7 +347,6 @@ def audited(
     proof: str | Path | None,
     time_limit: float | None,
     earlier: dict[Side, list[tuple[Model, Result]]],
-    jobs: int | None = 1,
 ) -> Answer[Subgroup]:
     """Return the answer to a question.
 
@@ -363,17 +358,14 @@ def audited(
     earlier : dict of str to list of (Model, Result)
         Solved problems of each side over the same protected rows, whose groups and bounds help; the problems of this question are
         added.
-    jobs : int or None
-        As in `audit_fairness`.
     """
     solver = _Solver(proof, len(question.sides) > 1, time_limit)
     problems, bounds, searched, proved = question.problems(), dict[str, float](), dict[str, float](), True
     candidates, logs, details = list[Subgroup](), list[ProofLog](), list[str]()
     sides = [side for side in question.sides if side in problems]
-    tasks = [(solver, side, problems[side], question.sides[side].margin is None, earlier.get(side, [])) for side in sides]
-    with choose_executor(jobs) as executor:
-        side_results = (executor if len(tasks) > 1 else SerialExecutor()).all(_search_side, tasks)
-    results = dict(zip(sides, side_results, strict=True))
+    results = {
+        side: solver.solve(side, problems[side], question.sides[side].margin is None, earlier.get(side, [])) for side in sides
+    }
     for side, best in question.sides.items():
         normal = np.zeros(len(best.columns))
         if side in problems:
@@ -422,10 +414,6 @@ class _Solver:
         assert self.proof is not None
         path = Path(self.proof)
         return path.with_name(f"{side}-{path.name}") if self.separate_logs else path
-
-
-def _search_side(task: tuple[_Solver, Side, Model, bool, list[tuple[Model, Result]]], threads: int | None) -> Result:
-    return task[0].solve(*task[1:])
 
 
 def fairness_question(

@@ -11,7 +11,7 @@ import pytest
 
 import marginopt as mo
 from marginopt.errors import InputError
-from marginopt.questions import audit_fairness, coefficient_ranges, feature_importance, select_lam
+from marginopt.questions import coefficient_ranges, feature_importance, select_lam
 
 
 def _data() -> tuple[np.ndarray, np.ndarray]:
@@ -22,17 +22,11 @@ def _data() -> tuple[np.ndarray, np.ndarray]:
 
 X, y = _data()
 MODEL = mo.ZeroOneSVM(X, y, 3.0, intercept="free")
-PROTECTED = np.random.default_rng(5).integers(0, 3, size=(14, 2)).astype(float)
-
-
-def _chances(**options: Any) -> Any:
-    return audit_fairness(0.5 + 0.4 * np.tanh(X[:, 2]), y, PROTECTED, "calibration", **options)
 
 
 QUESTIONS: dict[str, Callable[..., Any]] = {
     "ranges": lambda **options: coefficient_ranges(MODEL, 0.1, **options),
     "importance": lambda **options: feature_importance(MODEL, **options),
-    "calibration": _chances,
 }
 
 

@@ -19,7 +19,7 @@ def test_disjunctions_have_the_optimum_of_the_indicators(loss: str) -> None:
     X = np.column_stack([np.ones(9), rng.normal(size=(9, 2))])
     y = np.where(np.arange(9) % 2 == 0, 1.0, -1.0)
     rows = LinearRows(np.array([[0.0, 1.0, 1.0]]), 0.2, np.inf)
-    model = mo.Margin(X, y, loss, L1(0.2), intercept="free", subject_to=rows)
+    model = mo.Margin(X, y, loss, L1(0.2), intercept="free", subject_to=rows, encoding="indicator")
     indicators = [c for c in model.form.constraints if isinstance(c.cone, Indicator)]
     assert indicators
     handed = model.to_pyomo()

@@ -141,7 +141,7 @@ def test_callback_records_and_stops():
     assert _watch(mosek, observer, mosek.callbackcode.new_int_mio, real, whole, {}) == 0
     real[mosek.dinfitem.mio_obj_int] = 5.0
     assert _watch(mosek, observer, mosek.callbackcode.new_int_mio, real, whole, {}) == 1
-    trace = observer.end(12, 5.0, 3.0)
+    trace = observer.final_trace(12, 5.0, 3.0)
     assert trace.column("objective").tolist() == [7.0, 5.0, 5.0]
     assert trace[0].iteration == 12 and trace[0].bound == 3.0 and trace[0].step == "incumbent"
 
