@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from fractions import Fraction
 
 import numpy as np
@@ -13,8 +14,12 @@ __all__ = ["half_spaces", "worst_disparity"]
 
 
 def half_spaces(points: np.ndarray) -> np.ndarray:
-    """All subsets that half-spaces cut off distinct points, from the basic solutions of l (b + w's) ≥ 1 (rows of booleans)."""
+    """All subsets that half-spaces cut off distinct points, from the basic solutions of l (b + w's) ≥ 1 (rows of booleans).
+
+    Numbers are the decimals that print them: 1990.000001 to 1990.000003 are collinear, which their float64s are not.
+    """
     m, d = points.shape
+    points = np.column_stack([_steps(column) for column in points.T.tolist()]) if d else points
     scale = np.maximum(np.ptp(points, axis=0), 1e-300)
     A = np.column_stack([np.ones(m), (points - points.mean(axis=0)) / scale])
     subsets = {(False,) * m, (True,) * m}
@@ -29,6 +34,15 @@ def half_spaces(points: np.ndarray) -> np.ndarray:
                 scores = x @ A[:, columns].T
                 subsets |= set(map(tuple, (scores[(np.abs(scores) >= 1.0 - 1e-7).all(axis=1)] > 0.0).tolist()))
     return np.array(sorted(subsets))
+
+
+def _steps(column: list[float]) -> list[int]:
+    """The column in steps of its decimals' greatest common divisor, from its least value."""
+    exact = [Fraction(repr(value)) for value in column]
+    denominator = math.lcm(*(value.denominator for value in exact))
+    numbers = [int((value - min(exact)) * denominator) for value in exact]
+    step = math.gcd(*numbers) or 1
+    return [number // step for number in numbers]
 
 
 def worst_disparity(question: FairnessQuestion) -> Fraction:

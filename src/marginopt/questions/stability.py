@@ -46,6 +46,8 @@ if TYPE_CHECKING:
 
 #: Relative difference of two values that rounding may make.
 _ROUNDING = 1e-9
+#: Relative rounding of an objective, a norm and a sum of costs.
+_SUM_ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
@@ -514,7 +516,7 @@ class ConformalSets(Displayed):
     contains : ndarray of bool (points, 2)
         Whether -1, and +1, is in the set.
     certain : ndarray of bool (points, 2)
-        Whether the decision is proved; a label that is not certain is in the set.
+        Whether the decision is proved by values and bounds alone, without a tolerance; a label that is not certain is in the set.
     model : ZeroOneSVM
     points : ndarray (points, p)
     witnesses : ndarray (n, p)
@@ -640,7 +642,7 @@ def conformal_sets(
         half = slice(side * len(X), (side + 1) * len(X))
         value, bound = new_values[half], new_bounds[half]
         possible = (train_values[None, :] + lam >= bound[:, None] - scale).sum(axis=1)
-        certain_count = (train_bounds[None, :] + lam >= value[:, None] - scale).sum(axis=1)
+        certain_count = (train_bounds[None, :] + lam >= value[:, None] * (1.0 + _SUM_ROUNDING)).sum(axis=1)
         contains[:, side] = possible >= rank
         certain[:, side] = (possible >= rank) == (certain_count >= rank)
     return ConformalSets(level, contains, certain, model, X, witnesses)
