@@ -293,7 +293,7 @@ def test_targets_where_the_best_classifier_is_zero() -> None:
 
 
 def test_scores_that_differ_by_less_than_the_tolerance_make_no_label_certain() -> None:
-    """Keeping the new point costs 7e-7 more than keeping the negatives, of 2.4: its p-value is 1/2, and 1 within the tolerance."""
+    """Keeping the new point costs 7e-7 of 2.4 more than the negatives: its p-value is 1/2, and 1 within the tolerance."""
     X, y = np.array([[64.0, -80.0]] * 3), np.array([-1.0, -1.0, 1.0])
     sets = conformal_sets(mo.ZeroOneSVM(X, y, 1.2177131218438095), [[64.0, -79.5]], 0.55)
     assert sets.contains.tolist() == [[True, True]] and sets.certain.tolist() == [[True, False]]
