@@ -40,6 +40,7 @@ from .certification.verdict import (
     big_m_exceeds_tolerance,
     compare_with_sources,
     exceeds_cutoff,
+    gap_closed,
     proves_optimum,
     verdict,
 )
@@ -317,6 +318,13 @@ def search_counterexample(judgement: Judgement) -> Judgement:
             bounded = np.isfinite(best.bound)  # then the solver's own bound, which the point refutes, is not asked
             of_point = verdict(replace(answer, bound=None) if bounded else answer, best, judgement.tol)
             status, remarks = of_point.status if bounded else status, of_point.remarks
+    elif (
+        answer.status is Status.OPTIMAL
+        and certificate is not None
+        and certificate.objective - best.objective <= _own_tolerance(judgement)
+        and gap_closed(best, best.bound, judgement.tol)
+    ):
+        status = Status.OPTIMAL  # the claim is right up to the solver's absolute tolerance, and the better point is proved so
     better = replace(judgement, answer=answer, values=refutation.values, certificate=best, verdict=Verdict(status, remarks))
     return better.with_status(status, refutation.remark)
 
@@ -337,13 +345,18 @@ def examine_optimum(judgement: Judgement) -> Judgement:
     return judgement.with_status(Status.INACCURATE, objection) if objection else judgement
 
 
+def _own_tolerance(judgement: Judgement) -> float:
+    """Return the absolute tolerance of a mixed-integer solver, as it was set."""
+    native, tolerance = judgement.solver.info.integrality
+    return float(judgement.options.native.get(native, tolerance))
+
+
 def _unsupported_optimum(judgement: Judgement, values: Mapping[str, FloatArray]) -> str:
     """Return why nothing follows where an optimum rests on the solver's bound alone; empty where something does."""
-    form, certificate, info = judgement.form, judgement.certificate, judgement.solver.info
+    form, certificate = judgement.form, judgement.certificate
     if form is None or not judgement.solver.reads_form or certificate is None or np.isfinite(certificate.bound):
         return ""
-    native, own_tolerance = info.integrality
-    tolerance = float(judgement.options.native.get(native, own_tolerance))
+    tolerance = _own_tolerance(judgement)
     if certificate.integrality is None:
         return unresolved(judgement.answer, certificate, tolerance, judgement.tol)
     return (

@@ -180,7 +180,7 @@ def below_solver_tolerance(certificate: Certificate, tolerance: float) -> str:
     Its tolerances on costs are absolute: prices of 1e-10 beside costs of 1 were nothing to one, and 7% of the optimum.
     """
     size = abs(certificate.objective)
-    if size <= certificate.error or size > _FAINT * tolerance:
+    if size <= max(certificate.error, certificate.rounding) or size > _FAINT * tolerance:
         return ""
     return (
         f"the solver's claim proves nothing: its tolerance, {tolerance:g}, is absolute, and the objective is "

@@ -18,6 +18,7 @@ from marginopt.models.model import BareForm
 from marginopt.solvers.certification.certificate import Certificate, objective_scale
 from marginopt.solvers.certification.supplied_evidence import NOTE
 from marginopt.solvers.certification.verdict import ZERO, big_m_exceeds_tolerance, verdict
+from marginopt.solvers.interface.solver import OPEN
 from marginopt.solvers.judgement import judge
 from marginopt.solvers.records import Answer, Options, Status
 from marginopt.solvers.registry import get_solver
@@ -285,3 +286,15 @@ def test_an_optimum_of_a_nonconvex_problem_rests_on_the_claimed_bound(claimed: f
     at = replace(GOOD, nonconvex=True, bound=-np.inf, dual_residual=None, complementarity=None)
     status = verdict(replace(CLAIM, bound=claimed), at, 1e-6).status
     assert status is (Status.OPTIMAL if claimed == 1.0 else Status.INACCURATE)
+
+
+def test_a_better_point_that_meets_a_proved_bound_is_an_optimum() -> None:
+    """SCIP stops within its absolute tolerance of an optimum of zero; zero is attained, and no term is negative."""
+    X, y = np.array([[1.0, 0.0], [1.0, 1.0]]), [1.0, -1.0]
+    model = mo.Margin(X, y, "zero-one", "l2", sample_weight=[0.0, 0.75], intercept="free")
+    values = model.complete({"w": np.array([-5.0, 2e-6])})
+    objective = model.form.objective(model.form.join(values))
+    claim = Answer(Status.OPTIMAL, "optimal", values=values, objective=objective, bound=objective)
+    result = judge(model, get_solver("scip"), claim, Options(), OPEN)
+    assert objective > 0.0 and abs(result.objective) <= 1e-30
+    assert result.status is Status.OPTIMAL and result.bound_kind == "proved"
