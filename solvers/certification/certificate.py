@@ -207,8 +207,12 @@ class Certificate(Displayed):
         return 0.0 if self.both_zero(self.bound) else relative_gap(self.objective, self.bound)
 
     def both_zero(self, bound: float) -> bool:
-        """Return whether objective and bound are both zero within the rounding error of the objective's terms at the point."""
-        return max(abs(self.objective), abs(bound)) <= self.rounding
+        """Return whether objective and bound are both zero within the rounding error of the objective's terms at the point.
+
+        A bound that was recomputed may be below zero by what was subtracted for its own rounding as well, up to as much again.
+        """
+        subtracted = min(self.bound_error, self.rounding) if bound == self.bound else 0.0
+        return abs(self.objective) <= self.rounding and abs(bound) <= self.rounding + subtracted
 
     @property
     def resolution(self) -> float:

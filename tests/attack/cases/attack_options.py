@@ -75,6 +75,7 @@ def _compared(result: Any, optimum: float) -> str:
         return f"bound {result.bound} is proved, the optimum is {optimum}"
     if result.status in (Status.INFEASIBLE, Status.UNBOUNDED):
         return f"claims {result.status.value}, the optimum is {optimum}"
-    if result.status is Status.OPTIMAL and abs(result.objective - optimum) > max(allowed, 2.0 * result.tol * abs(optimum)):
+    largest = max(abs(optimum), abs(result.objective))
+    if result.status is Status.OPTIMAL and abs(result.objective - optimum) > max(allowed, 2.0 * result.tol * largest):
         return f"optimal at {result.objective}, the optimum is {optimum}"
     return ""
