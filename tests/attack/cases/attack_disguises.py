@@ -191,8 +191,8 @@ def logs(rng: Random) -> str:
         if fault:
             return f"of other data: {fault} ({problem} read as {other})"
         text = path.read_text()
-        for _ in range(3):
-            path.write_text(text[: int(rng.integers(len(text)))] + ("\n" if rng.random() < 0.3 else ""))
+        for _ in range(3):  # before its last character: a log whose last line break alone is missing is whole
+            path.write_text(text[: int(rng.integers(len(text.rstrip())))] + ("\n" if rng.random() < 0.3 else ""))
             fault = report_fault(mo.check_proof(path, problem.model), optimum, must=False)
             if fault or mo.check_proof(path, problem.model).valid:
                 return f"a log that was cut is valid: {fault} ({problem})"
