@@ -150,8 +150,8 @@ def line(draws: Sequence[Draw], store: CellStore) -> str:
     variants = draws[0].variants
     references = [store.get(draw.reference_key) for draw in draws]
     rest = [(d, r) for d, r in zip(draws, references, strict=True) if r is not None and not r["trivial"]]
-    found = [(r, {(variant, seed): store.get(key) for key, variant, seed in d.runs}) for d, r in rest]
-    complete = [(r, runs) for r, runs in found if all(run is not None for run in runs.values())]
+    texts = [(r, {(variant, seed): store.get(key) for key, variant, seed in d.runs}) for d, r in rest]
+    complete = [(r, runs) for r, runs in texts if all(run is not None for run in runs.values())]
     known = sum(r is not None for r in references)
     head = "| {} | {} | {:g} | {:g} | {} of {} |".format(*draws[0].where, len(rest), known)
     note = f" {len(complete)} of {len(rest)} draws complete |" if len(complete) < len(rest) else ""

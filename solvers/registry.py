@@ -271,7 +271,7 @@ class SolverSpec:
         """The solver under its label; nothing for ``auto``."""
         return {} if self.solver is None else {self.label: self.solver}
 
-    def over(self, options: Options) -> Options:
+    def merge_options(self, options: Options) -> Options:
         """The options of a call with this solver's own above them."""
         return Options.of(options, **self.native_options)
 

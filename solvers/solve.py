@@ -101,7 +101,7 @@ def solve_problem(
     model = as_model(problem)
     picked = ""
     spec = resolve(solver)
-    options = spec.over(options)
+    options = spec.merge_options(options)
     chosen = spec.solver
     if chosen is None:
         name, picked = choose(model, options)
@@ -302,7 +302,7 @@ def solve_raw(solver: SolverLike, model: Model, options: Options) -> Answer:
     obstacle = spec.solver.obstacle(model)
     if obstacle is not None:
         raise InputError(f"{spec.label} cannot take the step {model.name}: {obstacle}", name=spec.label)
-    answer = spec.solver.run(model, spec.over(options))
+    answer = spec.solver.run(model, spec.merge_options(options))
     if answer.values is None:
         raise SolverError(f"{spec.label} ended the step {model.name} without a point: {answer.native_status}", solver=spec.label)
     return answer

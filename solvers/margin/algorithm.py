@@ -13,7 +13,7 @@ import numpy as np
 from ...errors import InputError, WriteError
 from ...models.arrays import FloatArray, as_integer
 from ...models.model import Model
-from ...models.views import Corners, MarginProblem
+from ...models.views import MarginProblem, PiecewiseLinearLoss
 from ..exact.checkpoint import Saved, log_file
 from ..exact.limits import Limits, check_path
 from ..exact.log_file import Mark
@@ -113,7 +113,7 @@ def initial_cutoff(view: MarginProblem, problem: loops.LoopProblem, node: loops.
     return min([domain_cost_bound(view), *(loops.objective(problem, node, w) for w in starts)])
 
 
-def wide_ramp(loss: Corners) -> Corners:
+def wide_ramp(loss: PiecewiseLinearLoss) -> PiecewiseLinearLoss:
     """Return a wider ramp, on whose slope every margin of a first descent lies; an even loss as it is."""
     if loss.symmetric:
         return loss
@@ -633,7 +633,7 @@ class MarginBB(Algorithm[MarginProblem, MarginState]):
 def _load() -> None:
     """Solve the smallest problem, which compiles every loop."""
     rows = np.array([[1.0, 0.5], [1.0, -0.4], [-1.0, 0.3]])
-    loss, empty = Corners.ramp(2.0, 2.0), np.zeros((0, 2))
+    loss, empty = PiecewiseLinearLoss.ramp(2.0, 2.0), np.zeros((0, 2))
     problem = MarginProblem.unrestricted(rows, np.full(3, 0.4), loss, np.ones(2), empty, intercept=False)
     algorithm = MarginBB(restarts=1)
     state = algorithm.init(problem, Options(), np.random.default_rng(0))

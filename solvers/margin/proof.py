@@ -20,7 +20,7 @@ import numpy as np
 
 from ...errors import DataError
 from ...models.arrays import FloatArray, IntArray
-from ...models.views import Corners, MarginProblem
+from ...models.views import MarginProblem, PiecewiseLinearLoss
 from ..exact.checkpoint import Checkpoint, Saved
 from ..exact.log_file import LogFile, LogWriter, Mark
 from .check.statement import FORMAT, HEADER_KEYS, LoggedMarginProblem
@@ -170,7 +170,7 @@ def _header_fields(problem: MarginProblem) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _loss_fields(loss: Corners) -> dict[str, Any]:
+def _loss_fields(loss: PiecewiseLinearLoss) -> dict[str, Any]:
     """Return a loss for a log's header."""
     values = {name: getattr(loss, name).tolist() for name in ("margins", "below", "at")}
     rise_start = loss.rise_start if np.isfinite(loss.rise_start) else None

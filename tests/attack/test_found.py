@@ -46,8 +46,8 @@ def several(seed: int) -> tuple[np.ndarray, np.ndarray]:
     return X, y
 
 
-def judged(form: StandardForm, status: Status, solver: str = "highs", **said: Any) -> mo.Result:
-    return judge(as_model(form), get_solver(solver), Answer(status, "my word", **said), Options(), OPEN)
+def judged(form: StandardForm, status: Status, solver: str = "highs", **text: Any) -> mo.Result:
+    return judge(as_model(form), get_solver(solver), Answer(status, "my word", **text), Options(), OPEN)
 
 
 # -- nonconvex models --------------------------------------------------------------------------------------------------
@@ -217,9 +217,9 @@ def test_majorisation_takes_a_start_and_several() -> None:
     """Eight starts end up to 40% below one; a start that is given is where it begins."""
     model = mo.NonparallelSVM(*several(0), 1, loss="capped", epsilon=0.3)
     best = mo.solve(model, "npsvc-mm", starts=8)
-    kept = mo.solve(model, "npsvc-mm", starts=1, start=best.values)
-    assert kept.iterations is not None and kept.iterations <= 1
-    assert kept.objective == pytest.approx(best.objective, rel=1e-9)
+    result = mo.solve(model, "npsvc-mm", starts=1, start=best.values)
+    assert result.iterations is not None and result.iterations <= 1
+    assert result.objective == pytest.approx(best.objective, rel=1e-9)
     assert best.objective < 0.99 * max(mo.solve(model, "npsvc-mm", starts=1).objective, 1e-9)
 
 
@@ -281,9 +281,9 @@ def test_targets_that_do_not_exist_are_said_in_a_line(tmp_path: Path, capsys: py
     for words in (["solve", "hinge", str(data), "--save", nowhere], ["report", str(data), "--out", nowhere]):
         with pytest.raises(SystemExit) as ended:
             raise SystemExit(main(words))
-        said = capsys.readouterr()
+        output = capsys.readouterr()
         assert ended.value.code == 2
-        assert nowhere in said.err.replace("\n", "").replace("  ", "") and "Traceback" not in said.err
+        assert nowhere in output.err.replace("\n", "").replace("  ", "") and "Traceback" not in output.err
 
 
 def test_an_edited_result_does_not_load_as_proved(tmp_path: Path) -> None:
@@ -302,9 +302,9 @@ def test_an_edited_result_does_not_load_as_proved(tmp_path: Path) -> None:
 
 def test_a_proof_is_of_the_user_s_data(tmp_path: Path) -> None:
     X, y = labelled(2, 12)
-    own, other = mo.ZeroOneSVM(X, y, 1.0), mo.ZeroOneSVM(X * (1.0 + 1e-15), y, 1.0)
-    mo.solve(own, "zero-one-bb", proof=str(tmp_path / "log"))
-    report = check_proof(tmp_path / "log", own)
+    model, other = mo.ZeroOneSVM(X, y, 1.0), mo.ZeroOneSVM(X * (1.0 + 1e-15), y, 1.0)
+    mo.solve(model, "zero-one-bb", proof=str(tmp_path / "log"))
+    report = check_proof(tmp_path / "log", model)
     assert report.valid and report.own_data and "n = 12" in str(report)
     refused = check_proof(tmp_path / "log", other)
     assert not refused.valid and "another problem" in refused.message

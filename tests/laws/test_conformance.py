@@ -39,8 +39,8 @@ def crooked() -> Iterator[Solver]:
 
 
 def test_a_solver_that_claims_too_much_is_found_out(crooked: Solver) -> None:
-    found = {c.law.name for c in examine("crooked", ["l2svm"]) if c.verdict.state is State.VIOLATED}
-    assert "reaches the optimum" in found  # the certificate that is returned is of a better point than the claimed one
+    verdict = {c.law.name for c in examine("crooked", ["l2svm"]) if c.verdict.state is State.VIOLATED}
+    assert "reaches the optimum" in verdict  # the certificate that is returned is of a better point than the claimed one
 
 
 def test_the_command_prints_law_by_law(crooked: Solver, capsys: pytest.CaptureFixture[str]) -> None:

@@ -71,7 +71,7 @@ def test_layout() -> None:
         title="T",
         problem_class="LP",
         sense="minimise",
-        over=Line("x", "x"),
+        variables=Line("x", "x"),
         objective=Line("c'x", r"c^\top x"),
         constraints=(Line("Ax = b", "Ax=b", "rows"), Line("x >= 0", r"x\ge 0")),
         sizes="n = 2",

@@ -109,7 +109,7 @@ def zero_one_statement(program: Program, written: MarginEncoding, norm: Line, ke
         title=f"0-1-loss SVM, {written.title}{cost.title}",
         problem_class=written.problem_class,
         sense="minimise",
-        over=Line("w, z", r"w\in\mathbb{R}^p,\ z\in\{0,1\}^n"),
+        variables=Line("w, z", r"w\in\mathbb{R}^p,\ z\in\{0,1\}^n"),
         objective=written.objective(cost.objective(norm)),
         constraints=(*written.lines(), *cost.lines),
         sizes=f"n = {n} points, p = {p} features (a constant one included), {cost.size}",

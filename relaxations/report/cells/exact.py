@@ -188,7 +188,7 @@ class ExactTask(SolverTask[InstanceAt]):
             self.solver.label,
             encoding=STRUCTURED if self.encoding is None else _ENCODINGS[self.encoding],
             m_source="" if self.constants is None else self.constants.source_name,
-            time_limit=self.solver.over(self.options).time_limit,
+            time_limit=self.solver.merge_options(self.options).time_limit,
             seed=self.options.seed,
             caveat="" if self.constants is None else self.constants.caveat(self.subject.model),
         )

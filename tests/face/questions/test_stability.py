@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from effort import trials
 from oracles import COUNT, enumerated
-from rational.corners import Corners
+from rational.corners import PiecewiseLinearLoss
 
 import marginopt as mo
 from marginopt.models.arrays import FloatArray
@@ -288,7 +288,7 @@ def test_targets_where_the_best_classifier_is_zero() -> None:
     table = prediction_stability(model, within=None)
     assert not np.any(table.optimum.values["w"]) and table.proved.all()
     for k in (0, 3):
-        corners = Corners.of(model, -table.prediction[k] * table.points[k])
+        corners = PiecewiseLinearLoss.of(model, -table.prediction[k] * table.points[k])
         assert table.value[k] == pytest.approx(float(corners.least(9) or 0), rel=1e-5)
 
 

@@ -263,9 +263,9 @@ def test_a_sidecar_says_nothing_of_another_text(suffix: str, tmp_path: Path) -> 
             "other", (mo.models.Block("apples", (model.n,)),), model.q, (), model.lower, model.upper, model.integer
         )
     path, alone = write_form(model, tmp_path / f"model{suffix}"), write_form(other, tmp_path / f"alone{suffix}")
-    own = sidecar(alone)
-    content = own.read_text(encoding="utf-8")
-    own.unlink()
+    names_file = sidecar(alone)
+    content = names_file.read_text(encoding="utf-8")
+    names_file.unlink()
     for beside in (".col", ".row"):
         alone.with_suffix(beside).unlink(missing_ok=True)
     path.write_bytes(alone.read_bytes())

@@ -51,7 +51,8 @@ def test_the_order_of_the_relaxations(lam: float, seed: int) -> None:
     model, pairs = mo.ZeroOneSVM(X, y, lam=lam), 28
     optimum = mo.solve(model, "zero-one-bb").objective
     sdp, rank_one, hulls = (
-        relax(model, reduction, "clarabel", TIGHT) for reduction in (Conic(), RankOne(reach=False, pairs=pairs), AllHulls())
+        relax(model, reduction, "clarabel", TIGHT)
+        for reduction in (Conic(), RankOne(margin_bounds=False, pairs=pairs), AllHulls())
     )
     with_m = relax(model, RankOne(pairs=pairs), "clarabel", TIGHT)
     assert all(one.bound_kind == "proved" for one in (sdp, rank_one, with_m, hulls))

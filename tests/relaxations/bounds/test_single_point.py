@@ -51,8 +51,8 @@ def test_kernel_sdp_with_the_linear_kernel_equals_the_primal_one_also_where_p_ex
         primal, kernel = (relax(model, r, "clarabel", TIGHT) for r in (Conic(), KernelConic()))
         assert kernel.bound == pytest.approx(primal.bound, rel=1e-6)
         assert kernel.objective == pytest.approx(primal.objective, rel=1e-5)
-        own = relax(model, KernelConic(), "conic-ipm", Options(tol=1e-8))
-        assert own.bound == pytest.approx(primal.bound, rel=1e-6)
+        result = relax(model, KernelConic(), "conic-ipm", Options(tol=1e-8))
+        assert result.bound == pytest.approx(primal.bound, rel=1e-6)
 
 
 def test_single_point_hulls_are_a_maximum_over_part_of_gamma() -> None:

@@ -39,10 +39,10 @@ def test_a_bound_of_few_instances_says_so_and_is_no_finding() -> None:
     report = swept()
     for picture in (gap_bars(report), gap_against_seconds(report)):
         assert picture is not None and "lucky (1 of 12)" in picture and "weak (" not in picture
-    said = [finding.text for finding in report.document.findings]
-    assert any("smallest gap is that of strong" in text for text in said)
-    assert not any("lucky is exact" in text for text in said)
-    assert any("No relaxation is exact" in text for text in said)
+    findings = [finding.text for finding in report.document.findings]
+    assert any("smallest gap is that of strong" in text for text in findings)
+    assert not any("lucky is exact" in text for text in findings)
+    assert any("No relaxation is exact" in text for text in findings)
 
 
 def test_of_relaxations_that_are_exact_as_often_the_strongest_is_named() -> None:
@@ -50,8 +50,8 @@ def test_of_relaxations_that_are_exact_as_often_the_strongest_is_named() -> None
     exact = tuple(
         replace(c, bound=10.0) if c.relaxation != "lucky" and c.instance == "set[p=1, sigma=0]" else c for c in report.relaxations
     )
-    said = [finding.text for finding in replace(report, relaxations=exact).document.findings]
-    assert "On 1 of 12 instances, strong is exact (to 0.01%)." in said
+    findings = [finding.text for finding in replace(report, relaxations=exact).document.findings]
+    assert "On 1 of 12 instances, strong is exact (to 0.01%)." in findings
 
 
 def test_a_solver_that_never_ran_is_one_sentence_and_no_column() -> None:
@@ -69,11 +69,11 @@ def test_many_panels_become_medians_of_the_same_instances() -> None:
     lonely = swept(ps=6)  # one instance at σ = 1 alone: in no median
     cut = [c for c in lonely.instances if c.instance != "set[p=6, sigma=0]"]
     names = {c.instance for c in cut}
-    kept = replace(
+    model = replace(
         lonely, instances=tuple(cut), relaxations=tuple(c for c in lonely.relaxations if c.instance in names),
         exacts=tuple(c for c in lonely.exacts if c.instance in names),
     )  # fmt: skip
-    assert against(kept, "sigma") == against(swept(ps=5), "sigma")
+    assert against(model, "sigma") == against(swept(ps=5), "sigma")
 
 
 @pytest.mark.parametrize(

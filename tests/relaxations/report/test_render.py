@@ -93,7 +93,7 @@ class Page(HTMLParser):
 
     def values(self, *names: str) -> list[str]:
         """Values of attributes, in order."""
-        return [str(value) for _, given in self.tags for name, value in given.items() if name in names]
+        return [str(value) for _, problem in self.tags for name, value in problem.items() if name in names]
 
 
 def test_html_is_self_contained_and_complete() -> None:
@@ -152,20 +152,20 @@ def test_what_sorts_has_a_key_and_what_is_filtered_a_value() -> None:
     cells = [text for row in page.tables[0][1:] for text in row[1:]]
     intervals = [text for text in cells if text.startswith("[")]
     assert len(intervals) == 4  # of the second: the optimum, two gaps, the run
-    body = page.tags[: next(k for k, (tag, given) in enumerate(page.tags) if given.get("id") == "pictures")]
-    assert len([given for tag, given in body if tag == "td" and "data-key" in given]) == len(intervals)
+    body = page.tags[: next(k for k, (tag, problem) in enumerate(page.tags) if problem.get("id") == "pictures")]
+    assert len([problem for tag, problem in body if tag == "td" and "data-key" in problem]) == len(intervals)
     assert all(text[0].isdigit() for text in cells if text not in ("not run", *intervals))
-    rows = [given for tag, given in page.tags if tag == "tr" and "data-family" in given]
-    assert len(rows) == 2 and all(given["data-n"] == "50" and given["data-lam"] == "0.5" for given in rows)
+    rows = [problem for tag, problem in page.tags if tag == "tr" and "data-family" in problem]
+    assert len(rows) == 2 and all(problem["data-n"] == "50" and problem["data-lam"] == "0.5" for problem in rows)
 
 
 def test_findings_are_sentences_with_their_figures() -> None:
-    found = made_up().document.findings
-    assert 3 <= len(found) <= 6
-    assert found[0].text.startswith("The smallest gap is that of conic SDP: 36.7% in the median over 2 instances; the base")
-    assert any("Of 2 problems, scip claims 1" in f.text for f in found)
-    assert any("not known on 1 of 2 instances" in f.text and "[8, 10], on second" in f.text for f in found)
-    assert all(f.text.endswith(".") for f in found)
+    findings = made_up().document.findings
+    assert 3 <= len(findings) <= 6
+    assert findings[0].text.startswith("The smallest gap is that of conic SDP: 36.7% in the median over 2 instances; the base")
+    assert any("Of 2 problems, scip claims 1" in f.text for f in findings)
+    assert any("not known on 1 of 2 instances" in f.text and "[8, 10], on second" in f.text for f in findings)
+    assert all(f.text.endswith(".") for f in findings)
     nothing = GapReport(made_up().instances, (), ()).document.findings
     assert nothing and "no gap" in nothing[0].text
 

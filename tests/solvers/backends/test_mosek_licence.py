@@ -56,12 +56,12 @@ def test_an_environment_of_the_user_s_is_used_and_stays_open() -> None:
 
     if Mosek().licence().usable:
         pytest.skip("a MOSEK licence is installed")
-    with mosek.Env() as own:
-        options = Options(native={"env": own})
+    with mosek.Env() as env:
+        options = Options(native={"env": env})
         assert Mosek().licence_under(options).state is LicenceState.FULL  # MOSEK decides, not the licence found here
         with pytest.raises(LicenceError, check=unlicensed("mosek")):
             solve_problem(HingeSVM(X, Y), "mosek", options)
-        assert own.Task().getnumvar() == 0
+        assert env.Task().getnumvar() == 0
     with pytest.raises(InputError, check=about("env")):
         solve_problem(HingeSVM(X, Y), "mosek", Options(native={"env": "cloud"}))
 
