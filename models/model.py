@@ -122,9 +122,14 @@ class FormulationType(ABCMeta):
 class Model(Displayed, ExportMethods, ABC, metaclass=FormulationType):
     """A formulation: data and parameters, taken literally, validated once.
 
-    ``form`` is the labelled standard form (minimisation), ``view(kind)`` a structural view for hand-written
-    algorithms, ``statement`` the mathematics. Nothing here solves anything. ``data_names`` are the names of features and classes,
-    where the data were given as an `Instance` or a data frame: print, LaTeX, files, values and explanations show them.
+    ``form`` is the labelled standard form (minimisation), ``view(kind)`` a structural view for hand-written algorithms,
+    ``statement`` the mathematics. `marginopt.solve` solves it.
+
+    Parameters
+    ----------
+    data_names : DataNames, optional
+        Names of features and classes, set where the data are an `Instance` or a data frame: print, LaTeX, files, values and
+        explanations show them.
     """
 
     data_names: DataNames | None = field(default=None, kw_only=True, repr=False, metadata={"identity": False})

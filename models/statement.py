@@ -54,7 +54,17 @@ _TYPESET: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], str]], ...] = (
 
 @dataclass(frozen=True)
 class Line:
-    """One expression, as text and as LaTeX, with the label of the constraint that it states."""
+    """An expression, as text and as LaTeX, with the label of the constraint that it states.
+
+    Parameters
+    ----------
+    text : str
+        In plain characters, such as ``y_i x_i'w >= 1``.
+    latex : str
+        The same as mathematics.
+    label : str
+        The constraint in the form; empty for an objective.
+    """
 
     text: str
     latex: str

@@ -125,6 +125,11 @@ def relax(
     solver, options, **overrides
         Of the target, as for ``solve``.
 
+    Returns
+    -------
+    Relaxed
+        The target's result, the bound of the model's optimum, and the recovered point.
+
     Raises
     ------
     UnsupportedModelError

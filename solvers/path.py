@@ -261,6 +261,11 @@ def path(
     options, **overrides
         As in `marginopt.solve`, for each solve; a ``start`` is that of the first.
 
+    Returns
+    -------
+    SolutionPath or WholePath
+        The results in the order of ``values``; with "all" every optimal classifier with the λ for which it is optimal.
+
     Raises
     ------
     InputError

@@ -278,13 +278,18 @@ def _crossing(model: Model, solver: Solver) -> Answer | None:
 
 
 def solve_raw(solver: SolverLike, model: Model, options: Options) -> Answer:
-    """The answer of the solver that is asked for, which has a point and no certificate.
+    """Return the answer of a solver that has a point, without a certificate.
 
     Parameters
     ----------
     solver : Solver
     model : Model or StandardForm
     options : Options
+
+    Returns
+    -------
+    Answer
+        The point, multipliers and status as the solver gave them.
 
     Raises
     ------

@@ -58,6 +58,8 @@ class Verification:
         Exact too: 0.0 is exact, other figures are rounded up.
     unrepeated : str
         Why there is no exact bound, in words.
+    exact : bool
+        Whether it was recomputed in rational arithmetic.
     """
 
     model: str

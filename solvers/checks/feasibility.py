@@ -105,6 +105,11 @@ def check_point(
     tolerance : float
         Largest miss of a row, bound or integer, in its own units, that counts as feasible.
 
+    Returns
+    -------
+    PointCheck
+        Feasible or not, the misses from the largest on, and the objective.
+
     Raises
     ------
     InputError
@@ -192,6 +197,11 @@ def certify(
         z_k by constraint, in the signs of `models.program.form`; a bound follows from them.
     reduced : ndarray (n,), optional
         ζ; zero where it is not given.
+
+    Returns
+    -------
+    Certificate
+        Objective, residuals, and the bound that follows from the multipliers (-inf without any).
 
     Raises
     ------

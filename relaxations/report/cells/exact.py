@@ -84,6 +84,10 @@ class ExactCell(BoundingCell):
         Part of the points held out that its classifier gets wrong.
     trace : tuple of TracePoint
         Incumbent and bound over time, as the solver's callback tells them; thinned.
+    log : str
+        Path of the proof log; empty where there is none.
+    log_digest : str
+        SHA-256 of the log.
     """
 
     solver: str
