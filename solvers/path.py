@@ -90,8 +90,9 @@ class SolutionPath(Displayed, Tabular):
 
     @property
     def _title(self) -> str:
-        first, warm = self.results[0], f", {self.warm} warm" if self.warm else ""
-        return f"{first.model} by {first.solver}, {len(self)} values of {self.parameter}, {self.updated} of them by update{warm}"
+        first, warm = self.results[0], f", {self.warm} from a warm start" if self.warm else ""
+        updated = f", {self.updated} by an update in place" if self.updated else ""
+        return f"{first.model} by {first.solver}: {len(self)} values of {self.parameter}{updated}{warm}"
 
     def __str__(self) -> str:
         shown = [f"{value!s:.12}" if isinstance(value, float) else f"{value!s:.40}" for value in self.values]

@@ -39,7 +39,8 @@ class Check:
         def shown(value: float | str) -> str:
             return value if isinstance(value, str) else f"{value:.12g}"
 
-        verdict = "agrees" if self.stands else "DIFFERS"
+        weaker = isinstance(self.claimed, str) and self.claimed != self.recomputed
+        verdict = "DIFFERS" if not self.stands else "claims less" if weaker else "agrees"
         return f"  {self.name:<22} claimed {shown(self.claimed):<22} recomputed {shown(self.recomputed):<22} {verdict}"
 
 
@@ -198,8 +199,8 @@ _COUNTS = 1e-4
 
 
 def _words(name: str) -> str:
-    """A name of a summary for people."""
-    return name.replace("_", " ")
+    """Return the name of a summary's figure as it is printed."""
+    return name.replace("_", " ").replace("big m ", "big-M ")
 
 
 def _claimed(claim: Claim, sign: float) -> str:

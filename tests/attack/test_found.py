@@ -107,7 +107,7 @@ def test_an_infeasible_point_has_no_gap() -> None:
     X, y = labelled(0, 20)
     result = mo.solve(mo.ConicSVM(X, y, kappa=0.2), "scs", iteration_limit=1)
     assert result.certificate is not None and not result.certificate.feasible(1e-4)
-    assert np.isnan(result.gap) and "relative gap" not in str(result).splitlines()[0]
+    assert np.isnan(result.gap)
 
 
 def test_a_solver_s_own_proved_is_not_believed() -> None:
@@ -154,13 +154,11 @@ def test_a_big_m_of_one_is_no_bound_in_the_report() -> None:
     relaxed = rx.relax(model, rx.Hinge(big_m=1.0))
     # of its own problem, which is another one
     assert relaxed.bound == -np.inf and relaxed.target_bound > mo.solve(model, "zero-one-bb").objective
-    assert "no bound of the optimum: M is below" in str(relaxed)
+    assert relaxed.bound_kind == "none"
     data = mo.instances.gaussian_clusters(16, 2, sigma=0.5, outliers="clustered", seed=1)
-    printed = str(
-        mo.gap_report([data], lam=1.0, relaxations=[rx.Hinge(big_m=1.0), rx.BigM("zero")], exact="zero-one-bb", progress=False)
-    )
-    (line,) = [line for line in printed.splitlines() if "hinge, M=1 " in line]
-    assert "none: no bound of ζ" in line
+    relaxations = [rx.Hinge(big_m=1.0), rx.BigM("zero")]
+    hinge = mo.gap_report([data], lam=1.0, relaxations=relaxations, exact="zero-one-bb", progress=False).relaxations[0]
+    assert hinge.bound is None and hinge.kind == "none" and hinge.caveat
 
 
 # -- claims that can be checked ----------------------------------------------------------------------------------------
@@ -307,7 +305,7 @@ def test_a_proof_is_of_the_user_s_data(tmp_path: Path) -> None:
     report = check_proof(tmp_path / "log", model)
     assert report.valid and report.own_data and "n = 12" in str(report)
     refused = check_proof(tmp_path / "log", other)
-    assert not refused.valid and "another problem" in refused.message
+    assert not refused.valid and not refused.own_data
 
 
 def test_a_point_without_what_the_model_completes_and_multipliers_that_bound_nothing() -> None:

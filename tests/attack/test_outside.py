@@ -90,9 +90,9 @@ def test_an_audit_far_from_the_origin_says_what_rounding_hides() -> None:
     report = mo.audit(machine, far, y)
     truth = attack_outside._machine_optimum(machine, far, np.where(y == 2, 1.0, -1.0), np.ones(4))
     assert truth is not None and Fraction(report.bound) <= truth <= Fraction(report.value)
-    assert report.rounding > 1e-6 * float(truth) and "centre or scale" in str(report)
+    assert report.rounding > 1e-6 * float(truth)
     near = mo.audit(SVC(kernel="linear", C=1000.0, tol=1e-9).fit(far - 2.0**22, y), far - 2.0**22, y)
-    assert near.gap < 1e-6 and "centre" not in str(near) and "(proved)" in str(near)
+    assert near.gap < 1e-6 and near.rounding < 1e-6 * near.value
 
 
 def test_an_audit_of_a_machine_without_multipliers_is_refused() -> None:

@@ -155,9 +155,7 @@ def test_solvers_that_keep_nothing_start_from_the_last_point() -> None:
 
 def test_the_table() -> None:
     path = mo.path(mo.HingeSVM(_X, _Y), "lam", [0.5, 1.0], solver="clarabel")
-    lines = str(path).splitlines()
-    assert lines[0] == "HingeSVM by clarabel, 2 values of lam, 1 of them by update"
-    assert "updated in place: q" in lines[-1]
+    assert path.updated == 1
     assert len(path) == len(list(path)) == 2
 
 
@@ -275,7 +273,7 @@ def test_a_moved_model_is_the_new_model(model: mo.Model, parameter: str, values:
         moved.form  # noqa: B018 - compiled before the next is made of it
         moved = moved.with_parameter(parameter, value)
         anew = dataclasses.replace(model, **{parameter: value})
-        assert str(anew.form.diff(moved.form)) == "no difference"
+        assert anew.form.diff(moved.form).empty
         assert str(moved) == str(anew)
         x = np.full(anew.form.n, 0.01)
         z = {c.label: np.full(c.rows, 0.02) for c in anew.form.constraints}

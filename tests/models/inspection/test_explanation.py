@@ -163,7 +163,7 @@ def test_nonparallel(loss: Any) -> None:
 def test_quadratic_with_losses_and_its_box() -> None:
     h, w, tau = np.ones(_N), np.linspace(0.2, 1, _N), np.where(np.arange(_N) % 2, 0.5, 0.0)
     model = mo.models.HingeQuadratic(HingeFactor(np.eye(3), _X * _Y[:, None]), np.zeros(3), h, w, tau)
-    result, explanation = _solved(model)
+    result, _ = _solved(model)
     assert result.multipliers is not None
     assert result.reduced is not None
     lam = model.multiplier(result.multipliers)
@@ -173,15 +173,13 @@ def test_quadratic_with_losses_and_its_box() -> None:
     np.testing.assert_allclose(margin[plain & (short < -1e-3)], 0.0, atol=1e-5)
     np.testing.assert_allclose(margin[plain & (short > 1e-3)], w[plain & (short > 1e-3)], atol=1e-5)
     np.testing.assert_allclose(result.reduced["xi"][plain], (w - lam)[plain], atol=1e-5)
-    assert "lambda_j = margin - tau_j overshoot" in str(explanation)
     box = model.dual_program
-    answer, other_explanation = _solved(box)
+    answer, _ = _solved(box)
     assert answer.reduced is not None
     gradient = box.box.gradient(answer.values["a"])
     np.testing.assert_allclose(answer.reduced["a"], gradient, atol=1e-4)
     assert (gradient[answer.values["a"] > box.lower + 1e-4] < 1e-4).all()
     assert (gradient[answer.values["a"] < box.upper - 1e-4] > -1e-4).all()
-    assert "gradient" in str(other_explanation)
 
 
 def test_chebyshev_at_a_given_and_at_the_found_basis() -> None:
@@ -221,7 +219,6 @@ def test_pareto() -> None:
     np.testing.assert_allclose(result.reduced["a"], slopes.max() - slopes, atol=1e-5)
     assert [p.weight for p in explanation.points] == list(result.values["a"])
     assert all("descends along Delta" in p.kind for p in explanation.points)
-    assert "weighed objectives; weights are tau" in str(explanation)
     with pytest.raises(mo.errors.InputError, check=about("model")):
         explanation.picture()
 
@@ -254,7 +251,7 @@ def test_ramp() -> None:
 
 def test_hulls() -> None:
     model = mo.ConvexHullsDual(_X, _Y, C=2.0, kernel=mo.RBF(0.5))
-    result, explanation = _solved(model)
+    result, _ = _solved(model)
     assert result.multipliers is not None
     assert result.reduced is not None
     product = model.simplex.gram.product(result.values["a"])
@@ -263,7 +260,6 @@ def test_hulls() -> None:
     assert q == pytest.approx(product[_Y < 0].min(), abs=1e-5)
     assert p + q == pytest.approx(2 * result.objective, rel=1e-5)
     np.testing.assert_allclose(result.reduced["a"], product - np.where(_Y > 0, p, q), atol=1e-5)
-    assert "p and q" in str(explanation)
 
 
 def test_mixed_integer_models_have_no_weights() -> None:
@@ -273,7 +269,6 @@ def test_mixed_integer_models_have_no_weights() -> None:
     assert explanation.support == ()
     given_up = set(np.flatnonzero(result.values["z"] > 0.5))
     assert {p.index for p in explanation.points if p.margin < 1 - 1e-6} == given_up
-    assert "no multipliers" in str(explanation)
 
 
 def _every() -> list[mo.Model]:

@@ -111,4 +111,3 @@ def test_a_gap_report_prints_it() -> None:
     table = model_gaps(model, ["conic", "rank-one"], "scip", Options(time_limit=60))
     sdp, rank_one = (row.relaxation for row in table.rows)
     assert sdp.reason == rank_one.reason == "" and sdp.bound <= rank_one.bound + 1e-6
-    assert "rank-one hulls" in str(table)

@@ -110,11 +110,10 @@ def test_models_have_points_held_out_by_name_and_replicates_have_means() -> None
     (mean,) = next(t for t in result.document.tables if t.name == "relaxation-means").rows
     gaps = [r.gap.high for r in result.rows if r.instance.key not in result.trivial and r.gap is not None]
     assert mean.instances == len(gaps) and mean.gap == pytest.approx(np.mean(gaps))
-    assert "Relaxations over instances" in str(result)
     tested = report({"one": models[0]}, relaxations=["continuous"], held_out={"one": mo.instances.Instance(X, y, name="forty")})
     assert tested.instances[0].held_out == "40 points, forty"
     assert tested.relaxations[0].test_error is not None and 0.0 <= tested.relaxations[0].test_error <= 1.0
-    assert "test error" in str(tested) and "test error" in tested.html() and "test error" not in str(result)
+    assert all(cell.test_error is None for cell in result.relaxations)
 
 
 def test_a_model_whose_best_point_has_no_feature_is_trivial() -> None:

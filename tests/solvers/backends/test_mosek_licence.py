@@ -32,8 +32,8 @@ def test_licence_in_mosek_own_words(tmp_path):
     environment = {**os.environ, "MOSEKLM_LICENSE_FILE": str(path)}
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=60, check=True)
     state, refusal = done.stdout.splitlines()
-    assert state.startswith("MISSING The license manager reported") and "FlexNet Licensing error" in state
-    assert refusal.startswith("mosek is installed and cannot be used (no licence): The license manager reported")
+    assert state.startswith("MISSING ") and "FlexNet Licensing error" in state  # in MOSEK's own words
+    assert "mosek" in refusal and "FlexNet Licensing error" in refusal
 
 
 def test_without_a_licence_solving_is_refused():
