@@ -135,7 +135,7 @@ Scaling: TypeAlias = Literal["none", "standardised", "scaled"]
 
 
 @dataclass(frozen=True)
-class Prepared:
+class PreparedInstance:
     """The outcome of a preparation: the matrix, its names, and the two flags."""
 
     X: Matrix
@@ -144,7 +144,7 @@ class Prepared:
     intercept: bool
 
 
-def prepare(instance: Instance, standardise: bool, intercept: bool, fit_on: Instance | None) -> Prepared:
+def prepare(instance: Instance, standardise: bool, intercept: bool, fit_on: Instance | None) -> PreparedInstance:
     """Standardise by the statistics of ``fit_on`` (or of the instance itself), then put a column of ones first.
 
     Column j becomes (x_j - mean_j) / std_j with the population's std (divisor n), in sparse data x_j / std_j: taking
@@ -167,7 +167,7 @@ def prepare(instance: Instance, standardise: bool, intercept: bool, fit_on: Inst
     if with_ones:
         body = _with_ones(body)
         names = None if names is None else ("intercept", *names)
-    return Prepared(body, names, scaling, with_ones)
+    return PreparedInstance(body, names, scaling, with_ones)
 
 
 def _check_fit_on(instance: Instance, fit_on: Instance) -> None:

@@ -90,7 +90,7 @@ EXTENSIONS: extensions.PluginRegistry[Solver] = extensions.PluginRegistry(
 
 
 def all_solvers(*, discover: bool = True) -> dict[str, Solver]:
-    """Return every solver by name, those found at run time and those from outside included; some are records as yet (`Deferred`).
+    """Return every solver by name, those found at run time and those from outside included; some are records (`DeferredSolver`).
 
     Parameters
     ----------

@@ -84,7 +84,7 @@ class Pieces:
 def split_margins(
     builder: Assembly, context: Setting, branches: tuple[Branch, ...], margin_bounds: bool, squares: bool
 ) -> Pieces:
-    """The union of the branches: variables, rows and cost."""
+    """Add the union of the branches, with variables, rows and cost, and return its pieces."""
     n = context.argument.rows
     margin_rows, choice_rows = -context.argument, Affine({}, np.full(n, -1.0))
     bound = context.argument_bounds if margin_bounds else np.full(n, np.inf)
@@ -407,7 +407,7 @@ class _Hulls(ComposedReduction):
     margin_bounds: bool = True
 
     def missing(self, composed: Margin) -> str:
-        """Branches, and a curvature to spare in every coefficient."""
+        """Return what the problem lacks of: branches, and curvature to spare in every coefficient; empty where it has both."""
         if not composed.loss.convex_pieces():
             return (
                 f"{type(composed.loss).__name__} is no least value of convex branches, as Ramp, ZeroOne and PiecewiseLinear are"
@@ -488,7 +488,7 @@ class AllHulls(_Hulls):
         return f"hulls, SDP{self._suffix}"
 
     def missing(self, composed: Margin) -> str:
-        """Branches, squares, and a bound of every coefficient that has none."""
+        """Return what the problem lacks of: branches, squares, and a bound of every coefficient without; empty if nothing."""
         loss = composed.loss
         if isinstance(loss, GroupLosses):
             unread = [part for _, part, _ in loss.parts() if not (part.convex or part.convex_pieces())]

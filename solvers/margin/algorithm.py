@@ -14,7 +14,7 @@ from ...errors import InputError, WriteError
 from ...models.arrays import FloatArray, as_integer
 from ...models.model import Model
 from ...models.views import MarginProblem, PiecewiseLinearLoss
-from ..exact.checkpoint import Saved, log_file
+from ..exact.checkpoint import CheckpointContent, log_file
 from ..exact.limits import Limits, check_path
 from ..exact.log_file import Mark
 from ..exact.rotation import rotated_basis, rotation
@@ -321,7 +321,7 @@ def write_checkpoint(state: MarginState, bound: float) -> WriteError | None:
     if keeper is None:
         return None
 
-    def content(mark: Mark | None) -> Saved:
+    def content(mark: Mark | None) -> CheckpointContent:
         nodes = tree.heap[: tree.count[0]]
         is_rotated = not np.array_equal(state.rotated.V, np.eye(len(state.rotated.V)))
         return keeper.content(StoppedMarginSearch(

@@ -21,7 +21,7 @@ import numpy as np
 from ...errors import DataError
 from ...models.arrays import FloatArray, IntArray
 from ...models.views import MarginProblem, PiecewiseLinearLoss
-from ..exact.checkpoint import Checkpoint, Saved
+from ..exact.checkpoint import Checkpoint, CheckpointContent
 from ..exact.log_file import LogFile, LogWriter, Mark
 from .check.statement import FORMAT, HEADER_KEYS, LoggedMarginProblem
 
@@ -241,12 +241,12 @@ class MarginCheckpoint(Checkpoint[StoppedMarginSearch]):
         self._problem = problem
 
     @staticmethod
-    def content(search: StoppedMarginSearch) -> Saved:
+    def content(search: StoppedMarginSearch) -> CheckpointContent:
         """Return the content of the file of a search."""
         numbers = {"nodes": search.nodes, "first_value": search.first_value, "rotated": search.rotated}
-        return Saved(numbers, {name: getattr(search, name) for name in _ARRAYS}, search.log)
+        return CheckpointContent(numbers, {name: getattr(search, name) for name in _ARRAYS}, search.log)
 
-    def parse(self, saved: Saved) -> StoppedMarginSearch:
+    def parse(self, saved: CheckpointContent) -> StoppedMarginSearch:
         """Return the search of a file's content."""
         arrays = {name: saved.arrays[name] for name in _ARRAYS}
         n, p = self._problem.A.shape

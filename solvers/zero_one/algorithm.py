@@ -17,7 +17,7 @@ from ...models.arrays import FloatArray, as_integer
 from ...models.formulations.zero_one.binary_margins import ZeroOneBudget
 from ...models.formulations.zero_one.model import ZeroOneSVM
 from ...models.views import ZeroOneProblem
-from ..exact.checkpoint import Saved, log_file
+from ..exact.checkpoint import CheckpointContent, log_file
 from ..exact.dispatcher import bound_caveat
 from ..exact.earlier import solved_pairs
 from ..exact.limits import Limits, check_path
@@ -235,7 +235,7 @@ def write_checkpoint(state: ZeroOneState) -> WriteError | None:
     if checkpoint is None or not isinstance(engine, BoxEngine | SubtreeEngine):
         return None
 
-    def content(mark: Mark | None) -> Saved:
+    def content(mark: Mark | None) -> CheckpointContent:
         return checkpoint.content(shared, engine.resumed, state.earlier_nodes + engine.nodes, mark)
 
     return checkpoint.update(shared.closed or not engine.open_nodes, state.writer, content)

@@ -23,7 +23,7 @@ from marginopt.conformance import (
     Case,
     LawCell,
     Laws,
-    Reduced,
+    RelaxationCase,
     State,
     Trial,
     case_cells,
@@ -138,7 +138,7 @@ def test_formulation(name: str) -> None:
 def test_relaxation(name: str) -> None:
     numbers = part(product(relaxations(), range(len(KNOWN))), 1, kind=lambda cell: cell[0])
     known = [KNOWN[k] for relaxation, k in numbers if relaxation == name]
-    cells = list(chain.from_iterable(reduced_cells(Reduced(get_relaxation(name), case)) for case in known))
+    cells = list(chain.from_iterable(reduced_cells(RelaxationCase(get_relaxation(name), case)) for case in known))
     assert known and len(cells) == len(known) * len(RELAXATION_LAWS.laws)
     clean(cells)
 

@@ -23,7 +23,7 @@ from marginopt.relaxations import (
     KernelConic,
     Perspective,
     Relaxation,
-    Relaxed,
+    RelaxationResult,
     default_relaxations,
     gap_report,
     get_relaxation,
@@ -64,12 +64,12 @@ def _models() -> tuple[Model, ...]:
 
 MODELS = _models()
 #: What each record gives on the first model that it reads, and the names in the order in which targets were built.
-Solved: TypeAlias = tuple[dict[str, Relaxed], list[str]]
+Solved: TypeAlias = tuple[dict[str, RelaxationResult], list[str]]
 
 
 @pytest.fixture(scope="module")
 def solved() -> Solved:
-    values: dict[str, Relaxed] = {}
+    values: dict[str, RelaxationResult] = {}
     built: list[str] = []
     for record in relaxations().values():
         model = next(model for model in MODELS if not record.reduction.obstacle(model))

@@ -18,7 +18,7 @@ from marginopt.reproduction import inputs
 from marginopt.reproduction.finding import figures, tables
 from marginopt.reproduction.nonparallel import deep_figures, table_3
 from marginopt.reproduction.nonparallel.figures import EVOLUTION, SWEEP
-from marginopt.reproduction.nonparallel.protocol import ACCURACY, METHODS, PRINTED, SIZES, maker, split_of
+from marginopt.reproduction.nonparallel.protocol import ACCURACY, METHODS, PRINTED, SIZES, classifier_maker, split_of
 from marginopt.reproduction.nonparallel.table_2 import _p_value
 from marginopt.reproduction.nonparallel.table_3 import DEEP
 from marginopt.reproduction.protocol_size import protocol_size
@@ -60,8 +60,8 @@ def test_the_sets_of_table_2(stand_in: Path) -> None:
 
 def test_c_is_one_for_every_method() -> None:
     X = load_digits().data[:50]
-    assert maker("SVM")(X).estimator.C == 1.0
-    assert {maker(method)(X).c for method in (*METHODS[1:], PRINTED)} == {1.0}
+    assert classifier_maker("SVM")(X).estimator.C == 1.0
+    assert {classifier_maker(method)(X).c for method in (*METHODS[1:], PRINTED)} == {1.0}
 
 
 def test_a_set_that_nobody_has_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

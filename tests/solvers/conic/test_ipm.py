@@ -20,7 +20,7 @@ from marginopt.models.program.cones import PSD, Nonnegative, RotatedSecondOrder,
 from marginopt.models.views import ConicProblem
 from marginopt.solvers.conic import ConicIPM, conic_path
 from marginopt.solvers.conic.ipm import begin, iterate
-from marginopt.solvers.conic.iterate import Prepared
+from marginopt.solvers.conic.iterate import PreparedProblem
 from marginopt.solvers.conic.newton import GramSystem, PointSystem
 from marginopt.solvers.interface.algorithm import Outcome
 from marginopt.solvers.records import Options, Status
@@ -171,7 +171,7 @@ def test_bound_from_a_converged_gamma_alone_reaches_the_optimum():
 @pytest.mark.parametrize("shape", [(50, 6), (30, 12)])
 def test_both_newton_systems_take_the_same_steps(shape, parameters):
     X, y = points(np.random.default_rng(7), *shape, outliers="none")
-    prepared = Prepared.of(model(X, y, **parameters).view(ConicProblem))
+    prepared = PreparedProblem.of(model(X, y, **parameters).view(ConicProblem))
     runs = []
     for system in (GramSystem(prepared.data.A), PointSystem(prepared.data.A)):
         state = begin(prepared, 1e-6, 50, system)
@@ -188,7 +188,7 @@ def test_both_newton_systems_take_the_same_steps(shape, parameters):
 def test_every_iterate_is_a_certificate():
     X, y = points(np.random.default_rng(11), 60, 4)
     problem = model(X, y, kappa=0.1).view(ConicProblem)
-    prepared = Prepared.of(problem)
+    prepared = PreparedProblem.of(problem)
     state = begin(prepared, 1e-9, 100)
     lower, upper = [], []
     while state.outcome is Outcome.RUNNING:

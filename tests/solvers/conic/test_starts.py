@@ -15,7 +15,7 @@ from marginopt.models.kernels.kernels import RBF
 from marginopt.models.views import ConicProblem
 from marginopt.solvers import Status, path, solve
 from marginopt.solvers.conic.ipm import cold_start, warm_start
-from marginopt.solvers.conic.iterate import Prepared
+from marginopt.solvers.conic.iterate import PreparedProblem
 
 
 def model(kernel=None, n=80, p=4, **form):
@@ -68,7 +68,7 @@ def test_a_path_starts_from_the_neighbour():
 def test_the_start_is_strictly_feasible_on_both_sides():
     problem = model(kappa=0.2)
     values = solve(problem, "conic-ipm").values
-    prepared = Prepared.of(problem.view(ConicProblem))
+    prepared = PreparedProblem.of(problem.view(ConicProblem))
     start = warm_start(prepared.data, *prepared.reduced(values))
     assert start is not None
     assert start.inside()
