@@ -172,9 +172,7 @@ class ConicSVM(Model):
         object.__setattr__(self, "offset", as_positive(self.offset, "offset", zero=True))
         if self.kernel is None:
             if self.offset != 1.0:
-                raise InputError(
-                    "offset is added to a kernel, and there is none: put a column of that root into X, or leave it out"
-                )
+                raise InputError("offset needs a kernel; without one, put a column √offset into X")
             warn_about_features(X)
         else:
             object.__setattr__(self, "kernel", as_kernel(self.kernel, X))

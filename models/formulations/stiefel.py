@@ -1,4 +1,4 @@
-"""Quadratics over matrices with orthonormal columns, NPSVC++ (19): the P-step, and sparse regression's cousin."""
+"""Quadratics over matrices with orthonormal columns, NPSVC++ (19): the problem of a step in P."""
 
 from __future__ import annotations
 

@@ -174,9 +174,7 @@ def check_checkpoint_option(engine: str, checkpoint: object) -> None:
         The checkpoint cannot be written to that path.
     """
     if checkpoint is not None and engine == "conflicts":
-        raise InputError(
-            "checkpoint asked for, which the search of boxes has alone: engine must be 'auto' or 'boxes'", name="checkpoint"
-        )
+        raise InputError("a checkpoint needs the search of boxes: engine must be 'auto' or 'boxes'", name="checkpoint")
     check_path("checkpoint", checkpoint, "the checkpoint")
 
 

@@ -1,4 +1,4 @@
-"""Parts by name, and the short words for restrictions."""
+"""Losses, regularisers and domains by name, and the functions that state restrictions: ``at_most``, ``fixed``, ``parity``."""
 
 from __future__ import annotations
 
