@@ -434,8 +434,8 @@ def read(
         raise DataError(f"no such file: {file}", file=file)
     suffixes = ".libsvm, .svm, .svmlight, .t, .csv, .tsv, .arff (each also .bz2, .gz, .xz), .parquet, .npz"
     raise DataError(
-        f"the suffix {kind!r} is not one of a data file: {suffixes}. Call marginopt.read for programs (.lp, .mps, .qps, .sif, .cbf, "
-        ".nl, .qplib, .ptf, .mof.json), and read_libsvm, read_csv or read_arff for a data file with another name",
+        f"the suffix {kind!r} is not one of a data file: {suffixes}. Call marginopt.read for programs (.lp, .mps, .qps, .sif, "
+        ".cbf, .nl, .qplib, .ptf, .mof.json), and read_libsvm, read_csv or read_arff for a data file with another name",
         file=file,
     )
 
