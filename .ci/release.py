@@ -89,23 +89,23 @@ def faults(sdist: Path, wheel: Path, version: str) -> list[str]:
     with tarfile.open(sdist) as archive:
         source = [name.partition("/")[2] for name in archive.getnames()]
     metadata = email.message_from_bytes(next(data for name, data in files.items() if name.endswith(".dist-info/METADATA")))
-    said = [
+    text = [
         f"the metadata's {field} is {metadata[field]!r}, not {value!r}"
         for field, value in {"Name": "marginopt", "Version": version, "License-Expression": "BSD-3-Clause"}.items()
         if metadata[field] != value
     ]
     if not str(metadata.get_payload()).strip() or metadata["Description-Content-Type"] != "text/markdown":
-        said.append("the metadata has no description in Markdown")
+        text.append("the metadata has no description in Markdown")
     if not any(name.endswith("licenses/LICENSE") for name in names):
-        said.append("the wheel has no licence")
+        text.append("the wheel has no licence")
     if "marginopt/py.typed" not in names:
-        said.append("the wheel has no py.typed")
+        text.append("the wheel has no py.typed")
     tops = {name.partition("/")[0] for name in names if ".dist-info/" not in name}
-    said += [f"the wheel installs {top} beside marginopt" for top in sorted(tops - {"marginopt"})]
-    said += [f"the wheel has {name}" for name in _strangers(names)] + [f"the sdist has {name}" for name in _strangers(source)]
-    said += [f"{name} names a path of a machine" for name, data in files.items() if _MACHINE.search(data)]
+    text += [f"the wheel installs {top} beside marginopt" for top in sorted(tops - {"marginopt"})]
+    text += [f"the wheel has {name}" for name in _strangers(names)] + [f"the sdist has {name}" for name in _strangers(source)]
+    text += [f"{name} names a path of a machine" for name, data in files.items() if _MACHINE.search(data)]
     missing = {"pyproject.toml", "README.md", "LICENSE"} - set(source)
-    return said + [f"the sdist lacks {name}" for name in sorted(missing)]
+    return text + [f"the sdist lacks {name}" for name in sorted(missing)]
 
 
 def _strangers(names: Iterable[str]) -> list[str]:

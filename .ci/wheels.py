@@ -91,8 +91,8 @@ def tried(python: str, sdist: Path, wheel: Path, folder: Path) -> None:
 def found(python: str) -> str | None:
     """An interpreter of this name that runs: on the path (a manager's shim may be the name alone), or in one of `PLACES`."""
     version = python.removeprefix("python")
-    kept = [path for place, name in PLACES for path in sorted(Path(place).expanduser().glob(name.format(version)), reverse=True)]
-    for path in (shutil.which(python), *map(str, kept)):
+    rows = [path for place, name in PLACES for path in sorted(Path(place).expanduser().glob(name.format(version)), reverse=True)]
+    for path in (shutil.which(python), *map(str, rows)):
         if path is not None and subprocess.run([path, "--version"], capture_output=True, check=False).returncode == 0:
             return path
     return None

@@ -50,10 +50,10 @@ def by_peer(peer: str, A: np.ndarray, kappas: np.ndarray, count: int) -> tuple[f
     begun = time.perf_counter()
     answers = list(PEERS[peer](A, kappas[chosen]))
     total = time.perf_counter() - begun
-    solving = sum(found.seconds for found in answers[1:]) if chosen.size > 1 else total
+    solving = sum(result.seconds for result in answers[1:]) if chosen.size > 1 else total
     first = total - solving if chosen.size > 1 else 0.0
     each = solving / max(chosen.size - 1, 1)
-    return first + each * (kappas.size - (chosen.size > 1)), chosen, np.array([found.value for found in answers])
+    return first + each * (kappas.size - (chosen.size > 1)), chosen, np.array([result.value for result in answers])
 
 
 def compare(A: np.ndarray, kappas: np.ndarray, peers: list[str], count: int) -> dict[str, float]:
@@ -63,8 +63,8 @@ def compare(A: np.ndarray, kappas: np.ndarray, peers: list[str], count: int) -> 
     figures = {
         "conic-ipm": time.perf_counter() - begun,
         "cpu": time.process_time() - spent,
-        "newton_steps": float(np.mean([found.iterations for found in ours])),
-        "worst_gap": max(found.relative_gap for found in ours),
+        "newton_steps": float(np.mean([result.iterations for result in ours])),
+        "worst_gap": max(result.relative_gap for result in ours),
     }
     for peer in peers:
         spent = time.process_time()
@@ -92,13 +92,13 @@ def scaling(largest: int) -> None:
     for n in sizes:
         A = points(int(n), 10, np.random.default_rng(0))
         begun, spent = time.perf_counter(), time.process_time()
-        found = conic_path(ConicProblem(A, None, 0.05), kappas=[0.05])[0]
+        result = conic_path(ConicProblem(A, None, 0.05), kappas=[0.05])[0]
         seconds.append(time.perf_counter() - begun)
         spends.append(time.process_time() - spent)
         peak = peak_memory() / 2**20
         print(
-            f"n = {n:>7}: {seconds[-1]:7.2f} s, cpu {spends[-1]:7.2f} s, {found.iterations} steps, gap {found.relative_gap:.1e}, "
-            f"data {A.nbytes / 2**20:.0f} MiB, resident at most {peak:.0f} MiB",
+            f"n = {n:>7}: {seconds[-1]:7.2f} s, cpu {spends[-1]:7.2f} s, {result.iterations} steps, "
+            f"gap {result.relative_gap:.1e}, data {A.nbytes / 2**20:.0f} MiB, resident at most {peak:.0f} MiB",
             flush=True,
         )
     if sizes.size > 1:
@@ -141,29 +141,29 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--scaling", action="store_true")
     parser.add_argument("--largest", type=int, default=100000)
     parser.add_argument("--seed", type=int, default=0)
-    given = parser.parse_args()
-    if given.cells is None:
-        given.cells = names if given.all or not (given.scaling or given.libsvm) else []
-    return given
+    options = parser.parse_args()
+    if options.cells is None:
+        options.cells = names if options.all or not (options.scaling or options.libsvm) else []
+    return options
 
 
 def main() -> None:
-    given = arguments()
-    kappas = np.linspace(0, 0.5, given.kappas + 1)[1:]
-    mosek = published(given.published) if given.kappas == 100 else {}
+    options = arguments()
+    kappas = np.linspace(0, 0.5, options.kappas + 1)[1:]
+    mosek = published(options.published) if options.kappas == 100 else {}
     with blas_threads(1, 1):
         conic_path(ConicProblem(points(50, 2, np.random.default_rng(1)), 1.0, None), lams=[1.0])  # imports and page faults
-    for cell in given.cells:
+    for cell in options.cells:
         n, p = (int(part) for part in cell.split("x"))
-        A = points(n, p, np.random.default_rng(given.seed))
-        peers = given.peers if given.peer_cells is None or cell in given.peer_cells else []
-        tell(cell, compare(A, kappas, peers, given.peer_problems), mosek.get(cell))
-    if given.libsvm is not None:
-        A = real(given.libsvm, given.rows, given.seed)
-        peers = given.peers if given.peer_cells is None else []
-        tell(given.libsvm.name.split(".")[0], compare(A, kappas, peers, given.peer_problems), given.reference)
-    if given.scaling or given.all:
-        scaling(given.largest)
+        A = points(n, p, np.random.default_rng(options.seed))
+        peers = options.peers if options.peer_cells is None or cell in options.peer_cells else []
+        tell(cell, compare(A, kappas, peers, options.peer_problems), mosek.get(cell))
+    if options.libsvm is not None:
+        A = real(options.libsvm, options.rows, options.seed)
+        peers = options.peers if options.peer_cells is None else []
+        tell(options.libsvm.name.split(".")[0], compare(A, kappas, peers, options.peer_problems), options.reference)
+    if options.scaling or options.all:
+        scaling(options.largest)
 
 
 if __name__ == "__main__":

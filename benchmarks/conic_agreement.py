@@ -90,14 +90,14 @@ def answer_within(peer: str, problem: ConicProblem, limit: int) -> PeerAnswer | 
         child.join()
 
 
-def judged(problem: ConicProblem, found: PeerAnswer) -> tuple[float, float]:
+def judged(problem: ConicProblem, answer: PeerAnswer) -> tuple[float, float]:
     """Objective of the feasible point near the peer's and the bound that its multipliers prove."""
-    if not all(np.isfinite(part).all() for part in (found.w, found.W, found.gamma, found.v)):
+    if not all(np.isfinite(part).all() for part in (answer.w, answer.W, answer.gamma, answer.v)):
         return np.inf, -np.inf
-    objective = primal_point(problem, found.w, found.W).objective
-    mu = None if problem.kappa is None else found.mu
+    objective = primal_point(problem, answer.w, answer.W).objective
+    mu = None if problem.kappa is None else answer.mu
     target = objective * (1.0 - 1e-8)
-    return objective, certified_bound(problem, found.gamma, w=found.w, mu=mu, v=found.v, target=target).value
+    return objective, certified_bound(problem, answer.gamma, w=answer.w, mu=mu, v=answer.v, target=target).value
 
 
 def main() -> None:
@@ -109,34 +109,34 @@ def main() -> None:
     parser.add_argument("--tiny", action="store_true")
     parser.add_argument("--kernels", action="store_true", help="only the problems with a kernel")
     parser.add_argument("--verbose", action="store_true")
-    given = parser.parse_args()
-    tally = {peer: dict.fromkeys(("answered", "certified", "agree"), 0) for peer in given.peers}
-    worst, reported = dict.fromkeys(given.peers, 0.0), dict.fromkeys(given.peers, 0.0)
+    arguments = parser.parse_args()
+    tally = {peer: dict.fromkeys(("answered", "certified", "agree"), 0) for peer in arguments.peers}
+    worst, reported = dict.fromkeys(arguments.peers, 0.0), dict.fromkeys(arguments.peers, 0.0)
     gaps, failures, asked = [], [], 0
-    for k, case in enumerate(cases(10 if given.tiny else given.count, given.tiny)):
-        if k < given.first or (given.kernels and case.model.kernel is None):
+    for k, case in enumerate(cases(10 if arguments.tiny else arguments.count, arguments.tiny)):
+        if k < arguments.first or (arguments.kernels and case.model.kernel is None):
             continue
         asked += 1
         ours = solve(case.model, "conic-ipm")
         problem = case.model.view(ConicProblem)
         assert problem is not None
         gaps.append(ours.gap)
-        said = [f"ours {ours.objective:.9g} gap {ours.gap:.1e} {ours.status.name} {ours.solve_seconds:.2f} s"]
+        text = [f"ours {ours.objective:.9g} gap {ours.gap:.1e} {ours.status.name} {ours.solve_seconds:.2f} s"]
         if not ours.gap <= 1e-7 or ours.status is not Status.OPTIMAL:
             failures.append(f"{case.name}: {ours.status.name}, gap {ours.gap:.1e}")
         reduced = replace(problem, A=coordinates(problem.A, problem.metric).rows, metric=None)
-        for peer in given.peers:
-            found = answer_within(peer, reduced, given.limit)
-            if found is None:
-                said.append(f"{peer}: no answer in {given.limit} s")
+        for peer in arguments.peers:
+            result = answer_within(peer, reduced, arguments.limit)
+            if result is None:
+                text.append(f"{peer}: no answer in {arguments.limit} s")
                 continue
             tally[peer]["answered"] += 1
-            objective, bound = judged(reduced, found)
+            objective, bound = judged(reduced, result)
             gap = (objective - bound) / max(abs(objective), abs(bound))
-            said.append(f"{peer} {found.value:.9g} {found.status} gap {gap:.1e} {found.seconds:.2f} s")
+            text.append(f"{peer} {result.value:.9g} {result.status} gap {gap:.1e} {result.seconds:.2f} s")
             if gap <= CERTIFIED:
                 difference = abs(objective / ours.objective - 1.0)
-                reported[peer] = max(reported[peer], abs(found.value / ours.objective - 1.0))
+                reported[peer] = max(reported[peer], abs(result.value / ours.objective - 1.0))
                 tally[peer]["certified"] += 1
                 tally[peer]["agree"] += int(difference <= CERTIFIED)
                 worst[peer] = max(worst[peer], difference)
@@ -144,8 +144,8 @@ def main() -> None:
                     failures.append(f"{case.name}: {peer} differs by {difference:.1e}")
             if bound > ours.objective * (1 + 1e-12) or objective < ours.bound * (1 - 1e-12):
                 failures.append(f"{case.name}: {peer} contradicts us")
-        if given.verbose:
-            print(case.name, *said, sep="\n     ", flush=True)
+        if arguments.verbose:
+            print(case.name, *text, sep="\n     ", flush=True)
     print(f"conic-ipm: {asked} problems, worst relative gap {max(gaps):.1e}")
     for peer, counts in tally.items():
         figures = ", ".join(f"{value} {name}" for name, value in counts.items())

@@ -102,8 +102,8 @@ def by_clarabel(
             solver = clarabel.DefaultSolver(sp.csc_matrix((c.size, c.size)), c, -F, g, cones, settings)
         else:
             solver.update(b=g)
-        found = solver.solve()
-        yield _answer(A, np.array(found.x), np.array(found.z), lam, float(found.obj_val), str(found.status), begun)
+        result = solver.solve()
+        yield _answer(A, np.array(result.x), np.array(result.z), lam, float(result.obj_val), str(result.status), begun)
         begun = time.perf_counter()
 
 
@@ -127,9 +127,9 @@ def by_scs(
             solver = scs.SCS({"A": -F, "b": g, "c": c}, cone, **options)
         else:
             solver.update(b=g)
-        found = solver.solve()
-        value, status = float(found["info"]["pobj"]), str(found["info"]["status"])
-        yield _answer(A, np.array(found["x"]), np.array(found["y"]), lam, value, status, begun)
+        result = solver.solve()
+        value, status = float(result["info"]["pobj"]), str(result["info"]["status"])
+        yield _answer(A, np.array(result["x"]), np.array(result["y"]), lam, value, status, begun)
         begun = time.perf_counter()
 
 

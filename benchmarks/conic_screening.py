@@ -47,13 +47,13 @@ def main() -> None:
     parser.add_argument("--cells", nargs="+", default=["100x3", "200x5", "500x10", "1000x30"])
     parser.add_argument("--sigma", nargs="+", type=float, default=[0.05, 0.2, 0.5, 1.0])
     parser.add_argument("--clean", action="store_true", help="without outliers")
-    given = parser.parse_args()
+    arguments = parser.parse_args()
     print("| n x p | σ | form | z = 0 at the optimum, % | fixed, % | rank V | ||V||/||w||² |\n|---|---|---|---|---|---|---|")
-    for cell in given.cells:
-        for sigma in given.sigma:
+    for cell in arguments.cells:
+        for sigma in arguments.sigma:
             n, p = (int(part) for part in cell.split("x"))
             A = points(n, p, np.random.default_rng(0), sigma)
-            A = A[: 2 * int(0.45 * n)] if given.clean else A
+            A = A[: 2 * int(0.45 * n)] if arguments.clean else A
             forms = {"kappas": [0.02, 0.05, 0.1, 0.15, 0.2, 0.4], "lams": [1e-2, 0.1, 1.0, 10.0, 100.0, 1e3]}
             for form, values in forms.items():
                 zero, certain, rank, size = [], [], [], []

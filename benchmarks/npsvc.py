@@ -125,7 +125,7 @@ def box_case(kind: str, m: int, c: float, tol: float, repeats: int) -> dict[str,
             rounds[name].append(measured(run, 1, gap))
     rows = {}
     for name, runs in rounds.items():
-        ratios = [run["seconds"] / own["seconds"] for run, own in zip(runs, rounds["boxqp"], strict=True)]
+        ratios = [run["seconds"] / direct["seconds"] for run, direct in zip(runs, rounds["boxqp"], strict=True)]
         rows[name] = {key: float(np.median([run[key] for run in runs])) for key in ("seconds", "reached")}
         rows[name] |= {"ratio": float(np.median(ratios)), "ratio_least": min(ratios), "ratio_largest": max(ratios)}
     return {"case": f"{kind} m={m} c={c:g}", "rows": rows}
@@ -203,27 +203,27 @@ def main() -> None:
     parser.add_argument("--limit", type=float, default=60.0, help="seconds for each method on the manifold")
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--out", type=Path)
-    given = parser.parse_args()
+    arguments = parser.parse_args()
     threadpool_limits(1)
     cases: list[dict[str, Any]] = []
     for warm in ("linear", "rbf"):
-        box_case(warm, 700, 1.0, given.tol, 1)
+        box_case(warm, 700, 1.0, arguments.tol, 1)
     stiefel_case("negative", 40, 3, 1e-4, 5.0)
-    for size in given.sizes:
-        if given.only != "stiefel":
+    for size in arguments.sizes:
+        if arguments.only != "stiefel":
             for kind in ("linear", "rbf"):
                 for c in (1.0, 10.0):
-                    cases.append(box_case(kind, size, c, given.tol, given.repeats))
+                    cases.append(box_case(kind, size, c, arguments.tol, arguments.repeats))
                     show(cases[-1])
-        if given.only != "box":
+        if arguments.only != "box":
             for kind in ("indefinite", "negative", "positive"):
                 for d in (9, 36):
-                    cases.append(stiefel_case(kind, size, d, given.tol, given.limit))
+                    cases.append(stiefel_case(kind, size, d, arguments.tol, arguments.limit))
                     show(cases[-1])
-    if given.out is not None:
-        given.out.parent.mkdir(parents=True, exist_ok=True)
-        record = {"machine": platform.processor(), "python": platform.python_version(), "tol": given.tol, "cases": cases}
-        given.out.write_text(json.dumps(record, indent=1))
+    if arguments.out is not None:
+        arguments.out.parent.mkdir(parents=True, exist_ok=True)
+        record = {"machine": platform.processor(), "python": platform.python_version(), "tol": arguments.tol, "cases": cases}
+        arguments.out.write_text(json.dumps(record, indent=1))
 
 
 if __name__ == "__main__":

@@ -61,8 +61,8 @@ def main() -> None:
     parser.add_argument("--cell", nargs=2, help=argparse.SUPPRESS)
     commands = parser.add_subparsers()
     for name, (module, table) in TABLES.items():
-        said = {"description": module.__doc__, "formatter_class": argparse.RawDescriptionHelpFormatter}
-        command = commands.add_parser(name, **said)
+        values = {"description": module.__doc__, "formatter_class": argparse.RawDescriptionHelpFormatter}
+        command = commands.add_parser(name, **values)
         command.add_argument("--limit", type=float, default=300.0, help="seconds for a cell, of the processor for peers")
         module.arguments(command)
         command.set_defaults(table=table)

@@ -277,10 +277,10 @@ def exponents(rows: list[dict[str, Any]]) -> str:
     lines = ["| data | kernel | C | solver | tol | sizes | exponent |", "|---|---|---|---|---|---|---|"]
     groups = sorted({(r["data"], r["kernel"], r["C"], r["peer"], r["tol"]) for r in rows})
     for group in groups:
-        found = [r for r in rows if (r["data"], r["kernel"], r["C"], r["peer"], r["tol"]) == group and r.get("seconds")]
-        if len({r["n"] for r in found}) > 1:
-            slope = np.polyfit(np.log([r["n"] for r in found]), np.log([r["seconds"] for r in found]), 1)[0]
-            sizes = sorted({r["n"] for r in found})
+        items = [r for r in rows if (r["data"], r["kernel"], r["C"], r["peer"], r["tol"]) == group and r.get("seconds")]
+        if len({r["n"] for r in items}) > 1:
+            slope = np.polyfit(np.log([r["n"] for r in items]), np.log([r["seconds"] for r in items]), 1)[0]
+            sizes = sorted({r["n"] for r in items})
             lines.append("| " + " | ".join(map(str, (*group, sizes, f"{slope:.2f}"))) + " |")
     return "\n".join(lines) + "\n"
 
@@ -306,7 +306,7 @@ def picture(rows: list[dict[str, Any]], path: Path) -> None:
 
 
 def cases(options: argparse.Namespace) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = []
+    rows: list[dict[str, Any]] = []
     for data, kernel, n, C in product(options.data, options.kernels, options.sizes, options.C):
         for peer in options.peers:
             if too_large(peer, n, options) or not available(peer):
@@ -316,8 +316,8 @@ def cases(options: argparse.Namespace) -> list[dict[str, Any]]:
             shared |= {"touch_mb": options.touch_mb, "svc_tol": options.svc_tol}
             shared["one_class_tol"] = options.one_class_tol
             case = {"data": data, "kernel": kernel, "n": n, "C": C, "peer": peer, **shared}
-            found += [{**case, "tol": tol} for tol in ([None] if peer == "smo-box" else []) + tolerances]
-    return found
+            rows += [{**case, "tol": tol} for tol in ([None] if peer == "smo-box" else []) + tolerances]
+    return rows
 
 
 def main() -> None:

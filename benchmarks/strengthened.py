@@ -77,7 +77,7 @@ class Draw:
             yield digest({"strengthened": parts}), variant, seed
 
 
-class Prepared:
+class PreparedProblem:
     """A draw's models: big-M with the heuristic's incumbent; the strengthened one with the same, made when first asked for."""
 
     def __init__(self, draw: Draw) -> None:
@@ -130,17 +130,17 @@ class Prepared:
 def work(draw: Draw, path: str, deadline: float) -> float:
     """All runs of one draw that the store does not have, until the deadline; the seconds it took."""
     store, begin = CellStore(path), time.perf_counter()
-    prepared: Prepared | None = None
+    prepared: PreparedProblem | None = None
     reference = store.get(draw.reference_key)
     if reference is None:
         if time.time() > deadline:
             return 0.0
-        prepared = Prepared(draw)
+        prepared = PreparedProblem(draw)
         reference = store.put(draw.reference_key, "reference", prepared.reference())
     if not reference["trivial"]:
         for key, variant, seed in draw.runs:
             if store.get(key) is None and time.time() <= deadline:
-                prepared = Prepared(draw) if prepared is None else prepared
+                prepared = PreparedProblem(draw) if prepared is None else prepared
                 store.put(key, "strengthened", prepared.solve(variant, seed))
     return time.perf_counter() - begin
 
@@ -150,8 +150,8 @@ def line(draws: Sequence[Draw], store: CellStore) -> str:
     variants = draws[0].variants
     references = [store.get(draw.reference_key) for draw in draws]
     rest = [(d, r) for d, r in zip(draws, references, strict=True) if r is not None and not r["trivial"]]
-    found = [(r, {(variant, seed): store.get(key) for key, variant, seed in d.runs}) for d, r in rest]
-    complete = [(r, runs) for r, runs in found if all(run is not None for run in runs.values())]
+    texts = [(r, {(variant, seed): store.get(key) for key, variant, seed in d.runs}) for d, r in rest]
+    complete = [(r, runs) for r, runs in texts if all(run is not None for run in runs.values())]
     known = sum(r is not None for r in references)
     head = "| {} | {} | {:g} | {:g} | {} of {} |".format(*draws[0].where, len(rest), known)
     note = f" {len(complete)} of {len(rest)} draws complete |" if len(complete) < len(rest) else ""

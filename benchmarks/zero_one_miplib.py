@@ -100,10 +100,10 @@ def fitted(at: Instance, given_up: BoolArray) -> Point | None:
     margins = sp.hstack([sp.csr_array((n, 2 * n)), sp.csr_array(signed), sp.csr_array(at.y[:, None]), sp.eye_array(n)])
     floor = np.where(given_up, 1.0 - BIG, 1.0)
     bounds = [(0, None)] * (2 * n) + free + [(0, None)] * n
-    found = linprog(cost, A_ub=-margins, b_ub=-floor, A_eq=combination, b_eq=np.zeros(d), bounds=bounds, method="highs")
-    if found.status != 0:
+    optimum = linprog(cost, A_ub=-margins, b_ub=-floor, A_eq=combination, b_eq=np.zeros(d), bounds=bounds, method="highs")
+    if optimum.status != 0:
         return None
-    return completed(at, found.x[:n] - found.x[n : 2 * n], float(found.x[2 * n + d]), given_up)
+    return completed(at, optimum.x[:n] - optimum.x[n : 2 * n], float(optimum.x[2 * n + d]), given_up)
 
 
 def completed(at: Instance, u: FloatArray, b: float, given_up: BoolArray) -> Point:
@@ -118,10 +118,10 @@ def descended(at: Instance, given_up: BoolArray) -> Point | None:
     """The concave-convex procedure from a choice of who is given up."""
     best: Point | None = None
     while True:
-        found = fitted(at, given_up)
-        if found is None or (best is not None and found.value >= best.value - 1e-9 * abs(best.value)):
+        result = fitted(at, given_up)
+        if result is None or (best is not None and result.value >= best.value - 1e-9 * abs(best.value)):
             return best
-        best, given_up = found, at.margins(found.w, found.b) < -1.0
+        best, given_up = result, at.margins(result.w, result.b) < -1.0
 
 
 def best_point(at: Instance, limit: float) -> tuple[Point, float]:
@@ -138,17 +138,17 @@ def best_point(at: Instance, limit: float) -> tuple[Point, float]:
             ZeroOneSVM(rows, at.y, weight * at.C, intercept="free"), "zero-one-bb", time_limit=max(limit / 16, 0.5), threads=1
         ).values["w"]
         for length in _LENGTHS:
-            found = descended(at, length * at.margins(exact[1:], float(exact[0])) < -1.0)
-            if found is not None and found.value < best.value:
-                best, when = found, time.process_time() - begin
+            result = descended(at, length * at.margins(exact[1:], float(exact[0])) < -1.0)
+            if result is not None and result.value < best.value:
+                best, when = result, time.process_time() - begin
     while time.process_time() - begin < limit:
         edge = np.abs(at.margins(best.w, best.b) + 1.0)
         moved = np.argsort(edge + 0.3 * np.median(edge) * rng.exponential(1.0, len(edge)))[: rng.integers(1, 12)]
         start = best.z.copy()
         start[moved] ^= True
-        found = descended(at, start)
-        if found is not None and found.value < best.value * (1.0 - 1e-12):
-            best, when = found, time.process_time() - begin
+        result = descended(at, start)
+        if result is not None and result.value < best.value * (1.0 - 1e-12):
+            best, when = result, time.process_time() - begin
     return best, when
 
 
@@ -163,8 +163,8 @@ def bound(at: Instance, point: Point, limit: float, log: Path | None) -> tuple[f
     begin, stated = time.process_time(), model(at)
     start = {"w": np.concatenate([[point.b], point.w])}
     margin_bb = MarginBB(max_coefficients=at.X.shape[1] + 1, proof=None if log is None else str(log))
-    found = solve(stated, margin_bb, start=start, time_limit=limit, threads=1)
-    return found.bound, int(found.nodes or 0), time.process_time() - begin
+    result = solve(stated, margin_bb, start=start, time_limit=limit, threads=1)
+    return result.bound, int(result.nodes or 0), time.process_time() - begin
 
 
 def by_thresholds(at: Instance, limit: float) -> tuple[float, float]:
@@ -206,8 +206,8 @@ def verified(at: Instance, log: Path) -> str:
     """Return what the checker, which shares nothing with the solver, says of a log."""
     begin = time.process_time()
     report = check_proof(log, model(at))
-    said = f"proves {report.bound:.8g} at value {report.value:.8g}" if report.valid else f"refused: {report.message}"
-    return f"{log}: {said}; {report.nodes} nodes, {log.stat().st_size / 1e6:.1f} MB, {time.process_time() - begin:.1f} s"
+    text = f"proves {report.bound:.8g} at value {report.value:.8g}" if report.valid else f"refused: {report.message}"
+    return f"{log}: {text}; {report.nodes} nodes, {log.stat().st_size / 1e6:.1f} MB, {time.process_time() - begin:.1f} s"
 
 
 def miplib(only: list[str], limit: float, out: Path | None) -> None:

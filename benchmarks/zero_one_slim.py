@@ -58,12 +58,12 @@ def rows(only: list[str], limit: float, out: Path | None) -> Iterator[str]:
         model = instance(name, kind)
         log = None if out is None else out / f"{name}-{kind}.log.gz"
         begin = time.process_time()
-        found = solve(model, "supports-bb", time_limit=limit, proof=None if log is None else str(log))
+        result = solve(model, "supports-bb", time_limit=limit, proof=None if log is None else str(log))
         spent = time.process_time() - begin
-        told = "" if published is None else f"{published:.10f}"
+        text = "" if published is None else f"{published:.10f}"
         yield (
-            f"{name + '-' + kind:<26}{len(model.y):>7}{found.details['distinct_rows']:>6}{model.X.shape[1] - 1:>4}  {told:>16}  "
-            f"{found.objective:>16.10f}  {found.bound:>16.10f}{found.nodes:>9}{spent:>9.2f}"
+            f"{name + '-' + kind:<26}{len(model.y):>7}{result.details['distinct_rows']:>6}{model.X.shape[1] - 1:>4}  {text:>16}  "
+            f"{result.objective:>16.10f}  {result.bound:>16.10f}{result.nodes:>9}{spent:>9.2f}"
         )
         if log is not None:
             begin = time.process_time()

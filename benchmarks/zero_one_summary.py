@@ -28,12 +28,12 @@ def mean_of_logs(values: list[float]) -> float:
 
 def times(cells: dict[tuple[str, ...], dict[str, Cell]], tol: float) -> dict[str, dict[tuple[str, ...], float]]:
     """Seconds to proof by solver and instance; infinite where the limit came first."""
-    found: dict[str, dict[tuple[str, ...], float]] = defaultdict(dict)
+    values: dict[str, dict[tuple[str, ...], float]] = defaultdict(dict)
     for key, rows in cells.items():
         for name, row in rows.items():
             if row["gap"] != "nan":
-                found[name][key] = float(row["seconds"]) if float(row["gap"]) <= tol * 1.01 else math.inf
-    return found
+                values[name][key] = float(row["seconds"]) if float(row["gap"]) <= tol * 1.01 else math.inf
+    return values
 
 
 def summarise(paths: list[Path], tol: float, threads: str | None, published: Path | None) -> None:

@@ -58,12 +58,12 @@ def _code(name: str) -> list[str]:
         return []
     formulation = READ_BY[name][0]
     code = snippet(formulation, name)
-    said = f"Solve a [`{all_formulations()[formulation].key}`](../formulations/{formulation}.md) by it:"
+    names = f"Solve a [`{all_formulations()[formulation].key}`](../formulations/{formulation}.md) by it:"
     try:
         text = printed(code)[1]
     except MarginoptError:  # its package is not installed
         text = ""
-    return ["## Code to copy", said, f"```python\n{code}\n```", text]
+    return ["## Code to copy", names, f"```python\n{code}\n```", text]
 
 
 def _examples() -> list[Model]:
@@ -123,6 +123,6 @@ def _convergence(folder: Path, name: str, solver: Solver) -> str:
         target.parent.mkdir(exist_ok=True)
         target.write_text(svg_of(figure), encoding="utf-8")
         statement = model.statement
-        said = f"{escaped(statement.title)}: {escaped(statement.sizes)}; {_LIMIT:g} s at most, to 1e-8."
-        return f"![{what} of {name} over its iterations]({name}.svg)\n\n{said}"
+        text = f"{escaped(statement.title)}: {escaped(statement.sizes)}; {_LIMIT:g} s at most, to 1e-8."
+        return f"![{what} of {name} over its iterations]({name}.svg)\n\n{text}"
     return ""

@@ -76,10 +76,10 @@ def _accessible(app: Any, page: str, template: str, context: dict[str, Any], doc
     without words."""
     for part in ("body", "furo_navigation_tree"):
         if part in context:
-            said = context[part].replace('role="heading">', 'role="heading" aria-level="2">')
-            said = said.replace("<pre>", '<pre tabindex="0">')
-            said = _HIDDEN.sub(r'<a aria-label="\2" \1\2', said)
-            context[part] = said.replace('<div class="table-wrapper', '<div tabindex="0" class="table-wrapper')
+            text = context[part].replace('role="heading">', 'role="heading" aria-level="2">')
+            text = text.replace("<pre>", '<pre tabindex="0">')
+            text = _HIDDEN.sub(r'<a aria-label="\2" \1\2', text)
+            context[part] = text.replace('<div class="table-wrapper', '<div tabindex="0" class="table-wrapper')
     if page == "index":
         context["body"] = f'<div class="first-page">{context["body"]}</div>'
 

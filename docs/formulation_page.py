@@ -143,8 +143,8 @@ def _by_size(info: FormulationInfo) -> list[str]:
             break
         rows.append([f"{n:,} × {p}", _linked(name), escaped(all_solvers()[name].info.summary)])
     crossings = "[where solvers cross](/lab-notes/crossings.md)"
-    said = f"`mo.solve(model)` chooses by class and size ({crossings}); among open solvers it takes:"
-    return [said, table(["data", "solver", ""], rows)]
+    result = f"`mo.solve(model)` chooses by class and size ({crossings}); among open solvers it takes:"
+    return [result, table(["data", "solver", ""], rows)]
 
 
 @cache
@@ -174,8 +174,8 @@ def _times(model: Model) -> list[str]:
             continue
         gap = f"{result.gap:.1e}" if np.isfinite(result.gap) else ""
         rows.append([_linked(name), str(result.status), f"{result.objective:.8g}", gap, f"{result.solve_seconds:.2g}"])
-    said = f"Every installed solver that reads it, on 12 points, {_LIMIT:g} s at most, when this page was built:"
-    return [said, table(["solver", "status", "objective", "gap", "s"], rows)]
+    text = f"Every installed solver that reads it, on 12 points, {_LIMIT:g} s at most, when this page was built:"
+    return [text, table(["solver", "status", "objective", "gap", "s"], rows)]
 
 
 @cache

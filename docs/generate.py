@@ -75,18 +75,18 @@ def write(folder: Path) -> None:
 
 
 def _formulations(folder: Path) -> dict[str, str]:
-    found = all_formulations()
-    rows = [[f"[`{info.key}`]({name}.md)", f"`{name}`", escaped(info.summary)] for name, info in found.items()]
+    names = all_formulations()
+    rows = [[f"[`{info.key}`]({name}.md)", f"`{name}`", escaped(info.summary)] for name, info in names.items()]
     index = [
         "# Formulations",
         "Every formulation has a page, made from the object: mathematics, code to copy, a picture, multipliers, solvers by size, "
         "related formulations.",
         table(["class", "at the prompt", "what it is"], rows),
-        toctree(found),
+        toctree(names),
     ]
     pictures = folder / "formulations"
     pictures.mkdir()
-    pages = {f"formulations/{name}.md": formulation_page(pictures, name, info) for name, info in found.items()}
+    pages = {f"formulations/{name}.md": formulation_page(pictures, name, info) for name, info in names.items()}
     return {"formulations/index.md": "\n\n".join(index), **pages}
 
 
@@ -94,21 +94,21 @@ def _formulations(folder: Path) -> dict[str, str]:
 
 
 def _solvers(folder: Path) -> dict[str, str]:
-    own = {name: s for name, s in all_solvers().items() if s.info.views}
-    others = {name: s for name, s in all_solvers().items() if name not in own}
+    names = {name: s for name, s in all_solvers().items() if s.info.views}
+    others = {name: s for name, s in all_solvers().items() if name not in names}
     index = [
         "# Algorithms and solvers",
         "Our own algorithms each have a page: what they read, their step as implemented, and how they converge.",
-        table(["algorithm", "what it is"], [[f"[`{n}`]({n}.md)", escaped(s.info.summary)] for n, s in own.items()]),
+        table(["algorithm", "what it is"], [[f"[`{n}`]({n}.md)", escaped(s.info.summary)] for n, s in names.items()]),
         "## Off-the-shelf solvers",
         table(
             ["solver", "reads", "what it is"],
             [[f"`{n}`", ", ".join(sorted(f.value for f in s.info.reads)) or "linear", escaped(s.info.summary)]
              for n, s in others.items()],
         ),
-        toctree(own),
+        toctree(names),
     ]  # fmt: skip
-    pages = {f"algorithms/{name}.md": algorithm_page(folder, name, solver) for name, solver in own.items()}
+    pages = {f"algorithms/{name}.md": algorithm_page(folder, name, solver) for name, solver in names.items()}
     return {"algorithms/index.md": "\n\n".join(index), **pages}
 
 

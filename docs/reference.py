@@ -84,7 +84,7 @@ def reference() -> dict[str, str]:
         f"- [{kind}]({kind.lower()}.md): {', '.join(f'[`{name}`]({kind.lower()}.md#{name.lower()})' for name in names)}"
         for kind, names in kinds.items()
     )
-    listed += "".join(f"\n- [`mo.{group}`]({group}.md): {said}" for group, said in _GROUPS.items())
+    listed += "".join(f"\n- [`mo.{group}`]({group}.md): {text}" for group, text in _GROUPS.items())
     index = ["# Names", "Every public name, from its docstring.", listed, "[For those who extend](extending.md)",
              toctree([*(kind.lower() for kind in kinds), *_GROUPS, "extending"])]  # fmt: skip
     return {"names/index.md": "\n\n".join(index), **pages}
@@ -146,17 +146,17 @@ def documented(thing: Any, name: str, *, methods: bool = True, with_errata: bool
         signature = f"(\n{lines}){after}"
     parts = [f"```python\n{name}{signature}\n```"]
     doc = inspect.getdoc(thing) or ""
-    said = NumpyDocString(doc if with_errata else re.sub(_ERRATA, "", doc))
-    parts += [escaped("\n".join([*said["Summary"], "", *said["Extended Summary"]]))]
+    text = NumpyDocString(doc if with_errata else re.sub(_ERRATA, "", doc))
+    parts += [escaped("\n".join([*text["Summary"], "", *text["Extended Summary"]]))]
     for section in ("Parameters", "Attributes", "Returns", "Raises"):
-        if said[section]:
-            parts += [f"**{section}**", "\n".join(item(p) for p in said[section])]
-    if said["Notes"]:
-        parts += [escaped("\n".join(said["Notes"]))]
-    if said["Examples"]:
-        parts += ["```pycon\n" + "\n".join(said["Examples"]) + "\n```"]
+        if text[section]:
+            parts += [f"**{section}**", "\n".join(item(p) for p in text[section])]
+    if text["Notes"]:
+        parts += [escaped("\n".join(text["Notes"]))]
+    if text["Examples"]:
+        parts += ["```pycon\n" + "\n".join(text["Examples"]) + "\n```"]
     if methods and inspect.isclass(thing):
-        found = [
+        texts = [
             f"- `{key}`: {escaped(first(inspect.getdoc(value) or ''))}"
             for key, value in inspect.getmembers(thing)
             if not key.startswith("_")
@@ -164,7 +164,7 @@ def documented(thing: Any, name: str, *, methods: bool = True, with_errata: bool
             and (inspect.isfunction(value) or isinstance(value, property))
             and _ours(value)
         ]
-        parts += ["**Methods and properties**", "\n".join(found)] if found else []
+        parts += ["**Methods and properties**", "\n".join(texts)] if texts else []
     return "\n\n".join(part for part in parts if part.strip())
 
 
@@ -174,9 +174,9 @@ def errata(thing: type) -> list[str]:
     beside = [value for value in vars(module).values() if getattr(value, "__module__", "") == thing.__module__]
     members = [value for value in [*vars(thing).values(), *beside] if inspect.isfunction(value) or isinstance(value, property)]
     docs = [inspect.getdoc(value) or "" for value in (thing, *members)]
-    found = [text for doc in docs for text in re.findall(_ERRATA, doc)]
-    said = [re.sub(r"^\*\*Errat(?:um|a)\*\*:? ?", "", " ".join(text.split())) for text in found]
-    return [text[:1].upper() + text[1:] for text in said]
+    texts = [text for doc in docs for text in re.findall(_ERRATA, doc)]
+    message = [re.sub(r"^\*\*Errat(?:um|a)\*\*:? ?", "", " ".join(text.split())) for text in texts]
+    return [text[:1].upper() + text[1:] for text in message]
 
 
 def arguments(signature: str) -> list[str]:

@@ -66,6 +66,11 @@ def catalogue() -> list[CatalogueEntry]:
     """List the known data sets; beside them ``load`` knows class pairs and Brooks's benchmark by name.
 
     Those that other packages and the session add come last; one that cannot be used says why in its note.
+
+    Returns
+    -------
+    list of CatalogueEntry
+        Name, sizes, source, and how each can be had.
     """
     entries = [
         CatalogueEntry(

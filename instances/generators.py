@@ -257,6 +257,11 @@ def clean_test_set(instance: Instance, seed: Rng, n: int = 100_000) -> Instance:
     seed : int or Generator
     n : int
         Number of points.
+
+    Returns
+    -------
+    Instance
+        ``n`` points of the same population without outliers or flipped labels.
     """
     if instance.population is None:
         raise InputError(
@@ -324,6 +329,11 @@ def brooks(n: int | None = None, d: int | None = None, path: str | os.PathLike[s
         Only the sets with n in {60, 100, 200, 500} rows, or d in {2, 5, 10} features.
     path : path, optional
         The archive; by default ``brooks/set-a.tar.bz2`` in the directory of ``MARGINOPT_DATA``.
+
+    Yields
+    ------
+    Instance
+        A training set without a constant column.
 
     Raises
     ------

@@ -135,7 +135,7 @@ Scaling: TypeAlias = Literal["none", "standardised", "scaled"]
 
 
 @dataclass(frozen=True)
-class Prepared:
+class PreparedInstance:
     """The outcome of a preparation: the matrix, its names, and the two flags."""
 
     X: Matrix
@@ -144,7 +144,7 @@ class Prepared:
     intercept: bool
 
 
-def prepare(instance: Instance, standardise: bool, intercept: bool, fit_on: Instance | None) -> Prepared:
+def prepare(instance: Instance, standardise: bool, intercept: bool, fit_on: Instance | None) -> PreparedInstance:
     """Standardise by the statistics of ``fit_on`` (or of the instance itself), then put a column of ones first.
 
     Column j becomes (x_j - mean_j) / std_j with the population's std (divisor n), in sparse data x_j / std_j: taking
@@ -167,7 +167,7 @@ def prepare(instance: Instance, standardise: bool, intercept: bool, fit_on: Inst
     if with_ones:
         body = _with_ones(body)
         names = None if names is None else ("intercept", *names)
-    return Prepared(body, names, scaling, with_ones)
+    return PreparedInstance(body, names, scaling, with_ones)
 
 
 def _check_fit_on(instance: Instance, fit_on: Instance) -> None:
@@ -353,6 +353,21 @@ class Instance(Displayed, LabelledData):
         """Build an instance from labels of any kind; of two classes the one that sorts second becomes +1.
 
         A data frame brings the names of its columns.
+
+        Parameters
+        ----------
+        X : array_like, sparse matrix or data frame (n, p)
+        y : array_like (n,)
+            Labels: numbers, text or truth values.
+        name, source, description : str
+            Shown in tables; they change nothing.
+        feature_names : sequence of str, optional
+            Names of the columns.
+
+        Returns
+        -------
+        Instance
+            With labels coded -1 and +1, or 0 to K - 1, and the classes' names.
         """
         feature_names = _column_names(X) if feature_names is None else feature_names
         matrix = check_matrix(X)
@@ -434,7 +449,20 @@ class Instance(Displayed, LabelledData):
         )
 
     def take(self, indices: npt.ArrayLike, name: str | None = None) -> Instance:
-        """Return the rows with these indices (integers, or a mask of n truth values), in the order given."""
+        """Return the rows with these indices (integers, or a mask of n truth values), in the order given.
+
+        Parameters
+        ----------
+        indices : array_like
+            Integers, or a mask of n truth values.
+        name : str, optional
+            Name of the result; this instance's where it is not given.
+
+        Returns
+        -------
+        Instance
+            The rows in the order given.
+        """
         rows = np.asarray(indices)
         if rows.dtype == np.bool_ and rows.shape == (self.n,):
             rows = np.flatnonzero(rows)
@@ -460,6 +488,19 @@ class Instance(Displayed, LabelledData):
         """Choose n rows at random without replacement; stratified keeps the classes' proportions.
 
         The name carries a seed that is a number: ``wdbc[n=60, seed=3]``.
+
+        Parameters
+        ----------
+        n : int
+            Number of rows.
+        seed : int or Generator
+        stratified : bool
+            Whether the classes keep their proportions.
+
+        Returns
+        -------
+        Instance
+            n rows of this instance.
         """
         rows = choose_rows(self.y, n, seed, stratified)
         sample_parameters = {"seed": float(seed)} if isinstance(seed, int | np.integer) else {}
@@ -469,6 +510,19 @@ class Instance(Displayed, LabelledData):
         """Choose n rows once for each seed, as `subsample` does; the names carry the seeds, and the family is this instance's.
 
         A report takes means over them: ``gap_report(data.subsamples(30, seeds=range(10)))``.
+
+        Parameters
+        ----------
+        n : int
+            Number of rows of each.
+        seeds : iterable of int
+        stratified : bool
+            Whether the classes keep their proportions.
+
+        Returns
+        -------
+        tuple of Instance
+            One for each seed.
         """
         samples = [self.subsample(n, seed, stratified) for seed in seeds]
         if not samples:
@@ -476,13 +530,38 @@ class Instance(Displayed, LabelledData):
         return tuple(replace(part, family=f"{self.naming.family_name}[n={part.n}]") for part in samples)
 
     def split(self, fractions: Sequence[float], seed: Rng, stratified: bool = True) -> tuple[Instance, ...]:
-        """Split all rows at random into parts of the given fractions, which sum to 1."""
+        """Split all rows at random into parts of the given fractions, which sum to 1.
+
+        Parameters
+        ----------
+        fractions : sequence of float
+            Positive; they sum to 1.
+        seed : int or Generator
+        stratified : bool
+            Whether the classes keep their proportions.
+
+        Returns
+        -------
+        tuple of Instance
+            One for each fraction, in the order given.
+        """
         parts = split_rows(self.y, fractions, seed, stratified)
         family, count = self.naming.family_name, len(parts)
         return tuple(self._taken(rows, name=f"{self.name}[{k}/{count}]", family=family) for k, rows in enumerate(parts, 1))
 
     def pair(self, a: Label, b: Label) -> Instance:
-        """Keep the classes with original labels a (coded -1) and b (coded +1)."""
+        """Keep the classes with original labels a (coded -1) and b (coded +1).
+
+        Parameters
+        ----------
+        a, b : label
+            Original labels of two classes.
+
+        Returns
+        -------
+        Instance
+            The rows of the two classes, with codes -1 and +1.
+        """
         codes = [self._code(a), self._code(b)]
         if codes[0] == codes[1]:
             raise InputError(f"a pair needs two different classes, got {a!r} twice", name="b")
@@ -508,6 +587,17 @@ class Instance(Displayed, LabelledData):
         """Change each label with probability tau, independently (Conic §5.2), to another class at random.
 
         ``tau`` is between 0 and 0.5; with two classes the change is a flip.
+
+        Parameters
+        ----------
+        tau : float
+            Probability τ.
+        seed : int or Generator
+
+        Returns
+        -------
+        Instance
+            The same rows with the changed labels.
         """
         tau = as_fraction(tau, "tau", 0.5)
         generator = as_generator(seed)

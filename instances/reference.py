@@ -60,7 +60,13 @@ class ReferenceOptimum:
 
 
 def tiny_instances() -> dict[str, Instance]:
-    """Read the tiny instances, by name."""
+    """Read the tiny instances, by name.
+
+    Returns
+    -------
+    dict of str to Instance
+        By name.
+    """
     folder = resources.files(__package__).joinpath("tiny")
     instances = {}
     for file in sorted(folder.iterdir(), key=lambda entry: entry.name):
@@ -87,7 +93,13 @@ def _instance(name: str, text: str) -> Instance:
 
 
 def reference_optima() -> list[ReferenceOptimum]:
-    """Read the known optima, each with its data."""
+    """Read the known optima, each with its data.
+
+    Returns
+    -------
+    list of ReferenceOptimum
+        Optimum, formulation and parameters, with the rows and labels.
+    """
     instances = tiny_instances()
     text = resources.files(__package__).joinpath("tiny", "optima.csv").read_text(encoding="utf-8")
     return [

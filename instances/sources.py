@@ -54,7 +54,19 @@ def data_directory() -> Path | None:
 
 
 def data_file(name: str, part: Literal["train", "test"]) -> Path | None:
-    """Find ``name.libsvm`` or LIBSVM's own ``name`` (the test part: ``name.t``), plain or compressed, in the data directory."""
+    """Find ``name.libsvm`` or LIBSVM's own ``name`` (the test part: ``name.t``), plain or compressed, in the data directory.
+
+    Parameters
+    ----------
+    name : str
+        Name of the data set.
+    part : {"train", "test"}
+
+    Returns
+    -------
+    Path or None
+        The file; None where there is none, or no data directory.
+    """
     directory = data_directory()
     if directory is None:
         return None

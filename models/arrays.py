@@ -252,7 +252,17 @@ def entries(X: Points | Rows) -> int:
 
 
 def to_dense(X: Points | sp.csc_array) -> FloatArray:
-    """X as a dense array; the same one where it is dense already."""
+    """Return X as a dense array; the same one where it is dense already.
+
+    Parameters
+    ----------
+    X : ndarray, csr_array or csc_array (n, p)
+
+    Returns
+    -------
+    ndarray (n, p)
+        Not a copy where X is dense.
+    """
     return X if isinstance(X, np.ndarray) else np.asarray(X.toarray())
 
 
@@ -312,7 +322,12 @@ def _check_not_empty(shape: tuple[int, ...], name: str) -> None:
 
 
 def materialise_limit() -> int:
-    """Bytes that a form may take: half of the machine's memory, or the environment variable MARGINOPT_MAX_BYTES.
+    """Return the bytes that a form may take: half of the machine's memory, or the environment variable MARGINOPT_MAX_BYTES.
+
+    Returns
+    -------
+    int
+        Bytes.
 
     Raises
     ------

@@ -50,10 +50,10 @@ class ExportMethods(ABC):
             Parameters of the formulation, ``("lam",)``, which become ``problem.param_dict["lam"]``: a sweep sets their values and
             recompiles nothing. Forms must move along a line with each, as with 1/C: they are compared at every value.
         """
-        from .export.native.affine_form import Parametrised, slopes
+        from .export.native.affine_form import ParametrisedModel, slopes
         from .export.native.cvxpy import to_cvxpy
 
-        return to_cvxpy(self.form, slopes(cast("Parametrised", self), parameters) if parameters else ())
+        return to_cvxpy(self.form, slopes(cast("ParametrisedModel", self), parameters) if parameters else ())
 
     def to_pyomo(self) -> Any:
         """The form as a Pyomo concrete model, labels kept as names (`models.export.native.pyomo`); PSD is refused."""

@@ -46,10 +46,14 @@ V = TypeVar("V")
 # exempt (formulation): the one table of what stored files call the parameters of formulations
 #: Earlier names of parameters, by class and name: digests of stored files hold them.
 EARLIER_NAMES: Mapping[str, Mapping[str, str]] = {
+    "AddedParts": {"form_blocks": "over"},
+    "AllHulls": {"margin_bounds": "reach"},
     "BigM": {"big_m": "M"},
     "ChebyshevNPSVC": {"y": "labels"},
     "Combined": {"big_m": "M"},
     "CombinedRelaxation": {"big_m": "M"},
+    "EqualHulls": {"margin_bounds": "reach"},
+    "FixedVariables": {"form_blocks": "over"},
     "Hinge": {"big_m": "M"},
     "JointHyperplanesSVM": {"y": "labels"},
     "L0L1": {"k": "most"},
@@ -58,9 +62,12 @@ EARLIER_NAMES: Mapping[str, Mapping[str, str]] = {
     "Moments": {"max_variables": "most"},
     "NonparallelSVM": {"y": "labels"},
     "NuSVM": {"sample_weight": "weights"},
+    "OneHull": {"margin_bounds": "reach"},
+    "PairHulls": {"margin_bounds": "reach"},
     "Perspective": {"big_m": "M"},
     "PerspectiveRelaxation": {"big_m": "M"},
     "Ramp": {"second_width": "beyond"},
+    "RankOne": {"margin_bounds": "reach"},
     "ScoringSystem": {"sample_weight": "weights"},
 }
 
@@ -115,9 +122,14 @@ class FormulationType(ABCMeta):
 class Model(Displayed, ExportMethods, ABC, metaclass=FormulationType):
     """A formulation: data and parameters, taken literally, validated once.
 
-    ``form`` is the labelled standard form (minimisation), ``view(kind)`` a structural view for hand-written
-    algorithms, ``statement`` the mathematics. Nothing here solves anything. ``data_names`` are the names of features and classes,
-    where the data were given as an `Instance` or a data frame: print, LaTeX, files, values and explanations show them.
+    ``form`` is the labelled standard form (minimisation), ``view(kind)`` a structural view for hand-written algorithms,
+    ``statement`` the mathematics. `marginopt.solve` solves it.
+
+    Parameters
+    ----------
+    data_names : DataNames, optional
+        Names of features and classes, set where the data are an `Instance` or a data frame: print, LaTeX, files, values and
+        explanations show them.
     """
 
     data_names: DataNames | None = field(default=None, kw_only=True, repr=False, metadata={"identity": False})
@@ -510,7 +522,7 @@ class BareForm(Model):
             title=self.name,
             problem_class=kind,
             sense="maximise" if form.maximise else "minimise",
-            over=Line("x", "x"),
+            variables=Line("x", "x"),
             objective=Line("1/2 x'Px + q'x + r", r"\tfrac12 x^\top P x + q^\top x + r") if quadratic else linear,
             constraints=(*rows, *bounds),
             sizes=f"{form.n} variables, {form.rows} rows",

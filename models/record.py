@@ -1,4 +1,4 @@
-"""The record of a formulation, and kernels by name, as records ask for one."""
+"""The record of a formulation, by which the command line and the tables know it; kernels by name."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ class Parameter:
 
 
 def always(chosen: Chosen) -> bool:
-    """Yes, whatever the parameters: the intercept of a linear formulation."""
+    """Return True for all parameters: the intercept of a linear formulation."""
     return True
 
 

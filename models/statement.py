@@ -54,7 +54,17 @@ _TYPESET: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], str]], ...] = (
 
 @dataclass(frozen=True)
 class Line:
-    """One expression, as text and as LaTeX, with the label of the constraint that it states."""
+    """An expression, as text and as LaTeX, with the label of the constraint that it states.
+
+    Parameters
+    ----------
+    text : str
+        In plain characters, such as ``y_i x_i'w >= 1``.
+    latex : str
+        The same as mathematics.
+    label : str
+        The constraint in the form; empty for an objective.
+    """
 
     text: str
     latex: str
@@ -101,14 +111,14 @@ class DualStatement:
 
     Parameters
     ----------
-    sense, over, objective, constraints
+    sense, variables, objective, constraints
         As in `Statement`; at an optimum both objectives have one value.
     kkt : tuple of Line
         How each solution follows from the other: stationarity and complementarity.
     """
 
     sense: str
-    over: Line
+    variables: Line
     objective: Line
     constraints: tuple[Line, ...]
     kkt: tuple[Line, ...]
@@ -125,7 +135,7 @@ class Statement:
         Such as "convex QP" or "mixed-integer QP".
     sense : str
         "minimise", "maximise".
-    over : Line
+    variables : Line
         The variables.
     objective : Line
     constraints : tuple of Line
@@ -144,7 +154,7 @@ class Statement:
     title: str
     problem_class: str
     sense: str
-    over: Line
+    variables: Line
     objective: Line
     constraints: tuple[Line, ...]
     sizes: str
@@ -155,10 +165,10 @@ class Statement:
 
     def __str__(self) -> str:
         lines = [f"{self.title}  [{self.problem_class}]"]
-        lines += _program_text(self.sense, self.objective, self.over, self.constraints)
+        lines += _program_text(self.sense, self.objective, self.variables, self.constraints)
         lines.append(f"  sizes: {self.sizes}")
         if self.dual is not None:
-            lines += ["  dual:", *_program_text(self.dual.sense, self.dual.objective, self.dual.over, self.dual.constraints)]
+            lines += ["  dual:", *_program_text(self.dual.sense, self.dual.objective, self.dual.variables, self.dual.constraints)]
             lines += [f"  at an optimum: {line.text}" for line in self.dual.kkt]
         lines += [f"  note: {note}" for note in self.notes]
         lines += [f"  equivalent: {text}" for text in self.equivalences]
@@ -173,10 +183,10 @@ class Statement:
         standalone : bool
             A whole document that compiles as it is; else displays for one that loads amsmath and amssymb.
         """
-        parts = [_program_latex(self.sense, self.objective, self.over, self.constraints)]
+        parts = [_program_latex(self.sense, self.objective, self.variables, self.constraints)]
         if self.dual is not None:
             dual = self.dual
-            parts += ["Dual:", _program_latex(dual.sense, dual.objective, dual.over, dual.constraints)]
+            parts += ["Dual:", _program_latex(dual.sense, dual.objective, dual.variables, dual.constraints)]
             parts += ["At an optimum:", _display([f"& {line.latex}" for line in dual.kkt])]
         body = latex_numbers("\n".join(parts))
         if not standalone:
@@ -195,9 +205,9 @@ class Statement:
         return Display(typeset(self.title), (*typeset_facts, ("source", self.source)), latex=self.latex(), text=str(self))
 
 
-def _program_text(sense: str, objective: Line, over: Line, constraints: tuple[Line, ...]) -> list[str]:
+def _program_text(sense: str, objective: Line, variables: Line, constraints: tuple[Line, ...]) -> list[str]:
     width = max((len(c.label) for c in constraints), default=0)
-    lines = [f"  {sense}    {objective.text}   over {over.text}"]
+    lines = [f"  {sense}    {objective.text}   over {variables.text}"]
     lead = "subject to"
     for c in constraints:
         lines.append(f"  {lead:<10}  {c.label:<{width}}  {c.text}")
@@ -205,9 +215,9 @@ def _program_text(sense: str, objective: Line, over: Line, constraints: tuple[Li
     return lines
 
 
-def _program_latex(sense: str, objective: Line, over: Line, constraints: tuple[Line, ...]) -> str:
+def _program_latex(sense: str, objective: Line, variables: Line, constraints: tuple[Line, ...]) -> str:
     operator = r"\min" if sense == "minimise" else r"\max"
-    rows = [rf"{operator}_{{{over.latex}}}\quad & {objective.latex}"]
+    rows = [rf"{operator}_{{{variables.latex}}}\quad & {objective.latex}"]
     for k, c in enumerate(constraints):
         rows.append((r"\text{s.t.}\quad & " if k == 0 else r"& ") + c.latex)
     return _display(rows)

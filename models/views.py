@@ -333,18 +333,18 @@ class MulticlassProblem:
 
 
 @dataclass(frozen=True, eq=False)
-class Corners:
-    """A loss ρ(m) ≥ 0 that does not rise with the margin: piecewise linear, with jumps, 0 from the last corner on.
+class PiecewiseLinearLoss:
+    """A loss ρ(m) ≥ 0 that does not rise with the margin: piecewise linear, with jumps, 0 from the last breakpoint on.
 
-    From t_k to t_{k+1} it is linear from ``at``_k to ``below``_{k+1}; below t_0 it is ``below``_0 + tail (again - m)_+. An even
-    loss is ρ(|m|), with t_0 ≥ 0 and no tail.
+    From t_k to t_{k+1} it is linear from ``at``_k to ``below``_{k+1}; below t_0 it is ``below``_0 + tail (rise_start - m)_+. An
+    even loss is ρ(|m|), with t_0 ≥ 0 and no tail.
 
     Parameters
     ----------
     margins : ndarray (K,)
-        t_k, increasing.
+        The breakpoints t_k, increasing.
     below, at : ndarray (K,)
-        Limits from below, and the values at the corners, the lesser ones: at ≤ below. The last ``at`` is 0.
+        Limits from below, and the values at the breakpoints, the lesser ones: at ≤ below. The last ``at`` is 0.
     tail : float
         ≥ 0.
     rise_start : float
@@ -361,24 +361,24 @@ class Corners:
     symmetric: bool = False
 
     @classmethod
-    def ramp(cls, height: float, width: float, second_width: float = np.inf) -> Corners:
+    def ramp(cls, height: float, width: float, second_width: float = np.inf) -> PiecewiseLinearLoss:
         """(h/d) (min{(1 - m)_+, d} + (1 - b - m)_+): a ramp of height h and width d that begins again below 1 - b."""
         values = np.array([height, 0.0])
         tail = height / width if second_width < np.inf else 0.0
         return cls(np.array([1.0 - width, 1.0]), values, values, tail, 1.0 - second_width)
 
     @classmethod
-    def count(cls, threshold: float) -> Corners:
+    def count(cls, threshold: float) -> PiecewiseLinearLoss:
         """1{m < t}."""
         return cls(np.array([threshold]), np.ones(1), np.zeros(1))
 
     @classmethod
-    def hinge(cls) -> Corners:
+    def hinge(cls) -> PiecewiseLinearLoss:
         """(1 - m)_+."""
         return cls(np.ones(1), np.zeros(1), np.zeros(1), 1.0, 1.0)
 
     @classmethod
-    def hat(cls) -> Corners:
+    def hat(cls) -> PiecewiseLinearLoss:
         """(1 - |m|)_+."""
         values = np.array([1.0, 0.0])
         return cls(np.array([0.0, 1.0]), values, values, symmetric=True)
@@ -402,7 +402,7 @@ class Corners:
     def values(self, m: FloatArray) -> FloatArray:
         """ρ(m), or ρ(|m|)."""
         m = np.abs(m) if self.symmetric else m
-        k = np.searchsorted(self.margins, m, side="right")  # corners at or left of m
+        k = np.searchsorted(self.margins, m, side="right")  # breakpoints at or left of m
         left = np.clip(k - 1, 0, None)
         right = np.clip(k, None, self.margins.size - 1)
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -500,7 +500,7 @@ class MarginProblem:
         Signed rows a_i = y_i x_i.
     costs : ndarray (n,)
         c_i ≥ 0.
-    loss : Corners
+    loss : PiecewiseLinearLoss
         ρ_i of all points, or of those with ``kinds`` 0.
     curvature : ndarray (p,)
         d_j ≥ 0.
@@ -523,7 +523,7 @@ class MarginProblem:
         a_i'w ≥ 1.
     budgets : tuple of Budget
     rates : tuple of EqualRates
-    other_losses : tuple of Corners
+    other_losses : tuple of PiecewiseLinearLoss
         ρ_i of points with ``kinds`` 1, 2, ...; kept points, budgets and rates are of points whose losses are not even.
     kinds : ndarray of int (n,), optional
         The number of each point's loss; 0 for all without it.
@@ -531,7 +531,7 @@ class MarginProblem:
 
     A: FloatArray
     costs: FloatArray
-    loss: Corners
+    loss: PiecewiseLinearLoss
     curvature: FloatArray
     atoms: FloatArray
     intercept: bool
@@ -546,11 +546,11 @@ class MarginProblem:
     kept_points: BoolArray
     budgets: tuple[Budget, ...] = field(default=())
     rates: tuple[EqualRates, ...] = field(default=())
-    other_losses: tuple[Corners, ...] = field(default=())
+    other_losses: tuple[PiecewiseLinearLoss, ...] = field(default=())
     kinds: IntArray | None = field(default=None)
 
     @property
-    def losses(self) -> tuple[Corners, ...]:
+    def losses(self) -> tuple[PiecewiseLinearLoss, ...]:
         """All ρ, by their numbers."""
         return (self.loss, *self.other_losses)
 
@@ -559,13 +559,19 @@ class MarginProblem:
         """The number of each point's loss."""
         return np.zeros(len(self.A), dtype=np.int64) if self.kinds is None else self.kinds
 
-    def of_losses(self, number: Callable[[Corners], float]) -> FloatArray:
+    def of_losses(self, number: Callable[[PiecewiseLinearLoss], float]) -> FloatArray:
         """A number of each point's loss."""
         return np.array([number(loss) for loss in self.losses])[self.loss_numbers]
 
     @classmethod
     def unrestricted(
-        cls, A: FloatArray, costs: FloatArray, loss: Corners, curvature: FloatArray, atoms: FloatArray, intercept: bool
+        cls,
+        A: FloatArray,
+        costs: FloatArray,
+        loss: PiecewiseLinearLoss,
+        curvature: FloatArray,
+        atoms: FloatArray,
+        intercept: bool,
     ) -> MarginProblem:
         """Return the problem without restrictions: every w is allowed."""
         n, p = A.shape

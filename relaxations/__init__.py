@@ -25,7 +25,7 @@ from .reduction import (
     zero_one_loss,
 )
 from .registry import RelaxationTable, default_relaxations, get_relaxation, relaxations
-from .relaxed import Relaxed, relax
+from .relaxed import RelaxationResult, relax
 from .report.cells.exact import ExactCell
 from .report.cells.heuristic import InstanceCell
 from .report.cells.kappa import KappaCell
@@ -72,8 +72,8 @@ __all__ = [
     "Reduction",
     "Relaxation",
     "RelaxationCell",
+    "RelaxationResult",
     "RelaxationTable",
-    "Relaxed",
     "ReportRow",
     "Runner",
     "SinglePoint",

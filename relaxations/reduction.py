@@ -217,7 +217,7 @@ class Reduction(ABC, Generic[T]):
 
 
 def best_multiple(model: ZeroOneSVM, w: FloatArray) -> FloatArray:
-    """t·w with the least 0-1 objective t²||w||² + Σ λ_i 1{t u_i < 1} over all t ≥ 0 that the big-M rows allow.
+    """Return t·w with the least 0-1 objective t²||w||² + Σ λ_i 1{t u_i < 1} over all t ≥ 0 that the big-M rows allow.
 
     The loss falls only where t passes some 1/u_i, so these t, the smallest t allowed among them, are all there is to try.
     The rows allow an interval: u_i < 0 asks t ≤ (M_i - 1)/|u_i|, u_i > 0 asks t ≥ (1 - M_i)/u_i (points that t·w keeps
@@ -228,6 +228,11 @@ def best_multiple(model: ZeroOneSVM, w: FloatArray) -> FloatArray:
     model : ZeroOneSVM
     w : ndarray (p,)
         A classifier.
+
+    Returns
+    -------
+    ndarray (p,)
+        The best multiple of w.
 
     Raises
     ------
@@ -440,7 +445,7 @@ def normalised_sigmoid_loss(u: npt.ArrayLike, lam: float = 1.0, steepness: float
 
 
 def conic_loss(u: npt.ArrayLike, gamma: float, lam: float = 1.0) -> FloatArray:
-    """The conic loss of Conic Proposition 1, (10).
+    """Return the conic loss of Conic Proposition 1, (10), of margins.
 
     With r = 1 - u: 0 for r ≤ 0; 2√(λγ) r - γ r² for 0 < r ≤ √(λ/γ); λ beyond. It is the minimum over 0 ≤ z ≤ 1 of
     λz + γ(r_+²/z + r_-²/(1 - z) - r²), so at most λ·1{u < 1}; it grows with γ and dominates the ramp and ψ losses for γ ≥ λ.
@@ -453,6 +458,11 @@ def conic_loss(u: npt.ArrayLike, gamma: float, lam: float = 1.0) -> FloatArray:
         γ ≥ 0: concavity that ||w||² must make up for (γ in Γ); 0 gives the zero function.
     lam : float
         λ > 0.
+
+    Returns
+    -------
+    ndarray
+        The loss of each margin, of the shape of u.
 
     Raises
     ------

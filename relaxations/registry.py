@@ -19,7 +19,13 @@ from .reduction import Reduction, Relaxation
 
 
 class RelaxationTable(Mapping[str, Relaxation]):
-    """Relaxations by name, the weaker bounds first."""
+    """Relaxations by name, the weaker bounds first.
+
+    Parameters
+    ----------
+    records : mapping of str to Relaxation
+        Records by name, in any order.
+    """
 
     def __init__(self, records: Mapping[str, Relaxation]) -> None:
         self._records = dict(sorted(records.items(), key=lambda item: (item[1].rank, item[0])))
@@ -67,7 +73,13 @@ EXTENSIONS: extensions.PluginRegistry[Relaxation] = extensions.PluginRegistry(
 
 
 def relaxations() -> RelaxationTable:
-    """Every relaxation by name: what it solves and what it reads."""
+    """Return every relaxation by name: what it solves and what it reads.
+
+    Returns
+    -------
+    RelaxationTable
+        A mapping of name to `Relaxation`, which prints as a table.
+    """
     return RelaxationTable({**_found(), **EXTENSIONS.usable()})
 
 
@@ -108,7 +120,14 @@ def reduction_of(relaxation: Reduction[Any] | str) -> Reduction[Any]:
 
 
 def default_relaxations() -> tuple[Reduction[Any], ...]:
-    """Relaxations of a report that names none: big-M at several M, the hinge as it is used, the SDP, the SDP with big-M rows."""
+    """Return the relaxations of a report that names none: big-M at several M, the hinge as it is used, the SDP, and the SDP with
+    big-M rows.
+
+    Returns
+    -------
+    tuple of Reduction
+        The weaker bounds first.
+    """
     return tuple(record.reduction for record in relaxations().values() if record.default)
 
 

@@ -23,7 +23,7 @@ _NONE = Rounded(0.0)
 
 
 @dataclass(frozen=True, eq=False)
-class Relaxed:
+class RelaxationResult:
     """A solved relaxation of a model.
 
     Parameters
@@ -114,7 +114,7 @@ def relax(
     solver: SolverLike | SolverSpec = "auto",
     options: Options | None = None,
     **overrides: Any,
-) -> Relaxed:
+) -> RelaxationResult:
     """Apply a reduction, solve its target, recover a feasible point and lift the multipliers.
 
     Parameters
@@ -124,6 +124,11 @@ def relax(
         ``rx.Conic()``, say, or its name in ``relaxations.table()``.
     solver, options, **overrides
         Of the target, as for ``solve``.
+
+    Returns
+    -------
+    Relaxed
+        The target's result, the bound of the model's optimum, and the recovered point.
 
     Raises
     ------
@@ -150,4 +155,4 @@ def relax(
         objective = float("nan") if values is None else reduction.value(model, values)
     if result.multipliers is not None:
         lifted = reduction.lifted(original, target, result.multipliers)
-    return Relaxed(model, reduction, target, result, values, objective, lifted, reduction.offset(original, target))
+    return RelaxationResult(model, reduction, target, result, values, objective, lifted, reduction.offset(original, target))

@@ -112,10 +112,15 @@ def _command(a: argparse.Namespace, effort: str) -> str:
     return shlex.join(words)
 
 
-def _counts(found: Reproduction) -> dict[str, object]:
-    return {"paper": found.paper.name, "inside": found.inside, "judged": found.judged, "missing": found.missing}
+def _counts(reproduction: Reproduction) -> dict[str, object]:
+    return {
+        "paper": reproduction.paper.name,
+        "inside": reproduction.inside,
+        "judged": reproduction.judged,
+        "missing": reproduction.missing,
+    }
 
 
-def _summary(found: list[Reproduction], folder: Path) -> str:
-    lines = [f"{paper.paper.name}: {counts_in_words(paper)}" for paper in found]
-    return "\n".join([*lines, f"wrote {', '.join(str(folder / f'{p.paper.name}.html') for p in found)}"])
+def _summary(reproductions: list[Reproduction], folder: Path) -> str:
+    lines = [f"{paper.paper.name}: {counts_in_words(paper)}" for paper in reproductions]
+    return "\n".join([*lines, f"wrote {', '.join(str(folder / f'{p.paper.name}.html') for p in reproductions)}"])

@@ -148,8 +148,8 @@ def _reasons(cells: Iterable[Row]) -> tuple[str, ...]:
         why = why.removeprefix("is ").removeprefix("has ")
         subjects[why].append(name)
         numbers[why] += number
-    said = [f"{number} not judged: {reason}" for reason, number in not_judged.items()]
+    text = [f"{number} not judged: {reason}" for reason, number in not_judged.items()]
     return (
-        *said,
+        *text,
         *(f"{numbers[why]} not run: {why}" + (f" ({', '.join(names)})" if any(names) else "") for why, names in subjects.items()),
     )

@@ -81,18 +81,18 @@ def _slug(heading: str) -> str:
     return "".join(c for c in heading.lower().replace(" ", "-") if c.isalnum() or c in "-_")
 
 
-def write_pages(found: Reproduction, folder: Path) -> list[Path]:
+def write_pages(reproduction: Reproduction, folder: Path) -> list[Path]:
     """Write a paper's page in all formats."""
-    name = found.paper.name
-    pictures = [one.picture for one in found.pictures if one.picture is not None]
+    name = reproduction.paper.name
+    pictures = [one.picture for one in reproduction.pictures if one.picture is not None]
     if pictures:
         (folder / name).mkdir(exist_ok=True)
     return [
         *(picture.save(folder / name / f"{picture.name}.svg") for picture in pictures),
-        write_text(folder / f"{name}.html", _environment(True).get_template("paper.html").render(found=found)),
-        write_text(folder / f"{name}.md", _environment(False).get_template("paper.md").render(found=found)),
-        write_text(folder / f"{name}.csv", _rows(found)),
-        write_text(folder / f"{name}.json", _made(found)),  # last: it says which runs and pictures the others have
+        write_text(folder / f"{name}.html", _environment(True).get_template("paper.html").render(reproduction=reproduction)),
+        write_text(folder / f"{name}.md", _environment(False).get_template("paper.md").render(reproduction=reproduction)),
+        write_text(folder / f"{name}.csv", _rows(reproduction)),
+        write_text(folder / f"{name}.json", _made(reproduction)),  # last: it says which runs and pictures the others have
     ]
 
 
@@ -197,9 +197,9 @@ def _share(inside: int, judged: int) -> str:
     return "none judged" if judged == 0 else f"{inside} of {judged} inside ({100.0 * inside / judged:.0f}%)"
 
 
-def counts_in_words(found: Reproduction) -> str:
+def counts_in_words(reproduction: Reproduction) -> str:
     """Return the paper's printed errors and accuracies in numbers, as the ledger counts them."""
-    cells = [(table.table, cell) for table in found.tables for cell in table.cells]
+    cells = [(table.table, cell) for table in reproduction.tables for cell in table.cells]
     verdicts = Counter(cell.verdict for table, cell in cells if table.kind_of(cell.entry) is CellKind.RESULT)
     outside = verdicts[Verdict.ABOVE] + verdicts[Verdict.BELOW]
     return (
@@ -208,11 +208,11 @@ def counts_in_words(found: Reproduction) -> str:
     )
 
 
-def _rows(found: Reproduction) -> str:
+def _rows(reproduction: Reproduction) -> str:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(_COLUMNS)
-    for result in found.tables:
+    for result in reproduction.tables:
         for cell in result.cells:
             there, here = cell.entry.published, cell.value
             writer.writerow(
@@ -226,7 +226,7 @@ def _rows(found: Reproduction) -> str:
                     _WELCH[cell.equal],
                     _reason(cell.reason) if cell.verdict is Verdict.MISSING else cell.entry.caveat,
                     " ".join(_own(cell)),
-                    *(("", "") if here is None else (identified(cell.entry), cell.made or found.created)),
+                    *(("", "") if here is None else (identified(cell.entry), cell.made or reproduction.created)),
                 ]
             )
     return text.getvalue()
@@ -239,15 +239,15 @@ def _printed(there: Published | None) -> tuple[object, object, object]:
     return there.value, "" if there.deviation is None else there.deviation, there.repetitions or ""
 
 
-def _made(found: Reproduction) -> str:
+def _made(reproduction: Reproduction) -> str:
     """The runs that the page's cells and figures are of, by their times, and what stands under the figures or in their place."""
     pictures = {
-        one.figure.name: {"title": one.picture.title, "caption": one.picture.caption, "made": one.made or found.created}
-        for one in found.pictures
+        one.figure.name: {"title": one.picture.title, "caption": one.picture.caption, "made": one.made or reproduction.created}
+        for one in reproduction.pictures
         if one.picture is not None
     }
-    reasons = {one.figure.name: _reason(one.reason) for one in found.pictures if one.picture is None}
-    heads = {dict(head).get("created", ""): head for head in found.heads}
+    reasons = {one.figure.name: _reason(one.reason) for one in reproduction.pictures if one.picture is None}
+    heads = {dict(head).get("created", ""): head for head in reproduction.heads}
     parts = {"heads": heads, "pictures": pictures, "reasons": reasons}
     return json.dumps(parts, indent=1, ensure_ascii=False) + "\n"
 

@@ -89,17 +89,17 @@ def read_kept(folder: Path, name: str) -> Kept:
         ) from error
 
 
-def _picture(path: Path, name: str, told: Mapping[str, str]) -> Picture:
-    return Picture(path.read_text(encoding="utf-8"), name, told["title"], told["caption"])
+def _picture(path: Path, name: str, text: Mapping[str, str]) -> Picture:
+    return Picture(path.read_text(encoding="utf-8"), name, text["title"], text["caption"])
 
 
-def updated(found: Reproduction, kept: Kept, fresh: Sequence[str]) -> Reproduction:
+def updated(reproduction: Reproduction, previous: Kept, fresh: Sequence[str]) -> Reproduction:
     """Return a run with the tables and figures that are not named in ``fresh`` taken over from an earlier run."""
-    tables = tuple(_table(result, found.effort, kept, result.table.name in fresh) for result in found.tables)
+    tables = tuple(_table(result, reproduction.effort, previous, result.table.name in fresh) for result in reproduction.tables)
     cells = {(result.table.name, c.entry.words): c.value.mean for result in tables for c in result.cells if c.value is not None}
-    pictures = tuple(_figure(one, kept, one.figure.name in fresh, cells) for one in found.pictures)
+    pictures = tuple(_figure(one, previous, one.figure.name in fresh, cells) for one in reproduction.pictures)
     used = sorted(set(_times(tables, pictures)), reverse=True)
-    return replace(found, tables=tables, pictures=pictures, earlier=tuple(kept.heads[made] for made in used))
+    return replace(reproduction, tables=tables, pictures=pictures, earlier=tuple(previous.heads[made] for made in used))
 
 
 def _times(tables: Sequence[TableResult], pictures: Sequence[FigureResult]) -> Iterator[str]:
@@ -107,7 +107,7 @@ def _times(tables: Sequence[TableResult], pictures: Sequence[FigureResult]) -> I
     yield from (one.made for one in pictures if one.made)
 
 
-def _table(result: TableResult, effort: ProtocolSize, kept: Kept, fresh: bool) -> TableResult:
+def _table(result: TableResult, effort: ProtocolSize, previous: Kept, fresh: bool) -> TableResult:
     """The cells of this effort and those that the pages have by any, in the order of the whole table."""
     now = {entry.words: compare_cell(entry, {}, {}) for entry in result.table.entries(effort)}
     now |= {cell.entry.words: cell for cell in result.cells}
@@ -116,22 +116,22 @@ def _table(result: TableResult, effort: ProtocolSize, kept: Kept, fresh: bool) -
         for entry in result.table.entries(one):
             stated[entry.words].append(entry)
     name = result.table.name
-    cells = (_cell(name, entries, now.get(words), kept, fresh) for words, entries in stated.items())
+    cells = (_cell(name, entries, now.get(words), previous, fresh) for words, entries in stated.items())
     return replace(result, cells=tuple(cell for cell in cells if cell is not None and cell.says_something))
 
 
-def _cell(table: str, entries: Sequence[Entry], now: ComparedCell | None, kept: Kept, fresh: bool) -> ComparedCell | None:
+def _cell(table: str, entries: Sequence[Entry], now: ComparedCell | None, previous: Kept, fresh: bool) -> ComparedCell | None:
     """A cell of this run, or as the pages have it; ``entries`` are the efforts' statements of it, the one in hand last."""
     measured = now is not None and now.value is not None
-    earlier = None if fresh and measured else _earlier(table, entries, kept)
+    earlier = None if fresh and measured else _earlier(table, entries, previous)
     if earlier is not None or measured or (fresh and now is not None):
         return earlier or now
-    return _missing(table, entries[0], kept) or now
+    return _missing(table, entries[0], previous) or now
 
 
-def _earlier(table: str, entries: Sequence[Entry], kept: Kept) -> ComparedCell | None:
+def _earlier(table: str, entries: Sequence[Entry], previous: Kept) -> ComparedCell | None:
     """A cell as the pages have it measured, judged if it was: data that its judgement rests on need not be at hand now."""
-    row = kept.cells.get((table, entries[0].words))
+    row = previous.cells.get((table, entries[0].words))
     entry = None if row is None else next((one for one in reversed(entries) if identified(one) == row["runs"]), None)
     if row is None or entry is None:
         return None
@@ -142,17 +142,17 @@ def _earlier(table: str, entries: Sequence[Entry], kept: Kept) -> ComparedCell |
     return replace(compare_cell(entry, {}, {}), value=value, reason="", made=row["made"])
 
 
-def _missing(table: str, entry: Entry, kept: Kept) -> ComparedCell | None:
+def _missing(table: str, entry: Entry, previous: Kept) -> ComparedCell | None:
     """A cell that the pages have, and neither they nor this run measured; nothing where they have it not."""
     at = (table, entry.words)
-    if at not in kept.missing and at not in kept.cells:
+    if at not in previous.missing and at not in previous.cells:
         return None
-    return replace(compare_cell(entry, {}, {}), reason=kept.missing.get(at, NOT_RUN))
+    return replace(compare_cell(entry, {}, {}), reason=previous.missing.get(at, NOT_RUN))
 
 
-def _figure(one: FigureResult, kept: Kept, fresh: bool, cells: Cells) -> FigureResult:
+def _figure(one: FigureResult, previous: Kept, fresh: bool, cells: Cells) -> FigureResult:
     """A figure of this run or as kept; one that shows cells is drawn from them anew, so that it and the tables agree."""
-    earlier = kept.pictures.get(one.figure.name)
+    earlier = previous.pictures.get(one.figure.name)
     if one.figure.of_cells is not None:
         drawn = one.figure.of_cells(cells)
         made = earlier[1] if earlier is not None and earlier[0] == drawn else ""
@@ -160,6 +160,6 @@ def _figure(one: FigureResult, kept: Kept, fresh: bool, cells: Cells) -> FigureR
     if one.picture is not None and (fresh or earlier is None):
         return one
     if earlier is None:
-        return one if fresh else replace(one, reason=kept.reasons.get(one.figure.name, one.reason))
+        return one if fresh else replace(one, reason=previous.reasons.get(one.figure.name, one.reason))
     picture, made = earlier
     return replace(one, picture=picture, reason="", made=made)

@@ -73,8 +73,8 @@ def measure_all(runs: Sequence[Run], store: Path, team: Executor, progress: bool
     """The runs' records and, of those that cannot be had, the reasons; repetition by repetition, so that all cells grow alike."""
     ordered = sorted(runs, key=lambda run: _seed(run))
     records = Runner(team, store, Progress(progress, _GUESS)).run([RunTask(run) for run in ordered])
-    found = {run: record["record"] for run, record in zip(ordered, records, strict=True) if "record" in record}
-    return found, {run: record["missing"] for run, record in zip(ordered, records, strict=True) if "missing" in record}
+    values = {run: record["record"] for run, record in zip(ordered, records, strict=True) if "record" in record}
+    return values, {run: record["missing"] for run, record in zip(ordered, records, strict=True) if "missing" in record}
 
 
 def _seed(run: Run) -> int:
@@ -95,11 +95,11 @@ def _why(run: Run) -> str:
 def stored(runs: Sequence[Run], store: Path) -> tuple[Results, dict[Run, str]]:
     """Return the runs that the store has; nothing is run."""
     cells = CellStore(store)
-    found, lacking = {}, {}
+    result, lacking = {}, {}
     for run in runs:
         record = cells.get(RunTask(run).key)
         if record is None:
             lacking[run] = _why(run)
         else:
-            found[run] = record["record"]
-    return found, lacking
+            result[run] = record["record"]
+    return result, lacking

@@ -40,7 +40,7 @@ def fix_integers(form: StandardForm, x: FloatArray) -> StandardForm:
 
 
 @dataclass(frozen=True, eq=False)
-class Polished:
+class PolishedPoint:
     """The point that was chosen, and how it was found; the note is empty where it is the given one, rounded."""
 
     values: dict[str, FloatArray]
@@ -54,7 +54,7 @@ def polish(form: StandardForm, values: Mapping[str, FloatArray], model: Model | 
 
 def polished(
     form: StandardForm, values: Mapping[str, FloatArray], model: Model | None = None, seconds: float | None = None
-) -> Polished:
+) -> PolishedPoint:
     """A point at least as good with the same integers: interior point, then the active set's equations.
 
     Where the model knows a simpler problem for fixed integers (`Model.with_integers`) that one is solved. Candidates are first
@@ -85,7 +85,7 @@ def polished(
         certified_points += certified
     else:
         _, point, source = min(certified_points, key=lambda entry: entry[0].primal_residual)
-    return Polished(form.split(point), f"integers fixed, the rest solved again by {source}" if source else "")
+    return PolishedPoint(form.split(point), f"integers fixed, the rest solved again by {source}" if source else "")
 
 
 def _best_feasible(certificates: list[Certificate]) -> int:

@@ -296,6 +296,11 @@ def compare(
     options, **overrides
         Common options, for every solver; its own go with it in its pair.
 
+    Returns
+    -------
+    Comparison or Comparisons
+        One row for each solver, of one model; one comparison for each model, of several.
+
     Raises
     ------
     InputError

@@ -90,8 +90,9 @@ class SolutionPath(Displayed, Tabular):
 
     @property
     def _title(self) -> str:
-        first, warm = self.results[0], f", {self.warm} warm" if self.warm else ""
-        return f"{first.model} by {first.solver}, {len(self)} values of {self.parameter}, {self.updated} of them by update{warm}"
+        first, warm = self.results[0], f", {self.warm} from a warm start" if self.warm else ""
+        updated = f", {self.updated} by an update in place" if self.updated else ""
+        return f"{first.model} by {first.solver}: {len(self)} values of {self.parameter}{updated}{warm}"
 
     def __str__(self) -> str:
         shown = [f"{value!s:.12}" if isinstance(value, float) else f"{value!s:.40}" for value in self.values]
@@ -261,6 +262,11 @@ def path(
     options, **overrides
         As in `marginopt.solve`, for each solve; a ``start`` is that of the first.
 
+    Returns
+    -------
+    SolutionPath or WholePath
+        The results in the order of ``values``; with "all" every optimal classifier with the λ for which it is optimal.
+
     Raises
     ------
     InputError
@@ -281,7 +287,7 @@ def path(
     solved: list[tuple[Model, Result]] = []
     shown_values: list[Any] = []
     spec = resolve(solver)
-    common = spec.over(Options.of(options, **overrides))
+    common = spec.merge_options(Options.of(options, **overrides))
     chosen = spec.solver
     order = _order(model, parameter, values, chosen, common)
     try:
@@ -336,7 +342,7 @@ def _apart(
     """Every value by itself, on any team; ``auto`` is settled at the first value."""
     begin = time.perf_counter()
     problems = [stated_at(model, parameter, value, share=False) for value in values]
-    chosen = spec.solver or get_solver(choose(as_model(problems[0][0]), spec.over(options))[0])
+    chosen = spec.solver or get_solver(choose(as_model(problems[0][0]), spec.merge_options(options))[0])
     bound_spec = SolverSpec(spec.label, chosen, spec.native_options)
     out_of_reach = [_out_of_reach(chosen, problem, model, parameter, values) for problem, _ in problems]
     tasks = [(problem, bound_spec, options, out) for (problem, _), out in zip(problems, out_of_reach, strict=True)]
@@ -349,7 +355,7 @@ def _apart(
 def _solve_value(task: tuple[Model | StandardForm, SolverSpec, Options, bool], threads: int | None) -> Result:
     problem, spec, options, out_of_reach = task
     if out_of_reach:  # whoever can solves this value
-        common = dataclasses.replace(spec.over(options), start=None, native={})
+        common = dataclasses.replace(spec.merge_options(options), start=None, native={})
         return solve_problem(problem, "auto", common.sharing(threads))
     return solve_problem(problem, spec, options.sharing(threads))
 

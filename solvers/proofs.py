@@ -76,8 +76,7 @@ def check_proof(
         return _check_question(path, model, jobs, cluster, cited)
     checker = checker_of(Path(path))
     if checker is None:
-        log_format = _format(Path(path))[:80]
-        return ProofReport(False, math.nan, math.nan, 0, f"this is no proof log: its first line states the format {log_format!r}")
+        return ProofReport(False, math.nan, math.nan, 0, _no_checker(Path(path)))
     with choose_executor(jobs, cluster) as team:
         return checker.check(path, model, team, cited)
 
@@ -96,6 +95,14 @@ def _check_question(
             return replace(report, problem=f"problem {name!r} of the question: {report.problem}")
         verdicts.append(f"{name!r}: {report.message}")
     return replace(report, message=f"the log proves no problem of the question ({'; '.join(verdicts)})")
+
+
+def _no_checker(path: Path) -> str:
+    """Return the reason why no checker reads a file."""
+    if not path.is_file():
+        return f"there is no file {path}"
+    log_format = _format(path)[:80]
+    return f"this is no proof log: its first line states {f'the format {log_format!r}' if log_format else 'no format'}"
 
 
 def _format(path: Path) -> str:

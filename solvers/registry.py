@@ -90,7 +90,18 @@ EXTENSIONS: extensions.PluginRegistry[Solver] = extensions.PluginRegistry(
 
 
 def all_solvers(*, discover: bool = True) -> dict[str, Solver]:
-    """Every solver by name, those found at run time and those from outside included; some are records as yet (`Deferred`)."""
+    """Return every solver by name, those found at run time and those from outside included; some are records (`DeferredSolver`).
+
+    Parameters
+    ----------
+    discover : bool
+        Whether to look for solvers that other packages bring.
+
+    Returns
+    -------
+    dict of str to Solver
+        By name.
+    """
     return {**_own(), **EXTENSIONS.usable()} if discover else dict(_static())
 
 
@@ -169,7 +180,13 @@ def _reads(solver: Solver, model: Model) -> bool:
 
 @dataclass(frozen=True)
 class SolverTable(Displayed, Tabular):
-    """The table that ``marginopt.solvers.table()`` shows: one dictionary for each solver."""
+    """The table that ``marginopt.solvers.table()`` shows: one dictionary for each solver.
+
+    Parameters
+    ----------
+    rows : tuple of dict
+        Name, state, summary and capabilities of each solver.
+    """
 
     rows: tuple[dict[str, str], ...]
 
@@ -199,7 +216,13 @@ def state_of(row: Mapping[str, str]) -> str:
 
 
 def solvers() -> SolverTable:
-    """Every solver: what it reads and gives, whether it is installed and licensed."""
+    """Return the table of solvers: what each reads and gives, whether it is installed and licensed.
+
+    Returns
+    -------
+    SolverTable
+        It prints as a table, and its rows are dictionaries.
+    """
     rows = [_row(solver) for solver in all_solvers().values()]
     return SolverTable((*rows, *(_failed(name, reason) for name, reason in EXTENSIONS.failures().items())))
 
@@ -271,7 +294,7 @@ class SolverSpec:
         """The solver under its label; nothing for ``auto``."""
         return {} if self.solver is None else {self.label: self.solver}
 
-    def over(self, options: Options) -> Options:
+    def merge_options(self, options: Options) -> Options:
         """The options of a call with this solver's own above them."""
         return Options.of(options, **self.native_options)
 

@@ -157,6 +157,11 @@ def load_result(path: str | Path, model: Model | StandardForm | None = None) -> 
         What was solved. Given, the claims of the file are certified anew from it; without it they are as stored, which the
         result says (``unverified``): a file can be edited.
 
+    Returns
+    -------
+    Result
+        With a certificate recomputed from ``model``; without a model the file's claims alone, and ``unverified``.
+
     Raises
     ------
     DataError

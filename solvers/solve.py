@@ -101,7 +101,7 @@ def solve_problem(
     model = as_model(problem)
     picked = ""
     spec = resolve(solver)
-    options = spec.over(options)
+    options = spec.merge_options(options)
     chosen = spec.solver
     if chosen is None:
         name, picked = choose(model, options)
@@ -278,13 +278,18 @@ def _crossing(model: Model, solver: Solver) -> Answer | None:
 
 
 def solve_raw(solver: SolverLike, model: Model, options: Options) -> Answer:
-    """The answer of the solver that is asked for, which has a point and no certificate.
+    """Return the answer of a solver that has a point, without a certificate.
 
     Parameters
     ----------
     solver : Solver
     model : Model or StandardForm
     options : Options
+
+    Returns
+    -------
+    Answer
+        The point, multipliers and status as the solver gave them.
 
     Raises
     ------
@@ -302,7 +307,7 @@ def solve_raw(solver: SolverLike, model: Model, options: Options) -> Answer:
     obstacle = spec.solver.obstacle(model)
     if obstacle is not None:
         raise InputError(f"{spec.label} cannot take the step {model.name}: {obstacle}", name=spec.label)
-    answer = spec.solver.run(model, spec.over(options))
+    answer = spec.solver.run(model, spec.merge_options(options))
     if answer.values is None:
         raise SolverError(f"{spec.label} ended the step {model.name} without a point: {answer.native_status}", solver=spec.label)
     return answer

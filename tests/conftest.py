@@ -56,8 +56,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DaskCluster]:
     """A Dask cluster of a module's own: its tests kill workers."""
     pytest.importorskip("distributed")
-    with dask_cluster(tmp_path_factory.mktemp("dask")) as found:
-        yield found
+    with dask_cluster(tmp_path_factory.mktemp("dask")) as dask:
+        yield dask
 
 
 @pytest.fixture
@@ -67,9 +67,9 @@ def client(cluster: DaskCluster) -> Iterator[Any]:
 
     while len([w for w in cluster.workers if w.poll() is None]) < 2:
         cluster.add()
-    with Client(cluster.address, set_as_default=False) as found:
-        found.wait_for_workers(2, timeout=60)
-        yield found
+    with Client(cluster.address, set_as_default=False) as dask_client:
+        dask_client.wait_for_workers(2, timeout=60)
+        yield dask_client
 
 
 def run_to_end(steps: Generator[Any, None, Any]) -> Any:

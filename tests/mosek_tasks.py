@@ -99,11 +99,11 @@ def stated_by_hand(name):
     inside = np.zeros(form.n, bool)
     for F in rows:
         inside |= F.any(axis=0)
-    kept = np.flatnonzero(~inside)
-    T = np.zeros((form.n, kept.size + sum(c.rows for c in chosen)))
-    T[kept, np.arange(kept.size)] = 1.0
+    mask = np.flatnonzero(~inside)
+    T = np.zeros((form.n, mask.size + sum(c.rows for c in chosen)))
+    T[mask, np.arange(mask.size)] = 1.0
     blocks = [b for b in form.blocks if not inside[form.slices[b.label]].any()]
-    new, first = [], kept.size
+    new, first = [], mask.size
     for c, F in zip(chosen, rows, strict=True):
         order, size, equations = c.cone.order, c.cone.dim, []
         for k in range(c.cone.count):
@@ -128,9 +128,9 @@ def stated_by_hand(name):
             F, g = zip(*equations, strict=True)
             new.append(Constraint(f"{c.label}_constant", np.vstack(F), np.array(g), Zero(len(g))))
     others = [Constraint(c.label, sp.csr_array(c.F @ T), c.g, c.cone) for c in form.constraints if c.label not in labels]
-    free = np.full(T.shape[1] - kept.size, np.inf)
-    lower, upper = np.concatenate([form.lower[kept], -free]), np.concatenate([form.upper[kept], free])
-    integer = np.concatenate([form.integer[kept], np.zeros(free.size, bool)])
+    free = np.full(T.shape[1] - mask.size, np.inf)
+    lower, upper = np.concatenate([form.lower[mask], -free]), np.concatenate([form.upper[mask], free])
+    integer = np.concatenate([form.integer[mask], np.zeros(free.size, bool)])
     return StandardForm(form.name, tuple(blocks), form.q @ T, (*others, *new), lower, upper, integer, form.quadratic, form.r)
 
 

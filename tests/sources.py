@@ -98,13 +98,13 @@ def statements_of(node: ast.AST) -> Iterator[ast.stmt]:
 def imports_of(path: Path) -> tuple[Imported, ...]:
     """Every import of a file, inside functions as well."""
     tree = _tree(path)
-    found, top = [], set(map(id, tree.body))
+    result, top = [], set(map(id, tree.body))
     for node in statements_of(tree):
         if isinstance(node, (ast.Import, ast.ImportFrom)):
             names = tuple(alias.name for alias in node.names)
             base, level = (node.module or "", node.level) if isinstance(node, ast.ImportFrom) else (None, 0)
-            found.append(Imported(node.lineno, base, level, names, id(node) in top))
-    return tuple(found)
+            result.append(Imported(node.lineno, base, level, names, id(node) in top))
+    return tuple(result)
 
 
 @cache
@@ -174,8 +174,8 @@ class Exemptions:
 @cache
 def _statements(text: str) -> tuple[tuple[int, int], ...]:
     """First and last line of every statement, its decorators included."""
-    found = list(statements_of(ast.parse(text)))
-    return tuple((min([n.lineno, *(d.lineno for d in getattr(n, "decorator_list", ()))]), n.end_lineno or 0) for n in found)
+    rows = list(statements_of(ast.parse(text)))
+    return tuple((min([n.lineno, *(d.lineno for d in getattr(n, "decorator_list", ()))]), n.end_lineno or 0) for n in rows)
 
 
 def _statement(text: str, line: int) -> int:

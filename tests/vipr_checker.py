@@ -60,9 +60,9 @@ class _Words:
         return self._words[self._at - 1]
 
     def expect(self, word: str) -> None:
-        found = self.next()
-        if found != word:
-            raise WrongCertificateError(f"{word} expected, {found} found")
+        result = self.next()
+        if result != word:
+            raise WrongCertificateError(f"{word} expected, {result} found")
 
     def whole(self) -> int:
         return int(self.next())
@@ -147,8 +147,8 @@ def _points(words: _Words, n: int, rows: list[_Constraint], objective: Terms, in
     values = []
     for _ in range(words.whole()):
         words.next()
-        given = words.terms()
-        x = [given.get(j, Fraction(0)) for j in range(n)]
+        terms = words.terms()
+        x = [terms.get(j, Fraction(0)) for j in range(n)]
         if any(x[j].denominator != 1 for j in integers):
             raise WrongCertificateError("a point is not integer")
         for row in rows:
@@ -160,21 +160,21 @@ def _points(words: _Words, n: int, rows: list[_Constraint], objective: Terms, in
         raise WrongCertificateError("no point has the value that was to be shown")
 
 
-def _derived(words: _Words, said: _Constraint, known: list[_Constraint], integers: set[int]) -> _Constraint:
+def _derived(words: _Words, constraint: _Constraint, known: list[_Constraint], integers: set[int]) -> _Constraint:
     words.expect("{")
     reason = words.next()
     if reason == "asm":
         assumed = frozenset({len(known)})
     elif reason == "lin":
         combined = _combined(words.terms(), known)
-        if not combined.dominates(said):
+        if not combined.dominates(constraint):
             raise WrongCertificateError("a sum is not what the line says")
         assumed = combined.assumed
     else:
         i, a, j, b = (words.whole() for _ in range(4))
         _split(known[a], known[b], integers)
-        if not (known[i].dominates(said) and known[j].dominates(said)):
+        if not (known[i].dominates(constraint) and known[j].dominates(constraint)):
             raise WrongCertificateError("a case does not give what the line says")
         assumed = (known[i].assumed - {a}) | (known[j].assumed - {b})
     words.expect("}")
-    return _Constraint(said.terms, said.sense, said.side, assumed)
+    return _Constraint(constraint.terms, constraint.sense, constraint.side, assumed)

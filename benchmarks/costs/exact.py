@@ -94,19 +94,19 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--nodes", type=int, default=2000)
     parser.add_argument("--json", action="store_true")
-    given = parser.parse_args()
-    if given.json:
-        print(json.dumps(measure(given.nodes)))
+    arguments = parser.parse_args()
+    if arguments.json:
+        print(json.dumps(measure(arguments.nodes)))
         return
-    pythons = [sys.executable, *([given.against] if given.against else [])]
-    rounds = [[round_of(python, given.nodes) for python in pythons] for _ in range(given.rounds)]
+    pythons = [sys.executable, *([arguments.against] if arguments.against else [])]
+    rounds = [[round_of(python, arguments.nodes) for python in pythons] for _ in range(arguments.rounds)]
     for name in rounds[0][0]:
         columns = []
         for k in range(len(pythons)):
             nodes, _, digest = rounds[0][k][name]
             columns.append((nodes, min(one[k][name][1] for one in rounds), digest))
         text = "   ".join(f"{nodes:8d} nodes {seconds:8.3f} s {digest}" for nodes, seconds, digest in columns)
-        print(f"{name:18s} {text}" + (f"   ratio {columns[0][1] / columns[1][1]:.3f}" if given.against else ""))
+        print(f"{name:18s} {text}" + (f"   ratio {columns[0][1] / columns[1][1]:.3f}" if arguments.against else ""))
 
 
 if __name__ == "__main__":

@@ -64,8 +64,8 @@ def child(names: list[str], repeat: int, cache: str) -> dict[str, dict[str, floa
     """Runs of these solvers in a fresh process with this cache."""
     command = [sys.executable, "-c", _CHILD, json.dumps([names, repeat])]
     done = subprocess.run(command, env=_environment(cache), capture_output=True, text=True, check=True)
-    found: dict[str, dict[str, float]] = json.loads(done.stdout.splitlines()[-1])["solvers"]
-    return found
+    values: dict[str, dict[str, float]] = json.loads(done.stdout.splitlines()[-1])["solvers"]
+    return values
 
 
 def processor_time(command: list[str], folder: str | Path | None = None, cache: str | None = None) -> float:
@@ -77,9 +77,9 @@ def processor_time(command: list[str], folder: str | Path | None = None, cache: 
 
 
 def _environment(cache: str | None) -> dict[str, str]:
-    found = os.environ | {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
-    found.pop("PYTHONDONTWRITEBYTECODE", None)  # a user's Python keeps what it compiles; with this set each process does it anew
-    return found if cache is None else found | {"NUMBA_CACHE_DIR": cache}
+    result = os.environ | {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+    result.pop("PYTHONDONTWRITEBYTECODE", None)  # a user's Python keeps what it compiles; with this set each process does it anew
+    return result if cache is None else result | {"NUMBA_CACHE_DIR": cache}
 
 
 class Table:

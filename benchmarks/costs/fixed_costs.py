@@ -50,13 +50,13 @@ def four_points(model: object) -> object | None:
     """The same formulation on two points of each class; None where it has no labels."""
     if not {"X", "y"} <= {field.name for field in dataclasses.fields(model)}:  # type: ignore[arg-type]
         return None
-    kept = np.concatenate([np.flatnonzero(model.y == label)[:2] for label in np.unique(model.y)])  # type: ignore[attr-defined]
-    return dataclasses.replace(model, X=model.X[kept], y=model.y[kept])  # type: ignore[attr-defined,type-var]
+    mask = np.concatenate([np.flatnonzero(model.y == label)[:2] for label in np.unique(model.y)])  # type: ignore[attr-defined]
+    return dataclasses.replace(model, X=model.X[mask], y=model.y[mask])  # type: ignore[attr-defined,type-var]
 
 
 def pairs(repeat: int) -> list[tuple[float, float, str, str]]:
     """(seconds, of them in the solver, formulation, solver), the longest first."""
-    found = []
+    rows = []
     for formulation, info in all_formulations().items():
         model = info.example(np.random.default_rng(0))
         for name, solver in all_solvers(discover=False).items():
@@ -67,12 +67,12 @@ def pairs(repeat: int) -> list[tuple[float, float, str, str]]:
             except mo.errors.LicenceError:
                 continue
             seconds, inside = timed(model, name, repeat)
-            found.append((seconds, inside, formulation, name))
+            rows.append((seconds, inside, formulation, name))
             fewer = four_points(model) if seconds > TARGET else None
             if fewer is not None:
                 mo.solve(fewer, name, threads=1)
-                found.append((*timed(fewer, name, repeat), f"{formulation}{FEW}", name))
-    return sorted(found, reverse=True)
+                rows.append((*timed(fewer, name, repeat), f"{formulation}{FEW}", name))
+    return sorted(rows, reverse=True)
 
 
 def main() -> None:
@@ -82,12 +82,14 @@ def main() -> None:
     parser.add_argument("--all", action="store_true", help="every pair, not only those above the target")
     a = parser.parse_args()
     warnings.simplefilter("ignore")
-    found = pairs(a.repeat)
-    examples = [row for row in found if FEW not in row[2]]
+    pairs_measured = pairs(a.repeat)
+    examples = [row for row in pairs_measured if FEW not in row[2]]
     above = [row for row in examples if row[0] > TARGET]
     ours = sum(seconds - inside > TARGET for seconds, inside, *_ in above)
     print(f"{len(examples)} pairs, {len(above)} take more than {TARGET * 1e3:g} ms, {ours} of them outside the solver")
-    for seconds, inside, formulation, name in found if a.all else [row for row in found if row in above or FEW in row[2]]:
+    for seconds, inside, formulation, name in (
+        pairs_measured if a.all else [row for row in pairs_measured if row in above or FEW in row[2]]
+    ):
         print(f"{seconds * 1e3:8.1f} ms, in the solver {inside * 1e3:8.1f} ms   {formulation:<24}{name}")
     rng = np.random.default_rng(0)
     X = np.column_stack([np.ones(40), rng.standard_normal((40, 2))])

@@ -49,19 +49,23 @@ def measured(model: mo.Model, parameter: str, values: np.ndarray, solver: str, r
     """One row of the table."""
     mo.path(model, parameter, values[:2], solver=solver)  # imports and compiled loops
     times: dict[bool, list[tuple[float, float, float]]] = {True: [], False: []}
-    found = {}
+    entries = {}
     for _ in range(repeats):
         for update in (True, False):
             path = mo.path(model, parameter, values, solver=solver, update=update)
             build = sum(r.build_seconds for r in path)
             times[update].append((build, build + sum(r.solve_seconds for r in path), path.seconds))
-            found[update] = path
-    kept, anew = found[True], found[False]
-    usable = np.isfinite(kept.objectives) & np.isfinite(anew.objectives)
-    worst = np.abs(kept.objectives / anew.objectives - 1)[usable].max()
+            entries[update] = path
+    remaining, anew = entries[True], entries[False]
+    usable = np.isfinite(remaining.objectives) & np.isfinite(anew.objectives)
+    worst = np.abs(remaining.objectives / anew.objectives - 1)[usable].max()
     ratios = [median(t[k] for t in times[False]) / median(t[k] for t in times[True]) for k in range(3)]
-    same = sum(a.status is b.status for a, b in zip(kept, anew, strict=True))
-    return f"{kept.updated:>7} {same:>6} {worst:>10.0e} " + " ".join(f"{r:>8.1f}" for r in ratios) + f" {kept.seconds:>8.2f}"
+    same = sum(a.status is b.status for a, b in zip(remaining, anew, strict=True))
+    return (
+        f"{remaining.updated:>7} {same:>6} {worst:>10.0e} "
+        + " ".join(f"{r:>8.1f}" for r in ratios)
+        + f" {remaining.seconds:>8.2f}"
+    )
 
 
 def main() -> None:
@@ -70,15 +74,15 @@ def main() -> None:
     parser.add_argument("--values", type=int, default=100)
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--only", default="")
-    given = parser.parse_args()
-    only = set(given.only.split(",")) - {""}
+    arguments = parser.parse_args()
+    only = set(arguments.only.split(",")) - {""}
     installed = {row["name"] for row in mo.solvers.table().rows if row["installed"] == "yes"}
     heads = f"{'updated':>7} {'status':>6} {'difference':>10} {'building':>8} {'+ solve':>8} {'whole':>8} {'seconds':>8}"
     print(f"{'path':<32} {'solver':<9} {heads}")
-    for title, model, parameter, values, solvers in cases(given.values):
+    for title, model, parameter, values, solvers in cases(arguments.values):
         for solver in solvers:
             if solver in installed and (not only or solver in only):
-                row = measured(model, parameter, values, solver, given.repeats)
+                row = measured(model, parameter, values, solver, arguments.repeats)
                 print(f"{title:<32} {solver:<9} {row}", flush=True)
 
 

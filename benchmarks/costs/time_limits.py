@@ -76,12 +76,12 @@ def measured(state: State, n: int, solver: str, limit: float, *, fresh: bool) ->
             str(model.form.rows)
         begin, wall = spent(), time.perf_counter()
         result = mo.solve(model, solver, tol=1e-13, time_limit=limit)
-        own, wall = spent() - begin, time.perf_counter() - wall
+        cpu, wall = spent() - begin, time.perf_counter() - wall
         for thread in threading.enumerate():
             if thread.name == "marginopt: a solver's call":
                 thread.join()
-        best = min(best, (own, wall, result.status.name.lower().replace("_", " ")))
-        if own <= 1.1 * limit + 0.5:
+        best = min(best, (cpu, wall, result.status.name.lower().replace("_", " ")))
+        if cpu <= 1.1 * limit + 0.5:
             break
     late = " LATE" if best[0] > 1.1 * limit + 0.5 else ""
     return f"{best[0]:.2f} s, wall {best[1]:.2f} s, {best[2]}{late}"
@@ -104,10 +104,10 @@ def main() -> None:
                 continue
             for limit in map(float, a.limits.split(",")):
                 try:
-                    found = measured(state, n, solver, limit, fresh=a.fresh)
+                    measurement = measured(state, n, solver, limit, fresh=a.fresh)
                 except MarginoptError as error:
-                    found = f"refused: {str(error)[:80]}"
-                print(f"{title}, {n:,} points | {solver} | {limit:g} s | {found}", flush=True)
+                    measurement = f"refused: {str(error)[:80]}"
+                print(f"{title}, {n:,} points | {solver} | {limit:g} s | {measurement}", flush=True)
 
 
 if __name__ == "__main__":

@@ -84,8 +84,8 @@ def depth(X: FloatArray, y: FloatArray, limit: float) -> str:
     """Our exact depth."""
     rows = y[:, None] * np.column_stack([X, np.ones(y.size)])
     begin = time.process_time()
-    found = halfspace_depth(rows, np.zeros(rows.shape[1]), time_limit=limit)
-    count = str(found.depth) if found.proved else f"{found.lower} to {found.depth}"
+    result = halfspace_depth(rows, np.zeros(rows.shape[1]), time_limit=limit)
+    count = str(result.depth) if result.proved else f"{result.lower} to {result.depth}"
     return f"{count} | {time.process_time() - begin:.2f}"
 
 
@@ -105,14 +105,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--memory-limit", type=float, default=8.0, help="GB that E01-CE may take")
     parser.add_argument("--limit", type=float, default=120.0, help="seconds for each of ours")
-    given = parser.parse_args()
+    arguments = parser.parse_args()
     warm = synthetic(12, 2, 0)
-    depth(*warm, given.limit)
-    search(*warm, given.limit)
+    depth(*warm, arguments.limit)
+    search(*warm, arguments.limit)
     print("| set | n × d | E01-CE | s | halfspace depth | s | zero-one-bb | s | nodes |")
     print("|---|---|---|---|---|---|---|---|---|")
     for name, X, y in sets():
-        cells = theirs(X, y, given.memory_limit), depth(X, y, given.limit), search(X, y, given.limit)
+        cells = theirs(X, y, arguments.memory_limit), depth(X, y, arguments.limit), search(X, y, arguments.limit)
         print(f"| {name} | {X.shape[0]} × {X.shape[1]} | {' | '.join(cells)} |", flush=True)
 
 

@@ -59,13 +59,13 @@ def said(model: mo.Margin, solver: str, limit: float) -> str:
     """Seconds of the processor, or the gap that is left."""
     begin = time.process_time()
     try:
-        found = mo.solve(model, solver, time_limit=limit, threads=1, tol=TOLERANCE)
+        result = mo.solve(model, solver, time_limit=limit, threads=1, tol=TOLERANCE)
     except (UnsupportedModelError, LicenceError, TooLargeError):
         return "-"
     spent = time.process_time() - begin
-    if found.gap <= 2.0 * TOLERANCE:
+    if result.gap <= 2.0 * TOLERANCE:
         return f"{spent:.2f}"
-    return f"{100.0 * found.gap:.0f}% left"
+    return f"{100.0 * result.gap:.0f}% left"
 
 
 def main() -> None:
@@ -84,8 +84,8 @@ def main() -> None:
     print("|---" * (len(solvers) + 2) + "|")
     for name, model in problems(*points(asked.n, asked.d, asked.seed)):
         value = mo.solve(model, "margin-bb", time_limit=asked.limit).objective
-        told = " | ".join(said(model, solver, asked.limit) for solver in solvers)
-        print(f"| {name} | {value:.6g} | {told} |", flush=True)
+        text = " | ".join(said(model, solver, asked.limit) for solver in solvers)
+        print(f"| {name} | {value:.6g} | {text} |", flush=True)
 
 
 if __name__ == "__main__":

@@ -42,30 +42,31 @@ def mean(values: list[float], shift: float) -> float:
     return float(np.exp(np.mean(np.log(np.array(values) + shift))) - shift)
 
 
-def row(given: argparse.Namespace, name: str) -> str:
+def row(arguments: argparse.Namespace, name: str) -> str:
     """Both sides of one solver on all seeds."""
     nodes: dict[str, list[float]] = {"": [], "conflicts": []}
     seconds: dict[str, list[float]] = {"": [], "conflicts": []}
     proved, added = {"": 0, "conflicts": 0}, []
-    for seed in range(given.seeds):
-        model = stated(given.n, given.p, given.lam, seed, given.intercept)
-        found = []
+    for seed in range(arguments.seeds):
+        model = stated(arguments.n, arguments.p, arguments.lam, seed, arguments.intercept)
+        rows = []
         for kind in nodes:
-            result, spent = timed(model, name, given.limit, seed, **({"cuts": kind} if kind else {}))
+            result, spent = timed(model, name, arguments.limit, seed, **({"cuts": kind} if kind else {}))
             nodes[kind].append(float(result.nodes or 0))
             seconds[kind].append(spent)
             proved[kind] += result.status.name == "OPTIMAL"
-            found.append(result)
-        if all(result.status.name == "OPTIMAL" for result in found):
-            plain, cut = (result.objective for result in found)
+            rows.append(result)
+        if all(result.status.name == "OPTIMAL" for result in rows):
+            plain, cut = (result.objective for result in rows)
             assert abs(plain - cut) <= 1e-5 * abs(plain), f"seed {seed}: {plain} without and {cut} with cuts"
-        added.append(float(found[1].details["cuts_added"]))
+        added.append(float(rows[1].details["cuts_added"]))
     cells = [
-        f"{mean(nodes[k], SHIFTS[0]):.0f} nodes, {mean(seconds[k], SHIFTS[1]):.2f} s, {proved[k]}/{given.seeds}" for k in nodes
+        f"{mean(nodes[k], SHIFTS[0]):.0f} nodes, {mean(seconds[k], SHIFTS[1]):.2f} s, {proved[k]}/{arguments.seeds}"
+        for k in nodes
     ]
     gain = mean(nodes[""], SHIFTS[0]) / mean(nodes["conflicts"], SHIFTS[0])
     faster = mean(seconds[""], SHIFTS[1]) / mean(seconds["conflicts"], SHIFTS[1])
-    what = f"{given.n} | {given.p} | {given.lam:g} | {given.intercept} | {name} | conflicts"
+    what = f"{arguments.n} | {arguments.p} | {arguments.lam:g} | {arguments.intercept} | {name} | conflicts"
     return f"| {what} | {' | '.join(cells)} | {np.median(added):.0f} | {gain:.1f}x, {faster:.2f}x |"
 
 
@@ -75,8 +76,8 @@ def main() -> None:
     for option, kind, default in (("n", int, 40), ("p", int, 2), ("lam", float, 3.0), ("seeds", int, 10), ("limit", float, 30.0)):
         parser.add_argument(f"--{option}", type=kind, default=default)
     parser.add_argument("--intercept", default="penalised", choices=("penalised", "free"))
-    given = parser.parse_args()
-    print(row(given, "scip"), flush=True)
+    arguments = parser.parse_args()
+    print(row(arguments, "scip"), flush=True)
 
 
 if __name__ == "__main__":

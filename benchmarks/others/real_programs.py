@@ -46,10 +46,10 @@ def form_of(program: StoredProgram) -> StandardForm:
 
 def chosen(collection: str, count: int, most: int, names: list[str]) -> list[StoredProgram]:
     """The named programs, or the smallest files: of Maros and Mészáros those whose published optimum is known here."""
-    found = instances.stored_programs(collection)  # type: ignore[arg-type]
+    programs = instances.stored_programs(collection)  # type: ignore[arg-type]
     if names:
-        return [program for program in found if program.name in names]
-    listed = [p for p in found if collection != "maros-meszaros" or p.name in MAROS_MESZAROS]
+        return [program for program in programs if program.name in names]
+    listed = [p for p in programs if collection != "maros-meszaros" or p.name in MAROS_MESZAROS]
     small = [p for p in listed if p.path.stat().st_size <= most * 1000]
     return sorted(small, key=lambda p: p.path.stat().st_size)[:count]
 
@@ -76,11 +76,11 @@ def main() -> None:
     parser.add_argument("--count", type=int, default=30)
     parser.add_argument("--most", type=int, default=400, help="largest file, thousands of bytes")
     parser.add_argument("--limit", type=float, default=20.0, help="seconds for each solve")
-    given = parser.parse_args()
-    names = SOLVERS[given.collection]
+    arguments = parser.parse_args()
+    names = SOLVERS[arguments.collection]
     print(f"| program | n | rows | published | {' | '.join(names)} |\n|{'---|' * (4 + len(names))}")
     solved: Counter[str] = Counter()
-    begin, programs = time.perf_counter(), chosen(given.collection, given.count, given.most, given.names)
+    begin, programs = time.perf_counter(), chosen(arguments.collection, arguments.count, arguments.most, arguments.names)
     for program in programs:
         try:
             form = form_of(program)
@@ -90,7 +90,7 @@ def main() -> None:
         cells = []
         for name in names:
             try:
-                result = solve(form, name, time_limit=given.limit, threads=1)
+                result = solve(form, name, time_limit=arguments.limit, threads=1)
             except MarginoptError:
                 cells.append("refused")
                 continue

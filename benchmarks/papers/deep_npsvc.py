@@ -187,12 +187,12 @@ def main() -> None:
     parser.add_argument("--held-out", type=float, help="measure on this share of the training part, not on the test part")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--out", type=Path, default=Path("out/deep"))
-    given = parser.parse_args()
-    torch.set_num_threads(given.threads)
-    rates = [float(rate) for rate in given.rates.split(",")]
-    methods = given.methods.split(",")
-    seeds = range(given.first_seed, given.first_seed + given.seeds)
-    run(given.data, methods, rates, given.epochs, seeds, given.splits, given.held_out, given.out)
+    arguments = parser.parse_args()
+    torch.set_num_threads(arguments.threads)
+    rates = [float(rate) for rate in arguments.rates.split(",")]
+    methods = arguments.methods.split(",")
+    seeds = range(arguments.first_seed, arguments.first_seed + arguments.seeds)
+    run(arguments.data, methods, rates, arguments.epochs, seeds, arguments.splits, arguments.held_out, arguments.out)
 
 
 if __name__ == "__main__":

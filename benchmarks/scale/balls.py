@@ -33,15 +33,15 @@ def table(a: argparse.Namespace) -> None:
     peers = installed(PEERS)
     print("| n | features | solver | seconds | processor s | MB | gap | R |\n|---|---|---|---|---|---|---|---|")
     sizes = [tuple(map(int, size.split("x"))) for size in a.sizes] if a.sizes else SIZES[a.effort]
-    found = []
+    rows = []
     for n, p in sizes:
         bound = None
         for peer in ("smo", *peers):
             row = in_process("ball", {"n": n, "p": p, "peer": peer, "bound": bound, "limit": a.limit})
             bound = row.get("bound", bound)
             print(row_of([f"{n:,}", f"{p:,}", peer], row), flush=True)
-            found += [((f"{p:,}", peer), n, row["cpu"])] if "cpu" in row else []
-    print(growth(["features", "solver"], found))
+            rows += [((f"{p:,}", peer), n, row["cpu"])] if "cpu" in row else []
+    print(growth(["features", "solver"], rows))
 
 
 def cell(case: dict[str, Any]) -> dict[str, Any]:

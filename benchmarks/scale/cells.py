@@ -77,21 +77,21 @@ def _held(pid: int | None) -> float:
 
 def installed(packages: Mapping[str, str]) -> list[str]:
     """The peers, named as their packages are, whose module is there; it says which are not."""
-    found = [peer for peer, module in packages.items() if importlib.util.find_spec(module) is not None]
-    for peer in packages.keys() - set(found):
+    rows = [peer for peer, module in packages.items() if importlib.util.find_spec(module) is not None]
+    for peer in packages.keys() - set(rows):
         print(f"{peer} is not installed: pip install {peer}")
-    return found
+    return rows
 
 
-def row_of(first: list[str], found: Mapping[str, Any]) -> str:
+def row_of(first: list[str], values: Mapping[str, Any]) -> str:
     """A line of the table: what names the cell, seconds, processor seconds, MB, gap and a note."""
-    numbers = [format(found[k], how) if k in found else "" for k, how in NUMBERS.items()]
-    return "| " + " | ".join([*first, *numbers, found.get("status", "")[:90]]) + " |"
+    numbers = [format(values[k], how) if k in values else "" for k, how in NUMBERS.items()]
+    return "| " + " | ".join([*first, *numbers, values.get("status", "")[:90]]) + " |"
 
 
-def growth(head: list[str], found: Iterable[tuple[tuple[str, ...], int, float]]) -> str:
+def growth(head: list[str], rows: Iterable[tuple[tuple[str, ...], int, float]]) -> str:
     """A table of exponents: slopes of log processor seconds over log n, for each name that ended at two sizes or more."""
-    ended = list(found)
+    ended = list(rows)
     lines = ["", "| " + " | ".join([*head, "sizes", "processor s grow as n to the"]) + " |", "|" + "---|" * (len(head) + 2)]
     for name in dict.fromkeys(name for name, _, _ in ended):
         sizes, spends = np.array([(n, cpu) for other, n, cpu in ended if other == name]).T

@@ -57,8 +57,8 @@ def hinge(n: int, p: int) -> mo.HingeSVM:
 def report(store: Path, where: dict[str, Any], a: argparse.Namespace) -> Figures:
     """`gap_report`: 39 cells."""
     data = [gaussian_clusters(n, 2, 0.5, seed=0) for n in (14, 18, 22)]
-    said: dict[str, Any] = {"exact": "zero-one-bb", "lam": [0.5, 2.0, 8.0], "kappa": 0.2, "threads": 1, "progress": False}
-    gap_report(data, [BigM("zero"), Conic()], store=store, **said, **where)
+    values: dict[str, Any] = {"exact": "zero-one-bb", "lam": [0.5, 2.0, 8.0], "kappa": 0.2, "threads": 1, "progress": False}
+    gap_report(data, [BigM("zero"), Conic()], store=store, **values, **where)
     return kept(store)
 
 
@@ -70,11 +70,11 @@ def papers(store: Path, where: dict[str, Any], a: argparse.Namespace) -> Figures
 
 def kept(store: Path) -> Figures:
     """The records of a store by kind and key."""
-    found: Figures = {}
+    values: Figures = {}
     for kind in CellStore(store).counts():
         for number, record in enumerate(CellStore(store).records(kind)):
-            found |= flat(f"{kind} {number}", record)
-    return found
+            values |= flat(f"{kind} {number}", record)
+    return values
 
 
 def flat(name: str, value: Any) -> Figures:
@@ -90,8 +90,8 @@ def flat(name: str, value: Any) -> Figures:
 def path(store: Path, where: dict[str, Any], a: argparse.Namespace) -> Figures:
     """`path` of twelve values."""
     values = np.geomspace(0.01, 100.0, 12).tolist()
-    found = mo.path(hinge(2000, 6), "lam", values, solver="clarabel", update=False, threads=1, **where)
-    return flat("result", [[result.objective, result.bound] for result in found.results])
+    updated_path = mo.path(hinge(2000, 6), "lam", values, solver="clarabel", update=False, threads=1, **where)
+    return flat("result", [[result.objective, result.bound] for result in updated_path.results])
 
 
 def compare(store: Path, where: dict[str, Any], a: argparse.Namespace) -> Figures:
@@ -163,11 +163,11 @@ class Watch:
 
     def _count(self) -> None:
         self.tasks += 1
-        said = self._kill() if self.tasks >= self._next else ""
-        if said:
+        text = self._kill() if self.tasks >= self._next else ""
+        if text:
             self.kills += 1
             self._next = self.tasks + self._every
-            print(f"  {time.perf_counter() - self._begin:7.2f} s  {self.tasks} tasks back; {said}", flush=True)
+            print(f"  {time.perf_counter() - self._begin:7.2f} s  {self.tasks} tasks back; {text}", flush=True)
 
 
 @contextmanager

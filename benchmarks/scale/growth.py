@@ -61,23 +61,23 @@ def conic_peer(peer: str, n: int) -> Gap:
 
     problem = conic_model(n).view(ConicProblem)
     problem = replace(problem, A=coordinates(problem.A, problem.metric).rows, metric=None)
-    found = next(iter(PEERS[peer](problem.A, None, problem.lam, TOLERANCE[peer])))
+    result = next(iter(PEERS[peer](problem.A, None, problem.lam, TOLERANCE[peer])))
 
     def gap() -> float:
-        objective, bound = judged(problem, found)
+        objective, bound = judged(problem, result)
         return (objective - bound) / abs(objective)
 
     return gap
 
 
-def npsvcpp(n: int, **given: object) -> Gap:
+def npsvcpp(n: int, **problem: object) -> Gap:
     """The largest gap of the classes' problems."""
     import marginopt as mo
 
     rng = np.random.default_rng(0)
     y = rng.integers(0, 4, n)
     X = rng.standard_normal((n, 20)) + 0.7 * rng.standard_normal((4, 20))[y]
-    svc = mo.estimators.KernelNPSVC(orientation="rest", random_state=0, **given).fit(X, y)
+    svc = mo.estimators.KernelNPSVC(orientation="rest", random_state=0, **problem).fit(X, y)
     return lambda: svc.certificate_.gap
 
 

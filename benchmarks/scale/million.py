@@ -28,15 +28,13 @@ def arguments(command: argparse.ArgumentParser) -> None:
 
 def table(a: argparse.Namespace) -> None:
     print("| n | solver | seconds | processor s | MB | certified gap | |\n|---|---|---|---|---|---|---|")
-    found = []
+    rows = []
     for n in a.sizes or SIZES[a.effort]:
         case = {"n": n, "memory": a.cache_bytes, "tol": a.tol, "limit": a.limit, "threads": a.threads}
         row = in_process("million", case)
         print(row_of([f"{n:,}", "smo"], row), flush=True)
-        found += [
-            ((what,), n, row[key]) for what, key in (("solving", "cpu"), ("certificate again", "certificate")) if key in row
-        ]
-    print(growth(["work"], found))
+        rows += [((what,), n, row[key]) for what, key in (("solving", "cpu"), ("certificate again", "certificate")) if key in row]
+    print(growth(["work"], rows))
 
 
 def cell(case: dict[str, Any]) -> dict[str, Any]:
@@ -62,5 +60,5 @@ def cell(case: dict[str, Any]) -> dict[str, Any]:
     gap = model.simplex.gap(result.values["a"]) / abs(model.simplex.objective(result.values["a"]))
     row["certificate"] = time.process_time() - again
     support = int((result.values["a"] > 0.0).sum())
-    said = f"{result.status}; float64 gap {gap:.1e} again in {row['certificate']:.1f} s; {support:,} in the support"
-    return row | {"gap": result.certificate.gap, "status": said}
+    text = f"{result.status}; float64 gap {gap:.1e} again in {row['certificate']:.1f} s; {support:,} in the support"
+    return row | {"gap": result.certificate.gap, "status": text}

@@ -66,20 +66,20 @@ def measure(a: argparse.Namespace) -> None:
             one = mo.solve(model, "zero-one-bb", **common)
             wall, alone, held = time.perf_counter() - begin, time.process_time() - used, peak_memory() / 2**20
             print(f"| one process | {one.status} | {one.bound:.9g} | {one.nodes} | {wall:.2f} | {alone:.2f} | {held:.0f} | |")
-            log, before, own = Log(), processors(client), time.process_time()
+            log, before, cpu = Log(), processors(client), time.process_time()
             with log:
                 many = mo.solve(model, "zero-one-bb", **common, cluster=client)
-            own = time.process_time() - own
+            cpu = time.process_time() - cpu
             spent = {who: now - before[who] for who, now in processors(client).items()}
             largest = max(client.run(peak_memory).values()) / 2**20
             workers, scheduler = sum(v for who, v in spent.items() if who), spent[""]
             print(
                 f"| {a.workers} workers | {many.status} | {many.bound:.9g} | {many.nodes} | {many.solve_seconds:.2f} | "
-                f"{workers:.2f} workers ({many.details['worker_seconds']:.2f} in slices) + {own:.2f} here + "
+                f"{workers:.2f} workers ({many.details['worker_seconds']:.2f} in slices) + {cpu:.2f} here + "
                 f"{scheduler:.2f} scheduler | {largest:.0f} a worker | {many.details['slices']} |"
             )
             print(f"\nspeed-up by wall time {one.solve_seconds / many.solve_seconds:.2f}")
-            total = workers + own + scheduler
+            total = workers + cpu + scheduler
             print(f"processor time, one process / all: {alone / total:.3f}; without idle {a.workers * alone / total:.2f}")
             print(log.idle(a.workers) + "\n", flush=True)
 
@@ -97,9 +97,9 @@ class Log:
         self.begin, self._take_in = time.perf_counter(), rule.SubtreeEngine.add_result
         take_in, rows = self._take_in, self.rows
 
-        def noted(engine: Any, number: int, found: Any) -> None:
-            rows.append((found.who, time.perf_counter(), found.seconds, found.busy))
-            take_in(engine, number, found)
+        def noted(engine: Any, number: int, result: Any) -> None:
+            rows.append((result.who, time.perf_counter(), result.seconds, result.busy))
+            take_in(engine, number, result)
 
         rule.SubtreeEngine.add_result = noted  # type: ignore[method-assign]
         return self
@@ -146,12 +146,12 @@ def killed(a: argparse.Namespace) -> None:
     with tempfile.TemporaryDirectory() as folder, dask_cluster(Path(folder), 2) as cluster:
         coming = threading.Thread(target=lambda: told(f"worker {cluster.add().pid} joins"))
 
-        def watched(self: Any, number: int, found: Any) -> None:
-            take_in(self, number, found)
+        def watched(self: Any, number: int, result: Any) -> None:
+            take_in(self, number, result)
             arrived[0] += 1
             if arrived[0] % 8 == 0 or arrived[0] in (9, 10):
-                who = found.who.rpartition(":")[2]
-                told(f"slice {number} back from {who}: {found.counts['nodes']} nodes; {self.open_nodes} open, {self.nodes} done")
+                who = result.who.rpartition(":")[2]
+                told(f"slice {number} back from {who}: {result.counts['nodes']} nodes; {self.open_nodes} open, {self.nodes} done")
             if arrived[0] == 9:
                 victim = next(w for w in cluster.workers if w.poll() is None)
                 kill(victim)
@@ -160,12 +160,12 @@ def killed(a: argparse.Namespace) -> None:
 
         rule.SubtreeEngine.add_result = watched
         with Client(cluster.address, set_as_default=False) as client:
-            found = mo.solve(model, "zero-one-bb", **common, cluster=client)
-            told(f"{found.status}, bound {found.bound:.12g}, {found.nodes} nodes, {found.details['slices']} slices")
+            result = mo.solve(model, "zero-one-bb", **common, cluster=client)
+            told(f"{result.status}, bound {result.bound:.12g}, {result.nodes} nodes, {result.details['slices']} slices")
             coming.join()
             removed = client.run_on_scheduler(_removals)
     print("\n".join(f"scheduler: {line}" for line in removed))
-    assert (found.bound, found.nodes) == (one.bound, one.nodes)
+    assert (result.bound, result.nodes) == (one.bound, one.nodes)
 
 
 def continued(a: argparse.Namespace) -> None:
@@ -182,8 +182,8 @@ def continued(a: argparse.Namespace) -> None:
     take_in, arrived = rule.SubtreeEngine.add_result, [0]
     with tempfile.TemporaryDirectory() as folder, dask_cluster(Path(folder), 2) as cluster:
 
-        def watched(self: Any, number: int, found: Any) -> None:
-            take_in(self, number, found)
+        def watched(self: Any, number: int, result: Any) -> None:
+            take_in(self, number, result)
             arrived[0] += 1
             if arrived[0] == 4:
                 victim = next(w for w in cluster.workers if w.poll() is None)
@@ -191,15 +191,15 @@ def continued(a: argparse.Namespace) -> None:
                 print(f"  SIGKILL to worker {victim.pid}; slices under way: {sorted(self._desk.flying)}", flush=True)
 
         rule.SubtreeEngine.add_result = watched
-        kept, log = Path(folder) / "search.npz", Path(folder) / "proof.jsonl.gz"
+        remaining, log = Path(folder) / "search.npz", Path(folder) / "proof.jsonl.gz"
         with Client(cluster.address, set_as_default=False) as client:
-            leg, found = 0, None
-            while found is None or found.status is mo.Status.NODE_LIMIT:
+            leg, result = 0, None
+            while result is None or result.status is mo.Status.NODE_LIMIT:
                 leg, arrived[0] = leg + 1, 0
-                where = {"cluster": client, "checkpoint": kept, "proof": str(log)}
-                found = mo.solve(model, "zero-one-bb", **common, **where, node_limit=one.nodes // 4)
-                said = f"{found.status}, bound {found.bound:.12g}, {found.nodes} nodes so far"
-                print(f"leg {leg}: {said}, {arrived[0]} slices", flush=True)
+                where = {"cluster": client, "checkpoint": remaining, "proof": str(log)}
+                result = mo.solve(model, "zero-one-bb", **common, **where, node_limit=one.nodes // 4)
+                text = f"{result.status}, bound {result.bound:.12g}, {result.nodes} nodes so far"
+                print(f"leg {leg}: {text}, {arrived[0]} slices", flush=True)
                 cluster.add()
             print(f"the log has {log.stat().st_size / 1e6:.1f} MB")
             reports = []
@@ -209,7 +209,7 @@ def continued(a: argparse.Namespace) -> None:
                 print(f"checked by {who} in {time.perf_counter() - begin:.1f} s: {reports[-1]}", flush=True)
             with gzip.open(log, "rt") as file:
                 assert sum('"id"' in line for line in file) == one.nodes
-    assert reports[0].valid and reports[0] == reports[1] and (found.bound, found.nodes) == (one.bound, one.nodes)
+    assert reports[0].valid and reports[0] == reports[1] and (result.bound, result.nodes) == (one.bound, one.nodes)
 
 
 def _removals(dask_scheduler: Any) -> list[str]:

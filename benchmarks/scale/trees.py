@@ -120,7 +120,7 @@ class Outcome:
 def simulate(tree: Tree, workers: int, costs: Costs) -> Outcome:
     """The coordinator's rule on a simulated clock: nodes in any order, since with the optimum known all of them are searched."""
     seconds = tree.seconds * costs.stretch
-    found = Outcome(workers, alone=float(seconds.sum()))
+    outcome = Outcome(workers, alone=float(seconds.sum()))
     pool, clock = _head(tree, seconds, costs)
     busy = np.zeros(workers)
     free = list(range(workers))  # workers without a slice
@@ -129,7 +129,7 @@ def simulate(tree: Tree, workers: int, costs: Costs) -> Outcome:
     shares = BatchSize()
     order, flying, coordinator = 0, 0, clock
     while pool or flying:
-        flying, coordinator = _handed(pool, queued, workers, flying, coordinator, costs, found, shares)
+        flying, coordinator = _handed(pool, queued, workers, flying, coordinator, costs, outcome, shares)
         while queued and free:
             nodes, length = queued.pop(0)
             worker = free.pop()
@@ -137,8 +137,8 @@ def simulate(tree: Tree, workers: int, costs: Costs) -> Outcome:
             busy[worker] += spent
             order += 1
             heapq.heappush(events, (coordinator + costs.latency + spent, order, worker, rest, len(nodes), spent))
-        done, _, worker, rest, given, took = heapq.heappop(events)
-        shares.learn(given, len(rest), took)
+        done, _, worker, rest, problem, took = heapq.heappop(events)
+        shares.learn(problem, len(rest), took)
         free.append(worker)
         if queued:  # the next slice waits at the worker already
             nodes, length = queued.pop(0)
@@ -149,11 +149,11 @@ def simulate(tree: Tree, workers: int, costs: Costs) -> Outcome:
             heapq.heappush(events, (done + spent, order, worker, more, len(nodes), spent))
         arrival = max(done + costs.latency, coordinator)
         work = 0.5 * costs.handling + costs.per_node * len(rest)
-        coordinator, found.coordinator = arrival + work, found.coordinator + work
+        coordinator, outcome.coordinator = arrival + work, outcome.coordinator + work
         pool += rest
         flying -= 1
-    found.seconds, found.most, found.least = coordinator, float(busy.max()), float(busy.min())
-    return found
+    outcome.seconds, outcome.most, outcome.least = coordinator, float(busy.max()), float(busy.min())
+    return outcome
 
 
 def _head(tree: Tree, seconds: np.ndarray, costs: Costs) -> tuple[list[int], float]:
@@ -170,7 +170,7 @@ def _head(tree: Tree, seconds: np.ndarray, costs: Costs) -> tuple[list[int], flo
 
 
 def _handed(
-    pool: list[int], queued: list[Any], workers: int, flying: int, now: float, costs: Costs, found: Outcome, shares: BatchSize
+    pool: list[int], queued: list[Any], workers: int, flying: int, now: float, costs: Costs, outcome: Outcome, shares: BatchSize
 ) -> tuple[int, float]:
     """`Desk._dispatch`."""
     wanted = 2 * workers - flying
@@ -183,8 +183,8 @@ def _handed(
             break
         queued.append((nodes, length))
         flying += 1
-        found.slices += 1
-        found.coordinator += 0.5 * costs.handling
+        outcome.slices += 1
+        outcome.coordinator += 0.5 * costs.handling
         now += 0.5 * costs.handling
     return flying, now
 

@@ -25,9 +25,11 @@ def letters(rng: np.random.Generator) -> tuple[list[str], np.ndarray]:
         for _ in range(count):
             length = int(rng.integers(30, 80))
             words = rng.choice(1000, length, p=frequencies / frequencies.sum())
-            own = rng.random(length) < 1 / 12
+            block = rng.random(length) < 1 / 12
             words_of_topic = rng.integers(0, 60, length)
-            texts.append(" ".join(f"{topic}{j}" if o else f"word{i}" for i, j, o in zip(words, words_of_topic, own, strict=True)))
+            texts.append(
+                " ".join(f"{topic}{j}" if o else f"word{i}" for i, j, o in zip(words, words_of_topic, block, strict=True))
+            )
             labels.append(topic)
     return texts, np.array(labels)
 

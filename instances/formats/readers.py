@@ -392,6 +392,11 @@ def read(
     leave_out : sequence of str or int
         Columns that are no features, by name or index.
 
+    Returns
+    -------
+    Instance
+        Rows, labels, and the names of features and classes that the file has.
+
     Notes
     -----
     Names of rows are no features: the first column of a CSV file if its header is empty or "Unnamed: 0", and the index columns
@@ -429,8 +434,8 @@ def read(
         raise DataError(f"no such file: {file}", file=file)
     suffixes = ".libsvm, .svm, .svmlight, .t, .csv, .tsv, .arff (each also .bz2, .gz, .xz), .parquet, .npz"
     raise DataError(
-        f"the suffix {kind!r} is none of a data file: {suffixes}. Call marginopt.read for programs (.lp, .mps, .qps, .sif, .cbf, "
-        ".nl, .qplib, .ptf, .mof.json), and read_libsvm, read_csv or read_arff for a data file with another name",
+        f"the suffix {kind!r} is not one of a data file: {suffixes}. Call marginopt.read for programs (.lp, .mps, .qps, .sif, "
+        ".cbf, .nl, .qplib, .ptf, .mof.json), and read_libsvm, read_csv or read_arff for a data file with another name",
         file=file,
     )
 
@@ -448,6 +453,11 @@ def read_libsvm(path: PathLike, name: str | None = None, n_features: int | None 
         Number of columns, where the file's last columns may be all zero; by default the largest index found.
     dense : bool, optional
         Dense array or CSR; by default dense if at least 15% of the matrix is filled.
+
+    Returns
+    -------
+    Instance
+        Rows, dense or sparse, with their labels.
     """
     from sklearn.datasets import load_svmlight_file
 

@@ -84,20 +84,20 @@ class Change(ABC):
         return ""
 
 
-def check_blocks(form: StandardForm, over: tuple[Block, ...]) -> None:
+def check_blocks(form: StandardForm, blocks: tuple[Block, ...]) -> None:
     """Refuse a form with other blocks than those that a change was stated over."""
-    if form.blocks != over:
-        stated_blocks, form_blocks = (", ".join(f"{b.label} {b.shape}" for b in blocks) for blocks in (over, form.blocks))
+    if form.blocks != blocks:
+        stated_blocks, form_blocks = (", ".join(f"{b.label} {b.shape}" for b in shown) for shown in (blocks, form.blocks))
         raise InputError(
             f"the change was stated over the blocks {stated_blocks}; the model has {form_blocks}: state it again", name="model"
         )
 
 
-def shared_places(over: tuple[Block, ...], form: StandardForm) -> tuple[IntArray, IntArray]:
-    """Places of the variables of ``over`` that a form has too, ascending, and where it has them."""
+def shared_places(blocks: tuple[Block, ...], form: StandardForm) -> tuple[IntArray, IntArray]:
+    """Places of the variables of ``blocks`` that a form has too, ascending, and where it has them."""
     form_blocks = {b.label: (b, form.slices[b.label]) for b in form.blocks}
     labels, places, start = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.int64)], 0
-    for block in over:
+    for block in blocks:
         if block.label in form_blocks and form_blocks[block.label][0] == block:
             labels.append(np.arange(start, start + block.size))
             s = form_blocks[block.label][1]
@@ -112,7 +112,7 @@ class FixedVariables(Change):
 
     Parameters
     ----------
-    over : tuple of Block
+    form_blocks : tuple of Block
         The form's blocks.
     places : ndarray of int
         j, in the order of the form's x.
@@ -120,7 +120,7 @@ class FixedVariables(Change):
         v.
     """
 
-    over: tuple[Block, ...]
+    form_blocks: tuple[Block, ...]
     places: IntArray
     values: FloatArray
 
@@ -160,14 +160,14 @@ class FixedVariables(Change):
 
     def applied(self, form: StandardForm) -> StandardForm:
         """Both bounds are the value."""
-        check_blocks(form, self.over)
+        check_blocks(form, self.form_blocks)
         lower, upper = form.lower.copy(), form.upper.copy()
         lower[self.places] = upper[self.places] = self.values
         return form.with_bounds(lower, upper)
 
     def apply_to_part(self, form: StandardForm) -> StandardForm:
         """Bounds of the variables that the form has."""
-        labels, places = shared_places(self.over, form)
+        labels, places = shared_places(self.form_blocks, form)
         lower, upper = form.lower.copy(), form.upper.copy()
         own_places = np.isin(self.places, labels)
         new_places = places[np.searchsorted(labels, self.places[own_places])]
@@ -179,14 +179,14 @@ class FixedVariables(Change):
         """The variables with their values, or the number of those of each block where there are more than three."""
         if self.places.size <= 3:
             return self.lines[0].text or "none"
-        starts = np.cumsum([0, *(block.size for block in self.over)])
+        starts = np.cumsum([0, *(block.size for block in self.form_blocks)])
         counts = np.diff(np.searchsorted(self.places, starts))
-        return ", ".join(f"{b.label}: {count}" for b, count in zip(self.over, counts.tolist(), strict=True) if count)
+        return ", ".join(f"{b.label}: {count}" for b, count in zip(self.form_blocks, counts.tolist(), strict=True) if count)
 
     @property
     def lines(self) -> tuple[Line, ...]:
         """The number of fixed variables, as a line."""
-        names = [name for block in self.over for name in block.names()]
+        names = [name for block in self.form_blocks for name in block.names()]
         shown = [f"{names[j]} = {v:g}" for j, v in zip(self.places.tolist(), self.values.tolist(), strict=True)]
         text = ", ".join(shown[:4]) + (f", and {len(shown) - 4} more" if len(shown) > 4 else "")
         return (Line.of_words(text, "bounds"),)

@@ -53,7 +53,7 @@ class AddedParts(Change):
 
     Parameters
     ----------
-    over : tuple of Block
+    form_blocks : tuple of Block
         The form's blocks.
     blocks : tuple of Block
         The new ones.
@@ -68,7 +68,7 @@ class AddedParts(Change):
         What the user stated.
     """
 
-    over: tuple[Block, ...]
+    form_blocks: tuple[Block, ...]
     blocks: tuple[Block, ...]
     lower: FloatArray
     upper: FloatArray
@@ -146,7 +146,7 @@ class AddedParts(Change):
             lines = (*lines, Line(f"added to the objective: {cost.text}", rf"\text{{added to the objective: }} {cost.latex}"))
         P = None if source_form.quadratic is None else sp.csc_array(spread.T @ source_form.quadratic.csc @ spread)
         added = cls(
-            over=form.blocks,
+            form_blocks=form.blocks,
             blocks=new,
             lower=source_form.lower[added_places],
             upper=source_form.upper[added_places],
@@ -162,7 +162,7 @@ class AddedParts(Change):
 
     def applied(self, form: StandardForm) -> StandardForm:
         """Return the form with the new blocks and rows after its own."""
-        check_blocks(form, self.over)
+        check_blocks(form, self.form_blocks)
         extra = self.q.size - form.n
         wide = (replace(c, F=_widened(c.F, extra)) for c in form.constraints)
         return form.replace(
@@ -183,8 +183,8 @@ class AddedParts(Change):
 
     def apply_to_part(self, form: StandardForm) -> StandardForm:
         """The rows whose variables the form has, and the new blocks, which stand free where a row of theirs was left out."""
-        labels, places = shared_places(self.over, form)
-        old, extra = sum(b.size for b in self.over), sum(b.size for b in self.blocks)
+        labels, places = shared_places(self.form_blocks, form)
+        old, extra = sum(b.size for b in self.form_blocks), sum(b.size for b in self.blocks)
         new_places = np.concatenate([labels, np.arange(old, old + extra)])
         destinations = np.concatenate([places, np.arange(form.n, form.n + extra)])
         total = form.n + extra

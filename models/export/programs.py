@@ -539,7 +539,7 @@ def symmetric(entries: list[tuple[int, int, float]], n: int) -> sp.csc_array | N
     )
 
 
-class OneSided(NamedTuple):
+class OneSidedRows(NamedTuple):
     """Rows a'x = b or ≥ b, with their names where the file gives some."""
 
     A: sp.csr_array
@@ -548,7 +548,7 @@ class OneSided(NamedTuple):
     names: tuple[str, ...] | None
 
 
-def one_sided(A: sp.csr_array, left: FloatArray, right: FloatArray, names: Sequence[str] | None = None) -> OneSided:
+def one_sided(A: sp.csr_array, left: FloatArray, right: FloatArray, names: Sequence[str] | None = None) -> OneSidedRows:
     """Rows left ≤ Ax ≤ right as rows with one side: those from above are turned, free ones left out.
 
     A row with two different sides is two: the one from below in its place and, after all others, the one from above, which is
@@ -561,9 +561,9 @@ def one_sided(A: sp.csr_array, left: FloatArray, right: FloatArray, names: Seque
     stacked = sp.csr_array(sp.vstack([sp.diags_array(sign) @ A[rows], -A[other]], format="csr")) if rows.size else A[rows]
     equal = np.concatenate([(left == right)[rows], np.zeros(other.size, dtype=bool)])
     if names is None:
-        return OneSided(stacked, b, equal, None)
+        return OneSidedRows(stacked, b, equal, None)
     opposite_names = (f"{names[i]} (other side)" for i in other.tolist())
-    return OneSided(stacked, b, equal, (*(names[i] for i in rows.tolist()), *opposite_names))
+    return OneSidedRows(stacked, b, equal, (*(names[i] for i in rows.tolist()), *opposite_names))
 
 
 @dataclass(frozen=True, eq=False)

@@ -172,9 +172,7 @@ class ConicSVM(Model):
         object.__setattr__(self, "offset", as_positive(self.offset, "offset", zero=True))
         if self.kernel is None:
             if self.offset != 1.0:
-                raise InputError(
-                    "offset is added to a kernel, and there is none: put a column of that root into X, or leave it out"
-                )
+                raise InputError("offset needs a kernel; without one, put a column √offset into X")
             warn_about_features(X)
         else:
             object.__setattr__(self, "kernel", as_kernel(self.kernel, X))
@@ -461,7 +459,7 @@ def conic_statement(
         title="Conic SVM (SDP relaxation of the 0-1 loss)",
         problem_class="semidefinite program with rotated second-order cones",
         sense="minimise",
-        over=Line("w, W, z", rf"w\in\mathbb{{R}}^{s.space},\ W\in\mathbb{{S}}^{s.space},\ z\in[0,1]^n"),
+        variables=Line("w, W, z", rf"w\in\mathbb{{R}}^{s.space},\ W\in\mathbb{{S}}^{s.space},\ z\in[0,1]^n"),
         objective=plus(s.trace, cost),
         constraints=(
             hull,
@@ -490,7 +488,7 @@ def _dual(s: _Symbols, kappa: float | None, index: str) -> DualStatement:
     slack = Line("mu (kappa n - sum_i z_i) = 0", r"\mu\,(\kappa n - \textstyle\sum_{i=1}^n z_i) = 0")
     return DualStatement(
         sense="maximise",
-        over=Line(f"gamma, v, tau{mu_line.text}", rf"\gamma,\, v\in\mathbb{{R}}^n,\ \tau{mu_line.latex}"),
+        variables=Line(f"gamma, v, tau{mu_line.text}", rf"\gamma,\, v\in\mathbb{{R}}^n,\ \tau{mu_line.latex}"),
         objective=Line(
             f"sum_i (v_i - gamma_i) - tau{budget.text}", rf"\textstyle\sum_{{i=1}}^n (v_i - \gamma_i) - \tau{budget.latex}"
         ),
@@ -530,7 +528,7 @@ def _hard(n: int, p: int, kernel: Kernel | None, added: str) -> Statement:
         title="Conic SVM for kappa = 0: the hard-margin SVM",
         problem_class="convex QP",
         sense="minimise",
-        over=Line("w", rf"w\in\mathbb{{R}}^{'p' if kernel is None else 'n'}"),
+        variables=Line("w", rf"w\in\mathbb{{R}}^{'p' if kernel is None else 'n'}"),
         objective=Line(norm, tex),
         constraints=(Line(f"{row} >= 1", rf"{row_tex} \ge 1,\quad i=1,\dots,n", "margin"),),
         sizes=f"n = {n} points, p = {p}",
@@ -541,7 +539,7 @@ def _hard(n: int, p: int, kernel: Kernel | None, added: str) -> Statement:
         source=f"{_SOURCE}, (21), Appendix C with kappa = 0",
         dual=DualStatement(
             sense="maximise",
-            over=Line("alpha", r"\alpha\in\mathbb{R}^n"),
+            variables=Line("alpha", r"\alpha\in\mathbb{R}^n"),
             objective=Line(f"sum_i alpha_i - {cost.text}", rf"\textstyle\sum_{{i=1}}^n \alpha_i - {cost.latex}"),
             constraints=(Line("alpha_i >= 0", r"\alpha_i \ge 0,\quad i=1,\dots,n"),),
             kkt=(point, Line(f"alpha_i ({row} - 1) = 0", rf"\alpha_i\,({row_tex} - 1) = 0")),

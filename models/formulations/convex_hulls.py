@@ -120,7 +120,7 @@ class ConvexHullsDual(KernelSVMDual, SimplexModel):
             title="L2-SVM between two normal convex hulls, dual",
             problem_class="convex QP on two unit simplices",
             sense="minimise",
-            over=Line("a", r"a\in\mathbb{R}^n"),
+            variables=Line("a", r"a\in\mathbb{R}^n"),
             objective=Line("1/2 a'(G + I/C)a", r"\tfrac12\, a^\top (G + \tfrac1C I)\, a"),
             constraints=(
                 Line("sum over y_i = +1 of a_i = 1", r"\textstyle\sum_{y_i=+1} a_i = 1", "sum[0]"),
@@ -138,7 +138,7 @@ class ConvexHullsDual(KernelSVMDual, SimplexModel):
             source="Luo, Yang, Peng, Wang, Chen: MaxMin-L2-SVC-NCH, (1)",
             dual=DualStatement(
                 sense="maximise",
-                over=Line("w, p, q, xi", r"w,\,p,\,q,\,\xi"),
+                variables=Line("w, p, q, xi", r"w,\,p,\,q,\,\xi"),
                 objective=Line(
                     f"p + q - 1/2 (||w||^2 + C sum_i{s_i} xi_i^2)",
                     rf"p + q - \tfrac12\bigl(\|w\|^2 + C\textstyle\sum_{{i=1}}^n{s_i} \xi_i^2\bigr)",

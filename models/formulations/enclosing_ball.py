@@ -147,7 +147,7 @@ class MEBDual(SimplexModel):
             title="Minimum enclosing ball, dual",
             problem_class="concave QP on the unit simplex (a maximum: convex)",
             sense="maximise",
-            over=Line("a", r"a\in\mathbb{R}^n"),
+            variables=Line("a", r"a\in\mathbb{R}^n"),
             objective=Line("sum_i a_i k_ii - a'Ka", r"\textstyle\sum_{i=1}^n a_i k_{ii} - a^\top K a"),
             constraints=(
                 Line("sum_i a_i = 1", r"\textstyle\sum_{i=1}^n a_i = 1", "sum"),
@@ -163,7 +163,7 @@ class MEBDual(SimplexModel):
             equivalences=(("L2SVMDual(X, y, C, kernel): the same a where k_ii is constant, FW (17)",) if labelled else ()),
             dual=DualStatement(
                 sense="minimise",
-                over=Line("c, r^2", r"c,\,r^2"),
+                variables=Line("c, r^2", r"c,\,r^2"),
                 objective=Line("r^2", r"r^2"),
                 constraints=(Line("||phi_i - c||^2 <= r^2", r"\|\varphi_i - c\|^2 \le r^2,\quad i=1,\dots,n"),),
                 kkt=(

@@ -192,7 +192,7 @@ class HingeSVM(Model):
             title="Hinge-loss SVM",
             problem_class="convex QP",
             sense="minimise",
-            over=Line("w, xi", r"w\in\mathbb{R}^p,\ \xi\in\mathbb{R}^n"),
+            variables=Line("w, xi", r"w\in\mathbb{R}^p,\ \xi\in\mathbb{R}^n"),
             objective=plus(Line("||w||^2", r"\|w\|_2^2"), priced_sum(self.lam, Line("xi_i", r"\xi_i"))),
             constraints=(
                 Line("y_i x_i'w + xi_i >= 1", r"y_i x_i^\top w + \xi_i \ge 1,\quad i=1,\dots,n", "margin"),
@@ -207,7 +207,7 @@ class HingeSVM(Model):
             ),
             dual=DualStatement(
                 sense="maximise",
-                over=Line("alpha", r"\alpha\in\mathbb{R}^n"),
+                variables=Line("alpha", r"\alpha\in\mathbb{R}^n"),
                 objective=Line(
                     "sum_i alpha_i - 1/4 ||sum_i alpha_i y_i x_i||^2",
                     r"\textstyle\sum_{i=1}^n \alpha_i - \tfrac14\bigl\|\sum_{i=1}^n \alpha_i y_i x_i\bigr\|_2^2",

@@ -177,7 +177,7 @@ class L1SVMDual(KernelSVMDual):
             title="L1-SVM dual",
             problem_class="convex QP on a box with one equality",
             sense="minimise",
-            over=Line("a", r"a\in\mathbb{R}^n"),
+            variables=Line("a", r"a\in\mathbb{R}^n"),
             objective=Line("1/2 a'Qa - sum_i a_i", r"\tfrac12\, a^\top Q a - \textstyle\sum_{i=1}^n a_i"),
             constraints=(
                 Line("y'a = 0", r"y^\top a = 0", "balance"),
@@ -191,7 +191,7 @@ class L1SVMDual(KernelSVMDual):
             source="Chang, Lin: LIBSVM: a library for support vector machines (2011), (2); FW section 2.4, (6)",
             dual=DualStatement(
                 sense="maximise",
-                over=Line("w, b, xi", r"w,\ b,\ \xi\in\mathbb{R}^n"),
+                variables=Line("w, b, xi", r"w,\ b,\ \xi\in\mathbb{R}^n"),
                 objective=Line(
                     f"-1/2 ||w||^2 - sum_i {cap} xi_i", rf"-\tfrac12\|w\|_2^2 - \textstyle\sum_{{i=1}}^n {cap}\, \xi_i"
                 ),

@@ -88,7 +88,7 @@ class L2SVMDual(KernelSVMDual, SimplexModel):
             title="L2-SVM dual",
             problem_class="convex QP on the unit simplex",
             sense="minimise",
-            over=Line("a", r"a\in\mathbb{R}^n"),
+            variables=Line("a", r"a\in\mathbb{R}^n"),
             objective=Line("1/2 a'K~a", r"\tfrac12\, a^\top \tilde K a"),
             constraints=(
                 Line("sum_i a_i = 1", r"\textstyle\sum_{i=1}^n a_i = 1", "sum"),
@@ -104,7 +104,7 @@ class L2SVMDual(KernelSVMDual, SimplexModel):
             equivalences=("MEBDual.labelled(X, y, C, kernel): the same a where k~_ii is constant, FW (17)",),
             dual=DualStatement(
                 sense="maximise",
-                over=Line("w, b, xi, rho", r"w,\,b,\,\xi,\,\rho"),
+                variables=Line("w, b, xi, rho", r"w,\,b,\,\xi,\,\rho"),
                 objective=Line(
                     f"rho - 1/2 (||w||^2 + b^2 + C sum_i{s_i} xi_i^2)",
                     rf"\rho - \tfrac12\bigl(\|w\|^2 + b^2 + C\textstyle\sum_{{i=1}}^n{s_i} \xi_i^2\bigr)",

@@ -504,7 +504,7 @@ class MaxMinSVM(Model):
             title="Minimax SVM: kernel parameter and classifier at once",
             problem_class="second-order cone program" if self.grid is not None else f"max-min, not concave in {self._plain}",
             sense="maximise",
-            over=Line(self._plain, tex),
+            variables=Line(self._plain, tex),
             objective=Line(
                 f"min over a of 1/2 a'(G({self._plain}) + {ridge.text})a",
                 rf"\min_{{a}}\ \tfrac12\, a^\top (G({tex}) + {ridge.latex})\, a",

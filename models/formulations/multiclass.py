@@ -243,7 +243,7 @@ def multiclass_statement(loss: ClassLoss, n: int, p: int, K: int, kernel: str) -
         title=f"Multiclass SVM, {loss.title}",
         problem_class="convex QP" if loss.convex else "mixed-integer convex QP",
         sense="minimise",
-        over=Line("W and the loss's variables", r"W\in\mathbb{R}^{K\times p},\ \ldots"),
+        variables=Line("W and the loss's variables", r"W\in\mathbb{R}^{K\times p},\ \ldots"),
         objective=Line(f"1/2 sum_k ||w_k||^2 + {cost.text}", rf"\tfrac12\textstyle\sum_k\|w_k\|_2^2 + {cost.latex}"),
         constraints=loss.lines(),
         sizes=f"n = {n} points, p = {p} features (a constant one included, if any), K = {K} classes",
@@ -262,7 +262,7 @@ def _dual(condition: Line | None) -> DualStatement | None:
     )
     return DualStatement(
         sense="maximise",
-        over=Line("alpha_ik, k != y_i", r"\alpha_{ik},\ k\ne y_i"),
+        variables=Line("alpha_ik, k != y_i", r"\alpha_{ik},\ k\ne y_i"),
         objective=Line("sum alpha_ik - 1/2 sum_c ||w_c||^2", r"\textstyle\sum_{i,k}\alpha_{ik} - \tfrac12\sum_c\|w_c\|_2^2"),
         constraints=(Line("alpha_ik >= 0", r"\alpha_{ik}\ge 0"), condition, point),
         kkt=(point,),

@@ -146,7 +146,7 @@ class ParetoQP(SimplexModel):
             title="Weights of several objectives",
             problem_class="convex QP on the unit simplex",
             sense="minimise",
-            over=Line("tau", r"\tau\in\mathbb{R}^K"),
+            variables=Line("tau", r"\tau\in\mathbb{R}^K"),
             objective=Line(
                 "1/2 ||sum_l tau_l grad_l||^2" + (" - gamma sum_l tau_l J_l" if self.gamma else ""),
                 r"\tfrac12 \bigl\|\textstyle\sum_l \tau_l \nabla J_l\bigr\|_F^2"
@@ -161,7 +161,7 @@ class ParetoQP(SimplexModel):
             source="Zhang, Lai, Zhou, Liang: NPSVC++, (20)",
             dual=DualStatement(
                 sense="maximise",
-                over=Line("D, t", r"\Delta,\ t"),
+                variables=Line("D, t", r"\Delta,\ t"),
                 objective=Line("-1/2 ||D||^2 - t", r"-\tfrac12\|\Delta\|_F^2 - t"),
                 constraints=(
                     Line(

@@ -204,7 +204,7 @@ class RampSVM(BinaryMargins):
             title=f"Ramp-loss SVM, {'big-M' if self.encoding == 'bigm' else 'indicators'}",
             problem_class="mixed-integer convex QP",
             sense="minimise",
-            over=Line("w, xi, z", r"w\in\mathbb{R}^p,\ \xi\in\mathbb{R}^n,\ z\in\{0,1\}^n"),
+            variables=Line("w, xi, z", r"w\in\mathbb{R}^p,\ \xi\in\mathbb{R}^n,\ z\in\{0,1\}^n"),
             objective=plus(self.norm_line, priced_sum(self.lam, Line("(xi_i + 2 z_i)", r"(\xi_i+2z_i)"))),
             constraints=(
                 margin,

@@ -1,4 +1,4 @@
-"""Quadratics over matrices with orthonormal columns, NPSVC++ (19): the P-step, and sparse regression's cousin."""
+"""Quadratics over matrices with orthonormal columns, NPSVC++ (19): the problem of a step in P."""
 
 from __future__ import annotations
 
@@ -199,7 +199,7 @@ class StiefelQP(Model):
             title="Quadratic over matrices with orthonormal columns",
             problem_class="nonconvex: Stiefel manifold",
             sense="minimise",
-            over=Line("P", r"P\in\mathbb{R}^{n\times d}"),
+            variables=Line("P", r"P\in\mathbb{R}^{n\times d}"),
             objective=Line("-Tr(P'HP) - 2 Tr(P'E)", r"-\operatorname{Tr}(P^\top H P) - 2\operatorname{Tr}(P^\top E)"),
             constraints=(Line("P'P = I", r"P^\top P = I", "orthonormal"),),
             sizes=f"n = {n}, d = {d}",

@@ -41,12 +41,17 @@ def from_cvxpy(problem: Any) -> StandardForm:
 
 
 def from_pyomo(model: Any) -> StandardForm:
-    """A concrete Pyomo model as a standard form; components keep their names.
+    """Return a concrete Pyomo model as a standard form; components keep their names.
 
     Parameters
     ----------
     model : pyomo.environ.ConcreteModel
         One active objective; linear and quadratic expressions, convex or not; continuous, integer and binary variables.
+
+    Returns
+    -------
+    StandardForm
+        The same program; `certify` evaluates the source at the point as well.
 
     Raises
     ------

@@ -72,7 +72,7 @@ def without_values(leaves: Sequence[Any]) -> Iterator[None]:
 
 @functools.cache
 def reader(bounded: bool = True) -> Any:
-    """CVXPY's interface to Clarabel, whose signs and order of entries are a form's, widened to integers and (stated) bounds."""
+    """Return CVXPY's interface to Clarabel, with a form's signs and order of entries, widened to integers and (stated) bounds."""
     from cvxpy.constraints.exponential import ExpCone
     from cvxpy.constraints.nonpos import NonNeg
     from cvxpy.constraints.power import PowCone3D

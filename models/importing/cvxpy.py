@@ -25,7 +25,7 @@ from ..program.cones import svec
 from ..program.form import Block, Constraint, Quadratic, StandardForm
 from .canonical import completed, cones_of, reader, with_stated_bounds, without_values
 from .rows import objective_size, unique
-from .source import ConstraintValue, Evaluated, Recipient, ReturnedAnswer, Source, Termination
+from .source import ConstraintValue, Evaluation, Recipient, ReturnedAnswer, Source, Termination
 
 _Value = TypeVar("_Value")
 
@@ -116,7 +116,7 @@ class CVXPYSource(Source, Recipient):
         problem.unpack(solution)
         return status
 
-    def evaluate_form(self, x: FloatArray) -> Evaluated:
+    def evaluate_form(self, x: FloatArray) -> Evaluation:
         """Evaluate the form, auxiliary variables as low or high as their definitions let them (`completion`)."""
         c, form = self._canonical, self.form
         is_known = np.zeros(form.n, dtype=bool)
@@ -141,9 +141,9 @@ class CVXPYSource(Source, Recipient):
             j = int(restricted[0])
             remark = f"{form.names()[j]} is {y[j]:.10g} at a point, and in [{form.lower[j]:.10g}, {form.upper[j]:.10g}] here"
         objective = form.objective(y) if objective_known else float("nan")
-        return Evaluated(objective, objective_size(form, sizes), rows, float(outside[c.user_indices].max(initial=0.0)), remark)
+        return Evaluation(objective, objective_size(form, sizes), rows, float(outside[c.user_indices].max(initial=0.0)), remark)
 
-    def evaluate_source(self, x: FloatArray) -> Evaluated:
+    def evaluate_source(self, x: FloatArray) -> Evaluation:
         """Let CVXPY evaluate its expressions at a point, parameters as they were at the import."""
         import cvxpy
 
@@ -158,7 +158,7 @@ class CVXPYSource(Source, Recipient):
             outside = max(
                 (_violation(domain_constraint) for v in problem.variables() for domain_constraint in v.domain), default=0.0
             )
-        return Evaluated(objective, 0.0, rows, outside)
+        return Evaluation(objective, 0.0, rows, outside)
 
     def point(self) -> FloatArray | None:
         """Return the values of the variables, where all have real ones; auxiliary variables are zero."""

@@ -12,7 +12,7 @@ from ...errors import InputError, UnsupportedModelError
 from ..arrays import FloatArray
 from .quadratic_rows import QuadraticRow
 from .rows import IndicatorRow, RowProgram, RowSource, indicators, row_values, slacks
-from .source import Evaluated, Recipient, ReturnedAnswer, Termination
+from .source import Evaluation, Recipient, ReturnedAnswer, Termination
 
 #: What a Gurobi model may hold that a standard form does not, by the attribute that counts it.
 _REFUSED = {"NumSOS": "SOS constraints", "NumPWLObjVars": "piecewise-linear objectives"}
@@ -56,7 +56,7 @@ class GurobiSource(RowSource, Recipient):
         except gurobipy.GurobiError as error:
             raise InputError(f"the Gurobi model cannot be read: {error}", name="model") from error
 
-    def evaluate_source(self, x: FloatArray) -> Evaluated:
+    def evaluate_source(self, x: FloatArray) -> Evaluation:
         """Add up gurobipy's expressions, term by term as the model hands them out, at a point."""
         import gurobipy
 
@@ -75,7 +75,7 @@ class GurobiSource(RowSource, Recipient):
         rows += [indicators(max(switched))] if switched else []
         variables = model.getVars()
         outside = max((max(v.LB - value, value - v.UB) for v, value in zip(variables, x.tolist(), strict=True)), default=0.0)
-        return Evaluated(sign * _value(model.getObjective(), x), 0.0, rows, max(outside, 0.0))
+        return Evaluation(sign * _value(model.getObjective(), x), 0.0, rows, max(outside, 0.0))
 
     def point(self) -> FloatArray | None:
         """Return the values of Gurobi's solution, where it has one."""

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from ...errors import InputError, UnsupportedModelError
 from ..arrays import FloatArray
 from .rows import RowProgram, RowSource, row_values
-from .source import ConstraintValue, Evaluated, Recipient, ReturnedAnswer, Termination
+from .source import ConstraintValue, Evaluation, Recipient, ReturnedAnswer, Termination
 
 _INFINITE = 1e20
 #: HiGHS's model statuses.
@@ -48,7 +48,7 @@ class HighsSource(RowSource, Recipient):
         self._highs = highs
         self._imported = _program(highs).import_form()
 
-    def evaluate_source(self, x: FloatArray) -> Evaluated:
+    def evaluate_source(self, x: FloatArray) -> Evaluation:
         """Let HiGHS evaluate a copy of its linear part, with columns fixed at a point and rows free, and add its Hessian's terms.
 
         HiGHS 1.15.1 ends some quadratic programs whose columns are all fixed with an error, so the Hessian is not in the copy.
@@ -74,7 +74,7 @@ class HighsSource(RowSource, Recipient):
         outside = np.maximum(np.maximum(lower - x, x - upper), 0.0)
         linear = copy.getInfo().objective_function_value if n else lp.offset_  # HiGHS passes the offset of an empty model over
         objective = sign * (linear + _quadratic_value(self._highs.getModel().hessian_, x))
-        return Evaluated(objective, 0.0, _rows(names, activity, low, high), float(outside.max(initial=0.0)))
+        return Evaluation(objective, 0.0, _rows(names, activity, low, high), float(outside.max(initial=0.0)))
 
     def point(self) -> FloatArray | None:
         """Return the values of HiGHS's solution, where it has one."""

@@ -13,7 +13,7 @@ from ...errors import InputError, UnsupportedModelError
 from ..arrays import FloatArray
 from .quadratic_rows import QuadraticRow, two_sided
 from .rows import RowProgram, RowSource, row_values, slacks
-from .source import ConstraintValue, Evaluated, Recipient, ReturnedAnswer, Termination
+from .source import ConstraintValue, Evaluation, Recipient, ReturnedAnswer, Termination
 
 #: Pyomo's termination conditions.
 _CONDITIONS = {
@@ -53,7 +53,7 @@ class PyomoSource(RowSource, Recipient):
             c for c in model.component_data_objects(pyo.Constraint, active=True) if not any(c is r for r in self._rows)
         ]
 
-    def evaluate_source(self, x: FloatArray) -> Evaluated:
+    def evaluate_source(self, x: FloatArray) -> Evaluation:
         """Let Pyomo evaluate its expressions at a point; values of variables are as before afterwards."""
         import pyomo.environ as pyo
 
@@ -72,7 +72,7 @@ class PyomoSource(RowSource, Recipient):
                 variable.set_value(value, skip_validation=True)
                 variable.stale = stale
         outside = max((max(low - value, value - high) for (low, high), value in ends), default=0.0)
-        return Evaluated(objective, 0.0, rows, max(outside, 0.0))
+        return Evaluation(objective, 0.0, rows, max(outside, 0.0))
 
     def point(self) -> FloatArray | None:
         """Return the variables' values, where all have one."""

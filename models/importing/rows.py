@@ -17,7 +17,7 @@ from ..arrays import BoolArray, FloatArray, IntArray, as_array
 from ..program.cones import Cone, Indicator, Nonnegative, Zero
 from ..program.form import Block, Constraint, Quadratic, StandardForm
 from .quadratic_rows import QuadraticRow, quadratic_cone, slack_of
-from .source import ConstraintValue, Evaluated, Source
+from .source import ConstraintValue, Evaluation, Source
 
 #: A name's index, as ``w[3]``, ``w(3)``, ``w_3`` and ``w3`` carry it.
 _INDEX = re.compile(r"(?:[\[(][^\[\]()]*[\])]|[_.]?\d+)$")
@@ -136,7 +136,7 @@ class ImportedForm:
         """Linear rows of the package."""
         return len(self.names)
 
-    def evaluated(self, x: FloatArray) -> Evaluated:
+    def evaluated(self, x: FloatArray) -> Evaluation:
         """Evaluate the form at x, row by row of the package."""
         form = self.form
         rows = []
@@ -151,7 +151,7 @@ class ImportedForm:
         if self.switched:
             rows.append(indicators(max(form.constraints[k].cone.violation(form.constraints[k].value(x)) for k in self.switched)))
         outside = np.maximum(np.maximum(form.lower - x, x - form.upper), 0.0)
-        return Evaluated(form.objective(x), objective_size(form, x), rows, float(outside.max(initial=0.0)))
+        return Evaluation(form.objective(x), objective_size(form, x), rows, float(outside.max(initial=0.0)))
 
     def point(self, values: Mapping[str, FloatArray]) -> FloatArray:
         """x in the order of the package's variables."""
@@ -189,12 +189,12 @@ class RowSource(Source):
         """Return the indices of the variables that the source has: all of the form's."""
         return np.arange(self.form.n)
 
-    def evaluate_form(self, x: FloatArray) -> Evaluated:
+    def evaluate_form(self, x: FloatArray) -> Evaluation:
         """Evaluate the form."""
         return self._imported.evaluated(x)
 
     @abstractmethod
-    def evaluate_source(self, x: FloatArray) -> Evaluated:
+    def evaluate_source(self, x: FloatArray) -> Evaluation:
         """Let the package evaluate its program."""
 
 

@@ -13,7 +13,7 @@ from ...errors import InputError
 from ..arrays import FloatArray, as_array
 from ..program.form import StandardForm
 from .rows import RowProgram, RowSource, row_values
-from .source import Evaluated, Recipient, ReturnedAnswer, Termination, imported
+from .source import Evaluation, Recipient, ReturnedAnswer, Termination, imported
 
 #: Label, matrix, lower and upper sides.
 _Rows: TypeAlias = tuple[str, sp.csr_array, FloatArray, FloatArray]
@@ -108,7 +108,7 @@ class _Arguments(RowSource):
         self._imported = program.import_form()
         self._q, self._parts, self._bounds = q, parts, bounds
 
-    def evaluate_source(self, x: FloatArray) -> Evaluated:
+    def evaluate_source(self, x: FloatArray) -> Evaluation:
         """Evaluate the objective by the array, rows and bounds by the residuals of SciPy's constraints."""
         from scipy.optimize import LinearConstraint
 
@@ -126,7 +126,7 @@ class _Arguments(RowSource):
             start += low.size
         lower, upper = _bounds(self._bounds, x.size)
         outside = np.maximum(np.maximum(lower - x, x - upper), 0.0)
-        return Evaluated(float(np.dot(self._q, x)), 0.0, rows, float(outside.max(initial=0.0)))
+        return Evaluation(float(np.dot(self._q, x)), 0.0, rows, float(outside.max(initial=0.0)))
 
     def point(self) -> FloatArray | None:
         """Arguments have no point."""

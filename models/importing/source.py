@@ -105,7 +105,7 @@ class ConstraintValue:
 
 
 @dataclass(frozen=True, eq=False)
-class Evaluated:
+class Evaluation:
     """A program at a point: what is minimised, its rows, and by how much variables are outside of their bounds.
 
     Parameters
@@ -131,7 +131,7 @@ class Evaluated:
         """Return whether the objective or a row has a value at the point."""
         return bool(np.isfinite(self.objective)) or any(row.value.size and np.isfinite(row.value).all() for row in self.rows)
 
-    def disagreement(self, package_values: Evaluated) -> str:
+    def disagreement(self, package_values: Evaluation) -> str:
         """Return the first expression that the source evaluates to another number; empty where there is none."""
         if self.remark:
             return self.remark
@@ -151,7 +151,7 @@ class Evaluated:
                 return f"the constraint {row.name} has the value {other.value[k]:.10g} there and {row.value[k]:.10g} here"
         return ""
 
-    def feasible(self, sizes: Evaluated, tol: float) -> bool:
+    def feasible(self, sizes: Evaluation, tol: float) -> bool:
         """Return whether every violation is within tol of the sizes of the rows of the other evaluation (1 at least)."""
         scale = {row.name: float(row.size.max(initial=0.0)) for row in sizes.rows}
         return self.bound_violation <= tol and all(row.violation <= tol * max(1.0, scale.get(row.name, 0.0)) for row in self.rows)
@@ -179,11 +179,11 @@ class Source(ABC):
         """Places in x of the package's own variables; the others are auxiliary."""
 
     @abstractmethod
-    def evaluate_form(self, x: FloatArray) -> Evaluated:
+    def evaluate_form(self, x: FloatArray) -> Evaluation:
         """Evaluate the form at the package's own variables of x, auxiliary ones completed, row by row of the package."""
 
     @abstractmethod
-    def evaluate_source(self, x: FloatArray) -> Evaluated:
+    def evaluate_source(self, x: FloatArray) -> Evaluation:
         """Let the package evaluate its program at its own variables of x; its object is as before afterwards."""
 
     @abstractmethod
@@ -243,7 +243,7 @@ class Import:
 
     source: Source
     points: tuple[FloatArray, ...]
-    before: tuple[Evaluated, ...]
+    before: tuple[Evaluation, ...]
     disagreement: str
     places: IntArray | None = None
 
@@ -283,7 +283,7 @@ class Import:
         own_values, package_values = self.source.evaluate_form(y), self.source.evaluate_source(y)
         return own_values.disagreement(package_values) or self._one_sided(x, own_values, package_values)
 
-    def _one_sided(self, x: FloatArray, own_values: Evaluated, package_values: Evaluated) -> str:
+    def _one_sided(self, x: FloatArray, own_values: Evaluation, package_values: Evaluation) -> str:
         """Return the violation or the higher cost of a feasible point of the form in the source, where auxiliaries are unknown.
 
         Whatever values auxiliary variables have at a feasible point of the form, the source has that point, at no higher cost.
@@ -316,7 +316,7 @@ def imported(source: Source) -> StandardForm:
     return source.form.imported_by(Import.of(source))
 
 
-def _differ(values: Evaluated, values_before: Evaluated) -> bool:
+def _differ(values: Evaluation, values_before: Evaluation) -> bool:
     """Return whether two evaluations of one program at one point are of different programs."""
     if len(values.rows) != len(values_before.rows) or not np.array_equal(
         values.objective, values_before.objective, equal_nan=True

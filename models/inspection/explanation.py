@@ -281,9 +281,10 @@ class Explanation(Displayed):
             lines += [f"    {c.meaning}"] if c.meaning else []
         if self.points:
             weighted = any(p.weight is not None for p in self.points)
-            counts = [f"{len(self.support)} {self.point_explanation.ringed}s"] if weighted else []
+            ringed = self.point_explanation.ringed
+            counts = [f"{len(self.support)} {ringed}{'' if len(self.support) == 1 else 's'}"] if weighted else []
             if self.point_explanation.noun == "point":
-                counts.append(f"{len(self.misclassified)} misclassified points")
+                counts.append(f"{len(self.misclassified)} misclassified point{'' if len(self.misclassified) == 1 else 's'}")
             lines.append("  " + "; ".join(filter(None, [", ".join(counts), self.point_explanation.weight])))
             lines.append(self.table())
         return "\n".join(lines)

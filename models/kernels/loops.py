@@ -52,7 +52,7 @@ def _distances(words: Any, point_words: Any, first: int, last: int, counts: Any)
 
 @_njit
 def table_rows(words: Any, chosen: Any, table: Any, signs: Any, row_factors: Any, first: int, last: int, out: Any) -> None:
-    """out_ij ← own_i·signs_j·table[d_ij] for ``first`` ≤ j < ``last``, d the distances of the rows of ``chosen``."""
+    """out_ij ← row_factors_i·signs_j·table[d_ij] for ``first`` ≤ j < ``last``, d the distances of the rows of ``chosen``."""
     buffer = np.empty(_BLOCK, dtype=np.uint32)
     for b in range(first, last, _BLOCK):
         e = min(last, b + _BLOCK)
@@ -114,7 +114,7 @@ _D1, _D2, _D3, _D4, _D5, _D6, _D7, _D8, _D9, _D10, _D11, _D12, _D13 = (_LN2**k /
 
 @_njit
 def finish_single(block: Any, half: Any, row_factors: Any, signs: Any, row_half: Any, offset: Any, scale: Any) -> None:
-    """block_ij ← scale·mine_i·signs_j·(2^min(0, block_ij - half_j - own_i) + offset), all in float32."""
+    """block_ij ← scale·row_factors_i·signs_j·(2^min(0, block_ij - half_j - row_half_i) + offset), all in float32."""
     power = np.empty(_BLOCK, dtype=np.int32)
     two = power.view(np.float32)
     one, zero, middle, lowest = np.float32(1.0), np.float32(0.0), np.float32(0.5), np.float32(-126.0)
@@ -150,7 +150,7 @@ def _powers(row: Any, half: Any, shared: Any, power: Any) -> None:
 
 @_njit
 def accumulate_double(block: Any, half: Any, row_exponents: Any, weights: Any, out: Any) -> None:
-    """out_j += Σ_i weights_i·2^min(0, block_ij - half_j - own_i), all in float64; the block is overwritten."""
+    """out_j += Σ_i weights_i·2^min(0, block_ij - half_j - row_exponents_i), all in float64; the block is overwritten."""
     power = np.empty(_BLOCK, dtype=np.int64)
     two = power.view(np.float64)
     n = block.shape[1]

@@ -113,7 +113,7 @@ class CombinedRelaxation(ConvexifiedLosses):
             title="Conic SVM with big-M rows (relaxation of the 0-1 loss)",
             problem_class=base.problem_class,
             sense="minimise",
-            over=base.over,
+            variables=base.variables,
             objective=Line(f"Tr W + sum_i {text} z_i", rf"\operatorname{{Tr}} W + \sum_{{i=1}}^n {tex} z_i"),
             constraints=(
                 *base.constraints,

@@ -108,7 +108,7 @@ class LagrangianRelaxation(Model):
             title=f"Lagrangian relaxation of {self.original.name}",
             problem_class="what is left of the program without the rows and without integers",
             sense="minimise",
-            over=Line("x", "x"),
+            variables=Line("x", "x"),
             objective=Line("f(x) - mu'(F x + g)", r"f(x)-\mu^\top(Fx+g)"),
             constraints=tuple(Line(c.label, rf"\text{{{c.label}}}") for c in self.continuous.constraints if c.label != self.rows),
             sizes=f"{self.prices.size} rows priced, {int((self.prices != 0.0).sum())} above zero",

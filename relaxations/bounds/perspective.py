@@ -109,7 +109,7 @@ class PerspectiveRelaxation(ConvexifiedLosses):
             title="Perspective relaxation at a fixed gamma (of the 0-1 loss)",
             problem_class="convex QP over rotated second-order cones",
             sense="minimise",
-            over=Line("w, z", r"w\in\mathbb{R}^p,\ z\in[0,1]^n"),
+            variables=Line("w, z", r"w\in\mathbb{R}^p,\ z\in[0,1]^n"),
             objective=objective,
             constraints=(*lines[:-1], Line("0 <= z_i <= 1", r"0\le z_i\le 1")),
             sizes=f"n = {n} points, p = {p}",

@@ -123,7 +123,7 @@ class RankOne(AllHulls):
         for number, (i, j) in enumerate(pairs):
             C[2 * number : 2 * number + 2, i] = 1.0 / norms[i]
             C[2 * number : 2 * number + 2, j] = 1.0 / norms[j], -1.0 / norms[j]
-        return RankOneHulls(composed.loss, composed.regulariser.curvature(), (), self.reach, C)
+        return RankOneHulls(composed.loss, composed.regulariser.curvature(), (), self.margin_bounds, C)
 
 
 RELAXATIONS = (

@@ -102,7 +102,7 @@ class SinglePointRelaxation(ConvexifiedLosses):
             title="Single-point hulls (relaxation of the 0-1 loss)",
             problem_class="second-order cone program",
             sense="minimise",
-            over=Line("w, tau, z", r"w\in\mathbb{R}^p,\ \tau\in\mathbb{R},\ z\in[0,1]^n"),
+            variables=Line("w, tau, z", r"w\in\mathbb{R}^p,\ \tau\in\mathbb{R},\ z\in[0,1]^n"),
             objective=Line(f"tau + {self.lam:g} sum_i z_i", r"\tau+\lambda\textstyle\sum_i z_i"),
             constraints=(
                 Line(

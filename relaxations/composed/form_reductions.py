@@ -23,7 +23,7 @@ from ...models.program.form import StandardForm
 from ...solvers.records import Options
 from ...solvers.solve import solve_problem
 from ..reduction import without_warnings
-from .reductions import ComposedReduction, bounded_by_reach, multiplied, parts_of, rounded
+from .reductions import ComposedReduction, multiplied, parts_of, rounded, with_activity_bounds
 
 # Lasserre's moment relaxation of order two for forms with linear rows, binaries and bounded variables.
 #
@@ -404,7 +404,7 @@ class Continuous(FormReduction):
             switches, upper = binaries_of(form), form.upper.copy()
             upper[switches[form.q[switches] > 0.0]] = np.inf
             relaxed = relaxed.with_bounds(form.lower, upper)
-        return relaxed if composed is None else bounded_by_reach(composed, relaxed)
+        return relaxed if composed is None else with_activity_bounds(composed, relaxed)
 
 
 def _bounded(form: StandardForm, composed: Margin | None) -> StandardForm:

@@ -19,7 +19,7 @@ from ...models.formulations.margin.part import Setting
 from ...models.program.cones import PSD, RotatedSecondOrder, Zero, svec, svec_indices, svec_rank_one, svec_size
 from ...models.program.form import StandardForm
 from ...models.statement import Line
-from .reductions import ComposedReduction, bounded_by_reach
+from .reductions import ComposedReduction, with_activity_bounds
 
 # Convex losses that bound another loss from below.
 
@@ -81,11 +81,13 @@ class Pieces:
     bound: FloatArray
 
 
-def split_margins(builder: Assembly, context: Setting, branches: tuple[Branch, ...], reach: bool, squares: bool) -> Pieces:
-    """The union of the branches: variables, rows and cost."""
+def split_margins(
+    builder: Assembly, context: Setting, branches: tuple[Branch, ...], margin_bounds: bool, squares: bool
+) -> Pieces:
+    """Add the union of the branches, with variables, rows and cost, and return its pieces."""
     n = context.argument.rows
     margin_rows, choice_rows = -context.argument, Affine({}, np.full(n, -1.0))
-    bound = context.argument_bounds if reach else np.full(n, np.inf)
+    bound = context.argument_bounds if margin_bounds else np.full(n, np.inf)
     z, m, q, ends = [], [], [], []
     for k, branch in enumerate(branches):
         low, high = np.maximum(branch.low, -bound), np.minimum(branch.high, bound)
@@ -130,16 +132,16 @@ class PointHulls(BoundingLoss):
     of : Loss
         With branches.
     gamma : ndarray (n,)
-    reach : bool
+    margin_bounds : bool
         Whether bounds of the margins count.
     """
 
     gamma: FloatArray = field(repr=False)
-    reach: bool = True
+    margin_bounds: bool = True
 
     def add(self, builder: Assembly, context: Setting) -> Affine | None:
         """Add the branches, and the squares."""
-        pieces = split_margins(builder, context, self.of.convex_pieces(), self.reach, squares=True)
+        pieces = split_margins(builder, context, self.of.convex_pieces(), self.margin_bounds, squares=True)
         for q in pieces.squares:
             builder.cost(self.gamma, q)
         builder.gain_of_squares(self.gamma, context.argument)
@@ -194,13 +196,13 @@ class LiftedHulls(BoundingLoss):
     mu : float
         Curvature of the regulariser, in all coefficients.
     pairs : tuple of (i, j)
-    reach : bool
+    margin_bounds : bool
         Whether bounds of the margins count.
     """
 
     mu: float
     pairs: tuple[tuple[int, int], ...] = field(default=(), repr=False)
-    reach: bool = True
+    margin_bounds: bool = True
 
     def add(self, builder: Assembly, context: Setting) -> Affine | None:
         """W, the unions and the pairs."""
@@ -222,7 +224,7 @@ class LiftedHulls(BoundingLoss):
 
     def _add_union(self, builder: Assembly, context: Setting, W: Affine, branches: tuple[Branch, ...]) -> None:
         """The union of branches, with the lifted squares of its margins."""
-        pieces = split_margins(builder, context, branches, self.reach, squares=True)
+        pieces = split_margins(builder, context, branches, self.margin_bounds, squares=True)
         squares = W.premultiplied(svec_rank_one(context.argument.terms["w"].dense()))
         for q in pieces.squares:
             squares = squares - q
@@ -341,14 +343,14 @@ class SingleHulls(BoundingLoss):
     """
 
     mu: float
-    reach: bool = True
+    margin_bounds: bool = True
 
     def add(self, builder: Assembly, context: Setting) -> Affine | None:
         """τ, and a cone for each point that is not zero: 2·½(τ - γ_i Σ q_ik)·1 ≥ μ||(I - x_i x_i'/||x_i||²)w||²."""
         tau = builder.variables("tau", 1, 0.0)
         builder.cost(1.0, tau)
         builder.gain_of_squares(self.mu, context.w)
-        pieces = split_margins(builder, context, self.of.convex_pieces(), self.reach, squares=True)
+        pieces = split_margins(builder, context, self.of.convex_pieces(), self.margin_bounds, squares=True)
         A = context.argument.terms["w"].dense()
         squares = np.einsum("ij,ij->i", A, A)
         p = context.w.rows
@@ -398,14 +400,14 @@ class _Hulls(ComposedReduction):
 
     Parameters
     ----------
-    reach : bool
+    margin_bounds : bool
         Whether bounds of the margins count, as big-M rows do; without them the bound needs none.
     """
 
-    reach: bool = True
+    margin_bounds: bool = True
 
     def missing(self, composed: Margin) -> str:
-        """Branches, and a curvature to spare in every coefficient."""
+        """Return what the problem lacks of: branches, and curvature to spare in every coefficient; empty where it has both."""
         if not composed.loss.convex_pieces():
             return (
                 f"{type(composed.loss).__name__} is no least value of convex branches, as Ramp, ZeroOne and PiecewiseLinear are"
@@ -417,7 +419,7 @@ class _Hulls(ComposedReduction):
 
     def target(self, composed: Margin) -> StandardForm:
         """The composition with another loss."""
-        return bounded_by_reach(composed, replace(composed, loss=self.hull(composed), groups=None).form.relax_integrality())
+        return with_activity_bounds(composed, replace(composed, loss=self.hull(composed), groups=None).form.relax_integrality())
 
     @abstractmethod
     def hull(self, composed: Margin) -> Loss:
@@ -425,7 +427,7 @@ class _Hulls(ComposedReduction):
 
     @property
     def _suffix(self) -> str:
-        return "" if self.reach else ", no M"
+        return "" if self.margin_bounds else ", no M"
 
 
 @dataclass(frozen=True)
@@ -434,7 +436,7 @@ class EqualHulls(_Hulls):
 
     Parameters
     ----------
-    reach : bool
+    margin_bounds : bool
         Whether bounds of the margins at an optimum, which follow from a feasible point, are used.
     """
 
@@ -447,7 +449,7 @@ class EqualHulls(_Hulls):
         """Return the hulls of single points with equal γ, the largest that the norm pays for."""
         rows = to_dense(composed.loss.rows(composed.points, composed.y)[0])
         largest = float(np.linalg.norm(rows, 2)) ** 2 / composed.regulariser.curvature()
-        return PointHulls(composed.loss, np.full(rows.shape[0], (1.0 - _INSIDE) / largest), self.reach)
+        return PointHulls(composed.loss, np.full(rows.shape[0], (1.0 - _INSIDE) / largest), self.margin_bounds)
 
 
 @dataclass(frozen=True)
@@ -456,7 +458,7 @@ class OneHull(_Hulls):
 
     Parameters
     ----------
-    reach : bool
+    margin_bounds : bool
         Whether bounds of the margins at an optimum, which follow from a feasible point, are used.
     """
 
@@ -467,7 +469,7 @@ class OneHull(_Hulls):
 
     def hull(self, composed: Margin) -> Loss:
         """Return the hulls of single points, each with the whole norm."""
-        return SingleHulls(composed.loss, composed.regulariser.curvature(), self.reach)
+        return SingleHulls(composed.loss, composed.regulariser.curvature(), self.margin_bounds)
 
 
 @dataclass(frozen=True)
@@ -476,7 +478,7 @@ class AllHulls(_Hulls):
 
     Parameters
     ----------
-    reach : bool
+    margin_bounds : bool
         Whether bounds of the margins at an optimum, which follow from a feasible point, are used.
     """
 
@@ -486,7 +488,7 @@ class AllHulls(_Hulls):
         return f"hulls, SDP{self._suffix}"
 
     def missing(self, composed: Margin) -> str:
-        """Branches, squares, and a bound of every coefficient that has none."""
+        """Return what the problem lacks of: branches, squares, and a bound of every coefficient without; empty if nothing."""
         loss = composed.loss
         if isinstance(loss, GroupLosses):
             unread = [part for _, part, _ in loss.parts() if not (part.convex or part.convex_pieces())]
@@ -501,7 +503,7 @@ class AllHulls(_Hulls):
 
     def hull(self, composed: Margin) -> Loss:
         """Return the lifted hulls of all points: the SDP."""
-        return LiftedHulls(composed.loss, composed.regulariser.curvature(), (), self.reach)
+        return LiftedHulls(composed.loss, composed.regulariser.curvature(), (), self.margin_bounds)
 
 
 def conflicting_pairs(rows: FloatArray, count: int) -> tuple[tuple[int, int], ...]:
@@ -538,4 +540,4 @@ class PairHulls(AllHulls):
     def hull(self, composed: Margin) -> Loss:
         """Return the lifted hulls of pairs, which are chosen from the data alone."""
         chosen = conflicting_pairs(to_dense(composed.loss.rows(composed.points, composed.y)[0]), self.pairs)
-        return LiftedHulls(composed.loss, composed.regulariser.curvature(), chosen, self.reach)
+        return LiftedHulls(composed.loss, composed.regulariser.curvature(), chosen, self.margin_bounds)

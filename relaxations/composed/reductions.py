@@ -261,7 +261,7 @@ def _composed(model: Model) -> Margin | None:
     return parts_of(model.bounding_model)
 
 
-def bounded_by_reach(composed: Margin, form: StandardForm) -> StandardForm:
+def with_activity_bounds(composed: Margin, form: StandardForm) -> StandardForm:
     """The form with what is known of |w_j| at an optimum as bounds: without them, and without squares, it has no finite dual."""
     if form.quadratic is not None:
         return form  # a free w with curvature is minimised exactly

@@ -91,8 +91,8 @@ class Thresholds(PartsReduction[ZeroOneSVM]):
         return "two thresholds" if self.tau == Thresholds.tau else f"two thresholds, tau {self.tau:g}"
 
     def missing(self, composed: Margin) -> str:
-        """A ramp, and something that bounds every coefficient but a free intercept."""
-        loss, view = composed.loss.corners(), composed.view(MarginProblem)
+        """Return what the problem lacks of: a ramp, and a bound of every coefficient but a free intercept; empty if nothing."""
+        loss, view = composed.loss.piecewise_linear(), composed.view(MarginProblem)
         if loss is None or loss.margins.size != 2 or loss.margins[1] != 1.0 or (loss.at != loss.below).any():
             return f"it needs a ramp, linear up to a margin of 1, and reads no {type(composed.loss).__name__}"
         if view is None:

@@ -261,11 +261,20 @@ COLUMNS = columns_of("relaxations", {"m_range": _m_range, "bounds": _bounds, "ki
 
 
 def default_report_instances(seed: int = 0) -> list[Instance]:
-    """Five instances: wdbc twice, a digits pair, and Gaussian classes with clustered outliers twice.
+    """Return five instances: wdbc twice, a digits pair, and Gaussian classes with clustered outliers twice.
 
     The real sets are sub-sampled (stratified) and reduced to a few features by `strongest_features`, to sizes that exact
     solvers can mostly finish, then standardised with an intercept column. The generated ones are taken as they are drawn
     (Conic §5.1.1, σ = 0.2); the larger is meant to end unproven in generic mixed-integer solvers within half a minute.
+
+    Parameters
+    ----------
+    seed : int
+        Of the sub-samples and the draws.
+
+    Returns
+    -------
+    list of Instance
     """
     from ...instances import gaussian_clusters, load
 
@@ -281,7 +290,7 @@ def default_report_instances(seed: int = 0) -> list[Instance]:
 
 
 def strongest_features(instance: Instance, k: int, most_alike: float = 0.9) -> Instance:
-    """The k features that separate the two classes best, without near duplicates.
+    """Return the k features that separate the two classes best, without near duplicates.
 
     Features are ranked by the distance of the class means over the pooled standard deviation within the classes; going down the
     ranking, one whose correlation with a feature already chosen exceeds ``most_alike`` in absolute value is passed over. Only
@@ -294,6 +303,11 @@ def strongest_features(instance: Instance, k: int, most_alike: float = 0.9) -> I
         Number of features.
     most_alike : float
         Largest absolute correlation of two chosen features.
+
+    Returns
+    -------
+    Instance
+        The same points with k features.
 
     Raises
     ------

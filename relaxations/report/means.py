@@ -62,13 +62,18 @@ def shifted_geometric_mean(values: Sequence[float] | FloatArray, shift: float) -
 
 
 def performance_ratios(times: Mapping[str, Sequence[float] | FloatArray]) -> dict[str, FloatArray]:
-    """r_{p,s} = t_{p,s} / min_s t_{p,s} for every solver s, over the problems p in their order, Dolan and Moré (2002), §2.
+    """Return r_{p,s} = t_{p,s} / min_s t_{p,s} for every solver s, over the problems p in their order, Dolan and Moré (2002), §2.
 
     Parameters
     ----------
     times : mapping of name to sequence
         Times > 0 of equally many problems; infinite where it did not solve the problem. A problem that nobody solved has
         infinite ratios.
+
+    Returns
+    -------
+    dict of str to ndarray
+        Ratios ≥ 1 by solver.
 
     Raises
     ------

@@ -682,7 +682,7 @@ def model_gaps(
     exact: SolverLike | Sequence[SolverLike] | None = "auto",
     options: Options | None = None,
 ) -> GapReport:
-    """``gap_report([model])``, with relaxations by name.
+    """Return the gap report of one model: ``gap_report([model])``, with relaxations by name.
 
     Parameters
     ----------
@@ -692,6 +692,10 @@ def model_gaps(
     exact : str, Solver, pair, sequence of them, or None
     options : Options, optional
         Of every solve, as for `gap_report`.
+
+    Returns
+    -------
+    GapReport
 
     Raises
     ------

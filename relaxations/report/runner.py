@@ -137,7 +137,18 @@ def _seal(key: str, record: Mapping[str, Any]) -> str:
 
 
 def digest(value: Any) -> str:
-    """A digest of the `identity` of a value and of this package's version."""
+    """Return a digest of the `identity` of a value and of this package's version.
+
+    Parameters
+    ----------
+    value : object
+        Numbers, text, arrays, data classes, and sequences and mappings of such.
+
+    Returns
+    -------
+    str
+        SHA-256, hexadecimal.
+    """
     text = json.dumps({"marginopt": version_of("marginopt"), "value": identity(value)}, sort_keys=True)
     return hashlib.sha256(text.encode("utf-8")).hexdigest()
 
@@ -151,7 +162,7 @@ class Progress:
 
     Parameters
     ----------
-    on : bool
+    enabled : bool
         Whether to write.
     limit : float
         Seconds that a cell of an unknown kind may take.
@@ -159,7 +170,7 @@ class Progress:
     Raises
     ------
     InputError
-        ``on`` is neither of the two.
+        ``enabled`` is neither True nor False.
     """
 
     def __init__(self, enabled: bool, limit: float) -> None:

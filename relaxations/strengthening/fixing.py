@@ -262,6 +262,11 @@ def fix_variables(
     solver, options
         Of the relaxation.
 
+    Returns
+    -------
+    Fixing
+        The reduction whose form has the z_i fixed that no better point changes.
+
     Raises
     ------
     InputError

@@ -70,14 +70,19 @@ def heuristic(
 
 
 def tighten(model: ZeroOneSVM, w: FloatArray) -> ZeroOneSVM:
-    """The model with the objective of a classifier w as ``upper_bound``, which tightens its valid M; a better bound that it
-    has stays.
+    """Return the model with the objective of a classifier w as ``upper_bound``, which tightens its valid M; a better bound that
+    it has stays.
 
     Parameters
     ----------
     model : ZeroOneSVM
     w : ndarray (p,)
         A classifier.
+
+    Returns
+    -------
+    ZeroOneSVM
+        The same problem with smaller M.
 
     Raises
     ------

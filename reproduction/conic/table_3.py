@@ -57,8 +57,8 @@ def _average(sets: int, records: Sequence[tuple[Run, Mapping[str, Any]]]) -> Val
         errors[run.parameters["dataset"]].append(100.0 * record["error"])
     if len(errors) < sets:
         return None
-    deviations = [np.std(found, ddof=1) for found in errors.values() if len(found) > 1]
-    mean = float(np.mean([np.mean(found) for found in errors.values()]))
+    deviations = [np.std(result, ddof=1) for result in errors.values() if len(result) > 1]
+    mean = float(np.mean([np.mean(result) for result in errors.values()]))
     return Value(mean, float(np.mean(deviations)) if len(deviations) == len(errors) else None, min(map(len, errors.values())))
 
 

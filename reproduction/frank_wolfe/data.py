@@ -91,15 +91,15 @@ def untested(name: str) -> str:
     )
 
 
-def _split(own: str) -> Parts:
+def _split(text: str) -> Parts:
     """The parts of a set that comes as one."""
-    X, y = dense(data_set(own))
-    if own in _FIRST:
-        first = _FIRST[own]
+    X, y = dense(data_set(text))
+    if text in _FIRST:
+        first = _FIRST[text]
         return Parts(X[:first], y[:first], X[first:], y[first:], "")
-    if own not in _POOLED:
+    if text not in _POOLED:
         return Parts(X, y, X[:0], y[:0], "no test part")
-    train, test = np.split(np.random.default_rng(0).permutation(len(y)), [_POOLED[own]])
+    train, test = np.split(np.random.default_rng(0).permutation(len(y)), [_POOLED[text]])
     return Parts(X[train], y[train], X[test], y[test], "a random split of the published sizes")
 
 

@@ -69,13 +69,13 @@ def _training(run: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _tested(trained: OneVersusOne, found: Parts) -> dict[str, float | None]:
+def _tested(trained: OneVersusOne, result: Parts) -> dict[str, float | None]:
     """Accuracy by votes and by the decision graph."""
-    if not len(found.y_test):
+    if not len(result.y_test):
         return {"accuracy": None, "ddag": None}
-    scores = trained.scores(found.X_test)
+    scores = trained.scores(result.X_test)
     rules = {"accuracy": trained.voted, "ddag": trained.by_graph}
-    return {name: float((rule(scores) == found.y_test).mean()) for name, rule in rules.items()}
+    return {name: float((rule(scores) == result.y_test).mean()) for name, rule in rules.items()}
 
 
 @lru_cache(maxsize=8)

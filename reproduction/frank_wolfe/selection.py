@@ -69,32 +69,32 @@ def choose_parameters(name: str, kind: str, thin: bool) -> ChosenParameters:
     if cross_validated(name) and kind == "rbf":
         widths = _NEAR[name] if thin else _SIGMA2
         return _cross_validated(data_parts, order[: _FOLDED[int(thin)] or len(order)], widths, _GRID_C[int(thin)])
-    held, kept = np.split(order, [int(0.3 * len(order))])
+    held, computed = np.split(order, [int(0.3 * len(order))])
     most = _A_CLASS[int(thin)] * np.unique(data_parts.y).size
-    kept, held = (kept[:most], held[:most]) if most else (kept, held)
+    computed, held = (computed[:most], held[:most]) if most else (computed, held)
     kernel = kernel_of(kind, data_parts.X)
     costs = [2.0**power for power in _POWERS[int(thin)]]
-    return ChosenParameters(None, costs[int(np.argmax([_right(data_parts, kernel, C, kept, held) for C in costs]))])
+    return ChosenParameters(None, costs[int(np.argmax([_right(data_parts, kernel, C, computed, held) for C in costs]))])
 
 
-def _cross_validated(found: Parts, points: np.ndarray, widths: Sequence[int], costs: Sequence[int]) -> ChosenParameters:
+def _cross_validated(result: Parts, points: np.ndarray, widths: Sequence[int], costs: Sequence[int]) -> ChosenParameters:
     from sklearn.model_selection import StratifiedKFold
 
-    folds = list(StratifiedKFold(_FOLDS, shuffle=True, random_state=0).split(points, found.y[points]))
-    unit = float(np.abs(found.X).max()) ** 2
+    folds = list(StratifiedKFold(_FOLDS, shuffle=True, random_state=0).split(points, result.y[points]))
+    unit = float(np.abs(result.X).max()) ** 2
     candidates = [(1.0 / (2.0 * unit * 2.0**s), 2.0**c) for c, s in product(costs, reversed(widths))]
     scores = [
-        np.mean([_right(found, kernel_of("rbf", found.X, gamma), C, points[a], points[b]) for a, b in folds])
+        np.mean([_right(result, kernel_of("rbf", result.X, gamma), C, points[a], points[b]) for a, b in folds])
         for gamma, C in candidates
     ]
     return ChosenParameters(*candidates[int(np.argmax(scores))])
 
 
-def _right(found: Parts, kernel: Kernel, C: float, kept: np.ndarray, held: np.ndarray) -> float:
+def _right(result: Parts, kernel: Kernel, C: float, computed: np.ndarray, held: np.ndarray) -> float:
     """The share of held points that classifiers of the kept ones get right: CVM, or at a gap of 1e-4 where no ball covers it."""
-    trained = OneVersusOne(found.X[kept], found.y[kept], kernel, C)
+    trained = OneVersusOne(result.X[computed], result.y[computed], kernel, C)
     if kernel.constant_diagonal:
         trained.train("cvm", paper_options("CVM", kernel, 0, None))
     else:
         trained.train("smo", Options(tol=1e-4))
-    return float((trained.voted(trained.scores(found.X[held])) == found.y[held]).mean())
+    return float((trained.voted(trained.scores(result.X[held])) == result.y[held]).mean())

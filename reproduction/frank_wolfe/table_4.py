@@ -78,8 +78,8 @@ def _from_print(run: Mapping[str, Any]) -> dict[str, Any]:
     return {**tests, **{f"{name}, rejected": float(p < 0.01) for name, p in _p_values(tests)}}
 
 
-def _p_values(found: Mapping[str, float]) -> list[tuple[str, float]]:
-    return [(name.removesuffix(", p"), p) for name, p in found.items() if name.endswith(", p")]
+def _p_values(values: Mapping[str, float]) -> list[tuple[str, float]]:
+    return [(name.removesuffix(", p"), p) for name, p in values.items() if name.endswith(", p")]
 
 
 PRINTED = Experiment("frank-wolfe rank tests", _from_print, layout=4)

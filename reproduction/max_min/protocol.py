@@ -59,7 +59,7 @@ def repetitions_of(key: str) -> int:
 
 
 def parts(name: str, seed: int) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-    """Training rows, test rows, their labels."""
+    """Return training rows, test rows, and their labels."""
     from sklearn.model_selection import train_test_split
     from sklearn.preprocessing import StandardScaler
 

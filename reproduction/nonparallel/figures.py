@@ -102,10 +102,10 @@ def _record(results: Results) -> tuple[str, Mapping[str, Any]] | None:
 
 
 def _training(results: Results) -> Picture | None:
-    found = _record(results)
-    if found is None:
+    result = _record(results)
+    if result is None:
         return None
-    name, record = found
+    name, record = result
     figure = figure_of(6.0, 4.0)
     draw_training(record["steps"], ax=figure.subplots())
     caption = (
@@ -116,10 +116,10 @@ def _training(results: Results) -> Picture | None:
 
 
 def _features(results: Results) -> Picture | None:
-    found = _record(results)
-    if found is None:
+    result = _record(results)
+    if result is None:
         return None
-    name, record = found
+    name, record = result
     figure = figure_of(9.0, 4.2)
     classes = np.array(record["classes"])
     panels = figure.subplots(1, 2)

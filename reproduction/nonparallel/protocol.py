@@ -93,7 +93,7 @@ class JointHyperplanes:
 _LOSSES = {"TWSVM": "twsvm", "NPSVM": "npsvm", "pinTWSVM": "pinball", "RMTBSVM": "capped"}
 
 
-def maker(method: str) -> Maker:
+def classifier_maker(method: str) -> Maker:
     """Return the function from training points to the classifier."""
     if method == "SVM":
         return _svm
@@ -146,7 +146,7 @@ def _accuracy(run: Mapping[str, Any]) -> dict[str, Any]:
     train, test = split_of(len(y), run["seed"])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # ConvergenceWarning: what is left is in the record
-        model = maker(run["method"])(X[train]).fit(X[train], y[train])
+        model = classifier_maker(run["method"])(X[train]).fit(X[train], y[train])
     record = {"accuracy": float(model.score(X[test], y[test])), "points": len(y)}
     if isinstance(model, KernelNPSVC):
         record |= {"iterations": int(model.n_iter_), "pareto": float(model.pareto_)}

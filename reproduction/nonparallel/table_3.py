@@ -18,7 +18,7 @@ from ..inputs import data_set, dense
 from ..protocol_size import ProtocolSize
 from ..published import published
 from ..record import CellKind, Entry, Experiment, PaperTable, Published, Run
-from .protocol import maker
+from .protocol import classifier_maker
 
 __all__ = ["TABLES", "network", "parts_of"]
 
@@ -85,7 +85,7 @@ def _deep(run: Mapping[str, Any]) -> dict[str, Any]:
         chosen = np.random.default_rng(run["seed"]).permutation(len(y))[: most or len(y)]
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # ConvergenceWarning
-            model = maker(_KERNEL[run["criterion"]])(X[chosen]).fit(X[chosen], y[chosen])
+            model = classifier_maker(_KERNEL[run["criterion"]])(X[chosen]).fit(X[chosen], y[chosen])
     else:
         model = network(run["dataset"], run["epochs"], run["seed"], **options_of(run["dataset"], run["criterion"])).fit(X, y)
     seconds = time.process_time() - begin

@@ -163,7 +163,7 @@ def with_cuts(model: Model, options: Options) -> Options:
     if problem is None:
         raise InputError(
             f"cuts={name!r} needs a 0-1 loss with ||w||² (ZeroOneSVM with λ, or Margin with 'zero-one' and 'l2'); "
-            f"{model.name} is none",
+            f"{model.name} is not one",
             name="cuts",
         )
     return Options.of(options, native={CUTS: ConflictCuts.of(model, problem)})

@@ -39,7 +39,8 @@ class Check:
         def shown(value: float | str) -> str:
             return value if isinstance(value, str) else f"{value:.12g}"
 
-        verdict = "agrees" if self.stands else "DIFFERS"
+        weaker = isinstance(self.claimed, str) and self.claimed != self.recomputed
+        verdict = "DIFFERS" if not self.stands else "claims less" if weaker else "agrees"
         return f"  {self.name:<22} claimed {shown(self.claimed):<22} recomputed {shown(self.recomputed):<22} {verdict}"
 
 
@@ -58,6 +59,8 @@ class Verification:
         Exact too: 0.0 is exact, other figures are rounded up.
     unrepeated : str
         Why there is no exact bound, in words.
+    exact : bool
+        Whether it was recomputed in rational arithmetic.
     """
 
     model: str
@@ -196,8 +199,8 @@ _COUNTS = 1e-4
 
 
 def _words(name: str) -> str:
-    """A name of a summary for people."""
-    return name.replace("_", " ")
+    """Return the name of a summary's figure as it is printed."""
+    return name.replace("_", " ").replace("big m ", "big-M ")
 
 
 def _claimed(claim: Claim, sign: float) -> str:
@@ -654,7 +657,20 @@ class Result(Displayed):
         return {**self.__dict__, "original_model": None}
 
     def noting(self, update: Update | None = None, **details: Any) -> Result:
-        """Return the same result with an update, and more to show."""
+        """Return the same result with an update, and more to show.
+
+        Parameters
+        ----------
+        update : Update, optional
+            How the solver's model came from the last one.
+        **details
+            Figures, by name.
+
+        Returns
+        -------
+        Result
+            A copy.
+        """
         a = self.answer
         annotated = replace(a, update=a.update if update is None else update, details={**a.details, **details})
         result = replace(self, answer=annotated)
@@ -679,13 +695,38 @@ class Result(Displayed):
         return _JUDGED_BOUNDS.get(self, float("-inf"))
 
     def support(self, label: str = "a", threshold: float = 0.0) -> IntArray:
-        """Indices of a block's entries above ``threshold``: the support vectors of a dual."""
+        """Return the indices of a block's entries above ``threshold``: the support vectors of a dual.
+
+        Parameters
+        ----------
+        label : str
+            The block.
+        threshold : float
+            In the units of the block's values.
+
+        Returns
+        -------
+        ndarray of int
+            Ascending.
+        """
         return np.flatnonzero(self.values[label] > threshold)
 
     def verify(self, model: Model | StandardForm | None = None, exact: bool = False) -> Verification:
-        """Everything recomputed from the model, in rational arithmetic where asked (`solvers.checks.verify`).
+        """Recompute every claim from the model, in rational arithmetic if asked (`solvers.checks.verify`).
 
         Without a model it is the one that was solved. A result from a file or from another process does not hold it.
+
+        Parameters
+        ----------
+        model : Model or StandardForm, optional
+            What was solved; needed where the result does not hold it.
+        exact : bool
+            Whether to use rational arithmetic as well.
+
+        Returns
+        -------
+        Verification
+            Each claim beside its recomputed value.
 
         Raises
         ------
@@ -695,7 +736,21 @@ class Result(Displayed):
         return VERIFY(self, self._own(model, "verify"), exact)
 
     def check_duals(self, model: Model | StandardForm | None = None, max_rows: int = 12, seed: int = 0) -> DualCheck:
-        """Multipliers beside finite differences of the optimum by the right-hand sides (`solvers.checks.verify`).
+        """Compare multipliers with finite differences of the optimum by the right-hand sides (`solvers.checks.verify`).
+
+        Parameters
+        ----------
+        model : Model or StandardForm, optional
+            As for `verify`.
+        max_rows : int
+            Number of rows that are compared, drawn at random.
+        seed : int
+            Of the draw.
+
+        Returns
+        -------
+        DualCheck
+            Each row's multiplier beside the two differences.
 
         Raises
         ------
@@ -739,6 +794,11 @@ class Result(Displayed):
         variables and suffixes of a Pyomo model; the solution of a ``highspy.Highs``; a start for a ``gurobipy.Model``; a SciPy
         ``OptimizeResult`` is filled. The classes of `models.importing` say it for each. The point is put into the package's own
         expressions: where these have other values than here, the status that goes back is inaccurate.
+
+        Parameters
+        ----------
+        problem : cvxpy.Problem, pyomo ConcreteModel, highspy.Highs, gurobipy.Model or scipy OptimizeResult
+            The program that the solved form was made from.
 
         Returns
         -------

@@ -32,7 +32,7 @@ Element: TypeAlias = tuple[str, int]
 
 
 def conflict(model: ExportMethods, solver: SolverLike | None = None, max_solves: int = 400) -> Conflict:
-    """An irreducible infeasible set of rows, cones and bounds of what has no point; also ``model.conflict()``.
+    """Return an irreducible infeasible set of rows, cones and bounds of what has no point; also ``model.conflict()``.
 
     Parameters
     ----------
@@ -41,6 +41,11 @@ def conflict(model: ExportMethods, solver: SolverLike | None = None, max_solves:
         Which solves the feasibility problems; HiGHS for linear rows (integers included), Clarabel for cones, SCIP for both.
     max_solves : int
         Limit of the solves; a set that is left larger than irreducible says so.
+
+    Returns
+    -------
+    Conflict
+        Its elements, their weights, and whether they are proved to conflict.
 
     Raises
     ------

@@ -37,7 +37,7 @@ class Miss:
     exact: bool = True
 
     def __str__(self) -> str:
-        words = {"row": "is missed by", "bound": "leaves its bounds by", "integer": "is off the nearest integer by"}
+        words = {"row": "violated by", "bound": "outside its bounds by", "integer": "off the nearest integer by"}
         return f"{self.name} {words[self.kind]} {'' if self.exact else 'about '}{self.amount:.6g}"
 
 
@@ -79,12 +79,12 @@ class PointCheck(Displayed):
             verdict = f"feasible within {self.tolerance:g}; {self.misses[0]}"
         else:
             violated = sum(miss.amount > self.tolerance for miss in self.misses)
-            verdict = f"infeasible: {violated} of the rows, bounds and integers missed by more than {self.tolerance:g}"
+            verdict = f"infeasible: {violated} rows, bounds or integers violated by more than {self.tolerance:g}"
         lines = [f"{self.program}: {verdict}"]
         if not self.feasible:
             lines += [f"  {miss}" for miss in self.misses[:_SHOWN]]
             lines += [f"  ... and {len(self.misses) - _SHOWN} more"] if len(self.misses) > _SHOWN else []
-        lines.append(f"  objective {self.objective:.12g} ({self.sense}), of this point")
+        lines.append(f"  objective {self.objective:.12g} ({self.sense}) at this point")
         return "\n".join(lines)
 
     def display(self) -> Display:
@@ -104,6 +104,11 @@ def check_point(
         By block, or by the names of single variables; or all of them in the form's order.
     tolerance : float
         Largest miss of a row, bound or integer, in its own units, that counts as feasible.
+
+    Returns
+    -------
+    PointCheck
+        Feasible or not, the misses from the largest on, and the objective.
 
     Raises
     ------
@@ -192,6 +197,11 @@ def certify(
         z_k by constraint, in the signs of `models.program.form`; a bound follows from them.
     reduced : ndarray (n,), optional
         ζ; zero where it is not given.
+
+    Returns
+    -------
+    Certificate
+        Objective, residuals, and the bound that follows from the multipliers (-inf without any).
 
     Raises
     ------

@@ -99,7 +99,7 @@ def verify(result: Result, model: Model | StandardForm, exact: bool = False) -> 
     recertified = certified_anew(result, model)
     checks = [
         Check(
-            "status", result.status.name, recertified.status.name, result.status is recertified.status or not result.status.solved
+            "status", str(result.status), str(recertified.status), result.status is recertified.status or not result.status.solved
         )
     ]
     stored, recomputed = result.certificate, recertified.certificate

@@ -28,7 +28,7 @@ from ..interface.algorithm import Algorithm, Outcome
 from ..interface.recorder import Measure
 from ..interface.solver import Gives, SolverInfo
 from ..records import Answer, Options
-from .iterate import ConicData, Prepared
+from .iterate import ConicData, PreparedProblem
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,7 +88,7 @@ def _scale(square: FloatArray, d: FloatArray, budget: float, t: float) -> float:
 class FactoredState:
     """The state of a run: x = (w, L), its evaluation, the limited memory of pairs (s, y), and the best proved bound."""
 
-    prepared: Prepared
+    prepared: PreparedProblem
     rank: int
     x: FloatArray
     evaluation: Evaluation
@@ -135,7 +135,7 @@ class ConicFactored(Algorithm[ConicProblem, FactoredState]):
 
     def init(self, view: ConicProblem, options: Options, rng: np.random.Generator) -> FactoredState:
         """Start at w = 0 and a random L with orthonormal columns."""
-        prepared = Prepared.of(view)
+        prepared = PreparedProblem.of(view)
         p = prepared.data.A.shape[1]
         rank = min(p, self.rank or 32)
         Q, _ = np.linalg.qr(rng.standard_normal((p, rank)))

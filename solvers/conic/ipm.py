@@ -17,7 +17,7 @@ from ..interface.algorithm import Algorithm, Outcome
 from ..interface.recorder import Measure
 from ..interface.solver import Gives, Purpose, SolverInfo
 from ..records import Answer, Options
-from .iterate import ConicData, Iterate, PointScaling, Prepared, Step, Sym2, max_step
+from .iterate import ConicData, Iterate, PointScaling, PreparedProblem, Step, Sym2, max_step
 from .newton import Compliance, NewtonSystem, PointSystem, best_system
 
 # A predictor-corrector step: the scaled equations at an iterate, their direction, and the step lengths.
@@ -296,7 +296,7 @@ class ConicState:
     ``reference`` is the last gap that counted as progress, ``waited`` the number of steps since then.
     """
 
-    prepared: Prepared
+    prepared: PreparedProblem
     system: NewtonSystem
     point: Iterate
     best: Iterate
@@ -353,7 +353,7 @@ class ConicIPM(Algorithm[ConicProblem, ConicState]):
             The start has no w, or an array of a wrong shape or with numbers that are not finite.
         """
         start_time = time.perf_counter()
-        prepared = Prepared.of(view)
+        prepared = PreparedProblem.of(view)
         limit = self.max_iterations if options.iteration_limit is None else options.iteration_limit
         state = begin(prepared, options.tolerance(self.info.tolerance), limit)
         state.threads = options.threads
@@ -417,7 +417,7 @@ def _start_near(state: ConicState, start: Mapping[str, FloatArray]) -> None:
         state.point = state.best = point
 
 
-def begin(prepared: Prepared, tolerance: float, limit: int, system: NewtonSystem | None = None) -> ConicState:
+def begin(prepared: PreparedProblem, tolerance: float, limit: int, system: NewtonSystem | None = None) -> ConicState:
     """Return the state at the strictly feasible start, with outcome INFEASIBLE if rows of zeros use up the budget."""
     feasible = prepared.feasible
     point = cold_start(prepared.data if feasible else prepared.at(1.0, None).data)
@@ -545,7 +545,7 @@ def conic_path(
     if values.size == 0:
         return []
     lam, kappa = parameters(float(values[0]))
-    base = Prepared.of(replace(problem, lam=lam, kappa=kappa))
+    base = PreparedProblem.of(replace(problem, lam=lam, kappa=kappa))
     system = best_system(base.data.A)
     results: dict[int, ConicPathPoint] = {}
     central: Iterate | None = None
@@ -560,7 +560,7 @@ def conic_path(
 
 
 def _solve(
-    prepared: Prepared, system: NewtonSystem, central: Iterate | None, tolerance: float, limit: int
+    prepared: PreparedProblem, system: NewtonSystem, central: Iterate | None, tolerance: float, limit: int
 ) -> tuple[ConicState, Iterate | None]:
     """Run from the previous problem's central point if it is suitable, else (or if that run stalls) from the cold start."""
     state = begin(prepared, tolerance, limit, system)

@@ -295,7 +295,7 @@ def _is_positive_definite(M: FloatArray) -> bool:
 
 
 @dataclass(frozen=True, eq=False)
-class Prepared:
+class PreparedProblem:
     """The prepared problem: metric whitened, p ≤ n, rows of zeros removed, rows scaled to mean square one (objective times σ²).
 
     A row of zeros has u = 0 and z = 1 for every w: it costs λ, or one unit of the budget.
@@ -308,7 +308,7 @@ class Prepared:
     data: ConicData  #: scaled rows, with σ²λ or the remaining budget
 
     @staticmethod
-    def of(problem: ConicProblem) -> Prepared:
+    def of(problem: ConicProblem) -> PreparedProblem:
         """Prepare a problem.
 
         Raises
@@ -331,9 +331,9 @@ class Prepared:
             largest = float(np.abs(space.rows).max())
             raise InputError(f"squares of the data leave float64 (largest entry {largest:.3g}): scale the features", name="X")
         A = np.ascontiguousarray(space.rows[used] / np.sqrt(sigma2))
-        return Prepared(problem, space, used, sigma2, ConicData(A, None, None)).at(problem.lam, problem.kappa)
+        return PreparedProblem(problem, space, used, sigma2, ConicData(A, None, None)).at(problem.lam, problem.kappa)
 
-    def at(self, lam: float | None, kappa: float | None) -> Prepared:
+    def at(self, lam: float | None, kappa: float | None) -> PreparedProblem:
         """Return the same data with another λ or κ."""
         zeros = int(self.used.size - self.used.sum())
         budget = None if kappa is None else kappa * self.used.size - zeros

@@ -26,7 +26,7 @@ S = TypeVar("S")
 
 
 @dataclass(frozen=True, eq=False)
-class Saved:
+class CheckpointContent:
     """The content of a checkpoint: numbers and arrays by name, the mark of the log, and the number of the log's next node."""
 
     numbers: Mapping[str, float]
@@ -61,7 +61,7 @@ class Checkpoint(ABC, Generic[S]):
         self._log: Mark | None = None
 
     @abstractmethod
-    def parse(self, saved: Saved) -> S:
+    def parse(self, saved: CheckpointContent) -> S:
         """Return the search of a file's content, after checking every shape, index and number that compiled loops read.
 
         Raises
@@ -85,7 +85,7 @@ class Checkpoint(ABC, Generic[S]):
         return self.path.with_name(Path(mark.name).name)
 
     @final
-    def save(self, saved: Saved) -> None:
+    def save(self, saved: CheckpointContent) -> None:
         """Write the content of a search.
 
         Raises
@@ -105,7 +105,9 @@ class Checkpoint(ABC, Generic[S]):
         self._next_time = time.monotonic() + INTERVAL
 
     @final
-    def update(self, finished: bool, log: LogWriter | None, content: Callable[[Mark | None], Saved]) -> WriteError | None:
+    def update(
+        self, finished: bool, log: LogWriter | None, content: Callable[[Mark | None], CheckpointContent]
+    ) -> WriteError | None:
         """Save a search, or remove the file of a finished one; return the error of a file that could not be written.
 
         Parameters
@@ -178,7 +180,7 @@ class Checkpoint(ABC, Generic[S]):
                     "the search in the checkpoint was begun without a proof log, which holds all from the root: omit proof=",
                     name="proof",
                 )
-            return self.parse(Saved(numbers, arrays, self._log, next_id))
+            return self.parse(CheckpointContent(numbers, arrays, self._log, next_id))
         except (DataError, InputError):
             raise
         except READ_ERRORS as error:

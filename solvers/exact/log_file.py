@@ -109,7 +109,8 @@ class LogFile:
         if self._digest.hexdigest() != mark.digest:
             file.close()
             raise DataError(
-                f"the proof's first part, {part}, is not what the checkpoint says; was proof= .gz as it is now?", file=part
+                f"the proof's first part, {part}, differs from the checkpoint; give proof= with the suffix of the first run",
+                file=part,
             )
         file.seek(0, os.SEEK_END)
         return file

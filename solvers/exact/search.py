@@ -27,7 +27,7 @@ import numpy as np
 
 from ...models.arrays import FloatArray
 from ..parallel.executor import AsynchronousExecutor, TaskArrays
-from .checkpoint import Checkpoint, Saved
+from .checkpoint import Checkpoint, CheckpointContent
 from .dispatcher import NODES, Dispatcher, check_numbers, check_point, check_work, lines_of
 from .log_file import LogWriter, Mark
 
@@ -220,7 +220,7 @@ class SearchCheckpoint(Checkpoint[StoppedSearch]):
         super().__init__(path, rule.digest(), tol)
         self.solver, self._rule = solver, rule
 
-    def parse(self, saved: Saved) -> StoppedSearch:
+    def parse(self, saved: CheckpointContent) -> StoppedSearch:
         """Return the search of a file's content."""
         w = np.array(saved.arrays["w"], dtype=np.float64)
         check_point(w, self._rule.first_point().size)
@@ -370,11 +370,11 @@ class TreeSearch:
         """Number of remote workers that returned results."""
         return 0 if self._dispatcher is None else int(self._dispatcher.figures()["workers"])
 
-    def saved(self, mark: Mark | None) -> Saved:
+    def saved(self, mark: Mark | None) -> CheckpointContent:
         """Return the content of a checkpoint."""
         next_id = self.next_id if self._dispatcher is None else max(self.next_id, (self._dispatcher.number + 1) * NODES)
         arrays = {"w": self.incumbent.w, **_packed(self.open, self.rule.root())}
-        return Saved({"closed": self.closed, "explored": self.explored}, arrays, mark, next_id)
+        return CheckpointContent({"closed": self.closed, "explored": self.explored}, arrays, mark, next_id)
 
     # -- search -------------------------------------------------------------------------------------------------
 

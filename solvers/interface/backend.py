@@ -102,14 +102,14 @@ class BridgeChain:
         """The bridges that this solver needs for this form."""
         chain = cls(form)
         if Feature.QUADRATIC in form.features and _needs_epigraph(form.features, info):
-            chain = chain.over(EpigraphBridge(chain.target))
+            chain = chain.with_bridge(EpigraphBridge(chain.target))
         if Feature.ROTATED in chain.target.features and Feature.ROTATED not in info.reads:
-            chain = chain.over(RotatedBridge(chain.target))
+            chain = chain.with_bridge(RotatedBridge(chain.target))
         if not info.bounds and chain.target.has_bounds:
-            chain = chain.over(BoundsToRows(chain.target))
+            chain = chain.with_bridge(BoundsToRows(chain.target))
         return chain
 
-    def over(self, bridge: Bridge) -> BridgeChain:
+    def with_bridge(self, bridge: Bridge) -> BridgeChain:
         """The chain with one more bridge."""
         return BridgeChain(self.source, (*self.bridges, bridge))
 

@@ -69,6 +69,13 @@ class Measure:
 class Recorder:
     """Collects the rows of one run; the driver adds them after every step, backends from their solver's callback.
 
+    Parameters
+    ----------
+    name : str
+        The solver's, for messages.
+    options : Options
+        Callback, verbosity and limits.
+
     Attributes
     ----------
     stopped : bool

@@ -460,7 +460,7 @@ def replace_parameters(algorithm: A, native: Mapping[str, Any]) -> A:
 # Solvers by their records: the module that carries one out, with its compiled loops, is imported when it is called.
 
 
-class Deferred(Solver):
+class DeferredSolver(Solver):
     """A solver that is its record until it is called, or until a model has the view that it reads."""
 
     @property
@@ -493,14 +493,14 @@ def records_by_name(*records: SolverInfo) -> dict[str, SolverInfo]:
 def deferred(records: Mapping[str, SolverInfo]) -> tuple[Solver, ...]:
     """Return the solvers of records that name their implementations, ``"package.module:Class"``."""
     kinds: list[type[Solver]] = [
-        type("Deferred", (Deferred,), {"info": info, "__module__": __name__}) for info in records.values()
+        type("DeferredSolver", (DeferredSolver,), {"info": info, "__module__": __name__}) for info in records.values()
     ]
     return tuple(kind() for kind in kinds)
 
 
 def loaded(solver: Solver) -> Solver:
     """The solver itself where it stands for one."""
-    return solver.solver if isinstance(solver, Deferred) else solver
+    return solver.solver if isinstance(solver, DeferredSolver) else solver
 
 
 @functools.cache

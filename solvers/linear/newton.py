@@ -86,7 +86,7 @@ class CoordinateDescent:
         self.numbers[0] += np.count_nonzero(wrong)
 
     @property
-    def over(self) -> bool:
+    def has_ended(self) -> bool:
         """Return whether Newton steps are to take over."""
         return self.epochs >= _EPOCHS
 
@@ -574,7 +574,7 @@ class LinearNewton(Algorithm[LinearProblem, LinearState]):
                 self._take_over(state, descent)
                 if state.gap <= state.tol:
                     return Outcome.CONVERGED
-                if descent.over:
+                if descent.has_ended:
                     state.a[:], state.descent = descent.alpha, None
                     state.evaluate()
                     return Outcome.RUNNING

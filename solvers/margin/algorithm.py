@@ -13,8 +13,8 @@ import numpy as np
 from ...errors import InputError, WriteError
 from ...models.arrays import FloatArray, as_integer
 from ...models.model import Model
-from ...models.views import Corners, MarginProblem
-from ..exact.checkpoint import Saved, log_file
+from ...models.views import MarginProblem, PiecewiseLinearLoss
+from ..exact.checkpoint import CheckpointContent, log_file
 from ..exact.limits import Limits, check_path
 from ..exact.log_file import Mark
 from ..exact.rotation import rotated_basis, rotation
@@ -113,7 +113,7 @@ def initial_cutoff(view: MarginProblem, problem: loops.LoopProblem, node: loops.
     return min([domain_cost_bound(view), *(loops.objective(problem, node, w) for w in starts)])
 
 
-def wide_ramp(loss: Corners) -> Corners:
+def wide_ramp(loss: PiecewiseLinearLoss) -> PiecewiseLinearLoss:
     """Return a wider ramp, on whose slope every margin of a first descent lies; an even loss as it is."""
     if loss.symmetric:
         return loss
@@ -321,7 +321,7 @@ def write_checkpoint(state: MarginState, bound: float) -> WriteError | None:
     if keeper is None:
         return None
 
-    def content(mark: Mark | None) -> Saved:
+    def content(mark: Mark | None) -> CheckpointContent:
         nodes = tree.heap[: tree.count[0]]
         is_rotated = not np.array_equal(state.rotated.V, np.eye(len(state.rotated.V)))
         return keeper.content(StoppedMarginSearch(
@@ -633,7 +633,7 @@ class MarginBB(Algorithm[MarginProblem, MarginState]):
 def _load() -> None:
     """Solve the smallest problem, which compiles every loop."""
     rows = np.array([[1.0, 0.5], [1.0, -0.4], [-1.0, 0.3]])
-    loss, empty = Corners.ramp(2.0, 2.0), np.zeros((0, 2))
+    loss, empty = PiecewiseLinearLoss.ramp(2.0, 2.0), np.zeros((0, 2))
     problem = MarginProblem.unrestricted(rows, np.full(3, 0.4), loss, np.ones(2), empty, intercept=False)
     algorithm = MarginBB(restarts=1)
     state = algorithm.init(problem, Options(), np.random.default_rng(0))

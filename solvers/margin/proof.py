@@ -20,8 +20,8 @@ import numpy as np
 
 from ...errors import DataError
 from ...models.arrays import FloatArray, IntArray
-from ...models.views import Corners, MarginProblem
-from ..exact.checkpoint import Checkpoint, Saved
+from ...models.views import MarginProblem, PiecewiseLinearLoss
+from ..exact.checkpoint import Checkpoint, CheckpointContent
 from ..exact.log_file import LogFile, LogWriter, Mark
 from .check.statement import FORMAT, HEADER_KEYS, LoggedMarginProblem
 
@@ -170,7 +170,7 @@ def _header_fields(problem: MarginProblem) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _loss_fields(loss: Corners) -> dict[str, Any]:
+def _loss_fields(loss: PiecewiseLinearLoss) -> dict[str, Any]:
     """Return a loss for a log's header."""
     values = {name: getattr(loss, name).tolist() for name in ("margins", "below", "at")}
     rise_start = loss.rise_start if np.isfinite(loss.rise_start) else None
@@ -241,12 +241,12 @@ class MarginCheckpoint(Checkpoint[StoppedMarginSearch]):
         self._problem = problem
 
     @staticmethod
-    def content(search: StoppedMarginSearch) -> Saved:
+    def content(search: StoppedMarginSearch) -> CheckpointContent:
         """Return the content of the file of a search."""
         numbers = {"nodes": search.nodes, "first_value": search.first_value, "rotated": search.rotated}
-        return Saved(numbers, {name: getattr(search, name) for name in _ARRAYS}, search.log)
+        return CheckpointContent(numbers, {name: getattr(search, name) for name in _ARRAYS}, search.log)
 
-    def parse(self, saved: Saved) -> StoppedMarginSearch:
+    def parse(self, saved: CheckpointContent) -> StoppedMarginSearch:
         """Return the search of a file's content."""
         arrays = {name: saved.arrays[name] for name in _ARRAYS}
         n, p = self._problem.A.shape

@@ -198,7 +198,7 @@ class MaxMin(Algorithm[MaxMinProblem, MaxMinState]):
         """Begin the inner problem at γ, from the last minimiser if ``warm``."""
         start = {"a": state.a} if self.warm and state.a is not None else None
         algorithm, spec = self._inner_solver()
-        options = spec.over(Options(tol=self.inner_tol, seed=state.seed, start=start))
+        options = spec.merge_options(Options(tol=self.inner_tol, seed=state.seed, start=start))
         view = state.problem.inner(state.gamma).simplex
         return InnerRun(view, algorithm, algorithm.init(view, options, np.random.default_rng(state.seed)))
 

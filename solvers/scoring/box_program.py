@@ -53,7 +53,7 @@ class PairMultipliers:
 
     denominator: int
     limit: int
-    pairs: IntArray  #: (p, 2) rows of `Reduced.Z`
+    pairs: IntArray  #: (p, 2) rows of `ReducedScoringProblem.Z`
     cover: tuple[int, ...]
     margin: tuple[int, ...]
 
@@ -70,7 +70,7 @@ class Scores:
 
     Parameters
     ----------
-    reduced : Reduced
+    reduced : ReducedScoringProblem
     """
 
     def __init__(self, reduced: ReducedScoringProblem) -> None:
@@ -160,7 +160,7 @@ class NodeProgram:
 
     Parameters
     ----------
-    reduced : Reduced
+    reduced : ReducedScoringProblem
     box : Box
     pairs : (p, 2) array
         Rows of ``reduced.Z``, one of each class, to begin with.

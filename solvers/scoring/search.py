@@ -51,14 +51,14 @@ class _Cells(NamedTuple):
         return rows[self.wrong[rows] <= self.wrong[rows[0]] + _NEAR][:_OF_CELL]
 
 
-class Violated:
+class ViolatedPairs:
     """Looks for violated rows among all pairs.
 
     Rows that agree on the columns in use are one cell; of a cell's rows the pair is taken that fewest other coefficients help.
 
     Parameters
     ----------
-    reduced : Reduced
+    reduced : ReducedScoringProblem
     """
 
     def __init__(self, reduced: ReducedScoringProblem) -> None:
@@ -185,11 +185,11 @@ class PairProgram:
 
     Parameters
     ----------
-    reduced : Reduced
+    reduced : ReducedScoringProblem
     """
 
     def __init__(self, reduced: ReducedScoringProblem) -> None:
-        self.reduced, self.scores, self.violated = reduced, Scores(reduced), Violated(reduced)
+        self.reduced, self.scores, self.violated = reduced, Scores(reduced), ViolatedPairs(reduced)
 
     def bound(
         self, box: ScoreBox, node_bound: NodeBound | None, cut: int, deadline: float = math.inf
@@ -538,7 +538,7 @@ class SupportsLog(LogWriter):
     Parameters
     ----------
     path : str
-    reduced : Reduced
+    reduced : ReducedScoringProblem
     """
 
     def __init__(self, path: str, reduced: ReducedScoringProblem) -> None:

@@ -331,7 +331,7 @@ def _narrowed(bounds: list[NodeBounds], features: Any, sizes: FloatArray, record
         b, code, low, high = bounds[int(place)], int(number), float(start), float(end)
         j = code // 2
         if not 0 <= code < len(sizes) or features[j] == _OUT or not b.counted[j] or not b.curvature > 0.0:
-            raise InvalidProofError("the largest coefficient is bounded of a feature that is none")
+            raise InvalidProofError("a bound of the largest coefficient names a feature that there is not")
         if not (0.0 <= low <= high and low < math.inf and b.largest(features, code).excludes(low, high, bound)):
             raise InvalidProofError(f"feature {j} may have the largest coefficient below the claim, outside of {low} to {high}")
         sizes[code] = max(sizes[code, 0], low), min(sizes[code, 1], high)

@@ -53,7 +53,7 @@ CLOSED, AGAIN = -1, -2
 
 
 @dataclass(frozen=True, eq=False)
-class _Relaxed:
+class _NodeDual:
     """The best dual point of a node with its bounds, and the relaxation's w and z on ``active``."""
 
     point: DualPoint
@@ -191,7 +191,7 @@ class SparseRule(BoundingRule[SparseProblem]):
         )  # fmt: skip
         return workspace
 
-    def _relax(self, node: Node) -> _Relaxed:
+    def _relax(self, node: Node) -> _NodeDual:
         """Solve the relaxation of a node: the features of the largest gains first, then those whose gains turn out larger."""
         problem, state, order = self.problem, node.arrays["state"], node.arrays["order"]
         inside = features_of(state, problem.counted, IN)
@@ -201,7 +201,7 @@ class SparseRule(BoundingRule[SparseProblem]):
         always = np.concatenate([np.flatnonzero(~problem.counted), inside])
         ordered = order[free[order]] if count else order[:0]
         chosen = ordered[: 2 * count + _BESIDE]  # later rounds add more
-        best: _Relaxed | None = None
+        best: _NodeDual | None = None
         target = self._incumbent.cut
         tol = _SHARE * self._incumbent.tol
         cut = target + tol * abs(target)
@@ -215,7 +215,7 @@ class SparseRule(BoundingRule[SparseProblem]):
             bounds = child_bounds(problem, gains, state)
             d = active.size
             if best is None or bounds.node > best.bounds.node:
-                best = _Relaxed(point, gains, bounds, active, workspace.w[:d].copy(), workspace.z[:d].copy())
+                best = _NodeDual(point, gains, bounds, active, workspace.w[:d].copy(), workspace.z[:d].copy())
             g = np.where(free, gains.values, -math.inf)
             last = np.sort(g[chosen])[-min(count, chosen.size)] if chosen.size and count else math.inf
             g[chosen] = -math.inf
@@ -230,7 +230,7 @@ class SparseRule(BoundingRule[SparseProblem]):
         assert best is not None
         return best
 
-    def _round(self, state: State, relaxed: _Relaxed) -> None:
+    def _round(self, state: State, relaxed: _NodeDual) -> None:
         """Try the support of the largest z, unless its dual bound is above the incumbent, and swaps where it is the best."""
         problem = self.problem
         support = (state == IN) & problem.counted
@@ -293,7 +293,7 @@ class SparseRule(BoundingRule[SparseProblem]):
         losses = float(p.costs @ p.loss.values(p.A @ w))
         return losses + float(0.5 * p.curvature @ (w * w) + p.price @ (w != 0.0))
 
-    def _branch(self, node: Node, relaxed: _Relaxed) -> Branching:
+    def _branch(self, node: Node, relaxed: _NodeDual) -> Branching:
         """Close the node, or decide what its dual point decides, and try sides or split it."""
         problem, cut, closed = self.problem, self._incumbent.cut, math.inf
         bounds, state = relaxed.bounds, node.arrays["state"].copy()
@@ -328,7 +328,7 @@ class SparseRule(BoundingRule[SparseProblem]):
             children.append((floor, arrays))
         return Branching(bound, children, record.values, closed)
 
-    def _split(self, part: NodeArrays, relaxed: _Relaxed) -> int:
+    def _split(self, part: NodeArrays, relaxed: _NodeDual) -> int:
         """Return the free feature of the largest gain that may be the largest one, if these are few, or of the largest z.
 
         `CLOSED` where no choice is left.

@@ -17,7 +17,7 @@ from ...models.arrays import FloatArray, as_integer
 from ...models.formulations.zero_one.binary_margins import ZeroOneBudget
 from ...models.formulations.zero_one.model import ZeroOneSVM
 from ...models.views import ZeroOneProblem
-from ..exact.checkpoint import Saved, log_file
+from ..exact.checkpoint import CheckpointContent, log_file
 from ..exact.dispatcher import bound_caveat
 from ..exact.earlier import solved_pairs
 from ..exact.limits import Limits, check_path
@@ -174,9 +174,7 @@ def check_checkpoint_option(engine: str, checkpoint: object) -> None:
         The checkpoint cannot be written to that path.
     """
     if checkpoint is not None and engine == "conflicts":
-        raise InputError(
-            "checkpoint asked for, which the search of boxes has alone: engine must be 'auto' or 'boxes'", name="checkpoint"
-        )
+        raise InputError("a checkpoint needs the search of boxes: engine must be 'auto' or 'boxes'", name="checkpoint")
     check_path("checkpoint", checkpoint, "the checkpoint")
 
 
@@ -235,7 +233,7 @@ def write_checkpoint(state: ZeroOneState) -> WriteError | None:
     if checkpoint is None or not isinstance(engine, BoxEngine | SubtreeEngine):
         return None
 
-    def content(mark: Mark | None) -> Saved:
+    def content(mark: Mark | None) -> CheckpointContent:
         return checkpoint.content(shared, engine.resumed, state.earlier_nodes + engine.nodes, mark)
 
     return checkpoint.update(shared.closed or not engine.open_nodes, state.writer, content)

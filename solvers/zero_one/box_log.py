@@ -135,7 +135,7 @@ class ProofWriter(LogWriter):
     Parameters
     ----------
     file : LogFile
-    reduced : Reduced
+    reduced : ReducedZeroOneProblem
     """
 
     def __init__(self, file: LogFile, reduced: ReducedZeroOneProblem) -> None:

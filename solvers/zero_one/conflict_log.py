@@ -43,7 +43,7 @@ class ConflictFinder:
 
     Parameters
     ----------
-    reduced : Reduced
+    reduced : ReducedZeroOneProblem
     upper : float
         Reduced value (or squared norm) below which solutions are of interest: it bounds the intercept and the rounding errors.
     """
@@ -416,7 +416,7 @@ class ConflictRecorder(LogWriter):
     Parameters
     ----------
     path : str
-    reduced : Reduced
+    reduced : ReducedZeroOneProblem
     bound : float
         What the search has proved.
     order : ndarray (m,)

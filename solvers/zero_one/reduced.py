@@ -4,8 +4,8 @@ The engines use rows g_i in few, well-scaled coordinates v with w = T v. A bound
 
     min ||v_pen||² + Σ_i λ_i' 1{g_i'v < 1}
 
-holds for the original problem after `Reduced.proved`. All errors of the reduction are absorbed in g_i = fl(T'a_i)/(1 - η_i) (a
-point that is kept by a_i'w ≥ 1 is kept by g_i'v ≥ 1) and in a factor 1 - δ (||w||² ≥ (1 - δ)||v||²).
+holds for the original problem after `ReducedZeroOneProblem.proved`. All errors of the reduction are absorbed in g_i =
+fl(T'a_i)/(1 - η_i) (a point that is kept by a_i'w ≥ 1 is kept by g_i'v ≥ 1) and in a factor 1 - δ (||w||² ≥ (1 - δ)||v||²).
 Proofs: ``docs/explanation/zero-one-bb.md``, section "Reduction".
 
 The warm-up instance, whose solution loads the compiled kernels.

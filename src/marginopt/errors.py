@@ -63,12 +63,29 @@ _NUMPY_SCALAR = re.compile(r"\bnp\.(?:float|int|uint|bool|str_|complex)\w*\(([^(
 
 
 def plain_scalars(text: str) -> str:
-    """Return the text with NumPy's representation of scalars replaced by Python's: ``np.float64(0.5)`` is 0.5."""
+    """Return the text with NumPy's representation of scalars replaced by Python's: ``np.float64(0.5)`` is 0.5.
+
+    Parameters
+    ----------
+    text : str
+        Text that may hold representations of NumPy's scalars.
+
+    Returns
+    -------
+    str
+        The text, with numbers as Python writes them.
+    """
     return _NUMPY_SCALAR.sub(r"\1", text)
 
 
 class MarginoptError(Exception):
-    """Base of every error that marginopt raises on purpose; its message shows scalars as Python does, also NumPy's."""
+    """Base of every error that marginopt raises on purpose; its message shows scalars as Python does, also NumPy's.
+
+    Parameters
+    ----------
+    message : str
+        What happened, and what to do.
+    """
 
     def __init__(self, message: str = "") -> None:
         super().__init__(plain_scalars(message))
@@ -91,7 +108,24 @@ class InputError(MarginoptError, ValueError):
 
 
 def unknown_name(kind: str, name: object, known_names: Iterable[str], advice: str = "") -> InputError:
-    """Return the error for a name that is not known: it suggests the nearest ones, and lists at most twenty."""
+    """Return the error for a name that is not known: it suggests the nearest ones, and lists at most twenty.
+
+    Parameters
+    ----------
+    kind : str
+        Of the thing that is named, such as "solver".
+    name : object
+        The name that was given.
+    known_names : iterable of str
+        Those that there are: the error's ``allowed``.
+    advice : str
+        What the message ends with.
+
+    Returns
+    -------
+    InputError
+        To be raised by the caller.
+    """
     names = list(known_names)
     suggestions = near_names(str(name), names)
     hint = f"did you mean {' or '.join(suggestions)}? " if suggestions else ""
@@ -242,6 +276,11 @@ class WriteError(InputError):
 
 class MarginoptWarning(UserWarning):
     """Something that is allowed and probably not meant, with what to call instead.
+
+    Parameters
+    ----------
+    message : str
+        What is probably not meant, and what to call instead.
 
     Attributes
     ----------

@@ -93,7 +93,7 @@ class PerformanceProfile(Displayed, Tabular):
 
 
 def performance_profile(comparisons: Mapping[str, Comparison], measured: Measured = "seconds") -> PerformanceProfile:
-    """Profile of the solvers of several comparisons, one on each instance.
+    """Return the profile of the solvers of several comparisons, one on each instance.
 
     A result counts as solved where its status says so: the certificate shows the gap that was asked for. Solving times
     below 0.01 s are equal to it, since ratios of shorter ones say nothing.
@@ -102,6 +102,11 @@ def performance_profile(comparisons: Mapping[str, Comparison], measured: Measure
     ----------
     comparisons : mapping of instance name to Comparison
     measured : {"seconds", "iterations"}
+
+    Returns
+    -------
+    PerformanceProfile
+        For each solver, the share of the instances that it solved within each multiple of the best time.
 
     Raises
     ------

@@ -39,7 +39,7 @@ def test_the_truth_of_known_problems_is_exact() -> None:
 @pytest.mark.filterwarnings("ignore")
 def test_corrupted_answers_never_escape() -> None:
     """Every family and solver that is quick, lied about in every part: nothing false is claimed, and nothing escapes."""
-    found: Counter[str] = Counter()
+    computed: Counter[str] = Counter()
     held = [(number, *attack.natural(number)[1:]) for number in range(trials(16, 32))]
     assert not any(fault for _, fault, _ in held), held
     answers = [(number, result) for number, _, result in held if result is not None]
@@ -48,8 +48,8 @@ def test_corrupted_answers_never_escape() -> None:
         number, result = answers[lie % len(answers)]
         outcome = attack.judged(lie, result.answer, attack.case(number), result.solver)
         if outcome:
-            found[f"{attack.case(number).name} by {result.solver}, lie {lie}: {outcome}"] += 1
-    assert not found, found
+            computed[f"{attack.case(number).name} by {result.solver}, lie {lie}: {outcome}"] += 1
+    assert not computed, computed
 
 
 @pytest.mark.filterwarnings("ignore")

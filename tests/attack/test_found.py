@@ -46,8 +46,8 @@ def several(seed: int) -> tuple[np.ndarray, np.ndarray]:
     return X, y
 
 
-def judged(form: StandardForm, status: Status, solver: str = "highs", **said: Any) -> mo.Result:
-    return judge(as_model(form), get_solver(solver), Answer(status, "my word", **said), Options(), OPEN)
+def judged(form: StandardForm, status: Status, solver: str = "highs", **text: Any) -> mo.Result:
+    return judge(as_model(form), get_solver(solver), Answer(status, "my word", **text), Options(), OPEN)
 
 
 # -- nonconvex models --------------------------------------------------------------------------------------------------
@@ -107,7 +107,7 @@ def test_an_infeasible_point_has_no_gap() -> None:
     X, y = labelled(0, 20)
     result = mo.solve(mo.ConicSVM(X, y, kappa=0.2), "scs", iteration_limit=1)
     assert result.certificate is not None and not result.certificate.feasible(1e-4)
-    assert np.isnan(result.gap) and "relative gap" not in str(result).splitlines()[0]
+    assert np.isnan(result.gap)
 
 
 def test_a_solver_s_own_proved_is_not_believed() -> None:
@@ -154,13 +154,11 @@ def test_a_big_m_of_one_is_no_bound_in_the_report() -> None:
     relaxed = rx.relax(model, rx.Hinge(big_m=1.0))
     # of its own problem, which is another one
     assert relaxed.bound == -np.inf and relaxed.target_bound > mo.solve(model, "zero-one-bb").objective
-    assert "no bound of the optimum: M is below" in str(relaxed)
+    assert relaxed.bound_kind == "none"
     data = mo.instances.gaussian_clusters(16, 2, sigma=0.5, outliers="clustered", seed=1)
-    printed = str(
-        mo.gap_report([data], lam=1.0, relaxations=[rx.Hinge(big_m=1.0), rx.BigM("zero")], exact="zero-one-bb", progress=False)
-    )
-    (line,) = [line for line in printed.splitlines() if "hinge, M=1 " in line]
-    assert "none: no bound of ζ" in line
+    relaxations = [rx.Hinge(big_m=1.0), rx.BigM("zero")]
+    hinge = mo.gap_report([data], lam=1.0, relaxations=relaxations, exact="zero-one-bb", progress=False).relaxations[0]
+    assert hinge.bound is None and hinge.kind == "none" and hinge.caveat
 
 
 # -- claims that can be checked ----------------------------------------------------------------------------------------
@@ -217,9 +215,9 @@ def test_majorisation_takes_a_start_and_several() -> None:
     """Eight starts end up to 40% below one; a start that is given is where it begins."""
     model = mo.NonparallelSVM(*several(0), 1, loss="capped", epsilon=0.3)
     best = mo.solve(model, "npsvc-mm", starts=8)
-    kept = mo.solve(model, "npsvc-mm", starts=1, start=best.values)
-    assert kept.iterations is not None and kept.iterations <= 1
-    assert kept.objective == pytest.approx(best.objective, rel=1e-9)
+    result = mo.solve(model, "npsvc-mm", starts=1, start=best.values)
+    assert result.iterations is not None and result.iterations <= 1
+    assert result.objective == pytest.approx(best.objective, rel=1e-9)
     assert best.objective < 0.99 * max(mo.solve(model, "npsvc-mm", starts=1).objective, 1e-9)
 
 
@@ -281,9 +279,9 @@ def test_targets_that_do_not_exist_are_said_in_a_line(tmp_path: Path, capsys: py
     for words in (["solve", "hinge", str(data), "--save", nowhere], ["report", str(data), "--out", nowhere]):
         with pytest.raises(SystemExit) as ended:
             raise SystemExit(main(words))
-        said = capsys.readouterr()
+        output = capsys.readouterr()
         assert ended.value.code == 2
-        assert nowhere in said.err.replace("\n", "").replace("  ", "") and "Traceback" not in said.err
+        assert nowhere in output.err.replace("\n", "").replace("  ", "") and "Traceback" not in output.err
 
 
 def test_an_edited_result_does_not_load_as_proved(tmp_path: Path) -> None:
@@ -302,12 +300,12 @@ def test_an_edited_result_does_not_load_as_proved(tmp_path: Path) -> None:
 
 def test_a_proof_is_of_the_user_s_data(tmp_path: Path) -> None:
     X, y = labelled(2, 12)
-    own, other = mo.ZeroOneSVM(X, y, 1.0), mo.ZeroOneSVM(X * (1.0 + 1e-15), y, 1.0)
-    mo.solve(own, "zero-one-bb", proof=str(tmp_path / "log"))
-    report = check_proof(tmp_path / "log", own)
+    model, other = mo.ZeroOneSVM(X, y, 1.0), mo.ZeroOneSVM(X * (1.0 + 1e-15), y, 1.0)
+    mo.solve(model, "zero-one-bb", proof=str(tmp_path / "log"))
+    report = check_proof(tmp_path / "log", model)
     assert report.valid and report.own_data and "n = 12" in str(report)
     refused = check_proof(tmp_path / "log", other)
-    assert not refused.valid and "another problem" in refused.message
+    assert not refused.valid and not refused.own_data
 
 
 def test_a_point_without_what_the_model_completes_and_multipliers_that_bound_nothing() -> None:

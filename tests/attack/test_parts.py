@@ -32,8 +32,8 @@ _FIELDS = {
 
 
 def _parts() -> list[Callable[..., Any]]:
-    found = [getattr(margin, name) for name in margin.__all__]
-    concrete = [kind for kind in found if inspect.isclass(kind) and not inspect.isabstract(kind) and kind is not margin.Margin]
+    rows = [getattr(margin, name) for name in margin.__all__]
+    concrete = [kind for kind in rows if inspect.isclass(kind) and not inspect.isabstract(kind) and kind is not margin.Margin]
     return [*concrete, mo.parity, mo.keep, mo.at_most, mo.error_budget, mo.fixed]
 
 
@@ -45,10 +45,10 @@ def test_a_part_takes_anything_or_refuses_it_in_our_words(kind: Callable[..., An
     parameters = list(inspect.signature(kind).parameters.values())
     for target in parameters:
         for value in _MORE:
-            given = {p.name: 1 for p in parameters if p.default is p.empty} | {target.name: value}
+            values = {p.name: 1 for p in parameters if p.default is p.empty} | {target.name: value}
             try:
                 with np.errstate(all="ignore"):
-                    part = kind(**given)
+                    part = kind(**values)
                     for base, field in _FIELDS.items():
                         if isinstance(part, base):
                             model = mo.Margin(X, y, **field(part))

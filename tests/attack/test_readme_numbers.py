@@ -28,9 +28,9 @@ def tour(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Any], str]
         "print(mo.solve(sparse", "print(own := mo.solve(sparse"
     )
     names: dict[str, Any] = {"__name__": "readme"}
-    with contextlib.chdir(tmp_path_factory.mktemp("tour")), contextlib.redirect_stdout(io.StringIO()) as said:
+    with contextlib.chdir(tmp_path_factory.mktemp("tour")), contextlib.redirect_stdout(io.StringIO()) as text:
         exec(compile(code, "README.md", "exec"), names)
-    return names, said.getvalue()
+    return names, text.getvalue()
 
 
 def exact(values: Any) -> list[Fraction]:
@@ -51,25 +51,25 @@ def close(printed: float, truth: Fraction, share: float = 1e-12) -> bool:
 
 def test_the_zero_one_loss_and_its_gap(tour: tuple[dict[str, Any], str]) -> None:
     """||w||² + number of margins below 1, and (objective - bound)/objective: 11.26 for the w that is returned."""
-    names, said = tour
+    names, text = tour
     result, w = names["exact"], exact(names["w"])
     cost = sum((v * v for v in w), Fraction(0)) + sum(u < 1 for u in margins(names, w))
     assert close(result.objective, cost)
-    assert f"objective {float(cost):.10g} " in said
+    assert f"objective {float(cost):.10g} " in text
     assert result.bound <= result.objective and close(result.gap, (cost - Fraction(result.bound)) / cost, 1e-11)
-    assert f"norm {math.sqrt(float(sum(v * v for v in w))):g}, margin violations {sum(u < 1 for u in margins(names, w))}" in said
+    assert f"norm {math.sqrt(float(sum(v * v for v in w))):g}, margin violations {sum(u < 1 for u in margins(names, w))}" in text
     # that nothing is cheaper: our own solver proves it with another method
     assert mo.solve(names["model"], "zero-one-bb").bound == pytest.approx(float(cost), rel=2e-6)
 
 
 def test_the_conic_relaxation_s_gap(tour: tuple[dict[str, Any], str]) -> None:
     """Tr W + Σ z, the bound by weak duality, and the gap (exact - bound)/exact that is printed."""
-    names, said = tour
+    names, text = tour
     relaxed = names["relaxed"]
     trace = sum(exact(np.diagonal(relaxed.values["W"])), Fraction(0)) + sum(exact(relaxed.values["z"]), Fraction(0))
     assert close(relaxed.objective, trace)
     gap = 1 - Fraction(relaxed.bound) / Fraction(names["exact"].objective)
-    printed = float(re.search(r"gap of the relaxation: ([0-9.e-]+)", said)[1])  # type: ignore[index]
+    printed = float(re.search(r"gap of the relaxation: ([0-9.e-]+)", text)[1])  # type: ignore[index]
     assert close(printed, gap)
     # the dual of the printed statement, at its own multipliers gamma and the v that complementarity gives
     w, z = relaxed.values["w"], relaxed.values["z"]
@@ -85,7 +85,7 @@ def test_the_conic_relaxation_s_gap(tour: tuple[dict[str, Any], str]) -> None:
 
 def test_the_comparison_s_objectives(tour: tuple[dict[str, Any], str]) -> None:
     """½a'K~a with K~_ij = y_i y_j (exp(-0.1 ||x_i - x_j||²) + 1) + δ_ij/C, row by row of the table."""
-    names, said = tour
+    names, text = tour
     X, y = names["X"], names["y"]
     for name, result in names["compared"].results.items():
         a = result.values["a"]
@@ -97,19 +97,19 @@ def test_the_comparison_s_objectives(tour: tuple[dict[str, Any], str]) -> None:
                 entry = Fraction(y[i] * y[j]) * (Fraction(math.exp(-0.1 * float(square))) + 1) + (i == j)
                 value += Fraction(float(a[i])) * Fraction(float(a[j])) * entry
         assert close(result.objective, value / 2), name
-        assert f"{float(value / 2):.9g}" in said
+        assert f"{float(value / 2):.9g}" in text
         assert result.bound <= result.objective
 
 
 def test_the_ramp_of_one_s_own(tour: tuple[dict[str, Any], str]) -> None:
     """||w||_1 + Σ min((1 - y_i x_i'w)_+, 2), with two weights at most that are not zero."""
-    names, said = tour
+    names, text = tour
     w = exact(names["own"].values["w"])
     cost = sum(map(abs, w), Fraction(0)) + sum(
         (min(max(1 - u, Fraction(0)), Fraction(2)) for u in margins(names, w)), Fraction(0)
     )
     assert close(names["own"].objective, cost, 1e-9)
-    assert f"objective {names['own'].objective:.10g} " in said
+    assert f"objective {names['own'].objective:.10g} " in text
     assert sum(abs(v) > Fraction(1, 10**9) for v in w) == 2
 
 

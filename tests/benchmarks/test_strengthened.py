@@ -46,7 +46,7 @@ def test_runs_are_kept_and_told(
     assert len(table) == 3 and all(line.count("|") == 5 + 4 + 1 for line in table)
     assert f"| {2 - trivial} of 2 |" in table[-1] and "DIFFER" not in table[-1] and "open" not in table[-1]
     assert table[-1].count("nodes") == 4 and table[-1].count("x)") == 3
-    monkeypatch.setattr(benchmark.Prepared, "solve", None)  # nothing is solved again
+    monkeypatch.setattr(benchmark.PreparedProblem, "solve", None)  # nothing is solved again
     assert run() == table and run("--table") == table
     assert CellStore(path).counts() == counts
 

@@ -18,8 +18,8 @@ def test_a_row_for_every_cost_and_the_late_ones_counted(
 
     def timed(name, model, limit):
         """Ours as it is; one rival needs no time, the other proves nothing."""
-        found = ours("zero-one-bb", model, limit)
-        return {"zero-one-bb": (10.0, found[1]), "scip": (0.0, found[1]), "gurobi": (float("inf"), None)}[name]
+        result = ours("zero-one-bb", model, limit)
+        return {"zero-one-bb": (10.0, result[1]), "scip": (0.0, result[1]), "gurobi": (float("inf"), None)}[name]
 
     monkeypatch.setattr(zero_one_easy, "timed", timed)
     zero_one_easy.easy(["two features, 60"], 30.0)

@@ -24,8 +24,8 @@ def small() -> miplib.Instance:
 @pytest.fixture(scope="module")
 def optimum(small: miplib.Instance) -> float:
     """Who is given up enumerated: each choice is a linear program."""
-    found = (miplib.fitted(small, np.array(chosen)) for chosen in itertools.product((False, True), repeat=8))
-    return min(point.value for point in found if point is not None)
+    result = (miplib.fitted(small, np.array(chosen)) for chosen in itertools.product((False, True), repeat=8))
+    return min(point.value for point in result if point is not None)
 
 
 def test_the_point_is_the_optimum_and_the_bound_below_it(small: miplib.Instance, optimum: float) -> None:
@@ -63,7 +63,7 @@ def test_a_row_of_the_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cap
     miplib.miplib(["gsvm2rl5"], 0.3, tmp_path / "out")
     _, row, checked = capsys.readouterr().out.splitlines()
     assert "gsvm2rl5.log.gz: proves " in checked
-    said = row.split()
-    assert said[:4] == ["gsvm2rl5", "12", "2", "hard"]
-    assert float(said[7]) <= float(said[5])
+    text = row.split()
+    assert text[:4] == ["gsvm2rl5", "12", "2", "hard"]
+    assert float(text[7]) <= float(text[5])
     assert (tmp_path / "out" / "gsvm2rl5.sol").read_text().startswith("=obj= ")

@@ -26,7 +26,7 @@ def test_a_row_holds_the_proved_optimum(
     zero_one_slim.slim(["mammo-regularized"], 60.0)
     head, row = capsys.readouterr().out.splitlines()
     assert head.split()[0] == "instance"
-    said = row.split()
-    assert said[:4] == ["mammo-regularized", "40", str(len(np.unique(X, axis=0))), "3"]
-    assert said[4] == said[5]
-    assert float(said[4]) == pytest.approx(2 * 0.4 + 0.5 * (0.4 / 130) * 4, abs=1e-9)  # a - b > 0: two features, no error
+    text = row.split()
+    assert text[:4] == ["mammo-regularized", "40", str(len(np.unique(X, axis=0))), "3"]
+    assert text[4] == text[5]
+    assert float(text[4]) == pytest.approx(2 * 0.4 + 0.5 * (0.4 / 130) * 4, abs=1e-9)  # a - b > 0: two features, no error

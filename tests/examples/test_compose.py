@@ -33,11 +33,11 @@ SOLVED = {
 
 
 def problems() -> ModuleType:
-    found = importlib.util.spec_from_file_location("compose_problems", FILE)
-    assert found is not None
-    assert found.loader is not None
-    module = importlib.util.module_from_spec(found)
-    found.loader.exec_module(module)
+    spec = importlib.util.spec_from_file_location("compose_problems", FILE)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
     return module
 
 

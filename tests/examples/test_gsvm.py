@@ -36,9 +36,9 @@ def miplibs(Z: np.ndarray, y: np.ndarray, C: float) -> float:
     upper = np.concatenate([np.full(4 * n + 1, np.inf)[: 3 * n + 1], np.ones(n)])
     whole = np.concatenate([np.zeros(3 * n + 1), np.ones(n)])
     rows = LinearConstraint(A, np.concatenate([np.ones(n), np.zeros(2 * n)]), np.inf)
-    found = milp(cost, constraints=rows, bounds=Bounds(lower, upper), integrality=whole, options={"mip_rel_gap": 1e-9})
-    assert found.success
-    return float(found.fun)
+    optimum = milp(cost, constraints=rows, bounds=Bounds(lower, upper), integrality=whole, options={"mip_rel_gap": 1e-9})
+    assert optimum.success
+    return float(optimum.fun)
 
 
 @pytest.mark.parametrize("seed", range(trials(2, 3)))

@@ -66,12 +66,12 @@ MACHINES = [
 def test_value_and_bound_enclose_the_optimum(machine: Any, weighted: bool) -> None:
     weights = WEIGHTS if weighted and not isinstance(machine, NuSVC | OneClassSVM) else np.ones(40)
     machine.fit(X, Y, sample_weight=weights)
-    found = mo.audit(machine, X, Y, weights)
-    size = max(1.0, abs(found.value))
-    assert -1e-9 * size <= found.value - found.bound <= 1e-6 * size, found
+    report = mo.audit(machine, X, Y, weights)
+    size = max(1.0, abs(report.value))
+    assert -1e-9 * size <= report.value - report.bound <= 1e-6 * size, report
     best = optimum(machine, weights)
-    assert found.bound <= best + 1e-6 * size
-    assert found.value >= best - 1e-6 * size
+    assert report.bound <= best + 1e-6 * size
+    assert report.value >= best - 1e-6 * size
 
 
 @pytest.mark.parametrize("machine", [SVC(C=2.0), NuSVC(), OneClassSVM(gamma=0.5), SVC(kernel="poly", coef0=1.0)], ids=str)
@@ -84,8 +84,8 @@ def test_a_loose_tolerance_shows(machine: Any) -> None:
 
 
 def test_a_kernel_that_is_not_known_to_be_semidefinite_is_said() -> None:
-    found = mo.audit(SVC(kernel="sigmoid").fit(X, Y), X, Y)
-    assert found.condition
+    fitted = mo.audit(SVC(kernel="sigmoid").fit(X, Y), X, Y)
+    assert fitted.condition
     assert mo.audit(SVC(kernel="precomputed").fit(X @ X.T, Y), X @ X.T, Y).condition
 
 
@@ -104,10 +104,10 @@ def test_points_of_weight_zero_leave_the_numbers_of_the_support_vectors() -> Non
     """LIBSVM counts without them: the audit took other points for support vectors and showed a gap of 0.9."""
     weights = np.where(np.arange(40) % 5 == 1, 0.0, WEIGHTS)
     machine = SVC(kernel="linear", C=0.7, tol=1e-9).fit(X, Y, weights)
-    found = mo.audit(machine, X, Y, weights)
+    report = mo.audit(machine, X, Y, weights)
     truth = optimum(machine, weights)
-    assert found.gap <= 1e-6
-    assert found.bound <= truth * (1.0 + 1e-7) and found.value >= truth * (1.0 - 1e-7)
+    assert report.gap <= 1e-6
+    assert report.bound <= truth * (1.0 + 1e-7) and report.value >= truth * (1.0 - 1e-7)
     with pytest.raises(InputError, check=about("X")):
         mo.audit(machine, X, Y, np.where(np.arange(40) < 5, 1.0, 0.0))
 
@@ -115,9 +115,9 @@ def test_points_of_weight_zero_leave_the_numbers_of_the_support_vectors() -> Non
 def test_a_kernel_that_is_a_function() -> None:
     """scikit-learn counts no columns there."""
     machine = SVC(kernel=lambda a, b: a @ b.T, C=0.7, tol=1e-9).fit(X, Y)
-    found = mo.audit(machine, X, Y)
-    assert found.gap <= 1e-6
-    assert found.value == pytest.approx(optimum(machine, np.ones(40)), rel=1e-6)
+    report = mo.audit(machine, X, Y)
+    assert report.gap <= 1e-6
+    assert report.value == pytest.approx(optimum(machine, np.ones(40)), rel=1e-6)
 
 
 def logistic_optimum(machine: LogisticRegression, weights: np.ndarray) -> float:
@@ -147,18 +147,18 @@ LOGISTIC = [
 def test_logistic_regression(machine: LogisticRegression, weighted: bool) -> None:
     weights = WEIGHTS if weighted else np.ones(40)
     machine.fit(X, Y, sample_weight=weights if weighted else None)
-    found = mo.audit(machine, X, Y, weights if weighted else None)
+    report = mo.audit(machine, X, Y, weights if weighted else None)
     best = logistic_optimum(machine, weights)
-    assert found.value == pytest.approx(best, rel=1e-6) and found.bound == pytest.approx(best, rel=1e-6)
-    assert found.bound <= best * (1 + 1e-7) and 0.0 <= found.gap <= 1e-6 and not found.condition
+    assert report.value == pytest.approx(best, rel=1e-6) and report.bound == pytest.approx(best, rel=1e-6)
+    assert report.bound <= best * (1 + 1e-7) and 0.0 <= report.gap <= 1e-6 and not report.condition
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_a_logistic_regression_that_stopped_early() -> None:
     machine = LogisticRegression(solver="saga", max_iter=2, C=50.0, random_state=0).fit(X, Y)
-    found = mo.audit(machine, X, Y)
+    report = mo.audit(machine, X, Y)
     best = logistic_optimum(machine, np.ones(40))
-    assert found.gap >= 1e-3 and found.bound == pytest.approx(best, rel=1e-7) and found.value > best
+    assert report.gap >= 1e-3 and report.bound == pytest.approx(best, rel=1e-7) and report.value > best
     machine.coef_, machine.intercept_ = 10.0 * machine.coef_, machine.intercept_ - 3.0  # any coefficients have a value
     assert mo.audit(machine, X, Y).bound == pytest.approx(best, rel=1e-7)
 

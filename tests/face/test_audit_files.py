@@ -73,9 +73,9 @@ def test_libsvm_two_classes(tmp_path: Path, kernel: str, order: list[int]) -> No
     K = X @ X.T if kernel == "precomputed" else X
     machine = SVC(C=2.0, kernel=kernel, gamma=0.3, tol=1e-6).fit(K, TWO)
     path = libsvm(tmp_path / "a.model", machine, TWO, order)
-    found = mo.audit(path, K, TWO, C=2.0)
-    assert same(found, mo.audit(machine, K, TWO)) and 0.0 <= found.gap <= 1e-4
-    assert found.violation <= 1e-9
+    report = mo.audit(path, K, TWO, C=2.0)
+    assert same(report, mo.audit(machine, K, TWO)) and 0.0 <= report.gap <= 1e-4
+    assert report.violation <= 1e-9
 
 
 def test_libsvm_coarse_tolerance_has_a_gap(tmp_path: Path) -> None:
@@ -85,10 +85,10 @@ def test_libsvm_coarse_tolerance_has_a_gap(tmp_path: Path) -> None:
 
 def test_libsvm_several_classes_in_the_order_of_the_file(tmp_path: Path) -> None:
     machine = SVC(C=2.0, gamma=0.3).fit(X, THREE)
-    found = mo.audit(libsvm(tmp_path / "a.model", machine, THREE, [0, 1, 2]), X, THREE, C=2.0)
+    report = mo.audit(libsvm(tmp_path / "a.model", machine, THREE, [0, 1, 2]), X, THREE, C=2.0)
     theirs = mo.audit(machine, X, THREE)
-    assert len(found) == 3
-    assert all(same(found[name], theirs[name]) for name in ("0, 1", "0, 2", "1, 2"))
+    assert len(report) == 3
+    assert all(same(report[name], theirs[name]) for name in ("0, 1", "0, 2", "1, 2"))
     renamed = np.array([2, 0, 1])[THREE]  # the file's classes in an order that is not sorted
     again = mo.audit(libsvm(tmp_path / "b.model", machine, renamed, [2, 0, 1]), X, renamed, C=2.0)
     assert same(again["2, 0"], theirs["0, 1"]) and same(again["0, 1"], theirs["1, 2"])
@@ -138,25 +138,25 @@ def test_liblinear(tmp_path: Path, machine: Any, kind: str, y: np.ndarray) -> No
     theirs = mo.audit(machine, X, y)
     orders = [[]] if y is Y else [[0, 1, 2]] if y is THREE else [[1, -1], [-1, 1]]
     for order in orders:
-        found = mo.audit(liblinear(tmp_path / "m", machine, kind, order), X, y, C=0.5, **more)
+        report = mo.audit(liblinear(tmp_path / "m", machine, kind, order), X, y, C=0.5, **more)
         if y is THREE:
-            assert all(same(found[name], theirs[name]) for name in ("0, rest", "1, rest", "2, rest"))
+            assert all(same(report[name], theirs[name]) for name in ("0, rest", "1, rest", "2, rest"))
         else:
-            assert same(found, theirs)
+            assert same(report, theirs)
 
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("y", [TWO, THREE], ids=["two", "three"])
 def test_crammer_and_singer(tmp_path: Path, y: np.ndarray) -> None:
     machine = LinearSVC(multi_class="crammer_singer", C=0.5, intercept_scaling=2.0, random_state=0, max_iter=100_000).fit(X, y)
-    found = mo.audit(machine, X, y)
-    assert 0.0 <= found.gap <= 1e-2
+    report = mo.audit(machine, X, y)
+    assert 0.0 <= report.gap <= 1e-2
     if y is THREE:
         order = [0, 1, 2]
-        assert same(mo.audit(liblinear(tmp_path / "m", machine, "MCSVM_CS", order), X, y, C=0.5), found)
+        assert same(mo.audit(liblinear(tmp_path / "m", machine, "MCSVM_CS", order), X, y, C=0.5), report)
     machine.coef_ *= 1.5
     worse = mo.audit(machine, X, y)
-    assert worse.bound == found.bound and worse.gap > 10.0 * found.gap
+    assert worse.bound == report.bound and worse.gap > 10.0 * report.gap
 
 
 def test_a_nu_svr_that_stopped_early_has_a_gap() -> None:
@@ -227,8 +227,8 @@ def test_kernel_machines_by_their_attributes(package: str) -> None:
         package, "SVC", **shared, class_weight={} if sign < 0 else None, dual_coef_=machine.dual_coef_.astype(np.float32),
         intercept_=sign * machine.intercept_,
     )  # fmt: skip
-    found = mo.audit(theirs, X, TWO)
-    assert np.allclose([found.value, found.bound], [(own := mo.audit(machine, X, TWO)).value, own.bound], rtol=1e-5)
+    report = mo.audit(theirs, X, TWO)
+    assert np.allclose([report.value, report.bound], [(audited := mo.audit(machine, X, TWO)).value, audited.bound], rtol=1e-5)
     with pytest.raises(InputError):
         mo.audit(theirs, X, np.where(np.arange(60) % 2, 1, -1))
     with pytest.raises(InputError):
@@ -253,9 +253,9 @@ def test_snap_ml_by_its_attributes() -> None:
 @pytest.mark.filterwarnings("ignore")
 def test_a_limit_that_would_suffice_suffices() -> None:
     few = LinearSVC(loss="hinge", C=1.0, max_iter=2, random_state=0, tol=1e-9).fit(X, TWO)
-    found = mo.audit(few, X, TWO)
-    assert found.gap > 1e-4 and "too small" in found.advice
-    limit = int(found.advice.split(": ")[1].split()[0].replace(",", ""))
+    report = mo.audit(few, X, TWO)
+    assert report.gap > 1e-4 and "too small" in report.advice
+    limit = int(report.advice.split(": ")[1].split()[0].replace(",", ""))
     more = LinearSVC(loss="hinge", C=1.0, max_iter=limit, random_state=0, tol=1e-9).fit(X, TWO)
     assert limit > 2 and mo.audit(more, X, TWO).gap <= 1e-4
 

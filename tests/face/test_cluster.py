@@ -56,11 +56,11 @@ def test_a_report_with_a_worker_killed_and_one_added_is_that_of_one_process(
     alone = _report()
     monkeypatch.setattr(CellStore, "put", counted)
     store = tmp_path / "cells.db"
-    found = _report(cluster=client, store=store)
+    gaps = _report(cluster=client, store=store)
     # 4 heuristics, 8 relaxations, 4 exact solves, 2 values of kappa: each written once, here
     assert len(keys) == len(set(keys)) == sum(CellStore(store).counts().values()) == 18
     for part in ("instances", "relaxations", "exacts", "kappas"):
-        ours, theirs = ([_figures(c) for c in getattr(report, part)] for report in (found, alone))
+        ours, theirs = ([_figures(c) for c in getattr(report, part)] for report in (gaps, alone))
         assert ours == theirs, part
     _report(cluster=client, store=store)
     assert len(keys) == 18  # all of them were found
@@ -69,8 +69,8 @@ def test_a_report_with_a_worker_killed_and_one_added_is_that_of_one_process(
 def _figures(cell: Any) -> dict[str, Any]:
     """Return what a cell says, but for its times."""
     record = cell.record()
-    said = {k: v for k, v in record.items() if not k.endswith("seconds") and k not in ("trace", "time_limit")}
-    return {k: pytest.approx(v, rel=1e-6, abs=1e-9) if isinstance(v, float) else v for k, v in said.items()}
+    values = {k: v for k, v in record.items() if not k.endswith("seconds") and k not in ("trace", "time_limit")}
+    return {k: pytest.approx(v, rel=1e-6, abs=1e-9) if isinstance(v, float) else v for k, v in values.items()}
 
 
 # -- the calls that have no store -----------------------------------------------------------------------------------
@@ -222,7 +222,7 @@ def test_the_papers_runs_are_measured_on_the_workers_and_stored_here(cluster: Da
     cloudpickle.register_pickle_by_value(sys.modules[__name__])
     runs = [Run.of(Experiment("any", measured), size=size, seed=seed) for size in (1, 2, 3) for seed in (0, 1)]
     with choose_executor(cluster=cluster.address) as team:
-        found, lacking = measure_all(runs, tmp_path / "runs.db", team, progress=False)
-    assert not lacking and [found[run]["value"] for run in runs] == [10, 11, 20, 21, 30, 31]
-    assert {found[run]["pid"] for run in runs} <= {worker.pid for worker in cluster.workers}
+        records, lacking = measure_all(runs, tmp_path / "runs.db", team, progress=False)
+    assert not lacking and [records[run]["value"] for run in runs] == [10, 11, 20, 21, 30, 31]
+    assert {records[run]["pid"] for run in runs} <= {worker.pid for worker in cluster.workers}
     assert sum(CellStore(tmp_path / "runs.db").counts().values()) == 6

@@ -44,21 +44,21 @@ def test_every_solver_with_loops_has_an_example_or_shares_them() -> None:
 
 def test_the_command_tells_the_seconds(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["warm-up", "boxqp", "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert list(told) == ["boxqp"] and told["boxqp"] >= 0.0
+    output = json.loads(capsys.readouterr().out)
+    assert list(output) == ["boxqp"] and output["boxqp"] >= 0.0
     assert mo.warm_up("boxqp")["boxqp"] < 0.05  # nothing is left
 
 
 def test_compiling_is_counted_by_itself_and_once(tmp_path: Path) -> None:
     """In a fresh cache the first run compiles, the second does not; building is what is left."""
-    told = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", _FRESH],
         env=os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}, cwd=tmp_path, capture_output=True, text=True, check=True,
     )  # fmt: skip
-    first, again = json.loads(told.stdout)
+    first, again = json.loads(process.stdout)
     assert first[0] == again[0] == "OPTIMAL"
     assert first[1] > 0.05 and again[1] == 0.0
-    assert told.stderr
+    assert process.stderr
     assert any(tmp_path.rglob("*.nbi"))  # kept where the cache is
 
 
@@ -72,9 +72,9 @@ def test_a_line_where_progress_is_asked_for(capsys: pytest.CaptureFixture[str], 
                 listener.on_end(None)
                 listener.on_end(None)
         assert clock.seconds > 0.0
-        said = capsys.readouterr().err
-        assert ("some-solver" in said) is progress
-        assert "inner" not in said  # solvers that call others have one line
+        output = capsys.readouterr().err
+        assert ("some-solver" in output) is progress
+        assert "inner" not in output  # solvers that call others have one line
     assert CompileClock.outermost is None
 
 
@@ -83,17 +83,17 @@ def test_how_long_it_takes_is_said_for_this_machine_and_no_longer_when_it_was_wr
 ) -> None:
     monkeypatch.setattr("marginopt.solvers.interface.compile_times.PATIENCE", 0.0)
     monkeypatch.setattr("marginopt.solvers.interface.compile_times.slowdown", lambda: 2.0)
-    for usual, told in ((100.0, True), (1e-9, False), (0.0, False)):
+    for usual, expected in ((100.0, True), (1e-9, False), (0.0, False)):
         with compile_clock("some-solver", True, usual) as clock:
             clock.on_start(None)
             clock.on_end(None)
-        assert ("200 s" in capsys.readouterr().err) is told
+        assert ("200 s" in capsys.readouterr().err) is expected
 
 
 def test_a_kernel_that_is_only_imported_is_no_notebook(monkeypatch: pytest.MonkeyPatch) -> None:
     shell = type("ZMQInteractiveShell", (), {})()
     for inside in (None, shell):
-        monkeypatch.setitem(sys.modules, "IPython", types.SimpleNamespace(get_ipython=lambda found=inside: found))
+        monkeypatch.setitem(sys.modules, "IPython", types.SimpleNamespace(get_ipython=lambda result=inside: result))
         assert _in_notebook() is (inside is not None)
 
 

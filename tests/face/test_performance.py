@@ -12,14 +12,14 @@ from marginopt.performance import PerformanceProfile, performance_profile
 
 @pytest.fixture(scope="module")
 def comparisons():
-    found = {}
+    values = {}
     for seed in range(3):
         rng = np.random.default_rng(seed)
         X = rng.standard_normal((60, 3))
         y = np.where(X[:, 0] + 0.5 * rng.standard_normal(60) > 0, 1.0, -1.0)
         model = mo.L2SVMDual(X, y, 10.0, RBF(0.5))
-        found[f"seed {seed}"] = mo.compare(model, ["smo", "mfw", "smo-box"], tol=1e-4)
-    return found
+        values[f"seed {seed}"] = mo.compare(model, ["smo", "mfw", "smo-box"], tol=1e-4)
+    return values
 
 
 def test_second_order_pairs_lead_and_unsolved_runs_count_as_infinite(comparisons):

@@ -26,12 +26,12 @@ def double(x: int) -> int:
 
 def test_a_function_of_an_old_name_warns_once_and_works() -> None:
     twice = renamed("twice", double, since="0.2", until="0.4")
-    with pytest.warns(MarginoptDeprecationWarning) as told:
+    with pytest.warns(MarginoptDeprecationWarning) as warned:
         assert twice(3) == 6
-    assert len(told) == 1
-    assert told[0].filename == __file__
-    assert all(word in str(told[0].message) for word in ("twice", "double", "0.2", "0.4"))
-    assert issubclass(told[0].category, MarginoptWarning)
+    assert len(warned) == 1
+    assert warned[0].filename == __file__
+    assert all(word in str(warned[0].message) for word in ("twice", "double", "0.2", "0.4"))
+    assert issubclass(warned[0].category, MarginoptWarning)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert twice(4) == 8
@@ -43,9 +43,9 @@ def test_a_parameter_of_an_old_name_warns_once_and_works() -> None:
     def total(*, sample_weight: tuple[float, ...] = ()) -> float:
         return sum(sample_weight)
 
-    with pytest.warns(MarginoptDeprecationWarning) as told:
+    with pytest.warns(MarginoptDeprecationWarning) as warned:
         assert total(weights=(1.0, 2.0)) == 3.0  # type: ignore[call-arg]
-    assert subjects(told) == ["sample_weight"] and told[0].filename == __file__
+    assert subjects(warned) == ["sample_weight"] and warned[0].filename == __file__
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert total(weights=(1.0,)) == 1.0  # type: ignore[call-arg]

@@ -24,9 +24,9 @@ def slow_solves(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Solves that take longer than the delay, which is a few hundredths of a second here."""
     quick = training.solve_problem
 
-    def slow(*given: Any) -> Any:
+    def slow(*problem: Any) -> Any:
         time.sleep(0.2)
-        return quick(*given)
+        return quick(*problem)
 
     monkeypatch.setattr(training, "solve_problem", slow)
     monkeypatch.setattr(training, "WAIT", 0.02)

@@ -35,7 +35,7 @@ def directory(tmp_path, monkeypatch):
 def offline(monkeypatch):
     """No test reaches the network: by default OpenML does not answer."""
 
-    def refuse(**given):
+    def refuse(**problem):
         raise urllib.error.URLError("Name or service not known")
 
     monkeypatch.setattr("sklearn.datasets.fetch_openml", refuse)
@@ -248,7 +248,7 @@ class TestOpenml:
             load("heart")
 
     def test_an_answer_that_is_no_data_set(self, directory, monkeypatch):
-        def broken(**given):
+        def broken(**problem):
             raise ValueError("checksum")
 
         monkeypatch.setattr("sklearn.datasets.fetch_openml", broken)
@@ -386,12 +386,12 @@ class TestBrooks:
         path = archive(
             {"n10d2ATj0": self.GOOD.replace("3\n", "10\n", 1), "x/n3d2ATj1": self.GOOD, "n3d2ATj0": self.GOOD, "README": "no"}
         )
-        found = list(brooks(n=3, path=path))
-        assert [data.name for data in found] == ["n3d2ATj0", "n3d2ATj1"]
-        assert isinstance(found[0], Instance)
-        assert found[0].X.tolist() == [[0.5, 1.0], [2.0, 3.0], [4.0, 0.5]]
-        assert found[0].y.tolist() == [1.0, -1.0, 1.0]
-        assert not found[0].intercept
+        rows = list(brooks(n=3, path=path))
+        assert [data.name for data in rows] == ["n3d2ATj0", "n3d2ATj1"]
+        assert isinstance(rows[0], Instance)
+        assert rows[0].X.tolist() == [[0.5, 1.0], [2.0, 3.0], [4.0, 0.5]]
+        assert rows[0].y.tolist() == [1.0, -1.0, 1.0]
+        assert not rows[0].intercept
 
     def test_by_name(self, archive, directory):
         archive({"n3d2ATj0": self.GOOD})

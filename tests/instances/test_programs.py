@@ -115,9 +115,9 @@ def test_a_program_with_ranges_reads_back_equal(stored: Path, tmp_path: Path) ->
 def test_linear_programs_and_their_bounds_with_none(stored: Path) -> None:
     program = instances.stored_program("AFIRO")
     assert (program.collection, program.optimum) == ("netlib", -2.25)
-    given = instances.linprog_arguments(program)
-    assert given["bounds"] == [(0.0, None), (None, 2.0), (-1.0, 1.0)]
-    assert mo.solve(mo.from_scipy(**given), "highs").objective == pytest.approx(-2.25)
+    arguments = instances.linprog_arguments(program)
+    assert arguments["bounds"] == [(0.0, None), (None, 2.0), (-1.0, 1.0)]
+    assert mo.solve(mo.from_scipy(**arguments), "highs").objective == pytest.approx(-2.25)
     empty = instances.stored_program("klein1")
     assert empty.optimum is None
     assert mo.solve(mo.from_scipy(**instances.linprog_arguments(empty)), "highs").status.name == "INFEASIBLE"

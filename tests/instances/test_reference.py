@@ -34,7 +34,7 @@ def gram(record):
 def quadratic(Q, c, equalities, values, upper, start):
     """Minimise ½a'Qa + c'a on 0 ≤ a ≤ upper and the equalities, if any."""
     rows = [] if equalities is None else [LinearConstraint(np.atleast_2d(equalities), values, values)]
-    found = minimize(
+    optimum = minimize(
         lambda a: 0.5 * a @ Q @ a + c @ a,
         start,
         jac=lambda a: Q @ a + c,
@@ -43,7 +43,7 @@ def quadratic(Q, c, equalities, values, upper, start):
         method="SLSQP",
         options={"maxiter": 2000, "ftol": 1e-15},
     )
-    return found.fun
+    return optimum.fun
 
 
 def test_what_is_there():
@@ -102,7 +102,7 @@ def smallest_norm(A, free_intercept=False):
     """Minimise ||w||² (without w_0 if the intercept is free) subject to Aw ≥ 1."""
     D = np.ones(A.shape[1])
     D[0] = 0.0 if free_intercept else 1.0
-    found = minimize(
+    optimum = minimize(
         lambda w: w @ (D * w),
         np.zeros(A.shape[1]),
         jac=lambda w: 2.0 * D * w,
@@ -110,7 +110,7 @@ def smallest_norm(A, free_intercept=False):
         method="SLSQP",
         options={"ftol": 1e-14, "maxiter": 500},
     )
-    return found.fun if found.success and np.min(A @ found.x) > 1.0 - 1e-7 else math.inf
+    return optimum.fun if optimum.success and np.min(A @ optimum.x) > 1.0 - 1e-7 else math.inf
 
 
 @of("ZeroOneSVM")
@@ -121,8 +121,8 @@ def test_zero_one(record):
     n = len(A)
 
     def value(violated):
-        kept = np.delete(A, sorted(violated), axis=0)
-        return lam * len(violated) + (smallest_norm(kept, free) if len(kept) else 0.0)
+        members = np.delete(A, sorted(violated), axis=0)
+        return lam * len(violated) + (smallest_norm(members, free) if len(members) else 0.0)
 
     if n <= 4:
         supports = [[i for i in range(n) if mask >> i & 1] for mask in range(2**n)]
@@ -160,7 +160,7 @@ def test_nonparallel(record):
     m, p = B.shape
     H = A.T @ A + r * np.eye(p)
     rows = np.hstack([B, np.eye(m)])
-    found = minimize(
+    optimum = minimize(
         lambda v: 0.5 * v[:p] @ H @ v[:p] + c * v[p:].sum(),
         np.concatenate([np.zeros(p), np.ones(m)]),
         jac=lambda v: np.concatenate([H @ v[:p], np.full(m, c)]),
@@ -169,4 +169,4 @@ def test_nonparallel(record):
         method="SLSQP",
         options={"ftol": 1e-14, "maxiter": 1000},
     )
-    assert found.fun == pytest.approx(record.optimum, rel=1e-6)
+    assert optimum.fun == pytest.approx(record.optimum, rel=1e-6)

@@ -68,19 +68,19 @@ def _same(rows: Rows, dense: np.ndarray) -> None:
         assert block.row_squares() == pytest.approx((part**2).sum(axis=1))
         assert block.column_squares(v[start:stop]) == pytest.approx((part**2).T @ v[start:stop])
     taken = np.concatenate([dense[start:stop] for start, stop in rows.sample_pieces(20)])
-    found = sampled(rows, 20).X
-    assert (found if isinstance(found, np.ndarray) else found.toarray()) == pytest.approx(taken)
+    result = sampled(rows, 20).X
+    assert (result if isinstance(result, np.ndarray) else result.toarray()) == pytest.approx(taken)
 
 
 @pytest.mark.parametrize("intercept", [False, True])
 def test_the_digest_is_of_the_matrix_and_not_of_its_file(tmp_path: Path, intercept: bool) -> None:
     S = matrix()
     whole = sp.csr_array(sp.hstack([np.ones((S.shape[0], 1)), S], format="csr")) if intercept else S
-    told = {MemoryRows(whole).columns.digest}
+    entries = {MemoryRows(whole).columns.digest}
     for values, places in (("f4", "i4"), ("f8", "i8"), (">f8", "u2")):
         path = saved(tmp_path, S.data.astype(values), S.indices.astype(places), S.indptr, S.shape)
-        told.add(mo.instances.open_rows(path, intercept=intercept).X.columns.digest)
-    assert len(told) == 1
+        entries.add(mo.instances.open_rows(path, intercept=intercept).X.columns.digest)
+    assert len(entries) == 1
     for change in ("value", "place"):
         other = S.copy()
         if change == "value":
@@ -89,18 +89,18 @@ def test_the_digest_is_of_the_matrix_and_not_of_its_file(tmp_path: Path, interce
             row = int(np.flatnonzero((np.diff(S.indptr) > 0) & (S[:, [6]].toarray().ravel() == 0))[0])
             other.indices[other.indptr[row + 1] - 1] = 6
         path = saved(tmp_path, other.data, other.indices, other.indptr, S.shape)
-        told.add(mo.instances.open_rows(path, intercept=intercept).X.columns.digest)
-    assert len(told) == 3
+        entries.add(mo.instances.open_rows(path, intercept=intercept).X.columns.digest)
+    assert len(entries) == 3
 
 
 def test_dense_rows_have_one_digest_in_float32_and_float64(tmp_path: Path) -> None:
     X = matrix().toarray()
-    told = {MemoryRows(X).columns.digest}
+    values = {MemoryRows(X).columns.digest}
     for kind in ("f4", "f8", ">f4"):
         np.save(tmp_path / "X.npy", X.astype(kind))
-        told.add(mo.instances.open_rows(tmp_path / "X.npy", intercept=False).X.columns.digest)
-    assert len(told) == 1
-    assert MemoryRows(X + 2.0**-40).columns.digest not in told
+        values.add(mo.instances.open_rows(tmp_path / "X.npy", intercept=False).X.columns.digest)
+    assert len(values) == 1
+    assert MemoryRows(X + 2.0**-40).columns.digest not in values
 
 
 def _broken(S: sp.csr_array, how: str) -> tuple[tuple[np.ndarray, np.ndarray, np.ndarray], Facts]:

@@ -28,27 +28,27 @@ def messy(tmp_path: Path) -> Path:
 
 
 def test_rows_with_missing_values_are_left_out(messy: Path) -> None:
-    found = read(messy, "kind of plant", missing="drop", categories="indicators", leave_out="id")
-    assert list(found.feature_names or ()) == ["Sepal Len", "colour=red"]  # of green and red
-    np.testing.assert_array_equal(found.X, [[5.1, 1], [7.3, 0], [6.0, 1]])
-    assert "2 rows with missing values left out" in found.source and "without id" in found.source
+    data = read(messy, "kind of plant", missing="drop", categories="indicators", leave_out="id")
+    assert list(data.feature_names or ()) == ["Sepal Len", "colour=red"]  # of green and red
+    np.testing.assert_array_equal(data.X, [[5.1, 1], [7.3, 0], [6.0, 1]])
+    assert "2 rows with missing values left out" in data.source and "without id" in data.source
 
 
 def test_medians_and_no_category(messy: Path) -> None:
     """The median of what is there; a missing word is none of the categories."""
-    found = read(messy, label=-1, missing="median", categories="indicators", leave_out=["id"])
-    np.testing.assert_array_equal(found.X[:, 0], [5.1, np.median([5.1, 4.0, 7.3, 6.0]), 4.0, 7.3, 6.0])
-    np.testing.assert_array_equal(found.X[2, 1:], 0.0)
-    np.testing.assert_array_equal(found.X[:, 1:].sum(axis=1), [1, 1, 0, 1, 1])
-    assert len(found.classes) == 3
+    data = read(messy, label=-1, missing="median", categories="indicators", leave_out=["id"])
+    np.testing.assert_array_equal(data.X[:, 0], [5.1, np.median([5.1, 4.0, 7.3, 6.0]), 4.0, 7.3, 6.0])
+    np.testing.assert_array_equal(data.X[2, 1:], 0.0)
+    np.testing.assert_array_equal(data.X[:, 1:].sum(axis=1), [1, 1, 0, 1, 1])
+    assert len(data.classes) == 3
 
 
 def test_two_words_are_one_column(tmp_path: Path) -> None:
     path = tmp_path / "two.csv"
     path.write_text("a,smokes,y\n1,no,u\n2,yes,v\n3,no,v\n", encoding="utf-8")
-    found = read(path, categories="indicators")
-    assert list(found.feature_names or ()) == ["a", "smokes=yes"]
-    np.testing.assert_array_equal(found.X[:, 1], [0, 1, 0])
+    data = read(path, categories="indicators")
+    assert list(data.feature_names or ()) == ["a", "smokes=yes"]
+    np.testing.assert_array_equal(data.X[:, 1], [0, 1, 0])
 
 
 def test_nothing_is_done_unasked(messy: Path) -> None:
@@ -85,5 +85,5 @@ def test_arff_with_words(tmp_path: Path) -> None:
     path = tmp_path / "words.arff"
     lines = ["@relation r", "@attribute c {p,q}", "@attribute a real", "@attribute y {0,1}", "@data", "p,1,0", "q,?,1"]
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    found = read(path, categories="indicators", missing="median")
-    np.testing.assert_array_equal(found.X, [[0.0, 1.0], [1.0, 1.0]])
+    data = read(path, categories="indicators", missing="median")
+    np.testing.assert_array_equal(data.X, [[0.0, 1.0], [1.0, 1.0]])

@@ -26,9 +26,9 @@ DOORS = frozenset(
 def imports(name: str, path: Path, known: dict[str, Path]) -> Iterator[str]:
     """The modules of ours that one imports, wherever the import stands."""
     package = name.split(".") if path.name == "__init__.py" else name.split(".")[:-1]
-    for found in imports_of(path):
-        module = found.absolute(package)
-        for alias in found.names:  # a submodule, or a name of the module
+    for statement in imports_of(path):
+        module = statement.absolute(package)
+        for alias in statement.names:  # a submodule, or a name of the module
             inner = ".".join(filter(None, [module, alias]))
             if inner in known or module in known:
                 yield inner if inner in known else module
@@ -39,7 +39,7 @@ def circles(graph: dict[str, set[str]]) -> list[list[str]]:
     index: dict[str, int] = {}
     low: dict[str, int] = {}
     stack: list[str] = []
-    found: list[list[str]] = []
+    rows: list[list[str]] = []
 
     def visit(v: str) -> None:
         index[v] = low[v] = len(index)
@@ -53,13 +53,13 @@ def circles(graph: dict[str, set[str]]) -> list[list[str]]:
         if low[v] == index[v]:
             cut = stack.index(v)
             if len(stack) - cut > 1:
-                found.append(sorted(stack[cut:]))
+                rows.append(sorted(stack[cut:]))
             del stack[cut:]
 
     for v in sorted(graph):
         if v not in index:
             visit(v)
-    return sorted(found)
+    return sorted(rows)
 
 
 def test_the_check_finds_a_circle() -> None:

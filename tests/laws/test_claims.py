@@ -43,9 +43,9 @@ MODELS: dict[str, Model | StandardForm] = {
 }
 
 
-def told(problem: Model | StandardForm, status: Status, **said: object) -> mo.Result:
+def told(problem: Model | StandardForm, status: Status, **text: object) -> mo.Result:
     """Return what becomes of an answer that a solver gives."""
-    return judge(as_model(problem), get_solver("scip"), Answer(status, "a lie", **said), Options(), OPEN)  # type: ignore[arg-type]
+    return judge(as_model(problem), get_solver("scip"), Answer(status, "a lie", **text), Options(), OPEN)  # type: ignore[arg-type]
 
 
 def worse(model: Model, values: Mapping[str, FloatArray], seed: int) -> Iterator[dict[str, FloatArray]]:
@@ -60,8 +60,8 @@ def worse(model: Model, values: Mapping[str, FloatArray], seed: int) -> Iterator
         if len(form.blocks) == 1:
             point = form.split(np.clip(x * rng.random(), form.lower, form.upper))
             point = form.split(np.where(form.integer, np.floor(form.join(point)), form.join(point)))
-        found = mo.certify(model, point)
-        if found.feasible(1e-9) and found.objective > least + 1e-2 * abs(least) + 1e-3:
+        certificate = mo.certify(model, point)
+        if certificate.feasible(1e-9) and certificate.objective > least + 1e-2 * abs(least) + 1e-3:
             yield point
 
 

@@ -48,8 +48,8 @@ NOTES = sorted((ROOT / "benchmarks" / "results").glob("*.md"))
 @pytest.fixture(scope="module")
 def run() -> Iterator[Callable[[Path, Path], str]]:
     """Runs a script in a folder."""
-    with script_runner() as found:
-        yield found
+    with script_runner() as runner:
+        yield runner
 
 
 @pytest.mark.parametrize("page", part(RUN, 2, kind=lambda page: page.parent), ids=named)
@@ -183,15 +183,15 @@ def test_the_glossary_s_words_are_distinct() -> None:
     _site_packages("docutils")
     links = importlib.import_module("prose")
     (page,) = (p for p in PAGES if p.name == "glossary.md")
-    found = links.terms(page.read_text(encoding="utf-8"))
-    assert found["κ form"] == found["κ"] and len(found) >= 35
-    assert len({word.lower() for word in found}) == len(found)
+    terms = links.terms(page.read_text(encoding="utf-8"))
+    assert terms["κ form"] == terms["κ"] and len(terms) >= 35
+    assert len({word.lower() for word in terms}) == len(terms)
 
 
 @pytest.mark.usefixtures("site")
 def test_every_algorithm_of_ours_has_pseudocode() -> None:
-    own = {name for name, solver in all_solvers().items() if solver.info.views and not solver.info.package}
-    assert own <= set(importlib.import_module("pseudocode").PSEUDOCODE)
+    names = {name for name, solver in all_solvers().items() if solver.info.views and not solver.info.package}
+    assert names <= set(importlib.import_module("pseudocode").PSEUDOCODE)
 
 
 @pytest.mark.usefixtures("site")
@@ -199,9 +199,9 @@ def test_every_algorithm_of_ours_has_code_to_copy_and_every_formulation_a_reader
     """Its formulation's example is a problem that the algorithm reads; some are solved."""
     snippets = importlib.import_module("snippets")
     assert set(snippets.SERVES) == set(snippets.STATE)
-    own = {name for name, solver in all_solvers().items() if solver.info.views and not solver.info.package}
-    assert own <= set(snippets.READ_BY)
-    for name in part(sorted(own), 3):
+    names = {name for name, solver in all_solvers().items() if solver.info.views and not solver.info.package}
+    assert names <= set(snippets.READ_BY)
+    for name in part(sorted(names), 3):
         values: dict[str, Any] = {}
         exec(snippets.snippet(snippets.READ_BY[name][0], name).replace("print(result)", ""), values)
         assert np.isfinite(values["result"].objective) and values["result"].solver == name, name

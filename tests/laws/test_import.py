@@ -8,7 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from marginopt.solvers.interface.solver import Deferred
+from marginopt.solvers.interface.solver import DeferredSolver
 from marginopt.solvers.registry import all_solvers, get_solver
 
 ROOT = Path(__file__).parents[2]
@@ -72,7 +72,7 @@ print(first[1], mo.solve(dual).solver, "numba" in sys.modules)
 
 
 def test_a_record_names_the_class_that_has_it() -> None:
-    deferred = [solver for solver in all_solvers(discover=False).values() if isinstance(solver, Deferred)]
+    deferred = [solver for solver in all_solvers(discover=False).values() if isinstance(solver, DeferredSolver)]
     assert len(deferred) > 10
     for solver in deferred:
         assert type(solver.solver).info is solver.info

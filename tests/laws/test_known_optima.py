@@ -26,8 +26,8 @@ Arrays = Mapping[str, Any]
 
 def smooth(value: Callable[[Any], float], gradient: Any, start: Any, **problem: Any) -> float:
     """The least value of a smooth convex problem, by SLSQP."""
-    found = minimize(value, start, jac=gradient, method="SLSQP", options={"ftol": 1e-15, "maxiter": 2000}, **problem)
-    return float(found.fun)
+    optimum = minimize(value, start, jac=gradient, method="SLSQP", options={"ftol": 1e-15, "maxiter": 2000}, **problem)
+    return float(optimum.fun)
 
 
 def hinge(A: Any, costs: Any, penalised: Any) -> float:
@@ -93,10 +93,10 @@ def ramp(a: Arrays) -> float:
     penalised = np.array([0.0] + [1.0] * (p - 1))
     best = np.inf
     for given_up in itertools.product((False, True), repeat=n):
-        kept = ~np.array(given_up)
-        cost = 2.0 * (n - kept.sum())
+        mask = ~np.array(given_up)
+        cost = 2.0 * (n - mask.sum())
         if cost < best:
-            best = min(best, cost + (hinge(A[kept], np.ones(kept.sum()), penalised) if kept.any() else 0.0))
+            best = min(best, cost + (hinge(A[mask], np.ones(mask.sum()), penalised) if mask.any() else 0.0))
     return float(best)
 
 

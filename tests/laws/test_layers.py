@@ -45,22 +45,22 @@ ALLOWED = {
 
 def sources() -> list[tuple[str, Path, str]]:
     """(part, file, dotted name) of every installed module."""
-    found = []
+    rows = []
     for name, path in module_files().items():
         first = (*name.split("."), "")[1]
         part = first if first in (*FOLDERS, *LEAVES) else "face"
-        found.append((part, path, name))
-    return found
+        rows.append((part, path, name))
+    return rows
 
 
 def imports(path: Path, name: str) -> Iterator[tuple[int, str]]:
     """(line, absolute dotted name) of everything that a module imports, inside functions as well."""
     package = name.split(".") if path.name == "__init__.py" else name.split(".")[:-1]
-    for found in imports_of(path):
-        module = found.absolute(package)
+    for statement in imports_of(path):
+        module = statement.absolute(package)
         # `from marginopt import models` names a part, `from marginopt.models import X` is in one already
-        inside = found.base is None or module == "marginopt"
-        yield from ((found.line, ".".join(filter(None, [module, alias])) if inside else module) for alias in found.names)
+        inside = statement.base is None or module == "marginopt"
+        yield from ((statement.line, ".".join(filter(None, [module, alias])) if inside else module) for alias in statement.names)
 
 
 def part_of(module: str) -> str | None:
@@ -142,11 +142,11 @@ def test_folders_use_relative_imports_inside_and_tests_absolute_ones() -> None:
 
 
 def _absolute(path: Path) -> Iterator[tuple[int, str]]:
-    for found in imports_of(path):
-        if found.base is None:
-            yield from ((found.line, alias) for alias in found.names)
-        elif found.level == 0:
-            yield found.line, found.base
+    for statement in imports_of(path):
+        if statement.base is None:
+            yield from ((statement.line, alias) for alias in statement.names)
+        elif statement.level == 0:
+            yield statement.line, statement.base
 
 
 def test_library_code_does_not_print() -> None:
@@ -173,10 +173,10 @@ def rooms_that(part: str) -> dict[str, set[str]]:
         here = _room(path, part)
         graph.setdefault(here, set())
         package = name.split(".") if path.name == "__init__.py" else name.split(".")[:-1]
-        for found in imports_of(path):
-            if found.top and found.level:
-                base = found.absolute(package)
-                for module in {base, *(f"{base}.{alias}" for alias in found.names)} & names.keys():
+        for statement in imports_of(path):
+            if statement.top and statement.level:
+                base = statement.absolute(package)
+                for module in {base, *(f"{base}.{alias}" for alias in statement.names)} & names.keys():
                     graph[here].add(_room(names[module], part))
     return {room: {other for other in others if other != room and (room, other) not in DOORS} for room, others in graph.items()}
 

@@ -23,7 +23,7 @@ from marginopt.conformance import (
     Case,
     LawCell,
     Laws,
-    Reduced,
+    RelaxationCase,
     State,
     Trial,
     case_cells,
@@ -74,10 +74,10 @@ def generated() -> Iterator[Case]:
 
 def complete(cells: Iterable[LawCell], laws: Laws, subjects: int) -> list[LawCell]:
     """Return the cells. Every law has spoken of every case."""
-    found = list(cells)
+    rows = list(cells)
     wanted = {law.name: subjects if law.every_case else 1 for law in laws.laws}
-    assert {name: sum(c.law.name == name for c in found) for name in wanted} == wanted
-    return found
+    assert {name: sum(c.law.name == name for c in rows) for name in wanted} == wanted
+    return rows
 
 
 def clean(cells: list[LawCell]) -> None:
@@ -113,9 +113,9 @@ def test_solver(name: str) -> None:
     for formulation in FORMULATIONS:
         known, numbers = cases(get_formulation(formulation)), tried(name, formulation)
         trials = (case_cells(Trial(solver, known[k]), every_law=k == 0) for k in numbers)
-        found = complete(chain.from_iterable(trials), SOLVER_LAWS, len(numbers))
-        used |= set(waived(found, formulation, name))
-        cells += found
+        result = complete(chain.from_iterable(trials), SOLVER_LAWS, len(numbers))
+        used |= set(waived(result, formulation, name))
+        cells += result
     cells += [cell for case in generated() for cell in case_cells(Trial(solver, case))]
     clean(cells)
     if reason := unusable(solver):
@@ -138,7 +138,7 @@ def test_formulation(name: str) -> None:
 def test_relaxation(name: str) -> None:
     numbers = part(product(relaxations(), range(len(KNOWN))), 1, kind=lambda cell: cell[0])
     known = [KNOWN[k] for relaxation, k in numbers if relaxation == name]
-    cells = list(chain.from_iterable(reduced_cells(Reduced(get_relaxation(name), case)) for case in known))
+    cells = list(chain.from_iterable(reduced_cells(RelaxationCase(get_relaxation(name), case)) for case in known))
     assert known and len(cells) == len(known) * len(RELAXATION_LAWS.laws)
     clean(cells)
 

@@ -30,8 +30,8 @@ def sources() -> Iterator[tuple[str, ast.Module]]:
 
 def names(node: ast.AST) -> set[str]:
     """Every name and attribute in an expression."""
-    found = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
-    return found | {n.attr for n in ast.walk(node) if isinstance(n, ast.Attribute)}
+    values = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
+    return values | {n.attr for n in ast.walk(node) if isinstance(n, ast.Attribute)}
 
 
 def taken_apart(tree: ast.Module) -> Iterator[ast.AST]:
@@ -108,12 +108,12 @@ def models() -> list[type[Model]]:
     return [info.model for info in formulations().values()]
 
 
-def places(found: Callable[[ast.Module], Iterator[ast.AST]], exempt: Exemptions | None = None) -> list[str]:
+def places(scan: Callable[[ast.Module], Iterator[ast.AST]], exempt: Exemptions | None = None) -> list[str]:
     """The places in words, without the exempt ones."""
     return [
         f"{file}:{line}: {ast.unparse(node)[:100]}"
         for file, tree in sources()
-        for node in found(tree)
+        for node in scan(tree)
         for line in [getattr(node, "lineno", 0)]
         if exempt is None or (file, line) not in exempt
     ]
@@ -128,8 +128,8 @@ def test_no_text_is_taken_apart_to_decide_what_to_do() -> None:
 def test_generic_code_asks_for_no_concrete_formulation() -> None:
     known, exempt = concrete(), Exemptions("formulation")
     assert len(known) > 12
-    found = places(lambda tree: kinds_asked(tree, known), exempt)
-    assert not [place for place in found if not place.startswith("models/formulations/")]
+    violations = places(lambda tree: kinds_asked(tree, known), exempt)
+    assert not [place for place in violations if not place.startswith("models/formulations/")]
     assert exempt.lines and not exempt.idle
 
 

@@ -119,8 +119,8 @@ def by_formula(e: Any, name: str, Z: np.ndarray) -> np.ndarray:
         Z, P = Z - P[0], P - P[0]
     K, k = kernel_values(problem.kernel, P, P, name), kernel_values(problem.kernel, Z, P, name)
     if isinstance(e, mo.estimators.MEBOneClass):
-        own = np.array([kernel_values(problem.kernel, z[None], z[None], name)[0, 0] for z in Z])
-        return 2 * k @ a - own - a @ K @ a - e.offset_
+        block = np.array([kernel_values(problem.kernel, z[None], z[None], name)[0, 0] for z in Z])
+        return 2 * k @ a - block - a @ K @ a - e.offset_
     y = problem.y
     ridge = a / (problem.C * (1.0 if problem.sample_weight is None else problem.sample_weight))
     if isinstance(e, mo.estimators.L2SVC):

@@ -36,27 +36,27 @@ PRIVATE = {
 def test_it_imports_public_names_and_a_few_private_modules() -> None:
     wrong, used = [], set()
     for path in reproduction_files().values():
-        for found in imports_of(path):
-            base = found.base or ""
-            if found.level or not base.startswith("marginopt"):
+        for statement in imports_of(path):
+            base = statement.base or ""
+            if statement.level or not base.startswith("marginopt"):
                 continue
             if base in PRIVATE:
                 used.add(base)
             elif base in GROUPS:
                 public = import_module(base).__all__ if base != "marginopt.deep" else dir(import_module(base))
-                wrong += [f"{path.name}:{found.line}: {base}.{name}" for name in found.names if name not in public]
+                wrong += [f"{path.name}:{statement.line}: {base}.{name}" for name in statement.names if name not in public]
             elif base not in WHOLE:
-                wrong.append(f"{path.name}:{found.line}: {base}")
+                wrong.append(f"{path.name}:{statement.line}: {base}")
     assert not wrong, "\n".join(wrong)
     assert used == PRIVATE
 
 
 def test_nothing_but_the_command_imports_it() -> None:
     importing = {
-        (path.relative_to(ROOT).as_posix(), found.top)
+        (path.relative_to(ROOT).as_posix(), statement.top)
         for name, path in module_files().items()
-        for found in imports_of(path)
-        if "reproduction" in found.absolute(name.split(".")[:-1])
+        for statement in imports_of(path)
+        if "reproduction" in statement.absolute(name.split(".")[:-1])
     }
     assert importing == {("src/marginopt/cli/runs.py", False)}
 

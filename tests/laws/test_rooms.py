@@ -31,8 +31,8 @@ def functions() -> tuple[tuple[str, ast.FunctionDef | ast.AsyncFunctionDef], ...
 
 def lines(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
     """Lines without the docstring."""
-    told = function.body[0] if ast.get_docstring(function) is not None else None
-    return _span(function) - (0 if told is None else _span(told))
+    expected = function.body[0] if ast.get_docstring(function) is not None else None
+    return _span(function) - (0 if expected is None else _span(expected))
 
 
 def _span(node: ast.stmt) -> int:
@@ -42,8 +42,8 @@ def _span(node: ast.stmt) -> int:
 
 def arguments(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
     """Arguments without self or cls."""
-    given = function.args
-    names = [a.arg for a in (*given.posonlyargs, *given.args, *given.kwonlyargs)]
+    signature = function.args
+    names = [a.arg for a in (*signature.posonlyargs, *signature.args, *signature.kwonlyargs)]
     return len(names) - (names[:1] in (["self"], ["cls"]))
 
 
@@ -60,9 +60,9 @@ def test_functions_fit_in_the_head(law: str, count: Callable[[ast.FunctionDef | 
 def test_the_counts_count() -> None:
     code = 'class A:\n  def f(self, a, /, b, *c, d, **e):\n    """Says."""\n    return (\n      a\n    )\n'
     tree = ast.parse(code)
-    (found,) = (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef))
-    assert arguments(found) == 3
-    assert lines(found) == 4
+    (result,) = (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef))
+    assert arguments(result) == 3
+    assert lines(result) == 4
 
 
 def test_an_exemption_is_of_its_place_alone() -> None:

@@ -22,7 +22,9 @@ def typed_calls(X: np.ndarray, y: np.ndarray, instance: Instance) -> None:
     mo.compare({"hinge": hinge}, ["clarabel", "scs"])
     mo.gap_report({"step": step}, relaxations=["conic"])
     group = mo.questions.audit_fairness(y, y, X).evidence.people, mo.questions.most_different_classifier(hinge).evidence.points
-    found = mo.questions.coefficient_ranges(hinge).evidence.signs, mo.questions.supports(hinge).evidence.supports, group
+    computed = mo.questions.coefficient_ranges(hinge).evidence.signs, mo.questions.supports(hinge).evidence.supports, group
     installed = [row["name"] for row in mo.solvers.table().rows]
     summaries = [info.summary for group in (mo.formulations, mo.estimators, mo.relaxations) for info in group.table().values()]
-    print(found, installed, summaries, whole, some, result.objective + 1.0, result.values["w"][0], mo.relax(step, "conic").bound)
+    print(
+        computed, installed, summaries, whole, some, result.objective + 1.0, result.values["w"][0], mo.relax(step, "conic").bound
+    )

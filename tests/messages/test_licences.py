@@ -216,8 +216,8 @@ STATES: dict[str, Callable[[Path, pytest.MonkeyPatch], str]] = {
 
 
 def test_every_backend_of_a_package_of_its_own_is_here() -> None:
-    own = {name for name, solver in all_solvers(discover=False).items() if solver.info.package and not solver.info.views}
-    assert own == set(_PACKAGES)
+    names = {name for name, solver in all_solvers(discover=False).items() if solver.info.package and not solver.info.views}
+    assert names == set(_PACKAGES)
 
 
 def _golden() -> dict[str, str]:
@@ -227,13 +227,13 @@ def _golden() -> dict[str, str]:
 
 @pytest.mark.parametrize("name", STATES)
 def test_the_state_is_told_as_in_the_golden_file(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    said = STATES[name](tmp_path, monkeypatch)
+    message = STATES[name](tmp_path, monkeypatch)
     if os.environ.get("MARGINOPT_GOLDEN") == "write":
         known = _golden() if GOLDEN.exists() else {}
-        known[name] = said
+        known[name] = message
         text = "".join(f"[{title}]\n{known[title]}\n\n" for title in STATES if title in known)
         GOLDEN.write_text(text.rstrip() + "\n", encoding="utf-8")
-    assert said == _golden()[name]
+    assert message == _golden()[name]
 
 
 def test_the_golden_file_has_no_other_states() -> None:
@@ -260,7 +260,7 @@ def test_licensed_mosek_updates_give_what_rebuilding_gives(parameter: str) -> No
         pytest.skip(f"no MOSEK licence: {licence.detail}")
     model = HingeSVM(_X, _Y) if parameter == "lam" else ConicSVM(_X[:60], _Y[:60], kappa=0.1)
     values = np.geomspace(0.05, 0.5, 10)
-    kept = path(model, parameter, values, solver="mosek")
+    updated_path = path(model, parameter, values, solver="mosek")
     anew = path(model, parameter, values, solver="mosek", update=False)
-    assert kept.updated == 9
-    np.testing.assert_allclose(kept.objectives, anew.objectives, rtol=1e-6)
+    assert updated_path.updated == 9
+    np.testing.assert_allclose(updated_path.objectives, anew.objectives, rtol=1e-6)

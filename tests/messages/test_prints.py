@@ -55,20 +55,52 @@ def _report() -> object:
     return mo.gap_report(instance, relaxations=["continuous", "conic"], exact="zero-one-bb", progress=False)
 
 
+def _difference() -> object:
+    form = HINGE.form
+    return form.diff(form.replace(r=1.0, q=form.q + np.eye(form.n)[2]))
+
+
+def _other_rows() -> object:
+    return HINGE.form.diff(HINGE.form.replace(constraints=()))
+
+
+def _peculiar() -> object:
+    """A choice of γ at the end of its range, on a disc in a ring with equal points and a constant feature."""
+    rng, labels = np.random.default_rng(0), np.where(np.arange(60) % 2 == 0, 1.0, -1.0)
+    angle, radius = rng.uniform(0, 2 * np.pi, 60), np.where(labels > 0, 1.0, 2.5)
+    points = np.column_stack([radius * np.cos(angle), radius * np.sin(angle), np.ones(60)])
+    points[1] = points[0]
+    return mo.select(points, labels, "maxmin", gammas=(1e-4, 4.1e-3))
+
+
+def _explained(model: mo.Model, solver: str) -> object:
+    return model.explain(mo.solve(model, solver))
+
+
 PRINTS: dict[str, Callable[[], object]] = {
     "model": lambda: HINGE,
     "continuous model": lambda: COUNT.relaxed(),
     "form": lambda: HINGE.form,
     "form report": lambda: HINGE.form.inspect(),
+    "report on a form out of scale": lambda: mo.ZeroOneSVM(X, Y, 1.0, big_m=1e5).form.inspect(),
+    "difference of forms": _difference,
+    "difference of rows": _other_rows,
+    "model with M given": lambda: mo.ZeroOneSVM(X, Y, 1.0, big_m=5.0),
+    "model with a kernel": lambda: mo.ZeroOneSVM(X[:, 1:], Y, 1.0, kernel=mo.RBF(0.5)),
+    "max-min model": lambda: mo.MaxMinSVM(X[:, 1:], Y, kernel=mo.Mixture(mo.RBF(0.1), mo.RBF(1.0)), parameter="weight"),
+    "single-point relaxation": lambda: mo.relaxations.SinglePointRelaxation(X, Y, 0.5),
     "instance": lambda: Instance(X, Y, name="toy"),
     "result": _solved,
     "certificate": lambda: _solved().certificate,
     "exact result": lambda: mo.solve(COUNT, "zero-one-bb"),
     "infeasible": lambda: mo.solve(_apart(), "clarabel"),
+    "not separable": lambda: mo.solve(mo.ConicSVM(X[:, :2], Y, kappa=0.0), "clarabel"),
     "unbounded": lambda: mo.solve(mo.Margin(X, Y, "svdd", "none"), "clarabel"),
     "verification": lambda: _solved().verify(HINGE),
     "verification of another claim": lambda: _changed().verify(HINGE),
     "explanation": lambda: HINGE.explain(_solved()),
+    "explanation without multipliers": lambda: _explained(mo.ZeroOneSVM(X, Y, 1.0), "scip"),
+    "explanation of hulls": lambda: _explained(mo.ConvexHullsDual(X[:, 1:], Y, C=2.0, kernel=mo.RBF(0.5)), "clarabel"),
     "conflict": lambda: mo.solvers.conflict(_apart()),
     "whole path": lambda: mo.path(COUNT, "lam", "all"),
     "conflict of points": lambda: mo.Margin(ROWS, LABELS, "hinge", subject_to=mo.keep([0, 3, 4, 7])).conflict(),
@@ -80,6 +112,7 @@ PRINTS: dict[str, Callable[[], object]] = {
     "gap report": _report,
     "point check": lambda: mo.proofs.check_point(HINGE, {"w": np.zeros(3), "xi": np.zeros(5)}),
     "audit": lambda: mo.audit(SVC(kernel="linear").fit(X, Y), X, Y),
+    "selection": _peculiar,
     "depth": lambda: mo.halfspace_depth(X[:, 1:], [0.0, 0.0]),
     "fairness": lambda: questions.audit_fairness(np.where(ROWS[:, 1] > 0, 1, -1), LABELS, ROWS[:, 1:], "false-positive-rate"),
     "fairness game": lambda: questions.fairness_game(ROWS, LABELS, ROWS[:, 1:], rounds=2),
@@ -88,6 +121,7 @@ PRINTS: dict[str, Callable[[], object]] = {
     "supports": lambda: questions.supports(INTEGER, 0.2),
     "most different": lambda: questions.most_different_classifier(INTEGER, 0.5),
     "stability": lambda: questions.prediction_stability(COUNT, X[:2]),
+    "solver table": lambda: mo.solvers.SolverTable(tuple(r for r in mo.solvers.table().rows if r["name"] in ("clarabel", "smo"))),
     "conformal sets": lambda: questions.conformal_sets(COUNT, X[:2], 0.2),
 }
 
@@ -99,7 +133,7 @@ TIMED = ("comparison", "comparison of models", "gap report")
 def masked(text: str) -> str:
     """Return the text without what differs from machine to machine; runs of spaces, which depend on it, are two."""
     text = re.sub(r"\b\d+\.\d+\.\d+\b", "<version>", text)
-    text = re.sub(r"\b[\d.]+(e-\d+)?(?= s (building|solving))", "<seconds>", text)
+    text = re.sub(r"\b[\d.]+(e-\d+)?(?= s (building|solving))|(?<=trained in )[\d.]+", "<seconds>", text)
     text = re.sub(r" [\d.]+ s compiling \([^)]*\),", "", text)
     text = re.sub(r"\b\d+(?= (iterations|nodes|directions))", "<count>", text)
     text = re.sub(r"-?\b(\d+(\.\d+)?e-(0[4-9]|[1-9]\d)|0\.0+e\+00)\b", "<small>", text)

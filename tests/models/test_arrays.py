@@ -107,13 +107,13 @@ def test_a_number_stands_for_equal_ones() -> None:
 
 def test_nothing_is_copied_that_need_not_be_and_the_owner_may_still_write() -> None:
     X = np.eye(3)
-    kept = as_points(X)
-    assert np.shares_memory(kept, X)
-    assert not kept.flags.writeable
+    points = as_points(X)
+    assert np.shares_memory(points, X)
+    assert not points.flags.writeable
     assert X.flags.writeable
     with pytest.raises(ValueError):
-        kept[0, 0] = 2.0  # type: ignore[index]
-    assert frozen(kept) is kept  # type: ignore[arg-type]
+        points[0, 0] = 2.0  # type: ignore[index]
+    assert frozen(points) is points  # type: ignore[arg-type]
     sparse = sp.csr_array(X)
     assert np.shares_memory(as_points(sparse).data, sparse.data)
 

@@ -57,7 +57,7 @@ def test_every_model_states_itself(model: mo.Model) -> None:
     assert f">{html.escape(text)}</pre>" in page and html.escape(model.latex()) in page
     assert not re.search(r"https?:|src=|<script", page)  # readable without network
     assert not re.search(r"\d[eE][+-]?\d", model.latex())
-    latex = [line.latex for line in (model.statement.objective, model.statement.over, *model.statement.constraints)]
+    latex = [line.latex for line in (model.statement.objective, model.statement.variables, *model.statement.constraints)]
     assert all(part.strip() for part in latex)
 
 

@@ -14,6 +14,6 @@ print(subprocess.run([sys.executable, "-c", {CHILD!r}], capture_output=True, tex
 
 def test_what_another_process_held_does_not_count() -> None:
     """A process that holds 512 MiB starts one that holds little."""
-    told = subprocess.run([sys.executable, "-c", PARENT], capture_output=True, text=True, check=True).stdout
-    child, parent = map(int, told.split())
+    process = subprocess.run([sys.executable, "-c", PARENT], capture_output=True, text=True, check=True).stdout
+    child, parent = map(int, process.split())
     assert 1 << 20 < child < 1 << 28 < parent

@@ -17,8 +17,8 @@ NUMBERS = st.floats(-1e140, 1e140, allow_nan=False)
 @settings(deadline=None, max_examples=60)
 @given(st.lists(NUMBERS, max_size=40))
 def test_the_error_covers_the_exact_sum(terms: list[float]) -> None:
-    found = total(np.array(terms))
-    assert abs(Fraction(found.value) - sum(map(Fraction, terms), Fraction(0))) <= Fraction(found.error)
+    value = total(np.array(terms))
+    assert abs(Fraction(value.value) - sum(map(Fraction, terms), Fraction(0))) <= Fraction(value.error)
 
 
 @pytest.mark.parametrize("n", [249, 250, 251, 3000])
@@ -27,29 +27,29 @@ def test_few_terms_and_many(n: int) -> None:
     rng = np.random.default_rng(n)
     terms = rng.normal(size=n) * 10.0 ** rng.integers(-12, 12, size=n)
     terms[-1] -= terms.sum()
-    found, exact = total(terms), sum(map(Fraction, terms.tolist()), Fraction(0))
-    assert abs(Fraction(found.value) - exact) <= Fraction(found.error)
-    assert found.error <= 1e-16 * abs(found.value) + 1e-20 * np.abs(terms).sum()
+    value, exact = total(terms), sum(map(Fraction, terms.tolist()), Fraction(0))
+    assert abs(Fraction(value.value) - exact) <= Fraction(value.error)
+    assert value.error <= 1e-16 * abs(value.value) + 1e-20 * np.abs(terms).sum()
 
 
 @pytest.mark.parametrize("n", [0, 1, 250, 251, 4_017, 20_001])
 @pytest.mark.parametrize("scale", [1.0, 1e152])
 def test_sums_of_what_is_not_negative(n: int, scale: float) -> None:
     terms = np.random.default_rng(n).random(n) ** 30 * scale
-    found, exact = total_of_positive(terms), sum(map(Fraction, terms.tolist()), Fraction(0))
-    assert abs(Fraction(found.value) - exact) <= Fraction(found.error)
-    assert found.error <= 1e-14 * found.value
+    rows, exact = total_of_positive(terms), sum(map(Fraction, terms.tolist()), Fraction(0))
+    assert abs(Fraction(rows.value) - exact) <= Fraction(rows.error)
+    assert rows.error <= 1e-14 * rows.value
 
 
 @settings(deadline=None, max_examples=40)
 @given(st.lists(st.tuples(st.floats(-1e70, 1e70), st.floats(-1e70, 1e70)), min_size=1, max_size=30))
 def test_the_error_covers_the_exact_product(pairs: list[tuple[float, float]]) -> None:
     # below 1e-140 the errors of products underflow, which no bound here speaks of
-    kept = [(a if abs(a) > 1e-70 else 0.0, b if abs(b) > 1e-70 else 0.0) for a, b in pairs]
-    a, b = np.array(kept).T
-    exact = sum((Fraction(x) * Fraction(y) for x, y in kept), Fraction(0))
-    found = dot(a, b)
-    assert abs(Fraction(found.value) - exact) <= Fraction(found.error)
+    rows = [(a if abs(a) > 1e-70 else 0.0, b if abs(b) > 1e-70 else 0.0) for a, b in pairs]
+    a, b = np.array(rows).T
+    exact = sum((Fraction(x) * Fraction(y) for x, y in rows), Fraction(0))
+    value = dot(a, b)
+    assert abs(Fraction(value.value) - exact) <= Fraction(value.error)
 
 
 @settings(deadline=None, max_examples=60)
@@ -67,7 +67,7 @@ def test_few_terms_of_many_are_not_zero(side: int, error: float) -> None:
     factors[side][rng.random(2000) < 0.98] = 0.0
     a, b = factors
     exact = sum((Fraction(x) * Fraction(y) for x, y in zip(a.tolist(), b.tolist(), strict=True)), Fraction(0))
-    found = dot(a, b, np.full(2000, error) if error else 0.0)
-    assert abs(Fraction(found.value) - exact) <= Fraction(found.error)
-    assert found.error >= error * float(np.abs(a).sum())
-    assert found.error <= error * float(np.abs(a).sum()) * (1.0 + 1e-9) + 1e-15 * float(np.abs(a * b).sum())
+    value = dot(a, b, np.full(2000, error) if error else 0.0)
+    assert abs(Fraction(value.value) - exact) <= Fraction(value.error)
+    assert value.error >= error * float(np.abs(a).sum())
+    assert value.error <= error * float(np.abs(a).sum()) * (1.0 + 1e-9) + 1e-15 * float(np.abs(a * b).sum())

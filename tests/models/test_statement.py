@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from marginopt.models import RBF, ConicSVM, HingeSVM, L2SVMDual, Line, MEBDual, Model, Statement, ZeroOneSVM
+from marginopt.models import RBF, ConicSVM, HingeSVM, L2SVMDual, Line, MEBDual, Model, ZeroOneSVM
 from marginopt.models.formulations import built_in
 from marginopt.models.statement import plus, times, typeset
 
@@ -64,38 +64,6 @@ def test_html_is_escaped(overlapping: Any) -> None:
     page = HingeSVM(overlapping.X, overlapping.y)._repr_html_()
     assert "y_i x_i&#x27;w + xi_i &gt;= 1" in page
     assert "http" not in page
-
-
-def test_layout() -> None:
-    statement = Statement(
-        title="T",
-        problem_class="LP",
-        sense="minimise",
-        over=Line("x", "x"),
-        objective=Line("c'x", r"c^\top x"),
-        constraints=(Line("Ax = b", "Ax=b", "rows"), Line("x >= 0", r"x\ge 0")),
-        sizes="n = 2",
-        source="S (1)",
-        notes=("N",),
-    )
-    assert str(statement).splitlines() == [
-        "T  [LP]",
-        "  minimise    c'x   over x",
-        "  subject to  rows  Ax = b",
-        "                    x >= 0",
-        "  sizes: n = 2",
-        "  note: N",
-        "  source: S (1)",
-    ]
-    assert statement.latex().splitlines() == [
-        r"\[",
-        r"\begin{aligned}",
-        r"  \min_{x}\quad & c^\top x \\",
-        r"  \text{s.t.}\quad & Ax=b \\",
-        r"  & x\ge 0",
-        r"\end{aligned}",
-        r"\]",
-    ]
 
 
 def test_numbers_stand_before_expressions_as_they_are_written_by_hand() -> None:

@@ -106,15 +106,15 @@ class Compositions:
     @cached_property
     def polar(self) -> list[Vector]:
         """The vertices of {p : |x_j'p| ≤ 1}."""
-        q, found = len(self.held), set[Vector]()
+        q, collected = len(self.held), set[Vector]()
         for chosen in itertools.combinations(self.atoms, q) if q else ():
             for signs in itertools.product((ONE, -ONE), repeat=q):
                 p = solved([tuple(x[j] for j in self.held) for x in chosen], signs)
                 if p is not None:
                     whole = self._lifted(p)
                     if all(abs(dot(x, whole)) <= 1 for x in self.atoms):
-                        found.add(whole)
-        return sorted(found)
+                        collected.add(whole)
+        return sorted(collected)
 
     def _lifted(self, values: Vector) -> Vector:
         """A vector of the held coordinates in all of them."""

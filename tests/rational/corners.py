@@ -16,11 +16,11 @@ import numpy as np
 
 from .flats import ONE, ZERO, Vector, dot, fractions, solved
 
-__all__ = ["Corners"]
+__all__ = ["PiecewiseLinearLoss"]
 
 
 @dataclass(frozen=True)
-class Corners:
+class PiecewiseLinearLoss:
     """min Σ_{penalised} w_j² + Σ λ_i 1{a_i'w < 1}, with rows that must be kept.
 
     Parameters
@@ -37,7 +37,7 @@ class Corners:
     penalised: tuple[bool, ...]
 
     @classmethod
-    def of(cls, model: object, *more: np.ndarray) -> Corners:
+    def of(cls, model: object, *more: np.ndarray) -> PiecewiseLinearLoss:
         """The problem of a `ZeroOneSVM`, with rows beside its own."""
         X, y = np.asarray(model.X), np.asarray(model.y)  # type: ignore[attr-defined]
         rows = [*(y[:, None] * X), *more]
@@ -71,12 +71,12 @@ class Corners:
         """Σ of the penalised w_j²."""
         return sum((v * v for v, counted in zip(w, self.penalised, strict=True) if counted), ZERO)
 
-    def least(self, *kept: int, scale: Fraction = ONE) -> Fraction | None:
+    def least(self, *required: int, scale: Fraction = ONE) -> Fraction | None:
         """The least objective, prices times ``scale``, of w that keep these rows; None where no w does."""
         values = (
             norm + scale * sum((c for c, k in zip(self.prices, keeps, strict=False) if not k), ZERO)
             for norm, keeps in self.candidates
-            if all(keeps[i] for i in kept)
+            if all(keeps[i] for i in required)
         )
         return min(values, default=None)
 

@@ -83,7 +83,7 @@ def drawn(number: int) -> Drawn:
 def _stated(rng: Random, kinds: dict[str, str], data: Data) -> Drawn:
     n, p = data.X.shape
     costs = quarters(rng, 0, 8, n)
-    loss, own = DRAWN_LOSSES[kinds["loss"]](rng)
+    loss, part_rows = DRAWN_LOSSES[kinds["loss"]](rng)
     parts = [regularised(rng, kinds["regulariser"], data), within(rng, kinds["domain"], p)]
     limits = restricted(rng, kinds["restriction"], data)
     if kinds["loss"] == "misclassified" and kinds["restriction"] not in ("keep", "fixed") and rng.random() < 0.8:
@@ -93,7 +93,7 @@ def _stated(rng: Random, kinds: dict[str, str], data: Data) -> Drawn:
         data.X, data.y, loss, regulariser, kinds["intercept"], costs, domain, [part for part, _ in limits]  # type: ignore[arg-type]
     )  # fmt: skip
     _ = model.form
-    exact = Compositions.of(data.y[:, None] * data.X, costs, own, np.zeros(p))
-    for _, said in (*parts, *limits):
-        exact = said(exact)
+    exact = Compositions.of(data.y[:, None] * data.X, costs, part_rows, np.zeros(p))
+    for _, text in (*parts, *limits):
+        exact = text(exact)
     return Drawn(model, exact, kinds)

@@ -66,15 +66,15 @@ class Arrangement:
     """Planes, each once, and what they make of the flat ``within``; axes are added where no plane would cut it down to points."""
 
     def __init__(self, planes: Iterable[Plane], within: Flat) -> None:
-        found = set[Plane]()
+        collected = set[Plane]()
         for normal, offset in planes:
             first = next((v for v in normal if v), None)
             if first is not None:
-                found.add((tuple(v / first for v in normal), offset / first))
+                collected.add((tuple(v / first for v in normal), offset / first))
         self.within = within
-        self.planes = sorted(found)
+        self.planes = sorted(collected)
         p = len(within.origin)
-        self.planes += [(axis, ZERO) for axis in axes(p) if (axis, ZERO) not in found and not self._spanned(axis)]
+        self.planes += [(axis, ZERO) for axis in axes(p) if (axis, ZERO) not in collected and not self._spanned(axis)]
         self._names: dict[Flat, frozenset[int]] = {}
         self._cells: dict[frozenset[int], dict[Signs, Cell]] = {}
 
@@ -138,16 +138,16 @@ class Arrangement:
     def _sides(self, flat: Flat) -> dict[Signs, Cell]:
         name = self.name(flat)
         if name not in self._cells:
-            found: dict[Signs, Cell] = {}
+            values: dict[Signs, Cell] = {}
             for cut, leaving in self.cuts(flat):
                 off = [_sign(dot(n, leaving)) if k in self.name(cut) else 0 for k, (n, _) in enumerate(self.planes)]
                 for signs, cell in self._sides(cut).items():
                     for side in (1, -1):
-                        own = tuple(s or side * o for s, o in zip(signs, off, strict=True))
-                        found.setdefault(own, (*cell, tuple(side * v for v in leaving)))
+                        direct = tuple(s or side * o for s, o in zip(signs, off, strict=True))
+                        values.setdefault(direct, (*cell, tuple(side * v for v in leaving)))
             if not flat.directions:
-                found[tuple(_sign(dot(n, flat.origin) - c) for n, c in self.planes)] = (flat.origin,)
-            self._cells[name] = found
+                values[tuple(_sign(dot(n, flat.origin) - c) for n, c in self.planes)] = (flat.origin,)
+            self._cells[name] = values
         return self._cells[name]
 
 

@@ -52,12 +52,12 @@ class Loss:
     @classmethod
     def through(cls, points: Sequence[tuple[float, float]]) -> Loss:
         """Through points (m, loss), straight before the first two; two of one m are a jump. The last loss is 0."""
-        given = [(Fraction(m), Fraction(v)) for m, v in points]
+        rows = [(Fraction(m), Fraction(v)) for m, v in points]
         at: dict[Fraction, list[Fraction]] = {}
-        for m, v in given:
+        for m, v in rows:
             at.setdefault(m, []).append(v)
         corners = tuple((m, values[0], min(values)) for m, values in at.items())
-        (first, high), (second, low) = given[:2]
+        (first, high), (second, low) = rows[:2]
         return cls(corners, (high - low) / (second - first), first)
 
     def at(self, m: Fraction) -> Fraction:

@@ -103,10 +103,10 @@ def regularised(rng: Random, kind: str, data: Data) -> Said:
         case "elastic-net":
             return margin.ElasticNet(mu, 0.75), lambda e: replace(e, atoms=atoms, squares=_on(Fraction(3, 4), seen, p))
         case "kernel-l1":
-            own = np.vstack([np.eye(q)[: q - 1], rng.integers(-4, 5, size=(3, q)) / 2.0])
-            own = own if np.linalg.matrix_rank(own) == q else np.vstack([own, np.eye(q)])
-            whole = tuple((ZERO,) * data.free + tuple(v / Fraction(mu) for v in fractions(x)) for x in own)
-            return margin.KernelWeightsL1(own, mu), lambda e: replace(e, atoms=whole)
+            block = np.vstack([np.eye(q)[: q - 1], rng.integers(-4, 5, size=(3, q)) / 2.0])
+            block = block if np.linalg.matrix_rank(block) == q else np.vstack([block, np.eye(q)])
+            whole = tuple((ZERO,) * data.free + tuple(v / Fraction(mu) for v in fractions(x)) for x in block)
+            return margin.KernelWeightsL1(block, mu), lambda e: replace(e, atoms=whole)
         case "l0":
             return margin.L0(mu), lambda e: replace(e, price=square)
         case "l0-l1":
@@ -123,8 +123,8 @@ def _l0_l1(rng: Random, size: float, data: Data, atoms: tuple[Any, ...]) -> Said
     seen = tuple(range(data.free, p))
 
     def said(e: Compositions) -> Compositions:
-        found = replace(e, price=_on(Fraction(each), seen, p), atoms=atoms if size else ())
-        return found if limit is None else replace(found, counted=seen, max_nonzeros=limit)
+        model = replace(e, price=_on(Fraction(each), seen, p), atoms=atoms if size else ())
+        return model if limit is None else replace(model, counted=seen, max_nonzeros=limit)
 
     return margin.L0L1(each, size, limit), said
 
@@ -152,8 +152,8 @@ def within(rng: Random, kind: str, p: int) -> Said:
             low, high = -rng.integers(0, 4, p).astype(float), rng.integers(1, 4, p).astype(float)
             if rng.random() < 0.15:
                 low[-1] = 0.5
-            said = _ends(low, high)
-            return margin.Integers(tuple(low), tuple(high)), lambda e: replace(said(e), integer=tuple(range(p)))
+            text = _ends(low, high)
+            return margin.Integers(tuple(low), tuple(high)), lambda e: replace(text(e), integer=tuple(range(p)))
         case "signs":
             signs = rng.integers(-1, 2, p)
             low, high = np.where(signs > 0, 0.0, -np.inf), np.where(signs < 0, 0.0, np.inf)

@@ -87,6 +87,6 @@ def restricted(rng: Random, kind: str, data: Data) -> list[Said]:
             return [(mo.fixed({j: value}), _demanded(*sides))]
         case "several":
             names = rng.permutation(["keep", "nonzero", "budget", "rows", "fixed"])[: rng.integers(2, 4)]
-            return [said for name in names for said in restricted(rng, str(name), data)]
+            return [text for name in names for text in restricted(rng, str(name), data)]
         case _:
             return []

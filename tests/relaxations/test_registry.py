@@ -23,7 +23,7 @@ from marginopt.relaxations import (
     KernelConic,
     Perspective,
     Relaxation,
-    Relaxed,
+    RelaxationResult,
     default_relaxations,
     gap_report,
     get_relaxation,
@@ -64,12 +64,12 @@ def _models() -> tuple[Model, ...]:
 
 MODELS = _models()
 #: What each record gives on the first model that it reads, and the names in the order in which targets were built.
-Solved: TypeAlias = tuple[dict[str, Relaxed], list[str]]
+Solved: TypeAlias = tuple[dict[str, RelaxationResult], list[str]]
 
 
 @pytest.fixture(scope="module")
 def solved() -> Solved:
-    found: dict[str, Relaxed] = {}
+    values: dict[str, RelaxationResult] = {}
     built: list[str] = []
     for record in relaxations().values():
         model = next(model for model in MODELS if not record.reduction.obstacle(model))
@@ -77,8 +77,8 @@ def solved() -> Solved:
         original = kind.apply
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(kind, "apply", lambda self, m, f=original, name=record.name: built.append(name) or f(self, m))
-            found[record.name] = relax(model, record.reduction)
-    return found, built
+            values[record.name] = relax(model, record.reduction)
+    return values, built
 
 
 def test_every_record_is_whole_and_its_bound_is_one(solved: Solved) -> None:
@@ -152,9 +152,9 @@ def test_a_relaxation_of_invalid_constants_has_a_bound_of_its_own_optimum_alone(
 
 
 def test_the_target_is_built_once(solved: Solved) -> None:
-    found, built = solved
-    assert all(relaxed.form is relaxed.form for relaxed in found.values())
-    assert built == list(relaxations()) == list(found)
+    result, built = solved
+    assert all(relaxed.form is relaxed.form for relaxed in result.values())
+    assert built == list(relaxations()) == list(result)
 
 
 def test_a_relaxation_is_registered_for_the_session(session: None) -> None:

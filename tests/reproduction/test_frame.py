@@ -74,9 +74,9 @@ def test_a_cell_without_data_says_why() -> None:
 
 @pytest.mark.parametrize(("printed", "unit"), [("1.0", 0.1), ("110", 1.0), ("6.33E-003", 1e-5), ("3.05e-05", 1e-7)])
 def test_units_are_those_of_the_printed_digits(printed: str, unit: float) -> None:
-    found = Published.of(printed)
-    assert found is not None
-    assert found.unit == pytest.approx(unit)
+    published = Published.of(printed)
+    assert published is not None
+    assert published.unit == pytest.approx(unit)
 
 
 def test_efforts() -> None:
@@ -119,11 +119,11 @@ def test_figures_without_runs_are_not_drawn_or_need_none(name: str) -> None:
 
 def test_what_is_stored_is_not_run_again(tmp_path: Path) -> None:
     runs = entry(None, 1.0).runs
-    found, lacking = measure_all(runs[:2], tmp_path / "runs.db", SerialExecutor(), False)
-    assert len(found) == 2
+    records, lacking = measure_all(runs[:2], tmp_path / "runs.db", SerialExecutor(), False)
+    assert len(records) == 2
     assert not lacking
     there, missing = stored(runs, tmp_path / "runs.db")
-    assert there == found
+    assert there == records
     assert list(missing.values()) == [NOT_RUN]
 
 
@@ -134,8 +134,8 @@ def test_one_row_is_measured_and_the_others_are_as_the_store_has_them(tmp_path: 
     store = tmp_path / "runs.db"
 
     def means(*rows: str) -> list[float | None]:
-        (found,) = reproduce(["test"], store=store, progress=False, rows=rows)
-        return [None if cell.value is None else cell.value.mean for cell in found.tables[0].cells]
+        (reproduction,) = reproduce(["test"], store=store, progress=False, rows=rows)
+        return [None if cell.value is None else cell.value.mean for cell in reproduction.tables[0].cells]
 
     assert means("second") == [pytest.approx(2.1)]
     assert _count(store) == 3
@@ -159,13 +159,13 @@ def test_a_kill_costs_what_is_being_computed(tmp_path: Path) -> None:
         time.sleep(0.2)
     begun.send_signal(signal.SIGKILL)
     begun.wait()
-    kept = _count(store)
-    assert kept >= 2
+    count = _count(store)
+    assert count >= 2
     assert not (tmp_path / "conic.md").exists()
     assert main([*words, "--stored", "--quiet"]) == 0
     rows = list(csv.DictReader((tmp_path / "conic.csv").read_text(encoding="utf-8").splitlines()))
     every = [row for row in rows if row["cell"].startswith("validation points")]  # the other rows share their runs
-    assert sum(int(row["repetitions"]) for row in every) == kept
+    assert sum(int(row["repetitions"]) for row in every) == count
 
 
 def _count(store: Path) -> int:
@@ -175,10 +175,10 @@ def _count(store: Path) -> int:
 def test_a_page_says_published_measured_verdict_runs_and_how(tmp_path: Path) -> None:
     store = tmp_path / "runs.db"
     CellStore(store)
-    (found,) = reproduce(["conic-table-2", "conic-figure-1"], store=store, run=False, progress=False, command="as asked")
-    assert found.paper is CONIC
-    assert found.missing == len(found.tables[0].cells)
-    written = write_pages(found, tmp_path)
+    (reproduction,) = reproduce(["conic-table-2", "conic-figure-1"], store=store, run=False, progress=False, command="as asked")
+    assert reproduction.paper is CONIC
+    assert reproduction.missing == len(reproduction.tables[0].cells)
+    written = write_pages(reproduction, tmp_path)
     assert {path.name for path in written} == {"conic.html", "conic.md", "conic.csv", "conic.json", "conic-figure-1.svg"}
     for name in ("conic.html", "conic.md"):
         text = (tmp_path / name).read_text(encoding="utf-8")
@@ -192,8 +192,8 @@ def test_a_page_says_published_measured_verdict_runs_and_how(tmp_path: Path) -> 
 
 def test_the_prompt_lists_and_refuses(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     assert main(["reproduce"]) == 0
-    said = capsys.readouterr().out
-    assert all(name in said for name in (*tables(), *figures()))
+    output = capsys.readouterr().out
+    assert all(name in output for name in (*tables(), *figures()))
     assert main(["reproduce", "conic-tabel-1", "--out", str(tmp_path / "new")]) == 2
     assert not (tmp_path / "new").exists()
     assert main(["reproduce", "conic", "--stored", "--out", str(tmp_path)]) == 2

@@ -37,11 +37,11 @@ def stand_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(("algorithm", "kernel"), [*product(ALGORITHMS, ["rbf"]), ("MFW", "polynomial")])
 def test_tables_2_and_8(stand_in: None, algorithm: str, kernel: str) -> None:
     run = {"dataset": "Reuters", "algorithm": algorithm, "kernel": kernel, "seed": 0, "C": 8.0, "thin": True, "steps": 2000}
-    found = TRAINING.measure(run)
-    assert found["problems"] == 6
-    assert found["tested"] == 150
-    assert min(found["accuracy"], found["ddag"]) > 0.8  # four classes: chance is a quarter
-    assert found["iterations"] > 0
+    measurement = TRAINING.measure(run)
+    assert measurement["problems"] == 6
+    assert measurement["tested"] == 150
+    assert min(measurement["accuracy"], measurement["ddag"]) > 0.8  # four classes: chance is a quarter
+    assert measurement["iterations"] > 0
 
 
 def test_a_set_without_a_test_part_is_timed_and_its_accuracy_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -51,15 +51,15 @@ def test_a_set_without_a_test_part_is_timed_and_its_accuracy_says_why(tmp_path: 
     monkeypatch.setenv("MARGINOPT_DATA", str(tmp_path))
     inputs._read.cache_clear()
     data.parts.cache_clear()
-    found = {}
+    values = {}
     for name in ("frank-wolfe-table-2", "frank-wolfe-table-3", "frank-wolfe-table-8"):
         for entry in tables()[name].entries(protocol_size("reduced", 1)):
             if entry.labels[0] == "w8a" and "MFW" in entry.labels:
                 results = {run: TRAINING.measure({**run.parameters, "C": 8.0, "steps": 500}) for run in entry.runs}
-                found[name, entry.labels[-1]] = compare_cell(entry, results, {})
-    lacking = (found["frank-wolfe-table-2", "MFW"], found["frank-wolfe-table-8", "accuracy"])
+                values[name, entry.labels[-1]] = compare_cell(entry, results, {})
+    lacking = (values["frank-wolfe-table-2", "MFW"], values["frank-wolfe-table-8", "accuracy"])
     assert {(cell.verdict, cell.reason[:25]) for cell in lacking} == {(Verdict.MISSING, "w8a has no test part here")}
-    for timed in (found["frank-wolfe-table-3", "MFW"], found["frank-wolfe-table-8", "seconds"]):
+    for timed in (values["frank-wolfe-table-3", "MFW"], values["frank-wolfe-table-8", "seconds"]):
         assert timed.value is not None
         assert timed.value.mean > 0
 
@@ -153,9 +153,9 @@ def test_letter_has_the_published_split(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.delenv("MARGINOPT_DATA", raising=False)
     inputs._read.cache_clear()
     data.parts.cache_clear()
-    found = data.parts("Letter")
-    counts = np.sort(np.unique(found.y, return_counts=True)[1])
-    assert (len(found.y), len(found.y_test)) == (15000, 5000)
+    result = data.parts("Letter")
+    counts = np.sort(np.unique(result.y, return_counts=True)[1])
+    assert (len(result.y), len(result.y_test)) == (15000, 5000)
     assert (counts[-2:].sum(), counts[:2].sum()) == (1213, 1081)
 
 

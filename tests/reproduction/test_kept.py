@@ -68,10 +68,10 @@ def test_what_was_not_run_again_stays_and_says_when_it_was(tmp_path: Path) -> No
     now = page(SECOND, measured(old, never), measured(new))
     both = updated(now, read_kept(tmp_path, "conic"), ["new"])
     write_pages(both, tmp_path)
-    found = rows(tmp_path)
-    assert found["old", "row"] == first["old", "row"]
-    assert found["old", "row"]["made"] == FIRST
-    assert found["new", "row"]["made"] == SECOND
+    result = rows(tmp_path)
+    assert result["old", "row"] == first["old", "row"]
+    assert result["old", "row"]["made"] == FIRST
+    assert result["new", "row"]["made"] == SECOND
     assert both.missing == 0
     assert both.pictures[0].picture == drawn
     for name in ("conic.md", "conic.html"):
@@ -82,7 +82,7 @@ def test_what_was_not_run_again_stays_and_says_when_it_was(tmp_path: Path) -> No
         assert "Cells: 1, figures: 1." in text
     again = updated(page("2026-03-03", measured(old, never), measured(new, never)), read_kept(tmp_path, "conic"), [])
     write_pages(again, tmp_path)
-    assert rows(tmp_path) == found  # nothing was run: nothing changes, and this run's head is not shown
+    assert rows(tmp_path) == result  # nothing was run: nothing changes, and this run's head is not shown
     assert "2026-03-03" not in (tmp_path / "conic.md").read_text(encoding="utf-8")
 
 
@@ -156,8 +156,8 @@ def test_pages_updated_at_several_efforts_have_the_cells_of_all(order: Sequence[
         mine = [measured(one, (lambda e: True) if name == effort else never, effort) for name, one in only.items()]
         label = "one" if effort == "quick" else "two"
         wide = measured(WIDE, partial(labelled, label), effort)
-        found = page(made, *mine, wide, effort=effort)
-        write_pages(updated(found, read_kept(tmp_path, "conic"), [effort, "wide"]), tmp_path)
+        output = page(made, *mine, wide, effort=effort)
+        write_pages(updated(output, read_kept(tmp_path, "conic"), [effort, "wide"]), tmp_path)
     cells = rows(tmp_path)
     when = dict(zip(order, TIMES, strict=True))
     later = max("reduced", "full", key=order.index)
@@ -191,10 +191,10 @@ def test_a_page_is_the_same_where_the_data_are_not_at_hand(tmp_path: Path) -> No
     write_pages(page(FIRST, measured(table("one", here)), measured(WIDE, never)), tmp_path)
     first = rows(tmp_path)
     absent = TableResult(WIDE, tuple(replace(cell, reason="no data here") for cell in measured(WIDE, never).cells))
-    found = page(SECOND, measured(table("one", there), never), absent)
-    write_pages(updated(found, read_kept(tmp_path, "conic"), []), tmp_path)
+    output = page(SECOND, measured(table("one", there), never), absent)
+    write_pages(updated(output, read_kept(tmp_path, "conic"), []), tmp_path)
     assert rows(tmp_path) == first
-    write_pages(updated(found, read_kept(tmp_path, "conic"), ["wide"]), tmp_path)  # asked for, it says what is so now
+    write_pages(updated(output, read_kept(tmp_path, "conic"), ["wide"]), tmp_path)  # asked for, it says what is so now
     assert {row["notes"] for (name, _), row in rows(tmp_path).items() if name == "wide"} == {"no data here"}
 
 

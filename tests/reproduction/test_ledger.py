@@ -91,8 +91,8 @@ def test_the_prompt_counts_a_folder(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert not (tmp_path / "README.md").exists()
     capsys.readouterr()
     assert main(["reproduce", "--ledger", "--out", str(tmp_path), "--json"]) == 0
-    said = json.loads(capsys.readouterr().out)
-    assert said["total"]["printed"] == 297
+    output = json.loads(capsys.readouterr().out)
+    assert output["total"]["printed"] == 297
     assert (tmp_path / "README.md").is_file()
 
 
@@ -138,8 +138,8 @@ def test_no_test_without_two_deviations_of_two_samples(there: Published | None, 
 def test_the_test_keeps_five_percent_of_equal_means_out() -> None:
     rng = np.random.default_rng(0)
     samples = rng.normal(size=(2000, 2, 12))
-    kept = [
+    rows = [
         equal_means(Published(float(x.mean()), float(x.std(ddof=1)), 0.0, 12), Value(float(y.mean()), float(y.std(ddof=1)), 12))
         for x, y in samples
     ]
-    assert 0.935 <= np.mean(kept) <= 0.965
+    assert 0.935 <= np.mean(rows) <= 0.965

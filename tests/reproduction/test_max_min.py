@@ -64,8 +64,8 @@ def test_a_set_that_nobody_has_from_a_file_of_its_name(tmp_path: Path, monkeypat
     dump_svmlight_file(X[:150], y[:150], str(tmp_path / "phishing.libsvm"))
     monkeypatch.setenv("MARGINOPT_DATA", str(tmp_path))
     inputs._read.cache_clear()
-    found = ACCURACY.measure({"dataset": SETS["PHI"], "method": "MaxMin-SVC", "seed": 0})
-    assert found["accuracy"] > 0.9
+    measurement = ACCURACY.measure({"dataset": SETS["PHI"], "method": "MaxMin-SVC", "seed": 0})
+    assert measurement["accuracy"] > 0.9
     assert SIZES.measure({"dataset": SETS["PHI"]})["instances"] == 150
     inputs._read.cache_clear()
 
@@ -90,9 +90,9 @@ def test_the_binomial_test_is_that_of_at_least_so_many() -> None:
 def test_table_5_at_the_ends_of_the_range() -> None:
     """γ = 8 and γ = 2^-15 with C = 1 predict the majority; from 2^-15 the printed rate overshoots to the first of these."""
     majority = pytest.approx(72 / 114)
-    found = AT.measure({"dataset": "wdbc", "gamma": 8.0, "seed": 0})
-    assert found["by hinge"] == majority
-    assert found["by max-min"] == majority
+    measurement = AT.measure({"dataset": "wdbc", "gamma": 8.0, "seed": 0})
+    assert measurement["by hinge"] == majority
+    assert measurement["by max-min"] == majority
     start = AT.measure({"dataset": "wdbc", "gamma": 2.0**-15, "seed": 0})
     assert start["started there, printed rate"] == majority
     assert start["started there, printed rate, γ"] == 8.0

@@ -18,7 +18,7 @@ from marginopt.reproduction import inputs
 from marginopt.reproduction.finding import figures, tables
 from marginopt.reproduction.nonparallel import deep_figures, table_3
 from marginopt.reproduction.nonparallel.figures import EVOLUTION, SWEEP
-from marginopt.reproduction.nonparallel.protocol import ACCURACY, METHODS, PRINTED, SIZES, maker, split_of
+from marginopt.reproduction.nonparallel.protocol import ACCURACY, METHODS, PRINTED, SIZES, classifier_maker, split_of
 from marginopt.reproduction.nonparallel.table_2 import _p_value
 from marginopt.reproduction.nonparallel.table_3 import DEEP
 from marginopt.reproduction.protocol_size import protocol_size
@@ -39,9 +39,9 @@ def stand_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.mark.parametrize("method", [*METHODS, PRINTED])
 def test_table_2(stand_in: Path, method: str) -> None:
-    found = ACCURACY.measure({"dataset": "chg", "method": method, "seed": 0, "points": 120})
-    assert found["points"] == 120
-    assert found["accuracy"] > 0.5
+    measurement = ACCURACY.measure({"dataset": "chg", "method": method, "seed": 0, "points": 120})
+    assert measurement["points"] == 120
+    assert measurement["accuracy"] > 0.5
 
 
 def test_the_sets_of_table_2(stand_in: Path) -> None:
@@ -60,8 +60,8 @@ def test_the_sets_of_table_2(stand_in: Path) -> None:
 
 def test_c_is_one_for_every_method() -> None:
     X = load_digits().data[:50]
-    assert maker("SVM")(X).estimator.C == 1.0
-    assert {maker(method)(X).c for method in (*METHODS[1:], PRINTED)} == {1.0}
+    assert classifier_maker("SVM")(X).estimator.C == 1.0
+    assert {classifier_maker(method)(X).c for method in (*METHODS[1:], PRINTED)} == {1.0}
 
 
 def test_a_set_that_nobody_has_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -70,8 +70,8 @@ def test_a_set_that_nobody_has_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path
     run = Run.of(ACCURACY, dataset="chg", method="SVM", seed=0, points=0)
     with pytest.raises(DataError, check=about("chg")):
         ACCURACY.measure(run.parameters)
-    found, lacking = measure_all([run], tmp_path / "runs.db", SerialExecutor(), False)
-    assert not found
+    records, lacking = measure_all([run], tmp_path / "runs.db", SerialExecutor(), False)
+    assert not records
     assert "MARGINOPT_DATA" in lacking[run]
 
 
@@ -100,9 +100,9 @@ def test_table_3(criterion: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
     dump_svmlight_file(wide[200:300], y[200:300], str(tmp_path / "dtd.t.libsvm"), zero_based=False)
     monkeypatch.setenv("MARGINOPT_DATA", str(tmp_path))
     inputs._read.cache_clear()
-    found = DEEP.measure({"dataset": "dtd", "criterion": criterion, "seed": 0, "epochs": 5, "points": 100})
-    assert found["accuracy"] > 0.6
-    assert found["minutes"] > 0
+    measurement = DEEP.measure({"dataset": "dtd", "criterion": criterion, "seed": 0, "epochs": 5, "points": 100})
+    assert measurement["accuracy"] > 0.6
+    assert measurement["minutes"] > 0
 
 
 @pytest.mark.parametrize("criterion", ["ArcFace margin softmax", "K-NPSVC++ on ResNet34 features"])
@@ -115,8 +115,8 @@ def test_table_3_on_images(criterion: str, monkeypatch: pytest.MonkeyPatch, tmp_
     dump_svmlight_file(images[100:], y[100:150], str(tmp_path / "cifar10.t.libsvm"), zero_based=False)
     monkeypatch.setenv("MARGINOPT_DATA", str(tmp_path))
     inputs._read.cache_clear()
-    found = DEEP.measure({"dataset": "cifar10", "criterion": criterion, "seed": 0, "epochs": 3, "points": 100})
-    assert found["accuracy"] > 0.5  # three classes
+    measurement = DEEP.measure({"dataset": "cifar10", "criterion": criterion, "seed": 0, "epochs": 3, "points": 100})
+    assert measurement["accuracy"] > 0.5  # three classes
 
 
 @pytest.mark.parametrize("name", ["npsvc-table-3", "npsvc-figure-4"])
@@ -127,8 +127,8 @@ def test_without_pytorch_a_cell_says_what_to_install(name: str, monkeypatch: pyt
     monkeypatch.setitem(sys.modules, "torch", None)
     one = {**tables(), **figures()}[name]
     deep = [run for run in one.runs(protocol_size("quick")) if "Cross" in str(run.parameters.get("criterion", "Cross"))]
-    found, keep = RunTask(deep[0]).compute(1)
-    assert "marginopt[deep]" in found["missing"]
+    result, keep = RunTask(deep[0]).compute(1)
+    assert "marginopt[deep]" in result["missing"]
     assert not keep
 
 

@@ -35,15 +35,15 @@ class Page(HTMLParser):
         assert not self.open, f"never closed: {self.open}"
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        found = {name: value or "" for name, value in attrs}
+        values = {name: value or "" for name, value in attrs}
         if tag not in ("meta", "img", "br"):
             self.open.append(tag)
-        self.anchors += [found["id"]] if "id" in found else []
-        self.links += [found["href"]] if tag == "a" else []
-        self.sources += [found[name] for name in ("src", "srcset", "data") if name in found]
+        self.anchors += [values["id"]] if "id" in values else []
+        self.links += [values["href"]] if tag == "a" else []
+        self.sources += [values[name] for name in ("src", "srcset", "data") if name in values]
         assert tag not in ("link", "script", "iframe", "object")
         if tag == "section":
-            self.section = found["id"]
+            self.section = values["id"]
         if tag == "tr":
             self.rows.setdefault(self.section, []).append([])
         if tag in ("td", "th"):
@@ -66,15 +66,15 @@ def reproduction(paper: Paper) -> Reproduction:
         lacking = {run: "no such data: <urlopen error>" for entry in entries for run in entry.runs}
         return TableResult(table, tuple(compare_cell(entry, {}, lacking) for entry in entries))
 
-    found = [cells(table) for table in tables().values() if table.paper is paper]
+    rows = [cells(table) for table in tables().values() if table.paper is paper]
     drawn = tuple(FigureResult(one, one.draw({}), "no such data") for one in figures().values() if one.paper is paper)
-    return Reproduction(paper, tuple(found), drawn, effort, (("versions", "x"),))
+    return Reproduction(paper, tuple(rows), drawn, effort, (("versions", "x"),))
 
 
 @pytest.mark.parametrize("name", list(PAPERS))
 def test_a_page_is_whole_and_needs_no_network(name: str, tmp_path: Path) -> None:
-    found = reproduction(PAPERS[name])
-    write_pages(found, tmp_path)
+    reproduced = reproduction(PAPERS[name])
+    write_pages(reproduced, tmp_path)
     text = (tmp_path / f"{name}.html").read_text(encoding="utf-8")
     page = Page(text)
     assert not re.search(r"url\((?!data:|%23|#)|@import", text)  # fragments are the picture's own
@@ -82,8 +82,8 @@ def test_a_page_is_whole_and_needs_no_network(name: str, tmp_path: Path) -> None
     assert all(link.startswith("#") for link in page.links)
     assert len(set(page.anchors)) == len(page.anchors)
     assert {link[1:] for link in page.links} <= set(page.anchors)
-    assert set(page.rows) == {one.table.name for one in found.tables}
-    for one in found.tables:
+    assert set(page.rows) == {one.table.name for one in reproduced.tables}
+    for one in reproduced.tables:
         rows = page.rows.get(one.table.name, [])
         assert len({len(row) for row in rows}) <= 1  # every row has every column
         words = " ".join(cell for row in rows for cell in row)
@@ -93,26 +93,28 @@ def test_a_page_is_whole_and_needs_no_network(name: str, tmp_path: Path) -> None
 @pytest.mark.parametrize("name", list(PAPERS))
 def test_the_committed_pages_explain_what_is_outside_and_say_how_all_was_made(name: str) -> None:
     pages = Path(__file__).parents[2] / "docs" / "papers"
-    kept = read_kept(pages, name)
+    previous = read_kept(pages, name)
     rows = list(csv.DictReader((pages / f"{name}.csv").read_text(encoding="utf-8").splitlines()))
-    assert kept.cells
+    assert previous.cells
     assert {row["verdict"] for row in rows} <= {str(verdict) for verdict in Verdict}
     for row in rows:
         assert row["notes"] or row["verdict"] not in (Verdict.ABOVE, Verdict.BELOW, Verdict.MISSING), row["cell"]
-    assert {row["made"] for row in kept.cells.values()} | {made for _, made in kept.pictures.values()} == set(kept.heads)
+    assert {row["made"] for row in previous.cells.values()} | {made for _, made in previous.pictures.values()} == set(
+        previous.heads
+    )
     stated = {(table.name, " | ".join(e.labels)) for table in tables().values() for e in table.entries(EFFORTS["reduced"])}
-    assert set(kept.cells) <= stated  # no row of a table that is stated otherwise by now
+    assert set(previous.cells) <= stated  # no row of a table that is stated otherwise by now
 
 
 @pytest.mark.parametrize("name", list(PAPERS))
 def test_a_table_and_a_figure_are_one_link_from_the_top(name: str, tmp_path: Path) -> None:
-    found = reproduction(PAPERS[name])
-    write_pages(found, tmp_path)
+    reproduced = reproduction(PAPERS[name])
+    write_pages(reproduced, tmp_path)
     text = (tmp_path / f"{name}.html").read_text(encoding="utf-8")
     contents = text[text.index("<nav>") : text.index("</nav>")]
-    for one in found.tables:
+    for one in reproduced.tables:
         assert f'<a href="#{one.table.name}">{one.table.number}</a>' in contents
-    for figure in found.pictures:
+    for figure in reproduced.pictures:
         assert f'<a href="#{figure.figure.name}">{figure.figure.number}</a>' in contents
 
 

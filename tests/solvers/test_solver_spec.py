@@ -35,10 +35,10 @@ def test_common_options_are_told_from_native_ones() -> None:
 
 
 def test_keywords_prevail_over_options_and_a_pair_over_both(model: HingeSVM) -> None:
-    kept = Options(tol=1e-4, seed=7)
-    assert mo.solve(model, "clarabel", kept).options == {"tol": 1e-4, "seed": 7}
-    assert mo.solve(model, "clarabel", kept, tol=1e-5).options["tol"] == 1e-5
-    paired = mo.solve(model, ("clarabel", {"tol": 1e-6, "max_iter": 50}), kept, tol=1e-5)
+    options = Options(tol=1e-4, seed=7)
+    assert mo.solve(model, "clarabel", options).options == {"tol": 1e-4, "seed": 7}
+    assert mo.solve(model, "clarabel", options, tol=1e-5).options["tol"] == 1e-5
+    paired = mo.solve(model, ("clarabel", {"tol": 1e-6, "max_iter": 50}), options, tol=1e-5)
     assert paired.options == {"tol": 1e-6, "seed": 7, "native": {"max_iter": 50}}
     limited = mo.solve(model, (Clarabel(), {"iteration_limit": 1}))
     assert limited.status is mo.Status.ITERATION_LIMIT

@@ -74,9 +74,9 @@ def test_one_of_several_starts_ends_lower_than_the_first() -> None:
 def test_majorisation_starts_where_it_is_told() -> None:
     model = _nonconvex(0)
     best = mo.solve(model, "npsvc-mm", starts=8)
-    kept = mo.solve(model, "npsvc-mm", starts=1, start=best.values)
-    assert kept.iterations <= 1
-    assert kept.objective == pytest.approx(best.objective, rel=1e-9)
+    result = mo.solve(model, "npsvc-mm", starts=1, start=best.values)
+    assert result.iterations <= 1
+    assert result.objective == pytest.approx(best.objective, rel=1e-9)
     with pytest.raises(InputError, check=about("start")):
         mo.solve(model, "npsvc-mm", start={"u": np.zeros(2)})
 

@@ -128,8 +128,8 @@ def alone() -> Iterator[None]:
 
 
 def test_every_native_solver_has_a_case() -> None:
-    own = {name for name, solver in all_solvers().items() if isinstance(solver, Algorithm) and not solver.info.package}
-    assert own <= set(NATIVE), own - set(NATIVE)
+    names = {name for name, solver in all_solvers().items() if isinstance(solver, Algorithm) and not solver.info.package}
+    assert names <= set(NATIVE), names - set(NATIVE)
 
 
 def allowed(limit: float) -> float:
@@ -219,8 +219,8 @@ def test_a_call_is_left_and_what_it_raises_is_raised() -> None:
 
 def test_a_result_says_that_its_solver_was_late() -> None:
     answer = Answer(Status.OPTIMAL, build_seconds=0.4, solve_seconds=1.0)
-    said = time_limit_remark(answer, Options(time_limit=0.5), "one factorisation")
-    assert said == "took 1.4 s for a time limit of 0.5 s: it does not look at the clock in one factorisation"
+    remark = time_limit_remark(answer, Options(time_limit=0.5), "one factorisation")
+    assert remark == "took 1.4 s for a time limit of 0.5 s: it does not look at the clock in one factorisation"
     assert not time_limit_remark(answer, Options(time_limit=1.0), "one factorisation") and not time_limit_remark(
         answer, Options(), ""
     )

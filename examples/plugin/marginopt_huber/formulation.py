@@ -175,7 +175,7 @@ class HuberSVM(Model):
             title="SVM with the Huber loss",
             problem_class="convex QP",
             sense="minimise",
-            over=Line("w, s, r", r"w\in\mathbb{R}^p,\ s, r\in\mathbb{R}^n"),
+            variables=Line("w, s, r", r"w\in\mathbb{R}^p,\ s, r\in\mathbb{R}^n"),
             objective=Line(
                 f"||w||^2 + lam sum_i (s_i^2 / {2 * self.delta:g} + r_i)",
                 rf"\|w\|_2^2 + \lambda\sum_{{i=1}}^n \Bigl(\tfrac{{s_i^2}}{{{2 * self.delta:g}}} + r_i\Bigr)",

@@ -27,20 +27,20 @@ from ..programs import INFINITE, FlatProgram, Layout, cone_names, one_sided, sid
 from .formats import FileFormat, Source
 
 #: HiGHS and SCIP pass over an objective behind "maximise": the spelling is no section here, and refused.
-_LEAST, _MOST = ("minimize", "minimum", "min"), ("maximize", "maximum", "max")
+_MINIMISE, _MAXIMISE = ("minimize", "minimum", "min"), ("maximize", "maximum", "max")
 #: What a form does not hold, under the words that begin its section.
 REFUSED = {
     "semi-continuous variables": ("semi-continuous", "semi", "semis"),
     "special ordered sets": ("sos", "sos1", "sos2"),
     "general constraints": ("general constraints", "general constraint", "gencons"),
     "piecewise-linear objectives": ("pwlobj",),
-    "several objectives": tuple(f"{sense} multi-objectives" for sense in (*_LEAST, *_MOST)),
+    "several objectives": tuple(f"{sense} multi-objectives" for sense in (*_MINIMISE, *_MAXIMISE)),
     "scenarios": ("scenario", "scenarios"),
 }
 #: Lazy constraints are rows like others; user cuts hold at every integer point that is feasible without them.
 _ROWS = ("subject to", "such that", "st", "s.t.", "st.", "lazy constraints", "user cuts")
 _SECTIONS = {
-    **dict.fromkeys(_LEAST, "least"), **dict.fromkeys(_MOST, "most"), **dict.fromkeys(_ROWS, "rows"),
+    **dict.fromkeys(_MINIMISE, "minimum"), **dict.fromkeys(_MAXIMISE, "maximum"), **dict.fromkeys(_ROWS, "rows"),
     **dict.fromkeys(("bounds", "bound"), "bounds"),
     **dict.fromkeys(("general", "generals", "gen", "integer", "integers", "int"), "integer"),
     **dict.fromkeys(("binary", "binaries", "bin"), "binary"),
@@ -49,17 +49,19 @@ _SECTIONS = {
 #: Names that a file must not have: they begin a section, or are numbers or bounds.
 RESERVED = frozenset({*_SECTIONS, "free", "inf", "infinity", "nan"})
 
-_ANY_WORD = "|".join(re.escape(word).replace(r"\ ", r"\s+") for word in sorted(_SECTIONS, key=len, reverse=True) if word != "end")
+_ANY_TOKEN = "|".join(
+    re.escape(word).replace(r"\ ", r"\s+") for word in sorted(_SECTIONS, key=len, reverse=True) if word != "end"
+)
 #: A section that begins with a name or a number on the line of its word.
-_INLINE = re.compile(rf"({_ANY_WORD})\s+([^\s:<>=+*^/\]-].*)", re.IGNORECASE)
+_INLINE = re.compile(rf"({_ANY_TOKEN})\s+([^\s:<>=+*^/\]-].*)", re.IGNORECASE)
 #: The objective comes first, so that a sign or a bracket there is no term of something that goes on.
-_FIRST = re.compile(rf"({'|'.join((*_LEAST, *_MOST))})\s+([^\s:].*)", re.IGNORECASE)
+_FIRST = re.compile(rf"({'|'.join((*_MINIMISE, *_MAXIMISE))})\s+([^\s:].*)", re.IGNORECASE)
 
 _SENSES = {"<=": "<=", "=<": "<=", "<": "<=", ">=": ">=", "=>": ">=", ">": ">=", "=": "=", "==": "="}
 _MARKS = r"!\"#$%&(),;?@{}~'`|"
 #: A name, with an index in brackets as Gurobi and JuMP write it; the brackets of a quadratic part stand alone.
 _NAME = rf"(?:[^\W\d]|[{_MARKS}])[\w.{_MARKS}/]*(?:\[[^\[\]\s]*\])*"
-_WORD = re.compile(
+_TOKEN = re.compile(
     rf"(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|inf(?:inity)?(?=[\s:<>=+*^\]-]|$))|(?P<name>{_NAME})"
     r"|(?P<sign>->|<=|>=|=<|=>|==|[<>=+\-*^/:\[\]])|(?P<other>\S)",
     re.IGNORECASE,
@@ -71,13 +73,13 @@ Line: TypeAlias = tuple[int, str]
 
 
 def sections(source: Source) -> Iterator[tuple[str, list[Line]]]:
-    """Yield each section ("least" or "most" for the objective, "rows", "bounds", "integer", "binary") that is not empty."""
+    """Yield each section ("minimum" or "maximum" for the objective, "rows", "bounds", "integer", "binary") that is not empty."""
     current, lines, headings = "", list[Line](), {""}
     for number, raw in enumerate(source.lines(), 1):
         line = raw.split("\\", 1)[0].strip()
         section, line = _head(line, current)
         if section:
-            if lines or current in ("least", "most"):
+            if lines or current in ("minimum", "maximum"):
                 yield current, lines
             current, lines = section, []
             headings.add(section)
@@ -86,7 +88,7 @@ def sections(source: Source) -> Iterator[tuple[str, list[Line]]]:
             raise DataError(f"text outside every section: {line[:60]!r}")
         if line:
             lines.append((number, line))
-    if "end" not in headings or headings.isdisjoint(("least", "most")):
+    if "end" not in headings or headings.isdisjoint(("minimum", "maximum")):
         raise DataError("it has no objective, or ends before its 'end'")
 
 
@@ -98,7 +100,7 @@ def _head(line: str, current: str) -> tuple[str, str]:
     return ("", line) if inline is None else (_SECTIONS[" ".join(inline[1].lower().split())], inline[2])
 
 
-class Word(NamedTuple):
+class Token(NamedTuple):
     """A number, a name or a sign, and the line that it is in."""
 
     text: str
@@ -118,88 +120,88 @@ class Side(NamedTuple):
         return {"<=": ">=", ">=": "<=", "=": "="}[self.sense]
 
 
-class Words:
-    """The words of a section, taken one after the other; a fault is reported in the line of the last that was taken."""
+class TokenReader:
+    """The tokens of a section, read one after the other; an error names the line of the last that was read."""
 
     def __init__(self, lines: list[Line], source: Source) -> None:
         self._source, self._at = source, 0
-        self._words = []
+        self._tokens = []
         for number, line in lines:
-            for match in _WORD.finditer(line):
+            for match in _TOKEN.finditer(line):
                 if match.lastgroup == "other":
                     source.line = number
                     raise DataError(f"a sign that is not understood: {line[match.start() :][:20]!r}")
-                self._words.append(Word(match.group(), match.lastgroup or "", number))
+                self._tokens.append(Token(match.group(), match.lastgroup or "", number))
 
-    def ahead(self, offset: int = 0) -> Word:
+    def peek(self, offset: int = 0) -> Token:
         """A word that comes; of no kind behind the last."""
         position = self._at + offset
-        return self._words[position] if position < len(self._words) else Word("", "", 0)
+        return self._tokens[position] if position < len(self._tokens) else Token("", "", 0)
 
-    def take(self) -> Word:
+    def take(self) -> Token:
         """The next word."""
-        word = self.ahead()
+        token = self.peek()
         self._at += 1
-        self._source.line = word.line or self._source.line
-        return word
+        self._source.line = token.line or self._source.line
+        return token
 
-    def taken(self, *texts: str) -> bool:
-        """Consume these words if they come next, and return whether they did."""
-        matched = all(self.ahead(k).text.lower() == text for k, text in enumerate(texts))
+    def accept(self, *texts: str) -> bool:
+        """Consume these tokens if they come next, and return whether they did."""
+        matched = all(self.peek(k).text.lower() == text for k, text in enumerate(texts))
         if matched:
             for _ in texts:
                 self.take()
         return matched
 
-    def sign(self) -> float | None:
+    def read_sign(self) -> float | None:
         """The product of the signs that come, None where there is none."""
         sign = None
-        while self.ahead().text in ("+", "-"):
+        while self.peek().text in ("+", "-"):
             sign = (1.0 if sign is None else sign) * (1.0 if self.take().text == "+" else -1.0)
         return sign
 
-    def factor(self) -> bool:
+    def read_factor(self) -> bool:
         """Tell if another factor comes, behind * or, as SCIP writes products, behind a blank; the * is taken."""
-        return (self.taken("*") or bool(self.ahead().text)) and self.ahead().kind == "name"
+        return (self.accept("*") or bool(self.peek().text)) and self.peek().kind == "name"
 
-    def number(self) -> float | None:
+    def read_number(self) -> float | None:
         """A number without a sign, None where none comes."""
-        return float(self.take().text) if self.ahead().kind == "number" else None
+        return float(self.take().text) if self.peek().kind == "number" else None
 
-    def label(self) -> str:
+    def read_label(self) -> str:
         """The name before a colon, "" where there is none."""
-        if self.ahead(1).text != ":":
+        if self.peek(1).text != ":":
             return ""
         label = self.take().text
         self.take()
         return label
 
-    def side_before(self) -> Side | None:
+    def read_side_before(self) -> Side | None:
         """A number and the sense behind it, as it reads from the other side; None, and nothing taken, where none comes."""
         position = self._at
-        value, sense = self._signed(), self._sense()
+        value, sense = self._read_signed_number(), self._read_sense()
         if value is None or sense is None:
             self._at = position
             return None
         return Side(Side(sense, value).turned, value)
 
-    def side_behind(self) -> Side | None:
+    def read_side_behind(self) -> Side | None:
         """A sense and the number behind it, None where no sense comes."""
-        sense = self._sense()
+        sense = self._read_sense()
         if sense is None:
             return None
-        value = self._signed()
+        value = self._read_signed_number()
         if value is None:
-            raise DataError(f"no number behind {sense}, but {self.ahead().text!r}")
+            raise DataError(f"no number behind {sense}, but {self.peek().text!r}")
         return Side(sense, value)
 
-    def _signed(self) -> float | None:
+    def _read_signed_number(self) -> float | None:
         """A number with its signs, which may stand apart."""
-        sign, number = self.sign(), self.number()
+        sign, number = self.read_sign(), self.read_number()
         return number if number is None or sign is None else sign * number
 
-    def _sense(self) -> str | None:
-        return _SENSES[self.take().text] if self.ahead().text in _SENSES else None
+    def _read_sense(self) -> str | None:
+        return _SENSES[self.take().text] if self.peek().text in _SENSES else None
 
 
 # The reader of LP files, as CPLEX, Gurobi, HiGHS, SCIP, Pyomo and people write them.
@@ -266,107 +268,107 @@ class _Parser:
     integers: set[int] = field(default_factory=set)
     binaries: set[int] = field(default_factory=set)
 
-    def least(self, words: Words) -> None:
-        words.label()
-        self.objective = self._expression(words)
-        if words.ahead().text:
-            raise DataError(f"an objective that is not understood, at {words.take().text!r}")
+    def minimum(self, tokens: TokenReader) -> None:
+        tokens.read_label()
+        self.objective = self._expression(tokens)
+        if tokens.peek().text:
+            raise DataError(f"an objective that is not understood, at {tokens.take().text!r}")
 
-    def most(self, words: Words) -> None:
-        self.least(words)
+    def maximum(self, tokens: TokenReader) -> None:
+        self.minimum(tokens)
         self.maximise = True
 
-    def rows(self, words: Words) -> None:
-        while words.ahead().text:
-            self.rows_read.append(self._row(words))
+    def rows(self, tokens: TokenReader) -> None:
+        while tokens.peek().text:
+            self.rows_read.append(self._row(tokens))
 
-    def bounds(self, words: Words) -> None:
-        while words.ahead().text:
-            left_side, name = words.side_before(), words.take()
+    def bounds(self, tokens: TokenReader) -> None:
+        while tokens.peek().text:
+            left_side, name = tokens.read_side_before(), tokens.take()
             if name.kind != "name":
                 raise DataError(f"a bound that is not understood, at {name.text!r}")
             j = self._variable(name.text)
-            if left_side is None and words.taken("free"):
+            if left_side is None and tokens.accept("free"):
                 if self.limits.setdefault(j, _Interval()) != _Interval():
                     raise DataError(f"{name.text} is free and has bounds: readers differ in which of them counts")
                 continue
             interval = self.limits.setdefault(j, _Interval(low=0.0))
-            right_side = words.side_behind()
+            right_side = tokens.read_side_behind()
             if left_side is None and right_side is None:
                 raise DataError(f"a bound that is not understood, at {name.text!r}")
             interval.cut(left_side, right_side)
 
-    def integer(self, words: Words) -> set[int]:
+    def integer(self, tokens: TokenReader) -> set[int]:
         variables = set()
-        while words.ahead().text:
-            name = words.take()
+        while tokens.peek().text:
+            name = tokens.take()
             if name.kind != "name":
                 raise DataError(f"{name.text!r} is no name of a variable")
             variables.add(self._variable(name.text))
         self.integers |= variables
         return variables
 
-    def binary(self, words: Words) -> None:
-        self.binaries |= self.integer(words)
+    def binary(self, tokens: TokenReader) -> None:
+        self.binaries |= self.integer(tokens)
 
     def _variable(self, name: str) -> int:
         return self.index.setdefault(name, len(self.index))
 
-    def _expression(self, words: Words) -> _Expression:
+    def _expression(self, tokens: TokenReader) -> _Expression:
         """Terms, constants and quadratic parts, up to a word that is none."""
         expression = _Expression()
         first = True
-        while (sign := words.sign()) is not None or first:
-            number = words.number()
+        while (sign := tokens.read_sign()) is not None or first:
+            number = tokens.read_number()
             factor = _finite((1.0 if sign is None else sign) * (1.0 if number is None else number))
-            if number is not None and words.ahead(1).kind == "name":
-                words.taken("*")
-            if words.ahead().kind == "name" and words.ahead(1).text != ":":
-                j = self._variable(words.take().text)
+            if number is not None and tokens.peek(1).kind == "name":
+                tokens.accept("*")
+            if tokens.peek().kind == "name" and tokens.peek(1).text != ":":
+                j = self._variable(tokens.take().text)
                 expression.linear[j] = expression.linear.get(j, 0.0) + factor
             elif number is not None:
                 expression.constant += factor
-            elif words.taken("["):
-                expression.quadratic += self._products(words, factor)
+            elif tokens.accept("["):
+                expression.quadratic += self._products(tokens, factor)
             elif sign is not None:
-                raise DataError(f"a sign without a term before {words.take().text!r}")
+                raise DataError(f"a sign without a term before {tokens.take().text!r}")
             first = False
         return expression
 
-    def _products(self, words: Words, factor: float) -> list[tuple[int, int, float]]:
+    def _products(self, tokens: TokenReader, factor: float) -> list[tuple[int, int, float]]:
         """The terms of a quadratic part behind its bracket, with their coefficients in ½x'Px."""
         products = list[tuple[int, int, float]]()
-        while not words.taken("]"):
-            sign, number = words.sign(), words.number()
+        while not tokens.accept("]"):
+            sign, number = tokens.read_sign(), tokens.read_number()
             if number is not None:
-                words.taken("*")
-            name = words.take()
+                tokens.accept("*")
+            name = tokens.take()
             j = self._variable(name.text)
-            if name.kind == "name" and words.taken("^", "2"):
+            if name.kind == "name" and tokens.accept("^", "2"):
                 other = j
-            elif name.kind == "name" and words.factor():
-                other = self._variable(words.take().text)
+            elif name.kind == "name" and tokens.read_factor():
+                other = self._variable(tokens.take().text)
             else:
-                raise DataError(f"a quadratic term that is neither a square nor a product: {name.text} {words.ahead().text}")
+                raise DataError(f"a quadratic term that is neither a square nor a product: {name.text} {tokens.peek().text}")
             if products and sign is None:
                 raise DataError(f"a quadratic term without a sign before {name.text!r}")
             value = _finite(factor * (1.0 if sign is None else sign) * (1.0 if number is None else number))
             products.append((j, other, value if j == other else 0.5 * value))
-        if words.taken("/", "2"):
+        if tokens.accept("/", "2"):
             return products
-        if words.ahead().text == "/":
+        if tokens.peek().text == "/":
             raise DataError("a quadratic part ends with ']' or with '] / 2'")
         return [(i, j, 2.0 * value) for i, j, value in products]
 
-    def _row(self, words: Words) -> _Row:
+    def _row(self, tokens: TokenReader) -> _Row:
         """An expression with a side on its right, on its left, or on both, perhaps behind a switch."""
-        name = words.label()
+        name = tokens.read_label()
         shown = name or f"number {len(self.rows_read) + 1}"
-        line, switch = words.ahead().line, self._switch(words)
-        left_side = words.side_before()
-        expression = self._expression(words)
-        right_side = words.side_behind()
-        follows, last = words.ahead(), words.ahead(-1)
+        line, switch = tokens.peek().line, self._switch(tokens)
+        left_side = tokens.read_side_before()
+        expression = self._expression(tokens)
+        right_side = tokens.read_side_behind()
+        follows, last = tokens.peek(), tokens.peek(-1)
         if follows.text == "->":
             raise DataError(f"an indicator that is not understood: row {shown}; it must begin with a binary variable = 0 or 1")
         if (
@@ -377,7 +379,7 @@ class _Parser:
             raise DataError(f"a row without a side: {shown}")
         if expression.constant:
             raise DataError(f"a number stands among the terms of the row {shown}; it belongs to the side")
-        if follows.line == last.line and words.ahead(1).text != ":":
+        if follows.line == last.line and tokens.peek(1).text != ":":
             raise DataError(f"variables stand left of the side alone: row {shown}, at {follows.text!r}")
         sides = _Interval()
         sides.cut(left_side, right_side)
@@ -385,14 +387,14 @@ class _Parser:
             raise DataError(f"indicators of quadratic rows are not read: row {shown}")
         return _Row(name, expression, sides, line, switch)
 
-    def _switch(self, words: Words) -> tuple[int, int] | None:
+    def _switch(self, tokens: TokenReader) -> tuple[int, int] | None:
         """Take ``b = 1 ->``, where it comes: the variable and its value."""
-        if words.ahead().kind != "name" or words.ahead(1).text not in ("=", "==") or words.ahead(3).text != "->":
+        if tokens.peek().kind != "name" or tokens.peek(1).text not in ("=", "==") or tokens.peek(3).text != "->":
             return None
-        name = words.take()
-        words.take()
-        value = words.number()
-        words.take()
+        name = tokens.take()
+        tokens.take()
+        value = tokens.read_number()
+        tokens.take()
         if value not in (0.0, 1.0):
             raise DataError(f"an indicator asks for {name.text} = 0 or 1")
         return self._variable(name.text), int(value)
@@ -458,9 +460,9 @@ def _finite(value: float) -> float:
 
 
 #: What takes each section.
-_TAKE: dict[str, Callable[[_Parser, Words], object]] = {
-    "least": _Parser.least, "most": _Parser.most, "rows": _Parser.rows, "bounds": _Parser.bounds, "integer": _Parser.integer,
-    "binary": _Parser.binary,
+_TAKE: dict[str, Callable[[_Parser, TokenReader], object]] = {
+    "minimum": _Parser.minimum, "maximum": _Parser.maximum, "rows": _Parser.rows, "bounds": _Parser.bounds,
+    "integer": _Parser.integer, "binary": _Parser.binary,
 }  # fmt: skip
 
 
@@ -469,13 +471,13 @@ def read_program(source: Source) -> FlatProgram:
     parser = _Parser(source)
     objectives = 0
     for section, lines in sections(source):
-        objectives += section in ("least", "most")
+        objectives += section in ("minimum", "maximum")
         if objectives > 1:
             raise DataError("a second objective")
         if section in REFUSED:
             source.line = lines[0][0]
             raise DataError(f"{section} are not read: {lines[0][1][:60]}")
-        _TAKE[section](parser, Words(lines, source))
+        _TAKE[section](parser, TokenReader(lines, source))
     return parser.program()
 
 

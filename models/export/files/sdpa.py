@@ -118,8 +118,8 @@ def _blocks(constraints: list[Constraint], block: int) -> Iterator[str]:
 
 
 @dataclass
-class _Words:
-    """The words of one line behind its punctuation."""
+class _DataLine:
+    """A line with data: its words, without punctuation, and its text."""
 
     words: list[str]
     text: str
@@ -133,7 +133,7 @@ class _Reader:
         self._comments: list[str] = []
         self._integers: list[int] | None = None
 
-    def _data(self, source: Source) -> Iterator[_Words]:
+    def _data(self, source: Source) -> Iterator[_DataLine]:
         """Lines with data; comments are passed over, the section of integers is kept."""
         for line in source.lines():
             text = line.strip()
@@ -142,7 +142,7 @@ class _Reader:
             if self._integers is not None or text.upper().startswith(("*INTEGER", "*RANK1")):
                 self._integer(text)
             elif not text.startswith(_COMMENTS):
-                yield _Words(text.translate(_PUNCTUATION).split(), text)
+                yield _DataLine(text.translate(_PUNCTUATION).split(), text)
 
     def _integer(self, text: str) -> None:
         if self._integers is None:
@@ -179,7 +179,7 @@ class _Reader:
         free = np.full(q.size, np.inf)
         return ConicProgram(q, constant, tuple(pieces), -free, free, integer, surplus=True)
 
-    def _next(self, noun: str) -> _Words:
+    def _next(self, noun: str) -> _DataLine:
         line = next(self._lines, None)
         if line is None:
             raise DataError(f"it ends before {noun}")

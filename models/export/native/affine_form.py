@@ -20,7 +20,7 @@ _FACTOR, _CHECKS = 0.5, (0.6180, 0.7547, 0.9041, 1.3719)
 _ROUNDED = 1e-10
 
 
-class Parametrised(Protocol):
+class ParametrisedModel(Protocol):
     """A model that can be stated at other values of its parameters (`models.model.Model`)."""
 
     name: str
@@ -76,7 +76,7 @@ class Slope:
     rows: dict[str, Constraint]
 
 
-def slopes(model: Parametrised, names: Sequence[str]) -> tuple[Slope, ...]:
+def slopes(model: ParametrisedModel, names: Sequence[str]) -> tuple[Slope, ...]:
     """Return the slope of the model's form in each of these parameters."""
     if len(set(names)) < len(names):
         raise InputError(f"parameters must differ; they are {', '.join(names)}", name="parameters")
@@ -96,14 +96,14 @@ def slopes(model: Parametrised, names: Sequence[str]) -> tuple[Slope, ...]:
 class _Line:
     """The forms of a model as one parameter moves: base + move(value)·slope."""
 
-    model: Parametrised
+    model: ParametrisedModel
     name: str
     start: float
     base: _Pieces
     slope: _Pieces
 
     @classmethod
-    def of(cls, model: Parametrised, name: str) -> _Line:
+    def of(cls, model: ParametrisedModel, name: str) -> _Line:
         """Two statements make a line."""
         if name not in model.parameters:
             raise InputError(f"{model.name} has no parameter {name!r}; it has {', '.join(model.parameters)}", name=name)
@@ -162,7 +162,7 @@ def _least(P: sp.csr_array, D: sp.csr_array) -> float:
     return 1.0 / largest * (1.0 - 1e-9) if largest > 0.0 else 0.0
 
 
-def _stated(model: Parametrised, base: _Pieces, name: str) -> _Pieces:
+def _stated(model: ParametrisedModel, base: _Pieces, name: str) -> _Pieces:
     """The numbers of another form with the structure of the first."""
     pieces = _Pieces.of(model.form)
     if pieces.structure != base.structure:

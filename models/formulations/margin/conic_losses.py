@@ -168,6 +168,11 @@ class StrongestConic(Loss):
     The form: W (svec), z, r₊, r₋, s, t; ``lifted`` [1 w'; w W] ⪰ 0, ``hull`` x_i'W x_i - 2m_i + 1 - s_i - t_i ≥ 0
     (multipliers γ*), ``split`` r₊ - r₋ = r, ``violated`` s z ≥ r₊², ``kept`` t (1 - z) ≥ r₋².
 
+    Parameters
+    ----------
+    curvature : ndarray (p, p) or (p,), optional
+        D of the regulariser, or its diagonal: the problem sets it when it is stated.
+
     Raises
     ------
     InputError

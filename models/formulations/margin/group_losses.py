@@ -13,7 +13,7 @@ from ....errors import InputError, unknown_name
 from ...arrays import BoolArray, FloatArray, IntArray, Points, as_positive
 from ...statement import Line, latex_words, plus
 from .assembly import Affine, Assembly
-from .loss import CornerTable, Loss
+from .loss import Loss, LossTable
 from .part import Classifier, Setting
 
 
@@ -153,15 +153,15 @@ class GroupLosses(Loss):
         """The jumps of all losses: an argument near one that its own loss does not have may be moved as well."""
         return tuple(dict.fromkeys(jump for loss in self.losses.values() for jump in loss.jumps))
 
-    def corner_table(self) -> CornerTable | None:
-        """The corners of the groups' losses."""
-        corners = [loss.corners() for loss in self.losses.values()]
-        if any(one is None for one in corners):
+    def loss_table(self) -> LossTable | None:
+        """Return the piecewise-linear losses of the groups; None where a loss is of another kind."""
+        losses = [loss.piecewise_linear() for loss in self.losses.values()]
+        if any(loss is None for loss in losses):
             return None
         kinds = np.empty(len(self.groups), dtype=np.int64)
         for kind, points in enumerate(self.members.values()):
             kinds[points] = kind
-        return CornerTable(tuple(one for one in corners if one is not None), kinds)
+        return LossTable(tuple(loss for loss in losses if loss is not None), kinds)
 
 
 def at_points(context: Setting, points: IntArray) -> Setting:

@@ -363,6 +363,11 @@ class EnclosingBall(Loss):
     level R² with c_i (x_i'x_i - 2x_i'w + q) ≤ R²; equal weights give `MEBDual`'s ball. The arguments are x_i'x_i - 2x_i'w,
     and w itself. The score of x is R² - ||x - w||².
 
+    Parameters
+    ----------
+    X : ndarray or csr_array (n, p), optional
+        The points: the problem sets them when it is stated.
+
     Raises
     ------
     InputError

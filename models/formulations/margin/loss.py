@@ -20,7 +20,7 @@ import scipy.sparse as sp
 
 from ...arrays import BoolArray, FloatArray, IntArray, Points
 from ...statement import Line
-from ...views import Corners, LinearLoss
+from ...views import LinearLoss, PiecewiseLinearLoss
 from ..linear import signed_rows
 from .assembly import Affine, Assembly
 from .part import Classifier, Part, Setting
@@ -43,10 +43,10 @@ class Branch:
 
 
 @dataclass(frozen=True, eq=False)
-class CornerTable:
-    """Losses made of corners, and the number of each point's; no numbers where there is one loss."""
+class LossTable:
+    """Piecewise-linear losses, and the number of each point's; no numbers where there is one loss."""
 
-    losses: tuple[Corners, ...]
+    losses: tuple[PiecewiseLinearLoss, ...]
     kinds: IntArray | None = None
 
 
@@ -405,24 +405,24 @@ class Loss(Part):
         """Convex pieces whose least value the loss is; none where it is convex, or not known to be such."""
         return ()
 
-    def corners(self) -> Corners | None:
-        """The loss as a function of the margin, or of its absolute value, that falls to 0, piecewise linear with jumps; None
-        where it is none.
+    def piecewise_linear(self) -> PiecewiseLinearLoss | None:
+        """Return the loss as a piecewise-linear function that falls to 0, of the margin or its absolute value; None if it is
+        not one.
         """
         return None
 
-    def corner_table(self) -> CornerTable | None:
-        """The corners of every point's loss; None where a loss is not made of corners."""
-        corners = self.corners()
-        return None if corners is None else CornerTable((corners,))
+    def loss_table(self) -> LossTable | None:
+        """Return the piecewise-linear loss of every point; None where a loss is of another kind."""
+        loss = self.piecewise_linear()
+        return None if loss is None else LossTable((loss,))
 
     @property
     def jumps(self) -> tuple[tuple[float, float], ...]:
         """Thresholds at which the loss jumps, each with its side: 1 where it is less from there on, -1 where up to there."""
-        corners = self.corners()
-        if corners is None:
+        loss = self.piecewise_linear()
+        if loss is None:
             return ()
-        return tuple((t, 1.0) for t in corners.margins[corners.below > corners.at].tolist())
+        return tuple((t, 1.0) for t in loss.margins[loss.below > loss.at].tolist())
 
     def blocks(self, classifier: Classifier) -> dict[str, FloatArray]:
         """The variables that it adds to the form, at their best for a classifier; none where it does not know them."""

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from ....errors import InputError
 from ...arrays import BoolArray, FloatArray, IntArray, Points, as_positive
 from ...statement import Line
-from ...views import Corners, LinearLoss, ZeroOneProblem
+from ...views import LinearLoss, PiecewiseLinearLoss, ZeroOneProblem
 from .assembly import Affine, Assembly
 from .loss import Branch, Conjugate, HingeConjugate, Loss, ResidualConjugate
 from .part import Classifier, Setting, as_flag
@@ -45,9 +45,9 @@ class Hinge(Loss):
         builder.cost(context.sample_weight, _slack(builder, context))
         return None
 
-    def corners(self) -> Corners:
-        """Corners of the loss: one."""
-        return Corners.hinge()
+    def piecewise_linear(self) -> PiecewiseLinearLoss:
+        """PiecewiseLinearLoss of the loss: one."""
+        return PiecewiseLinearLoss.hinge()
 
     def blocks(self, classifier: Classifier) -> dict[str, FloatArray]:
         """ξ."""
@@ -182,9 +182,9 @@ class Ramp(Loss):
         second_rise = ((-slope, self.height + slope * (1.0 - self.second_width)),) if self.second_width < np.inf else ()
         return Branch(((0.0, 0.0), (-slope, slope))), Branch(((0.0, self.height), *second_rise))
 
-    def corners(self) -> Corners | None:
-        """Return the corners of the loss; None where 1 - width is rounded to 1."""
-        return Corners.ramp(self.height, self.width, self.second_width) if 1.0 - self.width < 1.0 else None
+    def piecewise_linear(self) -> PiecewiseLinearLoss | None:
+        """Return the breakpoints of the loss; None where 1 - width is rounded to 1."""
+        return PiecewiseLinearLoss.ramp(self.height, self.width, self.second_width) if 1.0 - self.width < 1.0 else None
 
     def blocks(self, classifier: Classifier) -> dict[str, FloatArray]:
         """z where giving a point up costs less than its slack, and the slack that is left."""
@@ -193,7 +193,7 @@ class Ramp(Loss):
         return {"z": given_up.astype(np.float64), "xi": xi if self.second_width < np.inf else np.minimum(xi, self.width)}
 
     def saturation(self) -> float:
-        """Zero from 1 on, h from 1 - d down, corners of the ramp; the last one where it begins again."""
+        """Zero from 1 on, h from 1 - d down, breakpoints of the ramp; the last one where it begins again."""
         return max(1.0, (self.second_width if self.second_width < np.inf else self.width) - 1.0)
 
 
@@ -256,9 +256,9 @@ class ZeroOne(Loss):
         """t."""
         return self.threshold
 
-    def corners(self) -> Corners:
+    def piecewise_linear(self) -> PiecewiseLinearLoss:
         """Return one jump."""
-        return Corners.count(self.threshold)
+        return PiecewiseLinearLoss.count(self.threshold)
 
     def blocks(self, classifier: Classifier) -> dict[str, FloatArray]:
         """Return the values of z."""

@@ -81,7 +81,7 @@ def margin_statement(
         title="Margin: " + " + ".join(type(part).__name__ for part in parts),
         problem_class=f"{kind} program",
         sense="minimise",
-        over=Line("w and the variables of the parts", r"w\in\mathbb{R}^p,\ \ldots"),
+        variables=Line("w and the variables of the parts", r"w\in\mathbb{R}^p,\ \ldots"),
         objective=plus(norm, cost),
         constraints=tuple(line for part in parts for line in part.lines()),
         sizes=f"n = {n} points, p = {p} features (a constant one included, if any), {price_words(sample_weight, 'c_i')}",
@@ -290,7 +290,7 @@ def dual_statement(conjugate: Conjugate, mu: float, free: bool) -> DualStatement
     pairs = (part.text, norm.text), (part.latex, norm.latex)
     return DualStatement(
         sense="maximise",
-        over=symbol,
+        variables=symbol,
         objective=Line(*(f"{first} - {last}" if first else f"-{last}" for first, last in pairs)),
         constraints=(*conjugate.constraints, *((conjugate.balance,) if free and conjugate.balance else ())),
         kkt=(Line(f"w = {point.text}", f"w = {point.latex}"),),

@@ -1,4 +1,4 @@
-"""Parts by name, and the short words for restrictions."""
+"""Losses, regularisers and domains by name, and the functions that state restrictions: ``at_most``, ``fixed``, ``parity``."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def named(part: P | str, table: Mapping[str, P], noun: str) -> P:
 
 
 def parity(groups: Any, epsilon: float = 0.0, *, by: Literal["covariance", "counts"] = "covariance") -> Parity | CountParity:
-    """Groups are treated alike: the covariance of score and membership is at most ε (`Parity`), a convex proxy.
+    """Treat groups alike: the covariance of score and membership is at most ε (`Parity`), a convex proxy.
 
     Or, ``by="counts"``, shares of positive scores differ by at most ε, with binaries (`CountParity`). ``groups`` is the group of
     each point, or the name or the index of a column.
@@ -89,6 +89,11 @@ def parity(groups: Any, epsilon: float = 0.0, *, by: Literal["covariance", "coun
     epsilon : float
         ε ≥ 0.
     by : {"covariance", "counts"}
+
+    Returns
+    -------
+    Parity or CountParity
+        A restriction for ``Margin(subject_to=...)``.
 
     Raises
     ------
@@ -161,12 +166,17 @@ class AtMost:
 
 
 def at_most(k: int) -> AtMost:
-    """``at_most(3).nonzero``: a cardinality constraint on the penalised coefficients.
+    """Bound a number: ``at_most(3).nonzero`` is a cardinality constraint on the penalised coefficients.
 
     Parameters
     ----------
     k : int
         k ≥ 0.
+
+    Returns
+    -------
+    AtMost
+        The bound, whose property ``nonzero`` is the restriction.
 
     Raises
     ------

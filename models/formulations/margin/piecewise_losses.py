@@ -11,7 +11,7 @@ from ....errors import InputError
 from ...arrays import FloatArray
 from ...program.cones import Zero
 from ...statement import Line, plus, times
-from ...views import Corners
+from ...views import PiecewiseLinearLoss
 from .assembly import Affine, Assembly
 from .loss import Branch, Loss
 from .part import Classifier, Setting, as_numbers
@@ -63,7 +63,7 @@ class PiecewiseLinear(Loss):
         m = np.array(self.breakpoints)[:, 0]
         return bool((np.diff(m) > 0).all() and (np.diff(self._segments()[0]) >= 0).all())
 
-    def _corners(self) -> FloatArray:
+    def _turns(self) -> FloatArray:
         """Margins and losses of the breakpoints at which something happens: not those on the line through their neighbours."""
         m, v = np.array(self.breakpoints).T
         left_products, right_products = np.diff(v)[:-1] * np.diff(m)[1:], np.diff(v)[1:] * np.diff(m)[:-1]
@@ -73,7 +73,7 @@ class PiecewiseLinear(Loss):
 
     def _segments(self) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Slopes s, intercepts t and ends (two columns, infinite outside) of the segments that are not jumps."""
-        m, v = self._corners()
+        m, v = self._turns()
         segments = np.flatnonzero(np.diff(m) > 0)
         slopes = np.diff(v)[segments] / np.diff(m)[segments]
         ends = np.column_stack([m[segments], m[segments + 1]])
@@ -87,24 +87,24 @@ class PiecewiseLinear(Loss):
         inside = (ends[:, :1] <= argument) & (argument <= ends[:, 1:])
         return np.asarray(np.where(inside, lines, np.inf).min(axis=0))
 
-    def corners(self) -> Corners | None:
+    def piecewise_linear(self) -> PiecewiseLinearLoss | None:
         """Return the loss, if it does not rise and is 0 from some margin on; a first segment that falls is the tail."""
-        m, v = self._corners()
+        m, v = self._turns()
         if (np.diff(v) > 0).any() or v[-2] != 0.0 or v[-1] != 0.0:
             return None
         if m.size == 2:
-            return Corners(m[:1], v[:1], v[:1])
+            return PiecewiseLinearLoss(m[:1], v[:1], v[:1])
         inner, values = m[1:-1], v[1:-1]
         firsts = np.concatenate([[True], np.diff(inner) > 0])
         lasts = np.concatenate([np.diff(inner) > 0, [True]])
         tail = float((v[0] - v[1]) / (m[1] - m[0]))
         rise_start = float(inner[0]) if tail > 0.0 else -np.inf
-        return Corners(inner[firsts], values[firsts], values[lasts], tail, rise_start)
+        return PiecewiseLinearLoss(inner[firsts], values[firsts], values[lasts], tail, rise_start)
 
     @property
     def jumps(self) -> tuple[tuple[float, float], ...]:
         """Breakpoints at which two losses are given."""
-        m, v = self._corners()
+        m, v = self._turns()
         places = np.flatnonzero(np.diff(m) == 0.0).tolist()
         return tuple((float(m[k]), 1.0 if v[k + 1] < v[k] else -1.0) for k in places)
 

@@ -15,7 +15,7 @@ from ...program.cones import Nonnegative, Zero
 from ...rounding import below
 from ...views import Budget, EqualRates, LinearLoss, MarginProblem
 from .assembly import Affine, Assembly
-from .loss import CornerTable, Loss
+from .loss import Loss, LossTable
 from .part import Domain, Part, Polyhedral, Setting
 from .regularisers import L1, Regulariser, Sparsity
 from .restrictions import Restriction
@@ -47,14 +47,14 @@ def margin_problem_of(
     """Return the problem that these parts state over ``setting``, with the coefficients alone as variables, or the reason why
     there is none.
 
-    The loss is one of margins, made of `Corners`; the regulariser squares, a norm of few atoms or prices (`Sparsity`); domain and
-    restrictions are bounds, whole numbers, linear rows, a number of non-zero coefficients, kept points, budgets of errors and
-    equal rates of positive scores. Something bounds every coefficient: squares, the norm, two bounds, or, for a free intercept,
-    the loss.
+    The loss is one of margins, seen as a `PiecewiseLinearLoss`; the regulariser squares, a norm of few atoms or prices
+    (`Sparsity`); domain and restrictions are bounds, whole numbers, linear rows, a number of non-zero coefficients, kept points,
+    budgets of errors and equal rates of positive scores. Something bounds every coefficient: squares, the norm, two bounds, or,
+    for a free intercept, the loss.
     """
     if all(part.convex for part in (loss, regulariser, domain, *restrictions)):
         return MarginProblemView(obstacle="convex problems are for solvers of their forms")
-    table = loss.corner_table() if loss.labels else None
+    table = loss.loss_table() if loss.labels else None
     if table is None:
         return MarginProblemView(obstacle=f"{_name(loss)} is no piecewise-linear loss that falls with the margin, to 0")
     try:
@@ -80,7 +80,7 @@ class _Limits:
 
 
 def _problem(
-    table: CornerTable,
+    table: LossTable,
     loss: Loss,
     regulariser: Regulariser,
     domain: Domain,
@@ -99,7 +99,7 @@ def _problem(
     if (lower > upper).any():
         raise UnreadError(f"no value of w_{int(np.argmax(lower > upper))} is allowed")
     bounded = (curvature > 0.0) | atoms.any(axis=0) | (np.isfinite(lower) & np.isfinite(upper))
-    bounded[:1] |= not penalised[:1].all()  # a free intercept is of no use beyond the corners of the losses
+    bounded[:1] |= not penalised[:1].all()  # a free intercept is of no use beyond the breakpoints of the losses
     if not bounded.all():
         raise UnreadError(f"nothing bounds w_{int(np.argmin(bounded))}: give domain=Box(lower, upper)")
     max_nonzeros = min([p, *limits.max_nonzeros, *([] if sparsity.max_nonzeros is None else [sparsity.max_nonzeros])])

@@ -135,6 +135,8 @@ class LinearRows(Restriction):
         Rows; or a row by name or index of its columns, ``{"age": 1.0, "income": -1.0}``, and others' coefficients are zero.
     lower, upper : float or array_like (k,), or None
         Infinite, or None, where there is none.
+    label : str
+        Name of the rows in the form.
 
     Raises
     ------

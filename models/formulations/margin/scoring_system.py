@@ -305,7 +305,7 @@ class ScoringSystem(NamedComposition):
             base_statement,
             title=self.title,
             problem_class="mixed-integer linear program",
-            over=Line("w, z, s, a", r"w\in\mathbb{Z}^{d+1},\ z\in\{0,1\}^n,\ s\in\{0,1\}^d,\ a\in\mathbb{R}^d"),
+            variables=Line("w, z, s, a", r"w\in\mathbb{Z}^{d+1},\ z\in\{0,1\}^n,\ s\in\{0,1\}^d,\ a\in\mathbb{R}^d"),
             constraints=(
                 Line(f"y_i x_i'w + M_i z_i >= {t:g}", rf"y_i x_i^\top w + M_i z_i \ge {t:g}", "margin"),
                 *base_statement.constraints[1:],

@@ -589,7 +589,7 @@ class ChebyshevNPSVC(Model):
             title="Multi-objective nonparallel classifier (K-NPSVC++), Chebyshev problem",
             problem_class="nonconvex: P on the Stiefel manifold" if self.P is None else "second-order cone program (P fixed)",
             sense="minimise",
-            over=Line("rho, U, V" + (", P" if self.P is None else ""), r"\rho, U, V" + (", P" if self.P is None else "")),
+            variables=Line("rho, U, V" + (", P" if self.P is None else ""), r"\rho, U, V" + (", P" if self.P is None else "")),
             objective=Line("rho", r"\rho"),
             constraints=(
                 Line(

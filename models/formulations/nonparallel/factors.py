@@ -737,6 +737,11 @@ def neighbour_laplacian(X: Points, neighbours: int | None = None, gamma: float |
     gamma : float, optional
         γ > 0; 1/(mean squared distance), the rule "npsvc", where it is not given.
 
+    Returns
+    -------
+    csr_array (n, n)
+        Symmetric, positive semidefinite.
+
     Raises
     ------
     InputError

@@ -144,7 +144,7 @@ class BoxProgram(Model):
             title="Convex quadratic over a box",
             problem_class="convex QP with bounds only",
             sense="minimise",
-            over=Line("a", r"a\in\mathbb{R}^m"),
+            variables=Line("a", r"a\in\mathbb{R}^m"),
             objective=Line("1/2 a'(ZZ' + D)a + q'a", r"\tfrac12\, a^\top (ZZ^\top + D)\, a + q^\top a"),
             constraints=(Line("lower <= a <= upper", r"\underline{a} \le a \le \overline{a}"),),
             sizes=f"m = {m} variables, r = {r} columns of Z",
@@ -369,7 +369,7 @@ class HingeQuadratic(Model):
             title="Quadratic with piecewise-linear losses",
             problem_class="convex QP",
             sense="minimise",
-            over=Line("u", r"u\in\mathbb{R}^p"),
+            variables=Line("u", r"u\in\mathbb{R}^p"),
             objective=Line(
                 "1/2 u'Hu + b'u + k + sum_j w_j max(h_j - g_j'u, -tau_j (h_j - g_j'u))",
                 r"\tfrac12 u^\top H u + b^\top u + k + \sum_j w_j \max(h_j - g_j^\top u,\, -\tau_j (h_j - g_j^\top u))",
@@ -379,7 +379,7 @@ class HingeQuadratic(Model):
             source="the class problems of NPSVC++ (2) and its u-step (15)-(16)",
             dual=DualStatement(
                 sense="maximise",
-                over=Line("lambda", r"\lambda\in\mathbb{R}^m"),
+                variables=Line("lambda", r"\lambda\in\mathbb{R}^m"),
                 objective=Line(
                     "h'lambda - 1/2 (G'lambda - b)'H^-1 (G'lambda - b) + k",
                     r"h^\top\lambda - \tfrac12\,(G^\top\lambda - b)^\top H^{-1} (G^\top\lambda - b) + k",

@@ -143,7 +143,7 @@ class JointHyperplanesSVM(TargetModel):
             title=f"Two hyperplanes by one problem, of class {self.target} and of the others",
             problem_class="convex QP",
             sense="minimise",
-            over=Line("u, v", "u, v"),
+            variables=Line("u, v", "u, v"),
             objective=Line(
                 "1/2 sum_target f_i^2 + 1/2 sum_others g_i^2 + r/2 (||u||^2 + ||v||^2) + c sum_i (s - y_i (f_i - g_i))_+",
                 r"\tfrac12 \sum_{y_i=-1} f_i^2 + \tfrac12 \sum_{y_i=1} g_i^2 + \tfrac r2 (\|u\|^2 + \|v\|^2)"

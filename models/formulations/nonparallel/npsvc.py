@@ -606,7 +606,7 @@ class NonparallelSVM(TargetModel):
             title=f"Nonparallel classifier ({self.loss}), hyperplane of class {self.target}",
             problem_class=self._problem_class,
             sense="minimise",
-            over=Line("u", r"u"),
+            variables=Line("u", r"u"),
             objective=Line(
                 f"sum_target ls(f_i) + c sum_others ld(f_i) + r/2 ||u||^2{graph}",
                 r"\sum_{y_i=l} \ell_s(f_i) + c \sum_{y_i\ne l} \ell_d(f_i) + \tfrac{r}{2}\|u\|^2" + graph_latex,

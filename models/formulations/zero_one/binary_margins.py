@@ -127,13 +127,14 @@ class BigMConstants:
         """Why M is valid, in words."""
         if self.given_constants is None and not np.isfinite(self.feasible_value):
             return "M needs a known feasible point, and none is given: margins are given up by indicators"
-        M = self.big_m_values
+        low, high = f"{self.big_m_values.min():.4g}", f"{self.big_m_values.max():.4g}"
+        values = f"each {low}" if low == high else f"between {low} and {high}"
         if self.given_constants is not None:
-            return f"M given by the user (unproven), between {M.min():.4g} and {M.max():.4g}"
+            return f"M given by the user (unproven), {values}"
         spent = self.cost.subtracted_term
         return (
             f"M_i = 1 + ||x_i|| sqrt(UB{spent}){' + |b|max' if self.free else ''} with UB = "
-            f"{self.feasible_value:.6g} ({self.source}), between {M.min():.4g} and {M.max():.4g}: M_i matters only where "
+            f"{self.feasible_value:.6g} ({self.source}), {values}: M_i matters only where "
             f"z_i = 1, and an optimal w then has ||w||^2 <= UB{spent}"
         )
 

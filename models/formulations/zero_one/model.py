@@ -79,7 +79,7 @@ def stretch_to_margins(A: FloatArray, w: FloatArray, correct: BoolArray) -> Floa
     return longer if np.isfinite(longer).all() and satisfies_margins(rows, longer).all() else None
 
 
-def cheapest(
+def cheaper_point(
     A: FloatArray, w: FloatArray, correct: BoolArray, total: Callable[[FloatArray, BoolArray], float]
 ) -> tuple[FloatArray, BoolArray] | None:
     """The cheaper of w and w stretched to keep the rows ``correct``, with the rows that it keeps; None where neither may be.
@@ -109,7 +109,7 @@ def zero_one_statement(program: Program, written: MarginEncoding, norm: Line, ke
         title=f"0-1-loss SVM, {written.title}{cost.title}",
         problem_class=written.problem_class,
         sense="minimise",
-        over=Line("w, z", r"w\in\mathbb{R}^p,\ z\in\{0,1\}^n"),
+        variables=Line("w, z", r"w\in\mathbb{R}^p,\ z\in\{0,1\}^n"),
         objective=written.objective(cost.objective(norm)),
         constraints=(*written.lines(), *cost.lines),
         sizes=f"n = {n} points, p = {p} features (a constant one included), {cost.size}",
@@ -366,7 +366,7 @@ class ZeroOneSVM(BinaryMargins):
             return dict(values)
         if box is not None and self.composed is not None:  # stretching does not know of them
             w = self.composed.recounted({"w": w}, box)["w"]
-        cheapest_point = cheapest(A, w, z < 0.5, lambda v, correct: self.cost.total(self.norm(v), ~correct))
+        cheapest_point = cheaper_point(A, w, z < 0.5, lambda v, correct: self.cost.total(self.norm(v), ~correct))
         return (
             dict(values)
             if cheapest_point is None

@@ -84,6 +84,10 @@ class ExactCell(BoundingCell):
         Part of the points held out that its classifier gets wrong.
     trace : tuple of TracePoint
         Incumbent and bound over time, as the solver's callback tells them; thinned.
+    log : str
+        Path of the proof log; empty where there is none.
+    log_digest : str
+        SHA-256 of the log.
     """
 
     solver: str
@@ -188,7 +192,7 @@ class ExactTask(SolverTask[InstanceAt]):
             self.solver.label,
             encoding=STRUCTURED if self.encoding is None else _ENCODINGS[self.encoding],
             m_source="" if self.constants is None else self.constants.source_name,
-            time_limit=self.solver.over(self.options).time_limit,
+            time_limit=self.solver.merge_options(self.options).time_limit,
             seed=self.options.seed,
             caveat="" if self.constants is None else self.constants.caveat(self.subject.model),
         )

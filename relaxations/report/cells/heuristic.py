@@ -219,7 +219,7 @@ class StatedExactTask(SolverTask[ModelSubject]):
 
     def _cell(self, options: Options) -> ExactCell:
         subject, solver = self.subject, self.solver.solver
-        limit = self.solver.over(self.options).time_limit
+        limit = self.solver.merge_options(self.options).time_limit
         empty = ExactCell(subject.name, None, self.solver.label, time_limit=limit, seed=self.options.seed)
         if solver is None:
             return replace(empty, reason="no installed solver reads this model")

@@ -151,7 +151,15 @@ class Record:
 
 @dataclass(frozen=True)
 class Cell(Record):
-    """A cell of one instance at one λ."""
+    """A cell of one instance at one λ.
+
+    Parameters
+    ----------
+    instance : str
+        Name of the instance.
+    lam : float or None
+        λ; None for a model as it was stated.
+    """
 
     instance: str
     lam: float | None

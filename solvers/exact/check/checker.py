@@ -23,7 +23,7 @@ from ....models.model import Model
 from ....models.rounding import below
 from .arithmetic import InvalidProofError, rounded_up
 from .sealed import SealedLog
-from .trees import ROOT, NodeRules, SpotChecked, VerifierPool, tree_of, verify_in_order, verify_tree
+from .trees import ROOT, NodeRules, SpotCheckingPool, VerifierPool, tree_of, verify_in_order, verify_tree
 
 
 @dataclass(frozen=True)
@@ -232,7 +232,7 @@ class ProofChecker(ABC, Generic[P]):
             The crew is gone.
         """
         model_problem = None if model is None else self.of_model(model)
-        spot_checked = None if crew is None or crew.size < 2 else SpotChecked(crew)
+        spot_checked = None if crew is None or crew.size < 2 else SpotCheckingPool(crew)
         bound = value = math.nan
         statement = digest = ""
         try:

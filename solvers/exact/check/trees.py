@@ -35,7 +35,7 @@ class VerifierPool(Protocol):
         """The results, in order."""
 
 
-class SpotChecked:
+class SpotCheckingPool:
     """A pool of verifiers whose answers are spot-checked: this process repeats randomly chosen parts.
 
     Who answers falsely for a share f of the parts is found out with probability 1 - (1 - f)²; the rest is the crew's word.

@@ -63,16 +63,16 @@ def box_losses(problem: RotatedProblem, box: CheckedBox, theta: Array) -> BoxLos
 def pair_bound(first: LinearPieces, second: LinearPieces, top: Array) -> Array:
     """Return min{ρ(x) + ρ'(y) : x + y ≤ top} of the bounded parts, or less.
 
-    On x + y = top, as neither rises. Between corners of the two losses the sum is linear in x, and it is lower semicontinuous. So
-    it is least at a corner of one of them, or far out, at the height of the one and 0 of the other. Even losses rise: the
-    bound is 0.
+    On x + y = top, as neither rises. Between breakpoints of the two losses the sum is linear in x, and it is lower
+    semicontinuous. So it is least at a breakpoint of one of them, or far out, at the height of the one and 0 of the other. Even
+    losses rise: the bound is 0.
     """
-    if first.corners.symmetric or second.corners.symmetric:
+    if first.loss.symmetric or second.loss.symmetric:
         return np.zeros(top.shape)
-    minimum = np.full(top.shape, min(first.corners.height, second.corners.height))
+    minimum = np.full(top.shape, min(first.loss.height, second.loss.height))
     for one, other in ((first, second), (second, first))[: 1 if first is second else 2]:
-        for corner, value in zip(one.corners.margins.tolist(), one.corners.at.tolist(), strict=True):
-            minimum = np.fmin(minimum, round_down(value + other.lower_bound(round_up(top - corner))))
+        for t, value in zip(one.loss.margins.tolist(), one.loss.at.tolist(), strict=True):
+            minimum = np.fmin(minimum, round_down(value + other.lower_bound(round_up(top - t))))
     return np.maximum(minimum, 0.0)
 
 
@@ -110,7 +110,7 @@ def _of_pairs(problem: RotatedProblem, i: IntArray, j: IntArray, top: Array) -> 
 def least_costs(problem: RotatedProblem, loss: BoxLosses, alpha: Array) -> Array:
     """Return a lower bound of left·bounded(m) + cost·tail(m) + α m of every term on its margins.
 
-    The function is piecewise linear and lower semicontinuous: least at an end, at a corner (of an even loss, also at the
+    The function is piecewise linear and lower semicontinuous: least at an end, at a breakpoint (of an even loss, also at the
     negative of one), or at the start of the tail.
     """
     minima = np.zeros(alpha.size)
@@ -121,7 +121,7 @@ def least_costs(problem: RotatedProblem, loss: BoxLosses, alpha: Array) -> Array
 
 
 def _lowest(pieces: LinearPieces, loss: BoxLosses, alpha: Array, indices: IntArray) -> Array:
-    rho = pieces.corners
+    rho = pieces.loss
     low, high, unpaid, slope = loss.low[indices], loss.high[indices], loss.unpaid[indices], alpha[indices]
     steep = loss.costs[indices] * rho.tail if rho.tail > 0.0 else None
 
@@ -133,11 +133,12 @@ def _lowest(pieces: LinearPieces, loss: BoxLosses, alpha: Array, indices: IntArr
         return np.where(inside, value, np.inf)
 
     minimum = np.minimum(at(low, pieces.lower_bound(low), True), at(high, pieces.lower_bound(high), True))
-    corners = list(zip(rho.margins.tolist(), rho.at.tolist(), strict=True))
-    corners += [(-t, value) for t, value in corners] if rho.symmetric else []
-    turns = [*corners, *([(rho.rise_start, float(pieces.lower_bound(np.array(rho.rise_start))))] if steep is not None else [])]
-    for corner, value in turns:
-        minimum = np.minimum(minimum, at(corner, value, (low <= corner) & (corner <= high)))
+    breakpoints = list(zip(rho.margins.tolist(), rho.at.tolist(), strict=True))
+    breakpoints += [(-t, value) for t, value in breakpoints] if rho.symmetric else []
+    if steep is not None:
+        breakpoints.append((rho.rise_start, float(pieces.lower_bound(np.array(rho.rise_start)))))
+    for t, value in breakpoints:
+        minimum = np.minimum(minimum, at(t, value, (low <= t) & (t <= high)))
     return minimum
 
 

@@ -12,7 +12,7 @@ from fractions import Fraction
 import numpy as np
 
 from ....models.arrays import BoolArray, IntArray
-from ....models.views import Corners
+from ....models.views import PiecewiseLinearLoss
 from ...exact.check.arithmetic import Array, InvalidProofError, least_curvature, rotate, round_down, round_up
 from .statement import LoggedMarginProblem
 
@@ -21,19 +21,19 @@ _EPS, _TINY = 2.0**-52, 2.0**-1000
 
 @dataclass(frozen=True, eq=False)
 class LinearPieces:
-    """Pieces of a lower bound of the bounded part of a loss: each to the left of its corner, the last one right of all corners.
+    """Pieces of a lower bound of the bounded part of a loss: one left of each breakpoint, and one right of the last.
 
     In each it is the greater of base_k - slope_k (m - anchor_k) and floor_k.
     """
 
-    corners: Corners
+    loss: PiecewiseLinearLoss
     anchor: Array
     base: Array
     slope: Array
     floor: Array
 
     @classmethod
-    def of(cls, loss: Corners) -> LinearPieces:
+    def of(cls, loss: PiecewiseLinearLoss) -> LinearPieces:
         """Return the pieces of a loss."""
         t, below, values_at = loss.margins, loss.below, loss.at
         base = np.concatenate([below[:1], values_at[:-1] - 8.0 * _EPS * values_at[:-1] - _TINY, [0.0]])
@@ -42,8 +42,8 @@ class LinearPieces:
 
     def lower_bound(self, m: Array) -> Array:
         """Return a lower bound of the bounded part at m."""
-        m = np.abs(m) if self.corners.symmetric else m
-        k = np.searchsorted(self.corners.margins, m, side="right")
+        m = np.abs(m) if self.loss.symmetric else m
+        k = np.searchsorted(self.loss.margins, m, side="right")
         return np.asarray(np.fmax(self.base[k] - self.slope[k] * (m - self.anchor[k]), self.floor[k]))
 
 
@@ -110,7 +110,7 @@ def in_coordinates(logged: LoggedMarginProblem, T: Array, target: float) -> Rota
     signed = [g, -g] if logged.rates else []
     lines = np.concatenate([g[terms], logged.rows, g, *signed])
     error = np.concatenate([e[terms], np.zeros(len(logged.rows)), e, *([e] * len(signed))])
-    pieces = tuple(map(LinearPieces.of, (*logged.losses, Corners.count(1.0))))
+    pieces = tuple(map(LinearPieces.of, (*logged.losses, PiecewiseLinearLoss.count(1.0))))
     kinds = np.concatenate([logged.loss_numbers, np.full(terms.size - len(g), len(pieces) - 1, dtype=np.int64)])
     return RotatedProblem(logged, T, g, e, terms, lines, error, squares, lo, hi, target, pieces, kinds)
 
@@ -160,14 +160,14 @@ def _reach(logged: LoggedMarginProblem, T: Array, squares: Array, target: float,
 def _intercept(logged: LoggedMarginProblem, T: Array, g: Array, radius: Array, reach: Array) -> float:
     """Return a bound of |v_0| of some point that is as good as any with its other coefficients, |v_j| ≤ reach_j.
 
-    Let the others be fixed. Then b = w_0 has finitely many corners: 0; where a margin is at a corner of its loss (or at the
-    negative of one, of an even loss), or where its tail begins, or at 0 or 1; where a row holds with equality; its own ends.
-    Between two corners next to each other, and beyond the last, no margin passes a corner, 0 or 1, no row or end changes, nor
-    do the price of b and the number of coefficients used: all b there are feasible, or none is, and the objective is linear. It
-    is lower semicontinuous and the feasible set is closed, so the better end of a piece is as good as all of it; and the
-    objective is not negative, so on a half-line it does not fall towards infinity, and the one end is as good. So some corner
+    Let the others be fixed. Then b = w_0 has finitely many breakpoints: 0; where a margin is at a breakpoint of its loss (or at
+    the negative of one, of an even loss), or where its tail begins, or at 0 or 1; where a row holds with equality; its own ends.
+    Between two breakpoints next to each other, and beyond the last, no margin passes a breakpoint, 0 or 1, no row or end changes,
+    nor do the price of b and the number of coefficients used: all b there are feasible, or none is, and the objective is linear.
+    It is lower semicontinuous and the feasible set is closed, so the better end of a piece is as good as all of it; and the
+    objective is not negative, so on a half-line it does not fall towards infinity, and the one end is as good. So some breakpoint
     is as good as any b. Of whole b, none in a piece is better than the first or the last of them, which is within 1 of a
-    corner.
+    breakpoint.
 
     Of a product a b + r'v = c, |b| is at most (|c| + |r|'reach)/|a|.
     """

@@ -14,7 +14,7 @@ import numpy as np
 from ....errors import InputError
 from ....models.arrays import BoolArray
 from ....models.model import Model
-from ....models.views import Budget, Corners, EqualRates, MarginProblem
+from ....models.views import Budget, EqualRates, MarginProblem, PiecewiseLinearLoss
 from ...exact.check.arithmetic import Array, InvalidProofError, RationalPoint, rounded_up
 
 #: Share of its own target by which a margin, a row or an end may be short.
@@ -28,12 +28,11 @@ _ROUNDING = Fraction(1, 2**52)
 def exact_value(problem: MarginProblem, w: list[float], combination: list[float]) -> float:
     """Return the objective of w, rounded up; infinite if w is not feasible.
 
-    A solver's point meets a margin or an end up to rounding. So a margin counts as met if it is short of a corner t by at most
-    1e-9·|t| (of a corner at 0 by the rounding of its own sum). An end x may be missed by 1e-9·(1 + |x|), a row by 1e-9 of the
-    lesser of its terms and its numbers: large terms that cancel allow no more. A score counts as 0 within 1e-9 of its
-    terms. Integers and zeros are exact, and so are all sums.
-    The norm is that of the combination of atoms, Σ|α_k|, and of its difference from w, which atoms represent exactly; a better
-    combination may cost less.
+    A solver's point meets a margin or an end up to rounding. So a margin counts as met if it is short of a breakpoint t by at
+    most 1e-9·|t| (of a breakpoint at 0 by the rounding of its own sum). An end x may be missed by 1e-9·(1 + |x|), a row by 1e-9
+    of the lesser of its terms and its numbers: large terms that cancel allow no more. A score counts as 0 within 1e-9 of its
+    terms. Integers and zeros are exact, and so are all sums. The norm is that of the combination of atoms, Σ|α_k|, and of its
+    difference from w, which atoms represent exactly; a better combination may cost less.
     """
     if len(combination) != len(problem.atoms):
         raise InvalidProofError("the incumbent has the wrong length")
@@ -83,22 +82,22 @@ def _feasible(problem: MarginProblem, incumbent: RationalPoint, margins: list[tu
     return True
 
 
-def _loss_value(loss: Corners, margin: Fraction, terms: Fraction, size: int) -> Fraction:
-    """Return ρ(m) or ρ(|m|); at a corner with a jump, its value there if m is short of it by no more than is allowed."""
+def _loss_value(loss: PiecewiseLinearLoss, margin: Fraction, terms: Fraction, size: int) -> Fraction:
+    """Return ρ(m) or ρ(|m|); at a breakpoint with a jump, its value there if m is short of it by no more than is allowed."""
     margin = abs(margin) if loss.symmetric else margin
-    corners = loss.margins.tolist()
+    breakpoints = loss.margins.tolist()
     below, values_at = [Fraction(x) for x in loss.below.tolist()], [Fraction(x) for x in loss.at.tolist()]
-    k = sum(margin >= corner for corner in corners)
-    reached = [margin + _allowance(corner, terms, size) >= corner for corner in corners]
-    jumps = [j for j in range(k, len(corners)) if reached[j] and below[j] > values_at[j]]
+    k = sum(margin >= t for t in breakpoints)
+    reached = [margin + _allowance(t, terms, size) >= t for t in breakpoints]
+    jumps = [j for j in range(k, len(breakpoints)) if reached[j] and below[j] > values_at[j]]
     if jumps:
         value = values_at[jumps[-1]]
     elif k == 0:
         value = below[0]
-    elif k == len(corners):
+    elif k == len(breakpoints):
         value = Fraction(0)
     else:
-        left, right = Fraction(corners[k - 1]), Fraction(corners[k])
+        left, right = Fraction(breakpoints[k - 1]), Fraction(breakpoints[k])
         value = values_at[k - 1] + (margin - left) / (right - left) * (below[k] - values_at[k - 1])
     if loss.tail > 0.0 and margin < loss.rise_start:
         value += Fraction(loss.tail) * (Fraction(loss.rise_start) - margin)
@@ -250,29 +249,29 @@ def _equal_rates(entry: dict[str, Any], points: int) -> EqualRates:
     return EqualRates(groups, labels, epsilon)
 
 
-def _loss(entry: dict[str, Any]) -> Corners:
+def _loss(entry: dict[str, Any]) -> PiecewiseLinearLoss:
     """Return ρ after checking that it does not rise, is lower semicontinuous, and ends at 0; of |m|, that it has no tail."""
     symmetric = entry.get("even", False)
     margins = np.array(entry["margins"], dtype=np.float64)
-    _demand(margins.ndim == 1 and margins.size, "the loss must have a corner")
+    _demand(margins.ndim == 1 and margins.size, "the loss must have a breakpoint")
     below, values_at = _positive(entry, "below", margins.size), _positive(entry, "at", margins.size)
     tail, rise_start = float(entry["tail"]), -np.inf if entry["again"] is None else float(entry["again"])
     wide = float(margins[-1] - margins[0])
-    _demand(np.isfinite(margins).all() and np.isfinite(wide) and (np.diff(margins) > 0.0).all(), "corners must increase")
+    _demand(np.isfinite(margins).all() and np.isfinite(wide) and (np.diff(margins) > 0.0).all(), "breakpoints must increase")
     falls = (below >= values_at).all() and (values_at[:-1] >= below[1:]).all() and values_at[-1] == 0.0
     _demand(falls, "the loss must not rise, take the lesser value at a jump, and end at 0")
     _demand(
-        0.0 <= tail < np.inf and rise_start <= margins[0], "the tail must be a slope, and begin at the first corner or before"
+        0.0 <= tail < np.inf and rise_start <= margins[0], "the tail must be a slope, and begin at the first breakpoint or before"
     )
     _demand(tail == 0.0 or rise_start > -np.inf, "a tail must begin somewhere")
     _demand(
         symmetric is False or (symmetric is True and tail == 0.0 and margins[0] >= 0.0),
         "an even loss is one of |m|, without a tail",
     )
-    return Corners(margins, below, values_at, tail, rise_start, symmetric)
+    return PiecewiseLinearLoss(margins, below, values_at, tail, rise_start, symmetric)
 
 
-def _loss_parts(loss: Corners) -> tuple[Array, ...]:
+def _loss_parts(loss: PiecewiseLinearLoss) -> tuple[Array, ...]:
     """Return a loss as arrays of numbers."""
     rise_start = loss.rise_start if loss.tail > 0.0 else -np.inf
     return (loss.margins, loss.below, loss.at, np.array([loss.tail, rise_start, *([1.0] if loss.symmetric else [])]))
@@ -377,7 +376,7 @@ class LoggedMarginProblem(MarginProblem):
         if self.max_nonzeros < self.counted.sum():
             restrictions += f", at most {self.max_nonzeros} of {int(self.counted.sum())}"
         loss = ", ".join(
-            f"loss of {loss.margins.size} corners{f', again from margin {loss.rise_start:g}' if loss.tail > 0.0 else ''}"
+            f"loss of {loss.margins.size} breakpoints{f', again from margin {loss.rise_start:g}' if loss.tail > 0.0 else ''}"
             for loss in self.losses
         )
         return f"n = {n}, p = {p}{norm}{restrictions}, {loss}, data {self.digest[:16]}"

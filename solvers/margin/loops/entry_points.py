@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ....models.arrays import BoolArray, FloatArray, IntArray
-from ....models.views import Corners, MarginProblem
+from ....models.views import MarginProblem, PiecewiseLinearLoss
 from ...exact.loops.matching import WIDEST, empty_pairs
 from ...exact.loops.newton import empty_relaxation
 from ...exact.rotation import constant_column
@@ -34,7 +34,7 @@ def loop_problem(problem: MarginProblem, row_errors: FloatArray | None = None) -
     positive = problem.costs[problem.costs > 0.0]
     height = max(loss.height for loss in problem.losses)
     theta = np.full(point.size - n, height * float(np.median(positive)) if positive.size else 1.0)
-    losses = (*problem.losses, *([Corners.count(1.0)] if problem.budgets else []))
+    losses = (*problem.losses, *([PiecewiseLinearLoss.count(1.0)] if problem.budgets else []))
     basis, signs = _vertex(problem.atoms)
     errors = 4.0 * (p + 4) * 2.0**-52 * np.linalg.norm(problem.atoms, axis=1)
     distances = _distances_needed(losses, (*LEVELS, _ALL))
@@ -63,7 +63,7 @@ def loop_problem(problem: MarginProblem, row_errors: FloatArray | None = None) -
     )  # fmt: skip
 
 
-def _losses(losses: tuple[Corners, ...]) -> dict[str, Any]:
+def _losses(losses: tuple[PiecewiseLinearLoss, ...]) -> dict[str, Any]:
     """Return the losses side by side."""
     capacity = max(one.margins.size for one in losses)
     table = {name: np.zeros((len(losses), capacity)) for name in ("margins", "below", "at")}
@@ -81,7 +81,7 @@ def _losses(losses: tuple[Corners, ...]) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _distances_needed(losses: tuple[Corners, ...], shares: tuple[float, ...]) -> FloatArray:
+def _distances_needed(losses: tuple[PiecewiseLinearLoss, ...], shares: tuple[float, ...]) -> FloatArray:
     """Return the distances of two margins from which they pay these shares of the lesser height; any number is valid.
 
     The payment is interpolated between the distances at which both are at corners, and just beyond these, for jumps.
@@ -102,7 +102,7 @@ def _distances_needed(losses: tuple[Corners, ...], shares: tuple[float, ...]) ->
     return needed_distances
 
 
-def _least_of_two(one: Corners, other: Corners, distances: FloatArray) -> FloatArray:
+def _least_of_two(one: PiecewiseLinearLoss, other: PiecewiseLinearLoss, distances: FloatArray) -> FloatArray:
     """Return the values of `values.paid` at each of these distances, up to rounding."""
     total = one.margins[-1] + other.margins[-1] - distances
     minimum = np.full(distances.size, min(one.height, other.height))

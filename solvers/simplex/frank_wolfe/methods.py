@@ -157,7 +157,7 @@ class FrankWolfeState:
     limit: int
     cache: ColumnCache
     work: Iteration
-    sampled: Sampled | None
+    sampled: SampledSteps | None
     rate: float = 1e4  #: iterations per second, as measured
     exact: bool = True  #: ĥ is Qâ in float64 from the data
     refreshes: int = 0
@@ -206,7 +206,7 @@ def confirm(state: FrankWolfeState) -> Outcome:
 _DRAWN = 256
 
 
-class Sampled:
+class SampledSteps:
     """Steps of FW and MFW on samples; pair methods take their toward and away steps here as MFW does."""
 
     def __init__(self, size: int, rng: np.random.Generator, rescan: bool, support: bool) -> None:
@@ -429,7 +429,7 @@ class FrankWolfe(Algorithm[SimplexQP, FrankWolfeState]):
         loops.scan(work)
         work.scalars.gap = measured_gap(work)
         sample_size = self.sampling if self.sampling is not None and self.sampling < view.n else None
-        sampled = None if sample_size is None else Sampled(sample_size, rng, self.rescan, self.support_candidates)
+        sampled = None if sample_size is None else SampledSteps(sample_size, rng, self.rescan, self.support_candidates)
         return FrankWolfeState(view, rule, iterations_allowed(options), cache, work, sampled)
 
     def advance(self, state: FrankWolfeState, seconds: float) -> Outcome:

@@ -184,9 +184,9 @@ class Triangle:
         if not self._blocks:
             size = 3 * self.members.size * (self.members.size + 2 * _ROWS) // 4
             self._rounded = 0 < self._limit < _WORTH * size * self._entries.kind.itemsize
-            self._entries = self._over(self.members).entries
+            self._entries = self._panel_of(self.members).entries
             self._store = np.empty(min(self._limit // self._entries.kind.itemsize, size), dtype=self._entries.kind)
-        self._panel = self._over(self.members)
+        self._panel = self._panel_of(self.members)
         empty = []
         for first in range(begin, self.members.size, _ROWS):
             last = min(first + _ROWS, self.members.size)
@@ -201,7 +201,7 @@ class Triangle:
         """The error of an entry as a standard deviation: a product of `weights` is off by so much times their norm."""
         return self._entries.rounding
 
-    def _over(self, points: IntArray) -> Panel:
+    def _panel_of(self, points: IntArray) -> Panel:
         panel = self.gram.rounded_panel(points) if self._rounded else None
         return self.gram.panel(points) if panel is None else panel
 
@@ -228,7 +228,7 @@ class Triangle:
         self.place[self.members[~keep]] = -1
         self.members = self.members[keep]
         self.place[self.members] = np.arange(self.members.size)
-        self._panel = self._over(self.members)
+        self._panel = self._panel_of(self.members)
         for first, last, block in blocks:
             rows, columns = np.flatnonzero(keep[first:last]), np.flatnonzero(keep[:last])
             if not rows.size:

@@ -61,7 +61,7 @@ def add_rows(columns: Any, slots: Any, weights: Any, out: Any, sums: Any) -> Non
 
 @entry
 def gather_rows(columns: Any, slots: Any, members: Any, out: Any) -> None:
-    """out_kj = columns[slots_k, own_j]."""
+    """out_kj = columns[slots_k, members_j]."""
     for k in range(slots.size):
         row, target = columns[slots[k]], out[k]
         for j in range(members.size):

@@ -98,7 +98,7 @@ class BoxEngine(Engine):
     log : BoxLog, optional
     resumed : ResumedBoxes, optional
         State of the search to continue; by default the search begins at the root.
-    own : Reduced, optional
+    own : ReducedZeroOneProblem, optional
         Reduced problem in this engine's own coordinates; by default that of ``shared``.
     """
 

@@ -28,7 +28,7 @@ import numpy as np
 from ....models.arrays import FloatArray
 from ....models.model import fingerprint
 from ....models.views import ZeroOneProblem
-from ...exact.checkpoint import Checkpoint, Saved
+from ...exact.checkpoint import Checkpoint, CheckpointContent
 from ...exact.dispatcher import NODES, Dispatcher, check_counts, check_numbers, check_point, check_work, lines_of
 from ...exact.limits import Limits
 from ...exact.log_file import Mark
@@ -376,7 +376,7 @@ class ZeroOneCheckpoint(Checkpoint[StoppedSearch]):
         self._problem = problem
 
     @staticmethod
-    def content(shared: SharedState, resumed: ResumedBoxes, count: int, log: Mark | None = None) -> Saved:
+    def content(shared: SharedState, resumed: ResumedBoxes, count: int, log: Mark | None = None) -> CheckpointContent:
         """Return the content of the file of a search, with the position of its log."""
         reduced = resumed.ground.reduced
         numbers = {
@@ -385,9 +385,9 @@ class ZeroOneCheckpoint(Checkpoint[StoppedSearch]):
         }  # fmt: skip
         arrays: dict[str, Any] = {name: getattr(reduced, name) for name in _ARRAY_FIELDS} | {"w": shared.incumbent.w}
         arrays |= {f"open_{name}": array for name, array in resumed.nodes.arrays().items()}
-        return Saved(numbers, arrays, log, resumed.first_id)
+        return CheckpointContent(numbers, arrays, log, resumed.first_id)
 
-    def parse(self, saved: Saved) -> StoppedSearch:
+    def parse(self, saved: CheckpointContent) -> StoppedSearch:
         """Return the search of a file's content."""
         arrays, numbers = saved.arrays, saved.numbers
         reduced = ReducedZeroOneProblem(

@@ -136,7 +136,7 @@ def _arrays(info: FormulationInfo, name: str) -> dict[str, Any]:
     path = Path(name)
     needed = ", ".join(info.arrays)
     if path.suffix != ".npz" or not path.is_file():
-        raise InputError(f"{info.name} is stated on an npz file that holds {needed}; {name} is none")
+        raise InputError(f"{info.name} is stated on an npz file that holds {needed}; {name} is not one")
     try:
         return read_arrays(path, f"an npz file with {needed}")
     except DataError as error:

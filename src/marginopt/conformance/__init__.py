@@ -17,7 +17,7 @@ from .examine import (
     tally,
     trial_cells,
 )
-from .formulation_laws import FORMULATION_LAWS, RELAXATION_LAWS, Reduced
+from .formulation_laws import FORMULATION_LAWS, RELAXATION_LAWS, RelaxationCase
 from .laws import Case, Law, Laws, LawVerdict, State, cases
 from .solver_laws import PROGRAM_LAWS, SOLVER_LAWS, Trial
 
@@ -31,7 +31,7 @@ __all__ = [
     "LawCell",
     "LawVerdict",
     "Laws",
-    "Reduced",
+    "RelaxationCase",
     "State",
     "Trial",
     "case_cells",

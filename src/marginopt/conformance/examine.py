@@ -12,7 +12,7 @@ from ..models.record import FormulationInfo
 from ..relaxations import Relaxation, relaxations
 from ..solvers.interface.solver import Solver
 from ..solvers.registry import all_solvers
-from .formulation_laws import FORMULATION_LAWS, RELAXATION_LAWS, Reduced
+from .formulation_laws import FORMULATION_LAWS, RELAXATION_LAWS, RelaxationCase
 from .laws import Law, LawVerdict, State, cases, not_applicable
 from .solver_laws import PROGRAM_LAWS, SOLVER_LAWS, Trial, unusable
 
@@ -80,10 +80,10 @@ def relaxation_cells(relaxation: Relaxation) -> Iterator[LawCell]:
     for case in cases(get_formulation(_ZERO_ONE)):
         if case.optimum is None:
             continue
-        yield from reduced_cells(Reduced(relaxation, case))
+        yield from reduced_cells(RelaxationCase(relaxation, case))
 
 
-def reduced_cells(reduced: Reduced) -> Iterator[LawCell]:
+def reduced_cells(reduced: RelaxationCase) -> Iterator[LawCell]:
     """The laws of a relaxation on one case."""
     for law in RELAXATION_LAWS.laws:
         rejected = bool(reduced.obstacle) and law is not RELAXATION_LAWS.laws[0]

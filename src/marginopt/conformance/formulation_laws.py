@@ -18,7 +18,7 @@ from ..models.export.files.formats import file_formats, read_form, takes_cones_a
 from ..models.formulations.zero_one.model import ZeroOneSVM
 from ..models.importing.quadratic_rows import plain_products
 from ..models.record import DataKind
-from ..relaxations import Direction, Relaxation, Relaxed, relax
+from ..relaxations import Direction, Relaxation, RelaxationResult, relax
 from ..solvers import Options, certify, solve
 from .laws import Case, Laws, LawVerdict, all_of, at_most, holds, not_applicable, violated
 
@@ -178,12 +178,12 @@ def _spoilt(case: Case) -> Iterator[tuple[str, Mapping[str, Any], Mapping[str, o
 
 # Laws of a relaxation: what its target proves, whatever the multipliers, and what comes back from it.
 
-RELAXATION_LAWS: Laws[Reduced] = Laws()
+RELAXATION_LAWS: Laws[RelaxationCase] = Laws()
 _TOL = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
-class Reduced:
+class RelaxationCase:
     """A relaxation on a case of the 0-1 loss whose optimum is known."""
 
     relaxation: Relaxation
@@ -218,7 +218,7 @@ class Reduced:
         return self.case.optimum
 
     @cached_property
-    def relaxed(self) -> Relaxed:
+    def relaxed(self) -> RelaxationResult:
         """The target solved, and the ways back."""
         return relax(self.original, self.relaxation.reduction, options=Options(tol=_TOL, threads=1, time_limit=60))
 
@@ -228,7 +228,7 @@ def _above(noun: str, value: float, optimum: float) -> LawVerdict:
 
 
 @RELAXATION_LAWS.law("refuses what it does not take")
-def refuses(r: Reduced) -> LawVerdict:
+def refuses(r: RelaxationCase) -> LawVerdict:
     """A model that the relaxation does not take is refused, with the reason, before any work."""
     if not r.obstacle:
         return not_applicable("it takes the model")
@@ -240,7 +240,7 @@ def refuses(r: Reduced) -> LawVerdict:
 
 
 @RELAXATION_LAWS.law("bounds the optimum")
-def bounds(r: Reduced) -> LawVerdict:
+def bounds(r: RelaxationCase) -> LawVerdict:
     """The target's optimum and its proved bound lie on the stated side of the known 0-1 optimum."""
     if r.caveat:
         return not_applicable(r.caveat)
@@ -252,7 +252,7 @@ def bounds(r: Reduced) -> LawVerdict:
 
 
 @RELAXATION_LAWS.law("lifts its dual")
-def lifted(r: Reduced) -> LawVerdict:
+def lifted(r: RelaxationCase) -> LawVerdict:
     """The target's multipliers prove a bound of the 0-1 optimum that loses nothing of the target's."""
     if r.caveat:
         return not_applicable(r.caveat)
@@ -267,7 +267,7 @@ def lifted(r: Reduced) -> LawVerdict:
 
 
 @RELAXATION_LAWS.law("lifts any multipliers")
-def lifts_any(r: Reduced) -> LawVerdict:
+def lifts_any(r: RelaxationCase) -> LawVerdict:
     """Whatever the multipliers, what they prove does not exceed the 0-1 optimum."""
     if r.caveat:
         return not_applicable(r.caveat)
@@ -281,7 +281,7 @@ def lifts_any(r: Reduced) -> LawVerdict:
 
 
 @RELAXATION_LAWS.law("recovers a point")
-def recovered(r: Reduced) -> LawVerdict:
+def recovered(r: RelaxationCase) -> LawVerdict:
     """The point brought back is feasible for the 0-1 problem, and no better than its optimum."""
     if r.relaxed.values is None:
         return violated("no point comes back")
@@ -291,7 +291,7 @@ def recovered(r: Reduced) -> LawVerdict:
 
 
 @RELAXATION_LAWS.law("can be stored")
-def can_be_stored(r: Reduced) -> LawVerdict:
+def can_be_stored(r: RelaxationCase) -> LawVerdict:
     """Reports keep it by its name and hand it to other processes: it can be pickled, hashed and compared."""
     reduction = r.relaxation.reduction
     restored = pickle.loads(pickle.dumps(reduction))

@@ -109,7 +109,15 @@ class NPSVCHead(nn.Module):
 
 @final
 class Network(nn.Module):
-    """An encoder with a head on it. While the encoder is frozen it stays in evaluation mode and keeps no graph."""
+    """An encoder with a head on it. While the encoder is frozen it stays in evaluation mode and keeps no graph.
+
+    Parameters
+    ----------
+    encoder : torch.nn.Module
+        Maps rows to representations.
+    head : NPSVCHead
+        The classifier of the representations.
+    """
 
     def __init__(self, encoder: nn.Module, head: NPSVCHead) -> None:
         super().__init__()

@@ -70,7 +70,20 @@ def draw_objectives(
 
 
 def draw_training(history: Sequence[Row], ax: Axes | None = None, *, classes: Sequence[object] | None = None) -> Axes:
-    """J_l of every class over the epochs, the largest, and the dual Σ τ_l ϖ_l J_l beside it (figure 2).
+    """Draw J_l of every class over the epochs, the largest, and the dual Σ τ_l ϖ_l J_l beside it (figure 2).
+
+    Parameters
+    ----------
+    history : sequence of Row
+        As `Training` has it.
+    ax : matplotlib Axes, optional
+        A new one where it is not given.
+    classes : sequence, optional
+        Names for the legend.
+
+    Returns
+    -------
+    matplotlib Axes
 
     Raises
     ------

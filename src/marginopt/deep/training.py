@@ -128,6 +128,10 @@ class Training:
     settings : Settings
     order : torch.Generator
         Of the batches.
+    epoch : int
+        Number of epochs done.
+    history : list of Row
+        Measurements after each.
     """
 
     network: Network

@@ -52,7 +52,13 @@ class EstimatorTable(Displayed, Tabular, dict[str, EstimatorInfo]):
 
 @functools.cache
 def all_estimators() -> EstimatorTable:
-    """The records of every module below this package, by class name."""
+    """Return the records of every module below this package, by class name.
+
+    Returns
+    -------
+    EstimatorTable
+        A mapping of class name to `EstimatorInfo`, which prints as a table.
+    """
     modules = [importlib.import_module(m.name) for m in pkgutil.walk_packages(__path__, f"{__name__}.")]
     records = [info for module in modules for info in getattr(module, "ESTIMATORS", ())]
     return EstimatorTable({info.name: info for info in sorted(records, key=lambda info: info.name)})

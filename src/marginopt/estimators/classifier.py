@@ -306,7 +306,7 @@ class PathClassifier(ModelClassifier):
 
 
 @dataclass(eq=False, repr=False)
-class CrossValidated(PathClassifier):
+class CrossValidatedClassifier(PathClassifier):
     """The parameter with the best validated accuracy, then a fit to all points with it.
 
     Attributes: ``values_`` (m), ``cv_scores_`` (m × folds; NaN where there is no classifier), ``best_index_`` (the first of the
@@ -386,7 +386,7 @@ def _splits(cv: Any, X: Points, y: np.ndarray) -> list[tuple[IntArray, IntArray]
 
 
 def _fold_scores(
-    task: tuple[CrossValidated, Points, np.ndarray, IntArray, IntArray, FloatArray], threads: int | None
+    task: tuple[CrossValidatedClassifier, Points, np.ndarray, IntArray, IntArray, FloatArray], threads: int | None
 ) -> FloatArray:
     """Accuracy on the validation rows at every value."""
     estimator, X, y, train, test, values = task

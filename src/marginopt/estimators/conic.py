@@ -16,7 +16,7 @@ from ..models.views import ConicProblem
 from ..solvers.certification.result import Result
 from ..solvers.conic.ipm import conic_path
 from .base import EstimatorInfo, Pair
-from .classifier import CrossValidated, PathClassifier, Stage, as_values
+from .classifier import CrossValidatedClassifier, PathClassifier, Stage, as_values
 from .training_set import KernelSpace, Sample, Solution, Space, is_linear
 
 #: Solvers in whose place the path is followed.
@@ -83,7 +83,7 @@ class ConicSVC(ConicClassifier):
 
 
 @dataclass(eq=False, repr=False)
-class ConicSVCCV(CrossValidated, ConicClassifier):
+class ConicSVCCV(CrossValidatedClassifier, ConicClassifier):
     """`ConicSVC` with κ chosen by validation, as in the conic paper: values of κ uniform in (0, 0.5].
 
     Every fold follows the whole path of κ with one preparation of the data and starts from the neighbour's central point.
@@ -106,7 +106,7 @@ class ConicSVCCV(CrossValidated, ConicClassifier):
     kappa_ : float
         The chosen κ.
     values_, cv_scores_, best_index_, best_score_
-        See `CrossValidated`.
+        See `CrossValidatedClassifier`.
     coef_, support_, dual_coef_, intercept_, kernel_, problem_, result_, certificate_, pairs_, classes_, n_features_in_
         As `ConicSVC`.
     """

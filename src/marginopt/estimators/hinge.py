@@ -12,7 +12,7 @@ from ..models.arrays import FloatArray, Points, as_positive
 from ..models.formulations.hinge import HingeSVM
 from ..models.model import Model
 from .base import EstimatorInfo
-from .classifier import CrossValidated, LinearClassifier, PathClassifier, WeightedClassifier, as_values
+from .classifier import CrossValidatedClassifier, LinearClassifier, PathClassifier, WeightedClassifier, as_values
 from .training_set import Space
 
 
@@ -51,7 +51,7 @@ class HingeSVC(WeightedClassifier, HingeClassifier):
 
 
 @dataclass(eq=False, repr=False)
-class HingeSVCCV(CrossValidated, HingeClassifier):
+class HingeSVCCV(CrossValidatedClassifier, HingeClassifier):
     """`HingeSVC` with λ chosen by validation, as in the conic paper: λ = β/(1 - β), β uniform in (0, 1).
 
     Parameters
@@ -71,7 +71,7 @@ class HingeSVCCV(CrossValidated, HingeClassifier):
     lam_ : float
         The chosen λ.
     values_, cv_scores_, best_index_, best_score_
-        See `CrossValidated`.
+        See `CrossValidatedClassifier`.
     coef_, intercept_, problem_, result_, certificate_, pairs_, classes_, n_features_in_
         As `HingeSVC`.
     """

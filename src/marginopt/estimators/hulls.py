@@ -32,7 +32,7 @@ class NCHSVC(WeightedClassifier, KernelClassifier):
 
     Parameters
     ----------
-    C, kernel, gamma, degree, coef0, solver, tol, multi_class, n_jobs, class_weight, standardise, time_limit
+    C, kernel, gamma, degree, coef0, solver, tol, multi_class, n_jobs, class_weight, standardise, time_limit, verbose
         As `L2SVC`.
 
     Attributes

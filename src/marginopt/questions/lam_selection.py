@@ -161,6 +161,11 @@ def select_lam(
     jobs : int, optional
         Folds at a time, -1 for all cores; without ``time_limit`` the selection is that of one job.
 
+    Returns
+    -------
+    LamSelection
+        The chosen λ, the validation errors of all λ, and whether they are proved.
+
     Raises
     ------
     UnsupportedModelError

@@ -1,8 +1,8 @@
-"""The most different classifier within ε of the best: how many predictions another good classifier turns.
+"""The most different classifier within ε of the best: how many predictions another good classifier flips.
 
 The number is the predictive multiplicity of Marx, Calmon and Ustun (Predictive multiplicity in classification, ICML 2020) as a
-proved optimum. "At least k of the n predictions are turned" is a budget: of the points with the opposite of their predictions as
-labels, at most n - k have a margin below 1. If no classifier within this budget costs at most the level, each of the set turns
+proved optimum. "At least k of the n predictions are flipped" is a budget: of the points with the opposite of their predictions as
+labels, at most n - k have a margin below 1. If no classifier within this budget costs at most the level, each of the set flips
 fewer than k predictions.
 """
 
@@ -34,8 +34,8 @@ _STRETCHES = (1.0, 1.0 + 1e-9, 1.0 + 1e-8)
 
 
 @dataclass(frozen=True)
-class TurnedPredictions(Restriction):
-    """The restriction that at least so many predictions are turned, with margin at least 1.
+class FlippedPredictions(Restriction):
+    """The restriction that at least so many predictions are flipped, with margin at least 1.
 
     Parameters
     ----------
@@ -50,10 +50,10 @@ class TurnedPredictions(Restriction):
     @property
     def name(self) -> str:
         """The restriction in words."""
-        return f"{self.min_count} of {len(self.opposite_labels)} predictions turned"
+        return f"{self.min_count} of {len(self.opposite_labels)} predictions flipped"
 
     def model(self, base: Margin) -> Margin:
-        """Return the composition with the points once more, at no cost, their labels turned, and a budget of their errors."""
+        """Return the composition with the points once more, at no cost, their labels flipped, and a budget of their errors."""
         X, n = np.asarray(to_dense(base.X)), len(self.opposite_labels)
         budget = ErrorBudget(np.arange(n, 2 * n), (n - self.min_count) / n)
         weights = np.concatenate([np.broadcast_to(base.sample_weight, n), np.zeros(n)])
@@ -72,9 +72,9 @@ class Disagreements(Evidence):
     Parameters
     ----------
     best, different : tuple of float
-        The best classifier, and the one that turns the most of its predictions.
+        The best classifier, and the one that flips the most of its predictions.
     points : tuple of int
-        The points whose predictions it turns.
+        The points whose predictions it flips.
     scores, other_scores : ndarray (n,)
         Scores x'w of both.
     """
@@ -104,7 +104,7 @@ class Disagreements(Evidence):
 
 @dataclass(frozen=True, eq=False)
 class DifferenceQuestion(LevelQuestion):
-    """The largest number of predictions of ``best`` that a classifier of the set turns, with margin at least 1."""
+    """The largest number of predictions of ``best`` that a classifier of the set flips, with margin at least 1."""
 
     best: tuple[float, ...]
 
@@ -116,13 +116,13 @@ class DifferenceQuestion(LevelQuestion):
         return tuple(np.where(_scores(self.model, self.best) > 0.0, -1.0, 1.0).tolist())
 
     def points(self, w: tuple[float, ...]) -> IntArray:
-        """Return the points whose predictions w turns; none if it is outside of the set."""
+        """Return the points whose predictions w flips; none if it is outside of the set."""
         if self.cost(w) > self.level:
             return np.zeros(0, dtype=np.int64)
         return np.flatnonzero(np.array(self.opposite_labels) * _scores(self.model, w) >= 1.0)
 
     def count(self, evidence: Evidence) -> float:
-        """Return the number of predictions that the different classifier turns; NaN if ``best`` does not show the level."""
+        """Return the number of predictions that the different classifier flips; NaN if ``best`` does not show the level."""
         if not isinstance(evidence, Disagreements):
             raise InputError(f"the evidence must be Disagreements; it is a {type(evidence).__name__}", name="evidence")
         return float(self.points(evidence.different).size) if self.covers(self.best) else math.nan
@@ -133,7 +133,7 @@ class DifferenceQuestion(LevelQuestion):
         numbers = [
             item.min_count
             for item in self.exclusions
-            if isinstance(item, TurnedPredictions) and item.opposite_labels == opposite and self.excluded(item, bounds)
+            if isinstance(item, FlippedPredictions) and item.opposite_labels == opposite and self.excluded(item, bounds)
         ]
         return float(min([*numbers, n + 1]) - 1)
 
@@ -171,9 +171,9 @@ def most_different_classifier(
     time_limit: float | None = None,
     proof: str | Path | None = None,
 ) -> Answer[Disagreements]:
-    """Find the classifier within ε of the best that turns the most of its predictions on the data.
+    """Find the classifier within ε of the best that flips the most of its predictions on the data.
 
-    A prediction of the best classifier is turned if the other one predicts the opposite with margin at least 1, the unit of the
+    A prediction of the best classifier is flipped if the other one predicts the opposite with margin at least 1, the unit of the
     losses and, for whole coefficients and features, of the scores.
 
     Parameters
@@ -184,7 +184,7 @@ def most_different_classifier(
     Returns
     -------
     Answer
-        ``evidence`` is `Disagreements`. ``value`` ≤ number of turned predictions ≤ ``bound``.
+        ``evidence`` is `Disagreements`. ``value`` ≤ number of flipped predictions ≤ ``bound``.
 
     Raises
     ------
@@ -204,14 +204,14 @@ def most_different_classifier(
 
     attained, excluded = question.points(most_different()).size, n + 1
     while excluded - attained > 1:
-        trial = TurnedPredictions(opposite, (attained + excluded) // 2)
+        trial = FlippedPredictions(opposite, (attained + excluded) // 2)
         if explorer.excludes(trial):
             excluded = trial.min_count
-        elif (turned_by := question.points(most_different()).size) >= trial.min_count:
-            attained = turned_by
+        elif (flipped_count := question.points(most_different()).size) >= trial.min_count:
+            attained = flipped_count
         else:  # neither excluded nor attained: the search ended early
             break
-    exclusions = (TurnedPredictions(opposite, excluded),)
+    exclusions = (FlippedPredictions(opposite, excluded),)
     question = replace(question, exclusions=exclusions)
     evidence = question.disagreements(most_different())
     bounds = {item.name: explorer.bounds[item.name] for item in exclusions if item.name in explorer.bounds}

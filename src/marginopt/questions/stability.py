@@ -356,6 +356,11 @@ def prediction_stability(
     node_limit : int, optional
         Nodes of the search for all points.
 
+    Returns
+    -------
+    PredictionStability
+        For each point its prediction, and bounds of the least objective with the other one.
+
     Raises
     ------
     UnsupportedModelError
@@ -613,6 +618,11 @@ def conformal_sets(
         In (0, 1).
     tol, time_limit
         As `prediction_stability`. A label whose exclusion is not proved stays in the set.
+
+    Returns
+    -------
+    ConformalSets
+        For each point the labels that are not refuted, and whether each decision is proved.
 
     Raises
     ------

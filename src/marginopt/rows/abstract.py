@@ -13,7 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..errors import InputError
-from .blocks import CsrBlock, FloatArray, SparseBlock, Transposed, stacked
+from .blocks import CsrBlock, FloatArray, SparseBlock, TransposedRows, stacked
 
 if TYPE_CHECKING:
     from .summary import Columns
@@ -75,9 +75,9 @@ class Rows(ABC):
         return product
 
     @property
-    def T(self) -> Transposed:
+    def T(self) -> TransposedRows:
         """X', which can be multiplied by a vector."""
-        return Transposed(self)
+        return TransposedRows(self)
 
     def rmatvec(self, v: FloatArray) -> FloatArray:
         """X'v, added up block by block."""

@@ -1,7 +1,7 @@
 """Blocks of consecutive rows of a sparse data matrix X, which solvers read one after the other: products X w and X'v, and sums
 of squares. `SparseBlock` is the interface, `CsrBlock` a slice of a SciPy CSR array.
 
-`Transposed` is X' as an operator: `Transposed @ v` is X'v.
+`TransposedRows` is X' as an operator: `Transposed @ v` is X'v.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class _HasRmatvec(Protocol):
 
 @final
 @dataclass(frozen=True)
-class Transposed:
+class TransposedRows:
     """The transpose X' of rows, known by its product with a vector."""
 
     matrix: _HasRmatvec
@@ -51,9 +51,9 @@ class SparseBlock(ABC):
         """Xw."""
 
     @property
-    def T(self) -> Transposed:
+    def T(self) -> TransposedRows:
         """X', which can be multiplied by a vector."""
-        return Transposed(self)
+        return TransposedRows(self)
 
     @abstractmethod
     def rmatvec(self, v: FloatArray) -> FloatArray:

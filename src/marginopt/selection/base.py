@@ -150,6 +150,11 @@ class Trainer:
     """The sample's solver on the two-hulls dual, cold, to the sample's tolerance.
 
     ``count`` models so far, ``unsolved`` of them short of the tolerance.
+
+    Parameters
+    ----------
+    sample : Sample
+        Points, candidates and tolerance.
     """
 
     def __init__(self, sample: Sample) -> None:

@@ -223,8 +223,8 @@ def case(number: int) -> Case:
 
 def wrong(result: mo.Result, problem: Case) -> str:
     """Return what the result claims that is not so; empty where nothing is."""
-    truth, status, said = problem.truth, result.status, result.evidence
-    proved = "proved: " in said
+    truth, status, text = problem.truth, result.status, result.evidence
+    proved = "proved: " in text
     bound = float(result.sign * result.bound)
     if status is Status.OPTIMAL and truth is not Truth.OPTIMUM and not _within_tolerance(problem):
         return f"OPTIMAL at {result.objective!r}, and there is {truth.value}"
@@ -233,13 +233,13 @@ def wrong(result: mo.Result, problem: Case) -> str:
     if status is Status.INFEASIBLE:
         if truth is not Truth.EMPTY and proved:
             return f"INFEASIBLE called proved, and there is {truth.value}"
-        if not proved and "claimed by the solver" not in said:
-            return f"INFEASIBLE without a proof that is not called a claim: {said!r}"
+        if not proved and "claimed by the solver" not in text:
+            return f"INFEASIBLE without a proof that is not called a claim: {text!r}"
     if status is Status.UNBOUNDED:
         if truth is not Truth.ENDLESS and proved:
             return f"UNBOUNDED called proved, and there is {truth.value}"
-        if not proved and "claimed by the solver" not in said:
-            return f"UNBOUNDED without a proof that is not called a claim: {said!r}"
+        if not proved and "claimed by the solver" not in text:
+            return f"UNBOUNDED without a proof that is not called a claim: {text!r}"
     return ""
 
 

@@ -130,8 +130,8 @@ def _stationary(rational: RationalForm, rows: list[tuple[dict[int, Fraction], Fr
             system[n + k][j] = v
             system[j][n + k] = -v
     right = [-Fraction(q) for q in rational.form.q.tolist()] + [b for _, b in rows]
-    found = solve_linear(system, right)
-    return None if found is None else found[:n]
+    solution = solve_linear(system, right)
+    return None if solution is None else solution[:n]
 
 
 # -- the problems -------------------------------------------------------------------------------------------------------

@@ -24,7 +24,7 @@ import numpy as np
 from attack_losses import claims, least_sparse
 from attack_questions import examined, forged, group_fault, zero_one
 from families import Family, tried
-from rational.corners import Corners
+from rational.corners import PiecewiseLinearLoss
 
 import marginopt as mo
 from marginopt import questions
@@ -68,7 +68,7 @@ def _wrong_at(chosen: Any, lam: float) -> str:
     for path, (train, test) in zip(chosen.folds, chosen.splits, strict=True):
         prices = 1.0 if isinstance(model.lam, float) else model.sample_weight[train]
         part = mo.ZeroOneSVM(np.asarray(model.X)[train], model.y[train], prices, intercept=model.intercept)
-        least = Corners.of(part).least(scale=Fraction(lam))
+        least = PiecewiseLinearLoss.of(part).least(scale=Fraction(lam))
         there = path.at(lam)
         assert least is not None
         if chosen.proved and Fraction(there.objective) > least * (1 + CLOSED) + Fraction(1, 10**9):
@@ -225,7 +225,7 @@ def javascript(rng: Random) -> str:
     if _NODE is None:
         return ""
     model = zero_one(rng)
-    truth = Corners.of(model).least()
+    truth = PiecewiseLinearLoss.of(model).least()
     with tempfile.TemporaryDirectory() as folder:
         genuine = Path(folder) / "genuine.jsonl"
         mo.solve(model, "zero-one-bb", proof=str(genuine), node_limit=int(rng.integers(1, 400)), threads=1)

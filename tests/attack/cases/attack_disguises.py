@@ -177,11 +177,11 @@ def logs(rng: Random) -> str:
     if optimum is None or "margin-bb" not in readers(problem.model):
         return ""
     with tempfile.TemporaryDirectory() as folder:
-        path, kept = Path(folder) / "p.log", Path(folder) / "p.npz"
-        checkpoint: dict[str, Any] = {"checkpoint": str(kept)} if rng.random() < 0.4 else {}
+        path, remaining = Path(folder) / "p.log", Path(folder) / "p.npz"
+        checkpoint: dict[str, Any] = {"checkpoint": str(remaining)} if rng.random() < 0.4 else {}
         first = int(rng.integers(1, 5)) if checkpoint else 2000
         result = mo.solve(problem.model, "margin-bb", proof=str(path), node_limit=first, time_limit=SECONDS, **checkpoint)
-        if checkpoint and kept.exists():
+        if checkpoint and remaining.exists():
             result = mo.solve(problem.model, "margin-bb", proof=str(path), time_limit=SECONDS, **checkpoint)
         fault = _fault(problem, result, optimum) or report_fault(mo.check_proof(path, problem.model), optimum, must=True)
         if fault:

@@ -51,10 +51,10 @@ def _solved(form: Any) -> str:
 def scipy(rng: np.random.Generator) -> str:
     """Arguments of ``linprog`` and ``milp``."""
     n, m = int(rng.integers(0, 4)), int(rng.integers(0, 4))
-    given = {"A_ub": _wild(rng, (m, n)), "b_ub": _wild(rng, (m,)), "bounds": _wild(rng, (n, 2), 0.4)}
+    values = {"A_ub": _wild(rng, (m, n)), "b_ub": _wild(rng, (m,)), "bounds": _wild(rng, (n, 2), 0.4)}
     if rng.random() < 0.4:
-        given |= {"A_eq": _wild(rng, (1, n)), "b_eq": _wild(rng, (1,)), "integrality": rng.integers(0, 4, n)}
-    return _solved(mo.from_scipy(_wild(rng, (n,)), **_spoilt(rng, given)))
+        values |= {"A_eq": _wild(rng, (1, n)), "b_eq": _wild(rng, (1,)), "integrality": rng.integers(0, 4, n)}
+    return _solved(mo.from_scipy(_wild(rng, (n,)), **_spoilt(rng, values)))
 
 
 def cvxpy(rng: np.random.Generator) -> str:
@@ -125,8 +125,8 @@ def depth(rng: np.random.Generator) -> str:
     normals = [(-b, a) for a, b in rows] + [(b, -a) for a, b in rows] + [(1, 0)]
     near = [(100 * u + s * p, 100 * v + s * q) for (u, v), (p, q), s in itertools.product(normals, rows, (-1, 1))]
     least = min(sum(u * a + v * b >= 0 for a, b in rows) for u, v in [*normals, *near] if (u, v) != (0, 0))
-    found = mo.halfspace_depth(X, z).depth
-    return "" if found == least else f"depth {found}, a direction has {least} points"
+    result = mo.halfspace_depth(X, z).depth
+    return "" if result == least else f"depth {result}, a direction has {least} points"
 
 
 def vipr(rng: np.random.Generator) -> str:
@@ -156,8 +156,8 @@ def kernels(rng: np.random.Generator) -> str:
     kernel = _pick(rng, (mo.RBF(_pick(rng, sizes)), mo.Linear(), mo.Polynomial(2), np.asarray(_wild(rng, (n, n))), "x", 3))
     losses = (margin.Hinge(), margin.SquaredHinge(), margin.NuHinge(0.5), margin.ZeroOne(), margin.Ramp(2.0, 2.0), "ball")
     loss = _pick(rng, losses)
-    given = {"regulariser": margin.SquaredNorm(_pick(rng, sizes)), "sample_weight": _pick(rng, (0.0, 1.0, 1e9))}
-    return _solved(mo.Margin(X, y, loss, kernel=kernel, **_spoilt(rng, given)))
+    values = {"regulariser": margin.SquaredNorm(_pick(rng, sizes)), "sample_weight": _pick(rng, (0.0, 1.0, 1e9))}
+    return _solved(mo.Margin(X, y, loss, kernel=kernel, **_spoilt(rng, values)))
 
 
 def reports(rng: np.random.Generator) -> str:

@@ -90,23 +90,23 @@ def hinge() -> mo.HingeSVM:
 
 def seeds(folder: Path) -> dict[str, Path]:
     """One good file of each kind, made in ``folder``."""
-    found = {}
+    values = {}
     for suffix in FORMS:
         form = conic_form() if suffix in (".cbf", ".ptf") else flat_form()
-        found[suffix] = write_form(form, folder / f"good{suffix}")
-    found[".names.json"] = folder / "good.lp.names.json"
+        values[suffix] = write_form(form, folder / f"good{suffix}")
+    values[".names.json"] = folder / "good.lp.names.json"
     for kind, content in _data_files().items():
-        found[kind] = folder / f"good{kind}"
-        found[kind].write_bytes(content)
+        values[kind] = folder / f"good{kind}"
+        values[kind].write_bytes(content)
     for kind, text in _solutions().items():
-        found[kind] = folder / f"good.{kind}"
-        found[kind].write_text(text)
+        values[kind] = folder / f"good.{kind}"
+        values[kind].write_text(text)
     hinge().write(folder / "good.ampl.nl")
-    found[".result.npz"] = mo.solve(hinge(), "highs").save(folder / "good.result.npz")
+    values[".result.npz"] = mo.solve(hinge(), "highs").save(folder / "good.result.npz")
     store = CellStore(folder / "good.store.db")
     store.put("key", "kind", {"a": 1.0, "b": [1, 2]})
-    found[".store.db"] = store.path
-    return found
+    values[".store.db"] = store.path
+    return values
 
 
 def _data_files() -> dict[str, bytes]:
@@ -335,9 +335,9 @@ def attack(kind: str, number: int, good: Path, folder: Path) -> str:
         )
     if kind in FORMS:  # beside the file its own sidecar, as a good file has it
         path.with_name(path.name + ".names.json").unlink(missing_ok=True)
-        own = good.with_name(good.name + ".names.json")
-        if own.exists() and rng.random() < 0.7:
-            path.with_name(path.name + ".names.json").write_bytes(own.read_bytes())
+        names_file = good.with_name(good.name + ".names.json")
+        if names_file.exists() and rng.random() < 0.7:
+            path.with_name(path.name + ".names.json").write_bytes(names_file.read_bytes())
     if kind == "ampl.sol":
         for suffix in (".nl", ".nl.names.json"):
             (folder / f"bad.ampl{suffix}").write_bytes((good.parent / f"good.ampl{suffix}").read_bytes())

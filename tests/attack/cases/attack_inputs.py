@@ -74,10 +74,10 @@ def _arrays(info: Any, arrays: dict[str, Any], rng: np.random.Generator) -> Any:
     for name in rng.permutation(sorted(arrays))[: int(rng.integers(1, 3))].tolist():
         if _numeric(arrays[name]):
             arrays[name] = _wild(arrays[name], rng)
-    given = {}
+    values = {}
     if info.parameters and rng.random() < 0.5:
-        given[info.parameters[int(rng.integers(len(info.parameters)))].name] = VALUES[int(rng.integers(len(VALUES)))]
-    return info.make_model(arrays, given)
+        values[info.parameters[int(rng.integers(len(info.parameters)))].name] = VALUES[int(rng.integers(len(VALUES)))]
+    return info.make_model(arrays, values)
 
 
 def _one_field(info: Any, arrays: dict[str, Any], rng: np.random.Generator) -> Any:

@@ -240,8 +240,8 @@ def scipy(rng: np.random.Generator) -> Case:
     p = Matrices(rng, curved=False)
     p.r = 0.0
     by_linprog = bool(rng.random() < 0.5)
-    given = _linprog_arguments(p, rng) if by_linprog else _milp_arguments(p, rng)
-    theirs = (linprog if by_linprog else milp)(p.c, **given)
+    arguments = _linprog_arguments(p, rng) if by_linprog else _milp_arguments(p, rng)
+    theirs = (linprog if by_linprog else milp)(p.c, **arguments)
     truth = {0: theirs.fun, 2: _INF, 3: -_INF}.get(theirs.status, math.nan)
 
     def back(result: Any) -> str:
@@ -252,19 +252,19 @@ def scipy(rng: np.random.Generator) -> Case:
         near = WRONG * (1.0 + abs(result.objective))
         if status != 0 or not target.success or abs(p.objective(target.x) - target.fun) > near:
             return f"value {target.fun} with status {status} there: {result.objective} here"
-        return _marginals_fault(target, given, p) if by_linprog and not p.integer.any() else ""
+        return _marginals_fault(target, arguments, p) if by_linprog and not p.integer.any() else ""
 
-    return f"{p.name} by {'linprog' if by_linprog else 'milp'}", truth, lambda: mo.from_scipy(p.c, **given), back
+    return f"{p.name} by {'linprog' if by_linprog else 'milp'}", truth, lambda: mo.from_scipy(p.c, **arguments), back
 
 
-def _marginals_fault(target: Any, given: dict[str, Any], p: Matrices) -> str:
+def _marginals_fault(target: Any, values: dict[str, Any], p: Matrices) -> str:
     """Say by how much c differs from the sum of the marginals' rows; they are derivatives of the optimum."""
     if "lower" not in target:
         return ""
     rest = p.c - target.lower.marginals - target.upper.marginals
     for matrix, name in (("A_ub", "ineqlin"), ("A_eq", "eqlin")):
-        if given.get(matrix) is not None:
-            rest = rest - _dense(given[matrix]).T @ target[name].marginals
+        if values.get(matrix) is not None:
+            rest = rest - _dense(values[matrix]).T @ target[name].marginals
     return f"marginals: c is missed by {np.abs(rest).max()}" if np.abs(rest).max() > 1e-5 * (1.0 + np.abs(p.c).max()) else ""
 
 
@@ -287,14 +287,14 @@ def _linprog_arguments(p: Matrices, rng: np.random.Generator) -> dict[str, Any]:
     equal = p.low == p.high
     above, below = ~equal & np.isfinite(p.high), ~equal & np.isfinite(p.low)
     rows, sides = np.vstack([p.A[above], -p.A[below]]), np.concatenate([p.high[above], -p.low[below]])
-    given: dict[str, Any] = {"bounds": _linprog_bounds(p, rng)}
+    values: dict[str, Any] = {"bounds": _linprog_bounds(p, rng)}
     if sides.size:
-        given |= {"A_ub": _matrix(rows, rng), "b_ub": sides.tolist() if rng.random() < 0.5 else sides}
+        values |= {"A_ub": _matrix(rows, rng), "b_ub": sides.tolist() if rng.random() < 0.5 else sides}
     if equal.any():
-        given |= {"A_eq": _matrix(p.A[equal], rng), "b_eq": p.low[equal]}
+        values |= {"A_eq": _matrix(p.A[equal], rng), "b_eq": p.low[equal]}
     if p.integer.any():
-        given["integrality"] = p.kinds
-    return given
+        values["integrality"] = p.kinds
+    return values
 
 
 def _linprog_bounds(p: Matrices, rng: np.random.Generator) -> Any:
@@ -311,12 +311,12 @@ def _linprog_bounds(p: Matrices, rng: np.random.Generator) -> Any:
 def _milp_arguments(p: Matrices, rng: np.random.Generator) -> dict[str, Any]:
     from scipy.optimize import Bounds, LinearConstraint
 
-    given: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     one = p.common and rng.random() < 0.7
     if not (p.common and p.lower[0] == 0.0 and math.isinf(p.upper[0]) and rng.random() < 0.5):
-        given["bounds"] = Bounds(p.lower[0], p.upper[0]) if one else Bounds(p.lower, p.upper)
+        values["bounds"] = Bounds(p.lower[0], p.upper[0]) if one else Bounds(p.lower, p.upper)
     if p.integer.any() or rng.random() < 0.3:
-        given["integrality"] = int(p.integer[0]) if (p.integer == p.integer[0]).all() else p.kinds
+        values["integrality"] = int(p.integer[0]) if (p.integer == p.integer[0]).all() else p.kinds
     constraints: list[Any] = []
     for part in np.array_split(np.arange(p.m), 2):
         if not part.size:
@@ -331,5 +331,5 @@ def _milp_arguments(p: Matrices, rng: np.random.Generator) -> dict[str, Any]:
         constraints.append(LinearConstraint(matrix, *sides) if rng.random() < 0.6 else (matrix, *sides))
     if constraints:
         alone = len(constraints) == 1 and not (isinstance(constraints[0], tuple) and len(constraints[0]) < 3)
-        given["constraints"] = constraints[0] if alone else constraints  # milp takes one tuple if it has three parts
-    return given
+        values["constraints"] = constraints[0] if alone else constraints  # milp takes one tuple if it has three parts
+    return values

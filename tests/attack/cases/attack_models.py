@@ -42,11 +42,11 @@ class Given:
     y: Any
     plain: np.ndarray
     labels: np.ndarray
-    kept: list[Any] = field(default_factory=list)
+    original: list[Any] = field(default_factory=list)
 
     def untouched(self) -> bool:
         """Return whether nothing was written to what was handed over."""
-        return _bytes(self.X) == self.kept[0] and _bytes(self.y) == self.kept[1]
+        return _bytes(self.X) == self.original[0] and _bytes(self.y) == self.original[1]
 
 
 def _bytes(value: Any) -> Any:
@@ -115,11 +115,11 @@ def drawn(rng: np.random.Generator, n: int, p: int, *, ones: bool = True, whole:
     plain = np.column_stack([np.ones(n), X]) if ones else X
     sparse = rng.random() < 0.15
     with np.errstate(all="ignore"):
-        given = _sparse(plain) if sparse else KINDS[int(rng.integers(len(KINDS)))](plain)
+        vector = _sparse(plain) if sparse else KINDS[int(rng.integers(len(KINDS)))](plain)
         labels = KINDS[int(rng.integers(len(KINDS)))](y)
-    if isinstance(given, np.ndarray) and given.dtype == np.float32:
-        plain = given.astype(np.float64)
-    return Given(given, labels, plain, y, [_bytes(given), _bytes(labels)])
+    if isinstance(vector, np.ndarray) and vector.dtype == np.float32:
+        plain = vector.astype(np.float64)
+    return Given(vector, labels, plain, y, [_bytes(vector), _bytes(labels)])
 
 
 # -- truths -------------------------------------------------------------------------------------------------------------
@@ -138,22 +138,22 @@ def small(form: StandardForm) -> bool:
     return choices * sum(math.comb(sides, k) for k in range(free + 1)) <= _SYSTEMS
 
 
-def scoring_truth(model: mo.ScoringSystem, given: Given, weights: np.ndarray) -> Fraction:
+def scoring_truth(model: mo.ScoringSystem, problem: Given, weights: np.ndarray) -> Fraction:
     """Every system of points, counted in fractions; prices and bounds as the model states them."""
     price, size = model.prices
     (low, high), t = model.offsets, Fraction(model.threshold)
-    d, most = given.plain.shape[1] - 1, model.max_features
-    rows = [[Fraction(v) for v in row[1:]] for row in given.plain.tolist()]
+    d, most = problem.plain.shape[1] - 1, model.max_features
+    rows = [[Fraction(v) for v in row[1:]] for row in problem.plain.tolist()]
     best = None
     for rho in itertools.product(*(range(a, b + 1) for a, b in zip(*model.coefficients, strict=True))):
         used = sum(r != 0 for r in rho)
         if most is not None and used > most:
             continue
         scores = [sum((r * x for r, x in zip(rho, row, strict=True)), Fraction(0)) for row in rows]
-        own = price * used + size * sum(map(abs, rho))
+        direct = price * used + size * sum(map(abs, rho))
         for b in range(low, high + 1):
-            wrong = [int(label) * (b + s) < t for label, s in zip(given.labels, scores, strict=True)]
-            value = own + sum((Fraction(c) for c, w in zip(weights.tolist(), wrong, strict=True) if w), Fraction(0))
+            wrong = [int(label) * (b + s) < t for label, s in zip(problem.labels, scores, strict=True)]
+            value = direct + sum((Fraction(c) for c, w in zip(weights.tolist(), wrong, strict=True) if w), Fraction(0))
             best = value if best is None or value < best else best
     assert best is not None and d >= 0
     return best
@@ -290,9 +290,9 @@ def changed(rng: np.random.Generator) -> tuple[str, str]:
         result = _solved(model, "clarabel")
         margins = [int(c) * (Fraction(value) * (Fraction(a) - Fraction(b))) for c, (a, b) in zip(g.labels, g.plain, strict=True)]
         unit = Fraction(float(base.form.q[-1]))
-        own = unit * sum((max(1 - m, Fraction(0)) for m in margins), Fraction(0))
+        direct = unit * sum((max(1 - m, Fraction(0)) for m in margins), Fraction(0))
         rest = base.form.objective(base.form.join({"w": np.array([value, -value]), "xi": np.zeros(g.labels.size)}))
-        fault = compared(result, None if np.isinf(rest) else own + Fraction(float(rest)) * (1 + Fraction(1, 2**50)))
+        fault = compared(result, None if np.isinf(rest) else direct + Fraction(float(rest)) * (1 + Fraction(1, 2**50)))
     return f"a change of kind {kind}", fault or _written(g)
 
 

@@ -120,35 +120,36 @@ def vipr(rng: np.random.Generator) -> str:
         relaxation.RelaxationSolver.solve = lambda self, low, high: _lie(held(self, low, high), rng, share)  # type: ignore[method-assign]
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "p.vipr"
-            said = mo.proofs.write_vipr(form, path, time_limit=LIMIT, node_limit=200)
-            str(said)
+            certificate = mo.proofs.write_vipr(form, path, time_limit=LIMIT, node_limit=200)
+            str(certificate)
             proved = check(path)
     except WrongCertificateError as error:
         return f"a file that proves nothing: {error}"
     finally:
         relaxation.RelaxationSolver.solve = held  # type: ignore[method-assign]
     truth, _ = answers.exact_optimum(form)
-    if proved.infeasible != (said.bound is None) or (proved.lower is not None and proved.lower != said.bound):
-        return f"the file proves {proved}, {said} was said"
+    if proved.infeasible != (certificate.bound is None) or (proved.lower is not None and proved.lower != certificate.bound):
+        return f"the file proves {proved}, {certificate} was said"
     if truth is None:
-        return "" if said.value is None else f"a point of value {said.value} in an empty set"
-    if said.bound is None or said.bound > truth:
-        return f"bound {said.bound} above the truth {truth}"
-    if said.value is not None and said.value < truth:
-        return f"value {said.value} below the truth {truth}"
-    away = float((truth - said.bound) / max(1, abs(truth)))
-    # a point whose thirds must meet an equation exactly is not looked for: then there is no value
-    right = away <= 1e-9 and (said.value is None or said.gap <= 1e-6)  # a point is moved to where it meets all rows exactly
-    return "" if share or right else f"{said} without any lie, the truth is {truth}"
+        return "" if certificate.value is None else f"a point of value {certificate.value} in an empty set"
+    if certificate.bound is None or certificate.bound > truth:
+        return f"bound {certificate.bound} above the truth {truth}"
+    if certificate.value is not None and certificate.value < truth:
+        return f"value {certificate.value} below the truth {truth}"
+    away = float((truth - certificate.bound) / max(1, abs(truth)))
+    # a point whose thirds must meet an equation exactly is not looked for: then there is no value; another is
+    # moved to where it meets all rows exactly
+    right = away <= 1e-9 and (certificate.value is None or certificate.gap <= 1e-6)
+    return "" if share or right else f"{certificate} without any lie, the truth is {truth}"
 
 
-def _lie(found: relaxation.NodeRelaxation, rng: np.random.Generator, share: float) -> relaxation.NodeRelaxation:
+def _lie(node: relaxation.NodeRelaxation, rng: np.random.Generator, share: float) -> relaxation.NodeRelaxation:
     if rng.random() >= share:
-        return found
+        return node
     size = 10.0 ** rng.integers(-12, 3)
-    y = found.y + size * rng.normal(size=found.y.shape)
-    x = None if found.x is None else found.x + size * rng.normal(size=found.x.shape)
-    others = ((x, found.y), (found.x, y), (x, y), (None, y), (np.zeros(found.x.size) if found.x is not None else None, -found.y))
+    y = node.y + size * rng.normal(size=node.y.shape)
+    x = None if node.x is None else node.x + size * rng.normal(size=node.x.shape)
+    others = ((x, node.y), (node.x, y), (x, y), (None, y), (np.zeros(node.x.size) if node.x is not None else None, -node.y))
     return relaxation.NodeRelaxation(*others[int(rng.integers(len(others)))])
 
 
@@ -164,11 +165,11 @@ def audits(rng: np.random.Generator) -> str:
     y = np.where(rng.random(n) < 0.5, 1, 2)
     C, tol = float(10.0 ** rng.integers(-6, 7)), _pick(rng, (1e-12, 1e-3, 1.0))
     kernel = _pick(rng, ("linear", "linear", "rbf", "poly", "sigmoid"))
-    own = {"tol": tol, "max_iter": int(_pick(rng, (1, 100, 10_000)))}
-    more = {"kernel": kernel, "gamma": float(_pick(rng, (1.0, scale**-2))), **own}
+    values = {"tol": tol, "max_iter": int(_pick(rng, (1, 100, 10_000)))}
+    more = {"kernel": kernel, "gamma": float(_pick(rng, (1.0, scale**-2))), **values}
     machines = (
         SVC(C=C, **more), NuSVC(nu=0.5, **more), OneClassSVM(nu=0.5, **more),
-        LinearSVC(C=C, loss=_pick(rng, ("hinge", "squared_hinge")), **own),
+        LinearSVC(C=C, loss=_pick(rng, ("hinge", "squared_hinge")), **values),
     )  # fmt: skip
     machine, w = _pick(rng, machines), rng.integers(0, 3, n).astype(float)
     weighted = {"sample_weight": w} if rng.random() < 0.3 and isinstance(machine, SVC | LinearSVC) else {}
@@ -178,19 +179,19 @@ def audits(rng: np.random.Generator) -> str:
         return ""
     if rng.random() < 0.3:
         _spoil(machine, rng)
-    found = mo.audit(machine, X, y, **weighted)
-    str(found)
-    if found.condition or not np.isfinite(found.bound) or not np.isfinite(found.value):
+    report = mo.audit(machine, X, y, **weighted)
+    str(report)
+    if report.condition or not np.isfinite(report.bound) or not np.isfinite(report.value):
         return ""
-    if found.bound > found.value:
-        return f"bound {found.bound!r} above the value {found.value!r}"
+    if report.bound > report.value:
+        return f"bound {report.bound!r} above the value {report.value!r}"
     if kernel != "linear" and not isinstance(machine, LinearSVC):
         return ""
     truth = _machine_optimum(machine, X, np.where(y == 2, 1.0, -1.0), weighted.get("sample_weight", np.ones(n)))
-    if truth is not None and Fraction(found.bound) > truth:
-        return f"bound {found.bound!r} above the truth {float(truth)!r}"
-    if truth is not None and Fraction(found.value) < truth:
-        return f"value {found.value!r} below the truth {float(truth)!r}"
+    if truth is not None and Fraction(report.bound) > truth:
+        return f"bound {report.bound!r} above the truth {float(truth)!r}"
+    if truth is not None and Fraction(report.value) < truth:
+        return f"value {report.value!r} below the truth {float(truth)!r}"
     return ""
 
 
@@ -225,9 +226,9 @@ def _machine_optimum(machine: Any, X: Any, signs: Any, weights: Any) -> Fraction
         top, equation = [Fraction(v) for v in machine.C * weights], (list(map(Fraction, signs)), Fraction(0))
         return -_least(P, [Fraction(-1)] * n, top, [equation])
     one = isinstance(machine, OneClassSVM)
-    own = np.ones(n) if one else signs
+    computed = np.ones(n) if one else signs
     rows = [([Fraction(1)] * n, Fraction(machine.nu * n))] + ([] if one else [(list(map(Fraction, signs)), Fraction(0))])
-    return -_least(_exact_products(own[:, None] * X), [Fraction(0)] * n, [Fraction(1)] * n, rows)
+    return -_least(_exact_products(computed[:, None] * X), [Fraction(0)] * n, [Fraction(1)] * n, rows)
 
 
 def _exact_products(A: Any) -> list[list[Fraction]]:
@@ -247,10 +248,10 @@ def _least(P: Any, q: Any, top: Any, rows: Any) -> Fraction:
         ]
         system = [[*P[i], *(-row[i] for row, _ in held)] for i in range(n)]
         system += [[*row, *([zero] * len(held))] for row, _ in held]
-        found = solve_linear(system, [*(-v for v in q), *(side for _, side in held)])
-        if found is None or any(a < 0 or (t is not None and a > t) for a, t in zip(found, top, strict=False)):
+        solution = solve_linear(system, [*(-v for v in q), *(side for _, side in held)])
+        if solution is None or any(a < 0 or (t is not None and a > t) for a, t in zip(solution, top, strict=False)):
             continue
-        a = found[:n]
+        a = solution[:n]
         value = sum((a[i] * (q[i] + sum((P[i][j] * a[j] for j in range(n)), Fraction(0)) / 2) for i in range(n)), Fraction(0))
         best = value if best is None else min(best, value)
     assert best is not None

@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 from families import Family, tried
 from proof_logs import sealed
-from rational.corners import Corners
+from rational.corners import PiecewiseLinearLoss
 from rational.half_spaces import worst_disparity
 
 import marginopt as mo
@@ -318,7 +318,7 @@ def stability(rng: Random) -> str:
     table = questions.prediction_stability(model, within=within, node_limit=nodes)
     str(table)
     for k in range(len(table.value)):
-        corners = Corners.of(model, -table.prediction[k] * table.points[k])
+        corners = PiecewiseLinearLoss.of(model, -table.prediction[k] * table.points[k])
         least = corners.least(len(corners.rows) - 1)
         if least is not None and Fraction(table.bound[k]) > least:
             return f"bound {table.bound[k]!r} of another prediction, the least is {float(least)!r}"
@@ -330,7 +330,7 @@ def stability(rng: Random) -> str:
 
     def fault(answer: Any) -> str:
         question = answer.question
-        corners = Corners.of(question.model, question.label * question.point)
+        corners = PiecewiseLinearLoss.of(question.model, question.label * question.point)
         least = corners.least(len(corners.rows) - 1)
         wrong = least is not None and _below(-answer.bound, -least * (1 + _ROUNDING))
         return f"bound {answer.bound!r} of an answer, the least is {least and float(least)!r}" if wrong else ""
@@ -368,7 +368,7 @@ def _p_value(model: mo.ZeroOneSVM, point: np.ndarray, label: int) -> Fraction:
     """The share of the bag whose scores, increases of the optimum if a point is kept, are at least the new point's."""
     X, y = np.vstack([model.X, point]), np.append(model.y, float(label))
     price: Any = float(model.sample_weight[0])
-    bag = Corners.of(mo.ZeroOneSVM(X, y, price, intercept=model.intercept))
+    bag = PiecewiseLinearLoss.of(mo.ZeroOneSVM(X, y, price, intercept=model.intercept))
     beyond = 10 * (bag.least() or Fraction(0)) + Fraction(10**12)
     scores = [beyond if (least := bag.least(i)) is None else least for i in range(len(y))]
     return Fraction(sum(score >= scores[-1] for score in scores), len(y))
@@ -378,7 +378,7 @@ def path(rng: Random) -> str:
     """The whole path over λ beside the least of the corners' lines, and λ chosen by folds."""
     model = zero_one(rng)
     costs = 1.0 if isinstance(model.lam, float) else model.sample_weight
-    corners = Corners.of(mo.ZeroOneSVM(model.X, model.y, costs, intercept=model.intercept))
+    corners = PiecewiseLinearLoss.of(mo.ZeroOneSVM(model.X, model.y, costs, intercept=model.intercept))
     lam_max = None if rng.random() < 0.5 else float(10.0 ** rng.uniform(-1, 4))
 
     def fault(whole: Any) -> str:
@@ -418,7 +418,7 @@ def limited(rng: Random) -> str:
     model = zero_one(rng)
     n = len(model.y)
     budget = int(rng.integers(0, n + 1)) if rng.random() < 0.5 else None
-    truth = Corners.of(model).least() if budget is None else Corners.of(model).least_norm(budget)
+    truth = PiecewiseLinearLoss.of(model).least() if budget is None else PiecewiseLinearLoss.of(model).least_norm(budget)
     stated = model if budget is None else mo.ZeroOneSVM(model.X, model.y, kappa=budget / n, intercept=model.intercept)
     with tempfile.TemporaryDirectory() as folder:
         log, again = str(Path(folder) / "first"), str(Path(folder) / "second")

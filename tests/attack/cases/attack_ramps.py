@@ -66,11 +66,11 @@ class Exact:
             return _ZERO
         if not any(a for a, _ in self.atoms):
             return min(abs(w[1] / b) for _, b in self.atoms if b)
-        found = []
+        rows = []
         for (a, b), (c, d) in combinations(self.atoms, 2):
             if det := a * d - b * c:
-                found.append(abs((w[0] * d - w[1] * c) / det) + abs((a * w[1] - b * w[0]) / det))
-        return min(found)
+                rows.append(abs((w[0] * d - w[1] * c) / det) + abs((a * w[1] - b * w[0]) / det))
+        return min(rows)
 
     def value(self, w: _Point) -> Fraction:
         """The objective."""
@@ -86,9 +86,9 @@ class Exact:
     def lines(self) -> list[_Line]:
         """(a, b, c) with a w_1 + b w_2 = c, across which a piece changes."""
         levels = [Fraction(1), 1 - self.width] + ([] if self.second_width is None else [1 - self.second_width])
-        found = [(a, b, c) for (a, b), cost in zip(self.rows, self.costs, strict=True) if cost and (a or b) for c in levels]
+        rows = [(a, b, c) for (a, b), cost in zip(self.rows, self.costs, strict=True) if cost and (a or b) for c in levels]
         kinks = self.atoms if any(a for a, _ in self.atoms) else [(Fraction(1), _ZERO)] * bool(self.atoms)
-        return found + [(b, -a, _ZERO) for a, b in kinks if a or b] + [(Fraction(1), _ZERO, _ZERO), (_ZERO, Fraction(1), _ZERO)]
+        return rows + [(b, -a, _ZERO) for a, b in kinks if a or b] + [(Fraction(1), _ZERO, _ZERO), (_ZERO, Fraction(1), _ZERO)]
 
     def optimum(self) -> Fraction:
         """The least value."""
@@ -247,8 +247,8 @@ def forged(records: list[dict[str, Any]], exact: Exact, optimum: Fraction, rng: 
         claim["w"], claim["combination"] = w.tolist(), alpha.tolist()
         point = [sum((Fraction(a) * x[j] for a, x in zip(alpha.tolist(), exact.atoms, strict=True)), _ZERO) for j in (0, 1)]
         known = [any(x[j] for x in exact.atoms) for j in (0, 1)]
-        own = tuple(p if held else Fraction(x) for p, held, x in zip(point, known, w.tolist(), strict=True))
-        if exact.value((own[0], own[1])) > Fraction(claim["bound"]):
+        rows = tuple(p if held else Fraction(x) for p, held, x in zip(point, known, w.tolist(), strict=True))
+        if exact.value((rows[0], rows[1])) > Fraction(claim["bound"]):
             break
     for _ in range(int(rng.integers(0, 4))):
         LIES[int(rng.integers(len(LIES)))](records, rng)

@@ -54,12 +54,12 @@ def _beside(model: mo.Margin, result: mo.Result, rng: np.random.Generator) -> st
     size = 1e-3 + np.abs(centre)
     for _ in range(_DRAWN if result.status in (Status.OPTIMAL, Status.INFEASIBLE) else 0):
         w = np.clip(centre + rng.normal(size=low.size) * size * 10.0 ** rng.uniform(-3, 2), low, high)
-        found = mo.certify(model, model.complete({"w": w}))
-        exact = found.primal_residual == 0.0 and not found.integrality
+        certificate = mo.certify(model, model.complete({"w": w}))
+        exact = certificate.primal_residual == 0.0 and not certificate.integrality
         if exact and result.status is Status.INFEASIBLE:
-            return f"infeasible: a point costs {found.objective:.8g}"
-        if exact and found.objective + found.error < claimed - _MISSED * abs(claimed):
-            return f"optimum: {claimed:.8g} is claimed, and a point costs {found.objective:.8g}"
+            return f"infeasible: a point costs {certificate.objective:.8g}"
+        if exact and certificate.objective + certificate.error < claimed - _MISSED * abs(claimed):
+            return f"optimum: {claimed:.8g} is claimed, and a point costs {certificate.objective:.8g}"
     return _lie(model, result, rng) if result.status is Status.OPTIMAL else ""
 
 
@@ -68,9 +68,10 @@ def _lie(model: mo.Margin, result: mo.Result, rng: np.random.Generator) -> str:
     assert result.certificate is not None
     w, least = np.asarray(result.values["w"]), result.certificate.objective
     far = model.complete({"w": np.clip(w * rng.uniform(3, 30), model.form.lower[: w.size], model.form.upper[: w.size])})
-    found = mo.certify(model, far)
-    if not found.feasible(1e-12) or found.objective <= 2.0 * abs(least) + 1e-6 or model.domain.integer:
+    certificate = mo.certify(model, far)
+    if not certificate.feasible(1e-12) or certificate.objective <= 2.0 * abs(least) + 1e-6 or model.domain.integer:
         return ""
-    said = Answer(Status.OPTIMAL, "a lie", values=far, objective=found.objective, bound=found.objective)
-    judged = judge(as_model(model), get_solver("scip"), said, Options(), OPEN)
-    return f"lie: {found.objective:.8g} is believed, and {least:.8g} is the optimum" if judged.status is Status.OPTIMAL else ""
+    answer = Answer(Status.OPTIMAL, "a lie", values=far, objective=certificate.objective, bound=certificate.objective)
+    judged = judge(as_model(model), get_solver("scip"), answer, Options(), OPEN)
+    lie = f"lie: {certificate.objective:.8g} is believed, and {least:.8g} is the optimum"
+    return lie if judged.status is Status.OPTIMAL else ""

@@ -207,8 +207,8 @@ def attack_reports(number: int) -> tuple[str, str]:
             return what, ""
         except Exception as error:  # noqa: BLE001 - what is not ours is the fault that is looked for
             return what, f"{type(error).__name__}: {error}"
-        found = (report.instances, report.relaxations, report.exacts)
-        for stored, kind in zip(found, cells, strict=True):
+        result = (report.instances, report.relaxations, report.exacts)
+        for stored, kind in zip(result, cells, strict=True):
             for cell, true in zip(stored, kind, strict=True):
                 if _numbers(cell.record()) != _numbers(true.record()):
                     return what, "claims a cell that was edited: it is another than the one computed"

@@ -51,38 +51,38 @@ class LyingTeam(AsynchronousExecutor):
         if not self._waiting:
             return []
         number, job, task = self._waiting.pop(0)
-        found = job(task, 1)
+        outcome = job(task, 1)
         if self._rng.random() >= self._share:
-            return [TaskResult(number, found)]
+            return [TaskResult(number, outcome)]
         self.lies += 1
         if self._rng.random() < 0.1:
             error = (ValueError("lost"), MemoryError(), KeyError(3), RuntimeError("x"))[int(self._rng.integers(4))]
             return [TaskResult(number, error=error)]
-        return [TaskResult(number, lied(found, self._rng))]
+        return [TaskResult(number, lied(outcome, self._rng))]
 
     def cancel(self) -> None:
         """Nothing waits."""
         self._waiting.clear()
 
 
-def lied(found: Any, rng: np.random.Generator) -> Any:
+def lied(result: Any, rng: np.random.Generator) -> Any:
     """An outcome with one field changed: to anything, or to what a worker might have sent."""
-    if rng.random() < 0.05 or not is_dataclass(found):
+    if rng.random() < 0.05 or not is_dataclass(result):
         return ODD[int(rng.integers(len(ODD)))]
-    name = [f.name for f in fields(found)][int(rng.integers(len(fields(found))))]
-    value = getattr(found, name)
+    name = [f.name for f in fields(result)][int(rng.integers(len(fields(result))))]
+    value = getattr(result, name)
     if rng.random() < 0.4:
-        return replace(found, **{name: ODD[int(rng.integers(len(ODD)))]})
+        return replace(result, **{name: ODD[int(rng.integers(len(ODD)))]})
     if name == "nodes":
-        return replace(found, nodes=_other_nodes(value, rng))
+        return replace(result, nodes=_other_nodes(value, rng))
     if name in ("log", "lines") and value:
-        return replace(found, **{name: _other_lines(value, rng)})
+        return replace(result, **{name: _other_lines(value, rng)})
     if name == "w":
         length = int(rng.integers(1, 6))
-        return replace(found, w=rng.normal(size=length) * 10.0 ** rng.integers(-9, 9))
+        return replace(result, w=rng.normal(size=length) * 10.0 ** rng.integers(-9, 9))
     if name == "unresolved":
-        return replace(found, unresolved=float(rng.normal()))
-    return found
+        return replace(result, unresolved=float(rng.normal()))
+    return result
 
 
 def _other_nodes(nodes: Any, rng: np.random.Generator) -> Any:
@@ -160,13 +160,13 @@ def _small_slices(team: LyingTeam) -> Iterator[None]:
         (batch_size, "SHORT", 1e-3), (batch_size, "LONG", 1e-3),
         (algorithm, "cluster_executor", lambda cluster: team),
     ]  # fmt: skip
-    kept = [getattr(where, name) for where, name, _ in changed]
+    rows = [getattr(where, name) for where, name, _ in changed]
     for where, name, value in changed:
         setattr(where, name, value)
     try:
         yield
     finally:
-        for (where, name, _), value in zip(changed, kept, strict=True):
+        for (where, name, _), value in zip(changed, rows, strict=True):
             setattr(where, name, value)
 
 

@@ -56,11 +56,11 @@ def test_formulations_lists_every_record(capsys: Any) -> None:
 
 def test_estimators_describe_one_by_name(capsys: Any) -> None:
     code, out, _ = run(capsys, "estimators", "rampsvc", "--json")
-    said = json.loads(out)
-    assert code == 0 and said["class"] == "RampSVC" and said["model"] == "RampSVM"
-    assert set(said["parameters"]) == set(RampSVC().get_params())
+    record = json.loads(out)
+    assert code == 0 and record["class"] == "RampSVC" and record["model"] == "RampSVM"
+    assert set(record["parameters"]) == set(RampSVC().get_params())
     _, out, _ = run(capsys, "estimators", "RampSVC")
-    assert all(name in out for name in said["parameters"])
+    assert all(name in out for name in record["parameters"])
     code, _, err = run(capsys, "estimators", "RampSVCC")
     assert code == 2 and "RampSVC" in err
 
@@ -76,12 +76,12 @@ def test_every_formulation_is_stated_and_solved_at_the_prompt(capsys: Any, csv: 
             arrays["X"] = arrays["X"][:, 1:]  # the prompt puts the intercept's column there
         np.savez(source, **arrays)
     code, out, _ = run(capsys, "inspect", name, source, "--json")
-    said = json.loads(out)
+    records = json.loads(out)
     assert code == 0
-    assert said["model"] == info.key
-    assert "variables" in said or said["no_form"]
+    assert records["model"] == info.key
+    assert "variables" in records or records["no_form"]
     code, out, _ = run(capsys, "inspect", name, source)
-    assert said["statement"] in out
+    assert records["statement"] in out
     code, out, err = run(capsys, "solve", name, source, "--json", "--time-limit", "300")
     record = json.loads(out)
     assert code == 0, err

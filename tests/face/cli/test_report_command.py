@@ -30,10 +30,10 @@ def test_dimensions_and_a_store_that_goes_on(data: Path, tmp_path: Path, capsys:
         "--time-limit", "60", "--store", store, "--out", out, "--quiet",
     )  # fmt: skip
     assert run(*asked) == 0
-    told = capsys.readouterr()
-    assert told.err == ""
+    output = capsys.readouterr()
+    assert output.err == ""
     names = ("report.html", "report.md", "report.csv", "report-exact.csv", "report.json", "report.tex", "report-kappa.csv")
-    assert all((out / name).stat().st_size > 100 and name in told.out for name in names)
+    assert all((out / name).stat().st_size > 100 and name in output.out for name in names)
     assert (out / "report-pictures" / "against-kappa.svg").is_file()
     report = GapReport.from_json(out / "report.json")
     assert [c.instance for c in report.instances[::2]] == [c.instance for c in report.instances[1::2]]
@@ -66,9 +66,9 @@ def test_generated_points_without_exact_solvers(tmp_path: Path, capsys: pytest.C
         "2",
     )
     assert run("report", *words, "--backend", "threading", "--out", out, "--json") == 0
-    told = capsys.readouterr()
-    assert str(out / "report.tex") in json.loads(told.out)["written"]
-    assert told.err
+    output = capsys.readouterr()
+    assert str(out / "report.tex") in json.loads(output.out)["written"]
+    assert output.err
     report = GapReport.from_json(out / "report.json")
     assert [c.n for c in report.instances] == [20, 30] and report.exacts == ()
 

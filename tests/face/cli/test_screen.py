@@ -49,8 +49,8 @@ def test_one_solver_has_its_options_and_one_formulation_its_mathematics(capsys: 
     _, out, _ = run(capsys, "solvers", "smo", "--json")
     assert "precision" in json.loads(out)["options"]
     _, out, _ = run(capsys, "formulations", "hinge", "--json")
-    said = json.loads(out)
-    assert "minimise" in said["statement"] and "clarabel" in said["solvers"] and "--lam" in said["options"]
+    record = json.loads(out)
+    assert "minimise" in record["statement"] and "clarabel" in record["solvers"] and "--lam" in record["options"]
     code, _, err = run(capsys, "solvers", "smoo")
     assert code == 2 and "smo" in err
 
@@ -85,16 +85,18 @@ def test_a_text_is_broken_in_a_terminal_and_whole_in_a_file(monkeypatch: pytest.
 
 def test_help_tells_of_the_formulation_that_is_named(capsys: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
-    said = {}
+    values = {}
     for words in (["solve"], ["solve", "zero-one"], ["export", "built-in", "--formulations", "hinge,ramp"]):
         with pytest.raises(SystemExit):
             main([*words, "--help"])
-        said[words[-1]] = capsys.readouterr().out
-    assert "--kappa VALUE" not in said["solve"] and "--kappa VALUE" in said["zero-one"] and "--gamma" not in said["zero-one"]
-    assert "--big-m VALUE" in said["hinge,ramp"] and "ramp" in said["hinge,ramp"]
-    assert "marginopt solve FORMULATION --help lists them" in said["solve"]
-    assert said["solve"].startswith("usage: marginopt solve FORMULATION [DATA] [options]\n")
-    assert all(len(line) <= 80 for text in said.values() for line in text.splitlines())
+        values[words[-1]] = capsys.readouterr().out
+    assert (
+        "--kappa VALUE" not in values["solve"] and "--kappa VALUE" in values["zero-one"] and "--gamma" not in values["zero-one"]
+    )
+    assert "--big-m VALUE" in values["hinge,ramp"] and "ramp" in values["hinge,ramp"]
+    assert "marginopt solve FORMULATION --help lists them" in values["solve"]
+    assert values["solve"].startswith("usage: marginopt solve FORMULATION [DATA] [options]\n")
+    assert all(len(line) <= 80 for text in values.values() for line in text.splitlines())
 
 
 @pytest.mark.parametrize(
@@ -137,8 +139,8 @@ def test_options_of_the_solver_are_set(capsys: Any, data: Path) -> None:
     ],
 )
 def test_advice_is_in_the_terminal_s_words(python: str, prompt: str) -> None:
-    said = at_the_prompt(python, {"manifold_mu", "lam"})
-    assert said.startswith(prompt) or (prompt in said and "Instance." not in said)
+    text = at_the_prompt(python, {"manifold_mu", "lam"})
+    assert text.startswith(prompt) or (prompt in text and "Instance." not in text)
 
 
 def test_errors_of_the_parser_fit_and_name_the_values(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -148,10 +150,10 @@ def test_errors_of_the_parser_fit_and_name_the_values(monkeypatch: pytest.Monkey
         with pytest.raises(SystemExit) as ended:
             main(words)
         assert ended.value.code == 2
-    said = sys.stderr.getvalue()  # type: ignore[attr-defined]
-    assert all(len(line) <= 60 for line in said.splitlines())
-    said = " ".join(said.split())
-    assert "solve" in said and "SIGMA" in said
+    output = sys.stderr.getvalue()  # type: ignore[attr-defined]
+    assert all(len(line) <= 60 for line in output.splitlines())
+    output = " ".join(output.split())
+    assert "solve" in output and "SIGMA" in output
 
 
 @pytest.fixture(autouse=True)

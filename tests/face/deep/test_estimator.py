@@ -73,8 +73,8 @@ def test_the_trace_is_the_objectives_definition(blobs: tuple) -> None:
     phi = network.encoder(torch.as_tensor(rows))
     z = network.head.learned(phi).detach().requires_grad_(True)
     F = network.head.values(phi, z)
-    own = torch.as_tensor(y[:, None] == model.classes_[None, :])
-    J = torch.where(own, 0.5 * F**2, 2.0 / 2 * 0.5 * torch.relu(1 - F) ** 2).mean(dim=0)
+    direct = torch.as_tensor(y[:, None] == model.classes_[None, :])
+    J = torch.where(direct, 0.5 * F**2, 2.0 / 2 * 0.5 * torch.relu(1 - F) ** 2).mean(dim=0)
     assert model.objectives_ == pytest.approx(J.detach().numpy(), rel=1e-9)
     G = np.stack([torch.autograd.grad(J[k], z, retain_graph=True)[0].flatten().numpy() for k in range(3)])
     tau = mo.solve(mo.ParetoQP(G, np.zeros(3), 0.0), "clarabel").values["a"]
@@ -114,13 +114,13 @@ def test_the_second_update_leaves_the_hyperplanes(blobs: tuple) -> None:
 def test_the_encoder_is_frozen_when_asked(blobs: tuple, hypothesis: str) -> None:
     torch.manual_seed(0)
     encoder = torch.nn.Sequential(torch.nn.Linear(5, 6), torch.nn.BatchNorm1d(6), torch.nn.ReLU())
-    given = {name: value.clone() for name, value in encoder.state_dict().items()}
+    weights_before = {name: value.clone() for name, value in encoder.state_dict().items()}
     model = mo.deep.DeepNPSVC(encoder, **CHEAP, encoder_epochs=0, hypothesis=hypothesis).fit(*blobs)
     fitted = model.network_.encoder.state_dict()
-    assert all(torch.equal(value, fitted[name]) for name, value in given.items())
+    assert all(torch.equal(value, fitted[name]) for name, value in weights_before.items())
     free = mo.deep.DeepNPSVC(encoder, **CHEAP, encoder_epochs=2, hypothesis=hypothesis).fit(*blobs)
-    assert not torch.equal(given["0.weight"], free.network_.encoder.state_dict()["0.weight"])
-    assert all(torch.equal(value, encoder.state_dict()[name]) for name, value in given.items()), "the given module moved"
+    assert not torch.equal(weights_before["0.weight"], free.network_.encoder.state_dict()["0.weight"])
+    assert all(torch.equal(value, encoder.state_dict()[name]) for name, value in weights_before.items()), "the given module moved"
 
 
 def test_the_same_seed_gives_the_same_weights_and_leaves_the_caller_s_state(blobs: tuple) -> None:

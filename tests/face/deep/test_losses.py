@@ -27,12 +27,12 @@ def test_the_objectives_are_those_of_a13(batch: tuple, orientation: str) -> None
     expected = np.zeros(K)
     for k in range(K):
         for i in range(n):
-            f, own = float(F[i, k]), int(y[i]) == k
+            f, direct = float(F[i, k]), int(y[i]) == k
             near, far = 0.5 * f * f, 0.5 * max(s - f, 0.0) ** 2
             if orientation == "one":
-                expected[k] += near if own else c / (K - 1) * far
+                expected[k] += near if direct else c / (K - 1) * far
             else:
-                expected[k] += c * far if own else near / (K - 1)
+                expected[k] += c * far if direct else near / (K - 1)
     J = deep.NearObjectives(K, c=c, margin=s, orientation=orientation)(F, y)
     assert J.numpy() == pytest.approx(expected / n, rel=1e-12)
 

@@ -35,10 +35,10 @@ def test_contamination_is_the_part_outside() -> None:
 
 def test_scaling_sparse_and_precomputed_agree() -> None:
     scaled = (X - X.mean(axis=0)) / X.std(axis=0)
-    own = mo.estimators.MEBOneClass(gamma=0.3, tol=1e-9).fit(X)
+    fitted = mo.estimators.MEBOneClass(gamma=0.3, tol=1e-9).fit(X)
     matrix = mo.estimators.MEBOneClass(kernel="precomputed", tol=1e-9).fit(RBF(0.3).matrix(scaled, scaled))
-    np.testing.assert_allclose(own.score_samples(X), matrix.score_samples(RBF(0.3).matrix(scaled, scaled)), atol=1e-5)
+    np.testing.assert_allclose(fitted.score_samples(X), matrix.score_samples(RBF(0.3).matrix(scaled, scaled)), atol=1e-5)
     sparse = mo.estimators.MEBOneClass(gamma=0.3, tol=1e-9).fit(sp.csr_array(X))  # not centred, which the kernel does not see
-    np.testing.assert_allclose(own.score_samples(X), sparse.score_samples(sp.csr_array(X)), atol=1e-5)
+    np.testing.assert_allclose(fitted.score_samples(X), sparse.score_samples(sp.csr_array(X)), atol=1e-5)
     far = mo.estimators.MEBOneClass().fit(X).predict(X + np.array([0.0, 1e4, 0.0]))
     assert (far == -1).all()

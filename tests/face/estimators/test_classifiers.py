@@ -163,8 +163,8 @@ def test_class_weights_are_sample_weights(estimator: Any) -> None:
         np.testing.assert_allclose(by_class.decision_function(NEW), by_point.decision_function(NEW), rtol=1e-9)
     counts = {c: len(Y2) / (2 * Y2.tolist().count(c)) for c in ("yes", "no")}
     balanced = clone(estimator).set_params(class_weight="balanced").fit(X2, Y2)
-    given = clone(estimator).set_params(class_weight=counts).fit(X2, Y2)
-    np.testing.assert_allclose(balanced.decision_function(NEW), given.decision_function(NEW), rtol=1e-9)
+    fitted = clone(estimator).set_params(class_weight=counts).fit(X2, Y2)
+    np.testing.assert_allclose(balanced.decision_function(NEW), fitted.decision_function(NEW), rtol=1e-9)
 
 
 @pytest.mark.filterwarnings("ignore:.* puts all .* into class")  # small costs and lopsided weights
@@ -194,14 +194,14 @@ def test_a_precomputed_kernel_is_the_kernel(name: str, classes: int) -> None:
     X, y = (X2[:45], Y2[:45]) if classes == 2 else (X3[:45], Y3[:45])
     build = getattr(mo.estimators, name)
     tol = 1e-9 if name != "ConicSVC" else 1e-7
-    own = build(kernel=RBF(0.2), standardise=False, tol=tol).fit(X, y)
-    given = build(kernel="precomputed", tol=tol).fit(RBF(0.2).matrix(X, X), y)
+    fitted = build(kernel=RBF(0.2), standardise=False, tol=tol).fit(X, y)
+    refitted = build(kernel="precomputed", tol=tol).fit(RBF(0.2).matrix(X, X), y)
     function = build(kernel=RBF(0.2).matrix, standardise=False, tol=tol).fit(X, y)
-    f = own.decision_function(NEW)
-    np.testing.assert_allclose(given.decision_function(RBF(0.2).matrix(NEW, X)), f, rtol=1e-2, atol=1e-3)
+    f = fitted.decision_function(NEW)
+    np.testing.assert_allclose(refitted.decision_function(RBF(0.2).matrix(NEW, X)), f, rtol=1e-2, atol=1e-3)
     np.testing.assert_allclose(function.decision_function(NEW), f, rtol=1e-2, atol=1e-3)
-    assert given.__sklearn_tags__().input_tags.pairwise and not own.__sklearn_tags__().input_tags.pairwise
-    assert clone(given).set_params(kernel=Precomputed()).__sklearn_tags__().input_tags.pairwise
+    assert refitted.__sklearn_tags__().input_tags.pairwise and not fitted.__sklearn_tags__().input_tags.pairwise
+    assert clone(refitted).set_params(kernel=Precomputed()).__sklearn_tags__().input_tags.pairwise
 
 
 def test_constant_features_and_scales_do_not_matter() -> None:
@@ -230,8 +230,8 @@ def test_several_classes_are_what_scikit_learn_makes_of_two(estimator: Any) -> N
 
 
 def test_maxmin_s_gamma_is_each_pair_s_own_or_shared() -> None:
-    own = mo.estimators.MaxMinSVC().fit(X3, Y3)
-    assert len(set(own.gamma_)) == 3
+    fitted = mo.estimators.MaxMinSVC().fit(X3, Y3)
+    assert len(set(fitted.gamma_)) == 3
     shared = mo.estimators.MaxMinSVC(shared=True, tol=1e-5).fit(X3, Y3)
     gamma = shared.gamma_[0]
     assert shared.gamma_ == [gamma] * 3

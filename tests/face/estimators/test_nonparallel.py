@@ -62,9 +62,9 @@ def test_precomputed_kernel_gives_the_same_classifier_without_the_graph() -> Non
     X, y = _data()
     K = np.exp(-0.3 * ((X[:, None] - X[None]) ** 2).sum(axis=2))
     plain = KernelNPSVC(standardise=False, gamma=0.3, mu=0.0).fit(X, y)
-    given = KernelNPSVC(kernel="precomputed").fit(K, y)
+    fitted = KernelNPSVC(kernel="precomputed").fit(K, y)
     # rounding of K changes where the inner solves stop, at gaps of 1e-6: points within 1e-3 of each other
-    assert given.decision_function(K) == pytest.approx(plain.decision_function(X), abs=1e-3)
+    assert fitted.decision_function(K) == pytest.approx(plain.decision_function(X), abs=1e-3)
     with pytest.raises(InputError, check=about("mu")):
         KernelNPSVC(kernel="precomputed", mu=0.1).fit(K, y)
 

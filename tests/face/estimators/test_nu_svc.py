@@ -93,8 +93,8 @@ def test_weights_of_the_model() -> None:
     weights = np.random.default_rng(8).integers(0, 3, 30).astype(float)
     plain = mo.solve(mo.models.NuSVM(Z, s, 0.3, sample_weight=weights), "piqp")
     scaled = mo.solve(mo.models.NuSVM(Z, s, 0.3, sample_weight=7.0 * weights), "piqp")
-    kept = weights > 0
-    without = mo.solve(mo.models.NuSVM(Z[kept], s[kept], 0.3, sample_weight=weights[kept]), "piqp")
+    mask = weights > 0
+    without = mo.solve(mo.models.NuSVM(Z[mask], s[mask], 0.3, sample_weight=weights[mask]), "piqp")
     assert scaled.objective == pytest.approx(plain.objective, rel=1e-6)
     assert without.objective == pytest.approx(plain.objective, rel=1e-6)
     for bad in (np.zeros(30), -weights, weights[:5]):

@@ -59,10 +59,10 @@ def test_the_picture_shows_the_path(fitted: ConicSVCCV) -> None:
     assert all(f"chosen κ = {path.chosen:g}" in words for words in labels)
     for ax, values in zip(axes, (path.error, path.share, path.objective, path.rank_ratio), strict=True):
         np.testing.assert_allclose(ax.lines[0].get_ydata(), values, rtol=1e-9, atol=1e-13)
-    given = plt.subplots(1, 4)[1]
-    assert draw_path(path, given) is given
+    problem = plt.subplots(1, 4)[1]
+    assert draw_path(path, problem) is problem
     with pytest.raises(InputError, check=about("axes")):
-        draw_path(path, given[:2])
+        draw_path(path, problem[:2])
 
 
 def test_several_pairs_and_kernels() -> None:

@@ -59,8 +59,8 @@ def test_without_dual_values_none_is_drawn_and_many_classes_are_one_bundle() -> 
     ax = draw_training(steps)
     assert len(ax.lines) == 10
     assert len(ax.get_legend().get_texts()) == 2
-    (given,) = plt.subplots(1, 1)[1:]
-    assert draw_training(steps, ax=given) is given
+    (axes,) = plt.subplots(1, 1)[1:]
+    assert draw_training(steps, ax=axes) is axes
 
 
 def test_radar_shows_shares_of_the_largest_value() -> None:

@@ -46,8 +46,8 @@ def test_raised_slopes_bound_from_any_multipliers(seed: int) -> None:
     for size in (1e-12, 1e-6, 1.0, 1e3):
         x = least.values["a"] + size * rng.normal(size=12)
         wild = {label: z + size * rng.normal(size=z.shape) for label, z in least.multipliers.items()}
-        found = lagrangian(model.form, x, wild)
-        assert -np.inf < found.value <= least.objective + 1e-9 * (1 + abs(least.objective))
+        bound = lagrangian(model.form, x, wild)
+        assert -np.inf < bound.value <= least.objective + 1e-9 * (1 + abs(least.objective))
 
 
 def test_the_kernel_zero_one_problem_is_explained_in_the_points_that_were_given() -> None:

@@ -84,10 +84,10 @@ def test_labels_scores_figures_and_points_are_the_models(name: str) -> None:
     assert [b.label for b in changed.form.blocks][: len(model.form.blocks)] == [b.label for b in model.form.blocks]
     assert result.objective == pytest.approx(best(model).objective, rel=2e-5, abs=1e-6)
     assert changed.summary(result.values) == model.summary(values)
-    kept = {c.label: result.multipliers[c.label] for c in model.form.constraints} if result.multipliers else None
-    assert changed.explain_points(result.values, kept).points == model.explain_points(values, kept).points
-    said = changed.explain(result)
-    assert {"wide", *(c.label for c in model.form.constraints if c.rows)} <= {a.label for a in said.constraints}
+    entries = {c.label: result.multipliers[c.label] for c in model.form.constraints} if result.multipliers else None
+    assert changed.explain_points(result.values, entries).points == model.explain_points(values, entries).points
+    explanation = changed.explain(result)
+    assert {"wide", *(c.label for c in model.form.constraints if c.rows)} <= {a.label for a in explanation.constraints}
     assert "||_1 <= 1000" in str(changed)
     info = TABLE[name]
     if "X" in info.needs and "y" in info.needs:
@@ -113,11 +113,11 @@ def test_a_row_keeps_the_proved_bound(name: str) -> None:
     top = float(before.values[label][j])
     changed = model.with_constraint(lambda v: np.sign(top) * v[label][j] <= 0.8 * abs(top))
     x = model.form.join(before.values)
-    kept, own = changed.bound(x, before.multipliers), model.bound(x, before.multipliers)
+    bound, lower_bound = changed.bound(x, before.multipliers), model.bound(x, before.multipliers)
     after = mo.solve(changed, "clarabel")
     sign = -1.0 if model.form.maximise else 1.0
-    assert own.value <= kept.value <= sign * after.objective + 1e-7
-    assert np.isfinite(own.value)
+    assert lower_bound.value <= bound.value <= sign * after.objective + 1e-7
+    assert np.isfinite(lower_bound.value)
     proved = changed.bound(changed.form.join(after.values), after.multipliers)
     assert sign * after.objective - proved.value <= 1e-6 * (1 + abs(after.objective))
 
@@ -236,13 +236,13 @@ def test_integers_of_the_users_own() -> None:
         s = cp.Variable(4, boolean=True, name="used")
         return [cp.abs(v.w[1:]) <= 3 * s, cp.sum(s) <= 1]
 
-    found = mo.solve(mo.HingeSVM(X, Y, 1.0).with_constraint(one), "scip")
+    result = mo.solve(mo.HingeSVM(X, Y, 1.0).with_constraint(one), "scip")
     alone = min(
         mo.solve(mo.HingeSVM(X, Y).with_fixed({"w": {k: 0.0 for k in range(1, 5) if k != j}}), "clarabel").objective
         for j in range(1, 5)
     )
-    assert found.objective == pytest.approx(alone, rel=1e-5)
-    assert found.values["used"].sum() == pytest.approx(1)
+    assert result.objective == pytest.approx(alone, rel=1e-5)
+    assert result.values["used"].sum() == pytest.approx(1)
 
 
 def test_files_digests_and_latex(tmp_path: Path) -> None:

@@ -24,22 +24,22 @@ def points() -> tuple[np.ndarray, np.ndarray]:
 
 FAR = np.array([0.0, -30.0, 0.0])
 MODELS: dict[str, Callable[..., Model]] = {
-    "zero-one": lambda X, y, **told: mo.ZeroOneSVM(X, y, 0.1, **told),
-    "ramp": lambda X, y, **told: mo.RampSVM(X, y, 0.1, intercept="penalised", **told),
-    "composed": lambda X, y, **told: mo.Margin(X, y, "zero-one", sample_weight=0.1, **told),
+    "zero-one": lambda X, y, **options: mo.ZeroOneSVM(X, y, 0.1, **options),
+    "ramp": lambda X, y, **options: mo.RampSVM(X, y, 0.1, intercept="penalised", **options),
+    "composed": lambda X, y, **options: mo.Margin(X, y, "zero-one", sample_weight=0.1, **options),
 }
 
 
 @pytest.mark.parametrize(
-    ("name", "told"),
+    ("name", "options"),
     [("zero-one", {"big_m": 200.0}), ("ramp", {"big_m": 200.0}), ("composed", {"upper_bound": 901.0})],
 )
-def test_far_from_what_the_constants_hold_for(name: str, told: dict[str, Any]) -> None:
+def test_far_from_what_the_constants_hold_for(name: str, options: dict[str, Any]) -> None:
     X, y = points()
     far = mo.solve(MODELS[name](X, y).with_constraint(lambda v: v.w[1] <= -30), "scip")
     assert far.status is Status.INACCURATE  # the form is infeasible, the problem is not
     assert "upper_bound=" in far.evidence
-    right = mo.solve(MODELS[name](X, y, **told).with_constraint(lambda v: v.w[1] <= -30), "scip")
+    right = mo.solve(MODELS[name](X, y, **options).with_constraint(lambda v: v.w[1] <= -30), "scip")
     model = MODELS[name](X, y)
     assert isinstance(model, mo.ZeroOneSVM | mo.RampSVM | mo.Margin)
     assert right.status is Status.OPTIMAL

@@ -164,8 +164,8 @@ def test_pyomo_model_is_the_form_at_a_point():
         assert pyo.value(model.objective) == pytest.approx(form.objective(x))
         for label in ("in Zero", "in Nonnegative"):
             rows = form.constraint(label).value(x)
-            found = [pyo.value(row.body) - pyo.value(row.lower) for row in model.component(label).values()]
-            assert found == pytest.approx(rows)
+            items = [pyo.value(row.body) - pyo.value(row.lower) for row in model.component(label).values()]
+            assert items == pytest.approx(rows)
         for label in ("in SecondOrder", "in RotatedSecondOrder"):
             c = form.constraint(label)
             auxiliary, link = model.component(f"{label}_value"), model.component(f"{label}_link")
@@ -185,12 +185,12 @@ def test_pyomo_names_bounds_and_domains():
         name.replace(" ", "") for name in form.names()
     ]
     assert model.name == "mixed" and model.objective.sense == pyo.minimize
-    found = [v.bounds for block in form.blocks for v in model.component(block.label).values()]
+    rows = [v.bounds for block in form.blocks for v in model.component(block.label).values()]
     expected = [
         (low if np.isfinite(low) else None, high if np.isfinite(high) else None)
         for low, high in zip(form.lower, form.upper, strict=True)
     ]
-    assert found == expected
+    assert rows == expected
     integer = StandardForm(
         "whole", (Block("a", (3,)), Block("s", ())), np.ones(4), (), np.array([0, -2, 0, 0.0]), np.array([1, 2, 1, 5.0]),
         np.array([True, True, False, True]),

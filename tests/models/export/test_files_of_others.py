@@ -149,14 +149,14 @@ STARTS = "0\n0\n0\n0\n0\n0\n"
 @pytest.mark.parametrize("names", ["all", "some", "none", "ends early"])
 def test_a_qplib_file_keeps_its_names(names: str, tmp_path: Path) -> None:
     text = QPLIB.format(extra="3 3 1\n").replace("6 # linear", "7 # linear")
-    given = {
+    values = {
         "all": "3\n1 plan[1]\n2 plan[2]\n3 rest\n3\n1 total\n2 shift\n3 sum\n",
         "some": "1\n3 rest\n1\n1 total\n",
         "none": "0\n0\n",
         "ends early": "",
     }[names]
     path = tmp_path / "theirs.qplib"
-    path.write_text(text + (STARTS + given if given else ""), encoding="utf-8")
+    path.write_text(text + (STARTS + values if values else ""), encoding="utf-8")
     form = mo.read(path)
     assert form.maximise
     optimum = max(2 * min(4, 3, 3 + y) + 3 * y - (4 - y) ** 2 for y in range(7))

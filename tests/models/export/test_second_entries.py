@@ -201,7 +201,7 @@ def _arrays(form: StandardForm) -> list[np.ndarray]:
 def test_terms_of_sums_are_added(suffix: str, text: str, entry: str, twice: str, tmp_path: Path) -> None:
     """One number of the program differs, by what the second term says; the optimum is that of the sum."""
     assert text.count(entry) == 1
-    once, both = (_arrays(_read(suffix, given, tmp_path)) for given in (text, text.replace(entry, twice.rstrip(","))))
+    once, both = (_arrays(_read(suffix, problem, tmp_path)) for problem in (text, text.replace(entry, twice.rstrip(","))))
     added = np.concatenate([np.ravel(b - a) for a, b in zip(once, both, strict=True)])
     expected = [1.0] if suffix == ".mof.json" else [2.0, 2.0] if " y x" in twice or "y * x" in twice else [3.0]
     expected = [4.0] if "x x 4" in twice or "4 x ^2" in twice else expected

@@ -32,17 +32,17 @@ def enumerated(model: RampSVM) -> float:
     n, p = A.shape
     best = np.inf
     for choice in itertools.product((False, True), repeat=n):
-        kept = ~np.array(choice)
-        cost = 2.0 * model.sample_weight[~kept].sum()
-        k = int(kept.sum())
+        mask = ~np.array(choice)
+        cost = 2.0 * model.sample_weight[~mask].sum()
+        k = int(mask.sum())
         if k == 0 or cost >= best:
             best = min(best, cost)
             continue
         form = StandardForm(
             "hinge",
             (Block("w", (p,)), Block("xi", (k,))),
-            np.append(np.zeros(p), model.sample_weight[kept]),
-            (Constraint("m", sp.csr_array(np.hstack([A[kept], np.eye(k)])), -np.ones(k), Nonnegative(k)),),
+            np.append(np.zeros(p), model.sample_weight[mask]),
+            (Constraint("m", sp.csr_array(np.hstack([A[mask], np.eye(k)])), -np.ones(k), Nonnegative(k)),),
             np.append(np.full(p, -np.inf), np.zeros(k)),
             np.full(p + k, np.inf),
             np.zeros(p + k, dtype=bool),

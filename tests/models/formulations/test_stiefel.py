@@ -186,7 +186,7 @@ def test_pymanopt_refuses_what_it_cannot_do(monkeypatch: pytest.MonkeyPatch) -> 
         solvers.solve(model, "pymanopt", start={"P": np.ones((2, 2))})
     with pytest.raises(UnsupportedModelError, check=about("pymanopt")):
         solvers.solve(ParetoQP(np.ones((2, 2)), np.ones(2)), "pymanopt")
-    found = importlib.util.find_spec
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name, *rest: None if name == "pymanopt" else found(name, *rest))
+    find_spec = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name, *rest: None if name == "pymanopt" else find_spec(name, *rest))
     with pytest.raises(MissingPackageError, check=missing("pymanopt")):
         solvers.solve(model, "pymanopt")

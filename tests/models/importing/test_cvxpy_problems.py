@@ -21,7 +21,7 @@ RELAXED = ("mi_pcp",)
 
 def _makers() -> dict[str, Callable[[], Any]]:
     """The functions that make a problem with what it is expected to be, and need no arguments."""
-    found = {}
+    values = {}
     for name, maker in inspect.getmembers(helpers, inspect.isfunction):
         plain = all(p.default is not inspect.Parameter.empty for p in inspect.signature(maker).parameters.values())
         if (
@@ -29,8 +29,8 @@ def _makers() -> dict[str, Callable[[], Any]]:
             and plain
             and name.split("_")[0] in ("lp", "qp", "socp", "sdp", "mi", "expcone", "pcp")
         ):
-            found[name] = maker
-    return found
+            values[name] = maker
+    return values
 
 
 MAKERS = _makers()

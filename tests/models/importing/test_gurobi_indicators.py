@@ -39,8 +39,8 @@ def zero_one(active: int) -> Any:
 @pytest.mark.parametrize("solver", ["scip", "gurobi"])
 def test_the_zero_one_problem_of_a_gurobi_user_has_the_proved_optimum(active: int, solver: str) -> None:
     form = mo.from_gurobi(zero_one(active))
-    kept = next(c for c in form.constraints if c.label == "kept")
-    assert isinstance(kept.cone, Indicator) and kept.cone.count == 10
+    kept_rows = next(c for c in form.constraints if c.label == "kept")
+    assert isinstance(kept_rows.cone, Indicator) and kept_rows.cone.count == 10
     proved = mo.solve(mo.ZeroOneSVM(*data(), lam=4.0), "zero-one-bb")
     result = mo.solve(form, solver)
     assert result.status is mo.Status.OPTIMAL
@@ -71,9 +71,9 @@ def test_every_sense_asks_for_its_row_where_it_is_switched_on_and_only_there(
             m.addGenConstrIndicator(b, active, x - 1, sense, 1.0, name="row")
             m.addConstr(b == (active if on else 1 - active), name="switch")
             m.setObjective(towards * x)
-            found = mo.solve(mo.from_gurobi(m), "scip").objective
+            result = mo.solve(mo.from_gurobi(m), "scip").objective
             free = 0.0 if towards > 0 else -9.0
-            assert found == pytest.approx(towards * limit if on else free, abs=1e-6)
+            assert result == pytest.approx(towards * limit if on else free, abs=1e-6)
 
 
 def test_other_general_constraints_are_refused_by_name() -> None:

@@ -294,8 +294,8 @@ def test_a_proof_says_of_what_it_is_one() -> None:
         result = mo.solve(mo.from_cvxpy(cp.Problem(cp.Minimize(cp.sum_squares(x - 1)), rows)), "clarabel")
         assert result.status is (mo.Status.INFEASIBLE if rows else mo.Status.OPTIMAL)
         assert ("proved of the import" in result.evidence) is proved
-    own = mo.from_qp(np.eye(2), np.zeros(2), lb=-np.ones(2), ub=np.ones(2))
-    assert "import" not in mo.solve(own, "clarabel").evidence
+    computed = mo.from_qp(np.eye(2), np.zeros(2), lb=-np.ones(2), ub=np.ones(2))
+    assert "import" not in mo.solve(computed, "clarabel").evidence
     half = mo.from_qp(np.eye(2), np.zeros(2), lb=[-1.0, None], ub=[None, 2.0])
     assert half.lower.tolist() == [-1.0, -np.inf] and half.upper.tolist() == [np.inf, 2.0]
     with pytest.raises(mo.errors.InputError, check=about("ub")):

@@ -28,10 +28,10 @@ def small() -> Any:
 
 def test_what_restricts_a_pyomo_model_is_not_dropped() -> None:
     """Disjunctions, logic, complementarity and SOS were left out of the form, all but SOS without a word."""
-    apart, told, opposed, special = small(), small(), small(), small()
+    apart, expected, opposed, special = small(), small(), small(), small()
     apart.either = Disjunction(expr=[[apart.x >= 3], [apart.x >= 5]])
-    told.yes = pyo.BooleanVar()
-    told.rule = pyo.LogicalConstraint(expr=told.yes)
+    expected.yes = pyo.BooleanVar()
+    expected.rule = pyo.LogicalConstraint(expr=expected.yes)
     opposed.y = pyo.Var(bounds=(0, 1))
     opposed.pair = Complementarity(expr=complements(opposed.x >= 0, opposed.y >= 0))
     special.y = pyo.Var([0, 1], bounds=(0, 1))
@@ -44,7 +44,7 @@ def test_what_restricts_a_pyomo_model_is_not_dropped() -> None:
     ranged.row = pyo.Constraint(expr=pyo.inequality(0, ranged.x, ranged.y))
     for model, name in (
         (apart, "either"),
-        (told, "rule"),
+        (expected, "rule"),
         (opposed, "pair"),
         (special, "one"),
         (moving, "dy"),
@@ -130,9 +130,9 @@ def test_milp_takes_its_constraints_in_all_its_ways() -> None:
         None,
     ]
     for constraints in ways:
-        kept: dict[str, Any] = {"constraints": constraints, "bounds": (0, 3), "integrality": [1, 0, 0]}
-        theirs = milp(c, **kept)
-        assert mo.solve(mo.from_scipy(c, **kept)).objective == pytest.approx(theirs.fun, abs=1e-6)
+        values: dict[str, Any] = {"constraints": constraints, "bounds": (0, 3), "integrality": [1, 0, 0]}
+        theirs = milp(c, **values)
+        assert mo.solve(mo.from_scipy(c, **values)).objective == pytest.approx(theirs.fun, abs=1e-6)
     with pytest.raises(InputError, check=about("constraints")):
         mo.from_scipy(c, constraints=["rows"])
     with pytest.raises(InputError, check=about("constraints")):

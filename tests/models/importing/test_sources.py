@@ -148,9 +148,9 @@ def test_highs_has_the_same_optimum_and_duals(maximise: bool) -> None:
     assert result.objective == pytest.approx(h.getObjectiveValue(), abs=1e-6)
     expected = np.array(theirs.row_dual), np.array(theirs.col_value)
     result.into(h)
-    given = h.getSolution()
-    np.testing.assert_allclose(given.col_value, expected[1], atol=1e-5)
-    np.testing.assert_allclose(given.row_dual, expected[0], atol=1e-5)
+    native_solution = h.getSolution()
+    np.testing.assert_allclose(native_solution.col_value, expected[1], atol=1e-5)
+    np.testing.assert_allclose(native_solution.row_dual, expected[0], atol=1e-5)
 
 
 def test_an_implicit_integer_of_highs_is_an_integer() -> None:
@@ -389,9 +389,9 @@ def test_scipy_marginals_are_derivatives() -> None:
     def value(sides: np.ndarray) -> float:
         return float(mo.solve(program(sides[:4], sides[4:]), "clarabel", tol=1e-9).objective)
 
-    told = np.concatenate([filled["ineqlin"].marginals, filled["eqlin"].marginals])
+    computed = np.concatenate([filled["ineqlin"].marginals, filled["eqlin"].marginals])
     slopes = [(value(STEP * unit) - value(-STEP * unit)) / (2 * STEP) for unit in np.eye(6)]
-    np.testing.assert_allclose(told, slopes, atol=1e-3)
+    np.testing.assert_allclose(computed, slopes, atol=1e-3)
     assert np.abs(filled["ineqlin"].marginals).max() > 0.1
 
 

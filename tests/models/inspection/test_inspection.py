@@ -63,8 +63,7 @@ def test_ranges_are_those_of_the_data() -> None:
     assert report.range("F margin").entries == _X.size + 16
     assert report.range("P") == Range("P", 2.0, 2.0, 3)
     assert report.range("bounds").entries == 0  # zeros and infinities
-    assert "scaling: no warnings" in str(report)
-    assert f"{model.form.bytes:,} bytes" in str(report)
+    assert report.advice == ()
 
 
 def test_condition_is_exact_where_it_can_be_and_a_bound_elsewhere() -> None:
@@ -78,7 +77,6 @@ def test_condition_is_exact_where_it_can_be_and_a_bound_elsewhere() -> None:
     assert bound is not None
     assert not bound.exact
     assert bound.value == pytest.approx(1e3)  # a diagonal matrix attains the bound
-    assert "at least" in str(bound)
 
 
 def test_convexity() -> None:
@@ -89,7 +87,6 @@ def test_convexity() -> None:
     verdict = bent.inspect().convexity
     assert verdict.convex is False
     assert verdict.smallest_eigenvalue == pytest.approx(-2.0)
-    assert "not convex" in str(bent.inspect())
     factored = _form(np.eye(3), quadratic=Quadratic(factor=np.ones((2, 3))))
     assert "by construction" in factored.inspect().convexity.reason
 
@@ -107,18 +104,16 @@ def test_convexity_of_large_forms_by_lanczos() -> None:
     assert "Lanczos" in verdict.reason
 
 
-def test_advice() -> None:
-    spread = _form(np.array([[1.0, 1e-7], [1.0, 2.0]]))
-    assert any("standardise" in text for text in spread.inspect().advice)
-    rows = _form(np.array([[1.0, 1.0], [1e5, 1e5]]))
-    assert any("norms of its rows" in text for text in rows.inspect().advice)
-    bounds = _form(np.eye(2), upper=np.array([1e9, 1.0]))
-    assert any("bounds up to 1e+09" in text for text in bounds.inspect().advice)
-    objective = _form(np.eye(2), q=np.array([1e8, 1.0]))
-    assert any("scale the objective" in text for text in objective.inspect().advice)
-    loose = mo.ZeroOneSVM(_X, _Y, big_m=1e5).form
-    assert any("big M" in text for text in loose.inspect().advice)
-    assert not any("big M" in text for text in mo.ZeroOneSVM(_X, _Y).form.inspect().advice)
+def test_only_what_is_out_of_scale_has_advice() -> None:
+    for form in (
+        _form(np.array([[1.0, 1e-7], [1.0, 2.0]])),
+        _form(np.array([[1.0, 1.0], [1e5, 1e5]])),
+        _form(np.eye(2), upper=np.array([1e9, 1.0])),
+        _form(np.eye(2), q=np.array([1e8, 1.0])),
+        mo.ZeroOneSVM(_X, _Y, big_m=1e5).form,
+    ):
+        assert form.inspect().advice
+    assert mo.ZeroOneSVM(_X, _Y).form.inspect().advice == ()
 
 
 @pytest.mark.parametrize(

@@ -42,11 +42,11 @@ def test_threads_change_nothing():
     X, rng = sp.csr_array(binary(1500, 50)), np.random.default_rng(2)
     bits, signs, weights = BitDistances.of(RBF(0.1), X), np.ones(1500, dtype=np.float32), rng.random(1500)
     assert bits is not None
-    found = []
+    rows = []
     for threads in (1, 3):
         with threadpool_limits(threads, "blas"):
-            found.append((bits.product(weights), bits.single_rows(np.arange(1400), signs, 0.0, 1.0)))
-    for one, other in zip(*found, strict=True):
+            rows.append((bits.product(weights), bits.single_rows(np.arange(1400), signs, 0.0, 1.0)))
+    for one, other in zip(*rows, strict=True):
         np.testing.assert_array_equal(one, other)
 
 
@@ -60,8 +60,8 @@ def test_other_points_have_no_bits():
     for points in (other, repeated, wide, np.zeros((5, 3))):
         matrix = points if points is repeated else sp.csr_array(points)
         assert BitDistances.of(RBF(0.1), matrix) is None
-        found = KernelGram(matrix, RBF(0.1)).single_columns(np.array([1]))
-        np.testing.assert_allclose(found[0], RBF(0.1).matrix(matrix.toarray(), matrix.toarray())[1], atol=1e-6)
+        array = KernelGram(matrix, RBF(0.1)).single_columns(np.array([1]))
+        np.testing.assert_allclose(array[0], RBF(0.1).matrix(matrix.toarray(), matrix.toarray())[1], atol=1e-6)
 
 
 @pytest.mark.parametrize("kernel", [RBF(0.2), RationalQuadratic(0.2, 1.5)], ids=["rbf", "rational"])

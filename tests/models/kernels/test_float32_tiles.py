@@ -44,8 +44,8 @@ def test_tiles_are_the_matrix(kind, stop):
     panel.rows(ROWS, out)
     if kind == "rbf":  # powers alone
         entries = panel.entries
-        own = np.outer(entries.signs[ROWS], entries.signs[POINTS[:stop]])
-        out = own * (entries.step * out + entries.shift) + np.equal.outer(ROWS, POINTS[:stop]) * entries.loading[ROWS, None]
+        computed = np.outer(entries.signs[ROWS], entries.signs[POINTS[:stop]])
+        out = computed * (entries.step * out + entries.shift) + np.equal.outer(ROWS, POINTS[:stop]) * entries.loading[ROWS, None]
     assert (np.abs(out - Q[:, :stop]) <= 2e-5 * np.maximum(np.abs(Q[:, :stop]), 1.0)).all()
     edges = [(first, last) for first, last, _ in panel.tiles(ROWS, stop)]
     assert [first for first, _ in edges] == [0, *(last for _, last in edges)][: len(edges)]

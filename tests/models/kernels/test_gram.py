@@ -77,7 +77,7 @@ def test_matrix_gram() -> None:
 def test_a_sum_in_pieces_has_as_many_roundings_as_a_piece_and_pieces(rows: int, terms: int) -> None:
     rng = np.random.default_rng(rows + terms)
     A, x = rng.normal(size=(terms, rows)).T, rng.normal(size=terms)
-    found = product_in_pieces(A, x)
-    for row, value in zip(A, found.tolist(), strict=True):
+    computed = product_in_pieces(A, x)
+    for row, value in zip(A, computed.tolist(), strict=True):
         exact = math.fsum(np.concatenate(two_product(row, x)).tolist())
         assert abs(value - exact) <= gamma(sum(piece_sizes(terms)) + 2) * float(np.abs(row) @ np.abs(x))

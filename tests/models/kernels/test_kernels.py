@@ -70,9 +70,9 @@ def test_sparse_data_give_the_same(kernel: Kernel) -> None:
 @given(points)
 def test_squared_distances(X: np.ndarray) -> None:
     expected = np.array([[((x - z) ** 2).sum() for z in X] for x in X])
-    found = squared_distances(X, X)
-    np.testing.assert_allclose(found, expected, atol=1e-11)
-    assert (found >= 0).all()
+    distances = squared_distances(X, X)
+    np.testing.assert_allclose(distances, expected, atol=1e-11)
+    assert (distances >= 0).all()
 
 
 @given(points)

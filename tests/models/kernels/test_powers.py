@@ -34,8 +34,8 @@ def test_the_polynomial_is_within_its_remainder(coefficients, digits):
     assert remainder < Fraction(1, 2 ** (digits + 3))
 
 
-def formula(Z, half, points, own):
-    exponents = points.astype(np.longdouble) @ Z.T.astype(np.longdouble) - own[:, None] - half
+def formula(Z, half, points, direct):
+    exponents = points.astype(np.longdouble) @ Z.T.astype(np.longdouble) - direct[:, None] - half
     return np.exp2(np.clip(exponents, -1000.0 if Z.dtype == np.float64 else -125.0, 0.0))
 
 
@@ -43,12 +43,12 @@ def formula(Z, half, points, own):
 @pytest.mark.parametrize(("n", "p", "m"), [(1, 1, 1), (40, 3, 13), (300, 20, 16), (33, 0, 3), (64, 7, 1)])
 def test_powers_of_every_shape(kind, n, p, m):
     Z, points = RNG.standard_normal((n, p)).astype(kind), RNG.standard_normal((m, p)).astype(kind)
-    half, own = 0.5 * np.square(Z).sum(axis=1), 0.5 * np.square(points).sum(axis=1)
-    expected, strips = formula(Z, half, points, own), Strips(Z, half)
+    half, computed = 0.5 * np.square(Z).sum(axis=1), 0.5 * np.square(points).sum(axis=1)
+    expected, strips = formula(Z, half, points, computed), Strips(Z, half)
     for first in range(0, n, STRIP):
         for stop in {first, n, min(n, first + STRIP)}:
             out = np.full((m, stop - first), np.nan, dtype=kind)
-            strips.powers(points, own, first, out)
+            strips.powers(points, computed, first, out)
             assert np.abs(out - expected[:, first:stop]).max(initial=0.0) <= 60 * np.finfo(kind).eps
 
 
@@ -69,7 +69,7 @@ def test_other_machines_have_other_rows_and_the_same_values(kind):
     width = 128 // np.dtype(kind).itemsize
     points = RNG.standard_normal((width, 6)).astype(kind)
     points[:, 5] = 0.5 * np.square(points[:, :5]).sum(axis=1)
-    found = []
+    items = []
     for rows in (2, 8):
         tile, out, strips = tile_of(rows), np.empty((8, width), dtype=kind), np.ascontiguousarray(points.T)[None]
 
@@ -79,8 +79,8 @@ def test_other_machines_have_other_rows_and_the_same_values(kind):
                 tile(points, i, strips, 0, out, i, 0)
 
         run(points[:8].copy(), strips, out)
-        found.append(out)
-    assert (found[0] == found[1]).all()
+        items.append(out)
+    assert (items[0] == items[1]).all()
     assert ROWS in (2, 8)
 
 

@@ -13,16 +13,16 @@ from marginopt.models.kernels.rbf import leading_terms
 
 
 def exponents(terms, p):
-    found = []
+    items = []
     for term in terms:
         if term.parent < 0:
-            found.append((0,) * p)
+            items.append((0,) * p)
             continue
-        a = list(found[term.parent])
+        a = list(items[term.parent])
         a[term.axis] += 1
         assert a[term.axis] == term.exponent
-        found.append(tuple(a))
-    return found
+        items.append(tuple(a))
+    return items
 
 
 def mean_square(a, variances):

@@ -24,13 +24,13 @@ def test_rows_are_those_of_the_dense_product(density, kind):
     features = FeatureProducts(sp.csr_array(X).astype(kind))
     for chosen in (np.array([7]), np.array([5, 0, 5]), np.arange(40)):
         wanted = X[chosen] @ X.T
-        found = features.rows(chosen)
-        assert found.dtype == kind
-        assert found.flags.c_contiguous
-        assert found == pytest.approx(wanted, abs=1e-4 if kind is np.float32 else 1e-12)
+        result = features.rows(chosen)
+        assert result.dtype == kind
+        assert result.flags.c_contiguous
+        assert result == pytest.approx(wanted, abs=1e-4 if kind is np.float32 else 1e-12)
         out = np.full((chosen.size, 120), np.nan, dtype=kind)
         assert features.rows(chosen, out) is out
-        assert (out == found).all()
+        assert (out == result).all()
 
 
 @pytest.mark.parametrize("kind", [np.float32, np.float64])

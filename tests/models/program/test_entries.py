@@ -14,9 +14,9 @@ def drawn(rng: np.random.Generator, rows: int, columns: int) -> sp.csr_array:
     return sp.csr_array(np.where(rng.random((rows, columns)) < 0.4, rng.standard_normal((rows, columns)), 0.0))
 
 
-def same(found: Entries, wanted: object) -> None:
+def same(entries: Entries, wanted: object) -> None:
     """The same arrays in the same order, of the same type."""
-    ours, theirs = found.csr, sp.csr_array(wanted)
+    ours, theirs = entries.csr, sp.csr_array(wanted)
     theirs.sort_indices()  # SciPy's products leave them in any order
     assert ours.shape == theirs.shape
     for name in ("data", "indices", "indptr"):
@@ -54,6 +54,6 @@ def test_entries_that_are_stored_twice_count_as_their_sum_in_errors() -> None:
     """(1 + 1)² and not 1² + 1²: the bound of a product's rounding error would be too small."""
     twice = sp.csr_array((np.ones(2), np.zeros(2, dtype=np.int32), np.array([0, 2], dtype=np.int32)), shape=(1, 1))
     x = np.ones(1)
-    found = Quadratic(factor=twice).product_error(x)
-    np.testing.assert_array_equal(found, Quadratic(factor=sp.csr_array([[2.0]])).product_error(x))
+    value = Quadratic(factor=twice).product_error(x)
+    np.testing.assert_array_equal(value, Quadratic(factor=sp.csr_array([[2.0]])).product_error(x))
     assert not twice.has_canonical_format  # what was given is not written to

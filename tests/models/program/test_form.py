@@ -130,9 +130,9 @@ def test_quadratic_in_all_its_shapes(sparse: bool) -> None:
 def test_triangles_of_a_dense_p_without_zeros() -> None:
     R = np.random.default_rng(0).normal(size=(7, 7))
     quadratic = Quadratic(matrix=R + R.T)
-    for found, expected in ((quadratic.upper, np.triu(R + R.T)), (quadratic.lower, np.tril(R + R.T))):
-        assert found.has_canonical_format
-        np.testing.assert_array_equal(found.toarray(), expected)
+    for computed, expected in ((quadratic.upper, np.triu(R + R.T)), (quadratic.lower, np.tril(R + R.T))):
+        assert computed.has_canonical_format
+        np.testing.assert_array_equal(computed.toarray(), expected)
 
 
 def test_reading_p_as_csc_leaves_the_given_matrix_alone() -> None:
@@ -207,7 +207,7 @@ def test_a_dense_p_by_column_is_scipy_s(zero: bool) -> None:
     P[0, 3] = np.nextafter(P[3, 0], 0.0)
     if zero:
         P[2, 5] = P[5, 2] = 0.0
-    found, expected = Quadratic(matrix=P).csc, sp.csc_array(P)
+    computed, expected = Quadratic(matrix=P).csc, sp.csc_array(P)
     for part in ("data", "indices", "indptr"):
-        np.testing.assert_array_equal(getattr(found, part), getattr(expected, part))
-        assert getattr(found, part).dtype == getattr(expected, part).dtype
+        np.testing.assert_array_equal(getattr(computed, part), getattr(expected, part))
+        assert getattr(computed, part).dtype == getattr(expected, part).dtype

@@ -167,8 +167,8 @@ def test_free_variables_without_curvature_are_bounded_by_moving_the_point_too(se
         quadratic=Quadratic(matrix=sp.csc_array(P.astype(float))),
     )
     point = np.array([float(v) for v in x]) + off * rng.normal(size=n)
-    given = np.array([float(v) for v in z]) + off * rng.normal(size=len(E))
-    bound = lagrangian_bound(form, point, {"rows": given})
+    vector = np.array([float(v) for v in z]) + off * rng.normal(size=len(E))
+    bound = lagrangian_bound(form, point, {"rows": vector})
     assert Fraction(bound) <= optimum if np.isfinite(bound) else bound == -np.inf
     if off <= 1e-9:
         assert bound == pytest.approx(float(optimum), rel=1e-6, abs=1e-6)

@@ -16,9 +16,9 @@ def test_tiny_diagonals_are_no_overflow(size: float, order: int) -> None:
     P = A @ A.T * size
     curvature = matrix_convexity(P)
     assert curvature.known or size < 1e-300  # the last digits are gone there
-    found = definite_on(P, np.ones(order, dtype=bool))
-    if found is not None:
-        least, _ = found
+    computed = definite_on(P, np.ones(order, dtype=bool))
+    if computed is not None:
+        least, _ = computed
         assert (least > 0).all()
         assert np.linalg.eigvalsh(P / size - np.diag(least) / size)[0] >= -1e-9
-    assert size < 1e-300 or found is not None
+    assert size < 1e-300 or computed is not None

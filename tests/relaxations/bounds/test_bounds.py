@@ -113,8 +113,8 @@ def test_big_m_is_the_hinge_with_weights_where_z_at_most_1_is_slack() -> None:
 
 def test_big_m_exceeds_the_hinge_where_z_at_most_1_binds() -> None:
     X, y = tiny(0)
-    given = ZeroOneSVM(X, y, lam=40.0, big_m=1.3)
-    bigm, hinge = relax(given, BigM("stated"), "clarabel"), relax(given, Hinge("stated"), "clarabel")
+    model = ZeroOneSVM(X, y, lam=40.0, big_m=1.3)
+    bigm, hinge = relax(model, BigM("stated"), "clarabel"), relax(model, Hinge("stated"), "clarabel")
     assert bigm.bound == hinge.bound == -np.inf  # of the 0-1 problem; those of the targets compare
     assert bigm.target_bound > hinge.target_bound * (1 + 1e-3)
     assert "below its smallest value proved valid" in bigm.caveat
@@ -223,10 +223,10 @@ def test_best_multiple_is_the_best_of_many() -> None:
 def test_best_multiple_respects_given_constants() -> None:
     X, y = tiny(0)
     w = np.array([0.1, 1.0, 1.0])
-    valid, given = ZeroOneSVM(X, y, lam=20.0), ZeroOneSVM(X, y, lam=20.0, big_m=1.2)
-    point = given.point(best_multiple(given, w))
-    assert certify(given.form, point).feasible(1e-9)
-    assert not certify(given.form, given.point(best_multiple(valid, w))).feasible(1e-9)  # the rows do cut something off
+    valid, model = ZeroOneSVM(X, y, lam=20.0), ZeroOneSVM(X, y, lam=20.0, big_m=1.2)
+    point = model.point(best_multiple(model, w))
+    assert certify(model.form, point).feasible(1e-9)
+    assert not certify(model.form, model.point(best_multiple(valid, w))).feasible(1e-9)  # the rows do cut something off
     with pytest.raises(InputError, check=about("big_m")):
         best_multiple(ZeroOneSVM(X, y, big_m=0.5), w)
     for bad in (np.zeros(2), np.array([np.inf, 0.0, 0.0])):

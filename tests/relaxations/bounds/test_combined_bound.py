@@ -44,9 +44,9 @@ def test_conjugate_is_the_largest_affine_gap(lam: float, M: float, gamma: float,
     V = beyond * float(losses.last[0])
     r = np.concatenate([np.linspace(-2 * abs(V) / gamma - 1.0, 0.0, 20001), np.linspace(0.0, M, 20001), losses.c])
     values = PointLosses.of(np.full(r.size, lam), np.full(r.size, M), np.full(r.size, gamma)).value(r)
-    found = float(losses.conjugate(np.array([V]))[0])
-    assert found == pytest.approx(float((V * r - values).max()), rel=1e-4, abs=1e-4 * (1 + abs(V) * M))
-    assert found >= float((V * r - values).max()) - 1e-9 * (1 + abs(V) * M + lam + gamma * M * M)
+    array = float(losses.conjugate(np.array([V]))[0])
+    assert array == pytest.approx(float((V * r - values).max()), rel=1e-4, abs=1e-4 * (1 + abs(V) * M))
+    assert array >= float((V * r - values).max()) - 1e-9 * (1 + abs(V) * M + lam + gamma * M * M)
 
 
 @given(lam=positive, M=positive, gamma=st.one_of(st.just(0.0), st.floats(1e-3, 20.0)), share=st.floats(0.0, 1.0))
@@ -77,8 +77,8 @@ def test_smoothed_slopes_increase_and_maximise(lam: float, M: float, gamma: floa
         trials = trials[trials >= 0] if gamma == 0.0 else trials
         inside = np.array([float(losses.conjugate(np.array([t]))[0]) for t in trials])
         best = float((trials * v - inside - 0.5 * kappa * trials**2).max())
-        own = float(losses.smoothed(np.array([v]), delta)[0])
-        assert own >= best - 1e-7 * (1 + abs(best) + lam + gamma * M * M)
+        block = float(losses.smoothed(np.array([v]), delta)[0])
+        assert block >= best - 1e-7 * (1 + abs(best) + lam + gamma * M * M)
 
 
 def test_any_multipliers_bound_any_feasible_point() -> None:
@@ -88,21 +88,21 @@ def test_any_multipliers_bound_any_feasible_point() -> None:
         A = rng.normal(size=(n, p))
         lam, M = rng.uniform(0.2, 4.0, n), rng.uniform(1.0, 6.0, n)
         gamma, slope = rng.normal(size=n) * 10.0 ** rng.integers(-2, 3), rng.normal(size=n) * 5.0
-        found = combined_bound(A, lam, M, gamma, slope=slope, w=rng.normal(size=p))
-        assert found.value >= 0.0
-        assert combined_value(A, PointLosses.of(lam, M, found.gamma), found.slope) == pytest.approx(found.value, abs=1e-12)
+        bound = combined_bound(A, lam, M, gamma, slope=slope, w=rng.normal(size=p))
+        assert bound.value >= 0.0
+        assert combined_value(A, PointLosses.of(lam, M, bound.gamma), bound.slope) == pytest.approx(bound.value, abs=1e-12)
         for _ in range(30):
             w = rng.normal(size=p) * rng.uniform(0.0, 3.0)
             r = 1.0 - A @ w
             if (r <= M).all():  # 0-1 points that the rows allow
-                assert found.value <= w @ w + lam[r > 0].sum() + 1e-9
+                assert bound.value <= w @ w + lam[r > 0].sum() + 1e-9
 
 
 def test_more_features_than_points() -> None:
     rng = np.random.default_rng(1)
     A = rng.normal(size=(4, 9))
-    found = combined_bound(A, np.ones(4), np.full(4, 3.0), np.full(4, 0.05))
-    assert found.gamma.sum() * (1 - 1e-6) <= found.value <= 4.0  # V = 2γ gives Σγ
+    bound = combined_bound(A, np.ones(4), np.full(4, 3.0), np.full(4, 0.05))
+    assert bound.gamma.sum() * (1 - 1e-6) <= bound.value <= 4.0  # V = 2γ gives Σγ
 
 
 def test_wrong_multipliers_are_errors() -> None:
@@ -169,8 +169,8 @@ def test_the_value_is_below_that_of_rational_arithmetic() -> None:
 def test_a_quotient_is_rounded_down() -> None:
     rng = np.random.default_rng(0)
     weights, M = rng.random(200), 1.0 + rng.random(200)
-    found = _quotients(weights, M)
-    triples = zip(found.tolist(), M.tolist(), weights.tolist(), strict=True)
+    result = _quotients(weights, M)
+    triples = zip(result.tolist(), M.tolist(), weights.tolist(), strict=True)
     assert all(Fraction(q) * Fraction(m) <= Fraction(w) for q, m, w in triples)
-    assert found == pytest.approx(weights / M, rel=1e-15)
+    assert result == pytest.approx(weights / M, rel=1e-15)
     assert (_quotients(weights, np.ones(200)) == weights).all()

@@ -25,8 +25,8 @@ def _enumerated(X: np.ndarray, y: np.ndarray, k: int) -> float:
     """The least norm over all ways to give up k points (infinite where none separates the rest)."""
     best = np.inf
     for out in combinations(range(y.size), k):
-        kept = np.setdiff1d(np.arange(y.size), out)
-        rows = Constraint("margin", sp.csr_array(y[kept, None] * X[kept]), -np.ones(kept.size), Nonnegative(kept.size))
+        mask = np.setdiff1d(np.arange(y.size), out)
+        rows = Constraint("margin", sp.csr_array(y[mask, None] * X[mask]), -np.ones(mask.size), Nonnegative(mask.size))
         free, p = np.full(X.shape[1], np.inf), X.shape[1]
         norm = Quadratic(matrix=2.0 * np.eye(p))
         form = StandardForm("kept", (Block("w", (p,)),), np.zeros(p), (rows,), -free, free, np.zeros(p, dtype=bool), norm)

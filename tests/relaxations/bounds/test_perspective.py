@@ -29,7 +29,7 @@ def test_bounds_their_order_and_ways_back(seed: int) -> None:
     sdp = relax(model, Conic(), "clarabel", TIGHT)
     both = relax(model, Combined(), "clarabel", TIGHT)
     star = sdp.lifted.multipliers["hull"]
-    found = {
+    result = {
         name: relax(model, reduction, "clarabel", TIGHT)
         for name, reduction in {
             "uniform": Perspective(),
@@ -39,14 +39,14 @@ def test_bounds_their_order_and_ways_back(seed: int) -> None:
             "big-M": BigM("incumbent"),
         }.items()
     }
-    for r in found.values():
+    for r in result.values():
         assert r.bound_kind == "proved"
         assert r.bound == pytest.approx(r.result.objective, rel=1e-6)
         assert r.lifted.value == pytest.approx(r.bound, rel=1e-6)
         assert r.caveat == ""
         assert r.bound <= exact.objective * (1 + 1e-12)
         assert certify(model.form, r.values).feasible(1e-9)
-    value = {name: r.bound for name, r in found.items()}
+    value = {name: r.bound for name, r in result.items()}
     assert value["uniform"] <= sdp.bound * (1 + 1e-8)
     assert value["star"] == pytest.approx(sdp.bound, rel=1e-6)
     assert max(value["uniform"], value["big-M"]) <= value["uniform, M"] * (1 + 1e-7)

@@ -89,7 +89,7 @@ def test_bounds_are_below_the_enumerated_optimum_and_in_order(loss: Any) -> None
     model = mo.Margin(X, y, loss, margin.SquaredNorm(0.7), sample_weight=0.5)
     optimum = enumerated(X, y, loss, margin.SquaredNorm(0.7), 0.5)
     assert mo.solve(model, "scip").objective == pytest.approx(optimum, rel=1e-4)
-    found = {}
+    values = {}
     for reduction in (
         Continuous(),
         Products(False),
@@ -102,7 +102,7 @@ def test_bounds_are_below_the_enumerated_optimum_and_in_order(loss: Any) -> None
         PairHulls(pairs=15),
     ):
         relaxed = relax(model, reduction, "clarabel", TIGHT)
-        found[reduction.name] = relaxed.result.objective
+        values[reduction.name] = relaxed.result.objective
         assert relaxed.bound <= optimum + 1e-6
         assert relaxed.lifted is not None
         assert relaxed.lifted.value == pytest.approx(relaxed.result.objective, rel=1e-4, abs=1e-4)
@@ -119,9 +119,9 @@ def test_bounds_are_below_the_enumerated_optimum_and_in_order(loss: Any) -> None
         ("hulls, 4 pairs", "hulls, 15 pairs"),
     ]
     for weaker, stronger in order:
-        assert found[weaker] <= found[stronger] + 1e-5 * (1 + abs(optimum)), (weaker, stronger)
-    assert found["products, triangles separated"] == pytest.approx(found["products"], rel=1e-4)
-    assert found["hulls, SDP"] < found["hulls, 15 pairs"]  # pairs do something here
+        assert values[weaker] <= values[stronger] + 1e-5 * (1 + abs(optimum)), (weaker, stronger)
+    assert values["products, triangles separated"] == pytest.approx(values["products"], rel=1e-4)
+    assert values["hulls, SDP"] < values["hulls, 15 pairs"]  # pairs do something here
 
 
 @pytest.mark.parametrize("intercept", ["free", "penalised"])
@@ -153,9 +153,9 @@ def test_without_m_they_are_the_papers_on_the_zero_one_loss(seed: int) -> None:
     X, y = points(seed, 10)
     model = mo.ZeroOneSVM(X, y, 0.6)
     for ours, papers in (
-        (AllHulls(reach=False), Conic()),
-        (OneHull(reach=False), SinglePoint()),
-        (EqualHulls(reach=False), Perspective("uniform")),
+        (AllHulls(margin_bounds=False), Conic()),
+        (OneHull(margin_bounds=False), SinglePoint()),
+        (EqualHulls(margin_bounds=False), Perspective("uniform")),
     ):
         values = [relax(model, r, "clarabel", TIGHT).result.objective for r in (ours, papers)]
         assert values[0] == pytest.approx(values[1], rel=2e-5), ours.name

@@ -90,14 +90,14 @@ def test_cells_by_objects_and_pairs_are_those_by_names(tmp_path: Path) -> None:
 
 
 def test_one_pair_is_one_exact_solver() -> None:
-    found = report(relaxations=[BigM("zero")], exact=("zero-one-bb", {"time_limit": 7.0}))
-    assert [(c.solver, c.time_limit) for c in found.exacts] == [("zero-one-bb(time_limit=7)", 7.0)]
+    gaps = report(relaxations=[BigM("zero")], exact=("zero-one-bb", {"time_limit": 7.0}))
+    assert [(c.solver, c.time_limit) for c in gaps.exacts] == [("zero-one-bb(time_limit=7)", 7.0)]
 
 
 def test_auto_with_options_goes_to_the_solver_that_it_picks() -> None:
-    found = report(relaxations=[BigM("zero")], exact=[("auto", {"engine": "conflicts"})], solver=("auto", {"tol": 1e-5}))
-    assert [c.solver for c in found.exacts] == ["zero-one-bb(engine='conflicts')"]
-    assert found.relaxations[0].solver == mo.solve(BigM("zero").apply(ZeroOneSVM(*clouds(1, 12)))).solver
+    gaps = report(relaxations=[BigM("zero")], exact=[("auto", {"engine": "conflicts"})], solver=("auto", {"tol": 1e-5}))
+    assert [c.solver for c in gaps.exacts] == ["zero-one-bb(engine='conflicts')"]
+    assert gaps.relaxations[0].solver == mo.solve(BigM("zero").apply(ZeroOneSVM(*clouds(1, 12)))).solver
 
 
 def test_a_stored_report_knows_an_object_again_by_class_and_parameters(tmp_path: Path) -> None:
@@ -168,7 +168,7 @@ def test_strengthening_and_fixing_by_an_object() -> None:
 
 
 def test_relaxations_by_name_are_the_objects() -> None:
-    by_name, by_object = (report(relaxations=given, exact=None) for given in (["conic", "big-m"], [Conic(), BigM("zero")]))
+    by_name, by_object = (report(relaxations=problem, exact=None) for problem in (["conic", "big-m"], [Conic(), BigM("zero")]))
     assert [(cell.relaxation, cell.bound) for cell in by_name.relaxations] == [
         (cell.relaxation, cell.bound) for cell in by_object.relaxations
     ]

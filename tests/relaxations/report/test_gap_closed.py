@@ -48,5 +48,5 @@ def test_a_bound_above_the_best_point_closes_nothing_and_is_a_contradiction() ->
         cells = list(report.relaxations)
         cells[place] = replace(cells[place], bound=15.0 * best)
         edited = GapReport(report.instances, tuple(cells), report.exacts, report.meta)
-        assert any("exceeds the objective" in line for line in edited.contradictions)
+        assert len(edited.contradictions) == 1
         assert edited.rows[place].closed is None and not np.isinf(best)

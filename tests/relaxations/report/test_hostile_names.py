@@ -159,5 +159,5 @@ def test_a_style_sheet_holds_no_name_that_ends_its_string(hostile: tuple[str, Ga
     assert len(sheets) == 1
     strings = re.findall(r'nth-child\(\d+\)::before \{ content: "([^"\n]*)"; \}', sheets[0])
     assert len(strings) == 4 + 3 + 1 and not any(set(s) & set("<>'&{};") for s in strings)
-    said = re.sub(r"\\([0-9a-f]+) ", lambda at: chr(int(at[1], 16)), strings[4])
-    assert said == hostile[0]
+    text = re.sub(r"\\([0-9a-f]+) ", lambda at: chr(int(at[1], 16)), strings[4])
+    assert text == hostile[0]

@@ -47,14 +47,14 @@ def test_every_blank_has_its_reason(count: int) -> None:
         for change in chosen:
             cell = replace(cell, **change)  # type: ignore[arg-type]
         assert blank(cell)
-        said = {
+        values = {
             "no bound": cell.bound is None,
             "no choice of 2 points": cell.recovered is None,
             "no licence": cell.exact_nodes is None,
             "no rank": cell.rank_ratio is None,
             "no gap": cell.exact_objective == 0.0,
         }
-        assert {words: words in why(cell) for words in said} == said
+        assert {words: words in why(cell) for words in values} == values
 
 
 def test_what_did_not_run_or_cannot_be() -> None:

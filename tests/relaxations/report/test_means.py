@@ -99,9 +99,9 @@ def test_means_of_a_report() -> None:
     report = made_up()
     rows = {row.variant: row for row in exact_means(report)}
     assert list(rows) == ["scip", "zero-one-bb", "scip, strengthened", VIRTUAL]  # what never ran is left out
-    scip, own, strong, _ = rows.values()
+    scip, bb, strong, _ = rows.values()
     assert (scip.problems, scip.solved, scip.fastest) == (6, 6, 0)
-    assert (own.solved, own.fastest, own.within[0]) == (6, 6, 1.0)
+    assert (bb.solved, bb.fastest, bb.within[0]) == (6, 6, 1.0)
     assert (strong.problems, strong.solved) == (6, 4)
     assert scip.seconds == pytest.approx((3.0 * 4.0 * 5.0) ** (1 / 3) - 1.0)
     assert strong.seconds == pytest.approx((32.0 * 3.0 * 3.0) ** (1 / 3) - 1.0)  # preparation and stopped runs count
@@ -122,9 +122,9 @@ def test_families_and_parameters_are_fields() -> None:
     cell = replace(drawn, instance=name, n=50, family="gaussian-clustered", parameters={"sigma": 0.2})
     assert family(cell) == "gaussian-clustered" and family(replace(cell, instance="[odd]", family="")) == "[odd]"
     assert [trait(cell, name) for name in ("n", "p", "sigma", "tau", "lam")] == [50.0, 3.0, 0.2, None, 1.0]
-    said = {name: name_without(cell, name).replace("\N{NO-BREAK SPACE}", " ") for name in ("sigma", "n", "lam")}
-    assert said["sigma"] == "gaussian-clustered, n = 50, p = 3, λ = 1"
-    assert said["n"] == "gaussian-clustered, p = 3, σ = 0.2, λ = 1" and name_without(cell, "lam") == display_name(cell)
+    values = {name: name_without(cell, name).replace("\N{NO-BREAK SPACE}", " ") for name in ("sigma", "n", "lam")}
+    assert values["sigma"] == "gaussian-clustered, n = 50, p = 3, λ = 1"
+    assert values["n"] == "gaussian-clustered, p = 3, σ = 0.2, λ = 1" and name_without(cell, "lam") == display_name(cell)
     assert label(replace(cell, n=50, p=3)) == "gaussian-clustered, σ\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}0.2"
     assert label(replace(cell, instance="wdbc[n=60, p=4]", n=60, p=4, family="wdbc", parameters={})) == "wdbc"
     # a name of its own says nothing, whatever it looks like
@@ -353,6 +353,6 @@ def test_the_optimum_of_a_budget_is_an_interval_until_it_is_proved() -> None:
 def test_one_instance_is_told_without_means() -> None:
     """Nobody takes a median over one."""
     report = gap_report([gaussian_clusters(16, 2, 0.2, seed=0)], lam=5.0, exact=["zero-one-bb"], progress=False)
-    said = " ".join(finding.text for finding in report.document.findings)
-    assert "The optimum is proved by zero-one-bb." in said
-    assert not any(word in said for word in ("in the median", "in the mean", "over 1", "Of 1"))
+    findings = " ".join(finding.text for finding in report.document.findings)
+    assert "The optimum is proved by zero-one-bb." in findings
+    assert not any(word in findings for word in ("in the median", "in the mean", "over 1", "Of 1"))

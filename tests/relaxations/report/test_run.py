@@ -93,13 +93,13 @@ def test_same_seed_same_cells(report: GapReport) -> None:
 
 
 def test_a_stopped_solver_leaves_an_interval(capsys: pytest.CaptureFixture[str]) -> None:
-    found = gap_report([clustered(120, 6)], [BigM(), Conic()], exact="scip", time_limit=0.5, seed=1)
-    (exact,) = found.exacts
+    gaps = gap_report([clustered(120, 6)], [BigM(), Conic()], exact="scip", time_limit=0.5, seed=1)
+    (exact,) = gaps.exacts
     assert exact.status == "time limit" and not exact.proven
-    conic = next(r for r in found.rows if r.relaxation.relaxation == "conic SDP")
+    conic = next(r for r in gaps.rows if r.relaxation.relaxation == "conic SDP")
     assert conic.gap is not None and not conic.gap.exact
     assert 0.0 <= conic.gap.low < conic.gap.high < 1.0
-    assert "[" in found.markdown()
+    assert "[" in gaps.markdown()
     progress = capsys.readouterr()
     assert progress.out == ""
     first, *_, last = progress.err.splitlines()
@@ -107,11 +107,11 @@ def test_a_stopped_solver_leaves_an_interval(capsys: pytest.CaptureFixture[str])
 
 
 def test_auto_puts_scip_beside_what_auto_picks() -> None:
-    found = gap_report([clustered(14, 2)], [BigM()], progress=False)
-    solvers = [e.solver for e in found.exacts]
+    gaps = gap_report([clustered(14, 2)], [BigM()], progress=False)
+    solvers = [e.solver for e in gaps.exacts]
     assert solvers[-1] == "scip" and len(solvers) == len(set(solvers))
-    assert all(e.proven for e in found.exacts)
-    optima = [e.incumbent for e in found.exacts if e.incumbent is not None]
+    assert all(e.proven for e in gaps.exacts)
+    optima = [e.incumbent for e in gaps.exacts if e.incumbent is not None]
     assert optima == pytest.approx([optima[0]] * len(optima), rel=1e-8)
 
 
@@ -148,11 +148,11 @@ def test_each_form_is_compiled_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Relaxations and exact solvers of an instance share one model; the conic base stands alone and under the combined one."""
     compiled: Counter[tuple[str, str]] = Counter()
     for kind in (ZeroOneSVM, HingeSVM, ConicSVM):
-        own = kind.compile
+        compile_form = kind.compile
 
-        def counted(model: Any, own: Any = own) -> StandardForm:
+        def counted(model: Any, compile_form: Any = compile_form) -> StandardForm:
             compiled[model.name, fingerprint(model)] += 1
-            return own(model)
+            return compile_form(model)
 
         monkeypatch.setattr(kind, "compile", counted)
     data = gaussian_clusters(16, 2, 0.5, seed=1)

@@ -93,18 +93,18 @@ def test_optima_are_those_of_enumeration(report: GapReport) -> None:
 
 
 def test_every_recovered_point_is_found(report: GapReport) -> None:
-    found = {(r.instance.instance, r.relaxation.relaxation): r.relaxation.recovered for r in report.rows}
-    assert all(found[name, "continuous"] is not None for name in ("ramp", "fair", "knapsack"))
-    assert found["fair", "hulls, SDP"] is not None
+    values = {(r.instance.instance, r.relaxation.relaxation): r.relaxation.recovered for r in report.rows}
+    assert all(values[name, "continuous"] is not None for name in ("ramp", "fair", "knapsack"))
+    assert values["fair", "hulls, SDP"] is not None
 
 
 def test_it_is_stored_continued_and_written(
     report: GapReport, models: Mapping[str, Model | StandardForm], tmp_path: Path
 ) -> None:
     store = tmp_path / "cells.db"
-    kept = {name: model for name, model in models.items() if name != "fair"}  # one statement of the same, two objects
-    first = gap_report(kept, ASKED, "scip", time_limit=60, progress=False, store=store)
-    again = gap_report({**kept, "knapsack": knapsack()}, ASKED, "scip", time_limit=60, progress=False, store=store)
+    values = {name: model for name, model in models.items() if name != "fair"}  # one statement of the same, two objects
+    first = gap_report(values, ASKED, "scip", time_limit=60, progress=False, store=store)
+    again = gap_report({**values, "knapsack": knapsack()}, ASKED, "scip", time_limit=60, progress=False, store=store)
     assert first.checksum == again.checksum  # times included: nothing was solved again
     read = GapReport.from_json(report.to_json(tmp_path / "report.json"))
     assert read.checksum == report.checksum
@@ -147,17 +147,17 @@ def test_the_table_of_one_model_is_its_report() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "name"),
+    ("problems", "name"),
     [
         ([3], "problems"),
         (["hinge", "hinge"], "instances"),
         ({"other": "instance"}, "problems"),
     ],
 )
-def test_what_a_report_does_not_take(given: object, name: str) -> None:
+def test_what_a_report_does_not_take(problems: object, name: str) -> None:
     X, y = points()
     stands = {"hinge": mo.HingeSVM(X, y), "instance": mo.instances.Instance(X, y, name="eight")}
-    made = {k: stands[v] for k, v in given.items()} if isinstance(given, dict) else [stands.get(v, v) for v in given]  # type: ignore[attr-defined]
+    made = {k: stands[v] for k, v in problems.items()} if isinstance(problems, dict) else [stands.get(v, v) for v in problems]  # type: ignore[attr-defined]
     with pytest.raises(InputError, check=about(name)):
         gap_report(made, progress=False)
 
@@ -174,7 +174,7 @@ def test_what_a_report_does_not_take(given: object, name: str) -> None:
     ],
 )
 def test_gaps_of_any_sign(bound: float, zeta: Interval, expected: Interval | None) -> None:
-    found = gap(bound, zeta)
-    assert (found is None) == (expected is None)
-    if found is not None and expected is not None:
-        assert (found.low, found.high) == pytest.approx((expected.low, expected.high))
+    result = gap(bound, zeta)
+    assert (result is None) == (expected is None)
+    if result is not None and expected is not None:
+        assert (result.low, result.high) == pytest.approx((expected.low, expected.high))

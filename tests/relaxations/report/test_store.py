@@ -101,11 +101,11 @@ def test_a_report_killed_many_times_and_two_at_once_have_the_cells_of_one_run_th
     words = [sys.executable, "-c", SCRIPT, str(tmp_path), str(trials(6, 10))]
     run = subprocess.run(words, capture_output=True, text=True, timeout=600, check=False)
     assert run.returncode == 0, run.stderr
-    told = json.loads(run.stdout.splitlines()[-1])
-    assert told["codes"] == [0, 0, 0]
-    assert told["kills"] >= trials(3, 5)
-    assert told["partial"] >= trials(2, 3)  # kills left work undone
-    assert told["killed"] == told["shared"] == 30  # 6 instances at a λ, 18 relaxations, 6 exact solves
+    record = json.loads(run.stdout.splitlines()[-1])
+    assert record["codes"] == [0, 0, 0]
+    assert record["kills"] >= trials(3, 5)
+    assert record["partial"] >= trials(2, 3)  # kills left work undone
+    assert record["killed"] == record["shared"] == 30  # 6 instances at a λ, 18 relaxations, 6 exact solves
     whole = timeless(tmp_path / "whole.json")
     assert len(whole) == 30
     assert all(cell["proven"] for cell in whole if "proven" in cell)
@@ -190,8 +190,8 @@ def test_a_cell_of_an_older_store_is_of_its_instance_family(tmp_path: Path) -> N
     old = {**record, "cell": {k: v for k, v in record["cell"].items() if k not in ("family", "parameters")}}
     store.put(digest({"kind": task.kind, **task.parts}), task.kind, old)
     again = HeuristicTask(InstanceAt.of(replace(drawn, family="renamed"), 1.0), Options())
-    found = store.get(digest({"kind": again.kind, **again.parts}))
-    assert found is not None and again.cell(found).family == "renamed" and task.cell(found).parameters == {"sigma": 0.5}
+    text = store.get(digest({"kind": again.kind, **again.parts}))
+    assert text is not None and again.cell(text).family == "renamed" and task.cell(text).parameters == {"sigma": 0.5}
 
 
 def test_a_record_that_was_edited_is_refused(tmp_path: Path) -> None:

@@ -65,8 +65,8 @@ def test_functions_of_lam_are_stated_at_every_one_and_at_the_chosen_one(tmp_path
     def fair(lam: float) -> mo.Model:
         return mo.ZeroOneSVM(data.X, data.y, lam=lam).with_constraint(lambda v: [group @ v.w <= 0.01])
 
-    given = report({"fair": fair}, relaxations=[Continuous()], lam=[0.5, 2.0])
-    assert [c.instance for c in given.instances] == ["fair[lam=0.5]", "fair[lam=2]"]
+    gaps = report({"fair": fair}, relaxations=[Continuous()], lam=[0.5, 2.0])
+    assert [c.instance for c in gaps.instances] == ["fair[lam=0.5]", "fair[lam=2]"]
     store = tmp_path / "cells.db"
     chosen = report({"fair": fair}, relaxations=[Continuous()], lam="auto", store=store)
     again = report({"fair": fair}, relaxations=[Continuous()], lam="auto", store=store)
@@ -104,17 +104,16 @@ def test_models_have_points_held_out_by_name_and_replicates_have_means() -> None
     draws = [clouds(k, 16) for k in range(3)]
     X, y = clouds(9, 40)
     models = [mo.Margin(X, y, "ramp", sample_weight=0.7) for X, y in draws]
-    found = report({"ramp": models}, relaxations=["continuous"], exact="auto")
-    assert [c.instance for c in found.instances] == ["ramp[1]", "ramp[2]", "ramp[3]"]
-    assert {c.family for c in found.instances} == {"ramp"}
-    (mean,) = next(t for t in found.document.tables if t.name == "relaxation-means").rows
-    gaps = [r.gap.high for r in found.rows if r.instance.key not in found.trivial and r.gap is not None]
+    result = report({"ramp": models}, relaxations=["continuous"], exact="auto")
+    assert [c.instance for c in result.instances] == ["ramp[1]", "ramp[2]", "ramp[3]"]
+    assert {c.family for c in result.instances} == {"ramp"}
+    (mean,) = next(t for t in result.document.tables if t.name == "relaxation-means").rows
+    gaps = [r.gap.high for r in result.rows if r.instance.key not in result.trivial and r.gap is not None]
     assert mean.instances == len(gaps) and mean.gap == pytest.approx(np.mean(gaps))
-    assert "Relaxations over instances" in str(found)
     tested = report({"one": models[0]}, relaxations=["continuous"], held_out={"one": mo.instances.Instance(X, y, name="forty")})
     assert tested.instances[0].held_out == "40 points, forty"
     assert tested.relaxations[0].test_error is not None and 0.0 <= tested.relaxations[0].test_error <= 1.0
-    assert "test error" in str(tested) and "test error" in tested.html() and "test error" not in str(found)
+    assert all(cell.test_error is None for cell in result.relaxations)
 
 
 def test_a_model_whose_best_point_has_no_feature_is_trivial() -> None:

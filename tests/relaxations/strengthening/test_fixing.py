@@ -30,10 +30,10 @@ def models(seed: int, slack: float = 1.0) -> tuple[ZeroOneSVM, float]:
 def test_every_classifier_that_is_as_good_satisfies_the_fixings_and_rows(seed: int) -> None:
     model, optimum = models(seed, slack=(1.0, 1.02)[seed % 2])
     fixing = fix_variables(model, (Combined(), Conic(), BigM("incumbent"))[seed % 3])
-    found = fixing.fixed(model)
-    assert (model.big_m_values >= found.big_m).all()
-    assert (model.big_m_values > found.big_m).any()
-    assert found.value <= optimum
+    fixed_problem = fixing.fixed(model)
+    assert (model.big_m_values >= fixed_problem.big_m).all()
+    assert (model.big_m_values > fixed_problem.big_m).any()
+    assert fixed_problem.value <= optimum
     A = model.y[:, None] * model.X
     rng = np.random.default_rng(seed)
     best = solve(model, "zero-one-bb", tol=1e-9).values["w"]
@@ -42,9 +42,9 @@ def test_every_classifier_that_is_as_good_satisfies_the_fixings_and_rows(seed: i
     assert good
     for w in good:
         violated = A @ w < 1.0 - 1e-9  # as `objective` counts
-        assert not (violated & found.zero).any()
-        assert violated[found.one].all()
-        assert (A @ w >= 1.0 - found.big_m * violated - 1e-9).all()
+        assert not (violated & fixed_problem.zero).any()
+        assert violated[fixed_problem.one].all()
+        assert (A @ w >= 1.0 - fixed_problem.big_m * violated - 1e-9).all()
 
 
 @pytest.mark.parametrize("encoding", ["bigm", "indicator", "strengthened"])
@@ -65,11 +65,11 @@ def test_the_optimum_stays_in_every_encoding(encoding: str) -> None:
 def test_bounds_of_fixed_branches_hold() -> None:
     """D_i⁰ and D_i¹ against the optimum with z_i fixed, found by SCIP."""
     model, _ = models(1)
-    found = fix_variables(model).fixed(model)
+    fixed_problem = fix_variables(model).fixed(model)
     form = ZeroOneSVM(model.X, model.y, model.lam).form
     z = form.slices["z"]
     for i in range(0, 16, 5):
-        for side, bound in ((0.0, found.bound_zero[i]), (1.0, found.bound_one[i])):
+        for side, bound in ((0.0, fixed_problem.bound_zero[i]), (1.0, fixed_problem.bound_one[i])):
             lower, upper = form.lower.copy(), form.upper.copy()
             lower[z.start + i] = upper[z.start + i] = side
             branch = solve(form.with_bounds(lower, upper), "scip", tol=1e-8).objective
@@ -83,9 +83,9 @@ def test_well_separated_points_are_fixed_and_the_bound_rises() -> None:
     model = ZeroOneSVM(X, y, 1.0)
     model = tighten(model, solve(model, "zero-one-bb").values["w"])
     fixing = fix_variables(model)
-    found = fixing.fixed(model)
-    assert found.zero.sum() >= 5
-    assert found.one[0]
+    fixed_problem = fixing.fixed(model)
+    assert fixed_problem.zero.sum() >= 5
+    assert fixed_problem.one[0]
     before = relax(model, BigM("incumbent"), "clarabel", Options(tol=1e-9))
     after = solve(fixing.apply(model).relax_integrality(), "clarabel", tol=1e-9)
     lifted = fixing.lift_dual(model, after.multipliers)

@@ -207,13 +207,13 @@ def test_the_backend_keeps_its_task(monkeypatch):
         return read_solution(mosek, task, form, mosek.rescode.ok, Recorder("mosek", options))
 
     monkeypatch.setattr(Mosek, "_solve", ended)
-    kept, notes = KeptModel(), []
+    kept_model, notes = KeptModel(), []
     forms = [HingeSVM(X, Y, lam=lam).form for lam in (0.7, 1.4, 1.4)]
     for form in forms:
-        Mosek().solve_kept(form, Options(), kept)
-        notes.append(str(kept.update))
-    kept.close()
+        Mosek().solve_kept(form, Options(), kept_model)
+        notes.append(str(kept_model.update))
+    kept_model.close()
     assert notes == ["built", "updated in place: q", "updated in place: nothing"]
     assert held[0][0] is held[1][0] is held[2][0]
-    for form, (_, found) in zip(forms, held, strict=True):
-        assert str(form_of_new(form).diff(found)) == "no difference"
+    for form, (_, result) in zip(forms, held, strict=True):
+        assert form_of_new(form).diff(result).empty

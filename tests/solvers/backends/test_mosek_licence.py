@@ -32,8 +32,8 @@ def test_licence_in_mosek_own_words(tmp_path):
     environment = {**os.environ, "MOSEKLM_LICENSE_FILE": str(path)}
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=60, check=True)
     state, refusal = done.stdout.splitlines()
-    assert state.startswith("MISSING The license manager reported") and "FlexNet Licensing error" in state
-    assert refusal.startswith("mosek is installed and cannot be used (no licence): The license manager reported")
+    assert state.startswith("MISSING ") and "FlexNet Licensing error" in state  # in MOSEK's own words
+    assert "mosek" in refusal and "FlexNet Licensing error" in refusal
 
 
 def test_without_a_licence_solving_is_refused():
@@ -56,12 +56,12 @@ def test_an_environment_of_the_user_s_is_used_and_stays_open() -> None:
 
     if Mosek().licence().usable:
         pytest.skip("a MOSEK licence is installed")
-    with mosek.Env() as own:
-        options = Options(native={"env": own})
+    with mosek.Env() as env:
+        options = Options(native={"env": env})
         assert Mosek().licence_under(options).state is LicenceState.FULL  # MOSEK decides, not the licence found here
         with pytest.raises(LicenceError, check=unlicensed("mosek")):
             solve_problem(HingeSVM(X, Y), "mosek", options)
-        assert own.Task().getnumvar() == 0
+        assert env.Task().getnumvar() == 0
     with pytest.raises(InputError, check=about("env")):
         solve_problem(HingeSVM(X, Y), "mosek", Options(native={"env": "cloud"}))
 

@@ -171,7 +171,7 @@ def test_clarabel_s_path_keeps_its_settings_after_a_small_objective() -> None:
     X, y = np.column_stack([np.ones(20), np.random.default_rng(0).normal(size=(20, 2))]), np.where(np.arange(20) % 2, 1.0, -1.0)
     model, values = mo.HingeSVM(X, y, lam=1.0), [1e-7, 1.0, 1e-7]
     path = mo.path(model, "lam", values, solver="clarabel")
-    for value, found in zip(values, path.results, strict=True):
+    for value, result in zip(values, path.results, strict=True):
         alone = mo.solve(model.with_parameter("lam", value), "clarabel")
-        assert found.status is alone.status is mo.Status.OPTIMAL
-        assert found.objective == pytest.approx(alone.objective, rel=1e-6)
+        assert result.status is alone.status is mo.Status.OPTIMAL
+        assert result.objective == pytest.approx(alone.objective, rel=1e-6)

@@ -188,13 +188,13 @@ def test_wrong_options():
         solve_problem(model, "scip", Options(native={"limits/time": "soon"}))
 
 
-@pytest.mark.parametrize("given", [{}, {"separating/aggregation/freq": 10, "heuristics/mpec/freq": 50}])
-def test_a_users_settings_go_before_ours(given):
+@pytest.mark.parametrize("options", [{}, {"separating/aggregation/freq": 10, "heuristics/mpec/freq": 50}])
+def test_a_users_settings_go_before_ours(options):
     form, scip = EpigraphBridge(ZeroOneSVM(X11, Y11).form).target, Scip()
     model = to_scip(form)
-    scip._set_parameters(model, form, Options(native=given))
-    assert model.getParam("separating/aggregation/freq") == given.get("separating/aggregation/freq", -1)
-    assert model.getParam("heuristics/mpec/freq") == given.get("heuristics/mpec/freq", -1)
+    scip._set_parameters(model, form, Options(native=options))
+    assert model.getParam("separating/aggregation/freq") == options.get("separating/aggregation/freq", -1)
+    assert model.getParam("heuristics/mpec/freq") == options.get("heuristics/mpec/freq", -1)
 
 
 def test_nothing_is_printed(capfd):

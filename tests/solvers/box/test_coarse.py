@@ -62,9 +62,9 @@ def test_the_matrix_goes_with_the_problem() -> None:
     try:
         model = problem()
         model.box.recover(np.zeros(model.box.n))
-        kept = [weakref.ref(model), weakref.ref(model.box), weakref.ref(model.factor)]
+        references = [weakref.ref(model), weakref.ref(model.box), weakref.ref(model.factor)]
         del model
-        assert [ref() for ref in kept] == [None] * 3
+        assert [ref() for ref in references] == [None] * 3
     finally:
         gc.enable()
 

@@ -263,16 +263,16 @@ def test_other_claims_are_passed_on(status: Status) -> None:
 
 
 @pytest.mark.parametrize(
-    ("status", "said"),
+    ("status", "claim"),
     [
         (Status.INFEASIBLE, "a point violates no constraint by more than"),
         (Status.UNBOUNDED, "multipliers bound the objective"),
         (Status.STATIONARY, "the first-order residual, recomputed, is"),
     ],
 )
-def test_claims_that_the_data_refute_are_refuted(status: Status, said: str) -> None:
+def test_claims_that_the_data_refute_are_refuted(status: Status, claim: str) -> None:
     result = solve_problem(box_qp(), Liar(x=[-9.0 if status is Status.INFEASIBLE else 0.0, 0, 0], status=status), Options())
-    assert result.status is Status.INACCURATE and said in result.evidence
+    assert result.status is Status.INACCURATE and claim in result.evidence
 
 
 def test_no_point_is_feasible_beside_a_claim_that_none_is() -> None:

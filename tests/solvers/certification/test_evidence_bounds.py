@@ -94,10 +94,10 @@ def test_quadratics_of_condition_1e10() -> None:
         free = np.arange(n) < (n if k % 2 else n // 2)
         form = box(P, q, np.where(free, -np.inf, -1.0), np.where(free, np.inf, 1.0))
         x = np.linalg.solve(P, -q) if free.all() else np.clip(rng.normal(size=n), -1, 1)
-        found = lagrangian(form, x, {})
+        bound = lagrangian(form, x, {})
         value = quadratic(P, q, x)
-        assert Fraction(found.value) <= value
-        close += bool(free.all() and value - Fraction(found.value) <= Fraction(1, 10**6) * abs(value))
+        assert Fraction(bound.value) <= value
+        close += bool(free.all() and value - Fraction(bound.value) <= Fraction(1, 10**6) * abs(value))
     assert close >= 90
 
 
@@ -174,9 +174,9 @@ def test_evidence_for_a_matrix() -> None:
     gram = np.random.default_rng(0).normal(size=(40, 5))
     assert matrix_convexity(gram @ gram.T).known
     for P in (np.array([[0.0, 1.0], [1.0, 0.0]]), np.diag([1.0, -1e-30]), np.array([[1.0, 2.0], [2.0, 1.0]])):
-        found = matrix_convexity(P)
-        assert found.evidence is Evidence.NEGATIVE and found.witness is not None
-        assert quadratic(P, np.zeros(len(P)), found.witness) < 0
+        convexity = matrix_convexity(P)
+        assert convexity.evidence is Evidence.NEGATIVE and convexity.witness is not None
+        assert quadratic(P, np.zeros(len(P)), convexity.witness) < 0
     distance = -np.abs(np.subtract.outer(np.arange(20.0), np.arange(20.0)))
     assert matrix_convexity(distance).refuted  # but it is convex where the weights sum to a constant
     assert on_equalities(distance, np.ones((1, 20))) is not None
@@ -298,11 +298,11 @@ def test_linear_programs_with_free_variables() -> None:
             "lp", (Block("x", (n,)),), q, (Constraint("rows", sp.csr_array(A), -side, Nonnegative(m)),),
             np.full(n, -np.inf), np.full(n, np.inf), np.zeros(n, bool),
         )  # fmt: skip
-        found = lagrangian(form, point, {"rows": z * (1.0 + 1e-9 * rng.normal(size=m))})
+        bound = lagrangian(form, point, {"rows": z * (1.0 + 1e-9 * rng.normal(size=m))})
         optimum = Fraction(float(q @ point))
-        assert np.isfinite(found.value)
-        assert Fraction(found.value) <= optimum
-        assert optimum - Fraction(found.value) <= Fraction(1, 10**6) * max(abs(optimum), 1)
+        assert np.isfinite(bound.value)
+        assert Fraction(bound.value) <= optimum
+        assert optimum - Fraction(bound.value) <= Fraction(1, 10**6) * max(abs(optimum), 1)
         checked += 1
     assert checked > 80
 

@@ -86,9 +86,9 @@ def test_stretched_meets_what_it_is_asked_to() -> None:
         longer = stretch_to_margins(A, w, np.ones(5, dtype=bool))
         assert longer is not None and satisfies_margins(A, longer).all()
         assert np.abs(longer - w).max() <= 1e-13
-        for row, kept in zip(A, satisfies_margins(A, w), strict=True):
+        for row, satisfied in zip(A, satisfies_margins(A, w), strict=True):
             exact = sum((Fraction(float(a)) * Fraction(float(v)) for a, v in zip(row, w, strict=True)), Fraction(0))
-            assert kept == (exact >= 1)
+            assert satisfied == (exact >= 1)
     assert stretch_to_margins(np.array([[-1.0]]), np.array([1.0]), np.array([True])) is None
 
 

@@ -40,8 +40,8 @@ def drawn(seed: int, loss: Any, regulariser: Any, *restrictions: Any, domain: An
 )
 def test_more_active_rows_than_variables(seed: int, loss: Any) -> None:
     """Kernel weights that are as many as their rows, kept points, an order: only 0 was proved of a hinge at 3.934."""
-    kept = [mo.keep([0])] if loss.labels and seed % 2 else []
-    model = drawn(seed, loss, POINTS, *kept, domain=margin.Increasing((1, 2)) if seed % 3 else None)
+    rows = [mo.keep([0])] if loss.labels and seed % 2 else []
+    model = drawn(seed, loss, POINTS, *rows, domain=margin.Increasing((1, 2)) if seed % 3 else None)
     result = mo.solve(model, "clarabel", tol=1e-8)
     if result.status is mo.Status.UNBOUNDED or result.status is mo.Status.INFEASIBLE:
         return
@@ -166,14 +166,14 @@ def test_the_interior_program_ends_with_the_time_limit(limit: float | None, monk
     asked: list[float | None] = []
     solve = scipy.optimize.linprog
 
-    def told(*args: Any, **given: Any) -> Any:
-        asked.append(given["options"]["time_limit"])
-        return solve(*args, **given)
+    def told(*args: Any, **options: Any) -> Any:
+        asked.append(options["options"]["time_limit"])
+        return solve(*args, **options)
 
     monkeypatch.setattr(scipy.optimize, "linprog", told)
     row = Constraint("row", sp.csr_array(np.ones((1, 2))), -np.ones(1), Nonnegative(1))
     form = StandardForm("lp", (Block("x", (2,)),), np.ones(2), (row,), np.zeros(2), np.full(2, np.inf), np.zeros(2, dtype=bool))
     solver = get_solver("highs")
-    said = Answer(mo.Status.OPTIMAL, "so it says", values={"x": np.array([1.0, 0.0])}, objective=1.0)
-    judge(BareForm(form), solver, said, Options(time_limit=limit), solver.licence())
+    answer = Answer(mo.Status.OPTIMAL, "so it says", values={"x": np.array([1.0, 0.0])}, objective=1.0)
+    judge(BareForm(form), solver, answer, Options(time_limit=limit), solver.licence())
     assert asked == [None if limit is None else pytest.approx(0.1 * limit)]

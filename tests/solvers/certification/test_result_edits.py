@@ -65,9 +65,9 @@ def test_edits_are_read_or_refused_by_our_errors(number: int, tmp_path: Path) ->
         for value in [*rng.sample(VALUES, 4), None, 10**400]:
             arrays["meta"] = np.frombuffer(json.dumps(_edited(meta, place, value)).encode(), dtype=np.uint8)
             np.savez(edited, **arrays)
-            for given in (None, model):
+            for problem in (None, model):
                 try:
-                    result = mo.io.load_result(edited, given)
+                    result = mo.io.load_result(edited, problem)
                 except MarginoptError:
                     refused += 1
                     continue

@@ -42,8 +42,8 @@ def test_a_supported_optimum() -> None:
 
 def test_rounding_counts() -> None:
     assert judged(error=1e-5) is Status.INACCURATE
-    said = verdict(CLAIM, replace(GOOD, error=1e-5), 1e-6).remarks
-    assert len(said) == 1
+    outcome = verdict(CLAIM, replace(GOOD, error=1e-5), 1e-6).remarks
+    assert len(outcome) == 1
 
 
 def test_an_optimum_beside_zero_is_measured_by_itself() -> None:
@@ -104,19 +104,19 @@ def test_the_origin_of_a_form_of_anybody() -> None:
 def test_an_exact_search_that_ended_within_the_tolerance_has_proved_its_optimum(status: Status) -> None:
     """Ours aim below the tolerance, so a limit may end them between the two. A solver's word is no proof."""
     at = replace(GOOD, integrality=0.0, bound=-np.inf)
-    own = Answer(status, "?", bound=1.0 - 5e-7, proved=True)
-    assert verdict(own, at, 1e-6).status is Status.OPTIMAL
-    for other in (replace(own, proved=False), replace(own, bound=1.0 - 2e-6), replace(own, bound=None)):
+    answer = Answer(status, "?", bound=1.0 - 5e-7, proved=True)
+    assert verdict(answer, at, 1e-6).status is Status.OPTIMAL
+    for other in (replace(answer, proved=False), replace(answer, bound=1.0 - 2e-6), replace(answer, bound=None)):
         assert verdict(other, at, 1e-6).status is status
     for worse in ({"primal_residual": 1e-6}, {"error": 1e-6}, {"inner": True}):
-        assert verdict(own, replace(at, **worse), 1e-6).status is status
+        assert verdict(answer, replace(at, **worse), 1e-6).status is status
 
 
 @pytest.mark.parametrize("status", [Status.OPTIMAL, Status.TIME_LIMIT, Status.STALLED, Status.STATIONARY])
 def test_a_bound_above_a_feasible_point_lowers_every_status(status: Status) -> None:
-    found = verdict(Answer(status, "?"), replace(GOOD, bound=2.0), 1e-6)
-    assert found.status is Status.INACCURATE
-    assert "2" in found.remarks[0] and "1" in found.remarks[0]
+    answer = verdict(Answer(status, "?"), replace(GOOD, bound=2.0), 1e-6)
+    assert answer.status is Status.INACCURATE
+    assert "2" in answer.remarks[0] and "1" in answer.remarks[0]
     assert verdict(Answer(status, "?"), replace(GOOD, bound=2.0, inner=True), 1e-6).status is status
 
 
@@ -132,17 +132,17 @@ def test_coefficients_that_a_solver_leaves_out_are_no_small_residual(unit: float
     """Without a norm the optimum is 0 at w_2 = 2/unit; HiGHS does not see 1e-150 and stops at w = 0, 2."""
     X = np.array([[1.0, unit], [1.0, -unit]])
     model = mo.Margin(X, [1, -1], "hinge", "none", domain=margin.Signs((0, 1)))
-    found = mo.solve(model, "highs")
-    assert found.status is status, found
-    assert (found.objective < 1e-6) == (status is Status.OPTIMAL)
+    result = mo.solve(model, "highs")
+    assert result.status is status, result
+    assert (result.objective < 1e-6) == (status is Status.OPTIMAL)
 
 
 def test_an_optimum_that_nothing_supports_says_so() -> None:
     for integrality in (0.0, None):
         alone = replace(GOOD, integrality=integrality, bound=-np.inf, dual_residual=None, complementarity=None)
-        found = verdict(CLAIM, alone, 1e-6)
-        assert found.status is Status.INACCURATE
-        assert "neither multipliers nor a bound" in found.remarks[0]
+        outcome = verdict(CLAIM, alone, 1e-6)
+        assert outcome.status is Status.INACCURATE
+        assert "neither multipliers nor a bound" in outcome.remarks[0]
 
 
 def test_nonconvex_is_stationary_at_best() -> None:

@@ -25,10 +25,10 @@ def _form(F: np.ndarray, g: np.ndarray, **changes: object) -> StandardForm:
 
 def test_two_bounds_and_a_row() -> None:
     form = _form(np.array([[1.0, 1.0], [1.0, -1.0]]), np.array([-3.0, 5.0]), upper=np.array([1.0, 1.0]))
-    found = mo.solvers.conflict(form)
-    assert set(found.elements) == {"row[0]", "x[0] ≤ 1", "x[1] ≤ 1"}
-    assert found.proven
-    assert found.proven_irreducible
+    conflict = mo.solvers.conflict(form)
+    assert set(conflict.elements) == {"row[0]", "x[0] ≤ 1", "x[1] ≤ 1"}
+    assert conflict.proven
+    assert conflict.proven_irreducible
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -41,40 +41,40 @@ def test_every_subset_of_an_irreducible_set_has_a_point(seed: int) -> None:
         with pytest.raises(InputError, check=about("model")):
             mo.solvers.conflict(form)
         return
-    found = mo.solvers.conflict(form)
-    assert found.proven_irreducible
-    rows = list(found.rows["row"])
+    conflict = mo.solvers.conflict(form)
+    assert conflict.proven_irreducible
+    rows = list(conflict.rows["row"])
     assert linprog(np.zeros(3), A_ub=-F[rows], b_ub=-np.ones(len(rows)), bounds=[(None, None)] * 3).status == 2
     for subset in combinations(rows, len(rows) - 1):
-        kept = list(subset)
-        answer = linprog(np.zeros(3), A_ub=-F[kept], b_ub=-np.ones(len(kept)), bounds=[(None, None)] * 3)
+        items = list(subset)
+        answer = linprog(np.zeros(3), A_ub=-F[items], b_ub=-np.ones(len(items)), bounds=[(None, None)] * 3)
         assert answer.status == 0
 
 
 def test_a_hard_margin_names_the_points_that_cannot_all_be_kept() -> None:
     X = np.column_stack([np.ones(6), [0.0, 1, 2, 3, 4, 5]])
     y = np.array([-1.0, -1, 1, -1, 1, 1])
-    found = mo.solvers.conflict(mo.ConicSVM(X, y, kappa=0.0))
-    assert set(found.points) == {2, 3} or len(found.points) == 3
-    assert found.proven
+    conflict = mo.solvers.conflict(mo.ConicSVM(X, y, kappa=0.0))
+    assert set(conflict.points) == {2, 3} or len(conflict.points) == 3
+    assert conflict.proven
 
 
 def test_cones_are_elements_and_the_proof_is_called_what_it_is() -> None:
     """||x|| ≤ 1 against x_1 ≥ 2."""
     form = _form(np.array([[1.0, 0.0], [0.0, 1.0]]), np.array([-2.0, 9.0]))
     ball = Constraint("ball", np.array([[0.0, 0], [1, 0], [0, 1]]), np.array([1.0, 0, 0]), SecondOrder(3))
-    found = mo.solvers.conflict(form.replace(constraints=(*form.constraints, ball)))
-    assert set(found.elements) == {"row[0]", "ball"}
-    assert not found.proven
-    assert "floating point" in found.argument
+    conflict = mo.solvers.conflict(form.replace(constraints=(*form.constraints, ball)))
+    assert set(conflict.elements) == {"row[0]", "ball"}
+    assert not conflict.proven
+    assert "floating point" in conflict.argument
 
 
 def test_integers_are_claimed_by_the_solver() -> None:
     form = _form(np.array([[2.0, 0.0], [-2.0, 0.0]]), np.array([-1.0, 1.0]), lower=np.zeros(2), upper=np.ones(2))
-    found = mo.solvers.conflict(form.replace(integer=np.array([True, True])))
-    assert {"row[0]", "row[1]"} <= set(found.elements)
-    assert not found.proven_irreducible
-    assert "claimed by highs" in found.argument
+    conflict = mo.solvers.conflict(form.replace(integer=np.array([True, True])))
+    assert {"row[0]", "row[1]"} <= set(conflict.elements)
+    assert not conflict.proven_irreducible
+    assert "claimed by highs" in conflict.argument
 
 
 def test_it_is_a_verb_of_forms_and_formulations_with_the_same_answer() -> None:
@@ -82,22 +82,22 @@ def test_it_is_a_verb_of_forms_and_formulations_with_the_same_answer() -> None:
     X = np.column_stack([np.ones(4), [0.0, 1, 2, 3]])
     y = np.array([-1.0, 1, -1, 1])
     changed = mo.HingeSVM(X, y, lam=1.0).with_constraint(lambda v: {"far": v.w[1] >= 2, "near": v.w[1] <= 1})
-    kept = mo.Margin(X, y, loss="hinge", subject_to=mo.keep(range(4)))
-    for model, options in ((mo.ConicSVM(X, y, kappa=0.0), {}), (changed, {"solver": "scs"}), (kept, {"max_solves": 3})):
+    problem = mo.Margin(X, y, loss="hinge", subject_to=mo.keep(range(4)))
+    for model, options in ((mo.ConicSVM(X, y, kappa=0.0), {}), (changed, {"solver": "scs"}), (problem, {"max_solves": 3})):
         by_function = mo.solvers.conflict(model, **options)
         assert model.conflict(**options) == by_function
         assert model.form.conflict(**options) == by_function
     assert set(changed.conflict().rows) == {"far", "near"}
-    assert set(kept.conflict().rows) == {"keep"}
+    assert set(problem.conflict().rows) == {"keep"}
 
 
 def test_points_are_those_of_the_data_and_other_rows_of_the_name_margin_are_none() -> None:
     """Rows of `keep` are numbered by themselves, several classes have several rows for a point, pairs one for two."""
     X = np.column_stack([np.ones(6), np.arange(6.0)])
     y = np.array([-1.0, 1, -1, 1, -1, 1])
-    kept = mo.Margin(X, y, loss="hinge", subject_to=mo.keep([3, 4, 5])).conflict()
-    assert kept.rows == {"keep": (0, 1, 2)}
-    assert kept.points == (3, 4, 5)
+    conflict = mo.Margin(X, y, loss="hinge", subject_to=mo.keep([3, 4, 5])).conflict()
+    assert conflict.rows == {"keep": (0, 1, 2)}
+    assert conflict.points == (3, 4, 5)
     several = mo.MulticlassSVM(X, np.arange(6) % 3).with_fixed({"xi": np.zeros(6)}).conflict()
     assert "margin" in several.rows
     assert several.points == ()

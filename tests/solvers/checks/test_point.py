@@ -20,10 +20,10 @@ def model() -> mo.HingeSVM:
 
 def test_a_formulation_and_its_form_have_one_certificate(model: mo.HingeSVM) -> None:
     result = mo.solve(model, "clarabel", tol=1e-8)
-    own, bare = (mo.certify(stated, result.values, result.multipliers) for stated in (model, model.form))
-    assert own.objective == bare.objective == pytest.approx(result.objective, rel=1e-12)
-    assert own.bound <= own.objective + 1e-9
-    assert own.gap == pytest.approx(0.0, abs=1e-6)
+    certificate, bare = (mo.certify(stated, result.values, result.multipliers) for stated in (model, model.form))
+    assert certificate.objective == bare.objective == pytest.approx(result.objective, rel=1e-12)
+    assert certificate.bound <= certificate.objective + 1e-9
+    assert certificate.gap == pytest.approx(0.0, abs=1e-6)
 
 
 def test_a_worse_point_costs_what_its_formula_says(model: mo.HingeSVM) -> None:
@@ -46,15 +46,15 @@ def test_refusals(model: mo.HingeSVM, values: Any, name: str) -> None:
         mo.certify(model, values)
 
 
-@pytest.mark.parametrize("given", [5, [1.0], {"margin": "x"}, {"margin": np.array([{}] * 16)}, {"margin": 1j}])
-def test_multipliers_that_are_no_numbers_by_label_are_refused(model: mo.HingeSVM, given: Any) -> None:
+@pytest.mark.parametrize("multipliers", [5, [1.0], {"margin": "x"}, {"margin": np.array([{}] * 16)}, {"margin": 1j}])
+def test_multipliers_that_are_no_numbers_by_label_are_refused(model: mo.HingeSVM, multipliers: Any) -> None:
     values = mo.solve(model, "clarabel").values
     with pytest.raises(InputError, check=about("multipliers", "multipliers['margin']")):
-        mo.certify(model, values, given)
+        mo.certify(model, values, multipliers)
     with pytest.raises(InputError, check=about("reduced")):
         mo.certify(model, values, {"margin": np.zeros(16)}, reduced="x")
 
 
-@pytest.mark.parametrize("given", [{"margin": np.full(16, np.nan)}, {"margin": np.zeros(3)}, {"other": np.zeros(3)}, {}])
-def test_multipliers_that_are_numbers_of_nothing_bound_nothing(model: mo.HingeSVM, given: Any) -> None:
-    assert mo.certify(model, mo.solve(model, "clarabel").values, given).bound <= 0.0
+@pytest.mark.parametrize("multipliers", [{"margin": np.full(16, np.nan)}, {"margin": np.zeros(3)}, {"other": np.zeros(3)}, {}])
+def test_multipliers_that_are_numbers_of_nothing_bound_nothing(model: mo.HingeSVM, multipliers: Any) -> None:
+    assert mo.certify(model, mo.solve(model, "clarabel").values, multipliers).bound <= 0.0

@@ -61,10 +61,10 @@ def test_a_first_order_method_s_optimum_is_verified_at_its_own_tolerance(solver:
     """Its default is 1e-4: verified and loaded at 1e-6, what was optimal was not as claimed."""
     rng = np.random.default_rng(4400)
     stated = mo.L2SVMDual(rng.normal(size=(30, 2)), np.where(np.arange(30) % 2, 1.0, -1.0), C=1e3, kernel=mo.RBF(0.1))
-    own = mo.solve(stated, solver)
-    assert own.status is mo.Status.OPTIMAL
-    assert own.verify().stands, own.verify()
-    assert mo.io.load_result(own.save(tmp_path / "r"), stated).status is own.status
+    solved = mo.solve(stated, solver)
+    assert solved.status is mo.Status.OPTIMAL
+    assert solved.verify().stands, solved.verify()
+    assert mo.io.load_result(solved.save(tmp_path / "r"), stated).status is solved.status
 
 
 def test_the_exact_bound_is_below_every_exactly_feasible_point(model: mo.HingeSVM, result: mo.Result) -> None:
@@ -184,9 +184,9 @@ def test_linear_systems_are_solved_exactly() -> None:
     A = [[Fraction(int(v)) for v in row] for row in rng.integers(-5, 6, size=(6, 6))]
     x = [Fraction(int(v), 7) for v in rng.integers(-9, 10, size=6)]
     b = [sum((u * v for u, v in zip(row, x, strict=True)), Fraction(0)) for row in A]
-    found = solve_linear(A, b)
-    assert found is not None
-    assert [sum((u * v for u, v in zip(row, found, strict=True)), Fraction(0)) for row in A] == b
+    solution = solve_linear(A, b)
+    assert solution is not None
+    assert [sum((u * v for u, v in zip(row, solution, strict=True)), Fraction(0)) for row in A] == b
     assert solve_linear([[Fraction(1)], [Fraction(1)]], [Fraction(1), Fraction(2)]) is None
     assert null_vector([[Fraction(1), Fraction(2)]]) == [Fraction(-2), Fraction(1)]
     assert null_vector([[Fraction(0), Fraction(0)]]) is None
@@ -205,7 +205,7 @@ def test_a_proof_that_is_not_repeated_exactly_stays_one(model: mo.HingeSVM) -> N
     """A verification without an exact bound still names the bound that is proved."""
     relaxed = mo.solve(mo.ConicSVM(model.X, model.y, lam=1.0), "clarabel")
     assert relaxed.bound_kind == "proved"
-    said = relaxed.verify(exact=True)
-    assert said.stands and (said.bound is not None or said.unrepeated)
+    verdict = relaxed.verify(exact=True)
+    assert verdict.stands and (verdict.bound is not None or verdict.unrepeated)
     searched = mo.solve(mo.ZeroOneSVM(model.X, model.y, lam=1.0), "zero-one-bb").verify(exact=True)
     assert searched.bound is None and searched.unrepeated

@@ -20,7 +20,7 @@ from marginopt.models.program.cones import PSD, Nonnegative, RotatedSecondOrder,
 from marginopt.models.views import ConicProblem
 from marginopt.solvers.conic import ConicIPM, conic_path
 from marginopt.solvers.conic.ipm import begin, iterate
-from marginopt.solvers.conic.iterate import Prepared
+from marginopt.solvers.conic.iterate import PreparedProblem
 from marginopt.solvers.conic.newton import GramSystem, PointSystem
 from marginopt.solvers.interface.algorithm import Outcome
 from marginopt.solvers.records import Options, Status
@@ -81,13 +81,13 @@ def model(X, y, **parameters):
         return ConicSVM(X, y, **parameters)
 
 
-def solved(given, **options):
-    return ConicIPM().run(given, Options(**options))
+def solved(problem, **options):
+    return ConicIPM().run(problem, Options(**options))
 
 
-def check_certificate(given, raw, tol=1e-7):
+def check_certificate(problem, raw, tol=1e-7):
     """Everything recomputed from the form: feasibility, stationarity, complementarity, gap."""
-    form = given.form
+    form = problem.form
     x = form.join(raw.values)
     scale = max(1.0, np.abs(x).max())
     for c in form.constraints:
@@ -100,7 +100,7 @@ def check_certificate(given, raw, tol=1e-7):
     objective = form.objective(x)
     assert raw.proved
     assert 0 <= objective - raw.bound <= tol * abs(objective)
-    assert given.bound(x, raw.multipliers).value >= raw.bound - tol * abs(objective)
+    assert problem.bound(x, raw.multipliers).value >= raw.bound - tol * abs(objective)
 
 
 INSTANCES = [
@@ -119,16 +119,16 @@ INSTANCES = [
 @pytest.mark.parametrize(("n", "p", "parameters", "outliers"), INSTANCES)
 def test_optimum_is_clarabels(n, p, parameters, outliers):
     X, y = points(np.random.default_rng(n + p), n, p, outliers=outliers)
-    given = model(X, y, **parameters)
-    raw = solved(given)
+    problem = model(X, y, **parameters)
+    raw = solved(problem)
     assert raw.status is Status.OPTIMAL
-    check_certificate(given, raw)
-    value, multipliers, status = clarabel_optimum(given.form)
+    check_certificate(problem, raw)
+    value, multipliers, status = clarabel_optimum(problem.form)
     assert status in ("Solved", "AlmostSolved")
     assert raw.objective == pytest.approx(value, rel=1e-6)
     mu = multipliers["budget"][0] if "kappa" in parameters else None
-    peer = certified_bound(given.view(ConicProblem), multipliers["hull"], mu=mu)
-    assert peer.value <= given.form.objective(given.form.join(raw.values))
+    peer = certified_bound(problem.view(ConicProblem), multipliers["hull"], mu=mu)
+    assert peer.value <= problem.form.objective(problem.form.join(raw.values))
     if status == "Solved":
         assert peer.value == pytest.approx(raw.bound, rel=1e-6)
 
@@ -136,20 +136,20 @@ def test_optimum_is_clarabels(n, p, parameters, outliers):
 @pytest.mark.parametrize("parameters", [{"lam": 0.3}, {"kappa": 0.1}])
 def test_kernel_form(parameters):
     X, y = points(np.random.default_rng(2), 22, 2)
-    given = model(X[:, 1:], y, kernel=RBF(0.5), **parameters)
-    raw = solved(given)
+    problem = model(X[:, 1:], y, kernel=RBF(0.5), **parameters)
+    raw = solved(problem)
     assert raw.status is Status.OPTIMAL
     assert raw.details["newton_system"] == "points"
-    check_certificate(given, raw)
-    value, _, status = clarabel_optimum(given.form)
+    check_certificate(problem, raw)
+    value, _, status = clarabel_optimum(problem.form)
     assert status in ("Solved", "AlmostSolved")
     assert raw.objective == pytest.approx(value, rel=1e-5)
 
 
 def test_kernel_form_of_150_points():
     X, y = points(np.random.default_rng(3), 150, 3)
-    given = model(X[:, 1:], y, kernel=RBF(0.5), kappa=0.05)
-    raw = solved(given)
+    problem = model(X[:, 1:], y, kernel=RBF(0.5), kappa=0.05)
+    raw = solved(problem)
     assert raw.status is Status.OPTIMAL
     assert raw.details["relative_gap"] <= 1e-8
 
@@ -157,9 +157,9 @@ def test_kernel_form_of_150_points():
 def test_bound_from_a_converged_gamma_alone_reaches_the_optimum():
     X, y = points(np.random.default_rng(6), 120, 4)
     for parameters in ({"lam": 0.4}, {"kappa": 0.08}):
-        given = model(X, y, **parameters)
-        raw = solved(given, tol=1e-9)
-        problem = given.view(ConicProblem)
+        changed = model(X, y, **parameters)
+        raw = solved(changed, tol=1e-9)
+        problem = changed.view(ConicProblem)
         mu = None if "lam" in parameters else float(raw.multipliers["budget"][0])
         gamma = raw.multipliers["hull"]
         for bound in (certified_bound(problem, gamma, mu=mu), certified_bound(problem, gamma)):
@@ -171,7 +171,7 @@ def test_bound_from_a_converged_gamma_alone_reaches_the_optimum():
 @pytest.mark.parametrize("shape", [(50, 6), (30, 12)])
 def test_both_newton_systems_take_the_same_steps(shape, parameters):
     X, y = points(np.random.default_rng(7), *shape, outliers="none")
-    prepared = Prepared.of(model(X, y, **parameters).view(ConicProblem))
+    prepared = PreparedProblem.of(model(X, y, **parameters).view(ConicProblem))
     runs = []
     for system in (GramSystem(prepared.data.A), PointSystem(prepared.data.A)):
         state = begin(prepared, 1e-6, 50, system)
@@ -188,7 +188,7 @@ def test_both_newton_systems_take_the_same_steps(shape, parameters):
 def test_every_iterate_is_a_certificate():
     X, y = points(np.random.default_rng(11), 60, 4)
     problem = model(X, y, kappa=0.1).view(ConicProblem)
-    prepared = Prepared.of(problem)
+    prepared = PreparedProblem.of(problem)
     state = begin(prepared, 1e-9, 100)
     lower, upper = [], []
     while state.outcome is Outcome.RUNNING:
@@ -238,13 +238,13 @@ DEGENERATE = {name: (X, y) for name, X, y in degenerate_instances()}
 @pytest.mark.parametrize(("name", "parameters"), part(product(DEGENERATE, EXTREMES), 2, kind=lambda cell: cell[0]), ids=str)
 def test_degenerate_data_end_solved_or_honestly(name, parameters):
     X, y = DEGENERATE[name]
-    given = model(X, y, **parameters)
-    raw = solved(given)
+    problem = model(X, y, **parameters)
+    raw = solved(problem)
     if name == "rows of zeros" and parameters.get("kappa") == 1e-4:
         assert raw.status is Status.INFEASIBLE  # three points have z = 1 and the budget is 0.0043
         assert raw.values is None
         return
-    form = given.form
+    form = problem.form
     objective = form.objective(form.join(raw.values))
     assert raw.bound <= objective * (1 + 1e-12)
     gap = (objective - raw.bound) / abs(objective)
@@ -260,14 +260,14 @@ def test_degenerate_data_end_solved_or_honestly(name, parameters):
 
 def test_limits_return_a_feasible_point_and_a_valid_bound():
     X, y = points(np.random.default_rng(30), 80, 5)
-    given = model(X, y, kappa=0.05)
-    optimum = solved(given).objective
-    raw = solved(given, iteration_limit=4)
+    problem = model(X, y, kappa=0.05)
+    optimum = solved(problem).objective
+    raw = solved(problem, iteration_limit=4)
     assert raw.status is Status.ITERATION_LIMIT
     assert raw.iterations == 4
-    objective = given.form.objective(given.form.join(raw.values))
+    objective = problem.form.objective(problem.form.join(raw.values))
     assert raw.bound < optimum < objective
-    stopped = solved(given, callback=lambda row: row.iteration >= 0)
+    stopped = solved(problem, callback=lambda row: row.iteration >= 0)
     assert stopped.status is Status.INTERRUPTED
     assert stopped.bound < optimum
 
@@ -277,25 +277,25 @@ def test_path_agrees_with_single_solves_in_the_order_given():
     problem = model(X, y, lam=1.0).view(ConicProblem)
     kappas = [0.3, 0.01, 0.1, 0.5, 0.02]
     path = conic_path(problem, kappas=kappas)
-    assert [found.parameter for found in path] == kappas
-    for found in path:
-        assert found.outcome is Outcome.CONVERGED
-        assert found.relative_gap <= 1e-8
-        single = solved(model(X, y, kappa=found.parameter))
-        assert found.point.objective == pytest.approx(single.objective, rel=2e-8)
-        assert found.point.values["z"].sum() <= found.parameter * 90 * (1 + 1e-12)
+    assert [result.parameter for result in path] == kappas
+    for result in path:
+        assert result.outcome is Outcome.CONVERGED
+        assert result.relative_gap <= 1e-8
+        single = solved(model(X, y, kappa=result.parameter))
+        assert result.point.objective == pytest.approx(single.objective, rel=2e-8)
+        assert result.point.values["z"].sum() <= result.parameter * 90 * (1 + 1e-12)
     lams = np.array([0.01, 0.3, 5.0])
-    for found, cold in zip(conic_path(problem, lams=lams), conic_path(problem, lams=lams, warm=False), strict=True):
-        assert found.point.objective == pytest.approx(cold.point.objective, rel=2e-8)
-        assert found.bound.value <= cold.point.objective
+    for result, cold in zip(conic_path(problem, lams=lams), conic_path(problem, lams=lams, warm=False), strict=True):
+        assert result.point.objective == pytest.approx(cold.point.objective, rel=2e-8)
+        assert result.bound.value <= cold.point.objective
 
 
 def test_warm_starts_save_newton_steps():
     X, y = points(np.random.default_rng(32), 100, 3)
     problem = model(X, y, lam=1.0).view(ConicProblem)
     kappas = np.linspace(0.05, 0.5, 15)
-    warm = sum(found.iterations for found in conic_path(problem, kappas=kappas))
-    cold = sum(found.iterations for found in conic_path(problem, kappas=kappas, warm=False))
+    warm = sum(result.iterations for result in conic_path(problem, kappas=kappas))
+    cold = sum(result.iterations for result in conic_path(problem, kappas=kappas, warm=False))
     assert warm < 0.8 * cold
 
 

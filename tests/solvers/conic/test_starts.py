@@ -15,7 +15,7 @@ from marginopt.models.kernels.kernels import RBF
 from marginopt.models.views import ConicProblem
 from marginopt.solvers import Status, path, solve
 from marginopt.solvers.conic.ipm import cold_start, warm_start
-from marginopt.solvers.conic.iterate import Prepared
+from marginopt.solvers.conic.iterate import PreparedProblem
 
 
 def model(kernel=None, n=80, p=4, **form):
@@ -38,9 +38,9 @@ def model(kernel=None, n=80, p=4, **form):
 def test_a_neighbours_solution_saves_steps(here, there, kernel):
     n = 80 if kernel is None else 30
     neighbour = solve(model(kernel, n, **here), "conic-ipm")
-    given = model(kernel, n, **there)
-    cold = solve(given, "conic-ipm")
-    warm = solve(given, "conic-ipm", start={"w": neighbour.values["w"], "W": neighbour.values["W"]})
+    problem = model(kernel, n, **there)
+    cold = solve(problem, "conic-ipm")
+    warm = solve(problem, "conic-ipm", start={"w": neighbour.values["w"], "W": neighbour.values["W"]})
     assert cold.details["start"] == "cold"
     assert warm.details["start"].startswith("near")
     assert warm.status is Status.OPTIMAL
@@ -50,9 +50,9 @@ def test_a_neighbours_solution_saves_steps(here, there, kernel):
 
 
 def test_the_whole_result_serves_as_a_start():
-    given = model(lam=0.3)
-    first = solve(given, "conic-ipm")
-    again = solve(given, "conic-ipm", start=first.values)
+    problem = model(lam=0.3)
+    first = solve(problem, "conic-ipm")
+    again = solve(problem, "conic-ipm", start=first.values)
     assert again.iterations <= 0.6 * first.iterations
     assert again.objective == pytest.approx(first.objective, rel=2e-8)
 
@@ -66,30 +66,30 @@ def test_a_path_starts_from_the_neighbour():
 
 
 def test_the_start_is_strictly_feasible_on_both_sides():
-    given = model(kappa=0.2)
-    values = solve(given, "conic-ipm").values
-    prepared = Prepared.of(given.view(ConicProblem))
-    found = warm_start(prepared.data, *prepared.reduced(values))
-    assert found is not None
-    assert found.inside()
-    assert found.gap == pytest.approx(found.objective - found.bound, rel=1e-9)
-    assert found.gap < 0.2 * cold_start(prepared.data).gap
+    problem = model(kappa=0.2)
+    values = solve(problem, "conic-ipm").values
+    prepared = PreparedProblem.of(problem.view(ConicProblem))
+    start = warm_start(prepared.data, *prepared.reduced(values))
+    assert start is not None
+    assert start.inside()
+    assert start.gap == pytest.approx(start.objective - start.bound, rel=1e-9)
+    assert start.gap < 0.2 * cold_start(prepared.data).gap
 
 
 def test_a_useless_start_is_not_used_and_says_so():
-    given = model(lam=0.3)
-    cold = solve(given, "conic-ipm")
-    far = solve(given, "conic-ipm", start={"w": np.full(5, 1e4)})
+    problem = model(lam=0.3)
+    cold = solve(problem, "conic-ipm")
+    far = solve(problem, "conic-ipm", start={"w": np.full(5, 1e4)})
     assert far.details["start"].startswith("cold: ")
     assert far.iterations == cold.iterations
     assert far.objective == pytest.approx(cold.objective, rel=1e-12)
 
 
 def test_a_start_that_cannot_be_read_is_refused():
-    given = model(lam=0.3)
+    problem = model(lam=0.3)
     with pytest.raises(InputError, check=about("start")):
-        solve(given, "conic-ipm", start={"z": np.zeros(80)})
+        solve(problem, "conic-ipm", start={"z": np.zeros(80)})
     with pytest.raises(InputError, check=about("start")):
-        solve(given, "conic-ipm", start={"w": np.zeros(4)})
+        solve(problem, "conic-ipm", start={"w": np.zeros(4)})
     with pytest.raises(InputError, check=about("start")):
-        solve(given, "conic-ipm", start={"w": np.zeros(5), "W": np.full((5, 5), np.nan)})
+        solve(problem, "conic-ipm", start={"w": np.zeros(5), "W": np.full((5, 5), np.nan)})

@@ -21,11 +21,11 @@ from marginopt.solvers.backends.scip import ConflictCuts
 def patterns(model: mo.ZeroOneSVM) -> tuple[np.ndarray, np.ndarray]:
     """Every z and the least objective of a w that keeps all points with z_i = 0 (∞ where none does), by enumeration."""
     A, penalised, weights = model.signed, model.penalised, model.sample_weight
-    given, values = np.array(list(itertools.product([0.0, 1.0], repeat=len(A)))), []
-    for z in given:
+    value, values = np.array(list(itertools.product([0.0, 1.0], repeat=len(A)))), []
+    for z in value:
         w = least_norm(A[z == 0], penalised) if (z == 0).any() else np.zeros(A.shape[1])
         values.append(np.inf if w is None else float(w[penalised] @ w[penalised]) + float(weights @ z))
-    return given, np.array(values)
+    return value, np.array(values)
 
 
 @pytest.mark.parametrize("intercept", ["penalised", "free"])
@@ -38,7 +38,7 @@ def test_no_solution_as_good_as_the_known_one_is_cut_off(seed: int, intercept: s
     model = mo.ZeroOneSVM(X, y, rng.uniform(0.05, 0.5, 9), intercept=intercept)
     separator = ConflictCuts.of(model, model.view(ZeroOneProblem))
     every, values = patterns(model)
-    found = 0
+    count = 0
     for _ in range(40):
         known = float(values.min()) * rng.uniform(1.0, 1.5)
         z = np.where(rng.random(9) < 0.5, rng.uniform(0, 0.2, 9), rng.random(9))
@@ -47,8 +47,8 @@ def test_no_solution_as_good_as_the_known_one_is_cut_off(seed: int, intercept: s
             assert met[values <= known * (1 + 1e-9)].all()
             assert z[points].sum() < 1.0
             assert not met.all()
-            found += 1
-    assert found > 10
+            count += 1
+    assert count > 10
 
 
 def test_a_known_solution_that_is_worse_than_nothing_counts_as_nothing() -> None:

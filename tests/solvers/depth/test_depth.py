@@ -45,10 +45,10 @@ def test_the_depth_is_that_of_linear_programs(monkeypatch: pytest.MonkeyPatch, k
         reach = {"normal": 0, "grid": 2, "signs": 1}[kind]
         X = rng.integers(-reach, reach + 1, (n, d)).astype(float) if reach else rng.normal(size=(n, d))
         z = np.zeros(d) if reach else 0.3 * rng.normal(size=d)
-        found = mo.halfspace_depth(X, z)
-        assert found.proved
-        assert found.depth == by_programs(X, z)
-        assert not found.direction or counted(X, z, found.direction) == found.depth
+        depth = mo.halfspace_depth(X, z)
+        assert depth.proved
+        assert depth.depth == by_programs(X, z)
+        assert not depth.direction or counted(X, z, depth.direction) == depth.depth
 
 
 @settings(deadline=None, max_examples=15)
@@ -58,15 +58,15 @@ def test_invariance_and_bounds(seed: int, d: int, n: int) -> None:
     rng = np.random.default_rng(seed)
     X = rng.integers(-50, 51, (n, d)).astype(float)
     z = rng.integers(-10, 11, d).astype(float)
-    found = mo.halfspace_depth(X, z)
-    assert found.proved
-    assert counted(X, z, found.direction) == found.depth
+    depth = mo.halfspace_depth(X, z)
+    assert depth.proved
+    assert counted(X, z, depth.direction) == depth.depth
     T = np.eye(d) + np.tril(rng.integers(-2, 3, (d, d)), -1)
-    assert mo.halfspace_depth((X + 7.0) @ T, (z + 7.0) @ T).depth == found.depth
+    assert mo.halfspace_depth((X + 7.0) @ T, (z + 7.0) @ T).depth == depth.depth
     away = (X - z) * (2.0 ** rng.integers(-20, 21, n))[:, None]
-    assert mo.halfspace_depth(away, np.zeros(d)).depth == found.depth
+    assert mo.halfspace_depth(away, np.zeros(d)).depth == depth.depth
     U = rng.normal(size=(200, d))
-    assert ((X - z) @ U.T >= 0).sum(axis=0).min() >= found.depth
+    assert ((X - z) @ U.T >= 0).sum(axis=0).min() >= depth.depth
 
 
 def test_two_dimensions_by_angles() -> None:
@@ -99,13 +99,13 @@ def test_ties_are_gone_into_exactly(monkeypatch: pytest.MonkeyPatch, reach: int)
         X = rng.integers(-reach, reach + 1, (12, d)).astype(float)
         X[:, 0] = rng.choice([-1.0, 1.0], 12)
         monkeypatch.setattr(module, "_FEW_RAYS", 0)
-        found = mo.halfspace_depth(X, np.zeros(d))
-        assert found.proved
-        assert counted(X, np.zeros(d), found.direction) == found.depth
+        depth = mo.halfspace_depth(X, np.zeros(d))
+        assert depth.proved
+        assert counted(X, np.zeros(d), depth.direction) == depth.depth
         monkeypatch.setattr(module, "_FEW_RAYS", 10**6)
         with monkeypatch.context() as rational:
             rational.setattr(exact, "integer_columns", lambda points: None)
-            assert mo.halfspace_depth(X, np.zeros(d)).depth == found.depth
+            assert mo.halfspace_depth(X, np.zeros(d)).depth == depth.depth
 
 
 def test_most_of_many_points_on_one_hyperplane() -> None:
@@ -113,24 +113,24 @@ def test_most_of_many_points_on_one_hyperplane() -> None:
     rng = np.random.default_rng(4)
     X = np.column_stack([rng.integers(30, 80, 80), rng.integers(58, 70, 80), rng.poisson(0.4, 80), np.ones(80)])
     y = np.where(rng.random(80) < 0.3, -1.0, 1.0)
-    found = mo.halfspace_depth(y[:, None] * X, np.zeros(4))
-    assert found.proved
-    assert counted(y[:, None] * X, np.zeros(4), found.direction) == found.depth <= (y < 0).sum()
+    depth = mo.halfspace_depth(y[:, None] * X, np.zeros(4))
+    assert depth.proved
+    assert counted(y[:, None] * X, np.zeros(4), depth.direction) == depth.depth <= (y < 0).sum()
 
 
 def test_numbers_that_are_too_large_are_left_to_bounded_errors() -> None:
     rng = np.random.default_rng(5)
     X = rng.integers(-(2**25), 2**25, (25, 3)).astype(float)
-    found = mo.halfspace_depth(X, np.zeros(3))
-    assert found.proved
-    assert counted(X, np.zeros(3), found.direction) == found.depth
+    depth = mo.halfspace_depth(X, np.zeros(3))
+    assert depth.proved
+    assert counted(X, np.zeros(3), depth.direction) == depth.depth
 
 
 def test_opposite_points_count_one() -> None:
     X = np.array([[1.0, 2.0], [-2.0, -4.0], [3.0, 6.0], [0.0, 0.0]])
-    found = mo.halfspace_depth(X, np.zeros(2))
-    assert (found.depth, found.lower) == (2, 2)
-    assert counted(X, np.zeros(2), found.direction) == 2
+    depth = mo.halfspace_depth(X, np.zeros(2))
+    assert (depth.depth, depth.lower) == (2, 2)
+    assert counted(X, np.zeros(2), depth.direction) == 2
     pair = mo.halfspace_depth(X[:2], np.zeros(2))
     assert counted(X[:2], np.zeros(2), pair.direction) == pair.depth == 1
 

@@ -288,10 +288,10 @@ class Team(AsynchronousExecutor):
 
     def submit(self, number: int, job: Job, task: Any) -> None:
         self.numbers.append(number)
-        found = job(task, 1)
+        outcome = job(task, 1)
         if self._faulty and number > 0 and number % 7 == 0 and self.numbers.count(number) == 1:
-            found = room.SubproblemResult(found.nodes, np.full(3, np.nan), 0.0, 1, 0.0, 0.0, b"", "a worker")
-        self._done.append(TaskResult(number, found))
+            outcome = room.SubproblemResult(outcome.nodes, np.full(3, np.nan), 0.0, 1, 0.0, 0.0, b"", "a worker")
+        self._done.append(TaskResult(number, outcome))
 
     def collect(self, seconds: float) -> list[TaskResult]:
         done, self._done = self._done, []

@@ -60,8 +60,8 @@ for line in sys.stdin:
 def processes(package: Path, **more: str) -> Iterator[Callable[..., list[tuple[float, int]]]]:
     """Run a line in so many new processes; each says the result of the function and how many variants it found on disk."""
     here = package.parent
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("NUMBA_", "XDG_"))}
-    environment = {**kept, "PYTHONPATH": str(here), "HOME": str(here / "home"), **more}
+    values = {name: value for name, value in os.environ.items() if not name.startswith(("NUMBA_", "XDG_"))}
+    environment = {**values, "PYTHONPATH": str(here), "HOME": str(here / "home"), **more}
     with subprocess.Popen(
         [sys.executable, "-c", FORKS], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         cwd=here, env=environment,
@@ -149,9 +149,9 @@ def test_first_runs_at_the_same_time_are_safe(package: Path) -> None:
 def test_where_no_folder_can_be_written_every_process_compiles(package: Path) -> None:
     """Simulate a container with a read-only file system: Numba would refuse."""
     nowhere = "from numba.core.caching import CompileResultCacheImpl as c; c._locator_classes = []; "
-    told = "; from marginopt.code_cache import CodeCache; print(CodeCache.on_disk)"
+    expected = "; from marginopt.code_cache import CodeCache; print(CodeCache.on_disk)"
     done = subprocess.run(
-        [sys.executable, "-c", nowhere + SAY + told], cwd=package.parent, capture_output=True, text=True, check=True
+        [sys.executable, "-c", nowhere + SAY + expected], cwd=package.parent, capture_output=True, text=True, check=True
     )
     assert done.stdout.split() == ["3.0", "0", "False"]
     assert not list(package.parent.rglob("*.nbi"))

@@ -62,13 +62,13 @@ def loops() -> Any:
     return sweep
 
 
-def expected(given: Outside) -> tuple[Any, float]:
-    values = given.first.values.copy()
+def expected(values_passed: Outside) -> tuple[Any, float]:
+    values = values_passed.first.values.copy()
     out = np.zeros(5)
     for i in range(5):
-        kept = np.where(given.first.flags, values, 0.0)
-        total = given.matrix[i] @ kept + (given.second.values[i] if given.second.flags[i] else 0.0)
-        out[i] = given.scale * (-total if given.turned else total)
+        mask = np.where(values_passed.first.flags, values, 0.0)
+        total = values_passed.matrix[i] @ mask + (values_passed.second.values[i] if values_passed.second.flags[i] else 0.0)
+        out[i] = values_passed.scale * (-total if values_passed.turned else total)
         values[i] += 1.0
     return out, out.sum()
 
@@ -81,31 +81,31 @@ def test_fields_are_read_and_arrays_written_whoever_links(known: bool, monkeypat
         monkeypatch.setattr(numba_flags, "CALLED", {})
     sweep = loops()
     for turned in (False, True):
-        given, out = state(turned), np.zeros(5)
-        want, total = expected(given)
-        before = given.first.values.copy()
-        assert sweep(given, out) == 5
-        assert out == pytest.approx(want) and given.scalars.total == pytest.approx(total)
-        assert np.array_equal(given.first.values, before + 1.0)
+        inputs, out = state(turned), np.zeros(5)
+        want, total = expected(inputs)
+        before = inputs.first.values.copy()
+        assert sweep(inputs, out) == 5
+        assert out == pytest.approx(want) and inputs.scalars.total == pytest.approx(total)
+        assert np.array_equal(inputs.first.values, before + 1.0)
     assert len(sweep.signatures) == 1
 
 
 def test_what_is_passed_belongs_to_the_caller() -> None:
-    sweep, given, out = loops(), state(False), np.zeros(5)
-    sweep(given, out)
-    held = [sys.getrefcount(array) for array in (given.matrix, given.first.values, given.scalars, out)]
+    sweep, inputs, out = loops(), state(False), np.zeros(5)
+    sweep(inputs, out)
+    held = [sys.getrefcount(array) for array in (inputs.matrix, inputs.first.values, inputs.scalars, out)]
     for _ in range(50):
-        sweep(given, out)
-    assert [sys.getrefcount(array) for array in (given.matrix, given.first.values, given.scalars, out)] == held
+        sweep(inputs, out)
+    assert [sys.getrefcount(array) for array in (inputs.matrix, inputs.first.values, inputs.scalars, out)] == held
 
 
 def test_other_types_compile_another_variant() -> None:
-    sweep, given = loops(), state(False)
-    single = given._replace(matrix=given.matrix.astype(np.float32))
+    sweep, inputs = loops(), state(False)
+    single = inputs._replace(matrix=inputs.matrix.astype(np.float32))
     out = np.zeros(5)
     sweep(single, out)
     assert out == pytest.approx(expected(state(False))[0], rel=1e-5)
-    sweep(given, out)
+    sweep(inputs, out)
     assert len(sweep.signatures) == 2
 
 

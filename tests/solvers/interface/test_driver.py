@@ -213,11 +213,11 @@ def test_the_handler_is_restored_after_a_failure(problem: Model) -> None:
 
 
 def test_other_threads_can_solve(problem: Model) -> None:
-    found: list[Status] = []
-    thread = threading.Thread(target=lambda: found.append(Counter().run(problem, Options()).status))
+    rows: list[Status] = []
+    thread = threading.Thread(target=lambda: rows.append(Counter().run(problem, Options()).status))
     thread.start()
     thread.join(timeout=30)
-    assert found == [Status.OPTIMAL]
+    assert rows == [Status.OPTIMAL]
 
 
 def test_what_reaches_the_algorithm(problem: Model) -> None:

@@ -78,10 +78,10 @@ def held(n: int, p: int, seed: int) -> Held:
 )  # fmt: skip
 def test_loops_mean_what_python_means(n: int, p: int, seed: int, start: int, stop: int, step: int) -> None:
     mine, theirs, out, want = held(n, p, seed), held(n, p, seed), np.zeros(n), np.zeros(n)
-    found = walk(mine, out, start, stop, step)
+    result = walk(mine, out, start, stop, step)
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(walk.py_func.__globals__, "_row_sum", _row_sum.py_func)
-        assert found == walk.py_func(theirs, want, start, stop, step)
+        assert result == walk.py_func(theirs, want, start, stop, step)
     assert out == pytest.approx(want, rel=1e-6)
     for compiled, python in zip(mine, theirs, strict=True):
         assert compiled == pytest.approx(python, rel=1e-6)
@@ -101,28 +101,28 @@ def test_functions_that_make_arrays_release_them() -> None:
     """Counted references are as many after thousands of calls, with arrays made, replaced, returned and iterated over."""
 
     @_njit(error_model="numpy", **lean_compiler.CALLED)
-    def made(given: Any, times: int) -> Any:
-        kept = np.zeros(given.size)
+    def made(vector: Any, times: int) -> Any:
+        computed = np.zeros(vector.size)
         for _ in range(times):
-            fresh = given.copy()
-            for row in fresh.reshape((1, given.size)):
-                kept[0] += row[-1]
-            kept, fresh = fresh + kept, kept
-        return kept
+            fresh = vector.copy()
+            for row in fresh.reshape((1, vector.size)):
+                computed[0] += row[-1]
+            computed, fresh = fresh + computed, computed
+        return computed
 
-    given = np.arange(1.0, 4.0)
+    vector = np.arange(1.0, 4.0)
     want = np.zeros(3)
     for _ in range(5):
-        want[0] += given[-1]
-        want = given + want
+        want[0] += vector[-1]
+        want = vector + want
     _nrt_python.memsys_enable_stats()
     before = rtsys.get_allocation_stats()
     for _ in range(100):
-        assert np.array_equal(made(given, 5), want)
+        assert np.array_equal(made(vector, 5), want)
     after = rtsys.get_allocation_stats()
     _nrt_python.memsys_disable_stats()
     assert after.alloc - before.alloc == after.free - before.free
-    assert sys.getrefcount(given) == sys.getrefcount(want)
+    assert sys.getrefcount(vector) == sys.getrefcount(want)
 
 
 def test_a_range_without_a_step_is_an_error() -> None:

@@ -226,12 +226,12 @@ def test_glpk_s_time_limit_is_in_milliseconds_and_its_options_are_told() -> None
         assert settings == 250
         assert isinstance(settings, int)
         assert taken == {"time_limit"}
-    own = {"presolve": 1}
-    settings, _ = settings_of("GLPK", Options(time_limit=2.0, native={"glpk": own}), 1e-6, mixed=False)
+    values = {"presolve": 1}
+    settings, _ = settings_of("GLPK", Options(time_limit=2.0, native={"glpk": values}), 1e-6, mixed=False)
     assert settings == {"glpk": {"tm_lim": 2000, "presolve": 1}}
-    settings, _ = settings_of("GLPK", Options(native={"glpk": own}), 1e-6, mixed=False)
+    settings, _ = settings_of("GLPK", Options(native={"glpk": values}), 1e-6, mixed=False)
     settings["glpk"]["msg_lev"] = "GLP_MSG_OFF"  # as CVXPY does
-    assert own == {"presolve": 1}
+    assert values == {"presolve": 1}
     assert {"glpk"} == known_names("GLPK")
     assert {"tm_lim", "mip_gap"} <= known_names("GLPK_MI")
 

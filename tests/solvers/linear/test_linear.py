@@ -43,11 +43,11 @@ def test_it_agrees_with_an_interior_point_method(loss: str, weighted: bool, spar
     data = sp.csr_array(X * (np.abs(X) > 0.6)) if sparse else X
     reference = mo.solve(stated(data, y, loss, weights), "clarabel", tol=1e-9)
     for rows in (data, MemoryRows(data)):  # judged by the form, judged by blocks
-        found = mo.solve(stated(rows, y, loss, weights), "linear-newton", tol=1e-7)
-        assert found.status is mo.Status.OPTIMAL and found.certificate.gap <= 1e-7
-        assert found.certificate.bound <= reference.objective * (1 + 1e-8)
-        assert found.objective == pytest.approx(reference.objective, rel=2e-7)
-        assert found.values["w"] == pytest.approx(reference.values["w"], abs=2e-3)
+        result = mo.solve(stated(rows, y, loss, weights), "linear-newton", tol=1e-7)
+        assert result.status is mo.Status.OPTIMAL and result.certificate.gap <= 1e-7
+        assert result.certificate.bound <= reference.objective * (1 + 1e-8)
+        assert result.objective == pytest.approx(reference.objective, rel=2e-7)
+        assert result.values["w"] == pytest.approx(reference.values["w"], abs=2e-3)
 
 
 @given(st.integers(0, 10**6), st.sampled_from([1, 2]), st.floats(1e-3, 1e4))
@@ -57,15 +57,15 @@ def test_the_appraisal_encloses_the_exact_values(seed: int, power: int, scale: f
     X, y = rng.standard_normal((9, 3)) * scale, np.where(np.arange(9) % 2 == 0, 1.0, -1.0)
     c, mu, w, alpha = rng.uniform(0.1, 2.0, 9), 0.7, rng.standard_normal(3) / scale, rng.uniform(-0.5, 2.5, 9)
     problem = LinearProblem(MemoryRows(X), y, c, mu, LinearLoss(power))
-    found = problem.appraise({"w": w}, {"margin": alpha})
+    appraisal = problem.appraise({"w": w}, {"margin": alpha})
     F = np.vectorize(Fraction, otypes=[object])
     short = [max(1 - Fraction(yi) * sum(F(xi) * F(w)), Fraction(0)) for xi, yi in zip(X, y, strict=True)]
     primal = Fraction(mu) * sum(F(w) ** 2) + sum(F(c) * np.array(short, dtype=object) ** power)
-    own = F(np.clip(alpha, 0.0, c if power == 1 else np.inf))
-    v = sum((a * Fraction(yi) * F(xi) for a, yi, xi in zip(own, y, X, strict=True)), F(np.zeros(3)))
-    dual = sum(own) - sum(v**2) / (4 * Fraction(mu)) - (sum(own**2 / (4 * F(c))) if power == 2 else 0)
-    assert abs(Fraction(found.objective) - primal) <= Fraction(found.error)
-    assert Fraction(found.bound) <= dual <= Fraction(found.bound) + Fraction(2 * found.bound_error)
+    computed = F(np.clip(alpha, 0.0, c if power == 1 else np.inf))
+    v = sum((a * Fraction(yi) * F(xi) for a, yi, xi in zip(computed, y, X, strict=True)), F(np.zeros(3)))
+    dual = sum(computed) - sum(v**2) / (4 * Fraction(mu)) - (sum(computed**2 / (4 * F(c))) if power == 2 else 0)
+    assert abs(Fraction(appraisal.objective) - primal) <= Fraction(appraisal.error)
+    assert Fraction(appraisal.bound) <= dual <= Fraction(appraisal.bound) + Fraction(2 * appraisal.bound_error)
     assert float(dual) <= float(primal) * (1 + 1e-12)
 
 
@@ -144,8 +144,8 @@ def test_wide_rows_need_no_square_matrix(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(newton, "MAX_COLUMNS", 3)
     X, y = points(200, 12)
     for loss in ("named", "squared-hinge"):
-        found, reference = (mo.solve(stated(X, y, loss), name, tol=1e-6) for name in ("linear-newton", "clarabel"))
-        assert found.status is mo.Status.OPTIMAL and found.objective == pytest.approx(reference.objective, rel=2e-6)
+        result, reference = (mo.solve(stated(X, y, loss), name, tol=1e-6) for name in ("linear-newton", "clarabel"))
+        assert result.status is mo.Status.OPTIMAL and result.objective == pytest.approx(reference.objective, rel=2e-6)
 
 
 @pytest.mark.parametrize("loss", ["named", "squared-hinge", "logistic"])
@@ -198,8 +198,8 @@ def test_the_memory_limit_holds(tmp_path: Path, sparse: bool, loss: str) -> None
     else:
         np.savez(path, X=rng.standard_normal((n, 100)) + 0.1 * y[:, None], y=y)
     assert path.stat().st_size > 60e6
-    told = subprocess.run([sys.executable, "-c", _MEASURED, path, loss], capture_output=True, text=True, check=True)
-    gap, limit, peak = map(float, told.stdout.split())
+    process = subprocess.run([sys.executable, "-c", _MEASURED, path, loss], capture_output=True, text=True, check=True)
+    gap, limit, peak = map(float, process.stdout.split())
     assert gap <= 1e-3
     assert peak <= limit
 
@@ -217,8 +217,8 @@ def test_a_sample_only_saves_passes(sparse: bool, alike: bool) -> None:
         X[~seen, 1:] *= 30.0
     model = mo.Margin(MemoryRows(sp.csr_array(X) if sparse else X), y, SquaredHinge(), "half-l2", sample_weight=2.0)
     runs = [mo.solve(model, "linear-newton", tol=1e-3, sample=sample) for sample in (True, False)]
-    for found in runs:
-        assert found.status is mo.Status.OPTIMAL and found.certificate.gap <= 1e-3
+    for result in runs:
+        assert result.status is mo.Status.OPTIMAL and result.certificate.gap <= 1e-3
     assert runs[0].objective == pytest.approx(runs[1].objective, rel=2e-3)
     if alike:
         assert runs[0].details["passes"] < runs[1].details["passes"]

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from effort import trials
 
-from marginopt.models.views import Budget, Corners, EqualRates, MarginProblem
+from marginopt.models.views import Budget, EqualRates, MarginProblem, PiecewiseLinearLoss
 from marginopt.solvers.margin.check.boxes import CheckedBox, margins, propagate, root
 from marginopt.solvers.margin.check.checker import BoxLosses, apply_relaxation, least_costs, pair_bound, search_box
 from marginopt.solvers.margin.check.coordinates import LinearPieces, RotatedProblem, in_coordinates
@@ -19,11 +19,11 @@ from marginopt.solvers.margin.check.statement import LoggedMarginProblem
 
 Generator = np.random.Generator
 
-STEPS = Corners(np.array([-2.0, 0.5, 1.0]), np.array([4.0, 2.5, 0.5]), np.array([3.0, 2.0, 0.0]), 0.75, -3.0)
+STEPS = PiecewiseLinearLoss(np.array([-2.0, 0.5, 1.0]), np.array([4.0, 2.5, 0.5]), np.array([3.0, 2.0, 0.0]), 0.75, -3.0)
 LOSSES = (
-    Corners.ramp(2.0, 2.0), Corners.ramp(1.0, 0.5, second_width=3.0), Corners.count(1.0), Corners.count(0.25), Corners.hinge(),
-    STEPS,
-    Corners(np.array([0.0, 1.0]), np.array([3.0, 1.0]), np.array([2.0, 0.0])), replace(STEPS, rise_start=-2.0),
+    PiecewiseLinearLoss.ramp(2.0, 2.0), PiecewiseLinearLoss.ramp(1.0, 0.5, second_width=3.0), PiecewiseLinearLoss.count(1.0),
+    PiecewiseLinearLoss.count(0.25), PiecewiseLinearLoss.hinge(), STEPS,
+    PiecewiseLinearLoss(np.array([0.0, 1.0]), np.array([3.0, 1.0]), np.array([2.0, 0.0])), replace(STEPS, rise_start=-2.0),
 )  # fmt: skip
 
 
@@ -36,7 +36,7 @@ def product(row: Any, w: list[Fraction]) -> Fraction:
     return sum((Fraction(float(a)) * x for a, x in zip(row, w, strict=True)), Fraction(0))
 
 
-def loss_at(loss: Corners, m: Fraction) -> Fraction:
+def loss_at(loss: PiecewiseLinearLoss, m: Fraction) -> Fraction:
     """ρ(m), exactly."""
     t, below, at = ([Fraction(float(x)) for x in part] for part in (loss.margins, loss.below, loss.at))
     tail = Fraction(loss.tail) * max(Fraction(float(loss.rise_start)) - m, Fraction(0)) if loss.tail > 0.0 else Fraction(0)
@@ -149,8 +149,8 @@ def norm_of(stated: LoggedMarginProblem, w: list[Fraction]) -> Fraction:
     if not held.any():
         return Fraction(0)
     both = np.hstack([stated.atoms[:, held].T, -stated.atoms[:, held].T])
-    found = linprog(np.ones(both.shape[1]), A_eq=both, b_eq=np.array([float(x) for x in w])[held], method="highs")
-    alpha = found.x[: len(stated.atoms)] - found.x[len(stated.atoms) :]
+    optimum = linprog(np.ones(both.shape[1]), A_eq=both, b_eq=np.array([float(x) for x in w])[held], method="highs")
+    alpha = optimum.x[: len(stated.atoms)] - optimum.x[len(stated.atoms) :]
     norm = _norm(stated, w, [Fraction(x) for x in alpha.tolist()])
     assert norm is not None
     return norm
@@ -281,19 +281,24 @@ def test_the_root_holds_a_point_as_good_as_any(seed: int) -> None:
 def test_an_intercept_goes_as_far_as_a_corner_may() -> None:
     """Alone: a corner, a tail, a row, an end, and a whole one next to a corner."""
 
-    def far(sign: float, loss: Corners, **sets: Any) -> tuple[float, float]:
+    def far(sign: float, loss: PiecewiseLinearLoss, **sets: Any) -> tuple[float, float]:
         base = MarginProblem.unrestricted(np.array([[sign]]), np.ones(1), loss, np.zeros(1), np.zeros((0, 1)), True)
         box = root(in_coordinates(LoggedMarginProblem.of_problem(replace(base, **sets)), np.eye(1), 1e-3))
         return float(box.lo[0]), float(box.hi[0])
 
-    assert far(1.0, Corners.count(5.0)) == pytest.approx((-5.0, 5.0), rel=1e-12) and far(1.0, Corners.count(5.0))[1] >= 5.0
-    assert far(-1.0, Corners.ramp(1.0, 9.0)) == pytest.approx((-8.0, 8.0), rel=1e-12)
-    assert far(1.0, Corners.ramp(1.0, 2.0, second_width=7.0)) == pytest.approx((-6.0, 6.0), rel=1e-12)
-    assert far(1.0, Corners.count(2.5), integer=np.ones(1, dtype=np.bool_)) == (-3.0, 3.0)
+    assert (
+        far(1.0, PiecewiseLinearLoss.count(5.0)) == pytest.approx((-5.0, 5.0), rel=1e-12)
+        and far(1.0, PiecewiseLinearLoss.count(5.0))[1] >= 5.0
+    )
+    assert far(-1.0, PiecewiseLinearLoss.ramp(1.0, 9.0)) == pytest.approx((-8.0, 8.0), rel=1e-12)
+    assert far(1.0, PiecewiseLinearLoss.ramp(1.0, 2.0, second_width=7.0)) == pytest.approx((-6.0, 6.0), rel=1e-12)
+    assert far(1.0, PiecewiseLinearLoss.count(2.5), integer=np.ones(1, dtype=np.bool_)) == (-3.0, 3.0)
     row = {"rows": np.array([[0.5]]), "row_lower": np.array([4.0])}
-    assert far(1.0, Corners.count(1.0), **row) == pytest.approx((8.0, 8.0), rel=1e-12)
-    assert far(1.0, Corners.count(1.0), lower=np.array([9.0])) == pytest.approx((9.0, 9.0), rel=1e-12)
-    assert far(1.0, Corners.count(1.0), lower=np.array([-2.0]), upper=np.array([9.0])) == pytest.approx((-2.0, 9.0), rel=1e-12)
+    assert far(1.0, PiecewiseLinearLoss.count(1.0), **row) == pytest.approx((8.0, 8.0), rel=1e-12)
+    assert far(1.0, PiecewiseLinearLoss.count(1.0), lower=np.array([9.0])) == pytest.approx((9.0, 9.0), rel=1e-12)
+    assert far(1.0, PiecewiseLinearLoss.count(1.0), lower=np.array([-2.0]), upper=np.array([9.0])) == pytest.approx(
+        (-2.0, 9.0), rel=1e-12
+    )
 
 
 @pytest.mark.parametrize("seed", range(trials(5, 20)))
@@ -325,34 +330,37 @@ def test_a_box_of_one_point_costs_what_the_point_does(seed: int) -> None:
         assert box.bound == pytest.approx(cost, rel=1e-9, abs=1e-9)
 
 
-@pytest.mark.parametrize("given, gamma", [(0.25, 0.25), (9.0, 0.5), (-9.0, -0.25)])
-def test_a_price_is_a_slope_that_its_box_allows(given: float, gamma: float) -> None:
+@pytest.mark.parametrize("price_asked, gamma", [(0.25, 0.25), (9.0, 0.5), (-9.0, -0.25)])
+def test_a_price_is_a_slope_that_its_box_allows(price_asked: float, gamma: float) -> None:
     """γ is between 1/lo and 1/hi; v² + (γ - α) v is least where it is flat, and α m at the low end."""
-    base = MarginProblem.unrestricted(np.ones((1, 1)), np.zeros(1), Corners.hinge(), np.ones(1), np.zeros((0, 1)), False)
+    base = MarginProblem.unrestricted(
+        np.ones((1, 1)), np.zeros(1), PiecewiseLinearLoss.hinge(), np.ones(1), np.zeros((0, 1)), False
+    )
     problem = in_coordinates(LoggedMarginProblem.of_problem(replace(base, price=np.ones(1))), np.eye(1), 16.0)
     no = np.zeros(1, dtype=np.bool_)
     for marked, price, slope in ((no, 0.0, gamma), (~no, 1.0, 0.0)):
         box = CheckedBox(np.array([-4.0]), np.array([2.0]), -9.0, marked, no, np.zeros(1, dtype=np.int64))
-        apply_relaxation(problem, box, {"pairs": [], "p": [0.0], "spend": 0.0, "alpha": [[0, 0.3]], "support": [given]}, 16.0)
+        rule = {"pairs": [], "p": [0.0], "spend": 0.0, "alpha": [[0, 0.3]], "support": [price_asked]}
+        apply_relaxation(problem, box, rule, 16.0)
         assert box.bound == pytest.approx(price - 4.0 * 0.3 - (slope - 0.3) ** 2 / 4.0, rel=1e-12)
 
 
 @pytest.mark.parametrize("first", LOSSES)
 @pytest.mark.parametrize("second", LOSSES)
-def test_two_losses_cost_what_a_grid_says(first: Corners, second: Corners) -> None:
+def test_two_losses_cost_what_a_grid_says(first: PiecewiseLinearLoss, second: PiecewiseLinearLoss) -> None:
     """Bounded parts: on a grid that has all corners, the least is met."""
     one, other = (replace(loss, tail=0.0, rise_start=-np.inf) for loss in (first, second))
     grid = np.arange(-80, 81) / 8.0
     top = np.arange(-40, 41) / 8.0
     pieces = LinearPieces.of(first), LinearPieces.of(second)
-    found = pair_bound(*pieces, top - 1e-12)
+    result = pair_bound(*pieces, top - 1e-12)
     brute = np.array([(one.values(grid) + other.values(s - grid)).min() for s in top])
     assert (pair_bound(*pieces, top) <= brute).all()
-    assert (found >= pair_bound(*pieces, top)).all()
+    assert (result >= pair_bound(*pieces, top)).all()
     # a little less than the sum is the sum's limit from below where the least jumps, and else the same
     limit = np.array([(one.values(grid) + other.values(s - 1e-9 - grid)).min() for s in top])
     mixed = np.array([(one.values(s - 1e-9 - grid) + other.values(grid)).min() for s in top])
-    assert found == pytest.approx(np.minimum(limit, mixed), abs=1e-7)
+    assert result == pytest.approx(np.minimum(limit, mixed), abs=1e-7)
 
 
 def test_margins_and_losses_have_their_rounding_taken_off() -> None:
@@ -370,12 +378,12 @@ def test_margins_and_losses_have_their_rounding_taken_off() -> None:
             ends = [[Fraction(float(b if (a > 0.0) == up else c)) for a, b, c in zip(row, hi, lo, strict=True)] for up in (0, 1)]
             assert Fraction(float(low[i])) <= product(row, ends[0]) and product(row, ends[1]) <= Fraction(float(high[i]))
         bounded = replace(stated.loss, tail=0.0, rise_start=-np.inf)
-        for m, found in zip(low, problem.pieces[0].lower_bound(low), strict=True):
-            assert Fraction(float(found)) <= loss_at(bounded, Fraction(float(m)))
+        for m, result in zip(low, problem.pieces[0].lower_bound(low), strict=True):
+            assert Fraction(float(result)) <= loss_at(bounded, Fraction(float(m)))
 
 
 @pytest.mark.parametrize("loss", LOSSES)
-def test_a_slope_bounds_a_loss_by_its_least_value(loss: Corners) -> None:
+def test_a_slope_bounds_a_loss_by_its_least_value(loss: PiecewiseLinearLoss) -> None:
     rng = np.random.default_rng(0)
     stated = LoggedMarginProblem.of_problem(
         MarginProblem.unrestricted(np.ones((1, 1)), np.ones(1), loss, np.ones(1), np.zeros((0, 1)), False)
@@ -393,8 +401,8 @@ def test_a_slope_bounds_a_loss_by_its_least_value(loss: Corners) -> None:
         inside = grid[(grid >= low) & (grid <= high)]
         tail = loss.values(inside) - bounded.values(inside)
         least = ((cost - paid) * bounded.values(inside) + cost * tail + alpha * inside).min()
-        found = least_costs(problem, term, np.array([alpha]))
-        assert found.shape == (1,) and found[0] <= least and found[0] == pytest.approx(least, abs=1e-12)
+        array = least_costs(problem, term, np.array([alpha]))
+        assert array.shape == (1,) and array[0] <= least and array[0] == pytest.approx(least, abs=1e-12)
 
 
 def test_the_value_is_the_objective_where_the_point_is_feasible() -> None:
@@ -416,7 +424,7 @@ def test_the_value_is_the_objective_where_the_point_is_feasible() -> None:
 
 def test_zeros_and_integers_of_a_value_are_exact() -> None:
     """A combination of atoms is w only but for rounding; what it lacks is made up."""
-    base = MarginProblem.unrestricted(np.eye(2), np.ones(2), Corners.hinge(), np.zeros(2), np.eye(2) / 0.3, False)
+    base = MarginProblem.unrestricted(np.eye(2), np.ones(2), PiecewiseLinearLoss.hinge(), np.zeros(2), np.eye(2) / 0.3, False)
     stated = LoggedMarginProblem.of_problem(
         replace(base, integer=np.ones(2, dtype=np.bool_), counted=np.ones(2, dtype=np.bool_), max_nonzeros=1)
     )
@@ -424,6 +432,6 @@ def test_zeros_and_integers_of_a_value_are_exact() -> None:
     assert stated.value([3.0, 0.0], [0.0, 0.0]) == pytest.approx(0.9 + 1.0, rel=1e-14)
     assert stated.value([3.0, 1e-30], [3.0 * 0.3, 0.0]) == np.inf
     assert stated.value([3.0 + 1e-15, 0.0], [3.0 * 0.3, 0.0]) == np.inf
-    jump = LoggedMarginProblem.of_problem(replace(base, loss=Corners.count(1.0)))
+    jump = LoggedMarginProblem.of_problem(replace(base, loss=PiecewiseLinearLoss.count(1.0)))
     assert jump.value([1.0 - 1e-12, 2.0], [0.3, 0.6]) < 0.91
     assert jump.value([1.0 - 1e-6, 2.0], [0.3, 0.6]) > 1.8

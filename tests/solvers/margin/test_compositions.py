@@ -141,8 +141,12 @@ def test_the_view_says_what_the_parts_say(part: int) -> None:
         polar = np.array([[float(v) for v in row] for row in problem.exact.polar]).reshape(-1, p)
         points = np.vstack([rng.integers(-12, 13, size=(30, p)) / 4.0, rng.integers(-2, 3, size=(15, p)), np.zeros((1, p))])
         for w in points.astype(float):
-            own = problem.exact.at(fractions(w))
-            assert viewed(view, polar, w) == pytest.approx(math.inf if own is None else float(own)), (number, str(problem), w)
+            direct = problem.exact.at(fractions(w))
+            assert viewed(view, polar, w) == pytest.approx(math.inf if direct is None else float(direct)), (
+                number,
+                str(problem),
+                w,
+            )
 
 
 # -- the engine -----------------------------------------------------------------------------------------------------------

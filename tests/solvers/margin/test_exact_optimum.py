@@ -55,8 +55,8 @@ def drawn(seed: int, kind: str, free: bool, n: int, p: int) -> Drawn:
     costs = rng.integers(0, 9, size=n) / 4.0
     height, width = float(rng.integers(1, 9)) / 4.0, float(rng.integers(1, 13)) / 4.0
     beyond = np.inf if rng.integers(2) else width + float(rng.integers(0, 9)) / 4.0
-    part, square, own, mu = regularised(rng, kind, p - free)
-    atoms = None if own is None else np.hstack([np.zeros((len(own), int(free))), own])
+    part, square, part_rows, mu = regularised(rng, kind, p - free)
+    atoms = None if part_rows is None else np.hstack([np.zeros((len(part_rows), int(free))), part_rows])
     model = mo.Margin(X, y, margin.Ramp(height, width, beyond), part, "free" if free else "penalised", costs)  # type: ignore[arg-type]
     squares = np.where(np.arange(p) >= free, square, 0.0)
     return model, Compositions.of(y[:, None] * X, costs, Loss.ramp(height, width, beyond), squares, atoms, mu)

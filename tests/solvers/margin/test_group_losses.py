@@ -17,7 +17,7 @@ from qpsolvers import solve_qp
 
 import marginopt as mo
 from marginopt.margin import Hat, Hinge, LinearRows, NuHinge, PairwiseHinge, Ramp, StrongestConic
-from marginopt.models.views import Corners, MarginProblem
+from marginopt.models.views import MarginProblem, PiecewiseLinearLoss
 from marginopt.solvers.margin import MarginBB
 
 pytestmark = pytest.mark.filterwarnings("ignore::marginopt.errors.MarginoptWarning")
@@ -111,7 +111,7 @@ def enumerated(model: mo.Margin, mu: float) -> float:
     unlabelled = np.flatnonzero(model.y == 0.0)
     costs = np.broadcast_to(model.sample_weight, n)
     P = np.diag(np.concatenate([[1e-9], np.full(p - 1, 2.0 * mu), np.full(n, 1e-9)]))
-    found = []
+    rows = []
     for labels in itertools.product((-1.0, 1.0), repeat=unlabelled.size):
         y = model.y.copy()
         y[unlabelled] = labels
@@ -122,9 +122,9 @@ def enumerated(model: mo.Margin, mu: float) -> float:
         x = solve_qp(*program, **bounds, solver="piqp") if x is None else x
         assert x is not None
         w = x[:p]
-        found.append((mu * float(w[1:] @ w[1:]) + float(costs @ np.maximum(1.0 - y * (model.X @ w), 0.0)), y, w))
-    best = min(value for value, _, _ in found)
-    return float(min(svm_value(model, y, w, mu) for value, y, w in found if value <= best + 1e-4 * (1.0 + best)))
+        rows.append((mu * float(w[1:] @ w[1:]) + float(costs @ np.maximum(1.0 - y * (model.X @ w), 0.0)), y, w))
+    best = min(value for value, _, _ in rows)
+    return float(min(svm_value(model, y, w, mu) for value, y, w in rows if value <= best + 1e-4 * (1.0 + best)))
 
 
 @pytest.mark.parametrize("seed", [*range(trials(5, 24)), 84, 260, 289, 316])
@@ -205,7 +205,7 @@ def test_two_losses_with_budgets_agree_with_scip() -> None:
 
 def test_the_hat_is_even_and_its_blocks_cost_what_it_does() -> None:
     m = np.linspace(-3.0, 3.0, 601)
-    assert np.array_equal(Hat().values(m), Hat().values(-m)) and np.allclose(Corners.hat().values(m), Hat().values(m))
+    assert np.array_equal(Hat().values(m), Hat().values(-m)) and np.allclose(PiecewiseLinearLoss.hat().values(m), Hat().values(m))
     rng = np.random.default_rng(0)
     X, y, labelled = drawn(rng, 12)
     model = stated(X, y, labelled)

@@ -15,7 +15,7 @@ from scipy.optimize import linprog
 import marginopt as mo
 from marginopt import margin
 from marginopt.errors import InputError
-from marginopt.models.views import Corners, MarginProblem
+from marginopt.models.views import MarginProblem, PiecewiseLinearLoss
 from marginopt.solvers import Options, Status
 from marginopt.solvers.margin import MarginBB, loops
 from marginopt.solvers.margin.algorithm import rotate
@@ -33,8 +33,8 @@ def enumerated(A: np.ndarray, costs: np.ndarray, height: np.ndarray, width: np.n
     What is left of a choice is a hinge problem, solved by coordinate ascent of its dual Σα - ||A'α||²/4, 0 ≤ α ≤ c h/d; the dual
     value bounds it, and the primal objective at w = A'α/2 is attained.
     """
-    kept = np.array(list(itertools.product([0.0, 1.0], repeat=A.shape[1])))
-    top = kept[None] * (costs * height / width)[:, None, None]
+    value = np.array(list(itertools.product([0.0, 1.0], repeat=A.shape[1])))
+    top = value[None] * (costs * height / width)[:, None, None]
     squares = np.einsum("kij,kij->ki", A, A)
     alpha, v = np.zeros(top.shape), np.zeros((*top.shape[:2], A.shape[2]))
     low, high = np.zeros(len(A)), np.full(len(A), np.inf)
@@ -47,7 +47,7 @@ def enumerated(A: np.ndarray, costs: np.ndarray, height: np.ndarray, width: np.n
             w += (after - a[:, :, i])[:, :, None] * rows[:, None, i]
             a[:, :, i] = after
         alpha[left], v[left] = a, w
-        lost = (1.0 - kept).sum(axis=1) * (costs * height)[left, None]
+        lost = (1.0 - value).sum(axis=1) * (costs * height)[left, None]
         low[left] = (a.sum(axis=2) - 0.25 * (w**2).sum(axis=2) + lost).min(axis=1)
         clipped = np.clip(1.0 - 0.5 * np.einsum("ksj,kij->ksi", w, rows), 0.0, width[left, None, None])
         ramp = (height / width)[left, None] * clipped.sum(axis=2)
@@ -61,7 +61,9 @@ def enumerated(A: np.ndarray, costs: np.ndarray, height: np.ndarray, width: np.n
 def squares(A: np.ndarray, costs: np.ndarray, height: float, width: float) -> MarginProblem:
     """A ramp with ||w||²."""
     p = A.shape[1]
-    return MarginProblem.unrestricted(A, costs, Corners.ramp(height, width), np.ones(p), np.zeros((0, p)), intercept=False)
+    return MarginProblem.unrestricted(
+        A, costs, PiecewiseLinearLoss.ramp(height, width), np.ones(p), np.zeros((0, p)), intercept=False
+    )
 
 
 def test_problems_beside_enumeration() -> None:
@@ -168,7 +170,7 @@ def test_the_rotation_costs_what_it_says(atoms: int) -> None:
     X, y = points(9, 20, 4)
     rng = np.random.default_rng(0)
     held = np.array([0.0, 1.0, 1.0, 1.0])
-    A, loss, drawn = y[:, None] * X, Corners.ramp(2.0, 1.5, 3.0), held * rng.normal(size=(atoms, 4))
+    A, loss, drawn = y[:, None] * X, PiecewiseLinearLoss.ramp(2.0, 1.5, 3.0), held * rng.normal(size=(atoms, 4))
     problem = MarginProblem.unrestricted(A, np.full(20, 0.5), loss, 0.5 * held, drawn, intercept=True)
     axes = rotate(problem)
     for _ in range(50):
@@ -183,7 +185,7 @@ def test_the_rotation_costs_what_it_says(atoms: int) -> None:
 
 def test_descent_never_rises() -> None:
     X, y = points(11, 20, 3)
-    A, loss, atoms = y[:, None] * X, Corners.ramp(2.0, 2.0, 2.5), np.vstack([np.eye(3), X[:9]])
+    A, loss, atoms = y[:, None] * X, PiecewiseLinearLoss.ramp(2.0, 2.0, 2.5), np.vstack([np.eye(3), X[:9]])
     axes = rotate(MarginProblem.unrestricted(A, np.full(20, 0.5), loss, np.ones(3), atoms, intercept=False))
     problem = loops.loop_problem(axes.problem)
     node = loops.new_node(problem)
@@ -202,12 +204,12 @@ def test_a_cost_that_begins_again_elsewhere_does_not_end_a_descent(atoms: np.nda
     """Points that keep their hinges, or cost nothing, have another one of no height."""
     X, y = points(12, 12, 3)
     rng = np.random.default_rng(1)
-    costs, loss = np.where(np.arange(12) < 8, 0.5, 0.0), Corners.ramp(2.0, 2.0, 6.0)
+    costs, loss = np.where(np.arange(12) < 8, 0.5, 0.0), PiecewiseLinearLoss.ramp(2.0, 2.0, 6.0)
     again = MarginProblem.unrestricted(y[:, None] * X, costs, loss, np.full(3, 0.3), atoms, intercept=False)
     for _ in range(10):
         w = 0.1 * rng.normal(size=3)
         values = []
-        for stated in (again, replace(again, loss=Corners.ramp(2.0, 2.0))):
+        for stated in (again, replace(again, loss=PiecewiseLinearLoss.ramp(2.0, 2.0))):
             problem = loops.loop_problem(stated)
             node = loops.new_node(problem)
             node.hi[:], node.lo[:] = 10.0, -10.0

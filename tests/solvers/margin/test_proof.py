@@ -16,7 +16,7 @@ from facts import about
 
 import marginopt as mo
 from marginopt import margin
-from marginopt.models.views import Corners, MarginProblem
+from marginopt.models.views import MarginProblem, PiecewiseLinearLoss
 from marginopt.solvers.margin.check.statement import LoggedMarginProblem
 from marginopt.solvers.proofs import check_proof
 
@@ -240,7 +240,7 @@ def test_the_value_is_the_objective(seed: int) -> None:
     rng = np.random.default_rng(seed)
     A, costs = rng.normal(size=(5, 2)), rng.random(5)
     curvature, mu = rng.random(2), float(rng.random())
-    loss = Corners.ramp(2.0, 1.5, 3.0 if seed % 2 else math.inf)
+    loss = PiecewiseLinearLoss.ramp(2.0, 1.5, 3.0 if seed % 2 else math.inf)
     problem = MarginProblem.unrestricted(A, costs, loss, curvature, np.eye(2) / mu, intercept=False)
     w = rng.normal(size=2)
     expected = float(curvature @ w**2 + mu * np.abs(w).sum() + costs @ loss.values(A @ w))

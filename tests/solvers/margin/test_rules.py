@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from marginopt.models.views import Budget, Corners, MarginProblem
+from marginopt.models.views import Budget, MarginProblem, PiecewiseLinearLoss
 from marginopt.solvers.margin.check.boxes import CheckedBox, propagate
 from marginopt.solvers.margin.check.checker import apply_relaxation
 from marginopt.solvers.margin.check.coordinates import RotatedProblem, in_coordinates
@@ -21,7 +21,7 @@ POINT = np.array([-5.0, -0.04])
 def problem(atoms: list[list[float]], **sets: Any) -> RotatedProblem:
     """Both margins are 1 at `POINT`, the optimum: 0.01312 with the atom (0, 10/3)."""
     A, costs, curvature = np.array([[1.0, -150.0], [-1.0, 100.0]]), np.array([3.0, 0.1]), np.array([0.0, 0.7])
-    loss = Corners.ramp(1e6, 1.0)
+    loss = PiecewiseLinearLoss.ramp(1e6, 1.0)
     base = MarginProblem.unrestricted(A, costs, loss, curvature, np.array(atoms), len(atoms) == 1)
     return in_coordinates(LoggedMarginProblem.of_problem(replace(base, **sets)), np.eye(2), 1.0)
 

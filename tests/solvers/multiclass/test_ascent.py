@@ -68,8 +68,8 @@ def test_rows_in_csr_and_kernels(loss: str) -> None:
     dense = mo.solve(mo.MulticlassSVM(X, y, loss, 0.5), "multiclass-ascent", tol=1e-8)
     rows = sp.csr_array(X)
     split = sp.csr_array((np.repeat(rows.data, 2) / 2, np.repeat(rows.indices, 2), 2 * rows.indptr), shape=X.shape)
-    for given in (rows, split):
-        sparse = mo.solve(mo.MulticlassSVM(given, y, loss, 0.5), "multiclass-ascent", tol=1e-8)
+    for problem in (rows, split):
+        sparse = mo.solve(mo.MulticlassSVM(problem, y, loss, 0.5), "multiclass-ascent", tol=1e-8)
         assert sparse.objective == pytest.approx(dense.objective, rel=1e-7)
     kernel = mo.MulticlassSVM(X, y, loss, 2.0, kernel=RBF(0.3))
     ours, theirs = mo.solve(kernel, "multiclass-ascent", tol=1e-8), mo.solve(kernel, "clarabel")

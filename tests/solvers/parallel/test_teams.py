@@ -62,9 +62,9 @@ def meets(task: tuple[Any, int, Path], threads: int | None) -> int:
 def _until(folder: Path, many: int) -> int:
     """Wait for so many files; how many there are."""
     end = time.monotonic() + PATIENCE
-    while (found := len(list(folder.iterdir()))) < many and time.monotonic() < end:
+    while (rows := len(list(folder.iterdir()))) < many and time.monotonic() < end:
         time.sleep(0.01)
-    return found
+    return rows
 
 
 def dies(task: int, threads: int | None) -> int:
@@ -86,27 +86,27 @@ def test_a_parcel_has_no_large_array_in_it_and_comes_back_whole() -> None:
     parcels = [packer.pack({**task, "k": k, "small": small}) for k in range(3)]
     assert all(len(parcel.body) < LARGE_ARRAY_BYTES for parcel in parcels)
     assert len(packer.arrays) == 5  # X once, by columns, and the three arrays of the sparse matrix
-    found = unpack(parcels[2], {key: pickle.loads(pickle.dumps(array)) for key, array in packer.arrays.items()})
-    assert found["k"] == 2 and found["X"] is found["again"] and (found["X"] == X).all()
-    assert (found["sparse"] != rows).nnz == 0 and (found["small"] == small).all()
-    assert found["columns"].flags.f_contiguous and not found["X"].flags.f_contiguous
+    payload = unpack(parcels[2], {key: pickle.loads(pickle.dumps(array)) for key, array in packer.arrays.items()})
+    assert payload["k"] == 2 and payload["X"] is payload["again"] and (payload["X"] == X).all()
+    assert (payload["sparse"] != rows).nnz == 0 and (payload["small"] == small).all()
+    assert payload["columns"].flags.f_contiguous and not payload["X"].flags.f_contiguous
 
 
 def test_arrays_that_a_task_alone_has_travel_with_it(client: Any) -> None:
-    own = {"X": X, "columns": np.asfortranarray(X), "few": np.arange(3, dtype=np.int8), "none": np.zeros((0, 4))}
+    block = {"X": X, "columns": np.asfortranarray(X), "few": np.arange(3, dtype=np.int8), "none": np.zeros((0, 4))}
     packer = Packer()
-    parcel = packer.pack({"own": TaskArrays(own), "shared": X})
+    parcel = packer.pack({"own": TaskArrays(block), "shared": X})
     assert len(packer.arrays) == 1 and len(parcel.body) > 2 * X.nbytes
     for one in (parcel, *(pickle.loads(pickle.dumps(parcel, protocol)) for protocol in (4, 5))):
-        _equal(unpack(one, packer.arrays)["own"].arrays, own)
+        _equal(unpack(one, packer.arrays)["own"].arrays, block)
     with choose_executor(cluster=client) as team:
-        _equal(team.all(gives_back, [TaskArrays(own)])[0], own)
+        _equal(team.all(gives_back, [TaskArrays(block)])[0], block)
 
 
-def _equal(found: dict[str, Any], own: dict[str, Any]) -> None:
-    assert list(found) == list(own)
-    for name, array in own.items():
-        assert found[name].dtype == array.dtype and np.array_equal(found[name], array), name
+def _equal(values: dict[str, Any], entries: dict[str, Any]) -> None:
+    assert list(values) == list(entries)
+    for name, array in entries.items():
+        assert values[name].dtype == array.dtype and np.array_equal(values[name], array), name
 
 
 def test_an_array_at_the_place_of_one_that_is_gone_has_its_own_name() -> None:
@@ -179,8 +179,8 @@ def test_data_travel_once(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(client, "submit", submitted)
     with choose_executor(cluster=client) as team:
-        found = [one for _ in range(3) for one in team.all(total, [(X.copy(), 0.0)] * 10)]
-    assert {value for value, _ in found} == {X.sum()}
+        results = [one for _ in range(3) for one in team.all(total, [(X.copy(), 0.0)] * 10)]
+    assert {value for value, _ in results} == {X.sum()}
     assert X.nbytes < sum(sent) < 1.2 * X.nbytes  # once for all runs and copies: thirty times the data would be 30 X.nbytes
     assert _empty(client)
 
@@ -203,13 +203,13 @@ def test_places_share_out_evenly_and_by_what_is_there() -> None:
     places = Placement()
     assert places.assign(["a"]) is None  # nobody is known
     places.update_workers({"one": 1, "two": 2, "none": 0})
-    given = [places.assign([key]) for key in "abcdef"]
-    assert (given.count("one"), given.count("two")) == (2, 4)
-    for key, worker in zip("abcdef", given, strict=True):
-        for whose in given:
+    rows = [places.assign([key]) for key in "abcdef"]
+    assert (rows.count("one"), rows.count("two")) == (2, 4)
+    for key, worker in zip("abcdef", rows, strict=True):
+        for whose in rows:
             places.release(whose)
         assert places.assign([key]) == worker  # where it was, as long as nobody has less to do
-        given = [worker]
+        rows = [worker]
     places.update_workers({"two": 2, "three": 1})
     assert places.assign(["a"]) == "three"  # it has nothing to do
     places.release("one")  # which is gone
@@ -246,8 +246,8 @@ def test_a_worker_dies_and_one_comes_and_nothing_is_lost_or_twice(cluster: DaskC
 def test_a_slow_worker_holds_nobody_up(cluster: DaskCluster, client: Any, tmp_path: Path) -> None:
     slow = cluster.workers[-1].pid
     with choose_executor(cluster=client) as team:
-        found = team.all(lingers, [(task, slow, tmp_path) for task in range(40)])
-    assert [task for task, _ in found] == list(range(40))
+        results = team.all(lingers, [(task, slow, tmp_path) for task in range(40)])
+    assert [task for task, _ in results] == list(range(40))
     assert len(list(tmp_path.iterdir())) >= 38  # the slow one held one task and had one to go on with
 
 

@@ -35,13 +35,13 @@ def enumerated(p: ScoringProblem) -> Fraction:
         used = sum(r != 0 for r in rho)
         if used > p.max_nonzeros:
             continue
-        own = p.price * used + p.size_price * sum(map(abs, rho))
-        if own >= best:
+        direct = p.price * used + p.size_price * sum(map(abs, rho))
+        if direct >= best:
             continue
         wrong = p.y[:, None] * ((p.X @ np.array(rho, dtype=float))[:, None] + shift) < float(p.threshold)
         sums = p.weights @ wrong
         b = int(np.argmin(sums))
-        best = min(best, own + sum((c for c, w in zip(costs, wrong[:, b], strict=True) if w), Fraction()))
+        best = min(best, direct + sum((c for c, w in zip(costs, wrong[:, b], strict=True) if w), Fraction()))
     assert d == p.upper.size
     return best
 

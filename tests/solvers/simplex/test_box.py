@@ -40,10 +40,10 @@ def test_smo_reaches_the_interior_point_optimum(kernel, sparse, C):
 def test_the_problem_is_libsvms():
     X, y = data(300)
     weights = np.random.default_rng(1).uniform(0.5, 2.0, 300)
-    for given in (None, weights):
-        model = L1SVMDual(X, y, 2.0, RBF(0.3), sample_weight=given)
+    for problem in (None, weights):
+        model = L1SVMDual(X, y, 2.0, RBF(0.3), sample_weight=problem)
         result = solve_problem(model, BoxSMO(), Options(tol=1e-9))
-        svc = SVC(C=2.0, gamma=0.3, tol=1e-8).fit(X, y, sample_weight=given)
+        svc = SVC(C=2.0, gamma=0.3, tol=1e-8).fit(X, y, sample_weight=problem)
         theirs = np.zeros(300)
         theirs[svc.support_] = np.abs(svc.dual_coef_[0])
         assert result.certificate.objective == pytest.approx(model.box.objective(theirs), rel=1e-7)

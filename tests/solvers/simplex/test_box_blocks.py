@@ -32,9 +32,9 @@ def test_blocks_reach_the_optimum_of_pairs(block: int, C: float, sparse: bool) -
     for kernel in (RBF(0.3), Linear()):
         model = stated(C, kernel, sparse)
         pairs = solve_problem(model, BoxSMO(block=2), Options(tol=1e-7))
-        found = solve_problem(model, BoxSMO(block=block), Options(tol=1e-7))
-        assert found.status is pairs.status is Status.OPTIMAL and found.certificate.gap <= 1e-7
-        assert found.certificate.objective == pytest.approx(pairs.certificate.objective, rel=3e-7)
+        result = solve_problem(model, BoxSMO(block=block), Options(tol=1e-7))
+        assert result.status is pairs.status is Status.OPTIMAL and result.certificate.gap <= 1e-7
+        assert result.certificate.objective == pytest.approx(pairs.certificate.objective, rel=3e-7)
 
 
 @pytest.mark.parametrize("block", [4, 20, 500])
@@ -86,9 +86,9 @@ def test_the_violation_that_is_asked_for_is_reached() -> None:
     model = stated(10.0)
     for asked in (1e-1, 1e-3, 1e-6):
         for block in (2, 16):
-            found = solve_problem(model, BoxSMO(block=block, violation=asked), Options(tol=0.5))
-            assert found.status is Status.OPTIMAL
-            view, a = model.box, found.values["a"]
+            result = solve_problem(model, BoxSMO(block=block, violation=asked), Options(tol=0.5))
+            assert result.status is Status.OPTIMAL
+            view, a = model.box, result.values["a"]
             d = view.signs * (view.gram.product(a) + view.c)
             below, above, positive = a < view.upper, a > 0.0, view.signs > 0.0
             rising, falling = np.where(positive, below, above), np.where(positive, above, below)
@@ -101,7 +101,7 @@ def test_limits_hold_and_small_caches_take_pairs() -> None:
     assert limited.status is Status.ITERATION_LIMIT and limited.iterations == 37
     state = BoxSMO(cache_bytes=20 * 4 * 200).init(model.box, Options(), np.random.default_rng(0))
     assert state.cached_block_streak == CALM  # 20 columns hold no set of 256 points
-    found = BoxSMO(block=16, stride=1)
-    assert found.advance(found.init(model.box, Options(), np.random.default_rng(0)), 1.0) is Outcome.RUNNING
+    solver = BoxSMO(block=16, stride=1)
+    assert solver.advance(solver.init(model.box, Options(), np.random.default_rng(0)), 1.0) is Outcome.RUNNING
     with pytest.raises(InputError, check=about("block")):
         solve_problem(model, BoxSMO(block=0), Options())

@@ -77,5 +77,5 @@ def test_sums_over_points_are_what_they_say(monkeypatch, drain):
     model = LowRank(view, expansion(view.gram, 50, np.random.default_rng(0)))
     drain(model.solve())
     for chosen in (np.arange(0, 900, 2), np.arange(300)):
-        own = model.B[:, chosen].astype(float)
-        assert drain(model.sums(chosen)) == pytest.approx(np.eye(50) + own / model.D[chosen] @ own.T, rel=1e-4, abs=1e-4)
+        direct = model.B[:, chosen].astype(float)
+        assert drain(model.sums(chosen)) == pytest.approx(np.eye(50) + direct / model.D[chosen] @ direct.T, rel=1e-4, abs=1e-4)

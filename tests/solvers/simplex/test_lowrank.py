@@ -51,42 +51,42 @@ def test_the_triangle_multiplies_like_the_matrix(kernel, limit, drain):
     X, y = data(700)
     gram = L2SVMDual(X, y, 2.0, kernel).simplex.gram
     rng = np.random.default_rng(0)
-    own = rng.permutation(700)[:500]
+    block = rng.permutation(700)[:500]
     triangle = Triangle(gram, limit)
-    for part in (own[:130], own[130:131], own[131:]):
+    for part in (block[:130], block[130:131], block[131:]):
         drain(triangle.extend(part))
     w = rng.standard_normal(500)
     Q = gram.dense
-    assert drain(triangle.product(w)) == pytest.approx(Q[np.ix_(own, own)] @ w, rel=1e-4, abs=1e-4 * np.abs(Q).max())
-    rest = np.setdiff1d(np.arange(700), own)
+    assert drain(triangle.product(w)) == pytest.approx(Q[np.ix_(block, block)] @ w, rel=1e-4, abs=1e-4 * np.abs(Q).max())
+    rest = np.setdiff1d(np.arange(700), block)
     assert drain(triangle.product_outside(rest, w)) == pytest.approx(
-        Q[np.ix_(rest, own)] @ w, rel=1e-4, abs=1e-4 * np.abs(Q).max()
+        Q[np.ix_(rest, block)] @ w, rel=1e-4, abs=1e-4 * np.abs(Q).max()
     )
     assert sum(b.nbytes for _, _, b in triangle._blocks if b is not None) <= limit
     keep = rng.random(500) < 0.7
     keep[:128] = False  # a whole block
     drain(triangle.compact(keep))
     drain(triangle.extend(rest))
-    own, w = np.concatenate([own[keep], rest]), rng.standard_normal(keep.sum() + rest.size)
-    assert (triangle.members == own).all()
-    assert (triangle.place[own] == np.arange(own.size)).all()
-    assert (triangle.place >= 0).sum() == own.size
-    assert drain(triangle.product(w)) == pytest.approx(Q[np.ix_(own, own)] @ w, rel=1e-4, abs=1e-4 * np.abs(Q).max())
+    block, w = np.concatenate([block[keep], rest]), rng.standard_normal(keep.sum() + rest.size)
+    assert (triangle.members == block).all()
+    assert (triangle.place[block] == np.arange(block.size)).all()
+    assert (triangle.place >= 0).sum() == block.size
+    assert drain(triangle.product(w)) == pytest.approx(Q[np.ix_(block, block)] @ w, rel=1e-4, abs=1e-4 * np.abs(Q).max())
     assert sum(b.nbytes for _, _, b in triangle._blocks if b is not None) <= limit
 
 
 def test_blocks_that_are_not_stored_are_multiplied_tile_by_tile(drain):
     X, y = data(1700)
     gram = L2SVMDual(X, y, 2.0, RBF(0.1)).simplex.gram
-    own = np.random.default_rng(1).permutation(1700)
+    computed = np.random.default_rng(1).permutation(1700)
     for limit in (0, 3_000_000):
         triangle = Triangle(gram, limit)
-        drain(triangle.extend(own[:1500]))
-        drain(triangle.extend(own[1500:]))  # blocks that are not of whole tiles' width
+        drain(triangle.extend(computed[:1500]))
+        drain(triangle.extend(computed[1500:]))  # blocks that are not of whole tiles' width
         missing = sum(block is None for *_, block in triangle._blocks)
         assert missing == len(triangle._blocks) if limit == 0 else 0 < missing < len(triangle._blocks)
         w = np.random.default_rng(0).standard_normal(1700)
-        assert drain(triangle.product(w)) == pytest.approx(gram.dense[np.ix_(own, own)] @ w, abs=2e-3)
+        assert drain(triangle.product(w)) == pytest.approx(gram.dense[np.ix_(computed, computed)] @ w, abs=2e-3)
 
 
 def ones(n, p, share, seed=0):
@@ -105,10 +105,10 @@ def test_the_triangle_of_zeros_and_ones_holds_distances(p, limit, drain):
     gram = KernelGram(X, RBF(0.05), y, offset=1.0, ridge=ridge, scale=0.5)
     rng = np.random.default_rng(0)
     order = rng.permutation(700)
-    own, rest = order[:500], order[500:]
+    direct, rest = order[:500], order[500:]
     triangle = Triangle(gram, limit)
-    drain(triangle.extend(own[:200]))
-    drain(triangle.extend(own[200:]))
+    drain(triangle.extend(direct[:200]))
+    drain(triangle.extend(direct[200:]))
     stored = [block for *_, block in triangle._blocks if block is not None]
     assert {block.dtype for block in stored} <= {np.dtype(np.uint8 if p == 60 else np.uint16)}
     assert sum(block.nbytes for block in stored) <= limit
@@ -116,12 +116,12 @@ def test_the_triangle_of_zeros_and_ones_holds_distances(p, limit, drain):
     keep = rng.random(500) < 0.6
     Q = gram.dense
     for weights in (rng.standard_normal(500), np.where(np.arange(500) < 5, 1.0, 0.0)):  # few of them ask for columns only
-        assert drain(triangle.product(weights)) == pytest.approx(Q[np.ix_(own, own)] @ weights, abs=1e-4)
-        assert drain(triangle.product_outside(rest, weights)) == pytest.approx(Q[np.ix_(rest, own)] @ weights, abs=1e-4)
+        assert drain(triangle.product(weights)) == pytest.approx(Q[np.ix_(direct, direct)] @ weights, abs=1e-4)
+        assert drain(triangle.product_outside(rest, weights)) == pytest.approx(Q[np.ix_(rest, direct)] @ weights, abs=1e-4)
     drain(triangle.compact(keep))
     drain(triangle.extend(rest))
-    own, weights = np.concatenate([own[keep], rest]), rng.standard_normal(keep.sum() + rest.size)
-    assert drain(triangle.product(weights)) == pytest.approx(Q[np.ix_(own, own)] @ weights, abs=1e-4)
+    direct, weights = np.concatenate([direct[keep], rest]), rng.standard_normal(keep.sum() + rest.size)
+    assert drain(triangle.product(weights)) == pytest.approx(Q[np.ix_(direct, direct)] @ weights, abs=1e-4)
 
 
 @pytest.mark.parametrize("C", [10.0, 100.0])
@@ -231,8 +231,8 @@ def test_where_it_does_not_apply_pairs_run_as_before():
     hard = solve_problem(L2SVMDual(X, y, 1e3, RBF(2.0)), SMO(), Options(tol=1e-4))
     assert hard.details["start"] == "pairs"  # the landmarks explain little
     assert hard.status is Status.OPTIMAL
-    given = np.full(y.size, 1.0 / y.size)
-    warm = solve_problem(L2SVMDual(X, y, 1.0, RBF(0.1)), SMO(), Options(tol=1e-4, start={"a": given}))
+    vector = np.full(y.size, 1.0 / y.size)
+    warm = solve_problem(L2SVMDual(X, y, 1.0, RBF(0.1)), SMO(), Options(tol=1e-4, start={"a": vector}))
     assert warm.details["start"] == "pairs"
     assert warm.status is Status.OPTIMAL
 
@@ -336,9 +336,9 @@ def test_where_float32_does_not_fit_entries_are_rounded(sparse, drain):
     gram = KernelGram(sp.csr_array(X) if sparse else X, RBF(0.1), y, offset=1.0, ridge=np.linspace(0.5, 1.5, 700), scale=0.5)
     rng = np.random.default_rng(0)
     order = rng.permutation(700)
-    own, keep, limit = order[:500], rng.random(500) < 0.6, 300_000
+    members, keep, limit = order[:500], rng.random(500) < 0.6, 300_000
     triangle = Triangle(gram, limit)
-    for step in (lambda: triangle.extend(own), lambda: triangle.compact(keep), lambda: triangle.extend(order[500:])):
+    for step in (lambda: triangle.extend(members), lambda: triangle.compact(keep), lambda: triangle.extend(order[500:])):
         drain(step())
         stored = [block for *_, block in triangle._blocks if block is not None]
         assert {block.dtype for block in stored} == {np.dtype(np.uint16)}
@@ -393,8 +393,8 @@ def test_a_corrected_model_does_not_lead_upwards_and_leaves_the_gradient_right(r
         drain(run.stream())
         values.append(run.value())
         drain(run.correct())
-        g, own = view.gram.product(run.x) + view.c, run.triangle.members
-        assert np.abs(run.g - g)[own].max() < 1e-5 * np.abs(g).max()
+        g, value = view.gram.product(run.x) + view.c, run.triangle.members
+        assert np.abs(run.g - g)[value].max() < 1e-5 * np.abs(g).max()
         assert not run.x[run.triangle.place < 0].any()
         assert run.x.sum() == pytest.approx(1.0)
     assert (np.diff([*values, run.value()]) <= 1e-6 * values[0]).all()

@@ -52,9 +52,9 @@ def test_no_crowd_is_taken_for_a_support(n: int, features: int, crowd: int, monk
     sizes, whole = [], exact._submatrix
 
     def counted(guessed: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
-        def guess(*given: object) -> np.ndarray:
-            sizes.append(guessed(*given).size)
-            return guessed(*given)
+        def guess(*start: object) -> np.ndarray:
+            sizes.append(guessed(*start).size)
+            return guessed(*start)
 
         return guess
 

@@ -229,11 +229,11 @@ def test_columns_of_a_starting_support_come_in_blocks(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("own", "solve_limit", "limit"),
+    ("cached", "solve_limit", "limit"),
     [(None, None, 2**30), (None, 5000, 5000), (10**6, None, 10**6), (10**6, 5000, 5000), (5000, 10**6, 5000)],
 )
-def test_the_limit_of_the_cache(own, solve_limit, limit):
-    assert cache_bytes(own, Options(memory_limit=solve_limit), 4096.0 * 300) == limit
+def test_the_limit_of_the_cache(cached, solve_limit, limit):
+    assert cache_bytes(cached, Options(memory_limit=solve_limit), 4096.0 * 300) == limit
 
 
 def test_without_a_limit_many_points_have_room_for_the_low_rank_start(monkeypatch):

@@ -57,12 +57,12 @@ def _fit(A, costs, loss):
             v = A.T @ a
             return 0.5 * v @ v - a.sum(), A @ v - 1.0
 
-        found = minimize(
+        optimum = minimize(
             negative_dual, costs / 2, jac=True, bounds=[(0.0, c) for c in costs], method="L-BFGS-B",
             options={"maxiter": 100, "ftol": 1e-12},
         )  # fmt: skip
-        w = A.T @ found.x
-        return -float(found.fun), float(costs @ loss.values(A @ w) + 0.5 * w @ w)
+        w = A.T @ optimum.x
+        return -float(optimum.fun), float(costs @ loss.values(A @ w) + 0.5 * w @ w)
 
     def primal(w):
         m = A @ w
@@ -71,8 +71,8 @@ def _fit(A, costs, loss):
         )
         return float(costs @ loss.values(m)) + 0.5 * w @ w, A.T @ (costs * slope) + w
 
-    found = minimize(primal, np.zeros(A.shape[1]), jac=True, method="L-BFGS-B", options={"maxiter": 300, "ftol": 1e-14})
-    return float(found.fun - 0.5 * found.jac @ found.jac), float(found.fun)
+    optimum = minimize(primal, np.zeros(A.shape[1]), jac=True, method="L-BFGS-B", options={"maxiter": 300, "ftol": 1e-14})
+    return float(optimum.fun - 0.5 * optimum.jac @ optimum.jac), float(optimum.fun)
 
 
 def _enumerated(X, y, costs, loss, k, price=0.0):

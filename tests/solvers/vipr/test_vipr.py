@@ -48,13 +48,13 @@ def test_integer_programs_end_where_enumeration_does(tmp_path: Path, data: st.Da
     b, equal = np.array([data.draw(NUMBER) for _ in range(m)]), data.draw(st.booleans())
     form = program(q, A, b, top, equal)
     best = enumerated(form, A, b, top, equal)
-    found = mo.proofs.write_vipr(form, tmp_path / "a.vipr")
+    certificate = mo.proofs.write_vipr(form, tmp_path / "a.vipr")
     proved = check(tmp_path / "a.vipr")
-    assert proved.infeasible == (best is None) == (found.bound is None)
+    assert proved.infeasible == (best is None) == (certificate.bound is None)
     if best is not None:
-        assert proved.upper == found.value == Fraction(best)
-        assert proved.lower == found.bound
-        assert found.gap <= 1e-9
+        assert proved.upper == certificate.value == Fraction(best)
+        assert proved.lower == certificate.bound
+        assert certificate.gap <= 1e-9
 
 
 @pytest.fixture(scope="module")
@@ -68,15 +68,15 @@ def points() -> tuple[np.ndarray, np.ndarray]:
 def test_free_coefficients_and_l1(tmp_path: Path, points: tuple[np.ndarray, np.ndarray], loss: str) -> None:
     """Variables without bounds: multipliers are corrected until their slopes are zero exactly. The answer is HiGHS's."""
     model = mo.Margin(*points, loss=loss, regulariser="l1", intercept="free")
-    found = mo.proofs.write_vipr(model, tmp_path / "a.vipr")
+    certificate = mo.proofs.write_vipr(model, tmp_path / "a.vipr")
     proved = check(tmp_path / "a.vipr")
-    assert found.bound is not None
-    assert found.value is not None
+    assert certificate.bound is not None
+    assert certificate.value is not None
     assert proved.lower is not None
     assert proved.upper is not None
-    assert found.bound - proved.lower == found.value - proved.upper == Fraction(model.form.r)
-    assert found.gap <= 1e-8
-    assert float(found.value) == pytest.approx(mo.solve(model, "highs").objective, rel=1e-8)
+    assert certificate.bound - proved.lower == certificate.value - proved.upper == Fraction(model.form.r)
+    assert certificate.gap <= 1e-8
+    assert float(certificate.value) == pytest.approx(mo.solve(model, "highs").objective, rel=1e-8)
 
 
 def test_a_scoring_system_is_proved_twice(tmp_path: Path) -> None:
@@ -84,11 +84,11 @@ def test_a_scoring_system_is_proved_twice(tmp_path: Path) -> None:
     rng = np.random.default_rng(2)
     X = np.column_stack([np.ones(12), rng.integers(0, 2, (12, 3))])
     model = mo.ScoringSystem(X, np.where(rng.random(12) < 0.5, 1.0, -1.0), coefficients=(-2, 2), C0=0.05)
-    own = mo.solve(model, "supports-bb")
-    found = mo.proofs.write_vipr(model, tmp_path / "a.vipr", start=own.values)
+    result = mo.solve(model, "supports-bb")
+    certificate = mo.proofs.write_vipr(model, tmp_path / "a.vipr", start=result.values)
     check(tmp_path / "a.vipr")
-    assert found.gap <= 1e-9
-    assert float(found.value or 0) == pytest.approx(own.objective, rel=1e-12)
+    assert certificate.gap <= 1e-9
+    assert float(certificate.value or 0) == pytest.approx(result.objective, rel=1e-12)
 
 
 def test_a_limit_leaves_the_bound_reached(tmp_path: Path, points: tuple[np.ndarray, np.ndarray]) -> None:
@@ -104,8 +104,8 @@ def test_a_limit_leaves_the_bound_reached(tmp_path: Path, points: tuple[np.ndarr
 
 def test_a_model_that_maximises_has_its_bound_above(tmp_path: Path) -> None:
     form = program([-1.0, -2.0], np.array([[-1.0, -1.0]]), np.array([-1.5]), 3).replace(maximise=True, r=0.5)
-    found = mo.proofs.write_vipr(form, tmp_path / "a.vipr")
-    assert found.bound == found.value == Fraction(3, 2)
+    certificate = mo.proofs.write_vipr(form, tmp_path / "a.vipr")
+    assert certificate.bound == certificate.value == Fraction(3, 2)
 
 
 def test_forged_files_are_refused(tmp_path: Path, points: tuple[np.ndarray, np.ndarray]) -> None:
@@ -143,8 +143,8 @@ def test_the_field_s_own_checker_accepts(tmp_path: Path, points: tuple[np.ndarra
         + [program([1.0], np.array([[2.0], [-2.0]]), np.array([1.0, -1.0]), 1)]
     ):
         mo.proofs.write_vipr(model, tmp_path / f"{k}.vipr")
-        said = subprocess.run(["viprchk", tmp_path / f"{k}.vipr"], capture_output=True, text=True, check=False)
-        assert "Successfully verified" in said.stdout
+        process = subprocess.run(["viprchk", tmp_path / f"{k}.vipr"], capture_output=True, text=True, check=False)
+        assert "Successfully verified" in process.stdout
 
 
 @settings(deadline=None, max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -23,12 +23,12 @@ def test_the_least_norm_satisfies_its_optimality_conditions(n: int, free: bool) 
     y = np.where(rng.random(n) < 0.5, 1.0, -1.0)
     A = y[:, None] * np.column_stack([np.ones(n), rng.normal(size=(n, 4)) + 4.0 * y[:, None]])
     asked = problem(A, free)
-    kept = rng.random(n) < 0.8
-    w = LeastNorm.of(asked).keeping(kept)
+    mask = rng.random(n) < 0.8
+    w = LeastNorm.of(asked).keeping(mask)
     assert w is not None
-    assert (A[kept] @ w >= 1.0).all()
+    assert (A[mask] @ w >= 1.0).all()
     # multipliers u >= 0 of the active margins with sum u_i a_i = w on the norm's part and 0 on the intercept
-    active = kept & (A @ w <= 1.0 + 1e-6)
+    active = mask & (A @ w <= 1.0 + 1e-6)
     _, residual = nnls(A[active].T, np.where(asked.penalised, w, 0.0))
     assert residual <= 1e-6 * max(1.0, float(np.linalg.norm(w)))
 
@@ -36,7 +36,7 @@ def test_the_least_norm_satisfies_its_optimality_conditions(n: int, free: bool) 
 def test_copies_and_rows_of_zeros() -> None:
     A = np.array([[1.0, 2.0], [1.0, 2.0], [0.0, 0.0], [-1.0, 3.0]])
     least = LeastNorm.of(problem(A))
-    one, both = (least.keeping(np.array(kept)) for kept in ([True, False, False, True], [True, True, False, True]))
+    one, both = (least.keeping(np.array(remaining)) for remaining in ([True, False, False, True], [True, True, False, True]))
     assert one is not None and both is not None
     np.testing.assert_array_equal(one, both)
     assert least.keeping(np.array([True, False, True, False])) is None

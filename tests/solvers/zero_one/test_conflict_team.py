@@ -49,13 +49,13 @@ def test_the_workers_lines_are_one_proof_that_the_workers_check(
     stated: mo.ZeroOneSVM, alone: mo.Result, short: None, client: Any, tmp_path: Path
 ) -> None:
     path = tmp_path / "proof.jsonl.gz"
-    found = mo.solve(stated, "zero-one-bb", engine="conflicts", threads=1, cluster=client, proof=str(path))
-    assert found.status is alone.status is mo.Status.OPTIMAL
-    assert found.objective == pytest.approx(alone.objective, rel=1e-6) and found.details["engine"] == "conflicts"
-    assert found.details["slices"] > 1 and found.details["proof_slices"] > 1  # how many is a matter of pace
+    result = mo.solve(stated, "zero-one-bb", engine="conflicts", threads=1, cluster=client, proof=str(path))
+    assert result.status is alone.status is mo.Status.OPTIMAL
+    assert result.objective == pytest.approx(alone.objective, rel=1e-6) and result.details["engine"] == "conflicts"
+    assert result.details["slices"] > 1 and result.details["proof_slices"] > 1  # how many is a matter of pace
     here, there = check_proof(path, stated), mo.check_proof(path, stated, cluster=client)
     assert here.valid and here.own_data and here == there, (here, there)
-    assert here.bound >= alone.objective * (1.0 - 1e-6) * (1.0 - 1e-8) and here.nodes == found.details["proof_nodes"]
+    assert here.bound >= alone.objective * (1.0 - 1e-6) * (1.0 - 1e-8) and here.nodes == result.details["proof_nodes"]
     with gzip.open(path, "rt") as file:
         lines = file.readlines()[:-1]
     leaf = max(k for k, line in enumerate(lines) if '"id"' in line and '"split"' not in line)
@@ -82,18 +82,18 @@ def test_a_cluster_proves_the_same_with_a_worker_killed(
     for owner in (conflict_engine.ConflictTeamEngine, conflict_proof.ProofParts):
         monkeypatch.setattr(owner, "add_result", _killing(owner.add_result, arrived, cluster))
     path = tmp_path / "proof.jsonl"
-    found = mo.solve(stated, "zero-one-bb", engine="conflicts", threads=1, cluster=client, proof=str(path))
-    assert found.status is mo.Status.OPTIMAL and found.bound >= alone.objective * (1.0 - 2e-6)
+    result = mo.solve(stated, "zero-one-bb", engine="conflicts", threads=1, cluster=client, proof=str(path))
+    assert result.status is mo.Status.OPTIMAL and result.bound >= alone.objective * (1.0 - 2e-6)
     assert len(arrived) > 6 and check_proof(path, stated).valid
 
 
 def _killing(take_in: Any, arrived: list[int], cluster: DaskCluster) -> Any:
-    def counted(self: Any, number: int, found: Any) -> None:
+    def counted(self: Any, number: int, result: Any) -> None:
         arrived.append(number)
         if number == 3:  # once in the search, once in the proof
             cluster.add()
             kill(next(w for w in cluster.workers if w.poll() is None))
-        take_in(self, number, found)
+        take_in(self, number, result)
 
     return counted
 
@@ -104,12 +104,12 @@ def test_auto_takes_conflicts_on_a_cluster_where_there_are_many_coordinates(stat
 
 
 def test_targets_grow_to_the_cut() -> None:
-    found, nodes = passes.Passes(10.0), 0
-    targets = [found.target]
+    result, nodes = passes.Passes(10.0), 0
+    targets = [result.target]
     for many in (20, 100, 400, 2000, 9000, 50_000):
         nodes += many
-        found.advance(nodes, 10.0, True)
-        targets.append(found.target)
+        result.advance(nodes, 10.0, True)
+        targets.append(result.target)
     assert targets[0] == 5.0 and targets == sorted(targets) and targets[-1] == 10.0
     again = passes.Passes(10.0)
     again.advance(10, 10.0, False)

@@ -51,10 +51,10 @@ def enumerate_supports(problem, budget=None):
         W = (np.linalg.pinv(K, rcond=1e-13) @ rhs)[:, :p, 0]
         U = W @ A.T
         for near in (1e-12, 1e-9, 1e-6):
-            kept = 1 - near <= U
-            scale = np.maximum(1 / np.where(kept, U, np.inf).min(axis=1), 1.0)
-            scale[~kept.any(axis=1)] = 1.0
-            values = (W[:, penalised] ** 2).sum(axis=1) * scale**2 + cost(1.0 * ~kept)
+            mask = 1 - near <= U
+            scale = np.maximum(1 / np.where(mask, U, np.inf).min(axis=1), 1.0)
+            scale[~mask.any(axis=1)] = 1.0
+            values = (W[:, penalised] ** 2).sum(axis=1) * scale**2 + cost(1.0 * ~mask)
             i = int(values.argmin())
             if values[i] < best:
                 best, point = float(values[i]), W[i] * scale[i]

@@ -199,6 +199,6 @@ def test_nothing_better_is_sought_than_a_least_norm_below_the_price_of_a_violati
     assert problem is not None
     heuristic = ZeroOneBB().init(problem, Options(), rng).heuristic
     assert heuristic is not None and heuristic.finished is settled
-    found = run(stated)
-    assert found.status is Status.OPTIMAL
-    assert bool(found.values["z"].any()) is not settled
+    result = run(stated)
+    assert result.status is Status.OPTIMAL
+    assert bool(result.values["z"].any()) is not settled

@@ -43,8 +43,8 @@ def pair_up(data, lo, hi, w, z=None):
     z = np.full(n, k.FREE) if z is None else z
     l = np.minimum(data.rows * lo, data.rows * hi).sum(axis=1)
     node, relaxation, room = k.empty_node(n, p), k.empty_relaxation(n, p), k.empty_pairs(n, p)
-    given = {"lo": lo, "hi": hi, "w": w, "idx": np.arange(n), "z": z, "l": l, "G": data.rows.T}
-    for name, values in given.items():
+    vector = {"lo": lo, "hi": hi, "w": w, "idx": np.arange(n), "z": z, "l": l, "G": data.rows.T}
+    for name, values in vector.items():
         getattr(node, name)[:] = values
     total, count = paired(data, node, n, relaxation, room)
     z[:] = node.z
@@ -75,7 +75,7 @@ def test_pairs_are_excluded_by_the_box_and_paid_once(weighted):
 @pytest.mark.parametrize("scale", [1e-40, 1e-12, 1e-4, 1.0, 1e6, 1e30, 1e150])
 def test_pairs_at_the_edge_of_rounding_are_excluded_exactly(scale):
     """A lattice: the largest sums of many pairs are 2 but for the last digits, features of any scale. In rational arithmetic."""
-    found = wrong = ties = 0
+    count = wrong = ties = 0
     for seed in range(40):
         rng = np.random.default_rng(seed)
         unit = scale ** rng.integers(0, 2, 3).astype(float)
@@ -89,10 +89,10 @@ def test_pairs_at_the_edge_of_rounding_are_excluded_exactly(scale):
         ties += int((abs(greatest(data, lo, hi, other[:, None], one[None, :]) - 2.0) < 1e-12).sum())
         low, high = [Fraction(x) for x in lo], [Fraction(x) for x in hi]
         for i, j in pair_up(data, lo, hi, w / unit)[1]:
-            found += 1
+            count += 1
             d = [Fraction(a) + Fraction(b) for a, b in zip(data.rows[i], data.rows[j], strict=True)]
             wrong += sum(max(x * a, x * b) for x, a, b in zip(d, low, high, strict=True)) >= 2
-    assert wrong == 0 and found > 100 and ties > 500, (wrong, found, ties)
+    assert wrong == 0 and count > 100 and ties > 500, (wrong, count, ties)
 
 
 def test_margins_beyond_single_precision_exclude_every_column_and_none_beyond_the_last():
@@ -140,16 +140,16 @@ def test_kept_points_exclude_others():
         z[np.arange(len(z)) % 7 == seed % 7 if seed % 2 else kept_at_w & (np.arange(len(z)) % 3 == 0)] = k.KEPT
         before = z.copy()
         total, pairs, price, left, z = pair_up(data, lo, hi, w, z)
-        kept = before == k.KEPT
+        mask = before == k.KEPT
         if total == np.inf:
             emptied += 1
-            assert kept[pairs[0]].all() and greatest(data, lo, hi, *pairs[0]) < 2.0
+            assert mask[pairs[0]].all() and greatest(data, lo, hi, *pairs[0]) < 2.0
             continue
         gone = np.flatnonzero((before == k.FREE) & (z == k.VIOLATED))
         excluded += gone.size
         for point in gone:
-            assert (greatest(data, lo, hi, np.full(kept.sum(), point), np.flatnonzero(kept)) < 2.0).any()
-        assert (z[kept] == k.KEPT).all() and (left[gone] == 0.0).all() and (left[kept] == 0.0).all()
+            assert (greatest(data, lo, hi, np.full(mask.sum(), point), np.flatnonzero(mask)) < 2.0).any()
+        assert (z[mask] == k.KEPT).all() and (left[gone] == 0.0).all() and (left[mask] == 0.0).all()
         assert total == pytest.approx(price.sum())
     assert excluded > 5 and emptied > 5
 

@@ -138,10 +138,10 @@ def test_a_search_below_the_optimum_finds_nothing(seed):
     assert dive.stack.unresolved[0] == np.inf
 
 
-def least_norm(rows, kept, violated):
+def least_norm(rows, remaining, violated):
     """Least norm that keeps some points and violates others, by non-negative least squares (Lawson and Hanson's LDP)."""
-    points = np.concatenate([np.flatnonzero(kept), np.flatnonzero(violated)])
-    side = np.repeat([1.0, -1.0], [kept.sum(), violated.sum()])
+    points = np.concatenate([np.flatnonzero(remaining), np.flatnonzero(violated)])
+    side = np.repeat([1.0, -1.0], [remaining.sum(), violated.sum()])
     free = 1e4 * rows.sign[points, None]  # the intercept, with next to no norm
     G, h = side[:, None] * np.hstack([rows.a[points], free]), side * rows.tau[points]
     _, size = nnls(np.vstack([G.T, h]), np.append(np.zeros(G.shape[1]), 1.0))
@@ -159,13 +159,13 @@ def test_what_a_level_lists_is_a_conflict_of_its_free_points(seed):
         if dive.run(optimum * (1 - 1e-6), 1) != k.BUDGET or not stack.scalars.expand:
             continue
         parent = int(stack.scalars.level) - 1
-        kept = stack.state == k.KEPT
-        kept[stack.point[parent]] = False
+        mask = stack.state == k.KEPT
+        mask[stack.point[parent]] = False
         violated = stack.state == k.DELETED
         violated[stack.point[parent]] = False
         for c in range(stack.end[parent], stack.end[parent + 1]):
             points = stack.listed[c, : stack.size[c]]
-            needed = kept.copy()
+            needed = mask.copy()
             needed[points] = True
             assert len(set(points.tolist())) == len(points)
             assert (stack.state[points] != k.DELETED).sum() >= len(points) - 1  # some are kept since, too dear to delete

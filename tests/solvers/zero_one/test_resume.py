@@ -43,9 +43,9 @@ def model(n: int, p: int, lam: float = 10.0, sigma: float = 1.2, seed: int = 0) 
     return mo.ZeroOneSVM(X, y, lam, intercept="free")
 
 
-def options(found: mo.Result) -> dict[str, Any]:
+def options(result: mo.Result) -> dict[str, Any]:
     """The search alone, on one thread, with the optimum known."""
-    return {"engine": "boxes", "threads": 1, "restarts": 0, "start": {"w": found.values["w"]}}
+    return {"engine": "boxes", "threads": 1, "restarts": 0, "start": {"w": result.values["w"]}}
 
 
 @pytest.fixture(scope="module")
@@ -78,9 +78,9 @@ def short(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(batch_size, "SHORT", 0.005)
 
 
-def _same(found: mo.Result, alone: mo.Result) -> None:
-    assert found.status is alone.status is mo.Status.OPTIMAL
-    assert (found.objective, found.bound, found.nodes) == (alone.objective, alone.bound, alone.nodes)
+def _same(result: mo.Result, alone: mo.Result) -> None:
+    assert result.status is alone.status is mo.Status.OPTIMAL
+    assert (result.objective, result.bound, result.nodes) == (alone.objective, alone.bound, alone.nodes)
 
 
 class Here(AsynchronousExecutor):
@@ -117,10 +117,10 @@ def test_nodes_go_out_when_a_worker_is_ready_and_an_easy_problem_waits_for_none(
     monkeypatch.setattr(subtrees, "HEAD", whole.nodes + 1)
     monkeypatch.setattr(subtrees, "EFFORT", np.inf)
     monkeypatch.setattr(subtrees.SubtreeEngine, "_distribute", lambda engine: (ships.append(engine.nodes), ship(engine))[1])
-    found = mo.solve(stated, "zero-one-bb", **alone, cluster="here")
-    _same(found, whole)
-    assert team.numbers[:2] == [-1, -2] and team.numbers[2:] == list(range(1, int(found.details["slices"]) + 1))
-    assert (found.details["slices"] > 0) == ready and (ships[0] < 200 if ready else not ships)
+    result = mo.solve(stated, "zero-one-bb", **alone, cluster="here")
+    _same(result, whole)
+    assert team.numbers[:2] == [-1, -2] and team.numbers[2:] == list(range(1, int(result.details["slices"]) + 1))
+    assert (result.details["slices"] > 0) == ready and (ships[0] < 200 if ready else not ships)
 
 
 # -- open nodes -----------------------------------------------------------------------------------------------------
@@ -205,14 +205,14 @@ def test_a_search_is_stopped_and_continued_without_losing_a_node(small: Any, sho
     while True:
         limit += whole.nodes // 4
         # a limit of nodes is one of this run
-        found = mo.solve(stated, "zero-one-bb", **alone, checkpoint=path, node_limit=whole.nodes // 4)
-        if found.status is mo.Status.OPTIMAL:
+        result = mo.solve(stated, "zero-one-bb", **alone, checkpoint=path, node_limit=whole.nodes // 4)
+        if result.status is mo.Status.OPTIMAL:
             break
         stops += 1
-        assert path.exists() and stops < 9 and found.bound <= whole.objective
-        assert found.nodes <= limit
+        assert path.exists() and stops < 9 and result.bound <= whole.objective
+        assert result.nodes <= limit
     assert stops >= 3 and not path.exists()
-    _same(found, whole)
+    _same(result, whole)
 
 
 def test_a_file_of_something_else_is_refused(small: Any, short: None, tmp_path: Path) -> None:
@@ -223,12 +223,12 @@ def test_a_file_of_something_else_is_refused(small: Any, short: None, tmp_path: 
         mo.solve(model(60, 3, seed=1), "zero-one-bb", checkpoint=path)
     with pytest.raises(InputError, check=about("checkpoint")):
         mo.solve(stated, "zero-one-bb", tol=1e-2, checkpoint=path)
-    kept = path.read_bytes()
-    for damaged in (kept[: len(kept) // 2], kept[:200] + bytes(64) + kept[264:], b"", b"nothing"):
+    content = path.read_bytes()
+    for damaged in (content[: len(content) // 2], content[:200] + bytes(64) + content[264:], b"", b"nothing"):
         path.write_bytes(damaged)
         with pytest.raises(DataError):
             mo.solve(stated, "zero-one-bb", **alone, checkpoint=path)
-    path.write_bytes(kept)
+    path.write_bytes(content)
     _same(mo.solve(stated, "zero-one-bb", **alone, checkpoint=path), whole)
 
 
@@ -296,14 +296,14 @@ def test_a_search_that_is_stopped_and_continued_writes_one_proof(small: Any, sho
     words = {**alone, "checkpoint": path, "proof": str(proof)}
     bounds = []
     for _ in range(9):
-        found = mo.solve(stated, "zero-one-bb", **words, node_limit=whole.nodes // 4)
+        result = mo.solve(stated, "zero-one-bb", **words, node_limit=whole.nodes // 4)
         report = check_proof(proof, stated)  # of what is proved so far, whether the search is over or not
         assert report.valid, report
         bounds.append(report.bound)
-        if found.status is mo.Status.OPTIMAL:
+        if result.status is mo.Status.OPTIMAL:
             break
         assert len(list(tmp_path.iterdir())) == 3  # the checkpoint, its part of the log, the log
-    _same(found, whole)
+    _same(result, whole)
     assert len(bounds) > 3 and bounds == sorted(bounds) and bounds[-1] == pytest.approx(whole.bound, rel=1e-8)
     assert _nodes_of(proof) == whole.nodes and [p.name for p in tmp_path.iterdir()] == [name]
 
@@ -317,12 +317,12 @@ def test_a_log_that_does_not_fit_its_checkpoint_is_refused(small: Any, short: No
     path.unlink()
     mo.solve(stated, "zero-one-bb", **alone, checkpoint=path, proof=str(proof), node_limit=few)
     part = tmp_path / "search.npz.log0"
-    kept = part.read_bytes()
-    for damaged in (kept[: len(kept) // 2], kept.replace(b'"parent"', b'"parenT"'), b""):
+    content = part.read_bytes()
+    for damaged in (content[: len(content) // 2], content.replace(b'"parent"', b'"parenT"'), b""):
         part.write_bytes(damaged)
         with pytest.raises(DataError, check=at(part)):
             mo.solve(stated, "zero-one-bb", **alone, checkpoint=path, proof=str(proof))
-    part.write_bytes(kept + b"what a run that was killed wrote after its last checkpoint")
+    part.write_bytes(content + b"what a run that was killed wrote after its last checkpoint")
     _same(mo.solve(stated, "zero-one-bb", **alone, checkpoint=path, proof=str(proof)), whole)
     assert check_proof(proof, stated).valid and _nodes_of(proof) == whole.nodes and not part.exists()
 
@@ -337,33 +337,33 @@ def test_a_cluster_proves_the_same_with_a_worker_killed_and_one_added(
     stated, alone, whole = large
     arrived, threads, take_in = list[int](), list[threading.Thread](), subtrees.SubtreeEngine.add_result
 
-    def counted(self: Any, number: int, found: Any) -> None:
+    def counted(self: Any, number: int, result: Any) -> None:
         arrived.append(number)
         if len(arrived) == 6:
             kill(next(w for w in cluster.workers if w.poll() is None))
             threads.append(threading.Thread(target=cluster.add))
             threads[-1].start()
-        take_in(self, number, found)
+        take_in(self, number, result)
 
     monkeypatch.setattr(subtrees.SubtreeEngine, "add_result", counted)
-    found = mo.solve(stated, "zero-one-bb", **alone, cluster=client)
+    result = mo.solve(stated, "zero-one-bb", **alone, cluster=client)
     threads[0].join()
-    _same(found, whole)
+    _same(result, whole)
     assert len(arrived) == len(set(arrived)) > 6  # it went on after the worker was killed
-    assert found.details["slices"] == len(arrived)  # how many workers had a part is the machine's affair
+    assert result.details["slices"] == len(arrived)  # how many workers had a part is the machine's affair
 
 
 def test_the_workers_parts_of_a_proof_are_one_proof(small: Any, short: None, client: Any, tmp_path: Path) -> None:
     stated, alone, whole = small
     path = tmp_path / "proof.jsonl.gz"
-    found = mo.solve(stated, "zero-one-bb", **alone, cluster=client, proof=str(path))
-    assert found.details["slices"] > 2
+    result = mo.solve(stated, "zero-one-bb", **alone, cluster=client, proof=str(path))
+    assert result.details["slices"] > 2
     report = check_proof(path, stated)
     assert report.valid and report.own_data, report
     assert report.bound == pytest.approx(whole.bound, rel=1e-8) and report.value == pytest.approx(whole.objective, rel=1e-12)
     with gzip.open(path, "rt") as file:
         lines = file.readlines()
-    assert len(lines) - 3 == found.nodes  # header, claim and seal; every node once
+    assert len(lines) - 3 == result.nodes  # header, claim and seal; every node once
     unknown = mo.solve(stated, "zero-one-bb", threads=1, cluster=client, proof=str(tmp_path / "unknown.jsonl"))
     assert unknown.status is mo.Status.OPTIMAL and unknown.objective == pytest.approx(whole.objective, rel=2e-6)
     assert check_proof(tmp_path / "unknown.jsonl", stated).valid  # incumbents came from anywhere, at any time
@@ -412,8 +412,8 @@ def test_a_cluster_that_goes_leaves_a_file_that_goes_on_without_it(
         client.run(import_module, "marginopt.solvers.zero_one.algorithm")  # else the search may end before its worker is ready
         take_in = subtrees.SubtreeEngine.add_result
 
-        def closing(self: Any, number: int, found: Any) -> None:
-            take_in(self, number, found)
+        def closing(self: Any, number: int, result: Any) -> None:
+            take_in(self, number, result)
             client.close()
 
         with monkeypatch.context() as patch:
@@ -421,9 +421,9 @@ def test_a_cluster_that_goes_leaves_a_file_that_goes_on_without_it(
             with pytest.raises(ClusterError, check=lost_task(None)):
                 mo.solve(stated, "zero-one-bb", **alone, cluster=client, checkpoint=path)
     assert path.exists()
-    found = mo.solve(stated, "zero-one-bb", **alone, checkpoint=path)
-    assert (found.objective, found.bound) == (whole.objective, whole.bound) and found.status is mo.Status.OPTIMAL
-    assert found.nodes == whole.nodes  # the slices under way had not arrived, and are searched again
+    result = mo.solve(stated, "zero-one-bb", **alone, checkpoint=path)
+    assert (result.objective, result.bound) == (whole.objective, whole.bound) and result.status is mo.Status.OPTIMAL
+    assert result.nodes == whole.nodes  # the slices under way had not arrived, and are searched again
 
 
 def test_a_proof_goes_on_from_a_checkpoint_with_workers_killed(
@@ -435,20 +435,20 @@ def test_a_proof_goes_on_from_a_checkpoint_with_workers_killed(
     monkeypatch.setattr(batch_size, "LONG", 0.008)
     arrived, take_in = list[int](), subtrees.SubtreeEngine.add_result
 
-    def counted(self: Any, number: int, found: Any) -> None:
+    def counted(self: Any, number: int, result: Any) -> None:
         arrived.append(number)
         if len(arrived) == 3:
             cluster.add()
             kill(next(w for w in cluster.workers if w.poll() is None))
-        take_in(self, number, found)
+        take_in(self, number, result)
 
     monkeypatch.setattr(subtrees.SubtreeEngine, "add_result", counted)
     first = mo.solve(stated, "zero-one-bb", **words, node_limit=whole.nodes // 3)
     assert first.status is mo.Status.NODE_LIMIT and path.exists()
     assert check_proof(proof, stated).valid  # the bound so far
     before = len(arrived)
-    found = mo.solve(stated, "zero-one-bb", **words)
-    _same(found, whole)
+    result = mo.solve(stated, "zero-one-bb", **words)
+    _same(result, whole)
     assert len(arrived) > before > 2 and not path.exists()
     assert check_proof(proof, stated).valid and _nodes_of(proof) == whole.nodes
     assert [p.name for p in tmp_path.iterdir()] == [proof.name]
@@ -459,7 +459,7 @@ def test_ray_proves_the_same(small: Any, short: None, tmp_path: Path, monkeypatc
     pytest.importorskip("ray", reason="marginopt[ray] is not installed")
     stated, alone, whole = small
     with ray_cluster(monkeypatch):
-        found = mo.solve(stated, "zero-one-bb", **alone, cluster="ray", proof=str(tmp_path / "proof.jsonl"))
+        result = mo.solve(stated, "zero-one-bb", **alone, cluster="ray", proof=str(tmp_path / "proof.jsonl"))
         report = mo.check_proof(tmp_path / "proof.jsonl", stated, cluster="ray")
-    _same(found, whole)
+    _same(result, whole)
     assert report.valid and report == check_proof(tmp_path / "proof.jsonl", stated)

@@ -74,9 +74,9 @@ def problem_of(seed, free):
 def test_turned_rows_are_the_same_points(free):
     for seed in range(4):
         reduced = reduce_problem(problem_of(seed, free))
-        own, w = for_boxes(reduced), np.random.default_rng(seed).standard_normal(reduced.T.shape[0])
-        assert np.allclose(own.rows @ own.contract(w), reduced.rows @ reduced.contract(w), atol=1e-9)
-        assert np.allclose(own.expand(own.contract(w)), w, atol=1e-9)
+        computed, w = for_boxes(reduced), np.random.default_rng(seed).standard_normal(reduced.T.shape[0])
+        assert np.allclose(computed.rows @ computed.contract(w), reduced.rows @ reduced.contract(w), atol=1e-9)
+        assert np.allclose(computed.expand(computed.contract(w)), w, atol=1e-9)
 
 
 @pytest.mark.parametrize("free", [False, True])

@@ -77,4 +77,3 @@ def test_a_crew_that_counts_wrongly_is_found_out(log: Path) -> None:
 
     report = check_proof(log, crew=Guessing())
     assert not report.valid
-    assert "a worker verified 10000 nodes of a part that has" in report.message

@@ -9,7 +9,7 @@ import numpy as np
 
 from ....arrays import FloatArray
 from ....statement import Line
-from ....views import Corners
+from ....views import PiecewiseLinearLoss
 from ..assembly import Affine, Assembly
 from ..loss import Branch, Loss
 from ..part import Classifier, Setting
@@ -54,9 +54,9 @@ class Hat(Loss):
         """Return the hinge of the score m and that of -m, whose minimum the hat is."""
         return Branch(((0.0, 0.0), (-1.0, 1.0))), Branch(((0.0, 0.0), (1.0, 1.0)))
 
-    def corners(self) -> Corners:
+    def piecewise_linear(self) -> PiecewiseLinearLoss:
         """Return the loss as a function of |m|."""
-        return Corners.hat()
+        return PiecewiseLinearLoss.hat()
 
     def blocks(self, classifier: Classifier) -> dict[str, FloatArray]:
         """The side of each point, and its slack."""

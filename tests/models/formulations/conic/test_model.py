@@ -168,7 +168,6 @@ def test_kappa_zero_on_overlapping_data_is_infeasible_with_proof(overlapping: An
     assert (f >= 0).all()
     assert f.sum() == pytest.approx(1.0)
     assert np.abs(overlapping.A.T @ f).max() <= 1e-9
-    assert "κ = 0 asks that no margin be violated" in str(result)
 
 
 def test_kernel_form_with_a_linear_kernel_is_the_linear_form(overlapping: Any) -> None:
@@ -210,7 +209,7 @@ def test_rank_ratio(overlapping: Any) -> None:
 def test_changes_of_a_parameter_change_one_thing(overlapping: Any) -> None:
     X, y = overlapping.X, overlapping.y
     forms = [ConicSVM(X, y, kappa=k).form for k in (0.2, 0.3)]
-    assert str(forms[0].diff(forms[1])) == "g of budget"
+    assert forms[0].diff(forms[1]).g == ("budget",) and not forms[0].diff(forms[1]).F
     forms = [ConicSVM(X, y, lam=lam).form for lam in (0.2, 0.3)]
     assert str(forms[0].diff(forms[1])) == "q: 16 entries"
 

@@ -67,10 +67,10 @@ def test_the_level_of_given_constants_is_the_value_that_they_follow_from(data: t
     boxed = {"domain": mo.margin.Box(-2.0, 2.0)}
     for more in ({}, {"regulariser": "l1"}, {"intercept": "free"}, boxed):
         valid = Margin(X, y, "zero-one", sample_weight=0.8, upper_bound=3.0, **more)
-        given = replace(valid, upper_bound=None, big_m=1.0 + valid.activity_bounds[1])
-        assert given.cutoff >= 3.0 * (1.0 - 1e-9)
+        model = replace(valid, upper_bound=None, big_m=1.0 + valid.activity_bounds[1])
+        assert model.cutoff >= 3.0 * (1.0 - 1e-9)
         if not more or "domain" not in more:
-            assert given.cutoff == pytest.approx(3.0, rel=1e-6)
+            assert model.cutoff == pytest.approx(3.0, rel=1e-6)
         rng = np.random.default_rng(0)
         for scale in (0.1, 1.0, 10.0):
             low = replace(valid, upper_bound=None, big_m=1.01)

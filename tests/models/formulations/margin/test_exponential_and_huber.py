@@ -24,9 +24,9 @@ def test_the_optimum(loss: object, y: np.ndarray, intercept: str) -> None:
     model = mo.Margin(X, y, loss, "half-l2", intercept=intercept, sample_weight=C)
     result = mo.solve(model, tol=1e-6)
     assert result.status is mo.Status.OPTIMAL and result.gap <= 1e-6
-    found = minimize(model.objective, result.values["w"], method="BFGS", options={"gtol": 1e-8})
-    assert result.objective == pytest.approx(found.fun, rel=1e-6) and result.bound <= found.fun * (1 + 1e-12)
-    assert model.dual_value(result.multipliers) == pytest.approx(found.fun, rel=1e-5)
+    optimum = minimize(model.objective, result.values["w"], method="BFGS", options={"gtol": 1e-8})
+    assert result.objective == pytest.approx(optimum.fun, rel=1e-6) and result.bound <= optimum.fun * (1 + 1e-12)
+    assert model.dual_value(result.multipliers) == pytest.approx(optimum.fun, rel=1e-5)
 
 
 @pytest.mark.parametrize(("loss", "y"), [("exponential", SIGNS), ("huber", TARGETS)])

@@ -40,7 +40,7 @@ def allowed(w: np.ndarray, X: np.ndarray, y: np.ndarray, rng: np.random.Generato
     groups = (X[:, 1] > np.median(X[:, 1])).astype(int)
     met, k = np.flatnonzero(u >= 1.0), int(np.count_nonzero(w))
     share = float((u[y > 0] < 1.0).mean())
-    found: list[Restriction] = [
+    computed: list[Restriction] = [
         margin.LinearRows(rows, rows @ w - 0.1, rows @ w + 0.2),
         mo.parity(groups, 1.0 + abs(float(np.cov(groups, X @ w)[0, 1]))),
         mo.fixed({1: float(w[1])}),
@@ -51,10 +51,10 @@ def allowed(w: np.ndarray, X: np.ndarray, y: np.ndarray, rng: np.random.Generato
         mo.error_budget([0, 3], 1.0),
     ]
     if met.size:
-        found.append(mo.keep(met[:2]))
+        computed.append(mo.keep(met[:2]))
     if loss == margin.ZeroOne():
-        found.append(margin.ViolationBudget(float((u < 1.0).mean())))
-    return [r for r in found if rng.random() < 0.4]
+        computed.append(margin.ViolationBudget(float((u < 1.0).mean())))
+    return [r for r in computed if rng.random() < 0.4]
 
 
 @st.composite

@@ -83,13 +83,13 @@ def test_the_appraisal_encloses_the_exact_values(seed: int, free: bool) -> None:
     c, mu, w = rng.uniform(0.1, 2.0, 9), 0.7, rng.standard_normal(3) / scale
     alpha = rng.uniform(-0.2, 2.2, 9)
     problem = LinearProblem(MemoryRows(X), y, c, mu, LinearLoss.LOGISTIC, free)
-    found = problem.appraise({"w": w}, {"margin": alpha})
+    appraisal = problem.appraise({"w": w}, {"margin": alpha})
     first = int(free)
     with mp.workprec(400):
         margins = [mp.mpf(yi) * mp.fdot(list(xi), list(w)) for xi, yi in zip(X.tolist(), y.tolist(), strict=True)]
         primal = mu * mp.fsum(mp.mpf(v) ** 2 for v in w[first:].tolist())
         primal += mp.fsum(mp.mpf(ci) * mp.log(1 + mp.exp(-m)) for ci, m in zip(c.tolist(), margins, strict=True))
-        assert abs(mp.mpf(found.objective) - primal) <= mp.mpf(found.error)
+        assert abs(mp.mpf(appraisal.objective) - primal) <= mp.mpf(appraisal.error)
         a = [mp.mpf(v) for v in np.clip(alpha, 0.0, c).tolist()]
         if free:  # those of one class scaled, exactly
             sums = {s: mp.fsum(v for v, yi in zip(a, y, strict=True) if yi == s) for s in (1.0, -1.0)}
@@ -101,7 +101,7 @@ def test_the_appraisal_encloses_the_exact_values(seed: int, free: bool) -> None:
                 entropies += part * mp.log(ci / part) if part > 0 else 0
         pulled = [mp.fsum(v * yi * mp.mpf(x) for v, yi, x in zip(a, y.tolist(), X[:, j].tolist(), strict=True)) for j in range(3)]
         dual = entropies - mp.fsum(v**2 for v in pulled[first:]) / (4 * mp.mpf(mu))
-        assert mp.mpf(found.bound) <= dual <= mp.mpf(found.bound) + 4 * mp.mpf(found.bound_error) + mp.mpf(1e-12)
+        assert mp.mpf(appraisal.bound) <= dual <= mp.mpf(appraisal.bound) + 4 * mp.mpf(appraisal.bound_error) + mp.mpf(1e-12)
         assert dual <= primal
 
 
@@ -211,8 +211,8 @@ def test_separable_data(C: float) -> None:
 def test_one_class_alone_has_a_bound() -> None:
     X, _ = points(30)
     problem = LinearProblem(MemoryRows(X), np.ones(30), np.ones(30), 0.5, LinearLoss.LOGISTIC, free=True)
-    found = problem.appraise({"w": np.array([30.0, 0.0, 0.0, 0.0, 0.0])}, {"margin": np.full(30, 0.5)})
-    assert found.bound <= 0.0 <= found.objective <= 1e-10
+    appraisal = problem.appraise({"w": np.array([30.0, 0.0, 0.0, 0.0, 0.0])}, {"margin": np.full(30, 0.5)})
+    assert appraisal.bound <= 0.0 <= appraisal.objective <= 1e-10
 
 
 def test_bad_input() -> None:

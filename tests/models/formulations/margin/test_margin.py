@@ -136,8 +136,8 @@ def test_weights_of_zero_take_a_point_out() -> None:
     X, y = small(2)
     weights = np.ones(10)
     weights[3] = 0.0
-    kept = np.arange(10) != 3
-    full, part = mo.Margin(X, y, sample_weight=weights), mo.Margin(X[kept], y[kept])
+    mask = np.arange(10) != 3
+    full, part = mo.Margin(X, y, sample_weight=weights), mo.Margin(X[mask], y[mask])
     assert mo.solve(full, "clarabel").objective == pytest.approx(mo.solve(part, "clarabel").objective, rel=1e-6)
 
 
@@ -202,7 +202,7 @@ def test_refusals_of_parts() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "corners"),
+    ("breakpoints", "corners"),
     [
         (((-1, 3), (0, 2), (1, 1), (2, 0), (3, 0)), ((-1, 3), (2, 0), (3, 0))),
         (((0.1, 0.3), (0.2, 0.2), (0.3, 0.1), (0.4, 0.0), (1, 0)), ((0.1, 0.3), (0.4, 0.0), (1, 0))),
@@ -211,13 +211,13 @@ def test_refusals_of_parts() -> None:
     ],
 )
 def test_breakpoints_on_a_line_are_one_segment(
-    given: tuple[tuple[float, float], ...], corners: tuple[tuple[float, float], ...]
+    breakpoints: tuple[tuple[float, float], ...], corners: tuple[tuple[float, float], ...]
 ) -> None:
     X, y = clouds(1, 8, 2, 0.5, order="turns", first=-1.0)
-    many, few = (mo.Margin(X, y, margin.PiecewiseLinear(each), domain=margin.Box(-2.0, 2.0)) for each in (given, corners))
+    many, few = (mo.Margin(X, y, margin.PiecewiseLinear(each), domain=margin.Box(-2.0, 2.0)) for each in (breakpoints, corners))
     assert (many.form.n, many.form.rows_matrix()[1].size) == (few.form.n, few.form.rows_matrix()[1].size)
-    said = [line.text for line in many.loss.lines()]
-    assert said == [line.text for line in few.loss.lines()]
-    assert len(set(said)) == len(said)
+    text = [line.text for line in many.loss.lines()]
+    assert text == [line.text for line in few.loss.lines()]
+    assert len(set(text)) == len(text)
     m = np.linspace(-3.0, 5.0, 41)
     np.testing.assert_allclose(many.loss.values(m), few.loss.values(m), atol=1e-12)

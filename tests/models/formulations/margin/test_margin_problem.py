@@ -19,7 +19,7 @@ from marginopt.models.formulations.margin.assembly import Affine, Assembly
 from marginopt.models.formulations.margin.part import Setting
 from marginopt.models.formulations.margin.restrictions import Restriction
 from marginopt.models.program.cones import SecondOrder
-from marginopt.models.views import Corners, LinearProblem, MarginProblem, ZeroOneProblem
+from marginopt.models.views import LinearProblem, MarginProblem, PiecewiseLinearLoss, ZeroOneProblem
 from marginopt.rows.abstract import MemoryRows
 
 pytestmark = pytest.mark.filterwarnings("ignore::marginopt.errors.MarginoptWarning")
@@ -54,7 +54,7 @@ def falling(draw: st.DrawFn) -> margin.PiecewiseLinear:
     return margin.PiecewiseLinear(tuple(zip(m.tolist(), v.tolist(), strict=True)))
 
 
-def agree(loss: Any, corners: Corners) -> None:
+def agree(loss: Any, corners: PiecewiseLinearLoss) -> None:
     ends = corners.margins[:, None] + np.array([-1e-3, 0.0, 1e-3])
     again = [corners.rise_start] if corners.tail > 0.0 else []
     m = np.concatenate([np.linspace(-20.0, 20.0, 401), ends.ravel(), again])
@@ -68,7 +68,7 @@ def agree(loss: Any, corners: Corners) -> None:
 @settings(max_examples=trials(60, 200), deadline=None)
 @given(falling())
 def test_corners_of_breakpoints_are_the_loss(loss: margin.PiecewiseLinear) -> None:
-    corners = loss.corners()
+    corners = loss.piecewise_linear()
     assert corners is not None
     agree(loss, corners)
 
@@ -83,7 +83,7 @@ def test_corners_of_breakpoints_are_the_loss(loss: margin.PiecewiseLinear) -> No
     ],
 )  # fmt: skip
 def test_corners_are_the_loss(loss: Any) -> None:
-    corners = loss.corners()
+    corners = loss.piecewise_linear()
     assert corners is not None
     agree(loss, corners)
 
@@ -99,7 +99,7 @@ def test_corners_are_the_loss(loss: Any) -> None:
     ],
 )  # fmt: skip
 def test_other_losses_have_none(loss: Any) -> None:
-    assert loss.corners() is None
+    assert loss.piecewise_linear() is None
 
 
 @pytest.mark.parametrize("intercept", ["free", "penalised"])
@@ -198,7 +198,7 @@ def test_points_and_costs_are_those_of_the_composition() -> None:
     model = composed("ramp", sample_weight=weights)
     view = read(model)
     assert np.array_equal(view.A, model.y[:, None] * model.X) and (view.costs == weights).all()
-    assert view.free and isinstance(view.loss, Corners)
+    assert view.free and isinstance(view.loss, PiecewiseLinearLoss)
     images = composed("ramp", kernel=mo.RBF(0.5))
     assert np.array_equal(read(images).A, images.y[:, None] * images.points)
 

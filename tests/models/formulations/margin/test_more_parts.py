@@ -78,9 +78,10 @@ def test_breakpoints_that_are_not_convex_state_ramp_and_zero_one(regulariser: st
     np.testing.assert_allclose(ramp.values(margins), margin.Ramp(2, 2).values(margins))
     np.testing.assert_allclose(step.values(margins), margin.ZeroOne().values(margins))
     x, y = X[:12], Y[:12]
-    for own, named in ((ramp, "ramp"), (step, "zero-one")):
+    for direct, named in ((ramp, "ramp"), (step, "zero-one")):
         first = mo.solve(
-            mo.Margin(x, y, own, regulariser, intercept=intercept, sample_weight=0.4), "highs" if regulariser == "l1" else "scip"
+            mo.Margin(x, y, direct, regulariser, intercept=intercept, sample_weight=0.4),
+            "highs" if regulariser == "l1" else "scip",
         )
         second = mo.solve(mo.Margin(x, y, named, regulariser, intercept=intercept, sample_weight=0.4), "scip")
         assert first.objective == pytest.approx(second.objective, rel=1e-4, abs=1e-5)
@@ -113,9 +114,9 @@ def test_a_piecewise_quadratic_states_the_squared_hinge_and_the_huberised_one() 
     s = cp.Variable(16)
     stated = cp.Problem(cp.Minimize(cp.norm1(w) + 0.4 * (cp.sum_squares(s) / (2 * d) + cp.sum(cp.pos(r - s)))), [s >= 0])
     stated.solve(solver="CLARABEL")
-    found = mo.solve(model, "clarabel", tol=1e-9)
-    assert found.objective == pytest.approx(stated.value, rel=1e-6)
-    assert model.objective(found.values["w"]) == pytest.approx(stated.value, rel=1e-6)
+    result = mo.solve(model, "clarabel", tol=1e-9)
+    assert result.objective == pytest.approx(stated.value, rel=1e-6)
+    assert model.objective(result.values["w"]) == pytest.approx(stated.value, rel=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -141,7 +142,7 @@ def test_breakpoints_that_are_refused() -> None:
 def test_errors_by_sign_count_misclassified_points() -> None:
     """With w_1 = 1 fixed the least number of misclassified points, by enumeration of the other direction's angles."""
     model = mo.Margin(X, Y, "misclassified", "none", domain=margin.Box(-50, 50), subject_to=mo.fixed({1: 1.0}))
-    found = mo.solve(model, "scip")
+    result = mo.solve(model, "scip")
     best = 16
     for i, j in itertools.combinations(range(16), 2):  # some optimal hyperplane passes through two points, or nearly
         M = X[[i, j]][:, [0, 2]]
@@ -149,7 +150,7 @@ def test_errors_by_sign_count_misclassified_points() -> None:
             b, w = np.linalg.solve(M, -X[[i, j], 1])
             if max(abs(b), abs(w)) <= 50:
                 best = min(best, int((Y * (X @ [b, 1.0, w]) < -1e-9).sum()))
-    assert found.objective == pytest.approx(best)
+    assert result.objective == pytest.approx(best)
 
 
 # -- the ball -------------------------------------------------------------------------------------------------------------
@@ -159,15 +160,15 @@ def test_errors_by_sign_count_misclassified_points() -> None:
 def test_svdd_is_the_ball_with_slack(nu: float) -> None:
     points = X[:, 1:]
     model = mo.Margin(points, Y, "svdd", sample_weight=1 / (nu * 16))
-    found = mo.solve(model, "clarabel", tol=1e-9)
+    result = mo.solve(model, "clarabel", tol=1e-9)
     c, R2, xi = cp.Variable(2), cp.Variable(nonneg=True), cp.Variable(16, nonneg=True)
     rows = [cp.sum_squares(points[i] - c) <= R2 + xi[i] for i in range(16)]
     ball = cp.Problem(cp.Minimize(R2 + cp.sum(xi) / (nu * 16)), rows)
     ball.solve(solver="CLARABEL")
-    assert found.objective == pytest.approx(ball.value, rel=1e-6)
-    np.testing.assert_allclose(found.values["w"], c.value, atol=1e-4)
+    assert result.objective == pytest.approx(ball.value, rel=1e-6)
+    np.testing.assert_allclose(result.values["w"], c.value, atol=1e-4)
     np.testing.assert_allclose(
-        model.decision_function(found.values, points), R2.value - ((points - c.value) ** 2).sum(axis=1), atol=1e-3
+        model.decision_function(result.values, points), R2.value - ((points - c.value) ** 2).sum(axis=1), atol=1e-3
     )
     with pytest.raises(InputError, check=about("sample_weight")):
         mo.Margin(points, Y, "svdd", sample_weight=0.01)
@@ -181,8 +182,8 @@ def test_parity_by_counts_against_enumeration(loss: str) -> None:
     Xs, ys = X[4:11], Y[4:11]
     group = np.array([0, 1, 0, 1, 1, 0, 1])
     model = mo.Margin(Xs, ys, loss, sample_weight=1.0, subject_to=mo.parity(group, 0.1, by="counts"))
-    found = mo.solve(model, "scip")
-    assert model.subject_to[0].violation(Xs, ys, found.values["w"]) <= 1e-9
+    result = mo.solve(model, "scip")
+    assert model.subject_to[0].violation(Xs, ys, result.values["w"]) <= 1e-9
     best = np.inf
     for signs in itertools.product([-1.0, 1.0], repeat=7):
         s = np.array(signs)
@@ -191,7 +192,7 @@ def test_parity_by_counts_against_enumeration(loss: str) -> None:
         rows = mo.margin.LinearRows(s[:, None] * Xs, lower=0.0)
         one = mo.solve(mo.Margin(Xs, ys, loss, sample_weight=1.0, subject_to=rows), "clarabel" if loss == "hinge" else "scip")
         best = min(best, one.objective)
-    assert found.objective == pytest.approx(best, rel=1e-4)
+    assert result.objective == pytest.approx(best, rel=1e-4)
 
 
 # -- kernels --------------------------------------------------------------------------------------------------------------
@@ -200,11 +201,11 @@ def test_parity_by_counts_against_enumeration(loss: str) -> None:
 def test_the_kernel_hinge_is_scikit_learns() -> None:
     points = X[:, 1:]
     model = mo.Margin(points, Y, regulariser="half-l2", intercept="free", sample_weight=2.0, kernel=mo.RBF(0.7))
-    found = mo.solve(model, "clarabel", tol=1e-9)
+    result = mo.solve(model, "clarabel", tol=1e-9)
     theirs = SVC(C=2.0, gamma=0.7, tol=1e-8).fit(points, Y)
     new = RNG.normal(size=(9, 2))
-    np.testing.assert_allclose(model.decision_function(found.values, new), theirs.decision_function(new), atol=1e-4)
-    np.testing.assert_allclose(model.decision_function(found.values, points), model.points @ found.values["w"], atol=1e-7)
+    np.testing.assert_allclose(model.decision_function(result.values, new), theirs.decision_function(new), atol=1e-4)
+    np.testing.assert_allclose(model.decision_function(result.values, points), model.points @ result.values["w"], atol=1e-7)
 
 
 def test_a_kernel_that_is_zero_on_all_points_leaves_no_coefficients() -> None:
@@ -232,27 +233,27 @@ def test_the_kernel_zero_one_problem_against_enumeration() -> None:
     rng = np.random.default_rng(2)
     points, y = rng.normal(size=(7, 2)), np.array([-1.0, 1, -1, 1, 1, -1, 1])
     model = mo.Margin(points, y, "zero-one", sample_weight=0.6, kernel=mo.RBF(0.4))
-    found = mo.solve(model, "scip")
+    result = mo.solve(model, "scip")
     K = np.outer(y, y) * (mo.RBF(0.4).matrix(points, points) + 1.0)
     best = np.inf
-    for kept in itertools.product([False, True], repeat=7):
-        chosen = np.flatnonzero(kept)
+    for computed in itertools.product([False, True], repeat=7):
+        chosen = np.flatnonzero(computed)
         value = 0.6 * (7 - chosen.size)
         if chosen.size:
             a = cp.Variable(chosen.size, nonneg=True)
             dual = cp.Problem(cp.Maximize(cp.sum(a) - 0.25 * cp.quad_form(a, cp.psd_wrap(K[np.ix_(chosen, chosen)]))))
             value += dual.solve(solver="CLARABEL")
         best = min(best, value)
-    assert found.objective == pytest.approx(best, rel=1e-4)
+    assert result.objective == pytest.approx(best, rel=1e-4)
 
 
 def test_the_kernel_one_class_problem_is_scikit_learns() -> None:
     points = X[:, 1:]
     nu = 0.4
     model = mo.Margin(points, Y, margin.OneClass(nu), "half-l2", sample_weight=1 / 16, kernel=mo.RBF(0.5))
-    found = mo.solve(model, "clarabel", tol=1e-9)
+    result = mo.solve(model, "clarabel", tol=1e-9)
     theirs = OneClassSVM(nu=nu, gamma=0.5, tol=1e-8).fit(points)
-    scores = model.decision_function(found.values, points)
+    scores = model.decision_function(result.values, points)
     scale = theirs.decision_function(points)
     np.testing.assert_allclose(scores * 16, scale, atol=1e-3)
     ball = mo.Margin(points, Y, "svdd", sample_weight=1 / (nu * 16), kernel=mo.RBF(0.5))
@@ -276,9 +277,9 @@ def test_parity_by_counts_without_a_bound_of_the_scores() -> None:
     boxed = mo.Margin(
         X, Y, "nu", "half-l2", sample_weight=0.1, domain=margin.Box(-50.0, 50.0), subject_to=mo.parity(group, 0.3, by="counts")
     )
-    found, expected = (mo.solve(each, "scip", time_limit=60) for each in (model, boxed))
-    assert found.objective == pytest.approx(expected.objective, rel=1e-4, abs=1e-6)
-    assert model.subject_to[0].violation(X, Y, found.values["w"]) == 0.0
+    result, expected = (mo.solve(each, "scip", time_limit=60) for each in (model, boxed))
+    assert result.objective == pytest.approx(expected.objective, rel=1e-4, abs=1e-6)
+    assert model.subject_to[0].violation(X, Y, result.values["w"]) == 0.0
 
 
 def test_a_ball_with_slack_moves_with_its_points() -> None:

@@ -29,11 +29,11 @@ def test_nu_svm_is_scikit_learns(kernel: Any) -> None:
     data, new = (X, np.column_stack([np.ones(7), NEW])) if kernel is None else (X[:, 1:], NEW)
     nu = 0.7 if kernel is None else 0.5  # at 0.5 no line has a level > 0: the optimum is w = 0
     model = mo.NuSVM(data, Y, nu, kernel=kernel)
-    found = mo.solve(model, "clarabel", tol=1e-9)
+    result = mo.solve(model, "clarabel", tol=1e-9)
     theirs = NuSVC(nu=nu, kernel="linear" if kernel is None else "rbf", gamma=0.6, tol=1e-9).fit(X[:, 1:], Y)
-    scores, scale = model.decision_function(found.values, new), found.values["rho"][0]
+    scores, scale = model.decision_function(result.values, new), result.values["rho"][0]
     np.testing.assert_allclose(scores / scale, theirs.decision_function(NEW), atol=2e-3)
-    assert model.dual_value(found.multipliers) == pytest.approx(found.objective, rel=1e-5)
+    assert model.dual_value(result.multipliers) == pytest.approx(result.objective, rel=1e-5)
     assert f"sum_i alpha_i >= {nu:g}" in str(model)
 
 
@@ -41,25 +41,25 @@ def test_nu_svm_is_scikit_learns(kernel: Any) -> None:
 def test_epsilon_svr_is_scikit_learns(kernel: Any) -> None:
     data, new = (X, np.column_stack([np.ones(7), NEW])) if kernel is None else (X[:, 1:], NEW)
     model = mo.EpsilonSVR(data, TARGET, C=1.5, epsilon=0.2, kernel=kernel)
-    found = mo.solve(model, "clarabel", tol=1e-9)
+    result = mo.solve(model, "clarabel", tol=1e-9)
     theirs = SVR(C=1.5, epsilon=0.2, kernel="linear" if kernel is None else "rbf", gamma=0.6, tol=1e-9).fit(X[:, 1:], TARGET)
-    np.testing.assert_allclose(model.decision_function(found.values, new), theirs.predict(NEW), atol=2e-3)
-    assert model.dual_value(found.multipliers) == pytest.approx(found.objective, rel=1e-5)
+    np.testing.assert_allclose(model.decision_function(result.values, new), theirs.predict(NEW), atol=2e-3)
+    assert model.dual_value(result.multipliers) == pytest.approx(result.objective, rel=1e-5)
 
 
 def test_svdd_is_the_ball_and_at_small_nu_the_enclosing_one() -> None:
     points = X[:, 1:]
     model = mo.SVDD(points, 0.3)
-    found = mo.solve(model, "clarabel", tol=1e-9)
+    result = mo.solve(model, "clarabel", tol=1e-9)
     c, R2, xi = cp.Variable(2), cp.Variable(nonneg=True), cp.Variable(24, nonneg=True)
     ball = cp.Problem(
         cp.Minimize(R2 + cp.sum(xi) / (0.3 * 24)), [cp.sum_squares(p - c) <= R2 + xi[i] for i, p in enumerate(points)]
     )
     ball.solve(solver="CLARABEL")
-    assert found.objective == pytest.approx(ball.value, rel=1e-6)
-    assert model.radius(found.values) == pytest.approx(np.sqrt(R2.value), rel=1e-4)
-    assert found.summary["outside"] <= 0.3
-    assert model.dual_value(found.multipliers) == pytest.approx(ball.value, rel=1e-6)
+    assert result.objective == pytest.approx(ball.value, rel=1e-6)
+    assert model.radius(result.values) == pytest.approx(np.sqrt(R2.value), rel=1e-4)
+    assert result.summary["outside"] <= 0.3
+    assert model.dual_value(result.multipliers) == pytest.approx(ball.value, rel=1e-6)
     small = mo.solve(mo.SVDD(points, 1 / 24), "clarabel", tol=1e-9)
     assert small.objective == pytest.approx(
         mo.solve(mo.MEBDual(points, kernel=mo.Linear()), "clarabel", tol=1e-9).objective, rel=1e-6
@@ -88,10 +88,10 @@ def test_closed_duals_meet_the_optimum_and_bound_it_from_any_multipliers(seed: i
     Z, y = clouds(rng, 10, 2, 0.5, order="halves", first=-1.0)
     weights = rng.uniform(0.2, 1.0, 10)
     model = mo.Margin(Z, y if loss.labels else rng.normal(size=10), loss, margin.SquaredNorm(mu), sample_weight=weights)
-    found = mo.solve(model, "clarabel", tol=1e-9)
-    assert model.dual_value(found.multipliers) == pytest.approx(found.objective, rel=1e-5, abs=1e-6)
+    result = mo.solve(model, "clarabel", tol=1e-9)
+    assert model.dual_value(result.multipliers) == pytest.approx(result.objective, rel=1e-5, abs=1e-6)
     noise = {c.label: wild * rng.normal(size=c.rows) for c in model.form.constraints}
-    assert model.dual_value(noise) <= found.objective + 1e-7 * (1 + abs(found.objective))
+    assert model.dual_value(noise) <= result.objective + 1e-7 * (1 + abs(result.objective))
     assert model.statement.dual is not None
     assert r"\max" in model.latex()
 

@@ -134,9 +134,9 @@ def test_it_needs_an_intercept_and_features() -> None:
 
 
 def test_the_statement_names_m_and_epsilon() -> None:
-    said = str(mo.ScoringSystem(X, Y, max_features=2))
-    assert "M_i = 1 - min y_i x_i'w" in said
-    assert "> 0 is >= 1" in said
-    assert "sum_j s_j <= 2" in said
+    text = str(mo.ScoringSystem(X, Y, max_features=2))
+    assert "M_i = 1 - min y_i x_i'w" in text
+    assert "> 0 is >= 1" in text
+    assert "sum_j s_j <= 2" in text
     assert "epsilon = 0.01" in str(mo.ScoringSystem(X * 0.5 + 0.5 * (X == 1.0), Y, epsilon=0.01))
     assert r"\textstyle\sum_j s_j \le 2" in mo.ScoringSystem(X, Y, max_features=2).latex()

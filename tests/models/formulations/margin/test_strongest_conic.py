@@ -34,20 +34,20 @@ def written_out(A: np.ndarray, metric: np.ndarray, lam: float, kappa: float | No
         elif i > 0:
             lifted[k, at["W"] + pairs.index((i - 1, j - 1))] = 1.0
     hull, split = np.zeros((n, total)), np.zeros((n, total))
-    violated, kept = np.zeros((3 * n, total)), np.zeros((3 * n, total))
+    violated, computed = np.zeros((3 * n, total)), np.zeros((3 * n, total))
     for i, a in enumerate(A):
         for k, (u, v) in enumerate(pairs):
             hull[i, at["W"] + k] = a[u] * a[v] * (1.0 if u == v else two)
         hull[i, :p], hull[i, at["s"] + i], hull[i, at["t"] + i] = -2.0 * a, -1.0, -1.0
         split[i, :p], split[i, at["r_plus"] + i], split[i, at["r_minus"] + i] = a, 1.0, -1.0
         violated[3 * i, at["s"] + i], violated[3 * i + 1, at["z"] + i], violated[3 * i + 2, at["r_plus"] + i] = 0.5, 1.0, 1.0
-        kept[3 * i, at["t"] + i], kept[3 * i + 1, at["z"] + i], kept[3 * i + 2, at["r_minus"] + i] = 0.5, -1.0, 1.0
+        computed[3 * i, at["t"] + i], computed[3 * i + 1, at["z"] + i], computed[3 * i + 2, at["r_minus"] + i] = 0.5, -1.0, 1.0
     rows = [
         ("lifted", lifted, np.eye(1, lifted.shape[0])[0]),
         ("hull", hull, np.ones(n)),
         ("split", split, -np.ones(n)),
         ("violated", violated, np.zeros(3 * n)),
-        ("kept", kept, np.tile([0.0, 1.0, 0.0], n)),
+        ("kept", computed, np.tile([0.0, 1.0, 0.0], n)),
     ]
     q, lower, upper = np.zeros(total), np.full(total, -np.inf), np.full(total, np.inf)
     q[at["W"] : at["z"]] = [metric[u, v] * (1.0 if u == v else two) for u, v in pairs]
@@ -70,8 +70,8 @@ def test_the_conic_svm_compiles_from_its_parts_to_the_last_bit(cost: dict[str, f
     assert form.quadratic is None
     assert [b.label for b in form.blocks] == labels
     assert [c.label for c in form.constraints] == [label for label, _, _ in rows]
-    for found, wanted in ((form.q, q), (form.lower, lower), (form.upper, upper)):
-        np.testing.assert_array_equal(found, wanted)
+    for computed, wanted in ((form.q, q), (form.lower, lower), (form.upper, upper)):
+        np.testing.assert_array_equal(computed, wanted)
     for label, F, g in rows:
         np.testing.assert_array_equal(form.constraint(label).F.toarray(), F)
         np.testing.assert_array_equal(form.constraint(label).g, g)
@@ -98,10 +98,10 @@ def test_the_composition_is_solved_by_the_conic_method_and_by_the_form() -> None
     parts = mo.Margin(X, Y, "strongest-conic", sample_weight=0.7)
     wanted = mo.solve(conic, tol=1e-8).objective
     for solver in ("conic-ipm", "clarabel"):
-        found = mo.solve(parts, solver, tol=1e-8)
-        assert found.objective == pytest.approx(wanted, rel=1e-6)
-        assert found.bound <= found.objective * (1 + 1e-9)
-    np.testing.assert_allclose(found.multipliers["hull"], mo.solve(conic, "clarabel", tol=1e-8).multipliers["hull"], atol=1e-4)
+        result = mo.solve(parts, solver, tol=1e-8)
+        assert result.objective == pytest.approx(wanted, rel=1e-6)
+        assert result.bound <= result.objective * (1 + 1e-9)
+    np.testing.assert_allclose(result.multipliers["hull"], mo.solve(conic, "clarabel", tol=1e-8).multipliers["hull"], atol=1e-4)
 
 
 @pytest.mark.parametrize(("regulariser", "mu"), [(margin.SquaredNorm(0.5), 0.5), (margin.ElasticNet(0.3, 0.8), 0.8)])
@@ -128,9 +128,9 @@ def test_a_budget_of_violations_is_that_of_the_count() -> None:
     """For the 0-1 loss it is the κ form of `ZeroOneSVM`: hard margins of every subset that may be kept."""
     few = np.array([0, 1, 2, 7, 8, 9])
     hard = []
-    for kept in itertools.combinations(few, 4):
-        found = mo.solve(mo.ConicSVM(X[list(kept)], Y[list(kept)], kappa=0.0), "clarabel")
-        hard.append(found.objective if found.status is mo.Status.OPTIMAL else np.inf)
+    for choice in itertools.combinations(few, 4):
+        result = mo.solve(mo.ConicSVM(X[list(choice)], Y[list(choice)], kappa=0.0), "clarabel")
+        hard.append(result.objective if result.status is mo.Status.OPTIMAL else np.inf)
     parts = mo.Margin(
         X[few], Y[few], "zero-one", sample_weight=0.0, subject_to=margin.ViolationBudget(0.4), domain=margin.Box(-3.0, 3.0)
     )
@@ -162,7 +162,7 @@ def test_the_kernel_norm_is_that_of_the_images() -> None:
         rows = mo.Margin(K, Y, regulariser=margin.KernelNorm(0.5 * (K + K.T)), sample_weight=0.8)
     assert subjects(caught) == ["intercept"]
     images = mo.Margin(X, Y, sample_weight=0.8, kernel=mo.RBF(0.5))
-    found, wanted = (mo.solve(model, "clarabel", tol=1e-8) for model in (rows, images))
-    assert found.objective == pytest.approx(wanted.objective, rel=1e-6)
-    values = found.values
+    result, wanted = (mo.solve(model, "clarabel", tol=1e-8) for model in (rows, images))
+    assert result.objective == pytest.approx(wanted.objective, rel=1e-6)
+    values = result.values
     assert rows.objective(values["w"]) == pytest.approx(rows.form.objective(rows.form.join(values)), rel=1e-6)

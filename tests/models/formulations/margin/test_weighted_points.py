@@ -24,18 +24,18 @@ S = RNG.uniform(0.3, 3.0, N)
 @pytest.mark.parametrize("weights", [S, np.where(np.arange(N) < 3, 0.0, S)])
 def test_the_weighted_ball_is_cvxpys(weights: np.ndarray) -> None:
     model = mo.Margin(X, Y, "ball", "none", sample_weight=weights)
-    found = mo.solve(model, "clarabel", tol=1e-9)
+    result = mo.solve(model, "clarabel", tol=1e-9)
     c = cp.Variable(2)
     stated = cp.Problem(cp.Minimize(cp.max(cp.hstack([s * cp.sum_squares(x - c) for s, x in zip(weights, X, strict=True)]))))
     stated.solve(solver="CLARABEL")
-    assert found.objective == pytest.approx(stated.value, rel=1e-6)
-    np.testing.assert_allclose(found.values["w"], c.value, atol=1e-3)
-    assert model.objective(found.values["w"]) == pytest.approx(found.objective, rel=1e-6)
-    assert model.dual_value(found.multipliers) == pytest.approx(found.objective, rel=1e-6)
-    assert found.bound <= found.objective * (1 + 1e-9)
+    assert result.objective == pytest.approx(stated.value, rel=1e-6)
+    np.testing.assert_allclose(result.values["w"], c.value, atol=1e-3)
+    assert model.objective(result.values["w"]) == pytest.approx(result.objective, rel=1e-6)
+    assert model.dual_value(result.multipliers) == pytest.approx(result.objective, rel=1e-6)
+    assert result.bound <= result.objective * (1 + 1e-9)
     assert "sum_i a_i c_i x_i'x_i" in str(model)
-    scores = model.decision_function(found.values, X)
-    np.testing.assert_allclose(scores, found.objective - ((X - c.value) ** 2).sum(axis=1), atol=2e-3)
+    scores = model.decision_function(result.values, X)
+    np.testing.assert_allclose(scores, result.objective - ((X - c.value) ** 2).sum(axis=1), atol=2e-3)
 
 
 def test_equal_weights_give_the_ball_of_the_points_and_its_kernel() -> None:
@@ -57,20 +57,20 @@ def test_duals_bound_every_point_from_any_multipliers(seed: int, wild: float, lo
 
 def test_nearest_hulls_is_cvxpys_and_the_primal_of_the_hulls_dual() -> None:
     model = mo.Margin(X, Y, "nearest-hulls", "half-l2", sample_weight=1.7 * S)
-    found = mo.solve(model, "clarabel", tol=1e-9)
+    result = mo.solve(model, "clarabel", tol=1e-9)
     w, levels, xi = cp.Variable(2), cp.Variable(2), cp.Variable(N, nonneg=True)
     stated = cp.Problem(
         cp.Minimize(0.5 * cp.sum_squares(w) + 0.5 * (1.7 * S) @ cp.square(xi) - cp.sum(levels)),
         [cp.multiply(Y, X @ w) + xi >= np.column_stack([Y > 0, Y < 0]).astype(float) @ levels],
     )
     stated.solve(solver="CLARABEL")
-    assert found.objective == pytest.approx(stated.value, rel=1e-6)
-    assert model.dual_value(found.multipliers) == pytest.approx(found.objective, rel=1e-7)
-    assert model.objective(found.values["w"]) == pytest.approx(found.objective, rel=1e-6)
+    assert result.objective == pytest.approx(stated.value, rel=1e-6)
+    assert model.dual_value(result.multipliers) == pytest.approx(result.objective, rel=1e-7)
+    assert model.objective(result.values["w"]) == pytest.approx(result.objective, rel=1e-6)
     dual = mo.ConvexHullsDual(X, Y, 1.7, mo.Linear(), S)
     other = mo.solve(dual, "smo", tol=1e-9)
-    assert other.objective == pytest.approx(-found.objective, rel=1e-6)
-    np.testing.assert_allclose(model.decision_function(found.values, X), dual.decision_function(other.values, X), atol=1e-3)
+    assert other.objective == pytest.approx(-result.objective, rel=1e-6)
+    np.testing.assert_allclose(model.decision_function(result.values, X), dual.decision_function(other.values, X), atol=1e-3)
 
 
 def test_a_weight_of_two_is_two_copies() -> None:

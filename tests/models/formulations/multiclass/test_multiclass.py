@@ -36,16 +36,16 @@ def stated(loss: str, X: np.ndarray, codes: np.ndarray, costs: np.ndarray) -> cp
 @pytest.mark.parametrize("loss", ["crammer-singer", "weston-watkins"])
 def test_the_optimum_is_cvxpys_and_the_dual_value_proves_it(loss: str) -> None:
     model = mo.MulticlassSVM(X, LABELS, loss, COSTS)
-    found = mo.solve(model, "clarabel", tol=1e-9)
+    result = mo.solve(model, "clarabel", tol=1e-9)
     theirs = stated(loss, X, CODES, COSTS)
     theirs.solve(solver="CLARABEL")
-    assert found.objective == pytest.approx(theirs.value, rel=1e-6)
-    assert model.objective(found.values["W"]) == pytest.approx(theirs.value, rel=1e-6)
-    assert found.certificate.bound == pytest.approx(theirs.value, rel=1e-6)
-    assert found.certificate.bound <= theirs.value + 1e-7
-    alpha = found.multipliers["margin"]
+    assert result.objective == pytest.approx(theirs.value, rel=1e-6)
+    assert model.objective(result.values["W"]) == pytest.approx(theirs.value, rel=1e-6)
+    assert result.certificate.bound == pytest.approx(theirs.value, rel=1e-6)
+    assert result.certificate.bound <= theirs.value + 1e-7
+    alpha = result.multipliers["margin"]
     again = model.primal_from_dual(alpha)
-    np.testing.assert_allclose(again["W"], found.values["W"], atol=1e-5)
+    np.testing.assert_allclose(again["W"], result.values["W"], atol=1e-5)
 
 
 @pytest.mark.parametrize("loss", ["crammer-singer", "weston-watkins"])
@@ -74,31 +74,31 @@ def test_the_zero_one_problem_against_enumeration() -> None:
     codes = np.array([0, 1, 2, 0, 1, 2])
     points = np.column_stack([np.ones(6), rng.normal(size=(6, 1))])
     model = mo.MulticlassSVM(points, codes, "zero-one", 0.8)
-    found = mo.solve(model, "scip")
+    result = mo.solve(model, "scip")
     best = np.inf
-    for kept in itertools.product([False, True], repeat=6):
+    for value in itertools.product([False, True], repeat=6):
         W = cp.Variable((3, 2))
-        rows = [(W[codes[i]] - W[k]) @ points[i] >= 1 for i in range(6) if kept[i] for k in range(3) if k != codes[i]]
+        rows = [(W[codes[i]] - W[k]) @ points[i] >= 1 for i in range(6) if value[i] for k in range(3) if k != codes[i]]
         problem = cp.Problem(cp.Minimize(0.5 * cp.sum_squares(W)), rows)
         problem.solve(solver="CLARABEL")
         if problem.status == "optimal":
-            best = min(best, problem.value + 0.8 * (6 - sum(kept)))
-    assert found.objective == pytest.approx(best, rel=1e-4)
-    assert model.objective(found.values["W"] * (1 + 1e-6)) == pytest.approx(best, rel=1e-4)
+            best = min(best, problem.value + 0.8 * (6 - sum(value)))
+    assert result.objective == pytest.approx(best, rel=1e-4)
+    assert model.objective(result.values["W"] * (1 + 1e-6)) == pytest.approx(best, rel=1e-4)
 
 
 def test_scores_points_kernel_and_statement() -> None:
     model = mo.MulticlassSVM(X, LABELS, sample_weight=2.0)
-    found = mo.solve(model, "clarabel")
-    scores = model.decision_function(found.values, X)
-    np.testing.assert_allclose(scores, X @ found.values["W"].T)
+    result = mo.solve(model, "clarabel")
+    scores = model.decision_function(result.values, X)
+    np.testing.assert_allclose(scores, X @ result.values["W"].T)
     wrong = int((model.classes[scores.argmax(axis=1)] != LABELS).sum())
-    assert found.summary["misclassified"] == wrong == len(model.explain(found).misclassified)
+    assert result.summary["misclassified"] == wrong == len(model.explain(result).misclassified)
     assert "dual:" in str(model)
     assert r"\mathbb{R}^{K\times p}" in model.latex()
     kernel = mo.Polynomial(1, 1.0, 0.0)
     images = mo.MulticlassSVM(X[:, 1:], LABELS, sample_weight=2.0, kernel=kernel)
-    assert mo.solve(images, "clarabel").objective == pytest.approx(found.objective, rel=1e-6)
+    assert mo.solve(images, "clarabel").objective == pytest.approx(result.objective, rel=1e-6)
     changed = model.with_constraint(lambda v: cp.sum(v.W, axis=0)[1:] == 1)
     np.testing.assert_allclose(mo.solve(changed, "clarabel").values["W"].sum(axis=0)[1:], 1, atol=1e-6)
 

@@ -24,8 +24,8 @@ def _model(orientation: Any = "one", kernel: Any = None, seed: int = 0, **change
     X = np.column_stack([np.ones(36), rng.normal(size=(36, 3))])
     X[y == "b", 1] += 2.5
     X[y == "c", 2] += 2.5
-    given = {"c": 1.2, "r1": 0.4, "r2": 0.6, "mu": 0.05, "d": 2, "weights": [1.0, 2.0, 0.5], **change}
-    return ChebyshevNPSVC(X, y, orientation=orientation, kernel=Linear() if kernel is None else kernel, **given)
+    values = {"c": 1.2, "r1": 0.4, "r2": 0.6, "mu": 0.05, "d": 2, "weights": [1.0, 2.0, 0.5], **change}
+    return ChebyshevNPSVC(X, y, orientation=orientation, kernel=Linear() if kernel is None else kernel, **values)
 
 
 def _projection(model: ChebyshevNPSVC, seed: int = 1) -> np.ndarray:

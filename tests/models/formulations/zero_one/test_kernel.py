@@ -43,14 +43,14 @@ def enumerated(lam: float) -> float:
 @pytest.mark.parametrize("solver", ["scip", "zero-one-bb"])
 def test_every_solver_of_the_linear_problem_reaches_the_enumerated_optimum(solver: str) -> None:
     model = mo.ZeroOneSVM(POINTS, Y, 0.7, kernel=KERNEL)
-    found = mo.solve(model, solver)
-    assert found.objective == pytest.approx(enumerated(0.7), rel=1e-4)
-    scores = model.decision_function(found.values, POINTS)
-    np.testing.assert_allclose(scores, model.X @ found.values["w"], atol=1e-7)
+    result = mo.solve(model, solver)
+    assert result.objective == pytest.approx(enumerated(0.7), rel=1e-4)
+    scores = model.decision_function(result.values, POINTS)
+    np.testing.assert_allclose(scores, model.X @ result.values["w"], atol=1e-7)
     new = RNG.normal(size=(5, 2))
-    beta = model.kernel.coordinates.coefficients(found.values["w"][1:])
+    beta = model.kernel.coordinates.coefficients(result.values["w"][1:])
     np.testing.assert_allclose(
-        model.decision_function(found.values, new), KERNEL.matrix(new, POINTS) @ beta + found.values["w"][0]
+        model.decision_function(result.values, new), KERNEL.matrix(new, POINTS) @ beta + result.values["w"][0]
     )
 
 

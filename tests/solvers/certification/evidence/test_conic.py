@@ -23,9 +23,9 @@ from marginopt.solvers.records import Options
 pytestmark = pytest.mark.filterwarnings("ignore::marginopt.errors.MarginoptWarning")
 
 
-def judged(form: StandardForm, status: Status, **said: Any) -> Result:
+def judged(form: StandardForm, status: Status, **text: Any) -> Result:
     """Return what becomes of a bare claim."""
-    return judge(as_model(form), get_solver("clarabel"), Answer(status, "my word", **said), Options(), OPEN)
+    return judge(as_model(form), get_solver("clarabel"), Answer(status, "my word", **text), Options(), OPEN)
 
 
 def drawn(seed: int) -> StandardForm:
@@ -54,20 +54,20 @@ def test_bare_claims_are_proved_refuted_or_stay_claims(block: int) -> None:
     held = proved = refuted = bounded = optimal = 0
     for seed in range(30 * block, 30 * block + trials(5, 30)):
         form = drawn(seed)
-        found = mo.solve(form, "clarabel")
+        result = mo.solve(form, "clarabel")
         empty, endless = judged(form, Status.INFEASIBLE), judged(form, Status.UNBOUNDED)
-        if found.status is Status.OPTIMAL:
+        if result.status is Status.OPTIMAL:
             optimal += 1
             assert "proved: " not in empty.evidence and "proved: " not in endless.evidence, seed
             refuted += empty.status is Status.INACCURATE and endless.status is Status.INACCURATE
-            bare = judged(form, Status.OPTIMAL, values=found.values)
+            bare = judged(form, Status.OPTIMAL, values=result.values)
             bounded += bool(np.isfinite(bare.bound))
-            assert not bare.bound > found.objective + 1e-6 * max(1.0, abs(found.objective)), seed
-        elif "proved: " in found.evidence:
+            assert not bare.bound > result.objective + 1e-6 * max(1.0, abs(result.objective)), seed
+        elif "proved: " in result.evidence:
             held += 1
-            claim = empty if found.status is Status.INFEASIBLE else endless
+            claim = empty if result.status is Status.INFEASIBLE else endless
             proved += "proved: " in claim.evidence
-            assert claim.status is found.status, (seed, claim.evidence)
+            assert claim.status is result.status, (seed, claim.evidence)
     assert proved >= 0.8 * held, (held, proved)
     assert refuted >= 0.5 * optimal and bounded >= 0.6 * optimal, (optimal, refuted, bounded)
 
@@ -82,8 +82,8 @@ def test_a_ball_beside_a_half_plane() -> None:
         return StandardForm("ball", (Block("x", (2,)),), np.array([0.0, 1.0]), (ball, right), -free, free, real)
 
     assert "proved: Farkas" in judged(beyond(2.0), Status.INFEASIBLE).evidence
-    said = judged(beyond(0.5), Status.INFEASIBLE)
-    assert said.status is Status.INACCURATE and "a point violates no constraint" in said.evidence
+    verdict = judged(beyond(0.5), Status.INFEASIBLE)
+    assert verdict.status is Status.INACCURATE and "a point violates no constraint" in verdict.evidence
     assert judged(beyond(0.5), Status.UNBOUNDED).status is Status.INACCURATE
     # they touch: there is one point, and nothing proves that there is none
     assert "proved: " not in judged(beyond(1.0), Status.INFEASIBLE).evidence
@@ -96,8 +96,8 @@ def test_weakly_infeasible_is_not_proved() -> None:
         "weak", (Block("x", (2,)),), np.zeros(2), (Constraint("S", F, np.array([0.0, np.sqrt(2.0), 0.0]), PSD.of_order(2)),),
         np.full(2, -np.inf), np.full(2, np.inf), np.zeros(2, dtype=bool),
     )  # fmt: skip
-    said = judged(form, Status.INFEASIBLE)
-    assert said.status in (Status.INFEASIBLE, Status.INACCURATE) and "proved: " not in said.evidence
+    verdict = judged(form, Status.INFEASIBLE)
+    assert verdict.status in (Status.INFEASIBLE, Status.INACCURATE) and "proved: " not in verdict.evidence
     rows = ConeRows.of(form)
     assert rows is not None and rows.farkas()[1] is None
 

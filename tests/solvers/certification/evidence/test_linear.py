@@ -23,9 +23,9 @@ from marginopt.solvers.rational import farkas_exists
 from marginopt.solvers.records import Options
 
 
-def judged(form: StandardForm, status: Status, **said: Any) -> Result:
+def judged(form: StandardForm, status: Status, **text: Any) -> Result:
     """Return what becomes of a bare claim."""
-    return judge(as_model(form), get_solver("highs"), Answer(status, "my word", **said), Options(), OPEN)
+    return judge(as_model(form), get_solver("highs"), Answer(status, "my word", **text), Options(), OPEN)
 
 
 def program(
@@ -73,9 +73,9 @@ def test_exactly_one_alternative_holds(block: int) -> None:
             residual = Ray.of(form, Status.UNBOUNDED, d).residual
             assert residual is not None and residual <= 1e-12, seed
         if z is None and bounding is not None:  # an optimum exists: the bound, where it is one, lies below it
-            found = lagrangian(form, bounding[2], bounding[0])
+            bound = lagrangian(form, bounding[2], bounding[0])
             best = mo.solve(form, "clarabel").objective
-            assert found.value <= best + 1e-6 * max(1.0, abs(best)), seed
+            assert bound.value <= best + 1e-6 * max(1.0, abs(best)), seed
     assert proved >= trials(2, 5)
 
 
@@ -169,17 +169,17 @@ def test_a_point_beside_its_bound_by_rounding_has_the_bound_active() -> None:
 
 def test_no_infeasible_program_of_hundreds_stays_a_claim() -> None:
     """Two in 400 stayed "claimed": their Farkas multipliers, thirds and sevenths, missed an equation by one rounding."""
-    found = 0
+    count = 0
     for seed in range(trials(150, 400)):
         form = drawn(seed)
         rows = FormRows.of(form)
         assert rows is not None
         z, _ = rows.farkas()
         if z is not None:
-            found += 1
+            count += 1
             ray = Ray.of(form, Status.INFEASIBLE, z)
             assert ray.proved and ray.words(Status.INFEASIBLE).startswith("proved: "), seed
-    assert found >= trials(35, 100)
+    assert count >= trials(35, 100)
 
 
 def test_rows_of_very_different_sizes_keep_their_proof() -> None:
