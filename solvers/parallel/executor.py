@@ -1,4 +1,4 @@
-"""Executors of independent tasks: base classes, their choice, tasks as bytes without large arrays, and the workers' cache of these.
+"""Executors of independent tasks: base classes, their choice, tasks as bytes without large arrays, and the cache of these.
 
 *Serialisation of tasks: pickled without their large arrays, which are named by their content and sent once.* Arrays that
 one task alone has (`TaskArrays`) are sent with it, copied once.
