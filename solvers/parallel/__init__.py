@@ -2,7 +2,6 @@
 mechanism.
 """
 
-from .choose_executor import Cluster, choose_executor
-from .executor import Executor, SerialExecutor
+from .executor import Cluster, Executor, SerialExecutor, choose_executor
 
 __all__ = ["Cluster", "Executor", "SerialExecutor", "choose_executor"]
