@@ -486,6 +486,15 @@ def book_page(entries: Sequence[Entry]) -> str:
     return text
 
 
+def proof_page_name(entry: Entry) -> str:
+    """Return the path of the site's page that verifies an entry's log in a browser; empty where it has none.
+
+    Small drawn instances of the 0-1 loss have one: their logs have some kilobytes, and are made in a moment.
+    """
+    small = entry.model == "zero-one" and entry.data.get("seed") == 0 and entry.data.get("n", math.inf) <= 40
+    return f"proofs/{entry.name.split('/')[1]}.html" if small and entry.data["kind"] != "half-space" else ""
+
+
 def _row(e: Entry) -> str:
     price = float(Fraction(e.parameters[MODELS[e.model].price]))
     cells: list[tuple[str, float | None]] = [
@@ -496,4 +505,6 @@ def _row(e: Entry) -> str:
     shown = "".join(
         f"<td>{escape(text)}</td>" if key is None else f'<td data-key="{key:.17g}">{escape(text)}</td>' for text, key in cells
     )
+    if page := proof_page_name(e):
+        shown = shown.replace(f"log {e.log[:8]}", f'log {e.log[:8]}, <a href="{page}">prove it here</a>')
     return f'<tr data-status="{e.status}" data-gap="{max(e.gap, 0.0):.17g}">{shown}</tr>'

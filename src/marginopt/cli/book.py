@@ -59,11 +59,15 @@ def _verify(a: argparse.Namespace, entries: list[Entry]) -> int:
     if a.log is not None and a.remake:
         raise InputError("--remake makes the log anew: leave --log out")
     chosen = entries if a.name is None else [find_entry(a.name, entries)]
-    verdicts = [remake_entry(entry, a.time_limit) if a.remake else verify_entry(entry, a.log) for entry in chosen]
+    verdicts = []
+    for entry in chosen:
+        verdicts.append(remake_entry(entry, a.time_limit) if a.remake else verify_entry(entry, a.log))
+        if a.remake and not a.json:  # some take minutes
+            print(verdicts[-1], flush=True)
     failures = [verdict for verdict in verdicts if verdict.stands is False]
     absent = [verdict for verdict in verdicts if verdict.stands is None]
     verified_count = len(verdicts) - len(failures) - len(absent)
-    shown = verdicts if a.name is not None else failures
+    shown = [] if a.remake else verdicts if a.name is not None else failures
     lines = [*map(str, shown), f"{verified_count} stand, {len(failures)} are refused, the data of {len(absent)} are not here"]
     record = [{"name": v.name, "stands": v.stands, "message": v.message} for v in verdicts]
     answer(a, record, "\n".join(lines))
