@@ -21,6 +21,7 @@ _STEP = 1024.0
 #: Whole numbers of a source lie between these, and no table that is drawn has more numbers.
 _LEAST, _LARGEST, _MOST_NUMBERS = -1, 10**6, 10**7
 #: A path inside the data directory: names of letters, digits, points, hyphens and low lines, none of them hidden.
+# exempt (text): paths in a file of entries
 _PATH = re.compile(r"\w[\w.-]*(/\w[\w.-]*)*", re.ASCII)
 
 

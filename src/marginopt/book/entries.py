@@ -95,6 +95,7 @@ class Entry:
         wrong = [key for key, value in record.items() if not _FITS[key](value)]
         if wrong:
             raise DataError(f"entry {name!r}: {', '.join(wrong)} are not what they must be; names are like zero-one/my-set.1")
+        # exempt (text): the name of an entry in a file
         if not record["name"].startswith(f"{record['model']}/"):
             raise DataError(f"entry {name}: its name begins with another model than its own, {record['model']}")
         return cls(**record | {"multipliers": tuple(record.get("multipliers", ()))})
@@ -122,6 +123,7 @@ def _is_date(value: Any) -> bool:
 
 
 def _matches(pattern: str) -> Callable[[Any], bool]:
+    # exempt (text): names and digests in a file of entries
     compiled = re.compile(pattern, re.ASCII)
     return lambda value: isinstance(value, str) and compiled.fullmatch(value) is not None
 
