@@ -1,16 +1,14 @@
 """The book of margins: solve the planned instances that it lacks, and write its entries and its page.
 
     python benchmarks/book.py [--limit 5] [--only zero-one/] [--processor 900] [--entries FILE]
-    python benchmarks/book.py --remake --limit 60 [--only zero-one/]
 
 Instances that the book has are left as they are. Those of files need MARGINOPT_DATA, which holds e01loss/voicepath_data.csv
-of the package e01loss too. With --remake nothing is written: logs and certificates of the entries are made anew and checked.
+of the package e01loss too.
 """
 
 from __future__ import annotations
 
 import argparse
-import tempfile
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -23,8 +21,8 @@ import zero_one_miplib
 import zero_one_slim
 
 from marginopt import book
-from marginopt.book.entries import Entry, load_entries, save_entries
-from marginopt.book.solving import run_entry, solved_entry
+from marginopt.book.entries import load_entries, save_entries
+from marginopt.book.solving import solved_entry
 from marginopt.book.verification import book_page, verify_entry
 from marginopt.errors import DataError
 
@@ -187,17 +185,6 @@ def _start(planned: PlannedInstance, limit: float) -> Mapping[str, Any] | None:
     return {"w": np.concatenate([[point.b], point.w])}
 
 
-def remake(entry: Entry, limit: float) -> str:
-    """Make the log or the certificate of an entry anew, check it, and return how its bound compares with the entry's."""
-    with tempfile.TemporaryDirectory() as folder:
-        proof = Path(folder) / "log.jsonl.gz" if entry.evidence == "log" else None
-        run = run_entry(entry, proof=proof, time_limit=limit)
-    if run.new_entry is None:
-        return f"{entry.name}: NO EVIDENCE, {run.result.status.name}"
-    change = (run.new_entry.bound - entry.bound) / max(abs(entry.value), 1e-300)
-    return f"{entry.name}: {entry.status}, {entry.evidence} checked, bound {change:+.1e}, gap {run.new_entry.gap:.1e}"
-
-
 ENTRIES = Path(book.__file__).with_name("entries.jsonl")
 PAGE = Path(__file__).parents[1] / "docs" / "book.md"
 
@@ -208,15 +195,9 @@ def main() -> None:
     parser.add_argument("--only", default="", help="names that begin so")
     parser.add_argument("--processor", type=float, default=900.0, help="processor seconds in all")
     parser.add_argument("--entries", type=Path, default=ENTRIES, help="the file of entries")
-    parser.add_argument("--remake", action="store_true", help="make the entries' logs and certificates anew and check them")
     a = parser.parse_args()
-    if a.remake:
-        chosen = (e for e in load_entries() if e.evidence != "multipliers" and e.name.startswith(a.only))
-        for entry in sorted(chosen, key=lambda e: e.seconds):
-            print(remake(entry, a.limit), flush=True)
-        return
     entries = {entry.name: entry for entry in load_entries(a.entries if a.entries.exists() else ENTRIES)}
-    for k, planned in enumerate(planned_instances()):
+    for planned in planned_instances():
         if planned.name in entries or not planned.name.startswith(a.only):
             continue
         if time.process_time() > a.processor:
@@ -236,9 +217,7 @@ def main() -> None:
         print(f"{verdict}, gap {solved.gap:.2g}, {solved.seconds:g} s", flush=True)
         if verdict.stands:
             entries[solved.name] = solved
-        if k % 10 == 0:
             save_entries(a.entries, entries.values())
-    save_entries(a.entries, entries.values())
     if a.entries == ENTRIES:
         PAGE.write_text(book_page(load_entries(ENTRIES)), encoding="utf-8")
 

@@ -16,6 +16,7 @@ import formulas  # noqa: E402
 import gallery_pictures  # noqa: E402
 import generate  # noqa: E402
 import notebooks  # noqa: E402
+import proof_pages  # noqa: E402
 
 import marginopt  # noqa: E402
 from marginopt.renamed import MarginoptDeprecationWarning  # noqa: E402
@@ -94,6 +95,12 @@ def _labelled(app: Any, exception: Exception | None) -> None:
         path.write_text(page, encoding="utf-8")
 
 
+def _proofs(app: Any, exception: Exception | None) -> None:
+    """The pages that the book's table links to."""
+    if exception is None and app.builder.name == "html":
+        proof_pages.write(Path(app.outdir))
+
+
 def _relink(app: Any, page: str, source: list[str]) -> None:
     """Turn links of the repository, between the pages and the lab notes, into links of the site."""
     source[0] = re.sub(r"\]\((?:\.\./)+benchmarks/results/", "](/lab-notes/", source[0])
@@ -106,3 +113,4 @@ def setup(app: Any) -> None:
     app.connect("source-read", _relink)
     app.connect("html-page-context", _accessible, priority=900)
     app.connect("build-finished", _labelled)
+    app.connect("build-finished", _proofs, priority=900)

@@ -198,7 +198,7 @@ def _obtain(expected: DataSetInfo, part: Part) -> Raw:
         except UnavailableError as error:
             closed.append(str(error))
     note = f" ({expected.note})" if expected.note else ""
-    raise DataError(f"{expected.name} is not available here. It needs {'; or '.join(closed)}{note}", name=expected.name)
+    raise UnavailableError(f"{expected.name} is not available here. It needs {'; or '.join(closed)}{note}", name=expected.name)
 
 
 def _checked(expected: DataSetInfo, part: Part, raw: Raw) -> Instance:

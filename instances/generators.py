@@ -26,7 +26,7 @@ from .arrays import FloatArray
 from .formats.readers import as_path
 from .instance import Instance, Rng, as_count, as_fraction, as_generator
 from .naming import composed
-from .sources import DATA_VARIABLE, data_directory
+from .sources import DATA_VARIABLE, UnavailableError, data_directory
 
 Outliers: TypeAlias = Literal["none", "clustered", "spread"]
 
@@ -373,12 +373,12 @@ def _archive(path: str | os.PathLike[str] | None) -> Path:
     else:
         directory = data_directory()
         if directory is None:
-            raise DataError(
+            raise UnavailableError(
                 f"set {DATA_VARIABLE} to the directory that holds brooks/set-a.tar.bz2, or give path=", name=DATA_VARIABLE
             )
         file = directory / "brooks" / "set-a.tar.bz2"
     if not file.is_file():
-        raise DataError(f"no such file: {file}", file=file)
+        raise UnavailableError(f"no such file: {file}", file=file)
     return file
 
 

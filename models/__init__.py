@@ -40,6 +40,7 @@ if TYPE_CHECKING:  # for type checkers; a formulation that has no line here work
     from .formulations.nonparallel.hinge_quadratic import BoxProgram as BoxProgram, HingeQuadratic as HingeQuadratic
     from .formulations.nonparallel.joint import JointHyperplanesSVM as JointHyperplanesSVM
     from .formulations.nonparallel.npsvc import NonparallelSVM as NonparallelSVM, nearest_hyperplane as nearest_hyperplane
+    from .formulations.nonparallel.pinball import PinballTwinSVM as PinballTwinSVM
     from .formulations.pareto import ParetoQP as ParetoQP
     from .formulations.ramp import RampSVM as RampSVM
     from .formulations.stiefel import StiefelQP as StiefelQP, polar as polar

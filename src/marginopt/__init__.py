@@ -70,6 +70,7 @@ if TYPE_CHECKING:  # for type checkers; what has no line here works all the same
         NonparallelSVM as NonparallelSVM,
         NuSVM as NuSVM,
         ParetoQP as ParetoQP,
+        PinballTwinSVM as PinballTwinSVM,
         Polynomial as Polynomial,
         Precomputed as Precomputed,
         RampSVM as RampSVM,

@@ -354,39 +354,28 @@ class SharedRows:
 
 @dataclass(frozen=True, eq=False)
 class SignedFactor:
-    """H = R and the rows G = [Ψ_B; -Ψ_A; Ψ_A], or [Ψ_B; Ψ_A] without ``both_signs``: A are the ``near_points``, B the others.
+    """H = R and rows ±ψ_i, G: row j is ``signs[j]`` times the row of point ``points[j]``; a point may have several rows.
 
     ZZ' = GH⁻¹G' has the entries of ΨH⁻¹Ψ' with signs, so a class costs no product of matrices: m² numbers are copied.
     """
 
     rows: SharedRows
-    near_points: BoolArray
-    both_signs: bool = True
-
-    @cached_property
-    def points(self) -> npt.NDArray[np.intp]:
-        """The point of each row of G."""
-        A, B = np.flatnonzero(self.near_points), np.flatnonzero(~self.near_points)
-        return np.concatenate([B, A, A] if self.both_signs else [B, A])
-
-    @cached_property
-    def signs(self) -> FloatArray:
-        """The sign of each row of G."""
-        signs = np.ones(self.points.size)
-        if self.both_signs:
-            other_count = int((~self.near_points).sum())
-            signs[other_count : self.near_points.size] = -1.0
-        return signs
+    points: npt.NDArray[np.intp]
+    signs: FloatArray
 
     @property
     def shape(self) -> tuple[int, int]:
         """(m, n)."""
-        return int(self.points.size), int(self.near_points.size)
+        return int(self.points.size), self._point_count
+
+    @property
+    def _point_count(self) -> int:
+        return int(self.rows.psi.shape[0])
 
     @property
     def H(self) -> FloatArray:
         """Dense, built when asked for."""
-        return self.rows.base.dense(self.near_points.size)
+        return self.rows.base.dense(self._point_count)
 
     @property
     def G(self) -> FloatArray:
@@ -414,7 +403,7 @@ class SignedFactor:
 
     def rmatvec(self, lam: FloatArray) -> FloatArray:
         """G'λ."""
-        return np.asarray(self.rows.psi.T @ np.bincount(self.points, self.signs * lam, minlength=self.near_points.size))
+        return np.asarray(self.rows.psi.T @ np.bincount(self.points, self.signs * lam, minlength=self._point_count))
 
     def quadratic(self, u: FloatArray) -> float:
         """u'Hu."""
@@ -423,7 +412,7 @@ class SignedFactor:
     @property
     def least(self) -> FloatArray | None:
         """ℓ > 0 with H ⪰ diag(ℓ), verified; None where rounding leaves it open."""
-        return self.rows.base.least(self.near_points.size)
+        return self.rows.base.least(self._point_count)
 
     @property
     def row_norms(self) -> FloatArray:

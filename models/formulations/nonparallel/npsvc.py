@@ -478,7 +478,10 @@ class NonparallelSVM(TargetModel):
         """The quadratic of the insensitive loss, the class's rows in both signs; or the one that every majorant has."""
         both_classes = self.convex
         if self.shared_rows is not None:
-            return SignedFactor(self.shared_rows, self.inside, both_classes)
+            inside, others = np.flatnonzero(self.inside), np.flatnonzero(~self.inside)
+            parts = [others, inside, inside] if both_classes else [others, inside]
+            signs = [1.0, -1.0, 1.0] if both_classes else [1.0, 1.0]
+            return SignedFactor(self.shared_rows, np.concatenate(parts), np.repeat(signs, [part.size for part in parts]))
         psi = self.features.rows
         A, B = psi[self.inside], psi[~self.inside]
         rows = np.vstack([B, -A, A] if both_classes else [B, A])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -12,11 +13,16 @@ import numpy as np
 from ..errors import DataError, InputError, MarginoptWarning
 from ..instances import DATA_VARIABLE, load
 from ..instances.generators import flipped_labels, gaussian_clusters, rings
-from ..instances.sources import data_table
+from ..instances.sources import UnavailableError, data_table
 from ..models.arrays import FloatArray
 
 #: Features are rounded to whole multiples of 1/1024, so that other libraries' last digits change no instance.
 _STEP = 1024.0
+#: Whole numbers of a source lie between these, and no table that is drawn has more numbers.
+_LEAST, _LARGEST, _MOST_NUMBERS = -1, 10**6, 10**7
+#: A path inside the data directory: names of letters, digits, points, hyphens and low lines, none of them hidden.
+# exempt (text): paths in a file of entries
+_PATH = re.compile(r"\w[\w.-]*(/\w[\w.-]*)*", re.ASCII)
 
 
 def _flipped(n: int, p: int, tau: float, seed: int) -> tuple[FloatArray, FloatArray]:
@@ -50,9 +56,11 @@ def _brooks(name: str) -> tuple[FloatArray, FloatArray]:
 
 def _numbers(path: str, header: int) -> tuple[list[str], FloatArray]:
     """Return the names of the columns, where a first line has them, and the rows."""
+    if not isinstance(path, str) or not _PATH.fullmatch(path):
+        raise InputError(f"{path!r} is no path of a file inside the directory of {DATA_VARIABLE}", name="path")
     table = data_table(path)
     if table is None:
-        raise DataError(f"the file {path} in the directory of {DATA_VARIABLE} is not here", file=path)
+        raise UnavailableError(f"the file {path} in the directory of {DATA_VARIABLE} is not here", file=path)
     delimiter = "," if ".csv" in path else None
     # decimal numbers of a file: the same everywhere, so not rounded
     try:
@@ -121,17 +129,23 @@ def build_data(source: Mapping[str, Any]) -> tuple[FloatArray, FloatArray]:
     Raises
     ------
     InputError
-        An unknown kind, or arguments that do not fit it.
-    DataError
+        An unknown kind, or arguments that do not fit it: no entry has such data.
+    UnavailableError
         The data are not on this machine.
     """
     arguments = dict(source)
     kind = arguments.pop("kind", None)
     if not isinstance(kind, str) or kind not in _MAKERS:
         raise InputError(f"the data of an entry are of an unknown kind, {kind!r}; known: {', '.join(_MAKERS)}")
+    integers = {name: value for name, value in arguments.items() if isinstance(value, int)}
+    size = integers.get("n", 1) * integers.get("p", 1)
+    if not all(_LEAST <= value <= _LARGEST for value in integers.values()) or size > _MOST_NUMBERS:
+        raise InputError(f"the data of an entry are larger than the book's may be, or of negative size: {describe_data(source)}")
     try:
         return _MAKERS[kind](**arguments)
-    except TypeError as error:
+    except InputError:
+        raise
+    except (TypeError, ValueError, IndexError, ArithmeticError) as error:
         raise InputError(f"the data of an entry do not fit the kind {kind}: {error}") from error
 
 

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field, fields
+from datetime import date
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
 from ..errors import DataError, unknown_name
 from ..files import read_text, write_text
-
-#: Evidence of a bound: a proof log, multipliers in the entry, or the certificate that `solve` recomputes.
-EVIDENCE = ("log", "multipliers", "certificate")
 
 
 @dataclass(frozen=True)
@@ -82,7 +81,7 @@ class Entry:
         Raises
         ------
         DataError
-            A field is missing or unknown, or is of another type.
+            A field is missing or unknown, or is not what it must be: a finite number, a short line, a date, a digest.
         """
         if not isinstance(record, dict):
             raise DataError("an entry of the book is not an object")
@@ -93,13 +92,62 @@ class Entry:
             raise DataError(
                 f"entry {name}: fields {sorted(missing)} are missing, {sorted(set(record) - field_names)} are unknown"
             )
-        texts = ("name", "sha256", "model", "evidence", "solver", "date", "who")
-        wrong = [key for key in texts if not isinstance(record[key], str)]
-        wrong += [key for key in ("value", "bound", "seconds") if not isinstance(record[key], int | float)]
-        wrong += [key for key in ("data", "parameters", "point") if not isinstance(record[key], dict)]
+        wrong = [key for key, value in record.items() if not _FITS[key](value)]
         if wrong:
-            raise DataError(f"entry {name}: {', '.join(wrong)} are of another type than they must be")
+            raise DataError(f"entry {name!r}: {', '.join(wrong)} are not what they must be; names are like zero-one/my-set.1")
+        # exempt (text): the name of an entry in a file
+        if not record["name"].startswith(f"{record['model']}/"):
+            raise DataError(f"entry {name}: its name begins with another model than its own, {record['model']}")
         return cls(**record | {"multipliers": tuple(record.get("multipliers", ()))})
+
+
+def _is_number(value: Any) -> bool:
+    """Return whether a value is a number of JSON, finite as a double."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and -_HUGE < value < _HUGE
+
+
+def _are_numbers(value: Any) -> bool:
+    return isinstance(value, list | tuple) and all(map(_is_number, value))
+
+
+def _is_line(value: Any) -> bool:
+    """Return whether a value is a short text of one line."""
+    return isinstance(value, str) and 0 < len(value) <= _LONGEST and value.isprintable()
+
+
+def _is_date(value: Any) -> bool:
+    try:
+        return isinstance(value, str) and date.fromisoformat(value).isoformat() == value
+    except ValueError:
+        return False
+
+
+def _matches(pattern: str) -> Callable[[Any], bool]:
+    # exempt (text): names and digests in a file of entries
+    compiled = re.compile(pattern, re.ASCII)
+    return lambda value: isinstance(value, str) and compiled.fullmatch(value) is not None
+
+
+_HUGE, _LONGEST = 1e300, 100
+_DIGEST = "[0-9a-f]{64}"
+#: What each field of a record must be.
+_FITS: Mapping[str, Callable[[Any], bool]] = {
+    "name": _matches(r"[a-z0-9-]{1,30}/[A-Za-z0-9][A-Za-z0-9_.-]{0,99}"),
+    "data": lambda value: isinstance(value, dict),
+    "sha256": _matches(_DIGEST),
+    "model": _is_line,
+    "parameters": lambda value: isinstance(value, dict),
+    "value": _is_number,
+    "point": lambda value: isinstance(value, dict) and all(map(_are_numbers, value.values())),
+    "bound": _is_number,
+    "evidence": _is_line,
+    "solver": _is_line,
+    "seconds": lambda value: _is_number(value) and value >= 0,
+    "date": _is_date,
+    "who": _is_line,
+    "log": _matches(_DIGEST),
+    "multipliers": _are_numbers,
+}
 
 
 def load_entries(path: str | Path | None = None) -> list[Entry]:
@@ -109,16 +157,28 @@ def load_entries(path: str | Path | None = None) -> list[Entry]:
     else:
         text = read_text(path)
     entries: dict[str, Entry] = {}
+    holders: dict[str, str] = {}
     for number, line in enumerate(text.splitlines(), 1):
         try:
-            record = json.loads(line)
-        except ValueError as error:
+            record = json.loads(line, object_pairs_hook=_object)
+        except (ValueError, RecursionError) as error:
             raise DataError(f"line {number} of the entries is no JSON: {error}") from error
         entry = Entry.from_record(record)
         if entry.name in entries:
             raise DataError(f"two entries have the name {entry.name}")
+        instance = json.dumps([entry.sha256, entry.model, entry.parameters], sort_keys=True)
+        for mark, noun in ((entry.log, "log"), (instance, "instance")):
+            if mark and (holder := holders.setdefault(mark, entry.name)) != entry.name:
+                raise DataError(f"{holder} and {entry.name} are of the same {noun}: each entry has its own")
         entries[entry.name] = entry
     return list(entries.values())
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return an object of JSON; a name that stands twice in it is refused."""
+    if len(dict(pairs)) < len(pairs):
+        raise ValueError("a name stands twice in one object")
+    return dict(pairs)
 
 
 def save_entries(path: str | Path, entries: Iterable[Entry]) -> Path:

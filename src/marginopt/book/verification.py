@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from html import escape
 from importlib import resources
@@ -15,7 +15,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from scipy.optimize import linprog
 
-from ..errors import DataError, InputError
+from ..errors import InputError
+from ..instances.sources import UnavailableError
 from ..margin import KernelWeightsL1, Ramp
 from ..models import Model
 from ..models.arrays import FloatArray
@@ -25,7 +26,7 @@ from ..models.formulations.margin.scoring_system import ScoringSystem
 from ..models.formulations.zero_one.model import ZeroOneSVM
 from ..solvers.proofs import check_proof
 from .data import build_data, data_digest, describe_data
-from .entries import EVIDENCE, Entry
+from .entries import Entry
 
 # Values of points and of multipliers in rational arithmetic, one function for each model of the book.
 
@@ -206,10 +207,14 @@ class BookModel:
         The model, from X, y and parameters.
     solver : str
         The solver whose bounds the book states.
-    logged : bool
-        Whether that solver writes a proof log.
+    evidence : {"log", "multipliers", "certificate"}
+        What a bound rests on: that solver's proof log, multipliers in the entry, or the certificate that it computes.
     price : str
-        The parameter that the page shows.
+        The parameter that the page shows, which every entry has.
+    options : mapping
+        The other parameters, by name, with the test of their values.
+    parts : tuple of str
+        The parts of a point.
     point : callable
         The parts of a result's values that determine the others, from values and X.
     """
@@ -218,26 +223,42 @@ class BookModel:
     value: Callable[[FloatArray, FloatArray, Parameters, Point], Fraction]
     state: Callable[[FloatArray, FloatArray, Parameters], Model]
     solver: str
-    logged: bool = True
+    evidence: str = "log"
     price: str = "lam"
+    options: Mapping[str, Callable[[Any], bool]] = field(default_factory=dict)
+    parts: tuple[str, ...] = ("w",)
     point: Callable[[Point, FloatArray], dict[str, Any]] = _w
 
 
+_INTERCEPT: Mapping[str, Callable[[Any], bool]] = {"intercept": lambda value: value in ("penalised", "free")}
+
+
+def _is_count(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
+def _is_range(value: Any) -> bool:
+    return isinstance(value, list | tuple) and len(value) == 2 and all(isinstance(end, int) for end in value)
+
+
 MODELS: dict[str, BookModel] = {
-    "zero-one": BookModel("min ||w||² + λ Σ 1{u_i < 1}", _priced(_zero_one), _by_name("zero-one"), "zero-one-bb"),
+    "zero-one": BookModel(
+        "min ||w||² + λ Σ 1{u_i < 1}", _priced(_zero_one), _by_name("zero-one"), "zero-one-bb", options=_INTERCEPT
+    ),
     "balanced": BookModel(
         "min ||w||² + Σ C_i 1{u_i < 1}, w_0 outside the norm, C_i = C / size of i's class",
         _balanced, _balanced_model, "zero-one-bb", price="C",
     ),
-    "hinge": BookModel("min ||w||² + λ Σ (1 - u_i)_+", _priced(_hinge), _by_name("hinge"), "auto", logged=False),
-    "ramp": BookModel("min ||w||² + λ Σ min((1 - u_i)_+, 2)", _priced(_ramp), _by_name("ramp"), "margin-bb"),
+    "hinge": BookModel("min ||w||² + λ Σ (1 - u_i)_+", _priced(_hinge), _by_name("hinge"), "auto", "multipliers"),
+    "ramp": BookModel("min ||w||² + λ Σ min((1 - u_i)_+, 2)", _priced(_ramp), _by_name("ramp"), "margin-bb", options=_INTERCEPT),
     "conic": BookModel(
         "min Tr W + λ Σz, x_i'W x_i - 2u_i + 1 ≥ (1 - u_i)_+²/z_i + (1 - u_i)_-²/(1 - z_i), W ⪰ ww'",
-        _priced(_conic), _by_name("conic"), "conic-ipm", logged=False, point=_w_and_W,
+        _priced(_conic), _by_name("conic"), "conic-ipm", "certificate", parts=("w", "W"), point=_w_and_W,
     ),
     "scoring": BookModel(
         "min Σ 1{y_i x_i'ρ < t} + N C0 ||ρ||_0 + N C1 ||ρ||_1, ρ whole numbers, C1 so small that it breaks ties",
         _scoring, _scoring_system, "supports-bb", price="C0",
+        options={"max_features": _is_count, "intercept_range": _is_range},
     ),
     "semi-supervised": BookModel(
         "min ||w||² + C Σ_labelled (1 - u_i)_+ + C Σ_others (1 - |x_i'w|)_+, w_0 outside the norm",
@@ -245,20 +266,32 @@ MODELS: dict[str, BookModel] = {
     ),
     "kernel-ramp": BookModel(
         "min ||α||_1 + Σ C_i min((1 - u_i)_+, 2 + (-99 - u_i)_+), w = (b, Σ α_j x_j), C_i = C / size of i's class",
-        _kernel_ramp, _kernel_ramp_model, "margin-bb", price="C", point=_kernel_weights,
+        _kernel_ramp, _kernel_ramp_model, "margin-bb", price="C", parts=("u", "b"), point=_kernel_weights,
     ),
 }  # fmt: skip
 
 
 def stated_model(name: str, parameters: Parameters, X: FloatArray, y: FloatArray) -> Model:
     """Return the model of an entry."""
-    return _model_of(name).state(X, y, parameters)
+    return _model_of(name, parameters).state(X, y, parameters)
 
 
-def _model_of(name: str) -> BookModel:
+def _model_of(name: str, parameters: Parameters) -> BookModel:
+    """Return a model of the book, its parameters checked: others would state another problem than the value is of."""
     if name not in MODELS:
         raise InputError(f"the book knows no model {name!r}; known: {', '.join(MODELS)}")
-    return MODELS[name]
+    model = MODELS[name]
+    price = parameters.get(model.price)
+    try:
+        positive = 0 < Fraction(price) <= 10**12 and isinstance(price, str) == (model.price == "C0")  # type: ignore[arg-type]
+    except (TypeError, ValueError, ArithmeticError):
+        positive = False
+    if not positive:
+        raise InputError(f"{model.price} of {name} must be a positive number up to 1e12; it is {price!r:.40}", name=model.price)
+    for key, value in parameters.items():
+        if key != model.price and not (key in model.options and model.options[key](value)):
+            raise InputError(f"an entry of {name} has no parameter {key} = {value!r:.40}", name=key)
+    return model
 
 
 def exact_value(model: str, parameters: Mapping[str, Any], X: FloatArray, y: FloatArray, point: Mapping[str, Any]) -> Fraction:
@@ -269,7 +302,12 @@ def exact_value(model: str, parameters: Mapping[str, Any], X: FloatArray, y: Flo
     InputError
         An unknown model, a point of another size or with numbers that are not finite, or one that is not feasible.
     """
-    return _model_of(model).value(X, y, parameters, point)
+    book_model = _model_of(model, parameters)
+    if set(point) != set(book_model.parts):
+        raise InputError(
+            f"a point of {model} has the parts {', '.join(book_model.parts)}; it has {', '.join(map(str, point)) or 'none'}"
+        )
+    return book_model.value(X, y, parameters, point)
 
 
 def exact_bound(parameters: Mapping[str, Any], X: FloatArray, y: FloatArray, multipliers: Sequence[float]) -> Fraction:
@@ -375,7 +413,7 @@ def verify_entry(entry: Entry, log: str | Path | None = None) -> EntryVerdict:
     """
     try:
         X, y = build_data(entry.data)
-    except DataError as error:
+    except UnavailableError as error:
         return EntryVerdict(entry.name, None, f"the data are not here: {error}")
     except InputError as error:
         return EntryVerdict(entry.name, False, str(error))
@@ -409,14 +447,11 @@ def _fault(entry: Entry, value: Fraction, bound: Fraction | None) -> str:
         return f"the entry states the value {entry.value:.17g}; its point has {float(value):.17g}, which is better"
     if entry.bound > entry.value:
         return f"the bound {entry.bound:.17g} is above the value {entry.value:.17g}"
-    if entry.evidence not in EVIDENCE:
-        return f"the evidence of a bound is one of {', '.join(EVIDENCE)}; it is {entry.evidence!r}"
-    if entry.evidence == "log" and len(entry.log) != 64:
-        return "the bound rests on a log without a digest"
-    if entry.evidence == "multipliers" and entry.model != "hinge":
-        return "multipliers prove bounds of the hinge loss alone"
-    if entry.evidence == "multipliers" and bound is None:
-        return "the bound rests on multipliers that are not there"
+    evidence = MODELS[entry.model].evidence
+    if entry.evidence != evidence:
+        return f"bounds of {entry.model} rest on {evidence}; the entry's rests on {entry.evidence!r}"
+    if (evidence == "log") != (entry.log != "") or (evidence == "multipliers") != (bound is not None):
+        return f"the bound rests on {evidence}, which is not there, or there is other evidence beside it"
     if bound is not None and Fraction(entry.bound) > bound:
         return f"the entry claims the bound {entry.bound:.17g}; its multipliers prove {float(bound):.17g}"
     return ""
@@ -426,8 +461,8 @@ def _support(entry: Entry, bound: Fraction | None) -> str:
     if bound is not None:
         return f"bound {entry.bound:.12g} proved by its multipliers"
     if entry.evidence == "log":
-        return f"bound {entry.bound:.12g} rests on the log {entry.log[:16]}, which `book run` makes again"
-    return f"bound {entry.bound:.12g} rests on a certificate, which `book run` computes again"
+        return f"bound {entry.bound:.12g} not checked: it rests on the log {entry.log[:16]}, which --remake makes again"
+    return f"bound {entry.bound:.12g} not checked: it rests on a certificate, which --remake computes again"
 
 
 # The page of the book: a table of all entries that sorts and filters, written from the entries.
@@ -451,6 +486,15 @@ def book_page(entries: Sequence[Entry]) -> str:
     return text
 
 
+def proof_page_name(entry: Entry) -> str:
+    """Return the path of the site's page that verifies an entry's log in a browser; empty where it has none.
+
+    Small drawn instances of the 0-1 loss have one: their logs have some kilobytes, and are made in a moment.
+    """
+    small = entry.model == "zero-one" and entry.data.get("seed") == 0 and entry.data.get("n", math.inf) <= 40
+    return f"proofs/{entry.name.split('/')[1]}.html" if small and entry.data["kind"] != "half-space" else ""
+
+
 def _row(e: Entry) -> str:
     price = float(Fraction(e.parameters[MODELS[e.model].price]))
     cells: list[tuple[str, float | None]] = [
@@ -461,4 +505,6 @@ def _row(e: Entry) -> str:
     shown = "".join(
         f"<td>{escape(text)}</td>" if key is None else f'<td data-key="{key:.17g}">{escape(text)}</td>' for text, key in cells
     )
+    if page := proof_page_name(e):
+        shown = shown.replace(f"log {e.log[:8]}", f'log {e.log[:8]}, <a href="{page}">prove it here</a>')
     return f'<tr data-status="{e.status}" data-gap="{max(e.gap, 0.0):.17g}">{shown}</tr>'

@@ -9,7 +9,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from ..book.entries import Entry, find_entry, load_entries, save_entries
-from ..book.solving import run_entry, submit_result
+from ..book.solving import remake_entry, run_entry, submit_result
 from ..book.verification import book_page, verify_entry
 from ..errors import InputError
 from ..files import write_text
@@ -26,8 +26,11 @@ def add_options(command: Command) -> None:
     command.add_argument("name", nargs="?", help="an entry; for submit a stored result (.npz); for page the file to write")
     command.add_argument("--entries", metavar="FILE", help="entries in place of the book's")
     command.add_argument("--log", metavar="FILE", help="verify: the proof log of the entry; submit: that of the result")
+    command.add_argument(
+        "--remake", action="store_true", help="verify: make logs and certificates anew and check them, in minutes"
+    )
     command.add_argument("--solver", help="run: the solver (default: the one whose bounds the book states)")
-    command.add_argument("--time-limit", type=float, default=60.0, metavar="S", help="run: seconds (default 60)")
+    command.add_argument("--time-limit", type=float, default=60.0, metavar="S", help="run, --remake: seconds (default 60)")
     command.add_argument("--proof", metavar="FILE", help="run: write the proof log to FILE")
     command.add_argument("--of", metavar="NAME", help="submit: the entry (default: the one whose model the result is of)")
     command.add_argument("--who", help="submit: whom the entry names (default: the user's name)")
@@ -53,12 +56,18 @@ def _verify(a: argparse.Namespace, entries: list[Entry]) -> int:
     """Verify one entry or all: 1 where one is refused."""
     if a.log is not None and a.name is None:
         raise InputError("--log is the proof log of one entry: name it, `marginopt book verify NAME --log FILE`")
+    if a.log is not None and a.remake:
+        raise InputError("--remake makes the log anew: leave --log out")
     chosen = entries if a.name is None else [find_entry(a.name, entries)]
-    verdicts = [verify_entry(entry, a.log) for entry in chosen]
+    verdicts = []
+    for entry in chosen:
+        verdicts.append(remake_entry(entry, a.time_limit) if a.remake else verify_entry(entry, a.log))
+        if a.remake and not a.json:  # some take minutes
+            print(verdicts[-1], flush=True)
     failures = [verdict for verdict in verdicts if verdict.stands is False]
     absent = [verdict for verdict in verdicts if verdict.stands is None]
     verified_count = len(verdicts) - len(failures) - len(absent)
-    shown = verdicts if a.name is not None else failures
+    shown = [] if a.remake else verdicts if a.name is not None else failures
     lines = [*map(str, shown), f"{verified_count} stand, {len(failures)} are refused, the data of {len(absent)} are not here"]
     record = [{"name": v.name, "stands": v.stands, "message": v.message} for v in verdicts]
     answer(a, record, "\n".join(lines))

@@ -1,6 +1,8 @@
 """The book of margins: every entry stands, and one that claims too much is refused."""
 
 import json
+import re
+import sys
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -15,9 +17,20 @@ from marginopt.book import data as book_data
 from marginopt.book.data import build_data, data_digest
 from marginopt.book.entries import find_entry, load_entries, save_entries
 from marginopt.book.solving import run_entry, solved_entry, submit_result
-from marginopt.book.verification import MODELS, book_page, exact_bound, exact_value, rounded_up, stated_model
+from marginopt.book.verification import (
+    MODELS,
+    book_page,
+    exact_bound,
+    exact_value,
+    proof_page_name,
+    rounded_up,
+    stated_model,
+)
 from marginopt.cli.main import main
 from marginopt.errors import DataError, InputError
+
+sys.path.insert(0, str(Path(__file__).parents[3] / "docs"))
+import proof_pages
 
 ENTRIES = load_entries()
 #: One small entry of each model.
@@ -292,6 +305,40 @@ def test_the_page_filters_and_sorts_in_chromium(tmp_path):
         chromium.evaluate("document.querySelectorAll('#book th button')[6].click()")
         gaps = chromium.evaluate("[...document.querySelectorAll('#book tbody tr')].map(r => Number(r.dataset.gap)).join(' ')")
         assert [float(gap) for gap in gaps.split()] == sorted(max(e.gap, 0.0) for e in ENTRIES)
+
+
+@pytest.mark.skipif(PROGRAM is None, reason="needs Chromium (apt-get install chromium)")
+def test_the_site_s_pages_prove_their_entries_in_chromium(tmp_path):
+    """The table links to the pages of small entries; one is opened from a file, and refused with a flipped label."""
+    pages = {proof_page_name(entry): entry for entry in ENTRIES} | {"": None}
+    links = re.findall(r'<a href="(proofs/[^"]*)">prove it here</a>', PAGE.read_text(encoding="utf-8"))
+    assert sorted(links) == sorted(filter(None, pages)) and len(links) >= 30
+    entry = pages["proofs/flipped-n24-p2-s0-lam1.html"]
+    with browser(tmp_path) as chromium:
+        chromium.open(proof_pages.write_page(entry, tmp_path / "page.html"))
+        chromium.wait("document.body.dataset.finished !== undefined")
+        shown = chromium.evaluate("document.body.innerText")
+        proved = float(re.search(r"Proved\..* is at least ([\d.]+)", shown)[1])
+        assert proved == pytest.approx(entry.bound, rel=1e-7) and entry.name in shown
+        label = "[...document.querySelectorAll('button')].find((b) => b.textContent === 'Flip its label')"
+        chromium.evaluate(f"{label}.click()")
+        chromium.wait("Number(document.body.dataset.finished) > 1")
+        assert "Proved." not in chromium.evaluate("document.body.innerText")
+
+
+def test_evidence_made_anew(tmp_path, capsys):
+    """An entry stands by a log or a certificate that is made anew, and not where its bound is above what these prove."""
+    for entry in (SMALL[0], SMALL[1], SMALL[3]):
+        assert book.remake_entry(entry, 20.0).stands
+    for entry in (SMALL[0], SMALL[2], SMALL[3]):
+        too_high = replace(entry, bound=entry.value)
+        assert book.verify_entry(too_high).stands and "not checked" in book.verify_entry(too_high).message
+        assert book.remake_entry(too_high, 20.0).stands is False
+    file = save_entries(tmp_path / "wrong.jsonl", [replace(SMALL[0], bound=SMALL[0].value)])
+    assert main(["book", "verify", "--entries", str(file)]) == 0
+    assert main(["book", "verify", "--entries", str(file), "--remake"]) == 1
+    assert main(["book", "verify", SMALL[0].name, "--remake", "--log", "log.jsonl"]) == 2
+    capsys.readouterr()
 
 
 def test_the_command(tmp_path, capsys):
