@@ -773,7 +773,7 @@ class SimplexQP:
 
 @dataclass(frozen=True, eq=False)
 class BoxEqualityQP:
-    """min ½a'Qa + c'a over 0 ≤ a ≤ u with s'a = 0, s_i = ±1.
+    """min ½a'Qa + c'a over 0 ≤ a ≤ u with s'a = r, s_i = ±1.
 
     Parameters
     ----------
@@ -785,6 +785,8 @@ class BoxEqualityQP:
         s.
     label : str
         Label of the variable's block in the model's form.
+    total : float
+        r.
     """
 
     gram: GramOperator
@@ -792,6 +794,7 @@ class BoxEqualityQP:
     upper: FloatArray
     signs: FloatArray
     label: str = "a"
+    total: float = 0.0
 
     @property
     def n(self) -> int:
@@ -803,16 +806,16 @@ class BoxEqualityQP:
         return 0.5 * float(a @ self.gram.product(a)) + float(self.c @ a)
 
     def level(self, gradient: FloatArray) -> tuple[float, float]:
-        """min ∇'x over the feasible x, and the multiplier ν of s'x = 0 that attains it.
+        """min ∇'x over the feasible x, and the multiplier ν of s'x = r that attains it.
 
-        By duality it is max_ν Σ_i u_i min(0, ∇_i - ν s_i), concave and piecewise linear in ν with kinks at s_i ∇_i:
-        the slope Σ_{s=-1} u starts at -∞ and each kink lowers it by u_i.
+        By duality it is max_ν rν + Σ_i u_i min(0, ∇_i - ν s_i), concave and piecewise linear in ν with kinks at s_i ∇_i:
+        its slope is r + Σ_{s=-1} u at -∞, and each kink lowers it by u_i.
         """
         kinks = self.signs * gradient
         order = np.argsort(kinks)
-        slope = float(self.upper[self.signs < 0].sum()) - np.cumsum(self.upper[order])
+        slope = self.total + float(self.upper[self.signs < 0].sum()) - np.cumsum(self.upper[order])
         nu = float(kinks[order[min(int(np.searchsorted(-slope, 0.0)), self.n - 1)]])
-        return float(self.upper @ np.minimum(0.0, gradient - nu * self.signs)), nu
+        return self.total * nu + float(self.upper @ np.minimum(0.0, gradient - nu * self.signs)), nu
 
     def gap(self, a: FloatArray, product: FloatArray | None = None) -> float:
         """Duality gap at a feasible a: a'∇ - min ∇'x over the feasible x (`level`)."""

@@ -10,14 +10,15 @@ the gradient comes in float64 from the data, and so on until the gap is met.
 A round that does not lower the gap ends it (halve it, where it is float64's), and only feasible points with a smaller gap are
 handed out, so a failure costs time and nothing else. The model is trusted where the rows of B explain most of Q beyond its ridge:
 there the preconditioned matrix has its eigenvalues near one. Where they explain less a few points join at a time, since a crowd
-that should not be there throws the others out.
+that should not be there throws the others out, or pairs in working sets take over, where the model holds the smaller part of the
+points.
 Memory: up to 8 bytes for each row of B and point, and half of |S|² entries as far as the limit allows.
 """
 
 from __future__ import annotations
 
 from collections.abc import Generator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy.linalg
@@ -267,6 +268,9 @@ START_BYTES = 2 * EACH * FEWEST
 LOW_RANK_FROM = 2000
 #: Most of D over the ridge for which the model is trusted, and with which it is tried; least share of the points in its support.
 _TRUSTED, _LEFT, _SHARE = 2.0, 64.0, 0.125
+#: Most of the points in the support for which working sets of pairs are faster than rounds of a model that is not trusted; bytes
+#: that they take for each point of the support and each point, and a quarter more for those that leave it.
+_FEW, _COLUMN = 0.5, 5
 _ROUNDS, _GUESSES = 12, 24
 #: Newton steps on the model's support after which the points without weight leave it: the model takes too many.
 _SIFTING = 2
@@ -296,15 +300,21 @@ def lowrank_start(
     yield None
     model = LowRank(view, B)
     yield None
-    if not model.unexplained <= _TRUSTED and B.shape[0] < (row_count := rows_within(view.n, limit, refined=True)):
-        B = expansion(view.gram, row_count, np.random.default_rng(0))
-        model = LowRank(view, B)
-        yield None
+    coarse = LowRank(view, B[:FEWEST])
+    if not model.unexplained <= _TRUSTED:
+        support = int(((yield from model.solve()) > 0.0).sum())
+        few = _SHARE * view.n <= support <= _FEW * view.n
+        if few and view.simplices == 1 and _COLUMN * support * view.n <= limit:
+            return replace(best, few=True)
+        if B.shape[0] < (row_count := rows_within(view.n, limit, refined=True)):
+            B = expansion(view.gram, row_count, np.random.default_rng(0))
+            coarse, model = model, LowRank(view, B)
+            yield None
     if not model.unexplained <= _LEFT:
         return best
     pace = TRUSTED if model.unexplained <= _TRUSTED else CAREFUL
     if B.shape[0] >= 2 * FEWEST:
-        yield from model.follow(LowRank(view, B[:FEWEST]))
+        yield from model.follow(coarse)
     slack = yield from model.solve()
     if not (slack > 0.0).sum() >= _SHARE * view.n:
         return best

@@ -134,7 +134,7 @@ def measure_gap(state: BoxState, a: FloatArray, gradient: FloatArray) -> None:
 
 
 def refresh(state: BoxState) -> None:
-    """All points active, s'a = 0 to rounding, ∇ in float64 from the data, and with it objective and gap."""
+    """All points active, s'a = r to rounding, ∇ in float64 from the data, and with it objective and gap."""
     view, work = state.view, state.work
     a = restored(state, work.a)
     if not state.exact:
@@ -171,20 +171,20 @@ def next_violators(work: BoxWork, missing: int, count: int) -> IntArray:
 
 
 def into_box(view: BoxEqualityQP, start: FloatArray) -> FloatArray:
-    """A point clipped to the box, with the heavier side of s'a = 0 scaled down: its free part where that is enough."""
+    """A point clipped to the box, with the heavier side of s'a = r scaled down: its free part where that is enough."""
     if start.shape != (view.n,) or not np.isfinite(start).all():
         raise InputError(f"start[{view.label!r}] must hold {view.n} finite numbers; it has shape {start.shape}", name="start")
     a = np.clip(start, 0.0, view.upper)
     plus = view.signs > 0
-    up, down = float(a[plus].sum()), float(a[~plus].sum())
+    up, down = float(a[plus].sum()), float(a[~plus].sum()) + view.total
     if abs(up - down) <= 1e-13 * max(up, down):  # rounding; scaling would move points off their bounds
         return a
-    heavy = plus if up > down else ~plus
+    heavy, excess = (plus, up - down) if up > down or plus.all() else (~plus, down - up)
     free = heavy & (a < view.upper)
     surplus = float(a[free].sum())
-    if surplus <= 2.0 * abs(up - down):
-        free, surplus = heavy, max(up, down)
-    a[free] *= max(surplus - abs(up - down), 0.0) / surplus
+    if surplus <= 2.0 * abs(excess):
+        free, surplus = heavy, float(a[heavy].sum())
+    a[free] *= max(surplus - excess, 0.0) / surplus
     return a
 
 
@@ -357,7 +357,7 @@ _AIM = 0.7
 
 @dataclass(frozen=True)
 class BoxSMO(Algorithm[BoxEqualityQP, BoxState]):
-    """Sequential minimal optimisation with second-order pairs on 0 ≤ a ≤ u, s'a = 0.
+    """Sequential minimal optimisation with second-order pairs on 0 ≤ a ≤ u, s'a = r.
 
     The loop stops on the violation max_low d - min_up d ≤ ε; then the gradient is refreshed in float64 and the true
     gap (`BoxEqualityQP.gap`) decides, or ε falls. With ``shrinking`` points at a bound that no violating pair needs leave the

@@ -1,4 +1,4 @@
-"""Compiled second-order pair steps on a box with one equality s'a = 0.
+"""Compiled second-order pair steps on a box with one equality s'a = r.
 
 With d = s∘∇ and K_ij = s_i s_j Q_ij: i = argmin d over the points that can move by +s_i (up), and j, of those that can move by
 -s_j (low), maximises (d_j - d_i)²/(K_ii + K_jj - 2K_ij); optimal within ε where max_low d - min_up d ≤ ε (Fan, Chen, Lin 2005).
@@ -213,7 +213,8 @@ def mark(w: Any, places: Any) -> None:
 
 @entry
 def active_gap(w: Any) -> float:
-    """Return the duality gap of the active points at ν = (max_low d + min_up d)/2; infinite where no point can move one way.
+    """Return the least duality gap of the active points at ν = min_up d, max_low d and the middle; infinite where no point can
+    move one way.
 
     The gap at ν is Σ_i a_i r_i - u_i min(0, r_i) with r_i = s_i (d_i - ν), and each term is at least 0. A point that has left
     satisfies its condition, so its term is 0.
@@ -227,11 +228,16 @@ def active_gap(w: Any) -> float:
             high = max(high, w.d[k])
     if low == _FAR or high == -_FAR:
         return np.inf
-    nu, gap = 0.5 * (low + high), 0.0
+    middle = 0.5 * (low + high)
+    first, second, third = 0.0, 0.0, 0.0
     for k in range(n):
-        r = w.s[k] * (w.d[k] - nu)
-        gap += w.a[k] * r - w.upper[k] * min(0.0, r)
-    return gap
+        r = w.s[k] * (w.d[k] - low)
+        first += w.a[k] * r - w.upper[k] * min(0.0, r)
+        r = w.s[k] * (w.d[k] - middle)
+        second += w.a[k] * r - w.upper[k] * min(0.0, r)
+        r = w.s[k] * (w.d[k] - high)
+        third += w.a[k] * r - w.upper[k] * min(0.0, r)
+    return min(first, second, third)
 
 
 @entry

@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 import os
 import time
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal, NamedTuple
 
@@ -34,6 +34,8 @@ from ..start import (
     starting_point,
 )
 from . import simplex_loops as loops
+from .box import BoxSMO
+from .working_sets import WorkingSets
 
 #: Relative gap from which the finisher is considered, decade by decade: before, the support is not known well enough.
 FINISH_FROM = 1.0
@@ -73,6 +75,7 @@ class Phase(enum.Enum):
     """The phase of a run."""
 
     LOW_RANK = "low-rank start"
+    WORKING_SETS = "pair steps in working sets"
     PAIRS = "pair steps"
     FACTORED = "Newton steps by a factor"
     CONJUGATE = "Newton steps by conjugate gradients"
@@ -101,7 +104,8 @@ class SmoState:
     work: SmoWork
     memory: int
     phase: Phase = Phase.PAIRS
-    steps: Generator[Finish | None, None, Finish] | None = None
+    steps: Iterator[Finish | None] | None = None
+    sets: WorkingSets | None = None  #: of the phase of working sets
     began: Phase = Phase.PAIRS  #: what the point comes from that pairs or finishers went on with
     step: str = ""  #: kind of the last step
     rate: float = 1e4  #: iterations per second, as measured
@@ -118,12 +122,24 @@ class SmoState:
         """The relative gap, by the loop's own numbers."""
         return relative(float(self.work.scalars.objective), float(self.work.scalars.gap))
 
-    def begin(self, phase: Phase, steps: Generator[Finish | None, None, Finish]) -> None:
-        """Go over to a phase of Newton steps."""
+    def begin(self, phase: Phase, steps: Iterator[Finish | None]) -> None:
+        """Go over to another phase than pairs among all points."""
         self.phase, self.steps = phase, steps
 
+    def begin_sets(self, algorithm: BoxSMO) -> None:
+        """Go over to working sets of pairs."""
+        remaining = self.limit - int(self.work.scalars.iteration)
+        self.sets = WorkingSets.at(self.view, self.work.a.copy(), algorithm, self.tol, remaining)
+        self.began = Phase.WORKING_SETS
+        self.begin(Phase.WORKING_SETS, self.sets.steps())
+
     def end(self) -> Phase:
-        """Back to pairs; gives the phase that ended."""
+        """Back to pairs, with the point of the working sets; gives the phase that ended."""
+        if self.sets is not None:
+            move(self, self.sets.point())
+            self.work.scalars.iteration += self.sets.pairs
+            self.cache.computed += self.sets.columns
+            self.step, self.sets = "block", None
         phase, self.phase, self.steps = self.phase, Phase.PAIRS, None
         return phase
 
@@ -222,8 +238,8 @@ def next_violators(work: SmoWork, missing: int, count: int) -> np.ndarray:
     return np.asarray(lowest[g[lowest] < np.inf])
 
 
-#: Columns of a starting point's support computed at once.
-_BLOCK = 64
+#: Columns of a starting point's support computed at once, and of points that working sets miss.
+_BLOCK, _SETS_PREFETCH = 64, 8
 #: Relative gap from which the finisher with a factor is considered.
 _EXACT_FROM = 0.11
 
@@ -251,7 +267,8 @@ class SMO(Algorithm[SimplexQP, SmoState]):
     newton : bool
         Finish by `newton` where a count of operations says that it is cheaper than more pairs.
     lowrank : bool
-        Begin with `lowrank_start` where it applies; it never does with ``newton=False`` or a starting point in the options.
+        Begin with `lowrank_start` where it applies, or with working sets of pairs (`WorkingSets`) where its model leaves much;
+        neither with ``newton=False`` or a starting point in the options.
     stride : int, optional
         At most so many pair steps between two rows of the trace; as many as fit in the driver's budget where it is not given.
 
@@ -280,6 +297,8 @@ class SMO(Algorithm[SimplexQP, SmoState]):
         view.gram.load(single=single, panels=start)
         if self.newton and view.n >= PASSES_FROM:
             load_passes(single=single, triangle=view.gram.entry_kind if start else None)
+        if start:
+            load_loops(BoxSMO, self.precision)
 
     def init(self, view: SimplexQP, options: Options, rng: np.random.Generator) -> SmoState:
         """Start point and its gradient in float64."""
@@ -405,7 +424,8 @@ class SMO(Algorithm[SimplexQP, SmoState]):
                 if better is not None:
                     move(state, better)
         except StopIteration as finished:
-            return self._after_newton(state, state.end(), finished.value)
+            phase = state.end()
+            return self._confirm(state) if phase is Phase.WORKING_SETS else self._after_newton(state, phase, finished.value)
         return Outcome.RUNNING
 
     def _after_newton(self, state: SmoState, phase: Phase, result: Finish) -> Outcome:
@@ -414,6 +434,8 @@ class SMO(Algorithm[SimplexQP, SmoState]):
         if result.guesses:
             move(state, result)
         elif phase is Phase.LOW_RANK:  # as if nothing had been
+            if result.few:
+                state.begin_sets(BoxSMO(state.memory, self.precision, _SETS_PREFETCH, stride=self.stride))
             return Outcome.RUNNING
         if phase is Phase.CONJUGATE:
             state.newton.inexact_left -= 1
@@ -456,6 +478,8 @@ class SMO(Algorithm[SimplexQP, SmoState]):
 
     def measure(self, state: SmoState) -> Measure:
         """Objective, Frank-Wolfe bound, support size, columns computed."""
+        if state.sets is not None:
+            return state.sets.algorithm.measure(state.sets.state)
         scalars = state.work.scalars
         f = float(scalars.objective)
         return Measure(
@@ -469,10 +493,13 @@ class SMO(Algorithm[SimplexQP, SmoState]):
 
     def answer(self, state: SmoState) -> Answer:
         """The point with its float64 gradient's multipliers."""
+        if state.sets is not None:  # the run ends within this phase
+            state.end()
         refresh(state)
         work = state.work
+        starts = {Phase.LOW_RANK: "low rank", Phase.WORKING_SETS: "working sets"}
         details = {
-            "start": "low rank" if state.began is Phase.LOW_RANK else "pairs",
+            "start": starts.get(state.began, "pairs"),
             "columns": state.cache.computed,
             "cache_slots": state.cache.slots,
             "refreshes": state.refreshes,
