@@ -16,9 +16,9 @@ are told apart by z_i:
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import Any, ClassVar, Self, TypeVar
+from typing import Any, ClassVar, Literal, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -27,18 +27,28 @@ import scipy.sparse as sp
 from ...errors import InputError
 from ...labelled import LABELS_OF_X
 from ..appraisal import Appraisal, Bound, Tilt
-from ..arrays import FloatArray, IntArray, Points, as_labels, as_points, as_positive, as_vector
+from ..arrays import FloatArray, IntArray, Points, as_labels, as_points, as_positive, as_vector, row_norms_squared
 from ..inspection.explanation import PointExplanation, primal_weights, two_classes
 from ..kernels.kernels import Kernel, as_kernel, expansion
 from ..model import Model, earlier_identity
 from ..program.cones import Nonnegative, RotatedSecondOrder, Zero, svec, svec_size
 from ..program.form import Block, Constraint, Quadratic, StandardForm
-from ..record import Arrays, Chosen, DataKind, FormulationInfo, kernel_parameters, named_kernel
+from ..record import Arrays, Chosen, DataKind, FormulationInfo, Parameter, kernel_parameters, named_kernel
+from ..rounding import UNIT
 from ..statement import DualStatement, Line, Statement, plus
 from ..views import ConicProblem
-from .linear import COST_OR_SHARE, dense_signed_rows, linear_summary, price_words, priced_sum, warn_about_features
+from .linear import (
+    COST_OR_SHARE,
+    dense_signed_rows,
+    first_column_is_one,
+    linear_summary,
+    price_words,
+    priced_sum,
+    warn_about_features,
+)
 from .margin.conic_losses import StrongestConic
 from .margin.model import Margin
+from .margin.part import Box, Domain, Reals
 from .margin.regularisers import KernelNorm, Regulariser, SquaredNorm
 from .margin.restrictions import ViolationBudget
 
@@ -118,6 +128,11 @@ class ConicSVM(Model):
         ``W`` for A, Tr W for <K, A>. X needs no constant column then.
     offset : float
         K_ij = y_i y_j (k_ij + offset), ≥ 0: 1 for a penalised intercept, 0 for none, as Appendix A is printed.
+    intercept : {"penalised", "free"}
+        ``free`` leaves the first coefficient b, of a column of ones, out of the trace and bounds it: W_11 ≤ B².
+    intercept_bound : float, optional
+        B > 0, with a free intercept: the bound is that of `ZeroOneSVM` with |b| ≤ B. By default B = 1 + max||x_i|| √UB, which
+        an optimal b keeps (λ form), with UB the cost of w = 0 and b = ±1.
 
     Notes
     -----
@@ -125,8 +140,12 @@ class ConicSVM(Model):
     ``hull`` x_i'W x_i - 2u_i + 1 - s_i - t_i ≥ 0; ``split`` r⁺ - r⁻ + u - 1 = 0; ``violated`` (s_i/2, z_i, r⁺_i) and
     ``kept`` (t_i/2, 1 - z_i, r⁻_i) in rotated cones; ``budget`` κn - Σz ≥ 0 in κ form.
 
-    The intercept is penalised. A free one has no curvature that the points' own could use: Γ would hold γ = 0 alone, and the
-    optimum would be 0. With one λ the bound is the closed-form dual's, with one for each point the Lagrangian's.
+    With a free intercept there is also ``bounded``: B² - W_11 ≥ 0, without which W_11 = ∞ at no cost would make every hull row
+    slack and the optimum 0 (`StrongestConic`). Its multiplier ρ is a price of b², so that the bound is the one of a penalised
+    intercept at this price, less ρB². It is positive in λ form, 0 in κ form from B² = 1/κ - 1 on, and small for a large B: big-M,
+    `hulls` and `rank-one` bound such problems better.
+
+    With one λ the bound is the closed-form dual's, with one for each point the Lagrangian's.
 
     **Errata**: (14) has a stray "-1" inside the last square; the proof of Proposition 1 drops γ_i; that of Theorem 2 sums W_jj
     to n for p, and has -V = A for -V = S.
@@ -135,7 +154,8 @@ class ConicSVM(Model):
     ------
     InputError
         Wrong shapes, non-finite data, labels, not exactly one of λ and κ, λ ≤ 0, κ outside [0, 1], offset < 0, or an offset
-        without a kernel.
+        without a kernel. A free intercept without a first column of ones, with a kernel, with κ = 0 (`HardMarginSVM` has one), or
+        with κ and no B; B ≤ 0, or B with a penalised intercept.
     """
 
     X: Points
@@ -144,11 +164,16 @@ class ConicSVM(Model):
     kappa: float | None = None
     kernel: Kernel | None = None
     offset: float = field(default=1.0, metadata={"identity": earlier_identity("offset", 1.0, {})})
+    intercept: Literal["penalised", "free"] = field(
+        default="penalised", metadata={"identity": earlier_identity("intercept", "penalised", {})}
+    )
+    intercept_bound: float | None = field(default=None, metadata={"identity": earlier_identity("intercept_bound", None, {})})
 
     name = "ConicSVM"
     meanings: ClassVar[Mapping[str, str]] = {
         "hull": "gamma*_i of Conic (19): how much of the conic loss point i is given, under sum gamma_i x_i x_i' <= I",
         "split": "v_i of the dual: the slope at r_i = 1 - u_i of point i's loss plus gamma_i r_i^2",
+        "bounded": "rho, the price per square of the intercept that B stands for: B^2 rho is taken from the bound",
         "budget": "by how much the optimum falls for one more unit of allowed violations, kappa n",
         "margin": "alpha_i prices the margin of point i (kappa = 0: hard margin)",
     }
@@ -176,6 +201,52 @@ class ConicSVM(Model):
             warn_about_features(X)
         else:
             object.__setattr__(self, "kernel", as_kernel(self.kernel, X))
+        self._check_intercept()
+
+    def _check_intercept(self) -> None:
+        if self.intercept not in ("penalised", "free"):
+            raise InputError(f"intercept must be 'penalised' or 'free'; it is {self.intercept!r}", name="intercept")
+        if self.intercept_bound is not None:
+            object.__setattr__(self, "intercept_bound", as_positive(self.intercept_bound, "intercept_bound"))
+            if not self.free:
+                raise InputError("intercept_bound is that of intercept='free'", name="intercept_bound")
+        if not self.free:
+            return
+        if self.kernel is not None:
+            raise InputError("a kernel has its intercept in offset: leave intercept='free' out", name="intercept")
+        if self.hard:
+            raise InputError("kappa = 0 with a free intercept is HardMarginSVM", name="intercept")
+        if not first_column_is_one(self.X):
+            raise InputError(
+                "intercept='free' needs a first column of ones in X; Instance.prepared(intercept=True) puts it there",
+                name="intercept",
+            )
+        if self.kappa is not None and self.intercept_bound is None:
+            raise InputError("a free intercept in the κ form needs intercept_bound=", name="intercept_bound")
+
+    @property
+    def free(self) -> bool:
+        """Return whether the intercept is left out of the trace."""
+        return self.intercept == "free"
+
+    @cached_property
+    def span(self) -> float:
+        """B, rounded upwards where it follows from the data."""
+        if self.intercept_bound is not None:
+            return self.intercept_bound
+        costs = np.broadcast_to(np.asarray(self.lam, dtype=np.float64), self.y.shape)
+        value = min(float(costs[self.y > 0].sum()), float(costs[self.y < 0].sum()))
+        norms = np.sqrt(row_norms_squared(self.X[:, 1:])) if self.X.shape[1] > 1 else np.zeros(1)
+        return (1.0 + float(norms.max()) * float(np.sqrt(value))) * (1.0 + 1e-9)
+
+    @cached_property
+    def trace_matrix(self) -> FloatArray:
+        """The matrix D of the cost <D, W>: K of the kernel form, the identity, or that without the intercept."""
+        if self.metric is not None:
+            return self.metric
+        prices = np.ones(self.signed.shape[1])
+        prices[:1] = not self.free
+        return np.diag(prices)
 
     @property
     def feature_names(self) -> tuple[str, ...]:
@@ -218,11 +289,15 @@ class ConicSVM(Model):
         return 12 * n * (svec_size(p) + 2 * p) if not self.hard else 12 * n * p + 8 * p * p
 
     def view(self, kind: type[V]) -> V | None:
-        """The `ConicProblem` view (κ > 0, or one λ)."""
-        if kind is not ConicProblem or self.hard or self.priced:
+        """The `ConicProblem` view (κ > 0, or one λ; a penalised intercept)."""
+        if kind is not ConicProblem or self.hard or self.priced or self.free:
             return None
-        lam = None if self.lam is None else float(self.lam)
-        return ConicProblem(self.signed, lam, self.kappa, self.metric)  # type: ignore[return-value]
+        return self._conic_problem  # type: ignore[return-value]
+
+    @property
+    def _conic_problem(self) -> ConicProblem:
+        """The data with all coefficients in the trace."""
+        return ConicProblem(self.signed, None if self.lam is None else float(self.lam), self.kappa, self.metric)
 
     @property
     def separable_data(self) -> tuple[FloatArray, str] | None:
@@ -247,14 +322,21 @@ class ConicSVM(Model):
         X = self.X if K is None else self.y[:, None] * K
         budget = () if self.kappa is None else (ViolationBudget(self.kappa),)
         weights = 0.0 if self.lam is None else self.lam
-        return Margin.of_checked(X, self.y, StrongestConic(), norm, sample_weight=weights, subject_to=budget)
+        domain: Domain = Reals()
+        if self.free:
+            others = (np.inf,) * (self.X.shape[1] - 1)
+            domain = Box((-self.span, *(-end for end in others)), (self.span, *others))
+        return Margin.of_checked(
+            X, self.y, StrongestConic(), norm, self.intercept, sample_weight=weights, domain=domain, subject_to=budget
+        )
 
     def with_parameter(self, parameter: str, value: Any) -> Self:
         """λ is the cost of z, κ the side of the budget: everything else is shared within one form (λ, or κ > 0)."""
         other = super().with_parameter(parameter, value)
         same_statement = (
             parameter in ("lam", "kappa") and (self.lam is None) == (other.lam is None) and not (self.hard or other.hard)
-        )
+            and (not self.free or self.span == other.span)
+        )  # fmt: skip
         if not same_statement or "form" not in vars(self):
             return other
         vars(other).update({name: cached for name, cached in vars(self).items() if name in ("signed", "metric")})
@@ -293,11 +375,36 @@ class ConicSVM(Model):
         """
         if self.hard or self.priced:
             return super().bound(x, multipliers)
-        return self._dual_bound(x, multipliers, None)
+        return self._dual_bound(x, multipliers, None) if not self.free else self._bound_at_price(x, multipliers)
+
+    def _bound_at_price(self, x: FloatArray | None, multipliers: Mapping[str, FloatArray] | None) -> Bound:
+        """The bound of a penalised intercept at the price ρ of its square, the multiplier of ``bounded``, less ρB².
+
+        The column of ones times c is that of the intercept b/c, whose square at the price 1 is b² at the price 1/c². So ρ is
+        replaced by 1/c² with c = 1/√ρ as computed, and no entry of the data is rounded.
+        """
+        argument = "closed-form dual value at γ scaled into Γ (S ≻ 0 checked by Cholesky) and at a price of the intercept"
+        price = 0.0 if multipliers is None or "bounded" not in multipliers else float(np.ravel(multipliers["bounded"])[0])
+        if multipliers is None or "hull" not in multipliers or not np.isfinite(price) or price <= 0.0:
+            return Bound(0.0, "no term of the objective is negative")
+        from ..conic_bound import certified_bound
+
+        c = 1.0 / float(np.sqrt(price))
+        scales = np.ones(self.signed.shape[1])
+        scales[0] = c
+        problem = replace(self._conic_problem, A=self.signed * scales)
+        w = None if x is None else x[: scales.size] / scales
+        mu = float(np.ravel(multipliers["budget"])[0]) if "budget" in multipliers else None
+        bound = certified_bound(problem, np.asarray(multipliers["hull"]), w=w, mu=mu, v=multipliers.get("split"))
+        cost = (self.span / c) ** 2
+        error = 8.0 * UNIT * (cost + abs(bound.value))
+        value = bound.value - cost - error
+        return Bound(value, argument, bound.error + error) if value > 0.0 else Bound(0.0, "no term of the objective is negative")
 
     def tilted_bound(self, x: FloatArray | None, multipliers: Mapping[str, FloatArray], tilt: Tilt) -> Bound | None:
         """The dual value with a linear function of w subtracted; None for the hard margin and in the kernel form."""
-        return None if self.hard or self.priced or self.metric is not None else self._dual_bound(x, multipliers, tilt)
+        closed = not (self.hard or self.priced or self.free) and self.metric is None
+        return self._dual_bound(x, multipliers, tilt) if closed else None
 
     def _dual_bound(self, x: FloatArray | None, multipliers: Mapping[str, FloatArray] | None, tilt: Tilt | None) -> Bound:
         problem = self.view(ConicProblem)
@@ -338,9 +445,8 @@ class ConicSVM(Model):
     def _objective(self, x: FloatArray) -> float:
         """Tr W [+ λΣz] of the first three blocks: no form is needed for it."""
         n, p = self.signed.shape
-        trace = np.eye(p) if self.metric is None else self.metric
         end = p + svec_size(p)
-        value = float(svec(trace) @ x[p:end])
+        value = float(svec(self.trace_matrix) @ x[p:end])
         return value if self.lam is None else value + float(np.sum(self.lam * x[end : end + n]))
 
     def rank_ratio(self, values: Mapping[str, FloatArray]) -> float:
@@ -381,13 +487,15 @@ class ConicSVM(Model):
     def statement(self) -> Statement:
         """Conic (21) and its dual; the hard-margin problem for κ = 0."""
         n, p = self.signed.shape
-        return conic_statement(n, p, self.lam, self.kappa, self.kernel, self.offset)
+        bound = self.span if self.free else None
+        return conic_statement(n, p, self.lam, self.kappa, self.kernel, self.offset, bound)
 
 
 def _build(arrays: Arrays, chosen: Chosen) -> ConicSVM:
     lam = 1.0 if chosen["lam"] is None and chosen["kappa"] is None else chosen["lam"]
     kernel = None if chosen["kernel"] is None else named_kernel(chosen)
-    return ConicSVM(arrays["X"], arrays["y"], lam=lam, kappa=chosen["kappa"], kernel=kernel)
+    free = {"intercept": chosen["intercept"], "intercept_bound": chosen["intercept_bound"]} if kernel is None else {}
+    return ConicSVM(arrays["X"], arrays["y"], lam=lam, kappa=chosen["kappa"], kernel=kernel, **free)
 
 
 def _linear(chosen: Chosen) -> bool:
@@ -398,6 +506,8 @@ def _objective(model: ConicSVM, values: Mapping[str, FloatArray]) -> float:
     """The stated objective from the data."""
     W, metric = values["W"], model.metric
     trace = float(np.trace(W)) if metric is None else float(np.sum(W * metric))  # ||w||² in the metric K of the kernel form
+    if model.intercept == "free":
+        trace -= float(W[0, 0])
     return trace if model.lam is None else trace + float(np.sum(model.lam * values["z"]))
 
 
@@ -413,6 +523,8 @@ FORMULATIONS = (
         parameters=(
             *COST_OR_SHARE,
             *kernel_parameters(None),
+            Parameter("intercept", "whether the intercept is part of the norm", str, "penalised", ("penalised", "free")),
+            Parameter("intercept_bound", "B ≥ |b| of a free intercept; from the data where it is not given"),
         ),
         intercept=_linear,
     ),
@@ -438,16 +550,30 @@ class _Symbols:
             return cls("x_i", Line("Tr W", r"\operatorname{Tr} W"), Line("y_i x_i", r"y_i x_i"), "I", "p")
         return cls("K_i", Line("<K,W>", r"\langle K, W\rangle"), Line("K_i", "K_i"), "K", "n")
 
+    @classmethod
+    def free(cls) -> _Symbols:
+        """Symbols of the linear form with a free intercept, the first coefficient."""
+        trace = Line("(Tr W - W_11)", r"\textstyle\sum_{j\ge 2} W_{jj}")
+        return cls("x_i", trace, Line("y_i x_i", r"y_i x_i"), r"\operatorname{diag}(\rho, 1, \dots, 1)", "p")
+
 
 def conic_statement(
-    n: int, p: int, lam: float | FloatArray | None, kappa: float | None, kernel: Kernel | None, offset: float = 1.0
+    n: int,
+    p: int,
+    lam: float | FloatArray | None,
+    kappa: float | None,
+    kernel: Kernel | None,
+    offset: float = 1.0,
+    span: float | None = None,
 ) -> Statement:
-    """Conic (21) with its dual; the hard-margin problem for κ = 0."""
+    """Conic (21) with its dual; the hard-margin problem for κ = 0. ``span`` is B of a free intercept."""
     added = f" + {offset:g}" if offset else ""
     if kappa == 0.0:
         return _hard(n, p, kernel, added)
-    s = _Symbols.of(kernel)
+    s = _Symbols.of(kernel) if span is None else _Symbols.free()
     x = s.x
+    intercept = "penalised" if span is None else "free"
+    bounded = () if span is None else (Line("W_11 <= B^2", r"W_{11} \le B^2", "bounded"),)
     cost = Line("", "") if lam is None else priced_sum(lam, Line("z_i", "z_i"))
     budget = () if kappa is None else (Line("sum_i z_i <= kappa n", r"\textstyle\sum_{i=1}^n z_i \le \kappa n", "budget"),)
     hull = Line(
@@ -464,26 +590,35 @@ def conic_statement(
         constraints=(
             hull,
             Line("[1 w'; w W] psd", r"\begin{pmatrix}1 & w^\top\\ w & W\end{pmatrix}\succeq 0", "lifted"),
+            *bounded,
             *budget,
         ),
-        sizes=f"n = {n} points, p = {p}, PSD order {p + 1}, {f'kappa = {kappa:g}' if lam is None else price_words(lam)}",
+        sizes=f"n = {n} points, p = {p}, PSD order {p + 1}, {f'kappa = {kappa:g}' if lam is None else price_words(lam)}"
+        + ("" if span is None else f", B = {span:.6g}"),
         notes=(
             f"u_i = y_i x_i'w{'' if kernel is None else f' = K_i w, K_ij = y_i y_j (k_ij{added}), {kernel}'}",
             "lower bound of ZeroOneSVM; exact where W = ww' (rank ratio 0) and z binary; multipliers of hull are gamma*",
         ),
-        equivalences=("ZeroOneSVM with a penalised intercept where the rank ratio is 0 and z is binary",),
+        equivalences=(f"ZeroOneSVM with a {intercept} intercept where the rank ratio is 0 and z is binary",),
         source=f"{_SOURCE}, (21), Theorem 2, Appendices A and C; dual: (13)-(19)",
-        dual=_dual(s, kappa, "" if np.ndim(lam) == 0 else "_i"),  # type: ignore[arg-type]
+        dual=_dual(s, kappa, "" if np.ndim(lam) == 0 else "_i", span is not None),  # type: ignore[arg-type]
     )
 
 
-def _dual(s: _Symbols, kappa: float | None, index: str) -> DualStatement:
-    """max Σ(v - γ) - τ over the Schur complement of τ ≥ ¼g'S⁻¹g; in κ form μ stands for λ and the budget costs μκn."""
+def _dual(s: _Symbols, kappa: float | None, index: str, free: bool) -> DualStatement:
+    """max Σ(v - γ) - τ over the Schur complement of τ ≥ ¼g'S⁻¹g; in κ form μ stands for λ and the budget costs μκn.
+
+    A free intercept has a price ρ of its square, which costs ρB².
+    """
     price, tex = (f"lam{index}", rf"\lambda{index}") if kappa is None else ("mu", r"\mu")
     budget = Line("", "") if kappa is None else Line(" - mu kappa n", r" - \mu\kappa n")
     mu_line = Line("", "") if kappa is None else Line(", mu >= 0", r",\ \mu\ge 0")
+    if free:
+        budget = Line(f"{budget.text} - rho B^2", rf"{budget.latex} - \rho B^2")
+        mu_line = Line(f"{mu_line.text}, rho >= 0", rf"{mu_line.latex},\ \rho\ge 0")
+    metric = "diag(rho, 1, .., 1)" if free else s.metric
     x, a = s.x, s.row
-    S = Line(f"S = {s.metric} - sum_i gamma_i {x} {x}'", rf"S = {s.metric} - \textstyle\sum_{{i=1}}^n \gamma_i {x} {x}^\top")
+    S = Line(f"S = {metric} - sum_i gamma_i {x} {x}'", rf"S = {s.metric} - \textstyle\sum_{{i=1}}^n \gamma_i {x} {x}^\top")
     g = Line(f"g = sum_i (v_i - 2 gamma_i) {a.text}", rf"g = \textstyle\sum_{{i=1}}^n (v_i - 2\gamma_i)\, {a.latex}")
     slack = Line("mu (kappa n - sum_i z_i) = 0", r"\mu\,(\kappa n - \textstyle\sum_{i=1}^n z_i) = 0")
     return DualStatement(
@@ -511,6 +646,7 @@ def _dual(s: _Symbols, kappa: float | None, index: str) -> DualStatement:
                 rf"2\gamma_i\,(1-u_i)_+ = v_i z_i,\qquad \bigl(2\sqrt{{{tex}\,\gamma_i}} - v_i\bigr)\, z_i = 0",
             ),
             *(() if kappa is None else (slack,)),
+            *((Line("rho (B^2 - W_11) = 0", r"\rho\,(B^2 - W_{11}) = 0"),) if free else ()),
         ),
     )
 

@@ -18,12 +18,14 @@ import sys
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from operator import itemgetter
 from typing import ClassVar, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
 
+from ...errors import InputError
 from ...models.arrays import FloatArray
 from ...models.model import BareForm, Model
 from ...models.program.cones import PSD, Feature, Nonnegative, smat, svec
@@ -46,12 +48,12 @@ class EigenvectorCuts(Backend):
 
     Parameters
     ----------
-    master : Backend
-        Solver of the relaxations, to which native options go. ``iteration_limit`` counts relaxations.
+    master : Backend or str
+        Solver of the relaxations, an object or a name, to which native options go. ``iteration_limit`` counts relaxations.
         Where its multipliers are less accurate than the tolerance, the proved bound is weaker and the result INACCURATE.
     """
 
-    master: Backend = field(default_factory=Gurobi)
+    master: Backend | str = field(default_factory=Gurobi)
 
     info: ClassVar[SolverInfo] = SolverInfo(
         name="eigenvector-cuts",
@@ -63,27 +65,43 @@ class EigenvectorCuts(Backend):
         reference="Sherali, Fraticelli: Enhancing RLT relaxations via a new class of semidefinite cuts, 2002",
     )
 
+    @cached_property
+    def backend(self) -> Backend:
+        """The master as an object.
+
+        Raises
+        ------
+        InputError
+            No solver of forms has the name.
+        """
+        from ..registry import get_solver  # which imports all solvers
+
+        solver = get_solver(self.master) if isinstance(self.master, str) else self.master
+        if not isinstance(solver, Backend):
+            raise InputError(f"master must be a solver of forms, or the name of one; it is {self.master!r}", name="master")
+        return solver
+
     def obstacle(self, model: Model) -> str | None:
         """Return what the master does not read of the relaxations, or that there are no semidefinite cones."""
         reason = super().obstacle(model)
         if reason is None and Feature.PSD not in model.form.features:
             return "it reads forms with positive semidefinite cones, and this one has none"
-        return reason or self.master.obstacle(BareForm(Cuts.first(model.form).relaxed))
+        return reason or self.backend.obstacle(BareForm(Cuts.first(model.form).relaxed))
 
     def licence(self) -> Licence:
         """Return the master's."""
-        package = self.master.info.package
+        package = self.backend.info.package
         if installed_version(package) is None:
             return Licence(LicenceState.MISSING, f"the package {package} is not installed")
-        return replace(self.master.licence(), size=self._size)
+        return replace(self.backend.licence(), size=self._size)
 
     def version(self) -> str:
         """Return the master's."""
-        return self.master.version()
+        return self.backend.version()
 
     def _size(self, form: StandardForm) -> tuple[int, int]:
         """Return variables and rows of the first relaxation."""
-        relaxed, size = Cuts.first(form).relaxed, self.master.licence().size
+        relaxed, size = Cuts.first(form).relaxed, self.backend.licence().size
         return (relaxed.n, relaxed.rows) if size is None else size(relaxed)
 
     def solve_form(self, form: StandardForm, options: Options) -> Answer:
@@ -95,7 +113,7 @@ class EigenvectorCuts(Backend):
         last: tuple[Cuts, Answer] | None = None
         count, bound, status = 0, None, Status.ITERATION_LIMIT
         for count in range(1, 1 + (options.iteration_limit or sys.maxsize)):
-            answer = self.master.run(BareForm(cuts.relaxed), master_options.after(time.perf_counter() - begin))
+            answer = self.backend.run(BareForm(cuts.relaxed), master_options.after(time.perf_counter() - begin))
             if answer.values is None or answer.status not in (Status.OPTIMAL, Status.STALLED):
                 # an unbounded relaxation says nothing of the program
                 status = Status.FAILED if answer.status is Status.UNBOUNDED else answer.status
@@ -115,7 +133,7 @@ class EigenvectorCuts(Backend):
         """Return the program's answer from that of a relaxation."""
         return replace(
             answer,
-            native_status=f"{len(cuts)} cuts, {self.master.info.name}: {answer.native_status}",
+            native_status=f"{len(cuts)} cuts, {self.backend.info.name}: {answer.native_status}",
             multipliers=None if answer.multipliers is None else cuts.multipliers(answer.multipliers),
             farkas=None if answer.farkas is None else cuts.multipliers(answer.farkas),
             ray=None,

@@ -11,7 +11,7 @@ from effort import part
 TABLES = {
     "hinge": (["--C", "1", "--threads", "1", "--data", "gauss:200", "--peers", "smo-box"], 1),
     "l2": (["--C", "1", "--threads", "1", "--peers", "smo"], 1),
-    "linear": (["--data", "sparse", "--losses", "squared"], 2),
+    "linear": (["--data", "sparse", "--losses", "squared-hinge", "logistic", "--peers", "liblinear"], 4),
     "ball": ([], 1),
     "growth": (["--models", "conic"], 1),
     "million": (["--sizes", "2500"], 1),

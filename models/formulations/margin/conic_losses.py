@@ -123,6 +123,10 @@ _PERSPECTIVES = (
 )
 
 
+#: The bound of a free intercept.
+BOUNDED = Line("W_11 <= B^2, |w_1| <= B", r"W_{11} \le B^2,\ |w_1|\le B", "bounded")
+
+
 def _require_perspectives(
     builder: Assembly, r: Affine, z: Affine, parts: tuple[Affine, Affine], squares: tuple[Affine, Affine]
 ) -> None:
@@ -165,8 +169,13 @@ class StrongestConic(Loss):
     min <D, W - ww'> + Σ c_i z_i over W ⪰ ww', 0 ≤ z ≤ 1 with x_i'W x_i - 2m_i + 1 ≥ (r_i)_+²/z_i + (r_i)_-²/(1 - z_i), r = 1 - m.
     With μ||w||² the squares cancel and what is left is the semidefinite program of `ConicSVM`.
 
+    *A free intercept* b has no squares. With W_11 = M, zero elsewhere, and z_i = 1/(1 + M) every hull row holds, and the cost
+    tends to 0 as M grows. So W_11 ≤ B², |b| ≤ B, which some optimal point of the 0-1 problem satisfies. By duality the optimum is
+    the largest over ρ ≥ 0 of that with D_11 = ρ, less ρB². It is positive with points of both classes: at the price ρ, and γ of
+    the order ρ in Γ, the losses are of the order √ρ, and ρB² is of the order ρ.
+
     The form: W (svec), z, r₊, r₋, s, t; ``lifted`` [1 w'; w W] ⪰ 0, ``hull`` x_i'W x_i - 2m_i + 1 - s_i - t_i ≥ 0
-    (multipliers γ*), ``split`` r₊ - r₋ = r, ``violated`` s z ≥ r₊², ``kept`` t (1 - z) ≥ r₋².
+    (multipliers γ*), ``split`` r₊ - r₋ = r, ``violated`` s z ≥ r₊², ``kept`` t (1 - z) ≥ r₋²; ``bounded`` B² - W_11 ≥ 0.
 
     Parameters
     ----------
@@ -176,7 +185,8 @@ class StrongestConic(Loss):
     Raises
     ------
     InputError
-        A regulariser without curvature in a direction that the points see (L1, a free intercept), when the problem is stated.
+        A regulariser without curvature in a direction that the points see (L1), or a free intercept that nothing bounds, when the
+        problem is stated.
     """
 
     #: D of the regulariser, or its diagonal: known once the problem is stated.
@@ -186,8 +196,25 @@ class StrongestConic(Loss):
 
     def bind(self, X: Points, y: FloatArray, sample_weight: FloatArray, curvature: FloatArray) -> StrongestConic:
         """Bind the loss to the regulariser's curvature."""
-        curved_where_seen(dense_signed_rows(X, y), curvature)
+        A, free = dense_signed_rows(X, y), bool(curvature.ndim == 1 and (curvature[:1] <= 0.0).any())
+        curved_where_seen(A[:, 1:] if free else A, curvature[1:] if free else curvature)
         return replace(self, curvature=curvature)
+
+    @property
+    def unpriced(self) -> BoolArray | None:
+        """The first coefficient, where it has no squares: a free intercept."""
+        if self.curvature is None or self.curvature.ndim == 2 or not (self.curvature[:1] <= 0.0).any():
+            return None
+        return np.arange(self.curvature.size) == 0
+
+    @property
+    def reads_activity_bounds(self) -> bool:
+        """Return whether bounds of coefficients take the place of squares."""
+        return self.unpriced is not None
+
+    def saturation(self) -> float:
+        """1, as the 0-1 loss has it: bounds are those of its optimal points."""
+        return 1.0
 
     def values(self, argument: FloatArray) -> FloatArray:
         """Refuse: the loss is a function of all margins together.
@@ -220,6 +247,8 @@ class StrongestConic(Loss):
         A = context.argument.terms["w"].dense()
         builder.require_nonnegative("hull", W.premultiplied(svec_rank_one(A)) + context.argument.scaled(-2.0) - s - t + 1.0)
         _require_perspectives(builder, -context.argument + 1.0, z, (shortfall, surplus), (s, t))
+        if self.unpriced is not None:
+            builder.require_nonnegative("bounded", -W.at([0]) + context.span[:1] ** 2)
         builder.cost(svec(D), W)
         builder.cost(context.sample_weight, z)
         if self.curvature.ndim == 2:
@@ -244,6 +273,7 @@ class StrongestConic(Loss):
             Line("[1 w'; w W] psd", r"\begin{pmatrix}1 & w^\top\\ w & W\end{pmatrix}\succeq 0", "lifted"),
             Line("x_i'W x_i - 2 y_i x_i'w + 1 >= s_i + t_i", r"x_i^\top W x_i - 2y_i x_i^\top w + 1 \ge s_i + t_i", "hull"),
             *_PERSPECTIVES,
+            *(() if self.unpriced is None else (BOUNDED,)),
         )
 
 

@@ -385,6 +385,11 @@ class Loss(Part):
         """
         return self
 
+    @property
+    def unpriced(self) -> BoolArray | None:
+        """Coefficients that must have bounds, which take the place of squares; None where there are none."""
+        return None
+
     def scores(self, values: Mapping[str, FloatArray], products: FloatArray, squares: FloatArray) -> FloatArray:
         """f(x) of new points from x'w and x'x; x'w itself unless a loss has a level of its own."""
         return products

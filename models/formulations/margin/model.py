@@ -452,6 +452,20 @@ class Margin(Model):
             weights = as_vector(self.sample_weight, self.X.shape[0], "sample_weight")
             curvature = self.regulariser.curvatures(self.penalised)
             object.__setattr__(self, "loss", self.loss.bind(self.points, self.y, weights, curvature))
+            self._check_unpriced()
+
+    def _check_unpriced(self) -> None:
+        """Refuse a coefficient that has no squares in the regulariser and no bounds, where the loss needs one of them."""
+        unpriced = self.loss.unpriced
+        if unpriced is None:
+            return
+        open_ends = unpriced & ~np.isfinite(self.activity_bounds[0])
+        if open_ends.any():
+            raise InputError(
+                f"{type(self.loss).__name__} needs squares or a bound of every coefficient, and nothing bounds "
+                f"w_{int(np.argmax(open_ends))}: give domain=Box(lower, upper) or upper_bound=, the value of a known point",
+                name="regulariser",
+            )
 
     def _check_encoding(self, n: int) -> None:
         if self.encoding not in ("bigm", "indicator"):

@@ -12,11 +12,10 @@ from effort import trials
 from facts import about
 
 import marginopt as mo
-from marginopt.errors import UnsupportedModelError
+from marginopt.errors import InputError, UnsupportedModelError
 from marginopt.models import PSD, Block, Constraint, Nonnegative, StandardForm
 from marginopt.models.program.cones import smat, svec
 from marginopt.solvers.backends.clarabel import Clarabel
-from marginopt.solvers.backends.gurobi import Gurobi
 from marginopt.solvers.backends.highs import Highs
 from marginopt.solvers.conic.eigenvector_cuts import EigenvectorCuts
 
@@ -28,7 +27,7 @@ DIAGONAL = np.array([0, 2, 5])
 def test_bounds_rise_to_the_optimum_and_are_proved(master: str) -> None:
     if master == "gurobi":
         pytest.importorskip("gurobipy", reason="gurobipy is not installed")
-    solver = EigenvectorCuts({"gurobi": Gurobi, "clarabel": Clarabel}[master]())
+    solver = EigenvectorCuts(master)
     model = mo.ConicSVM(X, Y, lam=0.6)
     best = mo.solve(model, "clarabel", tol=1e-8)
     early = mo.solve(model, solver, iteration_limit=3)
@@ -71,6 +70,14 @@ def test_what_the_master_does_not_read_and_forms_without_such_cones_are_refused(
         mo.solve(mo.HingeSVM(X, Y), EigenvectorCuts(Clarabel()))
     with pytest.raises(UnsupportedModelError):
         mo.solve(mo.ConicSVM(X, Y, lam=0.6), EigenvectorCuts(Highs()))
+
+
+def test_the_master_is_a_name_or_an_object() -> None:
+    for master in ("clarabel", Clarabel()):
+        assert isinstance(EigenvectorCuts(master).backend, Clarabel)
+    for wrong in ("conic-ipm", 3):
+        with pytest.raises(InputError, check=about("master")):
+            mo.solve(mo.ConicSVM(X, Y, lam=0.6), EigenvectorCuts(wrong))  # type: ignore[arg-type]
 
 
 def test_relaxations_without_a_point_make_the_program_infeasible() -> None:

@@ -142,7 +142,9 @@ def test_refusals() -> None:
     with pytest.raises(InputError, check=about("regulariser")):
         mo.Margin(X, Y, "strongest-conic", "l1")
     with pytest.raises(InputError, check=about("regulariser")):
-        mo.Margin(X, Y, "strongest-conic", intercept="free")
+        mo.Margin(X, Y, "strongest-conic", intercept="free", subject_to=margin.ViolationBudget(0.3))
+    with pytest.raises(InputError, check=about("regulariser")):
+        mo.Margin(X, Y, "conic", intercept="free")
     with pytest.raises(UnsupportedModelError, check=about("loss")):
         mo.Margin(X, Y, "strongest-conic").objective(np.zeros(3))
     with pytest.raises(InputError, check=about("loss")):
