@@ -332,8 +332,8 @@ def run_with_timeout(call: Callable[[], T], options: Options, begin: float) -> T
 def run_hearing_interrupts(call: Callable[[], T], options: Options, begin: float) -> T:
     """Return the call's value as `run_with_timeout` does, where Ctrl-C is heard though the library catches the signal.
 
-    A library's handler belongs to the process, so any thread of BLAS or of the user's may run it. Beside the call, which runs in a
-    thread of its own, Python's handler is installed again at each look.
+    A library's handler belongs to the process, so any thread of BLAS or of the user's may run it. Beside the call, which runs in
+    a thread of its own, Python's handler is installed again at each look.
 
     Raises
     ------
@@ -345,9 +345,7 @@ def run_hearing_interrupts(call: Callable[[], T], options: Options, begin: float
         return run_with_timeout(call, options, begin)
     outcome: list[T] = []
     deadline = timeout_at(begin, options.time_limit)
-    if not run_until(
-        lambda: outcome.append(call()), threading.Event(), deadline, lambda: signal.signal(signal.SIGINT, handler)
-    ):
+    if not run_until(lambda: outcome.append(call()), threading.Event(), deadline, lambda: signal.signal(signal.SIGINT, handler)):
         raise CallTimeout(Status.TIME_LIMIT)
     return outcome[0]
 
