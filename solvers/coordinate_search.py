@@ -47,10 +47,10 @@ class LeadingCosts:
     lower: FloatArray
     upper: FloatArray
     integer: BoolArray
-    known: bool  #: False where quadratic terms hold other variables
+    determined: bool  #: False where quadratic terms hold other variables
     low: FloatArray  #: bounds of the leading block
     high: FloatArray
-    whole: BoolArray  #: its integers
+    integer_leading: BoolArray  #: its integers
     own_rows: sp.csc_array  #: rows of the leading block alone, which are at least -own_constants, or equal
     own_constants: FloatArray
     equations: BoolArray
@@ -67,7 +67,7 @@ class LeadingCosts:
         )
         equations = np.concatenate([np.full(c.rows, isinstance(c.cone, Zero)) for c in form.constraints] or [np.zeros(0, bool)])
         counts = np.diff(other_columns.indptr)
-        own = np.flatnonzero(plain & (counts == 0))
+        lone_rows = np.flatnonzero(plain & (counts == 0))
         rows = np.flatnonzero(plain & (counts == 1))
         rows = rows[other_columns.data[other_columns.indptr[rows]] > 0.0]
         rows = rows[np.argsort(other_columns.indices[other_columns.indptr[rows]], kind="stable")]
@@ -86,18 +86,18 @@ class LeadingCosts:
             lower=form.lower[others],
             upper=form.upper[others],
             integer=form.integer[others],
-            known=P is None or not P[:, others].nnz,
+            determined=P is None or not P[:, others].nnz,
             low=form.lower[first],
             high=form.upper[first],
-            whole=form.integer[first],
-            own_rows=sp.csc_array(F[own][:, first]),
-            own_constants=g[own],
-            equations=equations[own],
+            integer_leading=form.integer[first],
+            own_rows=sp.csc_array(F[lone_rows][:, first]),
+            own_constants=g[lone_rows],
+            equations=equations[lone_rows],
         )
 
     def __call__(self, w: FloatArray, tolerance: float = _INTEGRAL) -> float:
         """Return the cost of one w; -inf where it is not known. Integers may fall short of what they need by the tolerance."""
-        if not self.known:
+        if not self.determined:
             return -np.inf
         curvature = 0.0 if self.P is None else 0.5 * float(w @ (self.P @ w))
         return curvature + float(self.q @ w) + float(self._slack_costs((self.rows @ w)[None], tolerance)[0]) + self.r
@@ -128,21 +128,21 @@ class LeadingCosts:
         kinks = np.unique(np.concatenate(steps))
         return kinks[np.isfinite(kinks)]
 
-    def room(self, w: FloatArray, j: int) -> tuple[float, float]:
+    def step_limits(self, w: FloatArray, j: int) -> tuple[float, float]:
         """Return the least and the largest step of coordinate j that keep its bounds and the rows of the leading block alone."""
         column, slack = _column(self.own_rows, j), self.own_rows @ w + self.own_constants
         steps = np.divide(-slack, column, out=np.zeros(slack.size), where=column != 0.0)
         below = steps[(column > 0.0) | (self.equations & (column != 0.0))]
         above = steps[(column < 0.0) | (self.equations & (column != 0.0))]
-        least, largest = max([float(self.low[j] - w[j]), *below]), min([float(self.high[j] - w[j]), *above])
-        return (least, largest) if least <= largest else (0.0, 0.0)
+        lowest_step, highest_step = max([float(self.low[j] - w[j]), *below]), min([float(self.high[j] - w[j]), *above])
+        return (lowest_step, highest_step) if lowest_step <= highest_step else (0.0, 0.0)
 
     def line_minimum(self, w: FloatArray, j: int) -> float:
         """Return the value of coordinate j that costs least, the other coordinates as they are.
 
         With more kinks than the table of costs holds, evenly many are looked at, then all between the best one's neighbours.
         """
-        activity, column, room = self.rows @ w, _column(self.rows, j), self.room(w, j)
+        activity, column, limits = self.rows @ w, _column(self.rows, j), self.step_limits(w, j)
         curvature = 0.0 if self.P is None else float(self.P[j, j])
         slope = float(self.q[j]) + (0.0 if self.P is None else float((self.P[[j]] @ w)[0]))
 
@@ -150,8 +150,8 @@ class LeadingCosts:
             slacks = self._slack_costs(activity + steps[:, None] * column)
             return np.asarray(slope * steps + 0.5 * curvature * steps**2 + slacks)
 
-        ends = [step for step in room if np.isfinite(step)]
-        kinks = np.unique(np.clip(self.kinks(activity, column), *room))
+        ends = [step for step in limits if np.isfinite(step)]
+        kinks = np.unique(np.clip(self.kinks(activity, column), *limits))
         most = max(8, int(_TABLE / (6.0 * (1.0 + activity.size))))
         while kinks.size > most:
             stride = -(-kinks.size // most)
@@ -159,10 +159,10 @@ class LeadingCosts:
             kinks = kinks[max(best - stride, 0) : best + stride + 1]
         nudge = _BESIDE * (np.abs(kinks) + abs(float(w[j])))
         at_kinks = np.concatenate([[0.0, -w[j]], ends, kinks - nudge, kinks + nudge])
-        steps = np.clip(np.append(at_kinks, _between(kinks, curvature, costs)), *room)
-        if self.whole[j]:
+        steps = np.clip(np.append(at_kinks, _between(kinks, curvature, costs)), *limits)
+        if self.integer_leading[j]:
             steps = np.concatenate([np.floor(w[j] + steps), np.ceil(w[j] + steps)]) - w[j]
-            steps = steps[(steps >= room[0]) & (steps <= room[1])]
+            steps = steps[(steps >= limits[0]) & (steps <= limits[1])]
         return float(w[j] + steps[int(np.argmin(costs(steps)))]) if steps.size else float(w[j])
 
     def descend(self, start: FloatArray) -> Iterator[FloatArray]:
@@ -171,20 +171,20 @@ class LeadingCosts:
         Where costs are not known the points are the start with one coordinate at zero.
         """
         w = np.clip(start, self.low, self.high)
-        if not self.known:
+        if not self.determined:
             for j in range(min(w.size, _COORDINATES)):
                 yield np.clip(np.where(np.arange(w.size) == j, 0.0, w), self.low, self.high)
             return
-        least = self(w, 0.0)
+        lowest_cost = self(w, 0.0)
         for _ in range(_PASSES):
-            before = least
+            before = lowest_cost
             for j in range(min(w.size, _COORDINATES)):
                 trial = w.copy()
                 trial[j] = self.line_minimum(w, j)
                 cost = self(trial, 0.0)
-                if cost < least - _FALL * abs(least):
-                    w, least = trial, cost
-            if not least < before:
+                if cost < lowest_cost - _FALL * abs(lowest_cost):
+                    w, lowest_cost = trial, cost
+            if not lowest_cost < before:
                 return
             yield w
 
@@ -210,5 +210,5 @@ def _between(kinks: FloatArray, curvature: float, costs: Callable[[FloatArray], 
     first, second = ends[:-1] + width / 3.0, ends[:-1] + 2.0 * width / 3.0
     slope = (costs(second) - costs(first)) / (second - first) - 0.5 * curvature * (first + second)
     steps = np.asarray(-slope / curvature)
-    least, largest = np.append(-np.inf, kinks), np.append(kinks, np.inf)
-    return steps[(steps >= least) & (steps <= largest)]
+    lowest_step, highest_step = np.append(-np.inf, kinks), np.append(kinks, np.inf)
+    return steps[(steps >= lowest_step) & (steps <= highest_step)]

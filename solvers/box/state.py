@@ -262,22 +262,22 @@ class BoxState:
         Several rounds in a row that lower neither objective nor gap by what counts show that float64 gives no better point.
         """
         self.reference = start if self.reference is None else self.reference
-        step, moved = self.a - self.reference, False
+        step, improved = self.a - self.reference, False
         for length in self._lengths(step):
-            kept, objective = self.a.copy(), self.objective
+            previous_point, objective = self.a.copy(), self.objective
             self.a[:] = np.clip(self.a + length * step, self.view.lower, self.view.upper)
             self.refresh()
-            moved = self.objective < objective
-            if moved:
+            improved = self.objective < objective
+            if improved:
                 break
-            self.a[:] = kept
+            self.a[:] = previous_point
             self.refresh()
-        if not moved or length < 1.0 or ((self.a == self.view.lower) | (self.a == self.view.upper))[step != 0.0].any():
+        if not improved or length < 1.0 or ((self.a == self.view.lower) | (self.a == self.view.upper))[step != 0.0].any():
             self.reference = None
         idle = self._idle()
         self.idle_rounds = self.idle_rounds + 1 if idle else 0
         self.best = min(self.best[0], self.objective), min(self.best[1], self.gap)
-        if moved or idle:
+        if improved or idle:
             self.restart()
         return self.idle_rounds < _IDLE
 
@@ -303,10 +303,10 @@ class BoxState:
         if not slope < 0.0:
             return ()
         curvature = float(step @ (view.product(step) + view.ridge * step))
-        least = -slope / curvature if curvature > 0.0 else np.inf
+        minimiser = -slope / curvature if curvature > 0.0 else np.inf
         moving = step != 0.0
-        room = np.where(step > 0.0, view.upper - self.a, self.a - view.lower)[moving] / np.abs(step[moving])
-        return min(least, float(room.max())), min(least, float(room.min()))
+        limits = np.where(step > 0.0, view.upper - self.a, self.a - view.lower)[moving] / np.abs(step[moving])
+        return min(minimiser, float(limits.max())), min(minimiser, float(limits.min()))
 
     def restart(self) -> None:
         """Make every variable active again."""

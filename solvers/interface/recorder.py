@@ -411,7 +411,7 @@ def _serve(seconds: float | None) -> None:
 
 
 def run_until(
-    call: Callable[[], None], stop: threading.Event, deadline: float = math.inf, look: Callable[[], object] | None = None
+    call: Callable[[], None], stop: threading.Event, deadline: float = math.inf, on_look: Callable[[], object] | None = None
 ) -> bool:
     """Run ``call`` until it returns, ``stop`` is set or the deadline passes.
 
@@ -423,7 +423,7 @@ def run_until(
         Set by a signal handler, or by the user's callback.
     deadline : float
         On `time.perf_counter`'s clock.
-    look : callable, optional
+    on_look : callable, optional
         Called beside the running call, in the caller's thread.
 
     Returns
@@ -451,8 +451,8 @@ def run_until(
         while thread.is_alive() and not stop.is_set() and time.perf_counter() < deadline:
             thread.join(min(pause, max(deadline - time.perf_counter(), 0.0)))
             pause = min(2.0 * pause, _LOOK)
-            if look is not None and thread.is_alive():
-                look()
+            if on_look is not None and thread.is_alive():
+                on_look()
         if thread.is_alive():
             thread.join(_GRACE)
     finally:  # Ctrl-C leaves the call, too

@@ -42,13 +42,13 @@ def test_no_point_of_the_line_costs_less(name: str) -> None:
     rng = np.random.default_rng(1)
     for _ in range(trials(6, 40)):
         w = np.clip(rng.normal(size=costs.q.size), costs.low, costs.high)
-        w = np.where(costs.whole, np.round(w), w)
+        w = np.where(costs.integer_leading, np.round(w), w)
         j = int(rng.integers(w.size))
-        least, largest = costs.room(w, j)
+        least, largest = costs.step_limits(w, j)
         start = max(least, -4.0)
         steps = np.linspace(start, min(largest, start + 8.0), 401)
         line = np.repeat(w[None], steps.size, axis=0)
-        line[:, j] = np.round(w[j] + steps) if costs.whole[j] else w[j] + steps
+        line[:, j] = np.round(w[j] + steps) if costs.integer_leading[j] else w[j] + steps
         found = w.copy()
         found[j] = costs.line_minimum(w, j)
         assert costs(found) <= min(costs(point) for point in line) * (1.0 + 1e-9) + 1e-9
