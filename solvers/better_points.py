@@ -6,7 +6,7 @@ Both solve a continuous program beside the solver's by an interior point. A poin
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -22,6 +22,7 @@ from ..models.program.entries import Entries
 from ..models.program.form import Block, Quadratic, StandardForm
 from .backends.clarabel import Clarabel
 from .certification.certificate import Certificate, certify
+from .coordinate_search import LeadingCosts
 from .records import Answer, Options, Status
 
 # Mixed-integer points re-solved with the integers fixed, so that incumbents of different solvers compare to 1e-9.
@@ -166,12 +167,11 @@ def _on_active_set(form: StandardForm, x: FloatArray) -> FloatArray | None:
 #
 # A solver may call a point optimal that is not: presolve and tolerances that are absolute make it so where the data are large
 # or small. To evaluate the objective costs next to nothing, so a few hundred points are tried: zero, multiples of the
-# solver's point, coordinate directions, the directions that raise the rows, and multiples of the continuous relaxation's
-# solution. From the leading block (w of a classifier) the model completes the rest; a form without a formulation is tried as
-# it stands. What is found refutes a claim, and proves none.
+# solver's point, coordinate directions, the directions that raise the rows, multiples of the continuous relaxation's
+# solution, and what exact searches along coordinates make of them (`coordinate_search`). From the leading block (w of a
+# classifier) the model completes the rest; a form without a formulation is tried as it stands. What is found refutes a claim, and
+# proves none.
 
-#: What an integer variable may fall short of the value that its row needs.
-_INTEGRAL = 1e-9
 #: The largest entry of a point that refutes infeasibility: beyond it rounding hides violations of 1e-12.
 _MODERATE = 1e3
 #: Coordinates that are tried, and non-zeros of all tried points together.
@@ -182,10 +182,6 @@ _RELAXED = 5e5
 _FACTORS = (1.0, -1.0, 1e-3, 0.1, 0.5, 0.9, 0.99, 1.01, 1.1, 2.0, 10.0, 1e3, 1e6)
 #: Lengths of a direction whose length says nothing, in units of 1/max(|F|).
 _LENGTHS = tuple(sign * 2.0**k for k in (-4, -1, 0, 3, 7) for sign in (1.0, -1.0))
-
-
-#: By which shares of its size a coordinate is moved.
-_SHARES = (-1.0, -0.5, -1.0 / 3.0, -0.1, 0.1, 1.0 / 3.0, 0.5, 1.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -315,61 +311,24 @@ def _points(model: Model, form: StandardForm, answer: Answer, seconds: float | N
         for direction in (zero, *points):
             for factor in _FACTORS if direction.any() else (1.0,):
                 yield np.clip(factor * direction, form.lower, form.upper)
-        yield from (np.clip(x, form.lower, form.upper) for x in _beside(zero if claimed_point is None else claimed_point, 1.0))
+        costs = LeadingCosts.of(form, slice(0, form.n))
+        for start in points or [zero]:
+            yield from costs.descend(start)
         return
     yield from points
     block = form.blocks[0]
     unpack = block.unpack if block.symmetric else lambda x: x.reshape(block.shape)
-    least_cost = _least_cost(form)
-    for leading in _leading(form, [zero, *points]):
-        if least_cost(leading) >= level:
+    costs = LeadingCosts.of(form, form.slices[label])
+    for leading in _leading(form, costs, [zero, *points]):
+        if costs(leading) >= level:
             continue
         point = _joined(model, form, {label: unpack(leading)})
         if point is not None:
             yield point
 
 
-def _least_cost(form: StandardForm) -> Callable[[FloatArray], float]:
-    """Return the least objective of the feasible points with these values of the leading block; -inf where it is not known.
-
-    The other variables are at their bounds, or where the rows put them that have no second one of them.
-    """
-    first_block = form.slices[form.blocks[0].label]
-    other_variables = np.r_[0 : first_block.start, first_block.stop : form.n]
-    q, linear, lower, upper, integer = (
-        form.q[other_variables],
-        form.q[first_block],
-        form.lower[other_variables],
-        form.upper[other_variables],
-        form.integer[other_variables],
-    )
-    P = None if form.quadratic is None else form.quadratic.csc
-    if P is not None and P[:, other_variables].nnz:
-        return lambda leading: -np.inf
-    block = None if P is None else P[first_block, first_block]
-    F, g = form.rows_matrix()
-    other_columns = sp.csr_array(F[:, other_variables])
-    plain = np.concatenate(
-        [np.full(c.rows, isinstance(c.cone, (Zero, Nonnegative))) for c in form.constraints] or [np.zeros(0, bool)]
-    )
-    rows = np.flatnonzero(plain & (np.diff(other_columns.indptr) == 1))
-    rows = rows[other_columns.data[other_columns.indptr[rows]] > 0.0]
-    columns, coefficients = other_columns.indices[other_columns.indptr[rows]], other_columns.data[other_columns.indptr[rows]]
-    part, constants = F[rows][:, first_block], g[rows]
-
-    def least(leading: FloatArray) -> float:
-        values = lower.copy()
-        np.maximum.at(values, columns, -(part @ leading + constants) / coefficients)
-        values[integer] = np.ceil(values[integer] - _INTEGRAL)
-        costs = np.where(q > 0.0, q * values, np.where(q < 0.0, q * upper, 0.0))
-        curvature = 0.0 if block is None else 0.5 * float(leading @ (block @ leading))
-        return curvature + float(linear @ leading) + float(costs.sum()) + form.r
-
-    return least
-
-
-def _leading(form: StandardForm, points: list[FloatArray]) -> Iterator[FloatArray]:
-    """Values of the leading block: multiples of those of whole points, coordinates, and what raises the rows."""
+def _leading(form: StandardForm, costs: LeadingCosts, points: list[FloatArray]) -> Iterator[FloatArray]:
+    """Values of the leading block: multiples of those of whole points, coordinates, what raises the rows, and searches."""
     block = form.slices[form.blocks[0].label]
     low, high = form.lower[block], form.upper[block]
     for point in points:
@@ -390,17 +349,8 @@ def _leading(form: StandardForm, points: list[FloatArray]) -> Iterator[FloatArra
     for direction in directions:
         for length in _LENGTHS:
             yield np.clip(length * direction, low, high)
-    yield from (np.clip(x, low, high) for x in _beside(points[min(1, len(points) - 1)][block], unit))
-
-
-def _beside(point: FloatArray, unit: float) -> Iterator[FloatArray]:
-    """The point with one coordinate moved, by shares of it and of the unit, or put to zero."""
-    for j in range(min(point.size, _COORDINATES)):
-        size = max(abs(float(point[j])), unit)
-        for value in (0.0, *(point[j] + share * size for share in _SHARES)):
-            neighbour = point.copy()
-            neighbour[j] = value
-            yield neighbour
+    for point in points[1:] or points:
+        yield from costs.descend(point[block])
 
 
 def _joined(model: Model, form: StandardForm, values: Mapping[str, FloatArray]) -> FloatArray | None:

@@ -185,6 +185,8 @@ _STATUS = {
 
 #: Feasibility (and integrality) tolerance: a big M multiplies a looser one.
 _TIGHT = 1e-9
+#: The heuristic by which HiGHS 1.15 ends the process (a segmentation fault) on some programs whose integers have no bounds.
+_JUMP = "mip_heuristic_run_feasibility_jump"
 #: Iterations for each variable and row (after 10,000) from which the active-set method, which has no limit, is taken to cycle.
 _CYCLE = 50
 
@@ -277,7 +279,8 @@ class Highs(Backend):
     def _set(self, highspy: Any, highs: Any, form: StandardForm, options: Options) -> None:
         highs.setOptionValue("output_flag", options.verbose)
         # exempt (text): attributes of HiGHS's options
-        check_native("highs", options.native, [name for name in dir(highs.getOptions()) if not name.startswith("_")])
+        known_names = [name for name in dir(highs.getOptions()) if not name.startswith("_")]
+        check_native("highs", options.native, known_names)
         chosen: dict[str, Any] = {
             "primal_feasibility_tolerance": _TIGHT,
             "dual_feasibility_tolerance": _TIGHT,
@@ -288,6 +291,8 @@ class Highs(Backend):
             "random_seed": options.seed % 2_147_483_647,
             "presolve": "choose",
         }
+        if _JUMP in known_names:
+            chosen[_JUMP] = not (form.integer & ~(np.isfinite(form.lower) & np.isfinite(form.upper))).any()
         if options.time_limit is not None:  # the clock of a reused model runs on
             chosen["time_limit"] = float(highs.getRunTime() + options.time_limit)
         if options.threads is not None:

@@ -15,7 +15,7 @@ from ...models.program.cones import PSD, Feature, Nonnegative, SecondOrder, Zero
 from ...models.program.exponential_cones import Exponential, Power
 from ...models.program.form import StandardForm, by_label
 from ..interface.backend import Backend, ignored_options_note, start_point
-from ..interface.recorder import held_interrupts, run_with_timeout
+from ..interface.recorder import run_hearing_interrupts, run_with_timeout
 from ..interface.solver import Gives, KeptModel, Purpose, SolverInfo, check_native
 from ..records import Answer, Options, Status
 
@@ -130,8 +130,8 @@ class Scs(Backend):
         if options.iteration_limit is not None:
             settings["max_iters"] = options.iteration_limit
         try:
-            with held_interrupts():  # SCS catches Ctrl-C while it factorises, and forgets it before its first iteration
-                return run_with_timeout(lambda: scs.SCS(data, cone, **{**settings, **options.native}), options, begin)
+            # SCS catches Ctrl-C while it factorises, and forgets it before its first iteration
+            return run_hearing_interrupts(lambda: scs.SCS(data, cone, **{**settings, **options.native}), options, begin)
         except (TypeError, ValueError, KeyError) as error:
             if options.native:
                 raise InputError(f"scs does not take the options {dict(options.native)!r}: {error}", name="options") from error

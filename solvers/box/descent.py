@@ -139,8 +139,9 @@ class BoxDescent(Algorithm[BoxQP, BoxState]):
     """Coordinate descent with random permutations and shrinking; Newton or interior-point steps once those are cheaper.
 
     A round lowers the violation of the projected gradient tenfold, then recomputes gradient and duality gap from the data in
-    float64. If the view gives its factor in single precision, rounds go on from that gradient (iterative refinement). The factor
-    is computed in float64 once its rounding exceeds the violation.
+    float64. A round that ends before is followed by a line search along its step: coordinates zigzag along directions of little
+    curvature, and wide boxes make these long. If the view gives its factor in single precision, rounds go on from that gradient
+    (iterative refinement). The factor is computed in float64 once its rounding exceeds the violation.
 
     Newton's method is tried whenever it needs fewer operations than the descent has used so far: by active sets (`active_set`) if
     the matrix is stored, by projected steps (`newton`) if a factor of lower rank is. An interior-point method (`interior`) is
@@ -193,7 +194,7 @@ class BoxDescent(Algorithm[BoxQP, BoxState]):
             return Outcome.ITERATION_LIMIT
         if self.finish and state.scalars.epochs == 0 and self._solve_from_start(state):
             return Outcome.CONVERGED
-        before = state.gap
+        before, start = state.gap, state.a.copy()
         work = max(1, int(seconds * _LOOP))
         reached = state.descend(1 if state.limit < np.inf else work)  # one epoch at a time
         state.step = "coordinate"
@@ -210,6 +211,8 @@ class BoxDescent(Algorithm[BoxQP, BoxState]):
             if state.stalled_rounds >= 3:
                 return Outcome.STALLED
             state.violation = max(0.1 * state.violation, smallest)
+        elif state.limit == np.inf:
+            return Outcome.RUNNING if state.extend_round(start) else Outcome.STALLED
         return Outcome.RUNNING
 
     def _solve_from_start(self, state: BoxState) -> bool:

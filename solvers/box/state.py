@@ -144,6 +144,10 @@ class Coordinates(NamedTuple):
     scalars: Any  #: the numbers, by name (`_SCALARS`)
 
 
+#: Rounds in a row without progress that end a run, and the share of the gap that counts as progress of the objective.
+_IDLE, _SLOW = 10, 1e-6
+
+
 @dataclass(eq=False)
 class BoxState:
     """a, its float64 gradient and gap, and the work arrays of the compiled loop.
@@ -171,6 +175,9 @@ class BoxState:
     newton_gap: float = float("inf")  #: gap at the last run of Newton's method
     interior: bool = False  #: whether the interior-point method was run
     stalled_rounds: int = 0  #: rounds at the smallest violation that did not lower the gap
+    best: tuple[float, float] = (float("inf"), float("inf"))  #: least objective and gap after rounds that used up their work
+    reference: FloatArray | None = None  #: point before the steps that the next search goes along
+    idle_rounds: int = 0  #: such rounds in a row that lowered neither
     step: str = ""
 
     @property
@@ -247,6 +254,59 @@ class BoxState:
             scalars=self.scalars,
         )
         return bool(descend(problem, view.gram is not None, self.violation, work))
+
+    def extend_round(self, start: FloatArray) -> bool:
+        """Minimise along the step of this round and those before, within the box; return whether recent rounds made progress.
+
+        The step goes on from the point before the last change of direction, so that it doubles its digits with each search.
+        Several rounds in a row that lower neither objective nor gap by what counts show that float64 gives no better point.
+        """
+        self.reference = start if self.reference is None else self.reference
+        step, improved = self.a - self.reference, False
+        for length in self._lengths(step):
+            previous_point, objective = self.a.copy(), self.objective
+            self.a[:] = np.clip(self.a + length * step, self.view.lower, self.view.upper)
+            self.refresh()
+            improved = self.objective < objective
+            if improved:
+                break
+            self.a[:] = previous_point
+            self.refresh()
+        if not improved or length < 1.0 or ((self.a == self.view.lower) | (self.a == self.view.upper))[step != 0.0].any():
+            self.reference = None
+        idle = self._idle()
+        self.idle_rounds = self.idle_rounds + 1 if idle else 0
+        self.best = min(self.best[0], self.objective), min(self.best[1], self.gap)
+        if improved or idle:
+            self.restart()
+        return self.idle_rounds < _IDLE
+
+    def _idle(self) -> bool:
+        """Return whether the last round lowered neither objective nor gap by what counts.
+
+        Where the terms of a gradient round by more than the violation, its sign is chance: a fall of the objective then counts if
+        a million of it would close the gap.
+        """
+        objective, gap = self.best
+        if objective == np.inf or self.gap < 0.9 * gap:
+            return False
+        view, fall = self.view, objective - self.objective
+        if fall <= 4.0 * UNIT * abs(objective):
+            return True
+        terms = np.abs(view.Z) @ (np.abs(view.Z).T @ np.abs(self.a)) if view.gram is None else np.abs(view.gram) @ np.abs(self.a)
+        return fall < _SLOW * self.gap and self.violation < UNIT * float(np.max(terms, initial=0.0))
+
+    def _lengths(self, step: FloatArray) -> tuple[float, ...]:
+        """Return lengths along a step at which the objective is least: projected onto the box, and where the step leaves it."""
+        view = self.view
+        slope = float(self.gradient @ step)
+        if not slope < 0.0:
+            return ()
+        curvature = float(step @ (view.product(step) + view.ridge * step))
+        minimiser = -slope / curvature if curvature > 0.0 else np.inf
+        moving = step != 0.0
+        limits = np.where(step > 0.0, view.upper - self.a, self.a - view.lower)[moving] / np.abs(step[moving])
+        return min(minimiser, float(limits.max())), min(minimiser, float(limits.min()))
 
     def restart(self) -> None:
         """Make every variable active again."""

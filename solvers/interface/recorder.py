@@ -229,23 +229,6 @@ def interrupt_flag() -> Iterator[threading.Event]:
         signal.signal(signal.SIGINT, previous)
 
 
-@contextmanager
-def held_interrupts() -> Iterator[None]:
-    """Hold Ctrl-C back until the block has ended, in this thread and those that it starts; it is raised then.
-
-    For calls of libraries that catch the signal and drop it; they get it all the same where another thread, of BLAS or of the
-    user's, does not block it.
-    """
-    if not hasattr(signal, "pthread_sigmask"):
-        yield
-        return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
 # A call of a library that looks at no clock and hears no signal, in a thread of its own beside which Python does both.
 #
 # A library's loop in C returns to Python when it is done, and a signal handler waits until then. In a thread of its own it
@@ -256,8 +239,8 @@ def held_interrupts() -> Iterator[None]:
 # `forked_with` tells which libraries the parent had loaded, and `call_outside_fork` gives pools that belong to a thread a fresh
 # start.
 
-#: Seconds between two looks at the event, and those that a call has to end by itself once it is set.
-_LOOK, _GRACE = 0.05, 0.1
+#: Seconds before the first look at the event, between two at most, and those that a call has to end by itself once it is set.
+_FIRST, _LOOK, _GRACE = 0.001, 0.05, 0.1
 #: Share of the time limit, and seconds, after which a call is left: solvers look at their own clock between iterations.
 _LATE, _LATER = 1.05, 0.2
 #: Share of the limit, and seconds, within which a run has kept it.
@@ -353,6 +336,27 @@ def run_with_timeout(call: Callable[[], T], options: Options, begin: float) -> T
     return outcome[0]
 
 
+def run_hearing_interrupts(call: Callable[[], T], options: Options, begin: float) -> T:
+    """Return the call's value as `run_with_timeout` does, where Ctrl-C is heard though the library catches the signal.
+
+    A library's handler belongs to the process, so any thread of BLAS or of the user's may run it. Beside the call, which runs in
+    a thread of its own, Python's handler is installed again at each look.
+
+    Raises
+    ------
+    LeftCall
+        It was left, at `timeout_at`.
+    """
+    handler = signal.getsignal(signal.SIGINT) if threading.current_thread() is threading.main_thread() else None
+    if handler is None:
+        return run_with_timeout(call, options, begin)
+    outcome: list[T] = []
+    deadline = timeout_at(begin, options.time_limit)
+    if not run_until(lambda: outcome.append(call()), threading.Event(), deadline, lambda: signal.signal(signal.SIGINT, handler)):
+        raise CallTimeout(Status.TIME_LIMIT)
+    return outcome[0]
+
+
 def run_in_subprocess(call: Callable[[], Answer], options: Options, begin: float) -> Answer:
     """Run a call that holds Python's lock in a process of its own, which is ended when the call is left.
 
@@ -413,7 +417,9 @@ def _serve(seconds: float | None) -> None:
         cloudpickle.dump(answer, output)
 
 
-def run_until(call: Callable[[], None], stop: threading.Event, deadline: float = math.inf) -> bool:
+def run_until(
+    call: Callable[[], None], stop: threading.Event, deadline: float = math.inf, on_look: Callable[[], object] | None = None
+) -> bool:
     """Run ``call`` until it returns, ``stop`` is set or the deadline passes.
 
     Parameters
@@ -424,6 +430,8 @@ def run_until(call: Callable[[], None], stop: threading.Event, deadline: float =
         Set by a signal handler, or by the user's callback.
     deadline : float
         On `time.perf_counter`'s clock.
+    on_look : callable, optional
+        Called beside the running call, in the caller's thread.
 
     Returns
     -------
@@ -445,14 +453,20 @@ def run_until(call: Callable[[], None], stop: threading.Event, deadline: float =
 
     thread = threading.Thread(target=work, name="marginopt: a solver's call", daemon=True)
     thread.start()
-    while thread.is_alive() and not stop.is_set() and time.perf_counter() < deadline:
-        thread.join(min(_LOOK, max(deadline - time.perf_counter(), 0.0)))
-    if thread.is_alive():
-        thread.join(_GRACE)
+    pause = _FIRST
+    try:
+        while thread.is_alive() and not stop.is_set() and time.perf_counter() < deadline:
+            thread.join(min(pause, max(deadline - time.perf_counter(), 0.0)))
+            pause = min(2.0 * pause, _LOOK)
+            if on_look is not None and thread.is_alive():
+                on_look()
+        if thread.is_alive():
+            thread.join(_GRACE)
+    finally:  # Ctrl-C leaves the call, too
+        if thread.is_alive():
+            _left[:] = [thread, *(other for other in _left if other.is_alive())]
     if raised:
         raise raised[0]
-    if thread.is_alive():
-        _left[:] = [thread, *(other for other in _left if other.is_alive())]
     return not thread.is_alive()
 
 

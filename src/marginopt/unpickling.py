@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import pickle
 from collections.abc import Mapping
@@ -46,6 +47,11 @@ _REBUILDING: Mapping[str, frozenset[str]] = {
     "scipy.sparse._csc": frozenset({"csc_array", "csc_matrix"}),
 }  # fmt: skip
 
+#: Those that reserve memory by a number that they are given.
+_RESERVING = frozenset({
+    "bytearray", "bytes", "ndarray", "_reconstruct", "csr_array", "csr_matrix", "csc_array", "csc_matrix",
+})  # fmt: skip
+
 
 def load_estimator(path: str | os.PathLike[str]) -> Any:
     """Return a fitted estimator from a file of ``pickle.dump``.
@@ -73,7 +79,9 @@ def load_estimator(path: str | os.PathLike[str]) -> Any:
     file = Path(path)
     try:
         with file.open("rb") as stream:
-            estimator = _Unpickler(stream).load()
+            reader = _Unpickler(stream)
+            reader.size = file.stat().st_size
+            estimator = reader.load()
     except FileNotFoundError:
         raise DataError(f"there is no file {file}", file=file) from None
     except Exception as error:  # damaged operands and lengths raise whatever the constructors of classes do
@@ -121,6 +129,15 @@ def _is_true(built: np.dtype[Any], state: tuple[Any, ...]) -> bool:
     return is_own and rebuilt.__reduce__()[2][1:8] == state[1:8]
 
 
+def _reserved(arguments: object, dense: bool) -> int:
+    """Return the entries that arguments of a call ask for: the largest integer, or, of a dense array, the product of a shape."""
+    if isinstance(arguments, tuple | list):
+        sizes = [_reserved(argument, dense) for argument in arguments]
+        shape = dense and all(isinstance(argument, int) for argument in arguments)
+        return math.prod(sizes) if shape else max(sizes, default=0)
+    return int(arguments) if isinstance(arguments, int | np.integer) else 0
+
+
 class _Unpickler(pickle._Unpickler):
     """An unpickler that refuses whatever is not a harmless class of this package or of scikit-learn.
 
@@ -129,6 +146,7 @@ class _Unpickler(pickle._Unpickler):
 
     dispatch: ClassVar[dict[int, Any]] = dict(pickle._Unpickler.dispatch)
     stack: list[Any]
+    size: int = 0  #: bytes of the file
 
     def load(self) -> Any:
         """Return what the file holds; its sparse matrices are checked when nothing can change them any more."""
@@ -155,6 +173,23 @@ class _Unpickler(pickle._Unpickler):
         super().load_build()  # type: ignore[misc]
 
     dispatch[pickle.BUILD[0]] = load_build
+
+    def load_reduce(self) -> None:
+        """Call what the file names; what reserves memory by a number may not reserve more than the file can fill.
+
+        Raises
+        ------
+        UnpicklingError
+            A number is larger than the file.
+        """
+        called, arguments = self.stack[-2:]
+        name = getattr(called, "__name__", "")
+        entries = _reserved(arguments, name in ("ndarray", "_reconstruct")) if name in _RESERVING else 0
+        if entries > self.size:
+            raise pickle.UnpicklingError(f"it reserves memory for {entries:,} entries in a file of {self.size:,} bytes")
+        super().load_reduce()  # type: ignore[misc]
+
+    dispatch[pickle.REDUCE[0]] = load_reduce
 
     def find_class(self, module: str, name: str) -> Any:
         module = "builtins" if module == "__builtin__" else module  # as protocol 2 names it

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import tracemalloc
 import warnings
 from pathlib import Path
 from typing import Any
@@ -36,6 +37,29 @@ class _Call:
 def _text(module: str, name: str, argument: str) -> bytes:
     """Protocol 0: the function of a module by any name, called with a string."""
     return f"c{module}\n{name}\n(S'{argument}'\ntR.".encode()
+
+
+RESERVING = {
+    "bytearray": _Call(bytearray, 10**9),
+    "bytes": _Call(bytes, 10**9),
+    "an array": _Call(np.ndarray, (10**4, 10**4)),
+    "an array to fill": _Call(np.zeros(1).__reduce__()[0], np.ndarray, (10**9,), b"b"),
+    "a sparse matrix": _Call(sp.csr_array, (10**8, 3)),
+}
+
+
+@pytest.mark.parametrize("kind", RESERVING)
+def test_a_number_in_a_small_file_reserves_no_memory(kind: str, tmp_path: Path) -> None:
+    """Files of 100 bytes reserved .8 GB and more, within 200 MB of which they are to be read."""
+    file = tmp_path / "bomb.pkl"
+    file.write_bytes(pickle.dumps(RESERVING[kind]))
+    tracemalloc.start()
+    try:
+        with pytest.raises(DataError):
+            mo.io.load_estimator(file)
+        assert tracemalloc.get_traced_memory()[1] < 200e6
+    finally:
+        tracemalloc.stop()
 
 
 CALLS = """os.system posix.system subprocess.Popen builtins.eval builtins.exec builtins.open builtins.__import__ builtins.getattr

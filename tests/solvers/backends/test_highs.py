@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from facts import about
@@ -9,7 +12,11 @@ from programs import UNBOUNDED, bounded_qp, knapsack, random_qp, solve
 
 from marginopt.errors import UnsupportedModelError
 from marginopt.models import HingeSVM
-from marginopt.solvers.records import Status
+from marginopt.solvers.backends.highs import Highs
+from marginopt.solvers.records import Options, Status
+
+#: A knapsack whose items may be taken any number of times.
+UNBOUNDED_KNAPSACK = knapsack().replace(upper=np.full(knapsack().n, np.inf))
 
 
 def test_highs_integer_program_has_bound_nodes_and_trace():
@@ -66,3 +73,39 @@ def test_highs_semidefinite_objectives(assert_kkt):
         assert result.claim.objective == pytest.approx(result.objective, rel=1e-8)
     unbounded = solve(UNBOUNDED["quadratic"], "highs")
     assert unbounded.status is Status.UNBOUNDED and unbounded.details["proximal_steps"] <= 5
+
+
+_UNBOUNDED_INTEGERS = """
+import numpy as np, scipy.sparse as sp
+from marginopt.models import Block, Constraint, Nonnegative, StandardForm
+from marginopt.solvers.records import Options
+from marginopt.solvers.solve import solve_problem
+
+def solved(F, g, q, integer, **native):
+    F, free = np.array(F, dtype=float), np.full(len(q), np.inf)
+    rows = (Constraint("rows", sp.csr_array(F), np.array(g, dtype=float), Nonnegative(len(g))),)
+    form = StandardForm("free", (Block("x", (len(q),)),), np.array(q, dtype=float), rows, -free, free, np.array(integer))
+    return solve_problem(form, "highs", Options(native=native)).objective
+
+small = [[4, -4], [3, 2], [-1, -4], [1, 1], [1, -4], [-2, -4]], [-10, 7, -11, 4, -12, -10], [7, -11], [True, False]
+rows = np.array([[-1, 3, 0], [2, -1, -1], [0, 4, 3], [2, -2, -3], [1, 0, 0]]), np.array([11, -2, 22, -9, 2])
+sizes = 2.0 ** np.array([19, -13, 8, -3, -9])
+scaled = rows[0] * sizes[:, None], rows[1] * sizes, [5, 9, 3], [False, True, True]
+print(round(solved(*small), 6), round(solved(*scaled), 6))
+"""
+
+
+def test_highs_ends_on_integers_without_bounds():
+    """Its feasibility jump ended the process by a segmentation fault, with presolve and without."""
+    done = subprocess.run([sys.executable, "-c", _UNBOUNDED_INTEGERS], capture_output=True, text=True, timeout=120, check=False)
+    assert done.stdout.split() == ["33.0", "-52.0"], (done.returncode, done.stderr)
+
+
+def test_the_feasibility_jump_is_left_out_for_unbounded_integers_alone():
+    import highspy
+
+    for form, jumps in ((knapsack(), True), (UNBOUNDED_KNAPSACK, False)):
+        highs = Highs()._load(highspy, form, Options())
+        assert highs.getOptionValue("mip_heuristic_run_feasibility_jump")[1] is jumps
+    native = Options(native={"mip_heuristic_run_feasibility_jump": True})
+    assert Highs()._load(highspy, UNBOUNDED_KNAPSACK, native).getOptionValue("mip_heuristic_run_feasibility_jump")[1]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from effort import trials
 from facts import about
 from hypothesis import given, strategies as st
 
@@ -13,6 +14,7 @@ from marginopt.models import BoxProgram, BoxQP, NonparallelSVM
 from marginopt.solvers import Status
 from marginopt.solvers.box.descent import BoxDescent, box_minimum, interior_point, make_state
 from marginopt.solvers.box.newton import newton_steps
+from marginopt.solvers.interface.algorithm import Outcome
 
 
 def _program(seed: int, m: int, r: int, ridge: float = 0.0, decay: float = 0.0) -> BoxProgram:
@@ -63,6 +65,29 @@ def test_finishers_alone_reach_the_optimum(seed: int, m: int, r: int) -> None:
     state = make_state(view, None, 1e-9, np.inf, 1)
     newton = newton_steps(view, state.diagonal, state.a, state.gradient, lambda: 1e-9 * abs(f), patient=True)
     assert view.objective(newton.a) == pytest.approx(f, rel=1e-7, abs=1e-9)
+
+
+@pytest.mark.parametrize("size", [1e8, 1e20, 1e150])
+@pytest.mark.parametrize("mixed", [False, True])
+def test_descent_ends_in_boxes_that_are_wide_beside_the_data(size: float, mixed: bool) -> None:
+    """Matrices of rank one: descent went along their null space by steps of 1, or stood where no step changes a double."""
+    for seed in range(trials(4, 12)):
+        rng = np.random.default_rng(seed)
+        m = int(rng.integers(2, 9))
+        Z, q = rng.normal(size=(m, 1)) * 10.0 ** rng.integers(-3, 4), rng.normal(size=m)
+        upper = np.where(rng.random(m) < 0.5, 1.0, size) if mixed else np.full(m, size)
+        view = _view(BoxProgram(Z, q, np.zeros(m), upper, np.zeros(m)))
+        state, descent = make_state(view, None, 1e-8, np.inf, 1), BoxDescent()
+        assert any(descent._round(state, 0.01) is not Outcome.RUNNING for _ in range(200))
+        assert (view.lower <= state.a).all() and (state.a <= view.upper).all()
+
+
+def test_a_line_search_along_a_round_reaches_the_end_of_a_wide_box() -> None:
+    view = _view(BoxProgram(np.array([[1.0], [-1.0]]), np.array([-1.0, -1.0]), np.zeros(2), np.full(2, 1e9), np.zeros(2)))
+    state = make_state(view, np.array([1.0, 1.0]), 1e-8, np.inf, 1)
+    assert state.extend_round(np.zeros(2))
+    assert state.a.tolist() == [1e9, 1e9]
+    assert not any([state.extend_round(state.a.copy()) for _ in range(20)][-1:])
 
 
 def test_ill_conditioned_program_is_finished_by_other_means_than_descent() -> None:
