@@ -343,33 +343,20 @@ def read_solution(model: Model | StandardForm, path: str | Path, *, tol: float |
     status = _claimed(point)
     ray = status in (Status.INFEASIBLE, Status.UNBOUNDED)
     ignored = {"variables_not_ours": point.ignored} if point.ignored else {}
-    sign = _sense(problem.form, point)
     raw = Answer(
         status=status,
         native_status=point.status_text or "the file says nothing of how the solve ended",
         values=None if point.x is None or ray else problem.form.split(point.x),
         multipliers=None if ray else point.multipliers,
         reduced=None if ray else point.reduced,
-        objective=None if point.objective is None else sign * point.objective,
-        bound=None if point.bound is None else sign * point.bound,
+        objective=point.objective,
+        bound=point.bound,
         version="(from a file)",
         farkas=point.multipliers if status is Status.INFEASIBLE else None,
         details={"file": Path(path).name, **ignored},
     )
     result = judge(problem, NamedSolver(point.solver, "its solution file"), raw, Options(tol=tol), OPEN, as_given=True)
     return replace(result, licence="")
-
-
-def _sense(form: StandardForm, point: FilePoint) -> float:
-    """Return -1 if the file states its numbers as a maximum, 1 if as the minimum that our files state.
-
-    A solver may have read the program that the form came from, or the file that was written of the form: the objective at the
-    point tells which.
-    """
-    if not form.maximise or point.x is None or point.objective is None:
-        return 1.0
-    value = form.objective(point.x)
-    return -1.0 if abs(-point.objective - value) < abs(point.objective - value) else 1.0
 
 
 def _claimed(point: FilePoint) -> Status:

@@ -931,7 +931,7 @@ class StandardForm(Displayed, ExportMethods):
         """
         if not isinstance(mapping, Mapping):
             raise InputError(f"{noun} must be a mapping of block to array; it is a {_kind(mapping)}", name=noun)
-        blocks = {block.label: block for block in self.blocks if not self._names_one(block, mapping.get(block.label))}
+        blocks = {block.label: block for block in self.blocks}
         values = self._by_names({name: value for name, value in mapping.items() if name not in blocks}, noun)
         for label, value in mapping.items():
             if label not in blocks:
@@ -942,10 +942,6 @@ class StandardForm(Displayed, ExportMethods):
                 expectation = f"{noun}[{label!r}] must hold {math.prod(shape)} finite numbers, shape {shape}"
                 raise InputError(f"{expectation}; it has shape {array.shape}{odd}", name=noun)
         return values
-
-    def _names_one(self, block: Block, value: object) -> bool:
-        """Return whether a block's label is, beside a single number, the name of a variable: programs have an x among others."""
-        return block.size > 1 and np.ndim(value) == 0 and any(block.label in other.names() for other in self.blocks)  # type: ignore[arg-type]
 
     def _by_names(self, mapping: Mapping[str, object], noun: str) -> dict[str, FloatArray]:
         """Values of the blocks whose variables are named one by one."""
