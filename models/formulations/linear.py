@@ -91,10 +91,14 @@ def warn_about_features(X: Points | Rows) -> None:
 
 def linear_summary(X: Points | Rows, y: FloatArray, w: FloatArray) -> dict[str, float]:
     """Norm, margin violations (u < 1 beyond rounding) and misclassified points (u < 0) of a linear classifier."""
-    u = y * np.asarray(X @ w)
+    return margin_figures(y * np.asarray(X @ w), w)
+
+
+def margin_figures(u: FloatArray, w: FloatArray, required: float = 1.0) -> dict[str, float]:
+    """Norm, margin violations (u below the required margin beyond rounding) and misclassified points (u < 0)."""
     return {
         "norm": float(np.linalg.norm(w)),
-        "margin_violations": float((u < 1.0 - 1e-9).sum()),
+        "margin_violations": float((u < required * (1.0 - 1e-9)).sum()),
         "misclassified": float((u < 0.0).sum()),
     }
 

@@ -13,7 +13,6 @@ multiplier has one sign. Symmetric blocks are stored as svec (`models.program.co
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -170,12 +169,6 @@ class Constraint:
     def rmatvec(self, z: FloatArray) -> FloatArray:
         """``F'z``."""
         return Entries.of(self.F).weighted_sum(z)
-
-
-def _kind(value: object) -> str:
-    """Return the type of a value that is no mapping, with the function that reads it where it is a path."""
-    file = "; marginopt.io.read_solution(model, path) reads a file" if isinstance(value, str | os.PathLike) else ""
-    return f"{type(value).__name__}{file}"
 
 
 #: A block of variables or a constraint: what has a label, and names of its entries.
@@ -930,7 +923,7 @@ class StandardForm(Displayed, ExportMethods):
         that is not the block's, numbers that are not finite; ``noun`` names the argument.
         """
         if not isinstance(mapping, Mapping):
-            raise InputError(f"{noun} must be a mapping of block to array; it is a {_kind(mapping)}", name=noun)
+            raise InputError(f"{noun} must be a mapping of block to array; it is a {type(mapping).__name__}", name=noun)
         blocks = {block.label: block for block in self.blocks}
         values = self._by_names({name: value for name, value in mapping.items() if name not in blocks}, noun)
         for label, value in mapping.items():

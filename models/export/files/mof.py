@@ -38,7 +38,7 @@ from ...program.cones import (
     svec_indices,
 )
 from ...program.exponential_cones import Exponential, Power
-from ...program.form import Block, Constraint, Quadratic, StandardForm
+from ...program.form import Constraint, Quadratic, StandardForm
 from ..programs import Layout, indicator_rows, one_block, one_sided, stack_label, symmetric
 from .formats import FileFormat, Source
 

@@ -22,7 +22,6 @@ from ..native.mosek import MatrixVariables, psd_order
 from ..programs import Layout
 from .lp import plain_names
 
-
 #: What follows the name of a row with two sides where it is the row from above: of files, and of packages.
 _OTHER_SIDES = (" (other side)", " upper")
 
@@ -148,8 +147,8 @@ def _spelling(names: list[str], form_names: Mapping[str, object]) -> list[str]:
 def _multipliers(form: StandardForm, tables: _Tables, sign: float) -> dict[str, FloatArray] | None:
     """z by label; None where some constraint has none in the file (cones written as quadratic constraints).
 
-    A row of the form is ≥ 0, whatever side the row of the file has, so its multiplier is the size of the file's. Of a row with two
-    sides the file has one number: in a minimisation positive where the row from below holds with equality, else negative.
+    A row of the form is ≥ 0, whatever side the row of the file has, so its multiplier is the size of the file's. A row with two
+    sides has one number in the file: in a minimisation positive where the row from below holds with equality, else negative.
     """
     rows = {name: sign * value for name, value in (tables.rows or {}).items()}
     linear = [c for c in form.constraints if isinstance(c.cone, (Zero, Nonnegative))]
