@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 
 from ..errors import DataError, WriteError
-from ..files import READ_ERRORS, read_arrays, read_error, write_arrays
+from ..files import READ_ERRORS, read_arrays, read_error, write_arrays, write_text
+from ..models.export.files.lp import plain_names
 from ..models.export.files.solutions import FilePoint, read_point
 from ..models.model import Model, as_model
 from ..models.program.form import StandardForm
@@ -357,6 +358,35 @@ def read_solution(model: Model | StandardForm, path: str | Path, *, tol: float |
     )
     result = judge(problem, NamedSolver(point.solver, "its solution file"), raw, Options(tol=tol), OPEN, as_given=True)
     return replace(result, licence="")
+
+
+def write_solution(model: Model | StandardForm, values: Mapping[str, object], path: str | Path) -> Path:
+    """Write a point as a solution file of Gurobi's kind, a name and a number a line, and return the path.
+
+    Gurobi takes it as a start, SCIP reads it as a solution, and so does `read_solution`.
+
+    Parameters
+    ----------
+    model : Model or StandardForm
+    values : mapping of name to array or number
+        ``result.values``; by block, or by the names of single variables.
+    path : str or Path
+        Variables have the names that they have in the file that `Model.write` makes.
+
+    Raises
+    ------
+    InputError
+        Names that the program does not have, or variables without a value.
+    WriteError
+        The file cannot be written.
+    """
+    problem = as_model(model)
+    form = problem.form
+    x = form.join(problem.complete(form.values_given(values, "values")))
+    value = form.objective(x) * (-1.0 if form.maximise else 1.0)
+    lines = [f"# Solution for model {form.name}", f"# Objective value = {value!r}"]
+    lines += [f"{name} {number!r}" for name, number in zip(plain_names(form.names()), x.tolist(), strict=True)]
+    return write_text(path, "\n".join(lines) + "\n")
 
 
 def _claimed(point: FilePoint) -> Status:

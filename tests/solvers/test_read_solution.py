@@ -224,3 +224,40 @@ def test_a_file_about_the_program_from_elsewhere_proves_its_bound(tmp_path: Path
     assert mo.certify(form, result.values).objective == certificate.objective
     assert certificate.objective == mo.proofs.check_point(form, solution).objective
     assert float(result.values["x"]) == form.join(result.values)[0]
+
+
+DEPOT = """Maximize
+ profit: 3 x + 2 y - 4 open
+Subject To
+ cap: x + y - 5 open <= 0
+ BAL: x - y <= 1.5
+Bounds
+ x <= 3
+Binaries
+ open
+End
+"""
+
+
+def test_a_point_is_written_for_others(tmp_path: Path) -> None:
+    """The file is read back exactly, by SCIP as a solution of the program's own file, and at the prompt it is certified."""
+    scip = pytest.importorskip("pyscipopt", reason="pyscipopt is not installed")
+    program, solution = tmp_path / "depot.lp", tmp_path / "depot.sol"
+    program.write_text(DEPOT)
+    form = mo.read(program)
+    result = mo.solve(form, "highs")
+    mo.io.write_solution(form, result.values, solution)
+    again = mo.io.read_solution(form, solution)
+    assert (form.join(again.values) == form.join(result.values)).all() and again.objective == result.objective
+    assert again.answer.objective == form.objective(form.join(result.values))
+    native = scip.Model()
+    native.hideOutput()
+    native.readProblem(str(program))
+    start = native.readSolFile(str(solution))
+    assert native.getSolObjVal(start) == pytest.approx(result.objective, rel=1e-12)
+    model = _hinge()
+    values = mo.solve(model, "clarabel").values
+    mo.io.write_solution(model, {"w": values["w"]}, solution)  # the slacks follow
+    assert mo.io.read_solution(model, solution).objective == pytest.approx(model.composed.objective(values["w"]), rel=1e-12)
+    with pytest.raises(mo.errors.InputError):
+        mo.io.write_solution(form, {"x": 1.0, "y": 2.0}, solution)
