@@ -457,6 +457,8 @@ def _result(judgement: Judgement, licence: Licence, picked: str) -> Result:
     )
     status = judgement.verdict.status
     failure = f"{info.name} ended with {answer.native_status or 'no word'}" if status is Status.FAILED else ""
+    if status is not Status.OPTIMAL and "refused" in answer.details:  # a solver under development needs to be told
+        failure = "; ".join(filter(None, (failure, f"refused of its answer: {answer.details['refused']}")))
     derived = "" if certificate is None or not np.isfinite(certificate.bound) else certificate.derived
     limit, caveat = judgement.options.time_limit, info.time_limit_caveat
     lateness = "" if limit is None else time_limit_remark(answer, judgement.options, caveat)
@@ -539,7 +541,9 @@ def _arrays(
             continue
         array = _array(value, None if shapes is None else shapes.get(label))
         if array is None:
-            faults.append(f"{part}: {label} is no array of finite numbers of its shape")
+            expected = "" if shapes is None or label not in shapes else f" of shape {shapes[label]}"
+            shape = getattr(value, "shape", type(value).__name__)
+            faults.append(f"{part}[{label!r}] is no array of finite numbers{expected}: it is {shape}")
             return None
         arrays[label] = array
     return arrays

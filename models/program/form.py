@@ -877,7 +877,7 @@ class StandardForm(Displayed, ExportMethods):
         columns = np.column_stack([self.integer[part], self.lower[part], self.upper[part]])
         kinds, kind = np.unique(columns, axis=0, return_inverse=True)
         if len(kinds) > _SHOWN_KINDS:  # by type alone
-            kind = self.integer[part]
+            kind = self.integer[part].astype(np.int64)
         lines = []
         for number in np.unique(kind)[::-1]:  # integers first
             members = np.flatnonzero(kind == number)

@@ -97,8 +97,8 @@ def _from_constants(form: StandardForm) -> FloatArray:
         if not c.g.any():
             continue
         counted = _counted(c.F, c.largest)
-        squares += _same_places(c.F, counted * c.F.data**2).T @ (c.g != 0.0)
-        sides += _same_places(c.F, counted * 1.0).T @ c.g**2
+        squares += _same_places(c.F, np.where(counted, c.F.data**2, 0.0)).T @ (c.g != 0.0)
+        sides += _same_places(c.F, np.where(counted, 1.0, 0.0)).T @ c.g**2
     unit = np.sqrt(np.divide(sides, squares, out=np.zeros(form.n), where=squares > 0.0))
     box = np.where(np.isfinite(form.lower) & np.isfinite(form.upper), form.upper - form.lower, 0.0)
     unit = np.where(box > 0.0, box, unit)

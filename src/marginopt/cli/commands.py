@@ -165,7 +165,7 @@ def solve(a: argparse.Namespace) -> int:
     return SOLVED if result.solved else NOT_SOLVED
 
 
-def _save(model: Model, result: Result, path: str) -> None:
+def _save(model: Model | StandardForm, result: Result, path: str) -> None:
     """Write the result, or its point as a solution file."""
     if not path.endswith(".sol"):
         result.save(path)
