@@ -297,8 +297,8 @@ class ScoringSystem(NamedComposition):
             Names of the d features; those of the data where they are not given.
         """
         w = np.rint(np.asarray(values["w"])).astype(int)
-        given = [str(name) for name in feature_names] if feature_names is not None else list(self.feature_names[1:])
-        names = given or [f"x{j}" for j in range(w.size - 1)]
+        names = list(map(str, self.feature_names[1:] if feature_names is None else feature_names))
+        names = names or [f"x{j}" for j in range(w.size - 1)]
         if len(names) != w.size - 1:
             raise InputError(f"feature_names must hold {w.size - 1} names; it holds {len(names)}", name="feature_names")
         used = sorted(np.flatnonzero(w[1:]).tolist(), key=lambda j: (-abs(w[j + 1]), j))

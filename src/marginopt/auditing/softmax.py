@@ -119,8 +119,8 @@ def _counts(probabilities: FloatArray, codes: IntArray, costs: FloatArray) -> tu
     grid = 2.0 ** (math.frexp(float(costs.max()))[1] - _DIGITS)
     counts = np.floor(costs[:, None] * probabilities / grid).astype(np.int64)
     counts[np.arange(codes.size), codes] = 0
-    room = np.floor(costs / grid).astype(np.int64)
-    counts[counts.sum(axis=1) > room] = 0  # by rounding alone
+    limits = np.floor(costs / grid).astype(np.int64)
+    counts[counts.sum(axis=1) > limits] = 0  # by rounding alone
     return counts, grid
 
 
