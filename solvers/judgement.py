@@ -72,7 +72,7 @@ class Judgement:
     answer: Answer  #: the same with the arrays that can be judged and the evidence that was supplied
     values: Mapping[str, FloatArray] | None = None  #: the point that is judged; None where there is none
     certificate: Certificate | None = None  #: the certificate of ``values`` and the answer's multipliers
-    refused: str = ""  #: parts of the answer that do not fit the form
+    faults: str = ""  #: parts of the answer that do not fit the form
     polished: str = ""  #: the origin of the point, where it is not the solver's
     ray: Ray = field(default_factory=Ray)  #: the evidence behind a claim of infeasibility or unboundedness
     objection: str = ""  #: the sentence that contradicts such a claim; empty where nothing does
@@ -126,13 +126,13 @@ def validate(judgement: Judgement) -> Judgement:
     Only our own exact solvers have an argument for a bound of their own, so ``proved`` of any other is dropped. So is the bound
     that a solver claims of a problem that is known not to be convex, unless its record says that it reads such problems.
     """
-    (answer, refused), info = validate_answer(judgement.answer, judgement.form), judgement.solver.info
+    (answer, faults), info = validate_answer(judgement.answer, judgement.form), judgement.solver.info
     if answer.proved and info.package:
         answer = replace(answer, proved=False)
     searches = answer.proved or answer.bound is None or info.reads >= NONCONVEX
     if not searches and judgement.form is not None and judgement.form.features & NONCONVEX:
         answer = replace(answer, bound=None)
-    return replace(judgement, answer=answer, refused=refused)
+    return replace(judgement, answer=answer, faults=faults)
 
 
 def complete(judgement: Judgement) -> Judgement:
@@ -458,8 +458,8 @@ def _result(judgement: Judgement, licence: Licence, picked: str) -> Result:
     )
     status = judgement.verdict.status
     failure = f"{info.name} ended with {answer.native_status or 'no word'}" if status is Status.FAILED else ""
-    if status is not Status.OPTIMAL and judgement.refused:  # a solver under development needs to be told
-        failure = "; ".join(filter(None, (failure, f"refused of its answer: {judgement.refused}")))
+    if status is not Status.OPTIMAL and judgement.faults:  # a solver under development needs to be told
+        failure = "; ".join(filter(None, (failure, f"refused of its answer: {judgement.faults}")))
     derived = "" if certificate is None or not np.isfinite(certificate.bound) else certificate.derived
     limit, caveat = judgement.options.time_limit, info.time_limit_caveat
     lateness = "" if limit is None else time_limit_remark(answer, judgement.options, caveat)
