@@ -527,9 +527,9 @@ def validate_answer(answer: Answer, form: StandardForm | None) -> tuple[Answer, 
         value = getattr(answer, name)
         if value is not None and not (isinstance(value, int | float) and abs(value) <= _LARGEST):
             changes[name] = None
-    refused = "; ".join(faults)
-    details = answer.details if not faults else {**answer.details, "refused": refused}
-    return replace(answer, **changes, details=details), refused
+    sentence = "; ".join(faults)
+    details = answer.details if not faults else {**answer.details, "refused": sentence}
+    return replace(answer, **changes, details=details), sentence
 
 
 def _arrays(
