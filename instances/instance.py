@@ -14,7 +14,7 @@ import scipy.sparse as sp
 
 from ..display import Display, Displayed, frame
 from ..errors import DataError, InputError, MarginoptWarning
-from ..labelled import DataNames, LabelledData, is_of_frames
+from ..labelled import DataNames, LabelledData, distinct_names, is_of_frames, names_of_rows
 from .arrays import FloatArray, IntArray, Label, Matrix, check_codes, check_matrix, encode_labels, is_sparse
 from .naming import Naming, checked, composed
 
@@ -265,6 +265,11 @@ def _column_names(X: Any) -> tuple[str, ...] | None:
     return tuple(map(str, X.columns)) if is_of_frames(X, "DataFrame") else None
 
 
+def _row_names(X: Any) -> tuple[str, ...] | None:
+    """Return the names of a frame's rows; None where they have none, or X is no frame."""
+    return (names_of_rows(X) or None) if is_of_frames(X, "DataFrame") else None
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Instance(Displayed, LabelledData):
     """A checked, read-only classification data set.
@@ -280,6 +285,8 @@ class Instance(Displayed, LabelledData):
         family with sizes and parameters: ``gaussian-clustered[n=50, p=3, sigma=0.2]``.
     feature_names : sequence of str, optional
         One for each column of X.
+    point_names : sequence of str, optional
+        One for each row of X, all different: the index of a frame, unless it holds numbers.
     labels : sequence, optional
         The original label of each class in the order of the codes.
     intercept : bool
@@ -314,10 +321,13 @@ class Instance(Displayed, LabelledData):
     population: Population | None = None
     family: str = ""
     parameters: Mapping[str, float] | None = None
+    point_names: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
         if self.feature_names is None:
             object.__setattr__(self, "feature_names", _column_names(self.X))
+        if self.point_names is None:
+            object.__setattr__(self, "point_names", _row_names(self.X))
         X = check_matrix(self.X)
         y, labels = check_codes(self.y, self.labels, X.shape[0])
         object.__setattr__(self, "X", X)
@@ -330,6 +340,11 @@ class Instance(Displayed, LabelledData):
                     f"feature_names must hold one name for each of {X.shape[1]} columns, got {len(names)}", name="feature_names"
                 )
             object.__setattr__(self, "feature_names", names)
+        if self.point_names is not None:
+            points = distinct_names(map(str, self.point_names))
+            if len(points) != X.shape[0]:
+                raise DataError(f"point_names must hold a different name for each of {X.shape[0]} rows", name="point_names")
+            object.__setattr__(self, "point_names", points)
         if self.intercept and not np.all(_first_column(X) == 1.0):
             raise DataError("intercept=True says that the first column of X is constant 1, and it is not", name="intercept")
         if self.scaling not in ("none", "standardised", "scaled"):
@@ -352,7 +367,7 @@ class Instance(Displayed, LabelledData):
     ) -> Instance:
         """Build an instance from labels of any kind; of two classes the one that sorts second becomes +1.
 
-        A data frame brings the names of its columns.
+        A data frame brings the names of its columns and, unless they are numbers, of its rows.
 
         Parameters
         ----------
@@ -373,7 +388,7 @@ class Instance(Displayed, LabelledData):
         matrix = check_matrix(X)
         codes, classes = encode_labels(y)
         names = None if feature_names is None else tuple(feature_names)
-        return cls(matrix, codes, name, source, names, description, classes)
+        return cls(matrix, codes, name, source, names, description, classes, point_names=_row_names(X))
 
     @property
     def arrays(self) -> tuple[Matrix, npt.NDArray[Any]]:
@@ -382,10 +397,10 @@ class Instance(Displayed, LabelledData):
 
     @property
     def data_names(self) -> DataNames:
-        """Names of the columns, and of the classes where their labels are not the codes themselves."""
+        """Names of the columns, of the points, and of the classes where their labels are not the codes themselves."""
         coded = [str(code) for code in self.classes]
         labels = tuple(str(label) for label in self._labels)
-        return DataNames(self.feature_names or (), () if list(labels) == coded else labels)
+        return DataNames(self.feature_names or (), () if list(labels) == coded else labels, self.point_names or ())
 
     @property
     def n(self) -> int:
@@ -480,9 +495,14 @@ class Instance(Displayed, LabelledData):
 
     def _taken(self, rows: IntArray, **naming: Any) -> Instance:
         try:
-            return replace(self, X=self.X[rows], y=self.y[rows], **naming)
+            return replace(self, X=self.X[rows], y=self.y[rows], point_names=self._names_at(rows), **naming)
         except DataError as error:
             raise DataError(f"{rows.size} of the {self.n} rows of {self.name}: {error}", name=error.name) from None
+
+    def _names_at(self, rows: IntArray) -> tuple[str, ...] | None:
+        """Names of some rows; None where a row occurs twice."""
+        names = self.point_names
+        return None if names is None else distinct_names(names[i] for i in rows.tolist()) or None
 
     def subsample(self, n: int, seed: Rng, stratified: bool = True) -> Instance:
         """Choose n rows at random without replacement; stratified keeps the classes' proportions.
@@ -571,6 +591,7 @@ class Instance(Displayed, LabelledData):
             self,
             X=self.X[rows],
             y=np.where(self.y[rows] == codes[1], 1.0, -1.0),
+            point_names=self._names_at(rows),
             labels=labels,
             name=f"{self.name}-{labels[0]}-{labels[1]}",
             family=f"{self.family}-{labels[0]}-{labels[1]}" if self.family else "",
@@ -623,7 +644,8 @@ class Instance(Displayed, LabelledData):
         names = self.feature_names or tuple(f"x{k}" for k in range(X.shape[1]))
         columns = {name: X[:, k] for k, name in enumerate(names)}
         codes = np.unique(self.y)
-        return frame({**columns, "label": np.asarray(self.classes)[np.searchsorted(codes, self.y)]})
+        table = frame({**columns, "label": np.asarray(self.classes)[np.searchsorted(codes, self.y)]})
+        return table if self.point_names is None else table.set_axis(list(self.point_names), axis="index")
 
     def display(self) -> Display:
         """Return the notebook view."""

@@ -44,6 +44,10 @@ class ExportMethods(ABC):
     def to_cvxpy(self, parameters: Sequence[str] = ()) -> Any:
         """The form as a CVXPY problem, labels kept as names (`models.export.native.cvxpy`).
 
+        It is a plain ``cvxpy.Problem``, whose ``solve()`` takes MOSEK where that is installed, with a licence or without:
+        ``solve(solver="CLARABEL")`` names another one, and the environment variable ``CVXPY_DEFAULT_TO_COMMERCIAL_SOLVERS=0``
+        leaves commercial solvers to those who name them.
+
         Parameters
         ----------
         parameters : sequence of str

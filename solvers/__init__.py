@@ -15,7 +15,7 @@ from .interface.solver import Gives, Licence, LicenceState, Solver, SolverInfo
 from .path import SolutionPath, path
 from .records import Answer, Options, Status, Trace, TraceRow, relative_gap
 from .registry import SolverLike, SolverTable, all_solvers, get_solver, solvers
-from .result_file import load_result, read_solution, save_result
+from .result_file import load_result, read_solution, save_result, write_solution
 from .solve import solve, solve_raw
 
 __all__ = [
@@ -59,6 +59,7 @@ __all__ = [
     "solve_raw",
     "solvers",
     "table",
+    "write_solution",
 ]
 
 #: The table of solvers, as type checkers read the call of this package.

@@ -72,6 +72,7 @@ class Judgement:
     answer: Answer  #: the same with the arrays that can be judged and the evidence that was supplied
     values: Mapping[str, FloatArray] | None = None  #: the point that is judged; None where there is none
     certificate: Certificate | None = None  #: the certificate of ``values`` and the answer's multipliers
+    faults: str = ""  #: parts of the answer that do not fit the form
     polished: str = ""  #: the origin of the point, where it is not the solver's
     ray: Ray = field(default_factory=Ray)  #: the evidence behind a claim of infeasibility or unboundedness
     objection: str = ""  #: the sentence that contradicts such a claim; empty where nothing does
@@ -125,13 +126,13 @@ def validate(judgement: Judgement) -> Judgement:
     Only our own exact solvers have an argument for a bound of their own, so ``proved`` of any other is dropped. So is the bound
     that a solver claims of a problem that is known not to be convex, unless its record says that it reads such problems.
     """
-    answer, info = validate_answer(judgement.answer, judgement.form), judgement.solver.info
+    (answer, faults), info = validate_answer(judgement.answer, judgement.form), judgement.solver.info
     if answer.proved and info.package:
         answer = replace(answer, proved=False)
     searches = answer.proved or answer.bound is None or info.reads >= NONCONVEX
     if not searches and judgement.form is not None and judgement.form.features & NONCONVEX:
         answer = replace(answer, bound=None)
-    return replace(judgement, answer=answer)
+    return replace(judgement, answer=answer, faults=faults)
 
 
 def complete(judgement: Judgement) -> Judgement:
@@ -457,6 +458,8 @@ def _result(judgement: Judgement, licence: Licence, picked: str) -> Result:
     )
     status = judgement.verdict.status
     failure = f"{info.name} ended with {answer.native_status or 'no word'}" if status is Status.FAILED else ""
+    if status is not Status.OPTIMAL and judgement.faults:  # a solver under development needs to be told
+        failure = "; ".join(filter(None, (failure, f"refused of its answer: {judgement.faults}")))
     derived = "" if certificate is None or not np.isfinite(certificate.bound) else certificate.derived
     limit, caveat = judgement.options.time_limit, info.time_limit_caveat
     lateness = "" if limit is None else time_limit_remark(answer, judgement.options, caveat)
@@ -493,8 +496,8 @@ def _result(judgement: Judgement, licence: Licence, picked: str) -> Result:
 _LARGEST = 1e150
 
 
-def validate_answer(answer: Answer, form: StandardForm | None) -> Answer:
-    """The answer without what is no number, or does not fit the form; ``details["refused"]`` names it.
+def validate_answer(answer: Answer, form: StandardForm | None) -> tuple[Answer, str]:
+    """The answer without what is no number, or does not fit the form, and what that was; ``details["refused"]`` names it too.
 
     A point with one block that does not fit is no point (blocks that the model completes may be missing); multipliers with
     one array that does not fit are none. Claims of numbers that are NaN, or of the wrong infinity, are no claims.
@@ -524,8 +527,9 @@ def validate_answer(answer: Answer, form: StandardForm | None) -> Answer:
         value = getattr(answer, name)
         if value is not None and not (isinstance(value, int | float) and abs(value) <= _LARGEST):
             changes[name] = None
-    details = answer.details if not faults else {**answer.details, "refused": "; ".join(faults)}
-    return replace(answer, **changes, details=details)
+    sentence = "; ".join(faults)
+    details = answer.details if not faults else {**answer.details, "refused": sentence}
+    return replace(answer, **changes, details=details), sentence
 
 
 def _arrays(
@@ -539,7 +543,9 @@ def _arrays(
             continue
         array = _array(value, None if shapes is None else shapes.get(label))
         if array is None:
-            faults.append(f"{part}: {label} is no array of finite numbers of its shape")
+            expected = "" if shapes is None or label not in shapes else f" of shape {shapes[label]}"
+            shape = getattr(value, "shape", type(value).__name__)
+            faults.append(f"{part}[{label!r}] is no array of finite numbers{expected}: it is {shape}")
             return None
         arrays[label] = array
     return arrays

@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 
 from ..errors import DataError, WriteError
-from ..files import READ_ERRORS, read_arrays, read_error, write_arrays
+from ..files import READ_ERRORS, read_arrays, read_error, write_arrays, write_text
+from ..models.export.files.lp import plain_names
 from ..models.export.files.solutions import FilePoint, read_point
 from ..models.model import Model, as_model
 from ..models.program.form import StandardForm
@@ -348,15 +349,14 @@ def read_solution(model: Model | StandardForm, path: str | Path, *, tol: float |
     status = _claimed(point)
     ray = status in (Status.INFEASIBLE, Status.UNBOUNDED)
     ignored = {"variables_not_ours": point.ignored} if point.ignored else {}
-    sign = _sense(problem.form, point)
     raw = Answer(
         status=status,
         native_status=point.status_text or "the file says nothing of how the solve ended",
         values=None if point.x is None or ray else problem.form.split(point.x),
         multipliers=None if ray else point.multipliers,
         reduced=None if ray else point.reduced,
-        objective=None if point.objective is None else sign * point.objective,
-        bound=None if point.bound is None else sign * point.bound,
+        objective=point.objective,
+        bound=point.bound,
         version="(from a file)",
         farkas=point.multipliers if status is Status.INFEASIBLE else None,
         details={"file": Path(path).name, **ignored},
@@ -365,16 +365,33 @@ def read_solution(model: Model | StandardForm, path: str | Path, *, tol: float |
     return replace(result, licence="")
 
 
-def _sense(form: StandardForm, point: FilePoint) -> float:
-    """Return -1 if the file states its numbers as a maximum, 1 if as the minimum that our files state.
+def write_solution(model: Model | StandardForm, values: Mapping[str, object], path: str | Path) -> Path:
+    """Write a point as a solution file of Gurobi's kind, a name and a number a line, and return the path.
 
-    A solver may have read the program that the form came from, or the file that was written of the form: the objective at the
-    point tells which.
+    Gurobi takes it as a start, SCIP reads it as a solution, and so does `read_solution`.
+
+    Parameters
+    ----------
+    model : Model or StandardForm
+    values : mapping of name to array or number
+        ``result.values``; by block, or by the names of single variables.
+    path : str or Path
+        Variables have the names that they have in the file that `Model.write` makes.
+
+    Raises
+    ------
+    InputError
+        Names that the program does not have, or variables without a value.
+    WriteError
+        The file cannot be written.
     """
-    if not form.maximise or point.x is None or point.objective is None:
-        return 1.0
-    value = form.objective(point.x)
-    return -1.0 if abs(-point.objective - value) < abs(point.objective - value) else 1.0
+    problem = as_model(model)
+    form = problem.form
+    x = form.join(problem.complete(form.values_given(values, "values")))
+    value = form.objective(x) * (-1.0 if form.maximise else 1.0)
+    lines = [f"# Solution for model {form.name}", f"# Objective value = {value!r}"]
+    lines += [f"{name} {number!r}" for name, number in zip(plain_names(form.names()), x.tolist(), strict=True)]
+    return write_text(path, "\n".join(lines) + "\n")
 
 
 def _claimed(point: FilePoint) -> Status:

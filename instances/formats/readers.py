@@ -20,7 +20,7 @@ import scipy.sparse as sp
 
 from ...errors import DataError, InputError, MarginoptWarning, MissingPackageError
 from ...files import READ_ERRORS, read_arrays, read_bytes as _read_bytes, read_error, unpack_limit, without_compression
-from ...labelled import is_missing, is_of_frames
+from ...labelled import is_missing, is_of_frames, names_of_rows
 from ..arrays import as_number
 from ..instance import Instance
 from .tables import (
@@ -561,7 +561,7 @@ def read_csv(
 
 
 def read_frame(frame: Any, label: str | int | None = None, name: str | None = None, tidying: Tidying = _AS_IT_IS) -> Instance:
-    """Read a data frame of pandas or polars; the index is no feature."""
+    """Read a data frame of pandas or polars; an index of words names the points."""
     names = tuple(map(str, frame.columns))
     columns = [np.asarray(frame[column]) for column in frame.columns]
     plain = [
@@ -570,7 +570,7 @@ def read_frame(frame: Any, label: str | int | None = None, name: str | None = No
     ]
     kinds: dict[int, Kind] = {j: "date" for j, column in enumerate(columns) if column.dtype.kind in "mM"}
     table = _table_of_columns("the data frame", names, [column.tolist() for column in plain], kinds | index_kind(names))
-    return _tidied(table, label, name or "frame", tidying)
+    return _tidied(replace(table, points=names_of_rows(frame)), label, name or "frame", tidying)
 
 
 def _table_of_columns(
@@ -617,7 +617,7 @@ def read_arff(path: PathLike, label: str | int | None = None, name: str | None =
 def _tidied(table: Table, label: str | int | None, name: str, tidying: Tidying) -> Instance:
     """The table's instance, whose source says what was tidied."""
     index = [column_name(table.names, j) for j, kind in table.kinds.items() if kind == "index"]
-    note = f"without the names of rows in {index[0]}" if index else ""
+    note = f"{'names of rows from' if table.point_names else 'without the names of rows in'} {index[0]}" if index else ""
     if tidying.asked:
         table, label, tidied = tidying.applied(table, label)
         note = "; ".join(filter(None, (note, tidied)))

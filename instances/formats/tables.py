@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import itertools
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -12,6 +13,7 @@ from typing import Literal, TypeAlias, get_args
 import numpy as np
 
 from ...errors import DataError, InputError, near_names
+from ...labelled import distinct_names
 from ..arrays import FloatArray, as_number
 from ..instance import Instance
 
@@ -47,6 +49,8 @@ class Table:
         Kinds of columns that are not cells.
     outputs : tuple of int
         Columns that the file itself calls its outputs.
+    points : tuple of str
+        Names of the rows where they are in no column of the table.
     """
 
     source_name: str
@@ -55,6 +59,16 @@ class Table:
     lines: list[int]
     kinds: Mapping[int, Kind] = field(default_factory=dict)
     outputs: tuple[int, ...] = ()
+    points: tuple[str, ...] = ()
+
+    @property
+    def point_names(self) -> tuple[str, ...]:
+        """Names of the rows; none where they are numbers alone, which places are too, or not all different."""
+        index = next((j for j, kind in self.kinds.items() if kind == "index"), None)
+        if self.points or index is None:
+            return self.points
+        cells = [row[index] or "" for row in self.rows]
+        return () if all(as_number(cell) is not None for cell in cells) else distinct_names(cells)
 
 
 def _columns(names: Sequence[str] | None, label: str) -> str:
@@ -151,11 +165,12 @@ def table_instance(table: Table, label: str | int | None, name: str) -> Instance
     _check_names(table, features)
     X = _numbers(table, features)
     try:
-        return Instance.from_labels(X, labels, name, table.source_name, names)
+        instance = Instance.from_labels(X, labels, name, table.source_name, names)
     except DataError as error:
         raise DataError(
             f"{table.source_name}, label in {column_name(table.names, target)}: {error}", file=table.source_name
         ) from None
+    return replace(instance, point_names=table.point_names or None)
 
 
 def _check_names(table: Table, features: list[int]) -> None:
@@ -411,11 +426,12 @@ class Tidying:
             raise InputError(f"leave_out names the label's column, {self.leave_out[out.index(target)]!r}", name="leave_out")
         features = feature_columns(table, target, out)
         notes = [f"without {', '.join(_name(table, j) for j in out)}"] if out else []
-        rows, lines = table.rows, table.lines
+        rows, lines, points = table.rows, table.lines, table.point_names
         if self.missing == "drop":
             is_complete = [all(row[j] is not None for j in (*features, target)) for row in rows]
             rows = [row for row, complete_row in zip(rows, is_complete, strict=True) if complete_row]
             lines = [line for line, complete_row in zip(lines, is_complete, strict=True) if complete_row]
+            points = tuple(itertools.compress(points, is_complete))
             if not rows:
                 raise DataError("every row has a missing value; missing='median' keeps them", file=table.source_name)
             notes += [f"{len(is_complete) - len(rows)} rows with missing values left out"] if len(rows) < len(is_complete) else []
@@ -427,7 +443,8 @@ class Tidying:
             columns += self._column(table, j, [row[j] for row in rows], notes)
         cells = [[*(column[k] for _, column in columns), row[target]] for k, row in enumerate(rows)]  # the label comes last
         names = None if table.names is None else (*(name for name, _ in columns), table.names[target])
-        return replace(table, names=names, rows=cells, lines=lines, kinds=kinds, outputs=()), len(columns), "; ".join(notes)
+        tidied = replace(table, names=names, rows=cells, lines=lines, kinds=kinds, outputs=(), points=points)
+        return tidied, len(columns), "; ".join(notes)
 
     def _column(self, table: Table, j: int, cells: _TidyingCells, notes: list[str]) -> list[tuple[str, _TidyingCells]]:
         """One column's features, by name; what is not asked for is left to the reader, which refuses it."""

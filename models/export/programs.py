@@ -381,7 +381,7 @@ class FlatProgram:
         sign = -1.0 if self.maximise else 1.0
         return StandardForm(
             name="program" if layout is None else layout.name,
-            blocks=(Block("x", (self.q.size,), given_names=self.columns),) if layout is None else layout.blocks,
+            blocks=(one_block(self.q.size, self.columns),) if layout is None else layout.blocks,
             q=sign * self.q + 0.0,
             constraints=constraints,
             lower=np.where(self.lower <= -infinite, -np.inf, self.lower),
@@ -399,11 +399,12 @@ class FlatProgram:
             rows = np.flatnonzero(mask)
             row_names = None if self.rows is None else tuple(self.rows[i] for i in rows)
             if rows.size:
-                constraints.append(Constraint(label, sp.csr_array(self.A[rows]), -self.b[rows] + 0.0, cone(rows.size), row_names))
+                stack = sp.csr_array(self.A[rows]), -self.b[rows] + 0.0
+                constraints.append(Constraint(stack_label(label, row_names), *stack, cone(rows.size), row_names))
         if self.indicators:
             F, g, names = _switched(self.indicators, self.q.size)
             constraints.append(Constraint("switched", F, g, Indicator(2, g.size // 2), names))
-        labels = {"x", "equal", "greater", "switched"}
+        labels = {"x", "switched", *(c.label for c in constraints)}
         cones = (Constraint(unique(row.name, labels), *quadratic_cone(row, self.lower)) for row in self.curved)
         return (*constraints, *cones)
 
@@ -447,6 +448,17 @@ def _switched(indicators: Iterable[IndicatorRow], n: int) -> tuple[sp.csr_array,
             g += [float(row.active), -sign * side + 0.0]
             names += [f"{row.name}{suffix} (switch)", f"{row.name}{suffix}"]
     return sp.csr_array(sp.vstack(pairs, format="csr")), np.array(g), tuple(names)
+
+
+def stack_label(label: str, names: Sequence[str] | None) -> str:
+    """Return the label of several named variables or rows in one stack: another one where one of them has that name."""
+    return label if names is None or len(names) == 1 else unique(label, set(names))
+
+
+def one_block(size: int, names: tuple[str, ...] | None) -> Block:
+    """Return the block of all variables of a program without blocks: ``x``, or ``variables`` where one of several is an x."""
+    label = "variables" if names is not None and size > 1 and "x" in names else "x"
+    return Block(stack_label(label, names), (size,), given_names=names)
 
 
 @dataclass(frozen=True, eq=False)
@@ -515,7 +527,7 @@ class ConicProgram:
         sign = -1.0 if self.maximise else 1.0
         return StandardForm(
             name="program" if layout is None else layout.name,
-            blocks=(Block("x", (self.q.size,), given_names=self.columns),) if layout is None else layout.blocks,
+            blocks=(one_block(self.q.size, self.columns),) if layout is None else layout.blocks,
             q=sign * self.q + 0.0,
             constraints=constraints,
             lower=lower,

@@ -28,7 +28,7 @@ def signed_rows(X: Points, y: FloatArray) -> sp.csr_array:
     """Rows y_i x_i' as CSR."""
     if isinstance(X, np.ndarray):
         return Entries.of(y[:, None] * X).csr
-    return sp.csr_array(sp.diags_array(y) @ sp.csr_array(X))
+    return Entries.of(sp.csr_array(X)).times(y).csr
 
 
 def dense_signed_rows(X: Points, y: FloatArray) -> FloatArray:
@@ -91,10 +91,14 @@ def warn_about_features(X: Points | Rows) -> None:
 
 def linear_summary(X: Points | Rows, y: FloatArray, w: FloatArray) -> dict[str, float]:
     """Norm, margin violations (u < 1 beyond rounding) and misclassified points (u < 0) of a linear classifier."""
-    u = y * np.asarray(X @ w)
+    return margin_figures(y * np.asarray(X @ w), w)
+
+
+def margin_figures(u: FloatArray, w: FloatArray, required: float = 1.0) -> dict[str, float]:
+    """Norm, margin violations (u below the required margin beyond rounding) and misclassified points (u < 0)."""
     return {
         "norm": float(np.linalg.norm(w)),
-        "margin_violations": float((u < 1.0 - 1e-9).sum()),
+        "margin_violations": float((u < required * (1.0 - 1e-9)).sum()),
         "misclassified": float((u < 0.0).sum()),
     }
 
@@ -102,8 +106,9 @@ def linear_summary(X: Points | Rows, y: FloatArray, w: FloatArray) -> dict[str, 
 def _mean_squares(X: Points | Rows) -> FloatArray:
     if isinstance(X, Rows):
         return X.columns.mean_squares
-    squares = X * X if isinstance(X, np.ndarray) else X.multiply(X)
-    return np.asarray(squares.mean(axis=0)).ravel()
+    if isinstance(X, np.ndarray):
+        return np.asarray((X * X).mean(axis=0))
+    return Entries.of(X).column_squares / X.shape[0]
 
 
 def constant_columns(X: Points | Rows) -> BoolArray:

@@ -43,7 +43,7 @@ def dual_form(form: StandardForm) -> StandardForm:
     if form.integer.any() or any(isinstance(c.cone, Indicator) for c in form.constraints):
         raise UnsupportedModelError(
             f"{form.name} has integer variables or indicators, whose Lagrangian dual has another optimum; relax them first "
-            "(form.relax_integrality())",
+            "(form.relaxed().dual())",
             name="model",
         )
     parts = _Parts(form.n)

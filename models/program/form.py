@@ -13,7 +13,6 @@ multiplier has one sign. Symmetric blocks are stored as svec (`models.program.co
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -37,6 +36,8 @@ from .entries import Entries, by_column, triangle
 
 #: Most variables, or rows, whose own names a print shows.
 _SHOWN_NAMES = 12
+#: Types with bounds of the variables of one block that are shown.
+_SHOWN_KINDS = 6
 
 
 def _own_names(given_names: tuple[str, ...] | None) -> str:
@@ -170,12 +171,6 @@ class Constraint:
     def rmatvec(self, z: FloatArray) -> FloatArray:
         """``F'z``."""
         return Entries.of(self.F).weighted_sum(z)
-
-
-def _kind(value: object) -> str:
-    """Return the type of a value that is no mapping, with the function that reads it where it is a path."""
-    file = "; marginopt.io.read_solution(model, path) reads a file" if isinstance(value, str | os.PathLike) else ""
-    return f"{type(value).__name__}{file}"
 
 
 #: A block of variables or a constraint: what has a label, and names of its entries.
@@ -575,7 +570,7 @@ class LinearArrays:
         if other:
             raise UnsupportedModelError(f"{self.form.name} is no quadratic program: {other[0]} is no linear row")
         if self.form.integer.any():
-            raise UnsupportedModelError(f"{self.form.name} has integer variables; form.relax_integrality() has none")
+            raise UnsupportedModelError(f"{self.form.name} has integer variables; form.relaxed() has none")
 
     def __iter__(self) -> Iterator[sp.csc_matrix | FloatArray]:
         return iter((self.P, self.q, self.A, self.lower, self.upper))
@@ -863,12 +858,7 @@ class StandardForm(Displayed, ExportMethods):
     def __str__(self) -> str:
         kinds = ", ".join(sorted(f.value for f in self.features)) or "linear"
         lines = [f"{self.name}: {self.n} variables, {self.rows} rows ({kinds}; {self.bytes:,} bytes)"]
-        for b in self.blocks:
-            s = self.slices[b.label]
-            if b.given_names is None or b.size > _SHOWN_NAMES:
-                lines.append(f"  {b.label:<12} {b.shape!s:<12} {self._domain(s, b.symmetric)}{_own_names(b.given_names)}")
-            else:
-                lines += [f"  {name:<12} {self._domain(slice(k, k + 1))}" for k, name in enumerate(b.given_names, s.start)]
+        lines += [line for b in self.blocks for line in self._block_lines(b)]
         lines += [
             f"  {c.label:<12} {c.rows:>6} rows in {c.cone}, {c.F.nnz} non-zeros{_own_names(c.given_names)}"
             for c in self.constraints
@@ -877,9 +867,31 @@ class StandardForm(Displayed, ExportMethods):
 
     __repr__ = __str__
 
-    def _domain(self, part: slice, symmetric: bool = False) -> str:
-        """Return type and bounds of a range of the variables."""
-        sort = "integer" if self.integer[part].any() else "symmetric" if symmetric else "real"
+    def _block_lines(self, b: Block) -> list[str]:
+        """Return a line for a block; if its variables have names, one for each of few, or for each type and pair of bounds."""
+        part, names = self.slices[b.label], b.given_names
+        if names is None:
+            return [f"  {b.label:<12} {b.shape!s:<12} {self._domain(part, b.symmetric)}"]
+        if b.size <= _SHOWN_NAMES:
+            return [f"  {name:<12} {self._domain(slice(k, k + 1))}" for k, name in enumerate(names, part.start)]
+        columns = np.column_stack([self.integer[part], self.lower[part], self.upper[part]])
+        kinds, kind = np.unique(columns, axis=0, return_inverse=True)
+        if len(kinds) > _SHOWN_KINDS:  # by type alone
+            kind = self.integer[part].astype(np.int64)
+        lines = []
+        for number in np.unique(kind)[::-1]:  # integers first
+            members = np.flatnonzero(kind == number)
+            shape = b.shape if members.size == b.size else (members.size,)
+            listed = _own_names(tuple(names[j] for j in members.tolist()))
+            lines.append(f"  {b.label:<12} {shape!s:<12} {self._domain(part.start + members, b.symmetric)}{listed}")
+        return lines
+
+    def _domain(self, part: slice | IntArray, symmetric: bool = False) -> str:
+        """Return type and bounds of some variables."""
+        integers, count = int(np.count_nonzero(self.integer[part])), self.lower[part].size
+        sort = "symmetric" if symmetric else "real"
+        if integers:
+            sort = "integer" if integers == count else f"{integers} integer, {count - integers} {sort}"
         lower, upper = self.lower[part].min(initial=np.inf), self.upper[part].max(initial=-np.inf)
         if not (np.isfinite(self.lower[part]).any() or np.isfinite(self.upper[part]).any()):
             return f"{sort}, free"
@@ -930,8 +942,8 @@ class StandardForm(Displayed, ExportMethods):
         that is not the block's, numbers that are not finite; ``noun`` names the argument.
         """
         if not isinstance(mapping, Mapping):
-            raise InputError(f"{noun} must be a mapping of block to array; it is a {_kind(mapping)}", name=noun)
-        blocks = {block.label: block for block in self.blocks if not self._names_one(block, mapping.get(block.label))}
+            raise InputError(f"{noun} must be a mapping of block to array; it is a {type(mapping).__name__}", name=noun)
+        blocks = {block.label: block for block in self.blocks}
         values = self._by_names({name: value for name, value in mapping.items() if name not in blocks}, noun)
         for label, value in mapping.items():
             if label not in blocks:
@@ -942,10 +954,6 @@ class StandardForm(Displayed, ExportMethods):
                 expectation = f"{noun}[{label!r}] must hold {math.prod(shape)} finite numbers, shape {shape}"
                 raise InputError(f"{expectation}; it has shape {array.shape}{odd}", name=noun)
         return values
-
-    def _names_one(self, block: Block, value: object) -> bool:
-        """Return whether a block's label is, beside a single number, the name of a variable: programs have an x among others."""
-        return block.size > 1 and np.ndim(value) == 0 and any(block.label in other.names() for other in self.blocks)  # type: ignore[arg-type]
 
     def _by_names(self, mapping: Mapping[str, object], noun: str) -> dict[str, FloatArray]:
         """Values of the blocks whose variables are named one by one."""

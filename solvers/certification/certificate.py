@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 import scipy.sparse as sp
@@ -57,11 +57,13 @@ def natural_units(form: StandardForm) -> FloatArray:
     """
     unit = _from_constants(form)
     needed = ((form.q != 0.0) | (_curvature(form) > 0.0)) & (unit == 0.0)
+    if needed.any():  # rows hand on nothing to a variable that is in none
+        needed &= sum(np.bincount(c.F.indices, minlength=form.n) for c in form.constraints) > 0
     if not needed.any():
         return unit
     F, g = form.rows_matrix()
     counted = _counted(F, np.concatenate([c.largest for c in form.constraints] or [np.zeros(0)]))
-    weights = sp.csr_array((np.where(counted, np.abs(F.data), 0.0), F.indices, F.indptr), shape=F.shape)
+    weights = _same_places(F, np.where(counted, np.abs(F.data), 0.0)).copy()
     weights.eliminate_zeros()
     if not unit.any():
         unit = _from_prices(form, weights)
@@ -78,7 +80,15 @@ def _curvature(form: StandardForm) -> FloatArray:
 
 def _counted(F: sp.csr_array, largest: FloatArray) -> BoolArray:
     """Stored coefficients that are something beside the largest of their row."""
-    return np.asarray(np.abs(F.data) > np.repeat(_COUNTS * largest, np.diff(F.indptr)))
+    sizes = np.abs(F.data)
+    if sizes.min(initial=np.inf) > _COUNTS * largest.max(initial=0.0):
+        return np.ones(sizes.size, dtype=bool)
+    return np.asarray(sizes > np.repeat(_COUNTS * largest, np.diff(F.indptr)))
+
+
+def _same_places(F: sp.csr_array, data: FloatArray) -> sp.csr_array:
+    """Return the matrix with other numbers at the places of F's."""
+    return sp.csr_array((data, F.indices, F.indptr), shape=F.shape)
 
 
 def _from_constants(form: StandardForm) -> FloatArray:
@@ -86,10 +96,9 @@ def _from_constants(form: StandardForm) -> FloatArray:
     for c in form.constraints:
         if not c.g.any():
             continue
-        side = np.repeat(c.g, np.diff(c.F.indptr))
-        counted_rows = (side != 0.0) & _counted(c.F, c.largest)
-        squares += np.bincount(c.F.indices, counted_rows * c.F.data**2, form.n)
-        sides += np.bincount(c.F.indices, counted_rows * side**2, form.n)
+        counted = _counted(c.F, c.largest)
+        squares += _same_places(c.F, np.where(counted, c.F.data**2, 0.0)).T @ (c.g != 0.0)
+        sides += _same_places(c.F, np.where(counted, 1.0, 0.0)).T @ c.g**2
     unit = np.sqrt(np.divide(sides, squares, out=np.zeros(form.n), where=squares > 0.0))
     box = np.where(np.isfinite(form.lower) & np.isfinite(form.upper), form.upper - form.lower, 0.0)
     unit = np.where(box > 0.0, box, unit)
@@ -262,6 +271,26 @@ class Certificate(Displayed):
         values = (("primal", self.primal_residual), ("dual", self.dual_residual), ("complementarity", self.complementarity))
         figures = [f"{name} {value:.2e}" for name, value in values if value is not None and np.isfinite(value)]
         return ", ".join([*figures, *(["no multipliers"] if self.dual_residual is None else [])])
+
+
+@dataclass(frozen=True)
+class MaximumCertificate(Certificate):
+    """The certificate of a point of a program that is maximised: objective and upper bound in the program's own sense."""
+
+    @classmethod
+    def of(cls, minimum: Certificate) -> MaximumCertificate:
+        """Return the certificate of the maximum from that of its minimisation."""
+        values = {field.name: getattr(minimum, field.name) for field in fields(Certificate)}
+        return cls(**{**values, "objective": -minimum.objective, "bound": -minimum.bound})
+
+    @property
+    def gap(self) -> float:
+        """(bound - objective)/max(|objective|, |bound|); 0 where both are zero within rounding, infinite without a bound."""
+        return 0.0 if self.both_zero(self.bound) else relative_gap(-self.objective, -self.bound)
+
+    def _measured(self) -> tuple[tuple[str, str], ...]:
+        first, *others = super()._measured()
+        return ((first[0], f"{first[1]} (maximised)"), *others) if np.isfinite(self.objective) else (first, *others)
 
 
 def certify(

@@ -10,17 +10,19 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 
 from ...display import Display, Displayed
-from ...errors import InputError, TooLargeError, UnsupportedModelError
+from ...errors import DataError, InputError, TooLargeError, UnsupportedModelError
 from ...models.arrays import FloatArray, as_array
+from ...models.export.files.solutions import FilePoint, read_point
 from ...models.model import Model, as_model
 from ...models.program.cones import Nonnegative, Zero
 from ...models.program.form import Constraint, StandardForm
 from ...models.rounding import gamma
-from ..certification.certificate import Certificate, certify as certify_form, certify_by_model
+from ..certification.certificate import Certificate, MaximumCertificate, certify as certify_form, certify_by_model
 
 #: Miss up to which a point counts as feasible, unless another tolerance is given; solvers meet rows to 1e-6.
 TOLERANCE = 1e-6
@@ -93,15 +95,15 @@ class PointCheck(Displayed):
 
 
 def check_point(
-    model: Model | StandardForm, values: Mapping[str, object] | FloatArray, *, tolerance: float = TOLERANCE
+    model: Model | StandardForm, values: Mapping[str, object] | FloatArray | str | Path, *, tolerance: float = TOLERANCE
 ) -> PointCheck:
     """Return whether a point is feasible, what it misses by name, and its objective.
 
     Parameters
     ----------
     model : Model or StandardForm
-    values : mapping or ndarray (n,)
-        By block, or by the names of single variables; or all of them in the form's order.
+    values : mapping, ndarray (n,), str or Path
+        By block, or by the names of single variables; all of them in the form's order; or a solution file (`read_solution`).
     tolerance : float
         Largest miss of a row, bound or integer, in its own units, that counts as feasible.
 
@@ -114,19 +116,30 @@ def check_point(
     ------
     InputError
         Names that the program does not have, or variables without a value.
+    DataError
+        A file that is no solution of this program.
     """
     problem = as_model(model)
     form = problem.form
     if isinstance(values, np.ndarray):
         x = as_array(values, "values")
     else:
-        x = form.join(problem.complete(form.values_given(values, "values")))
+        named = values if isinstance(values, Mapping) else form.split(_file_point(form, values)[0])
+        x = form.join(problem.complete(form.values_given(named, "values")))
     misses = [*_rows(form, x), *_bounds(form, x), *_integers(form, x)]
     misses.sort(key=lambda miss: -miss.amount)
     value = form.evaluate(x).value
     exact = all(isinstance(c.cone, Nonnegative | Zero) for c in form.constraints)
     sense = "maximise" if form.maximise else "minimise"
     return PointCheck(problem.name, tuple(misses), -value if form.maximise else value, sense, tolerance, exact)
+
+
+def _file_point(form: StandardForm, path: str | Path) -> tuple[FloatArray, FilePoint]:
+    """Return the point of a solution file, and everything that the file says."""
+    content = read_point(form, path)
+    if content.x is None:
+        raise DataError(f"{path} holds no point: it says {content.status_text or 'nothing'}", file=path)
+    return content.x, content
 
 
 def _rows(form: StandardForm, x: FloatArray) -> Iterator[Miss]:
@@ -182,17 +195,20 @@ def _integers(form: StandardForm, x: FloatArray) -> Iterator[Miss]:
 
 def certify(
     model: Model | StandardForm,
-    values: Mapping[str, FloatArray],
+    values: Mapping[str, object] | str | Path,
     multipliers: Mapping[str, FloatArray] | None = None,
     reduced: FloatArray | None = None,
 ) -> Certificate:
     """Return the certificate of a point of a formulation or a form, recomputed from the data without any claim.
 
+    Objective and bound are in the program's own sense: of one that is maximised, the bound is an upper one.
+
     Parameters
     ----------
     model : Model or StandardForm
-    values : mapping of label to array
-        The point by block. Blocks that a formulation completes by itself may be left out.
+    values : mapping of name to array or number, str or Path
+        The point by block, or by the names of single variables. Blocks that a formulation completes by itself may be left out.
+        Or a solution file (`read_solution`), whose multipliers count unless others are given.
     multipliers : mapping of label to array, optional
         z_k by constraint, in the signs of `models.program.form`; a bound follows from them.
     reduced : ndarray (n,), optional
@@ -207,11 +223,18 @@ def certify(
     ------
     InputError
         Blocks that are missing or misshaped, or numbers that are not finite; multipliers that are no numbers by label.
+    DataError
+        A file that is no solution of this program.
     """
     problem = as_model(model)
     if multipliers is not None:
         multipliers = _numbers(multipliers, "multipliers")
     reduced = None if reduced is None else np.asarray(as_array(reduced, "reduced"), dtype=np.float64)
+    if isinstance(values, str | Path):
+        x, content = _file_point(problem.form, values)
+        values = problem.form.split(x)
+        if multipliers is None and content.multipliers is not None:
+            multipliers, reduced = content.multipliers, content.reduced if reduced is None else reduced
     try:
         form = problem.form
     except (TooLargeError, UnsupportedModelError):  # the formulation appraises its own points
@@ -221,10 +244,11 @@ def certify(
         complete = problem.complete(point)
     except KeyError as missing:
         raise InputError(f"values for {missing} are missing; the form has {', '.join(form.slices)}", name="values") from None
-    return certify_form(form, complete, multipliers, reduced, problem)
+    certificate = certify_form(form, complete, multipliers, reduced, problem)
+    return MaximumCertificate.of(certificate) if form.maximise else certificate
 
 
-def _finite(values: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
+def _finite(values: Mapping[str, object]) -> dict[str, FloatArray]:
     numbers = _numbers(values, "values")
     wrong = [label for label, value in numbers.items() if not np.isfinite(value).all()]
     if wrong:
@@ -232,7 +256,7 @@ def _finite(values: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
     return numbers
 
 
-def _numbers(arrays: Mapping[str, FloatArray], noun: str) -> dict[str, FloatArray]:
+def _numbers(arrays: Mapping[str, object], noun: str) -> dict[str, FloatArray]:
     if not isinstance(arrays, Mapping):
         raise InputError(
             f"{noun} must be arrays by label, {{label: array}}; they are {type(arrays).__name__}", name="multipliers"

@@ -33,8 +33,8 @@ from ..records import Answer, Options, relative_gap
 from . import RECORDS
 from .loops import add_squares, descend, slope, weigh
 
-#: Epochs after which Newton steps take over, and growth of the epochs from one look at the gap to the next.
-_EPOCHS, _EPOCH_GROWTH = 300, 1.25
+#: Epochs after which Newton steps take over, and their largest growth from one look at the gap to the next.
+_EPOCHS, _EPOCH_GROWTH = 300, 2.0
 
 
 @dataclass(eq=False)
@@ -51,6 +51,7 @@ class CoordinateDescent:
     numbers: FloatArray  #: active points; largest and smallest projected gradient of the last epoch
     epochs: int = 0
     next_look: int = 2
+    last_look: tuple[int, float] = (1, 1.0)  #: epochs and relative gap
 
     @classmethod
     def of(cls, problem: LinearProblem, rng: np.random.Generator) -> CoordinateDescent | None:
@@ -72,10 +73,20 @@ class CoordinateDescent:
         X, points = self.rows, (view.y, costs, self.squares)
         descend(X, points, self.alpha, self.w, self.order, self.numbers, parameters)
         self.epochs += 1
-        if self.epochs < self.next_look and self.numbers[0] > 0:
-            return False
-        self.next_look = self.epochs + max(1, int((_EPOCH_GROWTH - 1.0) * self.epochs))
-        return True
+        return self.epochs >= self.next_look or self.numbers[0] == 0
+
+    def schedule_look(self, gap: float, tol: float) -> None:
+        """Set the epoch of the next look, by which the gap falls below the tolerance if it goes on as a power of the epochs.
+
+        It falls as their square at first and then faster, and a look takes as long as an epoch.
+        """
+        epochs, previous = self.last_look
+        growth = np.log(_EPOCH_GROWTH)
+        if self.epochs > epochs and 0.0 < gap < previous:
+            rate = np.log(previous / gap) / np.log(self.epochs / epochs)
+            growth = min(np.log(gap / max(tol, 1e-16)) / rate, growth)
+        self.last_look = self.epochs, gap
+        self.next_look = max(self.epochs + 1, int(np.exp(growth) * self.epochs))
 
     def reactivate(self, u: FloatArray) -> None:
         """Make those points active again whose multiplier, which is at a bound, is not optimal at the margins u of w."""
@@ -574,6 +585,7 @@ class LinearNewton(Algorithm[LinearProblem, LinearState]):
                 self._take_over(state, descent)
                 if state.gap <= state.tol:
                     return Outcome.CONVERGED
+                descent.schedule_look(state.gap, state.tol)
                 if descent.has_ended:
                     state.a[:], state.descent = descent.alpha, None
                     state.evaluate()

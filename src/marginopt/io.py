@@ -2,7 +2,7 @@
 
 from .models import from_cvxpy, from_gurobi, from_highs, from_pyomo, from_qp, from_scipy
 from .reading import read
-from .solvers import load_result, read_solution, save_result
+from .solvers import load_result, read_solution, save_result, write_solution
 from .unpickling import load_estimator
 
 __all__ = [
@@ -17,4 +17,5 @@ __all__ = [
     "read",
     "read_solution",
     "save_result",
+    "write_solution",
 ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, final
 
@@ -129,20 +129,25 @@ def labelled_arrays(X: object, y: object) -> tuple[Any, Any, DataNames] | None:
     names = _distinct([str(name) for name in frame.columns])
     columns = [_numbers(np.asarray(frame[name]), str(name)) for name in frame.columns]
     matrix = np.column_stack(columns) if columns else np.zeros((0, 0))
-    points = _names_of_rows(frame)
+    points = names_of_rows(frame)
     if y is None:
         return matrix, None, DataNames(names, points=points)
     codes, classes = label_codes(np.asarray(y))
     return matrix, codes, DataNames(names, classes, points)
 
 
-def _names_of_rows(frame: Any) -> tuple[str, ...]:
+def names_of_rows(frame: Any) -> tuple[str, ...]:
     """Return the index of a frame as names; none where it holds numbers, which places are too, or two rows have one name."""
     index = getattr(frame, "index", None)  # polars has none
     if index is None or index.dtype.kind in "iufc":
         return ()
-    names = tuple("/".join(map(str, name)) if isinstance(name, tuple) else str(name) for name in index)
-    return names if len(set(names)) == len(names) else ()
+    return distinct_names("/".join(map(str, name)) if isinstance(name, tuple) else str(name) for name in index)
+
+
+def distinct_names(names: Iterable[str]) -> tuple[str, ...]:
+    """Return the names of points, or none where two points have one name."""
+    listed = tuple(names)
+    return listed if len(set(listed)) == len(listed) else ()
 
 
 def attribute_columns(data: object) -> tuple[Any, tuple[str, ...]]:

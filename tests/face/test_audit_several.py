@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from effort import part
 from sklearn.datasets import load_wine
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier
 from sklearn.pipeline import make_pipeline
@@ -89,7 +89,7 @@ def test_what_cannot_be_audited_is_refused(case: str) -> None:
     calls = {
         "not fitted": lambda: mo.audit(SVC(), X, y),
         "other labels": lambda: mo.audit(machine, X, np.arange(y.size)),
-        "another machine": lambda: mo.audit(LogisticRegression().fit(X, y), X, y),
+        "another machine": lambda: mo.audit(LinearRegression().fit(X, np.arange(y.size)), X, y),
         "no refit": lambda: mo.audit(GridSearchCV(SVC(), {"C": [1.0]}, refit=False).fit(X, y), X, y),
         "few labels": lambda: mo.audit(machine, X, y[:5]),
     }

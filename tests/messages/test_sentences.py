@@ -82,7 +82,7 @@ SENTENCES: list[tuple[Callable[[], object], str]] = [
     ),
     (lambda: HINGE.with_fixed({"b": 0.0}), "there is no block or variable 'b'; known: w, xi, w[0]"),
     (lambda: mo.solve("theirs.lp"), "got str; marginopt.read(path) reads the file of a program"),  # type: ignore[arg-type]
-    (lambda: mo.certify(HINGE, "theirs.sol"), "it is a str; marginopt.io.read_solution(model, path) reads a file"),  # type: ignore[arg-type]
+    (lambda: mo.certify(HINGE, "theirs.sol"), "there is no file theirs.sol"),
     (lambda: HINGE.write("hinge.lp.gz"), "compressed files are read, and written by gzip"),
     (lambda: HINGE.write("hinge.tex"), "model.latex(standalone=True) is the text of a LaTeX document"),
     (lambda: mo.solve(HINGE, start=np.ones(3)), "start must map labels of variables to arrays, as result.values does"),  # type: ignore[arg-type]

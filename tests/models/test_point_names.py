@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import numpy as np
 import pandas as pd
 import pytest
 
 import marginopt as mo
-from marginopt.errors import InputError
+from marginopt.errors import DataError, InputError
 
 NAMES = ["ann", "bob", "cho", "dee", "eve", "fay"]
 FRAME = pd.DataFrame({"one": 1.0, "age": [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]}, index=NAMES)
@@ -50,3 +53,30 @@ def test_numbers_and_names_that_repeat_name_nobody(index: object) -> None:
     model = mo.HingeSVM(pd.DataFrame(FRAME.to_numpy(), columns=FRAME.columns, index=index), Y, 1.0)
     assert model.point_names == ()
     assert "margin[3]" in rows(model)
+
+
+def test_a_data_set_keeps_the_names_of_its_rows(tmp_path: Path) -> None:
+    frame = FRAME.assign(group=["a", "b", "a", "b", "a", "b"], label=Y)
+    frame.loc["bob", "age"] = np.nan
+    data = mo.read(frame, label="label", missing="drop", categories="indicators", leave_out=["one"])
+    left = tuple(name for name in NAMES if name != "bob")
+    assert data.point_names == left
+    frame.to_csv(tmp_path / "people.csv")
+    read = mo.read(tmp_path / "people.csv", label="label", missing="drop", categories="indicators", leave_out=["one"])
+    assert read.point_names == left
+    prepared = data.prepared()
+    assert prepared.point_names == left and tuple(prepared.to_frame().index) == left
+    assert data.take([4, 0]).point_names == ("fay", "ann")
+    assert data.take([4, 0, 0]).point_names is None
+    for part in (data.subsample(4, 0), *data.subsamples(3, range(2))):
+        assert [data.X[left.index(name)].tolist() for name in part.point_names] == part.X.tolist()
+    model = mo.HingeSVM(prepared, lam=1.0)
+    assert model.point_names == left and "margin[dee]" in rows(model)
+    assert mo.instances.Instance.from_labels(FRAME, Y).point_names == tuple(NAMES)
+    with pytest.raises(DataError):
+        mo.instances.Instance(FRAME.to_numpy(), [-1, -1, -1, 1, 1, 1], point_names=("ann",) * 6)
+
+
+def test_row_numbers_of_a_table_name_nobody(tmp_path: Path) -> None:
+    FRAME.assign(label=Y).reset_index(drop=True).to_csv(tmp_path / "numbers.csv")
+    assert mo.read(tmp_path / "numbers.csv", label="label").point_names is None

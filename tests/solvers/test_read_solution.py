@@ -189,3 +189,75 @@ def test_infeasible_by_scip(tmp_path: Path) -> None:
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(mo.errors.DataError, check=at("none.sol")):
         mo.io.read_solution(_hinge(), tmp_path / "none.sol")
+
+
+@pytest.mark.parametrize("sense", ["minimise", "maximise"])
+@pytest.mark.parametrize("seed", range(3))
+def test_a_file_about_the_program_from_elsewhere_proves_its_bound(tmp_path: Path, sense: str, seed: int) -> None:
+    """Rows from below and above, with two sides and equations, either sense: HiGHS has signs of its own for each."""
+    highspy = pytest.importorskip("highspy")
+    rng = np.random.default_rng(seed)
+    n, x = 8, rng.random(8)
+    A = rng.normal(size=(8, n))
+    low = np.where(np.arange(8) % 4 < 2, A @ x - 0.1, -np.inf)
+    high = np.where(np.arange(8) % 4 != 0, A @ x + 0.1, np.inf)
+    low[3] = high[3] = A[3] @ x
+    solver = highspy.Highs()
+    solver.setOptionValue("output_flag", False)
+    for j in range(n):
+        solver.addCol(float(rng.normal()), 0.0, 1.0, 0, [], [])
+        solver.passColName(j, "x" if j == 0 else f"v{j}")
+    for i in range(8):
+        solver.addRow(low[i], high[i], n, np.arange(n), A[i])
+        solver.passRowName(i, f"row{i}")
+    solver.changeObjectiveSense(highspy.ObjSense.kMaximize if sense == "maximise" else highspy.ObjSense.kMinimize)
+    program, solution = str(tmp_path / "program.mps"), str(tmp_path / "solution.sol")
+    solver.writeModel(program)
+    solver.run()
+    solver.writeSolution(solution, 0)
+    form = mo.read(program)
+    result = mo.io.read_solution(form, solution)
+    assert result.status is mo.Status.OPTIMAL and result.certificate.dual_residual <= 1e-7
+    certificate = mo.certify(form, solution)
+    assert certificate.objective == pytest.approx(solver.getInfo().objective_function_value, rel=1e-9)
+    assert certificate.bound == pytest.approx(certificate.objective, rel=1e-7) and abs(certificate.gap) <= 1e-7
+    assert mo.certify(form, result.values).objective == certificate.objective
+    assert certificate.objective == mo.proofs.check_point(form, solution).objective
+    assert float(result.values["x"]) == form.join(result.values)[0]
+
+
+DEPOT = """Maximize
+ profit: 3 x + 2 y - 4 open
+Subject To
+ cap: x + y - 5 open <= 0
+ BAL: x - y <= 1.5
+Bounds
+ x <= 3
+Binaries
+ open
+End
+"""
+
+
+def test_a_point_is_written_for_others(tmp_path: Path) -> None:
+    """The file is read back exactly, by SCIP as a solution of the program's own file, and at the prompt it is certified."""
+    scip = pytest.importorskip("pyscipopt", reason="pyscipopt is not installed")
+    program, solution = tmp_path / "depot.lp", tmp_path / "depot.sol"
+    program.write_text(DEPOT)
+    form = mo.read(program)
+    result = mo.solve(form, "highs")
+    mo.io.write_solution(form, result.values, solution)
+    again = mo.io.read_solution(form, solution)
+    assert (form.join(again.values) == form.join(result.values)).all() and again.objective == result.objective
+    assert again.answer.objective == form.objective(form.join(result.values))
+    native = scip.Model()
+    native.hideOutput()
+    native.readProblem(str(program))
+    start = native.readSolFile(str(solution))
+    assert native.getSolObjVal(start) == pytest.approx(result.objective, rel=1e-12)
+    model = _hinge()
+    values = mo.solve(model, "clarabel").values
+    mo.io.write_solution(model, {"w": values["w"]}, solution)  # the slacks follow
+    assert mo.io.read_solution(model, solution).objective == pytest.approx(model.composed.objective(values["w"]), rel=1e-12)
+    with pytest.raises(mo.errors.InputError):
+        mo.io.write_solution(form, {"x": 1.0, "y": 2.0}, solution)

@@ -38,8 +38,8 @@ from ...program.cones import (
     svec_indices,
 )
 from ...program.exponential_cones import Exponential, Power
-from ...program.form import Block, Constraint, Quadratic, StandardForm
-from ..programs import Layout, indicator_rows, one_sided, symmetric
+from ...program.form import Constraint, Quadratic, StandardForm
+from ..programs import Layout, indicator_rows, one_block, one_sided, stack_label, symmetric
 from .formats import FileFormat, Source
 
 # MathOptFormat as JuMP writes it: scalar and vector functions, affine or lists of variables, in the sets that a form has.
@@ -81,9 +81,9 @@ class MofProgram:
     @property
     def constraints(self) -> tuple[Constraint, ...]:
         """Vector rows as they stand, before them the scalar ones by kind, under their names, behind them quadratic rows."""
-        labels = {"x", "equal", "greater", *(piece.label for piece in self.pieces)}
-        cones = tuple(Constraint(unique(row.name, labels), *quadratic_cone(row, self.lower)) for row in self.curved)
-        return (*self.scalar(), *self.pieces, *cones)
+        rows = (*self.scalar(), *self.pieces)
+        labels = {"x", *(c.label for c in rows)}
+        return (*rows, *(Constraint(unique(row.name, labels), *quadratic_cone(row, self.lower)) for row in self.curved))
 
     def scalar(self) -> list[Constraint]:
         """Rows of scalar affine functions, by kind."""
@@ -100,7 +100,8 @@ class MofProgram:
             rows = np.flatnonzero(mask)
             if rows.size:
                 row_names = tuple(names[i] for i in rows)
-                constraints.append(Constraint(label, sp.csr_array(A[rows]), -b[rows] + 0.0, cone(rows.size), row_names))
+                stack = sp.csr_array(A[rows]), -b[rows] + 0.0
+                constraints.append(Constraint(stack_label(label, row_names), *stack, cone(rows.size), row_names))
         return constraints
 
 
@@ -286,7 +287,7 @@ class _MOF(FileFormat):
         constraints = program.constraints if layout is None else _regrouped(program, layout)
         return StandardForm(
             name=(document.get("name") or "program") if layout is None else layout.name,
-            blocks=(Block("x", (program.q.size,), given_names=program.names),) if layout is None else layout.blocks,
+            blocks=(one_block(program.q.size, program.names),) if layout is None else layout.blocks,
             q=program.q,
             constraints=constraints,
             lower=program.lower,

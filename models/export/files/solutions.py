@@ -22,6 +22,9 @@ from ..native.mosek import MatrixVariables, psd_order
 from ..programs import Layout
 from .lp import plain_names
 
+#: What follows the name of a row with two sides where it is the row from above: of files, and of packages.
+_OTHER_SIDES = (" (other side)", " upper")
+
 
 @dataclass(frozen=True, eq=False)
 class FilePoint:
@@ -35,7 +38,7 @@ class FilePoint:
     multipliers : mapping of label to array, optional
     reduced : ndarray (n,), optional
     objective, bound : float, optional
-        As the file claims.
+        As the file claims, of the minimisation.
     ignored : int
         Variables of the file that the form does not have.
     """
@@ -110,17 +113,30 @@ def _in_order(form: StandardForm, tables: _Tables) -> FilePoint:
     if tables.values and not set(names) & tables.values.keys():
         raise ValueError(f"no variable of the file, such as {next(iter(tables.values))!r}, is one of the form's")
     x = np.array([tables.values.get(name, 0.0) for name in names]) if tables.values else None
-    reduced = None if tables.reduced is None else np.array([tables.reduced.get(name, 0.0) for name in names])
+    sign = _sense(form, x, tables.objective)
+    reduced = None if tables.reduced is None else sign * np.array([tables.reduced.get(name, 0.0) for name in names])
     return FilePoint(
         tables.solver,
         tables.status_text,
         x,
-        None if tables.rows is None else _multipliers(form, tables),
+        None if tables.rows is None else _multipliers(form, tables, sign),
         reduced,
-        tables.objective,
-        tables.bound,
+        None if tables.objective is None else sign * tables.objective,
+        None if tables.bound is None else sign * tables.bound,
         len(tables.values.keys() - set(names)),
     )
+
+
+def _sense(form: StandardForm, x: FloatArray | None, objective: float | None) -> float:
+    """Return -1 if the file states its numbers as a maximum, 1 if as the minimum that our files state.
+
+    A solver may have read the program that the form came from, or the file that was written of the form: the objective at the
+    point tells which.
+    """
+    if not form.maximise or x is None or objective is None:
+        return 1.0
+    value = form.objective(x)
+    return -1.0 if abs(-objective - value) < abs(objective - value) else 1.0
 
 
 def _spelling(names: list[str], form_names: Mapping[str, object]) -> list[str]:
@@ -128,18 +144,27 @@ def _spelling(names: list[str], form_names: Mapping[str, object]) -> list[str]:
     return plain if sum(name in form_names for name in plain) > sum(name in form_names for name in names) else names
 
 
-def _multipliers(form: StandardForm, tables: _Tables) -> dict[str, FloatArray] | None:
-    """z by label; None where some constraint has none in the file (cones written as quadratic constraints)."""
-    rows = tables.rows or {}
+def _multipliers(form: StandardForm, tables: _Tables, sign: float) -> dict[str, FloatArray] | None:
+    """z by label; None where some constraint has none in the file (cones written as quadratic constraints).
+
+    A row of the form is ≥ 0, whatever side the row of the file has, so its multiplier is the size of the file's. A row with two
+    sides has one number in the file: in a minimisation positive where the row from below holds with equality, else negative.
+    """
+    rows = {name: sign * value for name, value in (tables.rows or {}).items()}
     linear = [c for c in form.constraints if isinstance(c.cone, (Zero, Nonnegative))]
     row_names = [name for c in linear for name in c.names()]
+    sides = {name: name.removesuffix(suffix) for name in row_names for suffix in _OTHER_SIDES if name.endswith(suffix)}
+    if sides and rows.keys() >= set(sides.values()) and not rows.keys() & sides.keys():
+        rows |= {name: min(rows[first], 0.0) for name, first in sides.items()}
+        rows |= {first: max(rows[first], 0.0) for first in sides.values()}
     spelt = dict(zip(row_names, _spelling(row_names, rows), strict=True))
     if any(name not in rows for name in spelt.values()):
         return None
     z: dict[str, FloatArray] = {}
     for c in form.constraints:
         if isinstance(c.cone, (Zero, Nonnegative)):
-            z[c.label] = np.array([rows[spelt[name]] for name in c.names()])
+            values = np.array([rows[spelt[name]] for name in c.names()])
+            z[c.label] = np.abs(values) if isinstance(c.cone, Nonnegative) else values
         elif c.label in tables.multipliers:
             z[c.label] = tables.multipliers[c.label]
         elif (multipliers := _cone_multipliers(c, tables.cones)) is not None:

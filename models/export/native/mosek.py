@@ -209,9 +209,7 @@ def to_mosek(form: StandardForm, environment: Any = None) -> Any:
     """
     features = form.features
     if {Feature.INTEGER, Feature.PSD} <= features:
-        raise ExportError(
-            "MOSEK takes no integer variables beside semidefinite cones; form.relax_integrality() removes them", name="MOSEK"
-        )
+        raise ExportError("MOSEK takes no integer variables beside semidefinite cones; form.relaxed() has none", name="MOSEK")
     if features & {Feature.NONCONVEX, Feature.BILINEAR}:
         raise ExportError(
             "MOSEK takes convex objectives and constraints; Gurobi, SCIP and Pyomo take nonconvex quadratic ones", name="MOSEK"

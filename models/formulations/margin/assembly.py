@@ -253,4 +253,4 @@ def _single(rows: Affine) -> bool:
         return False
     (entries,) = rows.terms.values()
     one_each = bool((entries.counts == 1).all() and entries.data.all())
-    return one_each and np.unique(entries.indices).size == rows.rows > 0
+    return one_each and rows.rows > 0 and int(np.bincount(entries.indices).max()) == 1

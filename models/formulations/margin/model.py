@@ -37,7 +37,7 @@ from ...program.form import StandardForm
 from ...rounding import UNIT
 from ...statement import DualStatement, Line, Statement, plus, times
 from ...views import ConicProblem, LinearLoss, LinearProblem, MarginProblem
-from ..linear import dense_signed_rows, first_column_is_one, linear_summary, price_words, warn_about_features
+from ..linear import dense_signed_rows, first_column_is_one, margin_figures, price_words, warn_about_features
 from .assembly import Assembly
 from .exact_count import ExactCount
 from .group_losses import GroupLosses
@@ -92,13 +92,16 @@ def margin_statement(
 
 
 def margin_summary(
-    loss: Loss, restrictions: Sequence[Restriction], Z: Points | Rows, y: FloatArray, w: FloatArray, penalised: BoolArray
-) -> dict[str, float]:
+    loss: Loss, restrictions: Sequence[Restriction], Z: Points | Rows, y: FloatArray, values: Mapping[str, FloatArray],
+    penalised: BoolArray,
+) -> dict[str, float]:  # fmt: skip
     """Margin violations and misclassified points, or the mean absolute residual; non-zeros of w; excess of each restriction."""
     figures: dict[str, float] = {}
+    w = values["w"]
     if loss.labels:
-        labelled: Any = slice(None) if isinstance(Z, Rows) or y.all() else np.flatnonzero(y)
-        figures = linear_summary(Z if isinstance(Z, Rows) else Z[labelled], y[labelled], w)
+        products = np.asarray(Z @ w)
+        u = y * loss.scores(values, products, products)  # losses that read squares have no labels
+        figures = margin_figures(u[y != 0.0], w, loss.required_margin(values))
     if loss.residuals:
         figures = {"mean_absolute_residual": float(np.abs(y - np.asarray(Z @ w)).mean())}
     broken = {r.name: r.excess(in_memory(Z, r.name), y, w, penalised) for r in restrictions}
@@ -759,7 +762,7 @@ class Margin(Model):
 
     def summary(self, values: Mapping[str, FloatArray]) -> dict[str, float]:
         """Margin violations and misclassified points; the mean absolute residual for a loss of residuals."""
-        return margin_summary(self.loss, self.subject_to, self.features.matrix, self.y, values["w"], self.penalised)
+        return margin_summary(self.loss, self.subject_to, self.features.matrix, self.y, values, self.penalised)
 
     @property
     def statement(self) -> Statement:

@@ -23,6 +23,7 @@ from .margin_losses import ZeroOne
 from .model import Margin
 from .named import NamedComposition
 from .part import Integers
+from .points_table import PointsTable
 from .problems import RiskProblem, ScoringProblem, as_fraction
 
 V = TypeVar("V")
@@ -284,6 +285,28 @@ class ScoringSystem(NamedComposition):
             "features_used": float(np.count_nonzero(w[1:])),
             "size": float(np.abs(w[1:]).sum()),
         }
+
+    def points_table(self, values: Mapping[str, FloatArray], feature_names: Sequence[str] | None = None) -> PointsTable:
+        """Return the table of points that a person adds up, for print and LaTeX.
+
+        Parameters
+        ----------
+        values : mapping of str to ndarray
+            ``result.values``, of which ``w`` counts.
+        feature_names : sequence of str, optional
+            Names of the d features; those of the data where they are not given.
+        """
+        w = np.rint(np.asarray(values["w"])).astype(int)
+        names = list(map(str, self.feature_names[1:] if feature_names is None else feature_names))
+        names = names or [f"x{j}" for j in range(w.size - 1)]
+        if len(names) != w.size - 1:
+            raise InputError(f"feature_names must hold {w.size - 1} names; it holds {len(names)}", name="feature_names")
+        used = sorted(np.flatnonzero(w[1:]).tolist(), key=lambda j: (-abs(w[j + 1]), j))
+        problem, classes = self.problem, self.data_names.classes if self.data_names is not None else ()
+        wrong = float(problem.weights[problem.errors(int(w[0]), w[1:])].sum() / problem.weights.sum())
+        low, high = classes if len(classes) == 2 else ("-1", "+1")
+        points = [(names[j], int(w[j + 1])) for j in used]
+        return PointsTable((low, high), points, -int(w[0]), f"{wrong:.1%} of the training points are wrong", self.logistic)
 
     @property
     def statement(self) -> Statement:

@@ -43,7 +43,7 @@ def audit_logistic(estimator: Any, X: FloatArray, signs: FloatArray, costs: Floa
     costs : ndarray (n,)
         C times the weights of class and sample, ≥ 0.
     """
-    _check_logistic(estimator)
+    check_logistic(estimator)
     w, counted = np.ravel(estimator.coef_).astype(np.float64), costs > 0.0
     intercept, penalised = float(np.ravel(estimator.intercept_)[0]), estimator.solver == "liblinear"
     words = ", no intercept"
@@ -76,14 +76,15 @@ def appraised_logistic(
     )
 
 
-def _check_logistic(estimator: Any) -> None:
+def check_logistic(estimator: Any) -> None:
+    """Raise InputError for another norm than the square, or a softmax of two classes."""
     parameters = vars(estimator)
     square = parameters.get("penalty", "l2") in ("l2", "deprecated") and parameters.get("l1_ratio") in (None, 0)
     if not square or not np.isfinite(estimator.C):
         penalty = {name: parameters[name] for name in ("penalty", "l1_ratio", "C") if name in parameters}
         raise InputError(f"audit of LogisticRegression knows the squared norm (l1_ratio=0, a finite C); it has {penalty}")
-    if parameters.get("multi_class", "auto") == "multinomial":
-        raise InputError("audit of LogisticRegression knows no softmax: fit two classes, or OneVsRestClassifier")
+    if parameters.get("multi_class", "auto") == "multinomial" and len(estimator.classes_) == 2:
+        raise InputError("audit of LogisticRegression knows no softmax of two classes: leave multi_class out")
 
 
 def _logistic_multipliers(view: LinearProblem) -> FloatArray:

@@ -25,8 +25,8 @@ Which problem that is, exactly (c_i is C times the class's weight times the samp
     min ½||w||² + Σ c_i ℓ(y_i f(x_i)), which is its objective divided by α: c_i is the weight of class and sample over α n; ℓ the
     hinge, its square or the logistic loss, the squared norm, a free intercept.
 ``LogisticRegression``
-    min ½||w||² + Σ c_i log(1 + exp(-y_i f(x_i))), two classes, the squared norm alone; the intercept is free, but for
-    ``liblinear``, which penalises it as ``LinearSVC`` does.
+    min ½||w||² + Σ c_i log(1 + exp(-y_i f(x_i))), the squared norm alone; the intercept is free, but for ``liblinear``, which
+    penalises it as ``LinearSVC`` does. Of several classes: min ½ Σ_k ||w_k||² + Σ c_i (log Σ_k exp f_k(x_i) - f_{y_i}(x_i)).
 
 The primal value is that of the stored w and b. The bound is a dual value: of the stored multipliers where there are some, clipped
 to their box and shrunk until the equation holds; for ``LogisticRegression`` of c_i times the probability of the other label, or
@@ -63,8 +63,10 @@ from .losses import (
     audit_nu_svr,
     audit_stochastic,
     audit_svr,
+    check_logistic,
     solved_bound,
 )
+from .softmax import audit_softmax
 from .values import (
     Audit,
     AuditTable,
@@ -403,8 +405,21 @@ def audit(
     if kind in ("OneVsRestClassifier", "OneVsOneClassifier"):
         if sample_weight is not None:
             raise InputError(f"audit of {kind} knows no sample_weight", name="sample_weight")
-        return wrapped(machine, y, lambda part, rows, labels: _advised(part, X[rows], labels, None))
+        return wrapped(machine, y, lambda part, rows, labels: _one(audit(part, _rows(part, X, rows), labels)))
     return _advised(machine, X, y, sample_weight)
+
+
+def _rows(part: Any, X: Any, rows: IntArray) -> Any:
+    """Return the rows of a part of a wrapper, in a data frame if the part was fitted on one: not all wrappers hand it on."""
+    if is_of_frames(X, "DataFrame") and hasattr(part, "feature_names_in_"):
+        return X.iloc[rows] if hasattr(X, "iloc") else X[rows]
+    return (X if sp.issparse(X) else np.asarray(X))[rows]
+
+
+def _one(result: Audit | AuditTable) -> Audit:
+    """Return the audit of a machine of two classes, which a wrapper of several holds."""
+    assert isinstance(result, Audit)
+    return result
 
 
 def _fitted(estimator: Any) -> Any:
@@ -547,6 +562,8 @@ def _audited(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Any:
     _check_support(estimator, data, weights)
     if vars(estimator).get("multi_class", "ovr") == "crammer_singer":
         return _crammer_singer(estimator, data, y, weights)
+    if isinstance(estimator, LogisticRegression) and len(estimator.classes_) > 2 and _fits_softmax(estimator):
+        return _softmax(estimator, data, y, weights)
     one_against_rest = {LinearSVC: class_against_rest, SGDClassifier: class_against_rest}
     subproblems = {SVC: pairs_of_classes, **one_against_rest}.get(type(estimator))
     if subproblems is not None and len(estimator.classes_) > 2:
@@ -574,7 +591,8 @@ def _signs(estimator: Any, y: Any, n: int) -> FloatArray:
     if len(estimator.classes_) != 2:
         raise InputError(
             f"audit of {type(estimator).__name__} reads two classes; the machine has {len(estimator.classes_)}: audit "
-            "OneVsRestClassifier or OneVsOneClassifier of it; SVC, LinearSVC and SGDClassifier may have several",
+            "OneVsRestClassifier or OneVsOneClassifier of it; SVC, LinearSVC, SGDClassifier, and LogisticRegression but by "
+            "liblinear, may have several",
             name="machine",
         )
     if labels.shape != (n,) or not np.isin(labels, estimator.classes_).all():
@@ -723,6 +741,20 @@ def _linear(estimator: Any, X: FloatArray, signs: FloatArray, weights: FloatArra
 
 def _logistic(estimator: Any, X: FloatArray, signs: FloatArray, weights: FloatArray) -> Audit:
     return audit_logistic(estimator, X, signs, estimator.C * _class_weights(estimator, signs, weights) * weights)
+
+
+def _fits_softmax(estimator: Any) -> bool:
+    return estimator.solver != "liblinear" and vars(estimator).get("multi_class", "auto") != "ovr"
+
+
+def _softmax(estimator: Any, X: FloatArray, y: Any, weights: FloatArray) -> Audit:
+    check_logistic(estimator)
+    codes, W = class_codes(estimator, y), np.asarray(estimator.coef_, dtype=np.float64)
+    costs = estimator.C * weights * weights_of_classes(estimator, np.asarray(y), weights)[codes]
+    b = np.ravel(estimator.intercept_).astype(np.float64) if estimator.fit_intercept else None
+    if not np.isfinite(W).all() or (b is not None and not np.isfinite(b).all()):
+        raise InputError("the machine stores numbers that are not finite")
+    return audit_softmax(X, codes, costs, W, b)
 
 
 def _svr(estimator: Any, X: FloatArray, y: FloatArray, weights: FloatArray) -> Audit:

@@ -136,7 +136,7 @@ def feasible(a: FloatArray, signs: FloatArray, top: FloatArray, minimum_total: f
     target = min(sums) if minimum_total is None else math.ceil(Fraction(minimum_total) / Fraction(grid) / len(sides))
     for side, count in zip(sides, sums, strict=True):
         part, free = counts[side], slack[side] - counts[side]
-        adjustment = _taken(part, count - target) if count > target else -_taken(free, target - count)
+        adjustment = taken(part, count - target) if count > target else -taken(free, target - count)
         if int(np.abs(adjustment).sum()) != abs(count - target):
             return None
         counts[side] = part - adjustment
@@ -164,7 +164,7 @@ def repaired_multipliers(a: FloatArray, signs: FloatArray, top: FloatArray, tota
     return clipped, outside / scale
 
 
-def _taken(available: np.ndarray, amount: int) -> np.ndarray:
+def taken(available: np.ndarray, amount: int) -> np.ndarray:
     """``amount`` taken off these whole numbers, the largest first."""
     order = np.argsort(-available, kind="stable")
     before = np.cumsum(available[order]) - available[order]

@@ -22,7 +22,17 @@ from ..models.arrays import FloatArray
 from ..models.export.files.formats import read_form
 from ..models.formulations import all_formulations
 from ..reading import is_program
-from ..solvers import Comparison, Result, Status, compare as run_compare, conflict, load_result, read_solution, solve as run_solve
+from ..solvers import (
+    Comparison,
+    Result,
+    Status,
+    compare as run_compare,
+    conflict,
+    load_result,
+    read_solution,
+    solve as run_solve,
+    write_solution,
+)
 from ..solvers.checks.feasibility import PointCheck, check_point
 from ..solvers.checks.verify import certified_anew
 from .data_options import model_from_arguments, named_instance
@@ -149,10 +159,20 @@ def solve(a: argparse.Namespace) -> int:
     answer(a, result_record(result), result)
     if a.save:
         try:
-            result.save(a.save)
+            _save(model, result, a.save)
         except WriteError as error:
             raise WriteError(f"{error}; the result stands above", result) from error
     return SOLVED if result.solved else NOT_SOLVED
+
+
+def _save(model: Model | StandardForm, result: Result, path: str) -> None:
+    """Write the result, or its point as a solution file."""
+    if not path.endswith(".sol"):
+        result.save(path)
+        return
+    if not result.values:
+        raise WriteError(f"{path} is not written: there is no point", result, path=path)
+    write_solution(model, result.values, path)
 
 
 def native_options(texts: Sequence[str]) -> dict[str, Any]:

@@ -9,17 +9,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, field
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ..display import Display, Displayed, Tabular
 from ..errors import InputError
 from ..models.arrays import FloatArray, Points, as_positive, to_dense
+from ..models.formulations.margin.points_table import PointsTable
 from ..models.formulations.margin.problems import as_fraction
 from ..models.formulations.margin.scoring_system import ScoringSystem
 from ..models.formulations.ramp import RampSVM
@@ -216,47 +216,6 @@ class RampSVC(SearchedClassifier):
 # The table of points of a fitted scoring system.
 
 
-@dataclass(frozen=True)
-class PointsTable(Displayed, Tabular):
-    """Points to add up, and the total above which one class is predicted.
-
-    Parameters
-    ----------
-    classes : (str, str)
-        The class predicted up to ``above``, and the one beyond it.
-    points : sequence of (str, int)
-        Features in use and their points, the largest in size first.
-    above : int
-        -ρ_0.
-    status_text : str
-        Errors on the training points, and what is proved.
-    """
-
-    classes: tuple[str, str]
-    points: Sequence[tuple[str, int]]
-    above: int
-    status_text: str
-
-    def __str__(self) -> str:
-        width = max([len(name) for name, _ in self.points] + [len("feature")])
-        lines = [f"{'feature':<{width}}  points"]
-        lines += [f"{name:<{width}}  {points:+6d}" for name, points in self.points] or ["(none)"]
-        lines.append(f"{self.classes[1]} if points times features add up to more than {self.above}, else {self.classes[0]}")
-        return "\n".join([*lines, self.status_text])
-
-    __repr__ = __str__
-
-    def records(self) -> Sequence[Mapping[str, str | int]]:
-        """Return one row for each feature in use."""
-        return [{"feature": name, "points": points} for name, points in self.points]
-
-    def display(self) -> Display:
-        """Return the notebook view."""
-        rows = tuple((name, f"{points:+d}") for name, points in self.points)
-        verdict = f"{self.classes[1]} above {self.above}, else {self.classes[0]}; {self.status_text}"
-        return Display(title=verdict, head=("feature", "points"), rows=rows, words=("feature",))
-
-
 @dataclass(eq=False, repr=False)
 class ScoringSystemClassifier(SearchedClassifier):
     """Linear classifier with few whole coefficients, `marginopt.ScoringSystem`: SLIM, Ustun and Rudin, 2015, (4).
@@ -337,15 +296,11 @@ class ScoringSystemClassifier(SearchedClassifier):
         names = names if feature_names is None else [str(name) for name in feature_names]
         if len(names) != p:
             raise InputError(f"feature_names must hold {p} names; it holds {len(names)}", name="feature_names")
-        w = self.coef_[0].astype(int)
-        used = sorted(np.flatnonzero(w), key=lambda j: (-abs(w[j]), j))
-        result = self.result_
-        problem = self.problem_.problem
-        wrong = problem.weights[problem.errors(int(self.intercept_[0]), self.coef_[0])].sum() / problem.weights.sum()
+        result, problem = self.result_, self.problem_
         proved = "proved optimal" if result.solved and result.bound is not None else f"at most {result.gap:.1%} from the optimum"
         low, high = (str(c) for c in self.classes_.tolist())
-        status_text = f"{wrong:.1%} of the training points are wrong; {proved}"
-        return PointsTable((low, high), [(names[j], int(w[j])) for j in used], -int(self.intercept_[0]), status_text)
+        table = problem.points_table({"w": np.concatenate([self.intercept_[:1], self.coef_[0]])}, names)
+        return replace(table, classes=(low, high), status_text=f"{table.status_text}; {proved}")
 
 
 ESTIMATORS = (

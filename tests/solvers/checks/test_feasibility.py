@@ -41,7 +41,7 @@ def test_misses_have_the_names_and_units_of_the_program(program: Path) -> None:
     half = mo.proofs.check_point(form, {"X1": 3.5, "X2": 0.5})
     assert {(m.name, m.kind, m.amount) for m in half.misses} == {("X1", "bound", 0.5), ("X2", "integer", 0.5)}
     assert mo.proofs.check_point(form, {"X1": 3.0, "X2": 1.0}).misses == ()
-    assert mo.certify(form, {"X1": 3.0, "X2": 1.0}).objective == -11.0
+    assert mo.certify(form, {"X1": 3.0, "X2": 1.0}).objective == 11.0
 
 
 @pytest.mark.parametrize("values", [{"X1": 3.0}, {"X1": 3.0, "X2": 1.0, "X3": 0.0}, {"X1": 3.0, "X2": np.nan}])

@@ -76,6 +76,22 @@ def test_the_dual_rises_with_every_epoch(loss: LinearLoss) -> None:
         last = dual
 
 
+@pytest.mark.parametrize("tol", [1e-2, 1e-4, 1e-6])
+def test_looks_at_the_gap_are_few(tol: float) -> None:
+    """A look takes two passes and an epoch one: the looks grow as the logarithm of the epochs, and no epochs are in vain."""
+    rng = np.random.default_rng(6)
+    X = sp.random_array((1500, 2500), density=0.01, format="csr", rng=rng)
+    y = np.where(X @ rng.normal(size=2500) + 0.3 * rng.normal(size=1500) > 0, 1.0, -1.0)
+    result = mo.solve(mo.HingeSVM(X, y, 2.0), "linear-newton", tol=tol, trace_every=1)
+    assert result.status is mo.Status.OPTIMAL
+    epochs = result.iterations
+    assert epochs is not None and epochs >= 4
+    assert result.details["passes"] - epochs <= 2 * (2 + np.log2(epochs) + 2)
+    gaps = result.trace.column("objective") - result.trace.column("bound")
+    closed = result.trace.column("iteration")[gaps <= tol * result.trace.column("objective")]
+    assert epochs <= 2 * closed[0]
+
+
 def test_newton_steps_take_over() -> None:
     """Columns of very different sizes: coordinate descent is slow, and its multipliers are where the Newton steps begin."""
     X, y = _data(4, 80)

@@ -326,3 +326,18 @@ def test_nothing_is_printed_of_what_is_zero() -> None:
     assert "tau_i >= 0\n" in text
     assert "mean_absolute_residual" not in mo.Margin(X, Y, "svdd").summary({"w": np.zeros(3)})
     assert "mean_absolute_residual" in mo.Margin(X, Y, "epsilon-insensitive").summary({"w": np.zeros(3)})
+
+
+@pytest.mark.parametrize("loss", ["hinge", margin.NuHinge(0.3), margin.NearestHulls(0.5)], ids=["hinge", "nu", "hulls"])
+def test_the_summary_counts_what_the_scores_say(loss: object) -> None:
+    """Margins are counted against the level of the loss, and points by its scores: ρ of a ν-SVM is not 1."""
+    rng = np.random.default_rng(0)
+    X = np.column_stack([np.ones(40), rng.normal(size=(40, 2))])
+    y = np.where(X @ [0.6, 2.0, 3.0] + 1.5 * rng.normal(size=40) > 0, 1.0, -1.0)
+    model = mo.Margin(X, y, loss, "half-l2")
+    result = mo.solve(model)
+    margins, level = y * model.decision_function(result.values, X), model.loss.required_margin(result.values)
+    assert result.summary["margin_violations"] == (margins < level * (1.0 - 1e-9)).sum()
+    assert result.summary["misclassified"] == (margins < 0.0).sum() > 0
+    explained = model.explain(result)
+    assert sum(point.misclassified for point in explained.points) == result.summary["misclassified"]

@@ -6,6 +6,7 @@ import itertools
 from fractions import Fraction
 
 import numpy as np
+import pandas as pd
 import pytest
 from facts import about
 
@@ -140,3 +141,25 @@ def test_the_statement_names_m_and_epsilon() -> None:
     assert "sum_j s_j <= 2" in text
     assert "epsilon = 0.01" in str(mo.ScoringSystem(X * 0.5 + 0.5 * (X == 1.0), Y, epsilon=0.01))
     assert r"\textstyle\sum_j s_j \le 2" in mo.ScoringSystem(X, Y, max_features=2).latex()
+
+
+@pytest.mark.parametrize("loss", ["zero-one", "logistic"])
+def test_the_table_of_points_adds_up_to_the_predictions(loss: str) -> None:
+    """Totals from the printed rows decide as the model does; LaTeX has the rows; totals of risk scores are risks."""
+    rng = np.random.default_rng(3)
+    features = pd.DataFrame((rng.random((30, 3)) < 0.5).astype(float), columns=["old & ill", "smokes", "tall"])
+    frame = features.assign(one=1.0)[["one", *features.columns]]
+    y = np.where(features.to_numpy() @ [2.0, 1.0, -1.0] - 1.0 + 0.5 * rng.normal(size=30) > 0, "yes", "no")
+    model = mo.ScoringSystem(frame, y, (-3, 3), C0=0.01, loss=loss)
+    values = {"w": np.array([-1.0, 2.0, 1.0, 0.0])}
+    table = model.points_table(values)
+    assert list(table.points) == [("old & ill", 2), ("smokes", 1)] and table.classes == ("no", "yes") and table.above == 1
+    totals = sum(points * features[name] for name, points in table.points)
+    decided = totals != table.above
+    assert decided.sum() > 10
+    assert (np.where(totals > table.above, "yes", "no") == model.predict(values, frame))[decided].all()
+    assert table.latex().count("points") == 2 and r"old \& ill" in table.latex() and "yes" in table.latex()
+    assert [float(percent) for total, percent in table.risks if total == 1] == ([50.0] if loss == "logistic" else [])
+    assert [name for name, _ in model.points_table(values, ["a", "b", "c"]).points] == ["a", "b"]
+    with pytest.raises(InputError):
+        model.points_table(values, ["a"])

@@ -1,0 +1,164 @@
+"""The gap of scikit-learn's ``LogisticRegression`` of several classes, which fits the softmax."""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from itertools import pairwise
+
+import numpy as np
+from scipy.optimize import minimize
+from scipy.special import log_softmax, logsumexp, xlogy
+
+from ..models.arrays import BoolArray, FloatArray, IntArray
+from ..models.rounding import Rounded, dot, gamma, transposed_product
+from .values import Audit, audited, squared_norm, taken
+
+#: Steps of our own, and the largest entry of the gradient, per unit of cost, at which they end.
+_STEPS, _GRADIENT = 5_000, 1e-9
+#: Probabilities are rounded down to multiples of 2⁻ᵏ of the largest cost.
+_DIGITS = 32
+
+
+def audit_softmax(X: FloatArray, codes: IntArray, costs: FloatArray, W: FloatArray, b: FloatArray | None) -> Audit:
+    """The audit of min ½ Σ_k ||w_k||² + Σ c_i (log Σ_k exp f_k(x_i) - f_{y_i}(x_i)), f_k = w_k'x + b_k.
+
+    For any probabilities p_i of the classes log Σ_k exp f_k ≥ Σ_k p_ik f_k + H(p_i), H the entropy. Least over w the sum is the
+    bound Σ c_i H(p_i) - ½ Σ_k ||Σ_i α_ik x_i||² with α_ik = c_i (1{k = y_i} - p_ik), if with free intercepts Σ_i α_ik = 0.
+
+    Parameters
+    ----------
+    X : ndarray (n, p)
+    codes : ndarray (n,)
+        Classes 0, ..., K - 1.
+    costs : ndarray (n,)
+        C times the weights of class and sample, ≥ 0.
+    W : ndarray (K, p)
+    b : ndarray (K,) or None
+        Free intercepts; None without.
+    """
+    counted = costs > 0.0
+    X, codes, costs = X[counted], codes[counted], costs[counted]
+    words = ", no intercepts" if b is None else ", free intercepts"
+    problem = f"½ Σ_k ||w_k||² + Σ c_i (log Σ_k exp f_k(x_i) - f_{{y_i}}(x_i)){words}"
+    if not codes.size:
+        return audited("LogisticRegression", problem, _norm(W), Rounded(0.0))
+    value = _value(X, codes, costs, W, b)
+    bound = max(
+        (_bound(X, codes, costs, *point, free=b is not None) for point in ((W, b), _optimum(X, codes, costs, W, b))),
+        key=lambda dual: dual.lower,
+    )
+    return audited("LogisticRegression", problem, value, bound)
+
+
+def _norm(W: FloatArray) -> Rounded:
+    sizes = [squared_norm(w, np.zeros(w.size)).times(0.5) for w in W]
+    return sum(sizes[1:], sizes[0])
+
+
+def _scores(X: FloatArray, W: FloatArray, b: FloatArray | None) -> FloatArray:
+    return np.asarray(X @ W.T if b is None else X @ W.T + b)
+
+
+def _value(X: FloatArray, codes: IntArray, costs: FloatArray, W: FloatArray, b: FloatArray | None) -> Rounded:
+    """The objective; the logarithm of a sum of exponentials changes by no more than the largest change of a score."""
+    columns, rows = np.ascontiguousarray(X.T), np.arange(codes.size)
+    products = [transposed_product(columns, w) for w in W]
+    f, error = np.array([f for f, _ in products]).T, np.array([error for _, error in products]).T
+    f = f if b is None else f + b
+    loss = logsumexp(f, axis=1) - f[rows, codes]
+    size = 1.0 + np.abs(f).max(axis=1)
+    return _norm(W) + dot(costs, loss, error.max(axis=1) + error[rows, codes] + gamma(W.shape[0] + 16) * size)
+
+
+def _optimum(
+    X: FloatArray, codes: IntArray, costs: FloatArray, W: FloatArray, b: FloatArray | None
+) -> tuple[FloatArray, FloatArray | None]:
+    """A point near the optimum, from the machine's on, by L-BFGS on the objective over Σ c_i."""
+    (K, p), scale, rows = W.shape, float(costs.sum()), np.arange(codes.size)
+
+    def parts(v: FloatArray) -> tuple[FloatArray, FloatArray | None]:
+        return v[: K * p].reshape(K, p), None if b is None else v[K * p :]
+
+    def evaluate(v: FloatArray) -> tuple[float, FloatArray]:
+        W, b = parts(v)
+        logs = log_softmax(_scores(X, W, b), axis=1)
+        residual = np.exp(logs)
+        residual[rows, codes] -= 1.0
+        residual *= costs[:, None]
+        slope = [(W + residual.T @ X).ravel(), *([] if b is None else [residual.sum(axis=0)])]
+        objective = 0.5 * float((W * W).sum()) - float(costs @ logs[rows, codes])
+        return objective / scale, np.concatenate(slope) / scale
+
+    start = np.concatenate([W.ravel(), *([] if b is None else [b])])
+    options = {"maxiter": _STEPS, "maxfun": 2 * _STEPS, "gtol": _GRADIENT, "ftol": 0.0, "maxcor": 30}
+    return parts(minimize(evaluate, start, jac=True, method="L-BFGS-B", options=options).x)
+
+
+def _bound(X: FloatArray, codes: IntArray, costs: FloatArray, W: FloatArray, b: FloatArray | None, free: bool) -> Rounded:
+    """The dual value at the probabilities of a point; with free intercepts, of those near them that balance."""
+    probabilities = np.exp(log_softmax(_scores(X, W, b), axis=1))
+    counts, grid = _counts(probabilities, codes, costs)
+    if free:
+        _balance(counts, codes)
+    rows, masses = np.arange(codes.size), counts * grid  # c_i p_ik, exact; that of the own class is the rest
+    alpha = -masses
+    alpha[rows, codes] = counts.sum(axis=1) * grid
+    masses[rows, codes] = costs - alpha[rows, codes]
+    shares = np.maximum(masses / costs[:, None], 0.0)
+    entropy = -xlogy(shares, shares).sum(axis=1)
+    # an entry that is off by a few roundings of 1 changes -p log p by as many times |log p| at most
+    error = gamma(shares.shape[1] + 16) * (1.0 + 40.0 * shares.shape[1]) * np.ones(codes.size)
+    products = [transposed_product(X, a) for a in alpha.T]
+    sizes = [squared_norm(v, e).times(0.5) for v, e in products]
+    return dot(costs, entropy, error) - sum(sizes[1:], sizes[0])
+
+
+def _counts(probabilities: FloatArray, codes: IntArray, costs: FloatArray) -> tuple[IntArray, float]:
+    """Return c_i p_ik of the other classes as multiples of a power of two, rounded down; of the own class 0."""
+    grid = 2.0 ** (math.frexp(float(costs.max()))[1] - _DIGITS)
+    counts = np.floor(costs[:, None] * probabilities / grid).astype(np.int64)
+    counts[np.arange(codes.size), codes] = 0
+    limits = np.floor(costs / grid).astype(np.int64)
+    counts[counts.sum(axis=1) > limits] = 0  # by rounding alone
+    return counts, grid
+
+
+def _balance(counts: IntArray, codes: IntArray) -> None:
+    """Take from the counts, no more than is needed, until each class gives as much as it gets.
+
+    A class gives what its points have of other classes, and gets what other points have of it: an edge from class to class. Edges
+    are a sum of cycles and of paths from classes that give too much to those that get too much; the paths are taken off.
+    """
+    K = counts.shape[1]
+    edges = np.array([counts[codes == k].sum(axis=0) for k in range(K)])
+    left = edges.copy()
+    while True:
+        excess = left.sum(axis=1) - left.sum(axis=0)
+        if not excess.any():
+            break
+        path = _path(left > 0, excess)
+        amount = min(int(excess[path[0]]), -int(excess[path[-1]]), *(int(left[edge]) for edge in pairwise(path)))
+        for edge in pairwise(path):
+            left[edge] -= amount
+    for giver, other in np.argwhere(left < edges).tolist():
+        members = np.flatnonzero(codes == giver)
+        counts[members, other] -= taken(counts[members, other], int(edges[giver, other] - left[giver, other]))
+
+
+def _path(edges: BoolArray, excess: IntArray) -> list[int]:
+    """Return a shortest path from a class with an excess to one with a deficit."""
+    start = int(np.argmax(excess))
+    before, queue = {start: start}, deque([start])
+    while queue:
+        node = queue.popleft()
+        if excess[node] < 0:
+            path = [node]
+            while path[-1] != start:
+                path.append(before[path[-1]])
+            return path[::-1]
+        for other in np.flatnonzero(edges[node]).tolist():
+            if other not in before:
+                before[other] = node
+                queue.append(other)
+    raise AssertionError("edges are a sum of cycles and paths from an excess to a deficit")
