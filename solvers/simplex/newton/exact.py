@@ -42,7 +42,7 @@ class Finish:
     gradient: FloatArray
     guesses: int
     exact: bool = False  #: the gradient comes from the data at this very point
-    few: bool = False  #: the low-rank start leaves the problem to working sets of pairs
+    prefers_pairs: bool = False  #: the low-rank start leaves the problem to working sets of pairs
 
 
 def finisher_bytes(support: int) -> int:

@@ -303,9 +303,9 @@ def lowrank_start(
     coarse = LowRank(view, B[:FEWEST])
     if not model.unexplained <= _TRUSTED:
         support = int(((yield from model.solve()) > 0.0).sum())
-        few = _SHARE * view.n <= support <= _FEW * view.n
-        if few and view.simplices == 1 and _COLUMN * support * view.n <= limit:
-            return replace(best, few=True)
+        is_smaller_part = _SHARE * view.n <= support <= _FEW * view.n
+        if is_smaller_part and view.simplices == 1 and _COLUMN * support * view.n <= limit:
+            return replace(best, prefers_pairs=True)
         if B.shape[0] < (row_count := rows_within(view.n, limit, refined=True)):
             B = expansion(view.gram, row_count, np.random.default_rng(0))
             coarse, model = model, LowRank(view, B)

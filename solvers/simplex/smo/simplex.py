@@ -434,7 +434,7 @@ class SMO(Algorithm[SimplexQP, SmoState]):
         if result.guesses:
             move(state, result)
         elif phase is Phase.LOW_RANK:  # as if nothing had been
-            if result.few:
+            if result.prefers_pairs:
                 state.begin_sets(BoxSMO(state.memory, self.precision, _SETS_PREFETCH, stride=self.stride))
             return Outcome.RUNNING
         if phase is Phase.CONJUGATE:
