@@ -158,7 +158,7 @@ class PinballTwinSVM(TargetModel):
             title=f"Hyperplane at a quantile of class {self.target}",
             problem_class="convex QP",
             sense="minimise",
-            over=Line("u", "u"),
+            variables=Line("u", "u"),
             objective=Line(
                 "1/2 ||u||^2 + nu/m sum_others f_j + c/k sum_target max(-f_i, tau f_i)",
                 r"\tfrac12 \|u\|^2 + \frac{\nu}{m} \sum_{\mathrm{others}} f_j"
