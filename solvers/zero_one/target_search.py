@@ -11,8 +11,17 @@ The targets share the reduced problem, every classifier that is found, and what 
 3. The others are searched by falling upper bound U_t. If L_s ≥ U_t is proved, no w of value below U_t keeps target s. So the
    boxes of target t are searched among the w with a_s'w < 1 for all such s, rows of weight 0 that count as violated.
 4. Values above a cap are of no interest: U_t counts as the cap, and L_t is proved to be at least that.
+5. A classifier of t that lowers U_t ends the search of t: the targets that are then above it go first.
+6. Where every λ_i is a whole multiple of σ, the boxes need to cover only the w with ||w||² = U_t - jσ for a whole j, where ||.||
+   is the norm of the penalised coordinates.
 
-By induction over the order of 3 every bound holds for the stated problem, rounding included, as in `zero-one-bb`.
+*Proof of 6.* Let f(w) < U_t, and let w have a penalised coordinate other than 0. Let S be the least number U_t - jσ ≥ ||w||².
+The loss of w is some jσ < U_t - ||w||², so that it is at most U_t - S. For r ≥ 1 the multiple rw keeps what w keeps, and its loss
+is no larger. So f(rw) < U_t for all r with r²||w||² < S. Near S these rw are in a closed box that meets the norm S. If no
+penalised coordinate of w differs from 0, w is one of two trivial classifiers, which 1 has counted.
+
+By induction over the order of 3 every bound holds for the stated problem, rounding included, as in `zero-one-bb`. A search that a
+limit ends has the least bound of its open boxes less σ: f(w) ≥ f(rw) - σ.
 """
 
 from __future__ import annotations
@@ -29,6 +38,7 @@ from ..exact.limits import Limits
 from ..exact.rotation import constant_column
 from .engines.boxes import SearchData
 from .engines.open_nodes import add_root, empty_pool, grown
+from .heuristic import LocalSearch
 from .incumbent import Polish
 from .loops import boxes as k
 from .reduced import ReducedZeroOneProblem, evaluate, for_boxes, reduce_problem
@@ -39,6 +49,12 @@ _CHUNK = 2000
 _PERIOD = 8
 #: Default memory limit in bytes.
 _MEMORY = 2e9
+#: Relative error of the norm in reduced coordinates that `BoxData.scaled` allows for.
+_SHRINK = 1e-10
+#: Relative difference of values that rounding may make.
+_ROUNDING = 1e-12
+#: Directions without success that end a descent.
+_PATIENCE = 100
 #: Distances below 1 within which a margin is raised to 1.
 _NEAR = (1e-12, 1e-9, 1e-7)
 #: Rounds of random classifiers, about the optimum and then about each target's best one; their number for each target in a round,
@@ -108,6 +124,8 @@ class TargetSearch:
         self._offer(v)
         for attempt in range(_ROUNDS):
             for target, row in enumerate(reduced.rows[self._first :]):
+                if self._limits.expired:
+                    return
                 centre = v if attempt == 0 or np.isnan(self._points[target, 0]) else self._points[target]
                 size = float(np.abs(centre).mean()) or 1.0 / float(np.linalg.norm(row))  # the optimum may be w = 0
                 for _ in range(_SAMPLES):
@@ -115,6 +133,25 @@ class TargetSearch:
                     margin = float(row @ start) / size
                     self._offer(start + max(1e-3 - margin, 0.0) * size / float(row @ row) * row)
             self._polish_all(np.isfinite(self._values))
+        for target in np.argsort(self._values, kind="stable"):
+            if not self._limits.expired and np.isfinite(self._values[target]):
+                self._descend(int(target), rng)
+
+    def _descend(self, target: int, rng: np.random.Generator) -> None:
+        """Search along lines from a target's best classifier, the target kept."""
+        reduced = self._reduced
+        weights = reduced.weights.copy()
+        weights[self._first + target] = 2.0 * float(weights.sum())
+        search = LocalSearch(reduced.rows, weights, reduced.free, self._points[target], rng, _PATIENCE)
+        while not search.finished:
+            search.step()
+        self._offer_polished(search.w)
+
+    def _offer_polished(self, v: FloatArray) -> None:
+        """Offer the multiples of v to every target, and polish the classifiers that are new."""
+        before = self._values.copy()
+        self._offer(v)
+        self._polish_all(self._values < before)
 
     def _offer(self, v: FloatArray) -> None:
         """Offer the multiples of v to every target: the best one that keeps it, by trying every crossing of a margin."""
@@ -129,7 +166,7 @@ class TargetSearch:
         best = np.flatnonzero(values == np.minimum.accumulate(values[::-1])[::-1])
         positions = np.flatnonzero(order >= self._first)
         targets, chosen = order[positions] - self._first, best[np.searchsorted(best, positions)]
-        better = values[chosen] < self._values[targets]
+        better = values[chosen] < self._values[targets] * (1.0 - _ROUNDING)
         targets, chosen = targets[better], chosen[better]
         self._points[targets], self._values[targets] = scales[chosen, None] * v, values[chosen]
 
@@ -150,61 +187,69 @@ class TargetSearch:
             self._offer(self._reduced.contract(w))
 
     def run(self) -> TargetBounds:
-        """Search target by target until all are settled or a limit ends the search."""
-        decided = self._proved >= self._cutoffs
-        finished = True
-        while not decided.all():
+        """Search target by target until all are decided or a limit ends the search."""
+        decided, finished = self._proved >= self._cutoffs, True
+        while not decided.all() and not self._out_of_budget:
             pending = np.flatnonzero(~decided)
             cutoffs = self._cutoffs[pending]
             ties = pending[cutoffs == cutoffs.max()]
             target = int(ties[np.argmin(self._values[ties])])  # the one nearest to the cap implies most about the others
-            if self._out_of_budget:
-                finished = False
-                break
-            decided[target] = True
-            finished = self._search(target) and finished
+            cutoff = float(self._cutoffs[target])
+            bound = self._search(target, cutoff)
+            if bound is None:
+                continue
+            decided[target], finished = True, finished and bound >= cutoff
+            self._proved[target] = max(self._proved[target], bound)
             decided |= self._proved >= self._cutoffs
-        return self._bounds(finished)
+        return self._bounds(finished and bool(decided.all()))
 
     @property
     def _out_of_budget(self) -> bool:
         limits = self._limits
         return limits.expired or (limits.nodes is not None and self.nodes >= limits.nodes)
 
-    def _search(self, target: int) -> bool:
-        """Search the boxes of one target; return True if it is settled."""
-        upper = float(self._cutoffs[target])
+    def _search(self, target: int, cutoff: float) -> float | None:
+        """Search the boxes of a target for values below its cutoff.
+
+        Return a lower bound of L: the cutoff if the search ends without a value below it. Return None as soon as a better
+        classifier lowers the cutoff.
+        """
         reduced = replace(self._reduced, weights=self._reduced.weights.copy())
-        reduced.weights[self._first + target] = 2.0 * max(upper, float(reduced.weights.sum()))
-        ground = SearchData.of(reduced, upper)
-        data = ground.data._replace(unit=float(ground.data.weights[: self._first].mean()), positive=self._sides)
-        n, p = data.rows.shape
-        pool, workspace = empty_pool(n, p, 0), k.empty_workspace(n, p)
-        add_root(pool, reduced.radius(upper), data.weights >= upper)
-        cuts = np.flatnonzero(self._proved >= upper)
-        self._add_root(pool, np.append(np.arange(self._first), self._first + target), self._first + cuts[cuts != target])
-        pool.candidate[p] = upper
-        total, unresolved = float(data.weights.sum()), math.inf
-        nodes_before = self.nodes
-        while True:
-            code = k.explore(data, pool, workspace, float(self._cutoffs[target]), _CHUNK, _PERIOD, total)
+        reduced.weights[self._first + target] = 2.0 * max(cutoff, float(reduced.weights.sum()))
+        ground = SearchData.of(reduced, cutoff)
+        scaled = reduced.step > 0.0 and reduced.shrink <= _SHRINK
+        unit = float(ground.data.weights[: self._first].mean())
+        data = ground.data._replace(unit=unit, positive=self._sides, scaled=scaled)
+        pool = self._root(target, cutoff, data, reduced.radius(cutoff))
+        workspace, total = k.empty_workspace(*data.rows.shape), float(data.weights.sum())
+        nodes_before, closed, open_bound = self.nodes, False, cutoff
+        while not closed and not self._out_of_budget:
+            code = k.explore(data, pool, workspace, cutoff, _CHUNK, _PERIOD, total)
             self.nodes = nodes_before + int(pool.scalars.nodes)
+            closed = code == k.DONE
             if code == k.CANDIDATE:
                 self._offer_candidate(target, pool)
             elif code == k.LEAF:
-                unresolved = min(unresolved, self._close_leaf(target, data, ground.leaf_rows, pool))
-            elif code == k.DONE:
-                self._proved[target] = max(self._proved[target], min(float(self._cutoffs[target]), unresolved))
-                return unresolved == math.inf
+                open_bound = min(open_bound, self._close_leaf(target, data, ground.leaf_rows, pool))
             elif code == k.GROW:
                 larger = self._grown(pool)
                 if larger is None:
                     break
                 pool = larger
-            if self._out_of_budget:
-                break
-        self._proved[target] = max(self._proved[target], min(_open_bound(pool), unresolved, float(self._cutoffs[target])))
-        return False
+            if float(self._cutoffs[target]) < cutoff:
+                return None
+        if closed:
+            return open_bound
+        return min(open_bound, _open_bound(pool) - _excess(data))
+
+    def _root(self, target: int, cutoff: float, data: k.BoxData, half: FloatArray) -> k.BoxPool:
+        """Return a pool with the box |v| ≤ ``half``, the target kept, and the targets whose L reaches the cutoff violated."""
+        n, p = data.rows.shape
+        pool, cuts = empty_pool(n, p, 0), np.flatnonzero(self._proved >= cutoff)
+        add_root(pool, half, data.weights >= cutoff)
+        self._add_root(pool, np.append(np.arange(self._first), self._first + target), self._first + cuts[cuts != target])
+        pool.candidate[p] = cutoff
+        return pool
 
     def _add_root(self, pool: k.BoxPool, points: IntArray, cuts: IntArray) -> None:
         """Leave the root these points, and the rows that no solution of interest keeps."""
@@ -223,10 +268,8 @@ class TargetSearch:
 
     def _offer_candidate(self, target: int, pool: k.BoxPool) -> None:
         p = self._points.shape[1]
-        before = self._values.copy()
-        self._offer(pool.candidate[:p].copy())
-        self._polish_all(self._values < before * (1.0 - 1e-9))
-        pool.candidate[p] = min(float(pool.candidate[p]) * (1.0 - 1e-9), float(self._cutoffs[target]))
+        self._offer_polished(pool.candidate[:p].copy())
+        pool.candidate[p] = min(float(pool.candidate[p]) * (1.0 - _ROUNDING), float(self._cutoffs[target]))
 
     def _grown(self, pool: k.BoxPool) -> k.BoxPool | None:
         """Return a larger pool, or the same one in the frugal mode; None at the memory limit."""
@@ -240,7 +283,7 @@ class TargetSearch:
         return pool
 
     def _close_leaf(self, target: int, data: k.BoxData, leaf_rows: Any, pool: k.BoxPool) -> float:
-        """Settle a leaf by the least norm of its kept rows; return its bound if rounding leaves it unresolved, else ∞."""
+        """Close a leaf by the least norm of its kept rows; return its bound if rounding leaves it unresolved, else ∞."""
         from .loops.conflicts import CONFLICT, active_set, empty_scratch, no_active
 
         state, bound = pool.leaf.copy(), float(pool.candidate[-1])
@@ -258,7 +301,7 @@ class TargetSearch:
                 return math.inf
             if attempt == 0:
                 self._offer_kept(is_kept)
-        return max(bound, violated)
+        return max(bound - _excess(data), violated)
 
     def _bounds(self, finished: bool) -> TargetBounds:
         """Return the intervals in original units, every classifier judged on the stated data."""
@@ -305,6 +348,11 @@ def _sides(reduced: ReducedZeroOneProblem, targets: FloatArray) -> BoolArray:
     sides[member[member >= 0]] = labels[:count][member >= 0] > 0.0
     sides[len(sides) - len(targets) :] = labels[count:] > 0.0
     return sides
+
+
+def _excess(data: k.BoxData) -> float:
+    """Return a bound on f(rw) - f(w) for the multiple rw of w that the boxes cover, see 6 above."""
+    return float(data.step) if data.scaled else 0.0
 
 
 def _open_bound(pool: k.BoxPool) -> float:

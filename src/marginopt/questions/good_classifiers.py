@@ -771,16 +771,19 @@ def supports(
     solver: str = "margin-bb",
     time_limit: float | None = None,
     proof: str | Path | None = None,
+    jobs: int | None = None,
 ) -> Answer[SupportSet]:
     """List all supports of integer classifiers within ε of the best, with a proof that there are no others.
 
-    The search branches on the signs -, 0, + of one coefficient after the other. A sign pattern without a classifier in the set is
-    excluded by the bound of one solve.
+    The search branches on the signs -, 0, + of one coefficient after the other, shorter sign patterns first. A pattern without a
+    classifier in the set is excluded by the bound of one solve.
 
     Parameters
     ----------
     model, within, solver, time_limit, proof
         As in `coefficient_ranges`; the coefficients must be whole numbers, as in a `ScoringSystem`.
+    jobs : int, optional
+        Sign patterns that are solved at a time, -1 for all cores; the answer is that of one job.
 
     Returns
     -------
@@ -792,22 +795,22 @@ def supports(
     InputError
         As in `coefficient_ranges`; coefficients that are real numbers.
     """
-    explorer = Explorer(model, within, solver, time_limit, proof)
+    explorer = Explorer(model, within, solver, time_limit, proof, jobs)
     base = explorer.model
     if not base.domain.integer:
         raise InputError("supports needs whole coefficients: domain=Integers(lower, upper), or a ScoringSystem", name="domain")
     columns = _columns(base)
     exclusions: list[Exclusion] = []
-    stack: list[tuple[int, ...]] = [()]
-    while stack:
-        pattern = stack.pop()
-        item = pattern_box(base.width, columns, pattern)
-        if not item.possible(base):
-            continue
-        if not _witnessed(explorer, item) and explorer.excludes(item):
-            exclusions.append(item)
-        elif len(pattern) < len(columns):
-            stack += [(*pattern, sign) for sign in (-1, 0, 1)]
+    patterns: list[tuple[int, ...]] = [()]
+    for length in range(len(columns) + 1):
+        boxes = {pattern: pattern_box(base.width, columns, pattern) for pattern in patterns}
+        boxes = {pattern: item for pattern, item in boxes.items() if item.possible(base)}
+        explorer.solve_all([item for item in boxes.values() if not _witnessed(explorer, item)])
+        unwitnessed = {pattern: item for pattern, item in boxes.items() if not _witnessed(explorer, item)}
+        excluded = {pattern: item for pattern, item in unwitnessed.items() if explorer.excludes(item)}
+        exclusions += excluded.values()
+        if length < len(columns):
+            patterns = [(*pattern, sign) for pattern in boxes if pattern not in excluded for sign in (-1, 0, 1)]
     listed: dict[tuple[int, ...], tuple[float, ...]] = {}
     for w in explorer.inside():
         listed.setdefault(tuple(j for j in columns if w[j]), w)

@@ -11,7 +11,7 @@ import pytest
 
 import marginopt as mo
 from marginopt.errors import InputError
-from marginopt.questions import coefficient_ranges, feature_importance, select_lam
+from marginopt.questions import coefficient_ranges, feature_importance, select_lam, supports
 
 
 def _data() -> tuple[np.ndarray, np.ndarray]:
@@ -22,10 +22,11 @@ def _data() -> tuple[np.ndarray, np.ndarray]:
 
 X, y = _data()
 MODEL = mo.ZeroOneSVM(X, y, 3.0, intercept="free")
-
+INTEGER = mo.Margin(X, y, "zero-one", mo.margin.L0(0.5), intercept="free", domain=mo.margin.Integers((-6, -2, -2), (6, 2, 2)))
 
 QUESTIONS: dict[str, Callable[..., Any]] = {
     "ranges": lambda **options: coefficient_ranges(MODEL, 0.1, **options),
+    "supports": lambda **options: supports(INTEGER, 0.2, **options),
     "importance": lambda **options: feature_importance(MODEL, **options),
 }
 

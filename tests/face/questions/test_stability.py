@@ -71,6 +71,15 @@ def test_one_search_needs_no_more_nodes_than_a_loop(seed: int, n: int) -> None:
     assert table.nodes <= 2 * sum(loop)
 
 
+def test_the_search_does_not_grow_with_the_price_of_violations() -> None:
+    """One multiple of each classifier is searched: else each doubling of the largest norm adds a shell of boxes."""
+    low, high = (
+        prediction_stability(instance(3, 40, lam), instance(3, 40).X[:12], within=None, node_limit=100_000) for lam in (1e7, 1e10)
+    )
+    assert low.finished and high.finished
+    assert high.nodes <= 2 * low.nodes
+
+
 def test_weights_and_new_points() -> None:
     base = instance(8, 20)
     rng = np.random.default_rng(1)

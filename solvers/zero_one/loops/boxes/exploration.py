@@ -491,6 +491,18 @@ def _report_leaf(data: BoxData, pool: BoxPool, node: BoxNode, m: int, c: Any) ->
         pool.candidate[j] = c[j]
 
 
+@inner
+def _between_norms(data: BoxData, lo: Any, hi: Any, cut: float) -> bool:
+    """Return True if no w of the box has ||w||² = cut - loss for a whole multiple of ``step`` as loss."""
+    smallest = largest = 0.0
+    for j in range(lo.size - 1 if data.free else lo.size):
+        nearest, farthest = max(lo[j], -hi[j], 0.0), max(hi[j], -lo[j])
+        smallest += nearest * nearest
+        largest += farthest * farthest
+    error = 1e-9 * largest + 1e-11 * cut
+    return math.floor((cut - smallest + error) / data.step) < math.ceil((cut - largest - error) / data.step)
+
+
 # exempt (length): compiled as one function; a call would pass array by array
 @entry
 def explore(data: BoxData, pool: BoxPool, workspace: BoxWorkspace, cut: float, nodes: int, sample: int, total: float) -> int:
@@ -529,6 +541,8 @@ def explore(data: BoxData, pool: BoxPool, workspace: BoxWorkspace, cut: float, n
         scalars.current = -1
         parent, side, D = pool.ident[code >> 1], code & 1, pool.key[code >> 1, code & 1]
         base, m = load(pool, code, node)
+        if data.scaled and _between_norms(data, lo, hi, cut):
+            continue
         ident = scalars.next_id
         scalars.next_id += 1
         scalars.nodes += 1

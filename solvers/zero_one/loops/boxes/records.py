@@ -40,6 +40,8 @@ class BoxData(NamedTuple):
     free: bool  #: the last coordinate is a free intercept
     unit: float  #: mean weight, the scale of penalties and stopping rules
     step: float  #: every λ_i is a whole multiple of it; 0 without such a number
+    #: a box needs to be searched only where ||w||² = cut - loss for a possible loss; false unless ``step`` is positive
+    scaled: bool = False
 
 
 @by_reference
