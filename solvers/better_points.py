@@ -31,6 +31,8 @@ from .records import Answer, Options, Status
 _ACTIVE = 1e-6
 #: Residuals of a feasible point, and of one that misses its rows by rounding: more may seem to cost less.
 _FEASIBLE, _ROUNDED = 1e-9, 1e-12
+#: Shares of the largest continuous entry up to which an entry may be a zero: with rounding, within a solver's tolerance.
+_NEARLY_ZERO = (1e-12, 1e-6)
 #: Relative difference of objectives that violated rows explain.
 _GAINED = 1e-7
 
@@ -76,6 +78,7 @@ def polished(
             full_point = offset.copy()
             full_point[keep] = piece
             candidates.append((full_point, source))
+    candidates += [(y, source) for point, source in candidates for y in _with_zeros(form, point)]
     counted = [] if model is None else [(form.join(model.recounted(form.split(point))), source) for point, source in candidates]
     certified_points: list[tuple[Certificate, FloatArray, str]] = []
     for group in (counted, candidates):  # where no counted point is allowed, one may be that is within rounding
@@ -87,6 +90,17 @@ def polished(
     else:
         _, point, source = min(certified_points, key=lambda entry: entry[0].primal_residual)
     return PolishedPoint(form.split(point), f"integers fixed, the rest solved again by {source}" if source else "")
+
+
+def _with_zeros(form: StandardForm, x: FloatArray) -> Iterator[FloatArray]:
+    """Yield the point with zeros for entries that are small beside the largest continuous one, where the bounds allow zero."""
+    largest = float(np.abs(x[~form.integer]).max(initial=0.0))
+    count = 0
+    for share in _NEARLY_ZERO:
+        small = ~form.integer & (x != 0.0) & (np.abs(x) <= share * largest) & (form.lower <= 0.0) & (form.upper >= 0.0)
+        if small.sum() > count:
+            count = int(small.sum())
+            yield np.where(small, 0.0, x)
 
 
 def _best_feasible(certificates: list[Certificate]) -> int:

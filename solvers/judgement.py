@@ -153,11 +153,14 @@ def complete(judgement: Judgement) -> Judgement:
 def polish_integers(judgement: Judgement) -> Judgement:
     """Round the integers of a mixed-integer point and solve for the rest again, so that incumbents of all solvers compare.
 
-    The new point is feasible and not worse by recomputed figures; a point whose integers are far from whole numbers stays.
+    The new point is feasible and not worse by recomputed figures; a point whose integers are far from whole numbers stays. Without
+    integers there may be margins that are counted: the point beside this one that keeps what must be kept.
     """
     form = judgement.form
-    if judgement.values is None or form is None or not form.integer.any():
+    if judgement.values is None or form is None:
         return judgement
+    if not form.integer.any():
+        return replace(judgement, values=judgement.model.recounted(judgement.values))
     integers = form.join(judgement.values)[form.integer]
     if np.abs(integers - np.round(integers)).max() > _INTEGRALITY:
         return judgement

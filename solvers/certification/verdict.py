@@ -124,7 +124,9 @@ def exceeds_cutoff(status: Status, certificate: Certificate | None, model: Model
     level = model.cutoff
     if np.isposinf(level) or status not in (Status.OPTIMAL, Status.INFEASIBLE):
         return ""
-    objective = float("inf") if status is Status.INFEASIBLE or certificate is None else certificate.objective
+    objective = float("inf")
+    if status is Status.OPTIMAL and certificate is not None:
+        objective = certificate.objective - certificate.rounding
     if objective <= level + max(tol, _FEASIBLE) * abs(level):
         return ""
     valid_for = "no objective" if np.isinf(level) else f"objectives up to {level:.7g}"
