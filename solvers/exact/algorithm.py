@@ -14,7 +14,8 @@ from ...errors import InputError, WriteError
 from ..interface.algorithm import Algorithm, Outcome
 from ..interface.recorder import Measure
 from ..parallel import Cluster
-from ..parallel.executor import AsynchronousExecutor, cluster_executor
+from ..parallel.choose_executor import cluster_executor
+from ..parallel.executor import AsynchronousExecutor
 from ..records import Answer, Options
 from .checkpoint import log_file
 from .dispatcher import bound_caveat

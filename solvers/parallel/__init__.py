@@ -2,6 +2,7 @@
 mechanism.
 """
 
-from .executor import Cluster, Executor, SerialExecutor, choose_executor
+from .choose_executor import Cluster, choose_executor
+from .executor import Executor, SerialExecutor
 
 __all__ = ["Cluster", "Executor", "SerialExecutor", "choose_executor"]

@@ -1,4 +1,4 @@
-"""Executors of independent tasks: base classes, their choice, tasks as bytes without large arrays, and the cache of these.
+"""Executors of independent tasks: base classes, tasks as bytes without their large arrays, and the workers' cache of these.
 
 *Serialisation of tasks: pickled without their large arrays, which are named by their content and sent once.* Arrays that
 one task alone has (`TaskArrays`) are sent with it, copied once.
@@ -10,7 +10,6 @@ import hashlib
 import io
 import os
 import pickle
-import sys
 import weakref
 from abc import ABC, abstractmethod
 from collections import OrderedDict
@@ -23,15 +22,10 @@ from typing import Any, Self, TypeAlias
 import cloudpickle
 import numpy as np
 
-from ...errors import ClusterError, InputError, MissingPackageError
+from ...errors import ClusterError
 
 #: A worker's function of a task and of its share of the machine's threads (None: no other task runs there).
 Job: TypeAlias = Callable[[Any, "int | None"], Any]
-
-#: A ``distributed.Client``, the address of a Dask scheduler ("tcp://host:8786"), or "ray" for the Ray cluster of this session.
-Cluster: TypeAlias = Any
-
-_INSTALL = "pip install 'marginopt[cluster]'"
 
 
 @dataclass(frozen=True)
@@ -291,91 +285,3 @@ def cached(key: str, fetch: Callable[[], Any], writeable: bool) -> Any:
         while len(_arrays) > 1 and (len(_arrays) > _MAX_ARRAYS or total > _MAX_BYTES):
             total -= _arrays.popitem(last=False)[1].nbytes
     return array
-
-
-def choose_executor(jobs: int | None = None, cluster: Cluster = None) -> Executor:
-    """Return the executor of independent tasks.
-
-    Parameters
-    ----------
-    jobs : int, optional
-        Concurrent tasks; -1 for all cores, 1 for this process alone. By default one, or the number of an enclosing
-        ``joblib.parallel_config``.
-    cluster : Client, str, optional
-        A cluster; by default the one of an enclosing ``joblib.parallel_config("dask")`` or ``("ray")``.
-
-    Raises
-    ------
-    InputError
-        ``jobs`` is no number of tasks, ``cluster`` no cluster.
-    MissingPackageError
-        An address of Dask, or "ray", without the package.
-    """
-    if jobs is not None and (isinstance(jobs, bool) or not isinstance(jobs, int | np.integer) or jobs == 0):
-        raise InputError(f"jobs must be a number of cells at a time, or -1 for all cores; it is {jobs!r}", name="jobs")
-    if cluster is not None:
-        return cluster_executor(cluster, jobs)
-    if jobs == 1:
-        return SerialExecutor()
-    import joblib
-
-    backend, _ = joblib.parallel.get_active_backend()
-    dask, ray = sys.modules.get("joblib._dask"), sys.modules.get("ray.util.joblib.ray_backend")
-    if dask is not None and isinstance(backend, dask.DaskDistributedBackend):
-        from .dask_executor import DaskExecutor
-
-        return DaskExecutor(backend.client, jobs)
-    if ray is not None and isinstance(backend, ray.RayBackend):
-        return _ray(jobs)
-    if joblib.effective_n_jobs(jobs) == 1:
-        return SerialExecutor()
-    from .local_executor import JoblibExecutor
-
-    return JoblibExecutor(jobs)
-
-
-def cluster_executor(cluster: Cluster, jobs: int | None = None) -> AsynchronousExecutor:
-    """Return the executor on a named cluster; see `choose_executor`."""
-    if isinstance(cluster, str):
-        return _ray(jobs) if cluster == "ray" else _dask(cluster, jobs)
-    distributed = sys.modules.get("distributed")
-    if distributed is not None and isinstance(cluster, distributed.Client):
-        if cluster.asynchronous:
-            raise InputError("cluster: an asynchronous Dask client cannot be waited for; give Client(address)", name="cluster")
-        from .dask_executor import DaskExecutor
-
-        return DaskExecutor(cluster, jobs)
-    raise InputError(
-        "cluster must be a distributed.Client, the address of a Dask scheduler ('tcp://host:8786'), or 'ray' for the Ray cluster "
-        f"that this session is connected to; it is {cluster!r}",
-        name="cluster",
-    )
-
-
-def _dask(address: str, jobs: int | None) -> AsynchronousExecutor:
-    if "://" not in address:
-        raise InputError(
-            f"cluster: the address of a Dask scheduler looks like 'tcp://host:8786'; it is {address!r}", name="cluster"
-        )
-    try:
-        from distributed import Client
-    except ImportError as error:
-        raise MissingPackageError("a Dask cluster needs distributed", "distributed", _INSTALL) from error
-    from .dask_executor import DaskExecutor
-
-    try:
-        return DaskExecutor(Client(address, set_as_default=False), jobs, owns_client=True)
-    except (OSError, ValueError) as error:
-        raise InputError(f"cluster: no Dask scheduler answers at {address}: {error}", name="cluster") from error
-
-
-def _ray(jobs: int | None) -> AsynchronousExecutor:
-    try:
-        import ray
-    except ImportError as error:
-        raise MissingPackageError("a Ray cluster needs ray", "ray", "pip install 'marginopt[ray]'") from error
-    if not ray.is_initialized():
-        raise InputError("cluster: this session is connected to no Ray cluster; call ray.init() before", name="cluster")
-    from .ray_executor import RayExecutor
-
-    return RayExecutor(jobs)

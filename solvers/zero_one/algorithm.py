@@ -26,7 +26,8 @@ from ..interface.algorithm import Algorithm, Outcome
 from ..interface.recorder import Measure
 from ..interface.solver import Gives, KeptModel, Purpose, SolverInfo, replace_parameters
 from ..parallel import Cluster
-from ..parallel.executor import AsynchronousExecutor, cluster_executor
+from ..parallel.choose_executor import cluster_executor
+from ..parallel.executor import AsynchronousExecutor
 from ..records import Answer, Options, Update, UpdateKind
 from .box_log import ProofWriter, write_citing_log
 from .check.checker import ZeroOneChecker
