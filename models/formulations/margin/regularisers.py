@@ -442,8 +442,9 @@ class KernelWeightsL1(Regulariser):
 
         self._check_width(w.size)
         m = self.points.shape[0]
-        solution = linprog(np.ones(2 * m), A_eq=np.hstack([self.points.T, -self.points.T]), b_eq=w, bounds=(0, None))
-        return np.asarray(solution.x) if solution.status == 0 else None
+        size = float(np.abs(w).max(initial=0.0)) or 1.0  # the solver's tolerances are absolute
+        solution = linprog(np.ones(2 * m), A_eq=np.hstack([self.points.T, -self.points.T]), b_eq=w / size, bounds=(0, None))
+        return size * np.maximum(solution.x, 0.0) if solution.status == 0 else None
 
     def polyhedral(self, p: int) -> Polyhedral | None:
         """The points for atoms; None where they do not span all coefficients."""

@@ -341,3 +341,11 @@ def test_the_summary_counts_what_the_scores_say(loss: object) -> None:
     assert result.summary["misclassified"] == (margins < 0.0).sum() > 0
     explained = model.explain(result)
     assert sum(point.misclassified for point in explained.points) == result.summary["misclassified"]
+
+
+@pytest.mark.parametrize("size", [1e-12, 1e-9, 1.0, 1e9])
+def test_the_l1_norm_of_kernel_weights_is_homogeneous_however_small_w_is(size: float) -> None:
+    """It was -6.7e-10 at w = 1e-9, within the linear program's tolerance of 0: a level of constants below every cost."""
+    part = margin.KernelWeightsL1(np.array([[-1.0], [1.25], [0.75], [0.0]]))
+    assert part.value(np.array([-size])) == pytest.approx(size / 1.25, rel=1e-9)
+    assert min(values.min() for values in part.blocks(np.array([-size])).values()) >= 0.0
