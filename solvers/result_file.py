@@ -378,6 +378,10 @@ def write_solution(model: Model | StandardForm, values: Mapping[str, object], pa
     path : str or Path
         Variables have the names that they have in the file that `Model.write` makes.
 
+    Returns
+    -------
+    Path
+
     Raises
     ------
     InputError

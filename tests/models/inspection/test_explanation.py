@@ -276,6 +276,7 @@ def _every() -> list[mo.Model]:
         mo.HingeSVM(_X, _Y),
         mo.ConicSVM(_X, _Y, kappa=0.2),
         mo.ConicSVM(_X, _Y, kappa=0.0),
+        mo.ConicSVM(_X, _Y, 1.0, intercept="free"),
         mo.L2SVMDual(_X, _Y),
         mo.L1SVMDual(_X, _Y),
         mo.MEBDual(_X),

@@ -110,6 +110,9 @@ def test_an_exact_search_that_ended_within_the_tolerance_has_proved_its_optimum(
         assert verdict(other, at, 1e-6).status is status
     for worse in ({"primal_residual": 1e-6}, {"error": 1e-6}, {"inner": True}):
         assert verdict(answer, replace(at, **worse), 1e-6).status is status
+    zero, within = replace(answer, bound=0.0), replace(at, objective=3e-15, error=4e-15, rounding=4e-15)
+    assert verdict(zero, within, 1e-6).status is Status.OPTIMAL  # the optimum is zero within the rounding of its terms
+    assert verdict(zero, replace(within, rounding=2e-15), 1e-6).status is status
 
 
 @pytest.mark.parametrize("status", [Status.OPTIMAL, Status.TIME_LIMIT, Status.STALLED, Status.STATIONARY])
