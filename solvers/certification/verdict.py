@@ -225,8 +225,8 @@ def _proved_already(answer: Answer, certificate: Certificate, tol: float) -> boo
     """Return whether an exact search of ours, which aims below the tolerance, had met the tolerance where it ended."""
     if not answer.proved or answer.bound is None or certificate.inner or not certificate.feasible(_FEASIBLE):
         return False
-    met = abs(certificate.objective - answer.bound) + certificate.error <= tol * abs(certificate.objective)
-    return met or certificate.both_zero(answer.bound)
+    is_closed = abs(certificate.objective - answer.bound) + certificate.error <= tol * abs(certificate.objective)
+    return is_closed or certificate.both_zero(answer.bound)
 
 
 def _by_bound(certificate: Certificate, tol: float) -> Verdict:
