@@ -201,7 +201,7 @@ class WholePath(Displayed, Tabular, Question):
     @property
     def _interval(self) -> str:
         """The λ of the path in words."""
-        return f"(0, {shown(self.lam_max, 'minimum')}]"
+        return f"(0, {float(shown(self.lam_max, 'minimum')):.4g}]"
 
     @property
     def _title(self) -> str:

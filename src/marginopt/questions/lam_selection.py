@@ -71,9 +71,9 @@ class LamSelection(Displayed, Tabular, Question):
         """Return the choice as one sentence: the claim, its standing, the logs' digests and the data."""
         digests = [digest[:16] for path in self.folds for digest in path.digests]
         logs = f", logs sha256 {', '.join(digests)}" if digests else ""
-        largest, rate = (shown(float(number), "minimum") for number in (self.ends[-1], self.rate.min()))
+        largest, rate = (float(shown(float(number), "minimum")) for number in (self.ends[-1], self.rate.min()))
         return (
-            f"No λ in (0, {largest}] has a validation error below {rate} "
+            f"No λ in (0, {largest:.4g}] has a validation error below {rate:.4g} "
             f"over {len(self.folds)} folds, and λ = {self.lam!r} attains it: "
             f"{'proved' if self.proved else 'not proved'}{logs}, {len(self.path.model.y)} points."
         )
