@@ -26,7 +26,7 @@ from typing import Any
 
 import numpy as np
 
-from ..display import Display, Displayed, Tabular
+from ..display import Display, Displayed, Tabular, shown
 from ..drawing import COLOURS, new_axes
 from ..errors import InputError, UnsupportedModelError, WriteError
 from ..models.arrays import FloatArray, as_positive, to_dense
@@ -199,9 +199,14 @@ class WholePath(Displayed, Tabular, Question):
         ]
 
     @property
+    def _interval(self) -> str:
+        """The λ of the path in words."""
+        return f"(0, {float(shown(self.lam_max, 'minimum')):.4g}]"
+
+    @property
     def _title(self) -> str:
         status_text = "proved" if self.proved else "not proved everywhere"
-        return f"{len(self)} classifiers are optimal for λ in (0, {self.lam_max:.4g}]: {status_text}, {self.solves} exact solves"
+        return f"{len(self)} classifiers are optimal for λ in {self._interval}: {status_text}, {self.solves} exact solves"
 
     @property
     def sentence(self) -> str:
@@ -209,14 +214,15 @@ class WholePath(Displayed, Tabular, Question):
         low, high = (f"{self.corners[k].violations:g}" for k in (-1, 0))
         rows = np.unique(np.column_stack([to_dense(self.model.X), self.model.y]), axis=0)
         digests = ", ".join(digest[:16] for digest in self.digests)
+        share = float(shown(max(1.0 - self._ratio, 0.0), "maximum", 2))
         clauses = [
             "proved" if self.proved else "not proved everywhere",
             *([f"logs sha256 {digests}"] if digests else []),
             f"{len(self.model.y)} points in {len(rows)} distinct rows",
         ]
         return (
-            f"For every λ in (0, {self.lam_max:.4g}] one of {len(self)} classifiers, with {high} to {low} violations, has the "
-            f"least ||w||² + λ × violations up to a share {max(1.0 - self._ratio, 0.0):.1e}: {', '.join(clauses)}."
+            f"For every λ in {self._interval} one of {len(self)} classifiers, with {high} to {low} violations, has the "
+            f"least ||w||² + λ × violations up to a share {share:.1e}: {', '.join(clauses)}."
         )
 
     @property
@@ -278,6 +284,8 @@ class WholePath(Displayed, Tabular, Question):
         for corner, (violations, norm) in zip(self.corners, numbers, strict=True):
             if not (_rounded(corner.violations, violations) and _rounded(corner.norm, norm)):
                 return PathReport(False, 0.0, 0, f"the classifier of {corner.violations:g} violations has other numbers")
+        if numbers[0][1]:
+            return PathReport(False, 0.0, 0, "no classifier of the path has norm zero, as the best ones of the least λ have")
         nodes, bounds = 0, dict[float, float]()
         for point, log, problem in zip(self.breakpoints, self.logs, self.problems().values(), strict=True):
             report = check_proof(log, problem)

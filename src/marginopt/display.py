@@ -5,7 +5,9 @@ A leaf that every folder may import.
 
 from __future__ import annotations
 
+import decimal
 import html
+import math
 import os
 import re
 import shutil
@@ -15,9 +17,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, ClassVar, TextIO
+from typing import Any, ClassVar, Literal, TextIO, TypeAlias
 
 from .errors import MissingPackageError
+
+#: The direction of the optimum that a bound is about: it is an upper bound of a maximum, a lower bound of a minimum.
+Sense: TypeAlias = Literal["maximum", "minimum"]
 
 #: What a screen obeys and does not show: controls but tab and line feed, and those that turn the direction of what follows.
 # exempt (text): signs in names that a screen obeys and does not show
@@ -30,6 +35,14 @@ _LEFT = ' style="text-align:left"'
 def sanitised(text: str) -> str:
     """Return the text with control characters and changes of writing direction replaced by a visible sign."""
     return _OBEYED.sub("\N{REPLACEMENT CHARACTER}", text)
+
+
+def shown(bound: float, sense: Sense, digits: int = 4) -> str:
+    """Return a bound in decimal digits, rounded to the side on which it holds."""
+    if not math.isfinite(bound):
+        return f"{bound:g}"
+    rounding = decimal.ROUND_CEILING if sense == "maximum" else decimal.ROUND_FLOOR
+    return f"{decimal.Context(prec=digits, rounding=rounding).create_decimal_from_float(bound).normalize():f}"
 
 
 def _escaped(text: str) -> str:

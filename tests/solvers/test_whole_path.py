@@ -98,6 +98,27 @@ def test_logs_are_checked_from_the_data(tmp_path: Path) -> None:
     assert not whole.check().valid
 
 
+@pytest.mark.parametrize("seed", [2, 3])
+def test_a_path_without_its_trivial_classifier_is_refused(seed: int, tmp_path: Path) -> None:
+    """Near λ = 0 any other classifier is worse by any factor, however little the forged path states of its bounds."""
+    whole = mo.path(instance(seed, n=10), "lam", "all", lam_max=1e3, proof=tmp_path)
+    assert whole.check().valid and len(whole) > 1
+    first = replace(whole.corners[1], lam_low=0.0, bound=0.1)
+    weaker = replace(whole.breakpoints[0], bound=0.1 * whole.breakpoints[0].value)
+    corners, breakpoints = (first, *whole.corners[2:]), (weaker, *whole.breakpoints[1:])
+    lie = replace(whole, corners=corners, breakpoints=breakpoints, proved=False)
+    point = lie.at(1e-6 * weaker.lam)
+    assert whole.at(point.lam).objective < 0.1 * point.objective
+    assert not lie.check().valid
+
+
+def test_the_numbers_of_the_sentence_are_rounded_to_the_proved_side() -> None:
+    whole = mo.path(instance(2, n=10), "lam", "all", lam_max=1234.56)
+    assert "(0, 1234]" in whole.sentence
+    stated = float(whole.sentence.split("share ")[1].split(":")[0])
+    assert stated >= max(1.0 - point.bound / point.value for point in whole.breakpoints)
+
+
 def test_a_search_that_is_cut_off_says_so() -> None:
     whole = mo.path(instance(1, n=40, p=4), "lam", "all", time_limit=1e-9)
     assert not whole.proved

@@ -10,15 +10,14 @@ A new question is a frozen data class deriving from `BoundedQuestion`, with an `
 
 from __future__ import annotations
 
-import decimal
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Generic, Literal, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
 
-from ..display import Display, Displayed
+from ..display import Display, Displayed, Sense, shown
 from ..drawing import new_axes
 from ..errors import DataError
 from ..files import READ_ERRORS, read_error
@@ -28,9 +27,6 @@ from ..solvers.proofs import Question, check_proof
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-#: The direction of the optimum that a question asks for: a bound is an upper bound of a maximum, a lower bound of a minimum.
-Sense: TypeAlias = Literal["maximum", "minimum"]
 
 #: Relative difference by which a bound and a value that floating point computes in another order may differ.
 _ROUNDING = 1e-9
@@ -275,14 +271,6 @@ class Answer(Displayed, Generic[E]):
         return "\n".join([self.sentence, *(f"  {label.ljust(width)}  {words}" for label, words in facts)])
 
     __repr__ = __str__
-
-
-def shown(bound: float, sense: Sense, digits: int = 4) -> str:
-    """Return a bound in decimal digits, rounded to the side on which it holds."""
-    if not math.isfinite(bound):
-        return f"{bound:g}"
-    rounding = decimal.ROUND_CEILING if sense == "maximum" else decimal.ROUND_FLOOR
-    return f"{decimal.Context(prec=digits, rounding=rounding).create_decimal_from_float(bound).normalize():f}"
 
 
 def share_of(within: float) -> str:

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
+from ..display import shown
 from ..drawing import COLOURS, GREY, plain
 from ..errors import InputError
 from ..labelled import attribute_columns, label_codes
@@ -30,7 +31,7 @@ from ..models.model import Model
 from ..solvers.certification.result import Result
 from ..solvers.exact.check.sealed import stated_bound
 from ..solvers.solve import solve
-from .answer import Answer, BoundedQuestion, Evidence, ProofLog, shown
+from .answer import Answer, BoundedQuestion, Evidence, ProofLog
 from .half_spaces import BestHalfSpace, HalfSpace, coded_columns, rounded_up
 
 if TYPE_CHECKING:

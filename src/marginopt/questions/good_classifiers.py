@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from ..display import Sense, shown
 from ..drawing import COLOURS, GREY, plain
 from ..errors import InputError
 from ..models.arrays import FloatArray, as_positive
@@ -28,7 +29,7 @@ from ..models.model import Model
 from ..solvers.exact.check.sealed import stated_bound
 from ..solvers.parallel import SerialExecutor, choose_executor
 from ..solvers.solve import solve
-from .answer import Answer, BoundedQuestion, Evidence, ProofLog, Sense, share_of, shown
+from .answer import Answer, BoundedQuestion, Evidence, ProofLog, share_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -718,9 +719,19 @@ class SupportSet(Evidence):
 
 @dataclass(frozen=True, eq=False)
 class SupportQuestion(LevelQuestion):
-    """The number of supports of integer classifiers of the set: sign patterns outside the listed supports are excluded."""
+    """The number of supports of integer classifiers of the set: sign patterns outside the listed supports are excluded.
+
+    Raises
+    ------
+    InputError
+        The coefficients are real numbers, which lie between the sign patterns of whole ones.
+    """
 
     listed: tuple[tuple[int, ...], ...]
+
+    def __post_init__(self) -> None:
+        if not self.model.domain.integer:
+            raise InputError("supports needs whole coefficients: domain=Integers(...), or a ScoringSystem", name="domain")
 
     def count(self, evidence: Evidence) -> float:
         """Return the number of supports that witnesses of the set have; NaN if none shows the level."""
@@ -797,8 +808,7 @@ def supports(
     """
     explorer = Explorer(model, within, solver, time_limit, proof, jobs)
     base = explorer.model
-    if not base.domain.integer:
-        raise InputError("supports needs whole coefficients: domain=Integers(lower, upper), or a ScoringSystem", name="domain")
+    question = SupportQuestion(base, explorer.within, explorer.level, (), ())
     columns = _columns(base)
     exclusions: list[Exclusion] = []
     patterns: list[tuple[int, ...]] = [()]
@@ -814,7 +824,7 @@ def supports(
     listed: dict[tuple[int, ...], tuple[float, ...]] = {}
     for w in explorer.inside():
         listed.setdefault(tuple(j for j in columns if w[j]), w)
-    question = SupportQuestion(base, explorer.within, explorer.level, tuple(exclusions), tuple(listed))
+    question = replace(question, exclusions=tuple(exclusions), listed=tuple(listed))
     evidence = support_set(base, tuple(listed.values()))
     bounds = {item.name: explorer.bounds[item.name] for item in exclusions}
     logs = explorer.logs_of(exclusions)

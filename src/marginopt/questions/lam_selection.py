@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ..display import Display, Displayed, Tabular
+from ..display import Display, Displayed, Tabular, shown
 from ..drawing import COLOURS, new_axes
 from ..errors import InputError, UnsupportedModelError
 from ..models.arrays import FloatArray, IntArray, as_positive
@@ -24,7 +24,6 @@ from ..models.model import Model, fingerprint
 from ..solvers.parallel import choose_executor
 from ..solvers.proofs import Question
 from ..solvers.whole_path import PathReport, WholePath, whole_path
-from .answer import shown
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,9 +71,10 @@ class LamSelection(Displayed, Tabular, Question):
         """Return the choice as one sentence: the claim, its standing, the logs' digests and the data."""
         digests = [digest[:16] for path in self.folds for digest in path.digests]
         logs = f", logs sha256 {', '.join(digests)}" if digests else ""
+        largest, rate = (float(shown(float(number), "minimum")) for number in (self.ends[-1], self.rate.min()))
         return (
-            f"No λ in (0, {self.ends[-1]:.4g}] has a validation error below {shown(float(self.rate.min()), 'minimum')} "
-            f"over {len(self.folds)} folds, and λ = {self.lam:.6g} attains it: "
+            f"No λ in (0, {largest:.4g}] has a validation error below {rate:.4g} "
+            f"over {len(self.folds)} folds, and λ = {self.lam!r} attains it: "
             f"{'proved' if self.proved else 'not proved'}{logs}, {len(self.path.model.y)} points."
         )
 

@@ -15,13 +15,14 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from ..display import Sense
 from ..drawing import COLOURS, GREY
 from ..errors import InputError
 from ..models.arrays import FloatArray, IntArray, to_dense
 from ..models.formulations.margin.model import Margin
 from ..models.formulations.margin.restrictions import ErrorBudget
 from ..models.model import Model
-from .answer import Answer, Evidence, Sense, share_of
+from .answer import Answer, Evidence, share_of
 from .good_classifiers import Explorer, LevelQuestion, Restriction
 
 if TYPE_CHECKING:
@@ -104,11 +105,21 @@ class Disagreements(Evidence):
 
 @dataclass(frozen=True, eq=False)
 class DifferenceQuestion(LevelQuestion):
-    """The largest number of predictions of ``best`` that a classifier of the set flips, with margin at least 1."""
+    """The largest number of predictions of ``best`` that a classifier of the set flips, with margin at least 1.
+
+    Raises
+    ------
+    InputError
+        The model has groups of points or restrictions of their margins, which would hold for the flipped points too.
+    """
 
     best: tuple[float, ...]
 
     sense: ClassVar[Sense] = "maximum"
+
+    def __post_init__(self) -> None:
+        if self.model.groups is not None or any(part.of_margins for part in self.model.subject_to):
+            raise InputError("most_different_classifier takes no groups of points and no restrictions of margins")
 
     @property
     def opposite_labels(self) -> tuple[float, ...]:
@@ -193,8 +204,6 @@ def most_different_classifier(
     """
     explorer = Explorer(model, within, solver, time_limit, proof)
     base = explorer.model
-    if base.groups is not None or any(part.of_margins for part in base.subject_to):
-        raise InputError("most_different_classifier takes no groups of points and no restrictions of margins")
     question = DifferenceQuestion(base, explorer.within, explorer.level, (), explorer.best)
     opposite, n = question.opposite_labels, len(base.y)
 

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from ..display import Display, Displayed, Tabular
+from ..display import Display, Displayed, Sense, Tabular, shown
 from ..drawing import COLOURS, new_axes
 from ..errors import InputError, UnsupportedModelError
 from ..models.arrays import BoolArray, FloatArray, as_points, as_positive, to_dense
@@ -39,7 +39,7 @@ from ..solvers.exact.limits import Limits
 from ..solvers.records import Options
 from ..solvers.solve import solve
 from ..solvers.zero_one.target_search import TargetSearch
-from .answer import Answer, BoundedQuestion, Evidence, ProofLog, Sense, shown
+from .answer import Answer, BoundedQuestion, Evidence, ProofLog
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -183,6 +183,19 @@ def test_no_forged_log_leaves_out_a_support(seed: int, tmp_path: Path) -> None:
     assert not missing.check().valid
 
 
+def test_questions_about_models_that_their_exclusions_do_not_cover_are_refused() -> None:
+    """Sign patterns leave out 0 < |w| < 1, and a budget of all points would count the flipped ones."""
+    model = instance(4)
+    question = supports(model, 0.5).question
+    real = replace(model, domain=mo.margin.Box(model.domain.lower, model.domain.upper))
+    with pytest.raises(mo.errors.InputError):
+        replace(question, model=real)
+    difference = most_different_classifier(model, 0.5).question
+    restricted = replace(model, subject_to=(mo.error_budget(1, 1.0),))
+    with pytest.raises(mo.errors.InputError):
+        replace(difference, model=restricted)
+
+
 def test_a_level_that_no_classifier_shows_is_refused(tmp_path: Path) -> None:
     """A lower level than ε above a classifier excludes more, and the sentence would still say "within ε of the best"."""
     model = instance(4)
