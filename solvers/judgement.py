@@ -153,8 +153,8 @@ def complete(judgement: Judgement) -> Judgement:
 def polish_integers(judgement: Judgement) -> Judgement:
     """Round the integers of a mixed-integer point and solve for the rest again, so that incumbents of all solvers compare.
 
-    The new point is feasible and not worse by recomputed figures; a point whose integers are far from whole numbers stays. Without
-    integers there may be margins that are counted: the point beside this one that keeps what must be kept.
+    The new point is feasible and not worse by recomputed figures; a point whose integers are far from whole numbers stays.
+    Without integers there may be margins that are counted: the point beside this one that keeps what must be kept.
     """
     form = judgement.form
     if judgement.values is None or form is None:

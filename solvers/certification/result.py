@@ -550,8 +550,9 @@ class Result(Displayed):
     def status_kind(self) -> str:
         """The trust that an answer to the question deserves, in the words of `solvers.certification.result.Kind`.
 
-        That of an optimum is its bound's. INFEASIBLE and UNBOUNDED are "proved" where exact Farkas multipliers, or an exact ray from
-        a feasible point, leave no doubt, and "claimed by solver" otherwise; ``evidence`` has the reason. "none" with other statuses.
+        That of an optimum is its bound's. INFEASIBLE and UNBOUNDED are "proved" where exact Farkas multipliers, or an exact ray
+        from a feasible point, leave no doubt, and "claimed by solver" otherwise; ``evidence`` has the reason. Other statuses have
+        "none".
         """
         if self.status is Status.OPTIMAL:
             return self.bound_kind

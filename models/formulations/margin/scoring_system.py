@@ -13,8 +13,8 @@ import numpy as np
 from ....errors import InputError, UnsupportedModelError
 from ....labelled import LABELS_OF_X, DataNames
 from ...arrays import FloatArray, Points, as_costs, as_labels, as_points, as_positive, as_vector, to_dense
-from ...program.form import StandardForm
 from ...model import earlier_identity
+from ...program.form import StandardForm
 from ...record import Arrays, Chosen, DataKind, FormulationInfo, Parameter, always
 from ...statement import Line, Statement
 from ...views import MarginProblem
@@ -201,12 +201,15 @@ class ScoringSystem(NamedComposition):
 
     @cached_property
     def big_m_values(self) -> FloatArray:
-        """M_i: what must be added to a margin so that every allowed ρ reaches t, or to its negative where positive scores count."""
+        """M_i: what must be added to a margin so that every allowed ρ reaches t.
+
+        Where restrictions count positive scores, M_i added to the negative margin reaches t too.
+        """
         high, low = self.largest
-        least, greatest = self.offsets[0] + low, self.offsets[1] + high
-        lowest = np.where(self.y > 0, least, -greatest)
+        low_scores, high_scores = self.offsets[0] + low, self.offsets[1] + high
+        lowest = np.where(self.y > 0, low_scores, -high_scores)
         if any(restriction.equal_rates(self.y) is not None for restriction in self.subject_to):
-            lowest = np.minimum(least, -greatest)
+            lowest = np.minimum(low_scores, -high_scores)
         return np.maximum(self.threshold - lowest, 0.0)
 
     @cached_property
