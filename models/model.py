@@ -641,14 +641,16 @@ def _entry(name: str, value: Any) -> dict[str, Any]:
     return {name: value}
 
 
-def earlier_identity(name: str, default: str | float | None, before: Mapping[str, Any]) -> Callable[[Any], Mapping[str, Any]]:
+def earlier_identity(
+    name: str, default: str | float | tuple[()] | None, before: Mapping[str, Any]
+) -> Callable[[Any], Mapping[str, Any]]:
     """Return the rule of a field, for its metadata, under which digests of stored files stay as they are.
 
     Parameters
     ----------
     name : str
         Under which the field's values count.
-    default : str, float or None
+    default : str, float, empty tuple or None
         The value that stands for a model as it was stated before the field had its name.
     before : mapping
         The entries that count in place of the default.

@@ -478,6 +478,7 @@ def _result(judgement: Judgement, licence: Licence, picked: str) -> Result:
         pool=_pool(judgement),
         evidence="; ".join(remark for remark in remarks if remark),
         ray_residual=judgement.ray.residual,
+        ray_proved=judgement.ray.proved,
         picked=picked,
         options=judgement.options.record(),
         licence=licence.state.value,

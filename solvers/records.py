@@ -390,8 +390,8 @@ class Options:
     memory_limit : float, optional
         Bytes.
     trace_every : int, optional
-        Iterations between two rows of the trace, at least; 1 for as many rows as the solver lets us take. Where it is not given,
-        rows are taken by time and thinned to 4,096.
+        Iterations between two rows of the trace, at least; 1 for as many rows as the solver lets us take, however many, some 300
+        bytes each. Where it is not given, rows are taken by time and thinned to 4,096.
     verbose : bool
         The solver's own log on standard output, that of a notebook too.
     log_file : str or Path, optional

@@ -125,6 +125,7 @@ def _arrays(result: Result) -> dict[str, Any]:
         "format": "marginopt result",
         "format_version": RESULT_VERSION,
         **{name: getattr(result, name) for name in _PLAIN},
+        "ray_proved": result.ray_proved,
         "status": result.status.name,
         "certificate": None if result.certificate is None else asdict(result.certificate),
         "options": dict(result.options),
@@ -213,6 +214,7 @@ def _result(arrays: dict[str, Any]) -> Result:
     )
     return Result(
         **{name: meta[name] for name in _PLAIN},
+        ray_proved=meta.get("ray_proved", False),
         status=Status[meta["status"]],
         answer=answer,
         certificate=None if certificate is None else _certificate(certificate),
@@ -248,7 +250,7 @@ def _check_kinds(meta: Mapping[str, Any], result: Mapping[str, Any]) -> None:
             result["native_status"],
             result["version"],
         ),
-        bool: (meta["maximise"], result["proved"]),
+        bool: (meta["maximise"], meta.get("ray_proved", False), result["proved"]),
         (int, float): (
             *(value for value in (meta["ray_residual"], *(result[name] for name in _OPTIONAL)) if value is not None),
             *(result[name] for name in _TIMES),

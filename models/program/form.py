@@ -964,8 +964,8 @@ class StandardForm(Displayed, ExportMethods):
                 continue
             missing = [name for name in names if name not in unread]
             if missing:
-                given_count = f"{block.size - len(missing)} others of its block have one"
-                raise InputError(f"{noun}: {missing[0]!r} has no value, and {given_count}", name=missing[0])
+                needed = f"give all {block.size} of {block.label}; {len(missing)} missing"
+                raise InputError(f"{noun}: {missing[0]!r} has no value: {needed}", name=missing[0])
             entries = np.array([float(as_array(unread.pop(name), f"{noun}[{name!r}]")) for name in names])
             if not np.isfinite(entries).all():
                 raise InputError(f"{noun} must be finite; {names[int(np.argmin(np.isfinite(entries)))]} is not", name=noun)

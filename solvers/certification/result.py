@@ -313,6 +313,8 @@ class Result(Displayed):
         What stands behind a claim of infeasibility or unboundedness.
     ray_residual : float or None
         Of the Farkas multipliers or the ray, recomputed (`solvers.certification.rays`).
+    ray_proved : bool
+        True if exact Farkas multipliers, or an exact ray from a feasible point, prove the status; see `status_kind`.
     picked : str
         What ``auto`` picked, and why.
     options : mapping
@@ -349,6 +351,7 @@ class Result(Displayed):
     pool: tuple[PoolPoint, ...] = ()
     evidence: str = ""
     ray_residual: float | None = None
+    ray_proved: bool = False
     picked: str = ""
     options: Mapping[str, Any] = field(default_factory=dict)
     licence: str = ""
@@ -544,6 +547,28 @@ class Result(Displayed):
         return Kind.STORED.value if self.unverified and kind != Kind.NONE.value else kind
 
     @property
+    def status_kind(self) -> str:
+        """The trust that an answer to the question deserves, in the words of `solvers.certification.result.Kind`.
+
+        That of an optimum is its bound's. INFEASIBLE and UNBOUNDED are "proved" where exact Farkas multipliers, or an exact ray
+        from a feasible point, leave no doubt, and "claimed by solver" otherwise; ``evidence`` has the reason. Other statuses have
+        "none".
+        """
+        if self.status is Status.OPTIMAL:
+            return self.bound_kind
+        if self.status not in (Status.INFEASIBLE, Status.UNBOUNDED):
+            return Kind.NONE.value
+        if self.unverified:
+            return Kind.STORED.value
+        return Kind.PROVED.value if self.ray_proved else Kind.CLAIMED.value
+
+    @property
+    def _status_and_kind(self) -> str:
+        """The status; of infeasibility and unboundedness also the trust in it."""
+        shown = self.status is not Status.OPTIMAL and self.status_kind != Kind.NONE.value
+        return f"{self.status} ({self.status_kind})" if shown else str(self.status)
+
+    @property
     def message(self) -> str:
         """The sentence that explains the status; of an optimum also what it stands on."""
         if self.status.stopped:
@@ -612,7 +637,7 @@ class Result(Displayed):
 
     def __str__(self) -> str:
         gap = f"; relative gap {self.gap:.1e}" if np.isfinite(self.gap) else ""
-        lines = [f"{self.model} by {self.solver} {self.version}: {self.status}{gap}"]
+        lines = [f"{self.model} by {self.solver} {self.version}: {self._status_and_kind}{gap}"]
         lines += [f"  {self.unverified}"] if self.unverified else []
         if self.certificate is not None:
             bound = f"{self.bound:.10g} ({self.bound_kind})" if self.bound_kind != "none" else "none"
@@ -637,7 +662,7 @@ class Result(Displayed):
 
     def display(self) -> Display:
         """Return the notebook view."""
-        facts = [("status", self.message if self.status is Status.OPTIMAL else f"{self.status} ({self.message})")]
+        facts = [("status", self.message if self.status is Status.OPTIMAL else f"{self._status_and_kind}: {self.message}")]
         facts += [("not verified", self.unverified)] if self.unverified else []
         if self.certificate is not None:
             facts += [("objective", f"{self.objective:.10g}")]

@@ -33,7 +33,8 @@ _SHOWN = 0.2
 _NONE = 1e19
 #: Residual of an interior point's points from which on their dual objective counts as a bound.
 _FEASIBLE = 1e-5
-#: Rows kept of a trace; a longer one is thinned to every second row, so memory stays bounded.
+#: Rows kept of a trace without `Options.trace_every`: a longer one is thinned to every second row, so memory stays bounded.
+#: With it the trace has every row that was asked for, some 300 bytes each.
 _ROWS = 4096
 
 

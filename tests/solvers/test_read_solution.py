@@ -178,7 +178,7 @@ def test_infeasible_by_scip(tmp_path: Path) -> None:
         "apart", (Block("x", (1,)),), np.zeros(1), (rows,), np.array([-np.inf]), np.array([np.inf]), np.zeros(1, dtype=bool),
     )  # fmt: skip
     result = mo.io.read_solution(apart, tmp_path / "s.sol")
-    assert result.status is mo.Status.INFEASIBLE and result.evidence.startswith("proved: Farkas multipliers")
+    assert result.status is mo.Status.INFEASIBLE and result.status_kind == "proved"
     assert not result.values
     # a hinge has points, whatever the file says
     result = mo.io.read_solution(_hinge(), tmp_path / "s.sol")

@@ -257,6 +257,8 @@ def _meant(value: object) -> str:
     """Return the name that a misspelt one probably stands for."""
     if isinstance(value, type):
         return f"; that is the class, a part is {value.__name__}(...)"
+    if isinstance(value, Domain):
+        return '; that is a domain; LinearRows({"age": 1}, 0.0) states a sign, fixed({"age": 0}) a value'
     if isinstance(value, AtMost):
         return f"; at most {value.k} of what? at_most({value.k}).nonzero counts coefficients"
     # exempt (text): the module of an object that is no part, which may be CVXPY's
@@ -561,12 +563,18 @@ class Margin(Model):
     def _linear_rows(self) -> list[tuple[FloatArray, FloatArray, FloatArray]]:
         return [rows for r in self.subject_to if (rows := r.linear_rows(self.points, self.y)) is not None]
 
-    @cached_property
-    def _activity(self) -> ActivityBounds:
+    @property
+    def coefficient_bounds(self) -> tuple[FloatArray, FloatArray]:
+        """Bounds of w by the domain and by restrictions of single coefficients."""
         lower, upper = self.domain.bounds(self.width)
-        A, c = self.loss.rows(self.points, self.y)
         for rows in self._linear_rows:
             lower, upper = tightened(lower, upper, *rows)
+        return lower, upper
+
+    @cached_property
+    def _activity(self) -> ActivityBounds:
+        lower, upper = self.coefficient_bounds
+        A, c = self.loss.rows(self.points, self.y)
         is_held = not self.domain.free or any(r.holds_intercept(self.points, self.y) for r in self.subject_to)
         level, saturation = self._level(lower, upper), self.loss.saturation()
         saturation = np.inf if is_held else max(saturation, 1.0) if self.subject_to else saturation

@@ -326,6 +326,36 @@ class RiskProblem(IntegerProblem[float]):
         return replace(self, X=np.ascontiguousarray(points[:, 1:]), y=points[:, 0], weights=np.array([below(c) for c in sums]))
 
 
+def restricted_bounds(
+    restrictions: Sequence[Restriction], data: tuple[FloatArray, FloatArray], lower: FloatArray, upper: FloatArray, k: int
+) -> tuple[FloatArray, FloatArray, int] | None:
+    """Return bounds and number of non-zero whole coefficients under restrictions; None where one is something else.
+
+    Parameters
+    ----------
+    restrictions : sequence of Restriction
+    data : (ndarray (n, p), ndarray (n,))
+        X and y.
+    lower, upper : ndarray (p,)
+    k : int
+    """
+    for restriction in restrictions:
+        linear = restriction.linear_rows(*data)
+        if restriction.max_nonzeros is not None:
+            k = min(k, restriction.max_nonzeros)
+        elif linear is None:
+            return None
+        else:
+            A, low, high = linear
+            rows, row_lower = np.vstack([A, -A]), np.concatenate([low, -high])
+            finite = np.isfinite(row_lower)
+            others, _, lower, upper = as_bounds(rows[finite], row_lower[finite], lower, upper)
+            if len(others):
+                return None
+    lower, upper = np.ceil(lower) + 0.0, np.floor(upper) + 0.0
+    return None if (lower > upper).any() or (lower[1:] > 0.0).any() or (upper[1:] < 0.0).any() else (lower, upper, k)
+
+
 def composed_problem(
     data: tuple[Points, FloatArray, FloatArray],
     penalised: BoolArray,

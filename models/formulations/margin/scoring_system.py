@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, ClassVar, Literal, TypeVar
@@ -11,20 +11,23 @@ from typing import Any, ClassVar, Literal, TypeVar
 import numpy as np
 
 from ....errors import InputError, UnsupportedModelError
-from ....labelled import LABELS_OF_X
+from ....labelled import LABELS_OF_X, DataNames
 from ...arrays import FloatArray, Points, as_costs, as_labels, as_points, as_positive, as_vector, to_dense
+from ...model import earlier_identity
 from ...program.form import StandardForm
 from ...record import Arrays, Chosen, DataKind, FormulationInfo, Parameter, always
 from ...statement import Line, Statement
+from ...views import MarginProblem
 from ..linear import first_column_is_one
 from .count_regularisers import L0L1
 from .losses.logistic import Logistic
 from .margin_losses import ZeroOne
-from .model import Margin
+from .model import Margin, checked_parts
 from .named import NamedComposition
 from .part import Integers
 from .points_table import PointsTable
-from .problems import RiskProblem, ScoringProblem, as_fraction
+from .problems import RiskProblem, ScoringProblem, as_fraction, restricted_bounds
+from .restrictions import Restriction
 
 V = TypeVar("V")
 
@@ -63,6 +66,10 @@ class ScoringSystem(NamedComposition):
         whatever ε ≤ 1.
     loss : {"zero-one", "logistic"}
         "risk-bb" solves the logistic loss, and solvers that read exponential cones beside integers.
+    subject_to : Restriction or sequence of Restriction
+        Restrictions of `Margin`: `parity`, `error_budget`, `keep`, `fixed`, `at_most`, `LinearRows`. "supports-bb" and "risk-bb"
+        read bounds of single coefficients and numbers of features; "margin-bb" reads the others with the 0-1 loss. Signs are
+        bounds in ``coefficients``.
 
     Notes
     -----
@@ -72,7 +79,8 @@ class ScoringSystem(NamedComposition):
     Raises
     ------
     InputError
-        As `Margin`; bounds that are no whole numbers or exclude 0, a limit or price below 0, ε outside (0, 1].
+        As `Margin`; bounds that are no whole numbers or exclude 0, a limit or price below 0, ε outside (0, 1]. Restrictions
+        that count margins below 1, where features are not whole numbers: a score of 0.5 is right, and such a count has it wrong.
     """
 
     X: Points
@@ -85,6 +93,7 @@ class ScoringSystem(NamedComposition):
     sample_weight: float | FloatArray = 1.0
     epsilon: float = 0.001
     loss: Literal["zero-one", "logistic"] = "zero-one"
+    subject_to: Sequence[Restriction] = field(default=(), metadata={"identity": earlier_identity("subject_to", (), {})})
 
     name = "ScoringSystem"
     title = "Scoring system (SLIM)"
@@ -127,7 +136,23 @@ class ScoringSystem(NamedComposition):
                 )
             object.__setattr__(self, "intercept_range", (low, high))
         object.__setattr__(self, "sample_weight", as_costs(self.sample_weight, X.shape[0], "sample_weight"))
+        object.__setattr__(self, "subject_to", self._checked_restrictions())
         _ = self.composed  # parts that do not fit the data are an error of the statement
+
+    def _checked_restrictions(self) -> tuple[Restriction, ...]:
+        """The restrictions, with columns and classes by number."""
+        restrictions = checked_parts(ZeroOne(), "none", "reals", self.subject_to, None)[3]
+        names = self.data_names or DataNames()
+        located = tuple(restriction.resolve_names(names, self.X, self.y) for restriction in restrictions)
+        for restriction in located:
+            of_margins = restriction.by_loss or restriction.kept_points(self.y.size) is not None
+            if (of_margins or restriction.budget(self.y) is not None) and not self.integer_scores:
+                raise InputError(
+                    f"{type(restriction).__name__} counts scores below 1 as errors, but these features are not whole numbers, so "
+                    "scores between 0 and 1 are right: round the features, or split them into intervals (0 or 1 each)",
+                    name="subject_to",
+                )
+        return located
 
     def _bounds(self) -> tuple[FloatArray, FloatArray]:
         d = self.X.shape[1] - 1
@@ -176,9 +201,15 @@ class ScoringSystem(NamedComposition):
 
     @cached_property
     def big_m_values(self) -> FloatArray:
-        """M_i: what must be added to a margin so that every allowed ρ reaches t."""
+        """M_i: what must be added to a margin so that every allowed ρ reaches t.
+
+        Where restrictions count positive scores, M_i added to the negative margin reaches t too.
+        """
         high, low = self.largest
-        lowest = np.where(self.y > 0, self.offsets[0] + low, -(self.offsets[1] + high))
+        low_scores, high_scores = self.offsets[0] + low, self.offsets[1] + high
+        lowest = np.where(self.y > 0, low_scores, -high_scores)
+        if any(restriction.equal_rates(self.y) is not None for restriction in self.subject_to):
+            lowest = np.minimum(low_scores, -high_scores)
         return np.maximum(self.threshold - lowest, 0.0)
 
     @cached_property
@@ -199,7 +230,7 @@ class ScoringSystem(NamedComposition):
         price, tie = map(float, self.prices)
         regulariser = L0L1(price, tie, self.max_features)
         loss = Logistic() if self.logistic else ZeroOne(self.threshold)
-        return Margin.of_checked(self.X, self.y, loss, regulariser, "free", self.sample_weight, domain)
+        return Margin.of_checked(self.X, self.y, loss, regulariser, "free", self.sample_weight, domain, tuple(self.subject_to))
 
     def compile(self) -> StandardForm:
         """The composition's form under this name, with the M of the notes."""
@@ -211,10 +242,30 @@ class ScoringSystem(NamedComposition):
         )
 
     def view(self, kind: type[V]) -> V | None:
-        """The `ScoringProblem`, prices as fractions, or the `RiskProblem`."""
+        """The `ScoringProblem`, prices as fractions, or the `RiskProblem`; with other restrictions the `MarginProblem`."""
+        if self._restricted is None:
+            return self.composed.view(kind) if kind is MarginProblem else None
         if self.logistic:
             return self.risk_problem if kind is RiskProblem else None  # type: ignore[return-value]
         return self.problem if kind is ScoringProblem else None  # type: ignore[return-value]
+
+    @property
+    def no_view_reason(self) -> str:
+        """The restrictions that "supports-bb" and "risk-bb" do not read."""
+        return "" if self._restricted is not None else "restrictions other than bounds of coefficients and numbers of features"
+
+    @property
+    def _unrestricted(self) -> tuple[FloatArray, FloatArray, int]:
+        """Bounds of ρ, and the number of features in use."""
+        lower, upper = self.composed.domain.bounds(self.X.shape[1])
+        d = self.X.shape[1] - 1
+        return lower, upper, d if self.max_features is None else self.max_features
+
+    @cached_property
+    def _restricted(self) -> tuple[FloatArray, FloatArray, int] | None:
+        """The same under all restrictions; None where one is more than bounds and a number."""
+        lower, upper, k = self._unrestricted
+        return restricted_bounds(self.subject_to, (to_dense(self.X), self.y), lower, upper, k)
 
     @property
     def logistic(self) -> bool:
@@ -229,18 +280,22 @@ class ScoringSystem(NamedComposition):
 
     @cached_property
     def problem(self) -> ScoringProblem:
-        """The problem that the exact solver reads."""
+        """Errors and prices as the exact solver reads them, within the bounds that restrictions leave.
+
+        Restrictions of another kind are left out: points have the same value.
+        """
         d = self.X.shape[1] - 1
+        lower, upper, k = self._restricted or self._unrestricted
         return ScoringProblem(
             X=np.ascontiguousarray(to_dense(self.X)[:, 1:]),
             y=self.y,
             weights=as_vector(self.sample_weight, self.y.size, "sample_weight"),
-            lower=self._bounds()[0],
-            upper=self._bounds()[1],
-            intercept=self.offsets,
+            lower=lower[1:],
+            upper=upper[1:],
+            intercept=(int(lower[0]), int(upper[0])),
             price=self.prices[0],
             size_price=self.prices[1],
-            max_nonzeros=d if self.max_features is None else min(self.max_features, d),
+            max_nonzeros=min(k, d),
             threshold=Fraction(1) if self.integer_scores else Fraction(self.threshold),
         )
 
@@ -262,6 +317,8 @@ class ScoringSystem(NamedComposition):
             "s": (w[1:] != 0).astype(np.float64),
             "a": np.abs(w[1:]),
         }
+        if self.subject_to:  # their own variables
+            values = {**self.composed.complete({"w": w}), **values}
         return {block.label: values[block.label] for block in self.form.blocks}
 
     def complete(self, values: Mapping[str, FloatArray]) -> dict[str, FloatArray]:

@@ -23,7 +23,9 @@ def add_options(command: Command) -> None:
     command.add_argument(
         "action", nargs="?", default="list", choices=tuple(_ACTIONS), help="list (default), verify, run, submit, page"
     )
-    command.add_argument("name", nargs="?", help="an entry; for submit a stored result (.npz); for page the file to write")
+    command.add_argument(
+        "name", nargs="?", help="an entry; for submit a stored result (.npz); for page the Markdown file to write"
+    )
     command.add_argument("--entries", metavar="FILE", help="entries in place of the book's")
     command.add_argument("--log", metavar="FILE", help="verify: the proof log of the entry; submit: that of the result")
     command.add_argument(

@@ -161,7 +161,8 @@ class AnswerReport:
 
     def __str__(self) -> str:
         verdict = "every log is valid and the evidence attains the value" if self.valid else f"NOT proved: {self.message}"
-        return f"value {self.value:.12g}, bound {self.bound:.12g}; {verdict}; {len(self.reports)} logs verified"
+        logs = "1 log" if len(self.reports) == 1 else f"{len(self.reports)} logs"
+        return f"value {self.value:.12g}, bound {self.bound:.12g}; {verdict}; {logs} verified"
 
 
 @dataclass(frozen=True, eq=False)

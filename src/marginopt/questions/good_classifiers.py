@@ -52,7 +52,7 @@ class Restriction(ABC):
 
     @abstractmethod
     def possible(self, base: Margin) -> bool:
-        """Return whether the domain leaves a point."""
+        """Return whether domain and restrictions of single coefficients leave a point."""
 
 
 @dataclass(frozen=True)
@@ -87,8 +87,8 @@ class Exclusion(Restriction):
         return replace(base, domain=kind(tuple(lower.tolist()), tuple(upper.tolist())))
 
     def possible(self, base: Margin) -> bool:
-        """Return whether the domain meets these bounds."""
-        low, high = base.domain.bounds(base.width)
+        """Return whether domain and restrictions of single coefficients meet these bounds."""
+        low, high = base.coefficient_bounds
         return bool((np.maximum(low, self.lower) <= np.minimum(high, self.upper)).all())
 
     def side_of(self, p: int, j: int) -> Exclusion:
@@ -764,7 +764,8 @@ class SupportQuestion(LevelQuestion):
 
     def claim(self, bound: float) -> str:
         """Return the claim that there are no other supports."""
-        return f"No more than {bound:.0f} sets of features support a classifier within {share_of(self.within)}% of the best"
+        sets = "one set of features supports" if bound == 1.0 else f"{bound:.0f} sets of features support"
+        return f"No more than {sets} a classifier within {share_of(self.within)}% of the best"
 
 
 def pattern_box(p: int, columns: tuple[int, ...], pattern: tuple[int, ...]) -> Exclusion:

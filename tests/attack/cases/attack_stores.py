@@ -103,7 +103,7 @@ def _beside_its_model(result: Any, optimum: float) -> str:
     allowed = WRONG * max(1.0, abs(optimum))
     if result.bound_kind == "proved" and result.sign * (result.bound - optimum) > allowed:
         return f"bound {result.bound} is proved, the optimum is {optimum}"
-    if result.status in (Status.INFEASIBLE, Status.UNBOUNDED) and result.evidence.startswith("proved"):
+    if result.status is not Status.OPTIMAL and result.status_kind == "proved":
         return f"claims proved {result.status.value}, the optimum is {optimum}"
     if result.status is Status.OPTIMAL and result.bound_kind == "proved" and abs(result.objective - optimum) > allowed:
         return f"optimal at {result.objective}, the optimum is {optimum}"

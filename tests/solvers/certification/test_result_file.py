@@ -33,7 +33,9 @@ def test_every_fact_of_an_answer_comes_back(tmp_path: Path) -> None:
         optimised_parameters={"gamma": 0.25, "P": np.eye(2)},
         details={"start": "cold"},
     )
-    result = Result("m", "s", mo.Status.INFEASIBLE, answer, None, {}, evidence="checked", ray_residual=1e-9, picked="s: why")
+    result = Result(
+        "m", "s", mo.Status.INFEASIBLE, answer, None, {}, evidence="checked", ray_residual=1e-9, ray_proved=True, picked="s: why"
+    )
     back = mo.io.load_result(result.save(tmp_path / "facts"))
     assert back.farkas is not None and back.farkas["apart"].tolist() == [1.0, 2.0]
     assert back.update == answer.update
@@ -41,10 +43,10 @@ def test_every_fact_of_an_answer_comes_back(tmp_path: Path) -> None:
     assert back.optimised_parameters["gamma"] == 0.25
     assert np.array_equal(back.optimised_parameters["P"], np.eye(2))
     assert back.history[0]["value"] == 1.0
-    for name in ("root_bound", "stationarity", "nodes", "version", "evidence", "ray_residual", "picked", "claim"):
+    for name in ("root_bound", "stationarity", "nodes", "version", "evidence", "ray_residual", "ray_proved", "picked", "claim"):
         assert getattr(back, name) == getattr(result, name), name
     assert back.details.keys() == result.details.keys()
-    assert back.unverified
+    assert back.unverified and back.status_kind == "as stored, not verified" and result.status_kind == "proved"
     assert str(replace(back, unverified="")) == str(result)
 
 

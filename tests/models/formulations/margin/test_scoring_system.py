@@ -163,3 +163,57 @@ def test_the_table_of_points_adds_up_to_the_predictions(loss: str) -> None:
     assert [name for name, _ in model.points_table(values, ["a", "b", "c"]).points] == ["a", "b"]
     with pytest.raises(InputError):
         model.points_table(values, ["a"])
+
+
+def _restricted_cases() -> dict[str, tuple[object, str]]:
+    """Restrictions of the columns one, a, b, c, and the exact solver that reads them."""
+    group = np.arange(24) % 2
+    return {
+        "fixed at zero": (mo.fixed({"b": 0}), "supports-bb"),
+        "fixed elsewhere": (mo.fixed({"a": -1}), "margin-bb"),
+        "a sign": (margin.LinearRows({"c": -1}, 0.0), "supports-bb"),
+        "few features": ([mo.at_most(1).nonzero, margin.LinearRows({"one": 1}, 1.0)], "supports-bb"),
+        "a row": (margin.LinearRows({"a": 1, "b": -1}, 0.0, 1.0), "margin-bb"),
+        "errors of a class": (mo.error_budget("well", 0.1), "margin-bb"),
+        "kept points": (mo.keep([3, 5]), "margin-bb"),
+        "covariance": (mo.parity(group, 0.02), "margin-bb"),
+        "counts": (mo.parity(group, 0.1, by="counts"), "margin-bb"),
+    }
+
+
+@pytest.mark.parametrize("case", _restricted_cases())
+def test_restricted_optima_are_those_of_enumeration(case: str) -> None:
+    """The solver that `auto` picks proves the optimum, and HiGHS finds it in the form with the model's M."""
+    restrictions, solver = _restricted_cases()[case]
+    rng = np.random.default_rng(1)
+    features = np.column_stack([np.ones(24), rng.integers(0, 3, (24, 3))])
+    labels = np.where(features[:, 1:] @ [1.0, 2.0, -1.0] + 0.8 * rng.normal(size=24) > 1.5, "ill", "well")
+    frame = pd.DataFrame(features, columns=["one", "a", "b", "c"])
+    model = mo.ScoringSystem(frame, labels, (-2, 2), (-3, 3), C0=0.01, subject_to=restrictions)
+    costs = {
+        rho: float(model.value(rho))
+        for rho in itertools.product(range(-3, 4), *[range(-2, 3)] * 3)
+        if all(rule.violation(features, model.y, np.array(rho, dtype=float)) <= 1e-9 for rule in model.subject_to)
+    }
+    best = min(costs.values())
+    assert best > min(float(model.value(rho)) for rho in itertools.product(range(-3, 4), *[range(-2, 3)] * 3))
+    result = mo.solve(model)
+    assert (result.solver, result.bound_kind) == (solver, "proved")
+    assert result.objective == pytest.approx(best, abs=1e-9)
+    assert costs[tuple(result.values["w"].astype(int))] == pytest.approx(best, abs=1e-9)
+    assert mo.solve(model, "highs").objective == pytest.approx(best, abs=1e-6)
+    assert model.points_table(result.values).classes == ("ill", "well")
+
+
+def test_counts_of_margins_below_one_need_whole_scores() -> None:
+    """A score of a half is right, and a budget of errors would count it as wrong."""
+    for restriction in (mo.error_budget(1, 0.2), mo.keep([0]), margin.ViolationBudget(0.2)):
+        mo.ScoringSystem(X, Y, subject_to=restriction)
+        with pytest.raises(InputError, check=about("subject_to")):
+            mo.ScoringSystem(np.column_stack([X[:, :1], 0.5 * X[:, 1:]]), Y, subject_to=restriction)
+
+
+def test_the_supports_of_a_restricted_system_leave_out_what_is_fixed() -> None:
+    model = mo.ScoringSystem(X, Y, (-1, 1), (-3, 3), subject_to=mo.fixed({1: 0}))
+    answer = mo.questions.supports(model, within=0.3)
+    assert answer.proved and all(not witness[1] for witness in answer.evidence.witnesses)
