@@ -12,6 +12,7 @@ SDPLIB's files in the repository vsdp/SDPLIB. They go to
 from __future__ import annotations
 
 import io
+import math
 import pickle
 import zipfile
 from dataclasses import dataclass
@@ -22,6 +23,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..errors import DataError
+from ..files import READ_ERRORS, has_objects, read_member, unpack_limit
 from .sources import DATA_VARIABLE, data_directory
 
 Collection: TypeAlias = Literal["maros-meszaros", "netlib", "netlib-infeasible", "sdplib"]
@@ -77,6 +79,12 @@ _FOLDERS: dict[Collection, tuple[str, tuple[str, ...]]] = {
     "netlib-infeasible": ("netlib/infeasible", (".npz",)),
     "sdplib": ("sdplib", (".dat-s", ".dat-s.bz2")),
 }
+
+
+#: What a damaged archive raises.
+_UNREADABLE: tuple[type[Exception], ...] = (*READ_ERRORS, DataError, pickle.UnpicklingError)
+#: Bytes of a pickled array of objects, each of which takes up to sixty-four times as much in memory.
+_OBJECTS = 2**21
 
 
 @dataclass(frozen=True)
@@ -179,26 +187,58 @@ def linprog_arguments(program: StoredProgram) -> dict[str, Any]:
     return {**arguments, "bounds": (0, None) if not bounds.size else [tuple(pair) for pair in np.atleast_2d(bounds).tolist()]}
 
 
+class _Type:
+    """The type that a pickled array names; its state, the order of bytes and flags, is that of objects."""
+
+    def __init__(self, code: str, *_: object) -> None:
+        self.code = code
+
+    def __setstate__(self, state: object) -> None:
+        pass
+
+
+class _Array:
+    """A pickled array of objects, of which the shape and the list of entries are read."""
+
+    def __init__(self, *_: object) -> None:
+        self.entries: np.ndarray[Any, Any] = np.empty(0, dtype=object)
+
+    def __setstate__(self, state: tuple[Any, ...]) -> None:
+        _, shape, kind, _, entries = state
+        if kind.code not in ("O8", "O") or not isinstance(entries, list) or math.prod(shape) != len(entries):
+            raise DataError(f"it holds an array of shape {shape} that its entries do not fill")
+        self.entries = np.fromiter(entries, dtype=object, count=len(entries)).reshape(shape)
+
+
+def _scalar(kind: _Type, content: bytes) -> np.generic:
+    """A number of eight bytes or fewer."""
+    return np.frombuffer(content, dtype=kind.code, count=1)[0]
+
+
 class _PlainUnpickler(pickle.Unpickler):
-    """Arrays of numbers and None, and nothing else: an archive from elsewhere runs no code."""
+    """Arrays of numbers and None, and nothing else: an archive from elsewhere runs no code, and reserves what it fills."""
 
     def find_class(self, module: str, name: str) -> Any:
-        """NumPy's own makers of arrays."""
-        if module.split(".")[0] == "numpy" and name in ("_reconstruct", "ndarray", "dtype", "scalar"):
-            return super().find_class(module, name)
+        """Readers of what NumPy writes for arrays, in place of NumPy's own makers, which reserve memory by any number."""
+        readers = {"_reconstruct": _Array, "ndarray": _Array, "dtype": _Type, "scalar": _scalar}
+        if module.split(".")[0] == "numpy" and name in readers:
+            return readers[name]
         raise DataError(f"it holds an object of {module}.{name}, where arrays of numbers are expected")
 
 
 def _member(path: Path, name: str) -> Any:
-    """One array of an archive; those of objects (bounds with None) are read without running code."""
+    """One array of an archive, within the limit of what its file may unpack to; objects are read without running code."""
     try:
         with zipfile.ZipFile(path) as archive:
-            content = archive.read(f"{name}.npy")
-        stream = io.BytesIO(content)
-        version = np.lib.format.read_magic(stream)
-        read_header = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-        if read_header(stream)[2].hasobject:
-            return _PlainUnpickler(stream).load()
-        return np.load(io.BytesIO(content), allow_pickle=False)
-    except (OSError, KeyError, ValueError, EOFError, zipfile.BadZipFile, pickle.UnpicklingError) as error:
+            member = archive.getinfo(f"{name}.npy")
+            header = archive.read(member) if member.file_size <= _OBJECTS else b""
+            limit = unpack_limit(path.stat().st_size)
+            if member.file_size > limit:
+                raise DataError(f"{path} unpacks {name} to {member.file_size:,} bytes, of at most {limit:,}", file=path)
+            if not (header and has_objects(io.BytesIO(header))):
+                return read_member(archive, member)
+        stream = io.BytesIO(header)
+        has_objects(stream)
+        return _PlainUnpickler(stream).load().entries
+    except _UNREADABLE as error:
         raise DataError(f"{path} is no archive of a linear program: {name} cannot be read ({error})", file=path) from error

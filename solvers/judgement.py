@@ -54,6 +54,9 @@ _INTEGRALITY = 1e-4
 _CALLER = 6
 #: The remark on a point that costs more than the solver claims, because no double is on the better side of a threshold.
 _MISSED = "counted exactly, margins miss their thresholds by up to {:.1e}, and no point beside the solver's meets them"
+#: The remarks on margins that miss, and on restrictions that are broken where margins are counted.
+_SHORT = "margins miss their thresholds by up to {:.1e}"
+_BROKEN = "counted exactly, w breaks its restrictions {} times: " + _SHORT
 #: Share of the time limit (and seconds at least) that a stage may take which solves or searches.
 _SHARE = 0.1
 
@@ -346,7 +349,9 @@ def examine_optimum(judgement: Judgement) -> Judgement:
         missed = [counted.miss for point in points if (counted := judgement.model.counted_cost(point)) is not None]
         return judgement.with_status(status, _MISSED.format(max(missed))) if any(missed) else judgement
     objection = _unsupported_optimum(judgement, values) or _cost_objection(judgement, values)
-    return judgement.with_status(Status.INACCURATE, objection) if objection else judgement
+    if objection:
+        return judgement.with_status(Status.INACCURATE, objection)
+    return judgement.with_status(status, _broken_rows(judgement, values))
 
 
 def _own_tolerance(judgement: Judgement) -> float:
@@ -370,6 +375,12 @@ def _unsupported_optimum(judgement: Judgement, values: Mapping[str, FloatArray])
     )
 
 
+def _broken_rows(judgement: Judgement, values: Mapping[str, FloatArray]) -> str:
+    """Return how many kept points of a continuous program's optimum miss, within its tolerance, and by how much."""
+    counted = judgement.model.counted_cost(values)
+    return _BROKEN.format(counted.excess, counted.miss) if counted is not None and counted.excess else ""
+
+
 def _cost_objection(judgement: Judgement, values: Mapping[str, FloatArray]) -> str:
     """Return by how much w costs more, counted from the data, than is stated; empty where it does not."""
     certificate, counted = (
@@ -378,13 +389,13 @@ def _cost_objection(judgement: Judgement, values: Mapping[str, FloatArray]) -> s
     )
     if counted is None or certificate is None:
         return ""
-    objective, short = certificate.objective, f"margins miss their thresholds by up to {counted.miss:.1e}"
+    objective = certificate.objective
     if counted.excess and certificate.integrality is not None:  # of a continuous program those are rows, met to tolerance
-        return f"counted exactly, w breaks its restrictions {counted.excess} times: {short}"
+        return _BROKEN.format(counted.excess, counted.miss)
     rounding = certificate.rounding + certificate.error + counted.rounding
     if counted.cost <= objective + judgement.tol * max(abs(objective), abs(counted.cost)) + rounding:
         return ""
-    return f"counted exactly, w costs {counted.cost:.10g}, not {objective:.10g} (minimised): {short}"
+    return f"counted exactly, w costs {counted.cost:.10g}, not {objective:.10g} (minimised): {_SHORT.format(counted.miss)}"
 
 
 def compare_imports(judgement: Judgement) -> Judgement:

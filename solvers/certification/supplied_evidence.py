@@ -580,12 +580,19 @@ def refine_by_newton(certifier: Certifier, start: Refined, tol: float, seconds: 
         return None
     refined_answer = replace(answer, multipliers=w, reduced=zeta)
     for point, prices in ((y, refined_answer), (y, answer), (x, refined_answer)):
-        blocks = form.split(point)
-        refined = with_multipliers(certifier, prices, blocks, certifier(prices, blocks), tol, seconds)
-        change = abs(refined[1].objective - certificate.objective)
-        if proves_optimum(*refined, tol) and change <= _NEARLY * max(abs(certificate.objective), certificate.scale):
-            return refined[0], blocks, refined[1]
+        for blocks in _with_recounted(certifier.model, form.split(point)):
+            refined = with_multipliers(certifier, prices, blocks, certifier(prices, blocks), tol, seconds)
+            change = abs(refined[1].objective - certificate.objective)
+            if proves_optimum(*refined, tol) and change <= _NEARLY * max(abs(certificate.objective), certificate.scale):
+                return refined[0], blocks, refined[1]
     return None
+
+
+def _with_recounted(model: Model, blocks: dict[str, FloatArray]) -> list[dict[str, FloatArray]]:
+    """Return the points to choose from: the one beside this that keeps in exact arithmetic what must be kept, then this one."""
+    recounted = model.recounted(blocks)
+    unchanged = all(np.array_equal(recounted[label], block) for label, block in blocks.items())
+    return [blocks] if unchanged else [recounted, blocks]
 
 
 def _readable(form: StandardForm) -> bool:

@@ -294,21 +294,32 @@ def read_arrays(path: str | os.PathLike[str], noun: str = "npz") -> dict[str, np
                     "arrays as plain files",
                     file=path,
                 )
-            return {member.filename.removesuffix(".npy"): _member(archive, member) for member in members}
+            return {member.filename.removesuffix(".npy"): read_member(archive, member) for member in members}
     except DataError as error:
         raise DataError(str(error) if error.file else f"{path} cannot be read as {noun}: {error}", file=path) from None
     except READ_ERRORS as error:
         raise DataError(f"{path} cannot be read as {noun}: {read_error(error)}", file=path) from None
 
 
-def _member(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> npt.NDArray[Any]:
-    """One array, whose header must promise as many bytes as the archive says are there."""
-    data = io.BytesIO(archive.read(member))
+def _header(data: BinaryIO, name: str) -> tuple[tuple[int, ...], np.dtype[Any]]:
+    """The shape and the type of an array, from what precedes its entries, where the file then stands."""
     version = np.lib.format.read_magic(data)
     read = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
     if version not in read:
-        raise DataError(f"the array {member.filename!r} is of npy version {version}")
+        raise DataError(f"the array {name!r} is of npy version {version}")
     shape, _, dtype = read[version](data)
+    return shape, dtype
+
+
+def has_objects(data: BinaryIO) -> bool:
+    """Return whether the entries of an array are pickled objects; the file then stands before them."""
+    return bool(_header(data, "npy")[1].hasobject)
+
+
+def read_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> npt.NDArray[Any]:
+    """Return one array of an archive, whose header must promise as many bytes as the archive says are there."""
+    data = io.BytesIO(archive.read(member))
+    shape, dtype = _header(data, member.filename)
     if dtype.hasobject:
         raise DataError(f"the array {member.filename!r} holds pickled objects, which are not read")
     promised = int(dtype.itemsize)

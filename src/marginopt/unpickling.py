@@ -3,9 +3,12 @@
 
 from __future__ import annotations
 
+import io
 import math
 import os
 import pickle
+import re
+from collections import deque
 from collections.abc import Mapping
 from dataclasses import is_dataclass
 from enum import Enum, EnumType
@@ -47,10 +50,14 @@ _REBUILDING: Mapping[str, frozenset[str]] = {
     "scipy.sparse._csc": frozenset({"csc_array", "csc_matrix"}),
 }  # fmt: skip
 
-#: Those that reserve memory by a number that they are given.
+#: Those that reserve memory by a number that they are given, or count up to it.
 _RESERVING = frozenset({
-    "bytearray", "bytes", "ndarray", "_reconstruct", "csr_array", "csr_matrix", "csc_array", "csc_matrix",
+    "bytearray", "bytes", "range", "csr_array", "csr_matrix", "csc_array", "csc_matrix",
 })  # fmt: skip
+#: Entries that all calls of a file may read and reserve, for each of its bytes: a memorised value is named in a few bytes.
+_ENTRIES = 4
+#: Whole numbers and their quotients, which fractions are written as.
+_QUOTIENT = re.compile(r"-?[0-9]{1,4000}(/[0-9]{1,4000})?")
 
 
 def load_estimator(path: str | os.PathLike[str]) -> Any:
@@ -78,10 +85,10 @@ def load_estimator(path: str | os.PathLike[str]) -> Any:
     """
     file = Path(path)
     try:
-        with file.open("rb") as stream:
-            reader = _Unpickler(stream)
-            reader.size = file.stat().st_size
-            estimator = reader.load()
+        content = file.read_bytes()  # a stream of the file would reserve whatever length an operand says
+        reader = _Unpickler(io.BytesIO(content))
+        reader.size = len(content)
+        estimator = reader.load()
     except FileNotFoundError:
         raise DataError(f"there is no file {file}", file=file) from None
     except Exception as error:  # damaged operands and lengths raise whatever the constructors of classes do
@@ -129,13 +136,48 @@ def _is_true(built: np.dtype[Any], state: tuple[Any, ...]) -> bool:
     return is_own and rebuilt.__reduce__()[2][1:8] == state[1:8]
 
 
-def _reserved(arguments: object, dense: bool) -> int:
-    """Return the entries that arguments of a call ask for: the largest integer, or, of a dense array, the product of a shape."""
-    if isinstance(arguments, tuple | list):
-        sizes = [_reserved(argument, dense) for argument in arguments]
-        shape = dense and all(isinstance(argument, int) for argument in arguments)
-        return math.prod(sizes) if shape else max(sizes, default=0)
-    return int(arguments) if isinstance(arguments, int | np.integer) else 0
+def _entries(arguments: object, most: int, by_number: bool) -> int:
+    """Return the entries of all values inside arguments, counted as often as they are named; the count ends beyond ``most``.
+
+    A range has as many as its length, an array's type as many as its items have bytes, and, ``by_number``, an integer its value.
+    """
+    count, stack = 0, [arguments]
+    while stack and count <= most:
+        value = stack.pop()
+        count += 1
+        if isinstance(value, Mapping):
+            stack += [*value.keys(), *value.values()]
+        elif isinstance(value, tuple | list | set | frozenset | deque):
+            stack += value
+        elif isinstance(value, np.dtype):
+            count += value.itemsize
+        elif isinstance(value, np.ndarray):
+            count += value.nbytes
+        elif isinstance(value, range):
+            count += max((value.stop - value.start) // value.step, 0)
+        elif isinstance(value, str | bytes | bytearray):
+            count += len(value)
+        elif by_number and isinstance(value, int | np.integer):
+            count += abs(int(value))
+    return count
+
+
+def _fills(state: object) -> bool:
+    """Return whether the state of an array has as many entries, or bytes, as its shape says."""
+    if not (isinstance(state, tuple) and len(state) >= 5 and isinstance(state[1], tuple) and isinstance(state[2], np.dtype)):
+        return False
+    shape, dtype, _, content = state[1:5]
+    size = math.prod(shape) * (1 if isinstance(content, list) else dtype.itemsize)
+    return isinstance(content, list | bytes | bytearray | str) and size == len(content)
+
+
+def _listed(arguments: object) -> tuple[Any, ...]:
+    return arguments if isinstance(arguments, tuple) else (None,)
+
+
+def _is_empty(arguments: tuple[Any, ...]) -> bool:
+    """Return whether arguments make an array without entries, of bytes, to which a state then gives all else."""
+    return arguments[-2:] in (((0,), b"b"), ((0,), "b")) and len(arguments) in (3, 4)
 
 
 class _Unpickler(pickle._Unpickler):
@@ -147,6 +189,7 @@ class _Unpickler(pickle._Unpickler):
     dispatch: ClassVar[dict[int, Any]] = dict(pickle._Unpickler.dispatch)
     stack: list[Any]
     size: int = 0  #: bytes of the file
+    entries: int = 0  #: read and reserved by all calls
 
     def load(self) -> Any:
         """Return what the file holds; its sparse matrices are checked when nothing can change them any more."""
@@ -169,27 +212,57 @@ class _Unpickler(pickle._Unpickler):
             raise pickle.UnpicklingError(f"it changes {built!r} for the whole process: it may run code")
         if isinstance(built, np.dtype) and not _is_true(built, state):
             raise pickle.UnpicklingError(f"it gives NumPy's type {built!r} a state that is another type's: it may run code")
+        if isinstance(built, np.ndarray) and not _fills(state):
+            raise pickle.UnpicklingError("it gives an array a shape that its entries do not fill")
         self.sparse += [built] if sp.issparse(built) else []
         super().load_build()  # type: ignore[misc]
+        self._limit_type()
 
     dispatch[pickle.BUILD[0]] = load_build
 
-    def load_reduce(self) -> None:
-        """Call what the file names; what reserves memory by a number may not reserve more than the file can fill.
+    def _count(self, called: object, arguments: object) -> None:
+        """Add the entries of a call to those of the calls before it.
 
         Raises
         ------
         UnpicklingError
-            A number is larger than the file.
+            They are more than the file can name, or the call makes an array or a fraction of other arguments than pickles do.
         """
-        called, arguments = self.stack[-2:]
-        name = getattr(called, "__name__", "")
-        entries = _reserved(arguments, name in ("ndarray", "_reconstruct")) if name in _RESERVING else 0
-        if entries > self.size:
-            raise pickle.UnpicklingError(f"it reserves memory for {entries:,} entries in a file of {self.size:,} bytes")
+        name, most = getattr(called, "__name__", ""), _ENTRIES * self.size
+        if name in ("ndarray", "_reconstruct", "_mareconstruct") and not (isinstance(arguments, tuple) and _is_empty(arguments)):
+            raise pickle.UnpicklingError(f"it makes an array by {name} of other arguments than pickles have")
+        if name == "Fraction" and not all(isinstance(text, str) and _QUOTIENT.fullmatch(text) for text in _listed(arguments)):
+            raise pickle.UnpicklingError("it makes a fraction of a text that is no quotient")
+        self.entries += _entries(arguments, most, name in _RESERVING)
+        if self.entries > most:
+            raise pickle.UnpicklingError(f"it reserves memory for more than {most:,} entries in a file of {self.size:,} bytes")
+
+    def _limit_type(self) -> None:
+        """Refuse a type of arrays whose items are larger than the file."""
+        if isinstance(self.stack[-1], np.dtype) and self.stack[-1].itemsize > self.size:
+            raise pickle.UnpicklingError(f"it has a type of {self.stack[-1].itemsize:,} bytes in a file of {self.size:,}")
+
+    def load_reduce(self) -> None:
+        """Call what the file names, with no more entries than the file can name."""
+        self._count(*self.stack[-2:])
         super().load_reduce()  # type: ignore[misc]
+        self._limit_type()
 
     dispatch[pickle.REDUCE[0]] = load_reduce
+
+    def load_newobj(self) -> None:
+        """Make an object of a class that the file names, with no more entries than the file can name."""
+        self._count(*self.stack[-2:])
+        super().load_newobj()  # type: ignore[misc]
+
+    dispatch[pickle.NEWOBJ[0]] = load_newobj
+
+    def load_newobj_ex(self) -> None:
+        """Make an object as `load_newobj` does, by names too."""
+        self._count(self.stack[-3], tuple(self.stack[-2:]))
+        super().load_newobj_ex()  # type: ignore[misc]
+
+    dispatch[pickle.NEWOBJ_EX[0]] = load_newobj_ex
 
     def find_class(self, module: str, name: str) -> Any:
         module = "builtins" if module == "__builtin__" else module  # as protocol 2 names it

@@ -6,6 +6,8 @@ import os
 import pickle
 import tracemalloc
 import warnings
+from collections import deque
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -39,12 +41,40 @@ def _text(module: str, name: str, argument: str) -> bytes:
     return f"c{module}\n{name}\n(S'{argument}'\ntR.".encode()
 
 
-RESERVING = {
+class _State:
+    """A pickle of an array with a state."""
+
+    def __init__(self, state: tuple[Any, ...]) -> None:
+        self.state = state
+
+    def __reduce__(self) -> Any:
+        return np.zeros(1).__reduce__()[0], (np.ndarray, (0,), b"b"), self.state
+
+
+def _twice(value: Any, times: int) -> Any:
+    """Return the value in a pair with itself, and that again: a few bytes for each time."""
+    for _ in range(times):
+        value = type(value)([value, value])
+    return value
+
+
+_LIST = [0] * 10_000
+RESERVING: dict[str, Any] = {
     "bytearray": _Call(bytearray, 10**9),
     "bytes": _Call(bytes, 10**9),
     "an array": _Call(np.ndarray, (10**4, 10**4)),
     "an array to fill": _Call(np.zeros(1).__reduce__()[0], np.ndarray, (10**9,), b"b"),
     "a sparse matrix": _Call(sp.csr_array, (10**8, 3)),
+    "a range in a queue": _Call(deque, range(10**8)),
+    "a range in a set": _Call(frozenset, range(10**8)),
+    "an item of an array": _Call(np.ndarray, (1,), _Call(np.dtype, "V1500000000", False, True)),
+    "an item named in a call": _Call(np.zeros(1).__reduce__()[0], np.ndarray, (0,), "V1500000000"),
+    "a scalar": _Call(np.float64(1.0).__reduce__()[0], _Call(np.dtype, "V1500000000", False, True)),
+    "a shape of a state": _State((1, (10**9,), np.dtype(object), False, [])),
+    "lists of lists twice each": _Call(np.str_, _twice([0], 45)),
+    "tuples of tuples twice each": _Call(bytearray, _twice((0,), 45)),
+    "a list in many queues": [_Call(deque, _LIST) for _ in range(3000)],
+    "a power of ten": _Call(Fraction, "1e1000000000"),
 }
 
 
@@ -53,6 +83,19 @@ def test_a_number_in_a_small_file_reserves_no_memory(kind: str, tmp_path: Path) 
     """Files of 100 bytes reserved .8 GB and more, within 200 MB of which they are to be read."""
     file = tmp_path / "bomb.pkl"
     file.write_bytes(pickle.dumps(RESERVING[kind]))
+    tracemalloc.start()
+    try:
+        with pytest.raises(DataError):
+            mo.io.load_estimator(file)
+        assert tracemalloc.get_traced_memory()[1] < 200e6
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("opcode", [b"\x8b", b"X", b"B", b"T"])
+def test_a_length_beyond_the_file_reserves_no_memory(opcode: bytes, tmp_path: Path) -> None:
+    file = tmp_path / "bomb.pkl"
+    file.write_bytes(b"\x80\x04" + opcode + (2**31 - 1).to_bytes(4, "little") + b"K\x01.")
     tracemalloc.start()
     try:
         with pytest.raises(DataError):

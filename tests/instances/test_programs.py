@@ -5,9 +5,12 @@ from __future__ import annotations
 import bz2
 import os
 import pickle
+import subprocess
 import sys
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import highspy
 import numpy as np
@@ -145,6 +148,69 @@ def test_an_archive_with_other_objects_runs_no_code(stored: Path) -> None:
     np.savez(path, **held)
     with pytest.raises(DataError, check=at(path)):
         instances.linprog_arguments(instances.stored_program("AFIRO"))
+
+
+HEADER = "{{'descr': {}, 'fortran_order': False, 'shape': ({},), }}"
+
+
+def _array(described: str, count: int, content: bytes) -> bytes:
+    """A file of npy of a header and any content."""
+    header = HEADER.format(described, count).encode()
+    return b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header + content
+
+
+class _Shaped:
+    """A pickle of an array of a shape that its list does not fill."""
+
+    def __reduce__(self) -> Any:
+        state = (1, (10**8,), np.dtype(object), False, [])
+        return np.zeros(1).__reduce__()[0], (np.ndarray, (0,), b"b"), state
+
+
+class _Called:
+    """A pickle of a scalar of a type of many bytes."""
+
+    def __reduce__(self) -> Any:
+        return np.float64(1.0).__reduce__()[0], (_LargeType(),)
+
+
+class _LargeType:
+    def __reduce__(self) -> Any:
+        return np.dtype, ("V1500000000", False, True)
+
+
+BOMBS: dict[str, Callable[[], bytes]] = {
+    "zeros": lambda: _array("'<f8'", 4 * 10**7, bytes(32 * 10**7)),
+    "a shape beyond the content": lambda: _array("'<f8'", 2 * 10**9, bytes(80)),
+    "a pickled shape": lambda: _array("'|O'", 1, pickle.dumps(_Shaped(), 2)),
+    "a pickled scalar": lambda: _array("'|O'", 1, pickle.dumps(_Called(), 2)),
+    "pickled lists": lambda: _array("'|O'", 1, b"\x80\x02(" + b"]" * 8_000_000 + b"l."),
+}
+_MEASURE = """
+import resource, sys
+from marginopt.errors import DataError
+from marginopt.instances.programs import linprog_arguments, stored_program
+program = stored_program("AFIRO")
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+resource.setrlimit(resource.RLIMIT_AS, (2**33, 2**33))
+try:
+    linprog_arguments(program)
+except DataError as error:
+    after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    print((after - before) / 1024)
+"""
+
+
+@pytest.mark.parametrize("kind", BOMBS)
+def test_an_archive_takes_no_memory_that_it_cannot_fill(kind: str, stored: Path) -> None:
+    path = stored / "netlib" / "AFIRO.npz"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("c.npy", BOMBS[kind]())
+    environment = {**os.environ, "MARGINOPT_DATA": str(stored)}
+    ran = subprocess.run(
+        [sys.executable, "-c", _MEASURE], capture_output=True, text=True, check=True, timeout=120, env=environment
+    )
+    assert float(ran.stdout) < 200.0
 
 
 def test_what_is_not_there_says_where_it_is_published(stored: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -191,6 +191,22 @@ def test_small_entries_that_may_be_zeros_are_tried_as_zeros() -> None:
     assert polished["w"][1] == 0.0 != rough["w"][1]
 
 
+@pytest.mark.filterwarnings("ignore::marginopt.errors.MarginoptWarning")  # of the scales of features
+def test_points_made_exact_by_newton_keep_in_exact_arithmetic_and_others_say_what_they_miss() -> None:
+    rng = np.random.default_rng(3)
+    by_newton = 0
+    for _ in range(20):
+        X = np.round(4.0 * rng.normal(size=(6, 3))) / 4.0 + 1e5
+        model = mo.Margin(X, np.array([1.0, -1.0, 1.0, 1.0, -1.0, 1.0]), "hinge", "l1", subject_to=[mo.keep([1])])
+        result = mo.solve(model, "clarabel")
+        if result.status is Status.OPTIMAL:
+            margin = -sum(Fraction(a) * Fraction(v) for a, v in zip(X[1].tolist(), result.values["w"].tolist(), strict=True))
+            is_refined, says = "Newton" in result.answer.polished, "margins miss their thresholds" in result.evidence
+            assert says == (margin < 1) and not (is_refined and says)
+            by_newton += is_refined
+    assert by_newton
+
+
 @pytest.mark.parametrize("solver", ["clarabel", "piqp"])
 def test_kept_points_of_a_convex_problem_are_kept_in_exact_arithmetic(solver: str) -> None:
     rng = np.random.default_rng(0)

@@ -154,11 +154,11 @@ class ExactCount:
         return int(short[self.kept_points].sum()) + errors + zeros
 
     def miss(self, argument: FloatArray) -> float:
-        """Return by how much an argument misses a threshold that it is near, at most."""
+        """Return by how much an argument misses a threshold that it is near, or a kept point its margin, at most."""
         sides = (*self.jumps, (1.0, 1.0)) if self.kept_points.any() or self.budgets else self.jumps
         misses = [side * (t - argument) for t, side in sides]
         nearby_misses = [m[(m > 0.0) & (m <= _NEAR[0] * (1.0 + abs(t)))] for m, (t, _) in zip(misses, sides, strict=True)]
-        return max((float(m.max(initial=0.0)) for m in nearby_misses), default=0.0)
+        return max(float(m.max(initial=0.0)) for m in (*nearby_misses, 1.0 - argument[self.kept_points]))
 
     def rounding(self, w: FloatArray) -> FloatArray:
         """Bound the rounding error of the arguments as float64 has them."""
