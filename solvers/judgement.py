@@ -348,10 +348,10 @@ def examine_optimum(judgement: Judgement) -> Judgement:
         points = [point for point in (values, judgement.answer.values) if point]
         missed = [counted.miss for point in points if (counted := judgement.model.counted_cost(point)) is not None]
         return judgement.with_status(status, _MISSED.format(max(missed))) if any(missed) else judgement
-    objection = _unsupported_optimum(judgement, values) or _cost_objection(judgement, values)
+    objection = _unsupported_optimum(judgement, values)
     if objection:
         return judgement.with_status(Status.INACCURATE, objection)
-    return judgement.with_status(status, _broken_rows(judgement, values))
+    return judgement.with_status(*_by_counted_cost(judgement, values))
 
 
 def _own_tolerance(judgement: Judgement) -> float:
@@ -375,27 +375,21 @@ def _unsupported_optimum(judgement: Judgement, values: Mapping[str, FloatArray])
     )
 
 
-def _broken_rows(judgement: Judgement, values: Mapping[str, FloatArray]) -> str:
-    """Return how many kept points of a continuous program's optimum miss, within its tolerance, and by how much."""
-    counted = judgement.model.counted_cost(values)
-    return _BROKEN.format(counted.excess, counted.miss) if counted is not None and counted.excess else ""
-
-
-def _cost_objection(judgement: Judgement, values: Mapping[str, FloatArray]) -> str:
-    """Return by how much w costs more, counted from the data, than is stated; empty where it does not."""
-    certificate, counted = (
-        judgement.certificate,
-        judgement.model.counted_cost(values) if judgement.certificate is not None else None,
-    )
+def _by_counted_cost(judgement: Judgement, values: Mapping[str, FloatArray]) -> tuple[Status, str]:
+    """The status by the cost of w counted from the data, and by how much it is more than stated, or misses kept points."""
+    certificate = judgement.certificate
+    counted = None if certificate is None else judgement.model.counted_cost(values)
     if counted is None or certificate is None:
-        return ""
+        return Status.OPTIMAL, ""
     objective = certificate.objective
-    if counted.excess and certificate.integrality is not None:  # of a continuous program those are rows, met to tolerance
-        return _BROKEN.format(counted.excess, counted.miss)
+    missed = _BROKEN.format(counted.excess, counted.miss) if counted.excess else ""
+    if missed and certificate.integrality is not None:
+        return Status.INACCURATE, missed
     rounding = certificate.rounding + certificate.error + counted.rounding
     if counted.cost <= objective + judgement.tol * max(abs(objective), abs(counted.cost)) + rounding:
-        return ""
-    return f"counted exactly, w costs {counted.cost:.10g}, not {objective:.10g} (minimised): {_SHORT.format(counted.miss)}"
+        return Status.OPTIMAL, missed  # kept points of a continuous program are rows, met to its tolerance
+    text = f"counted exactly, w costs {counted.cost:.10g}, not {objective:.10g} (minimised): {_SHORT.format(counted.miss)}"
+    return Status.INACCURATE, text
 
 
 def compare_imports(judgement: Judgement) -> Judgement:

@@ -217,7 +217,11 @@ def _rounding(A: FloatArray, c: FloatArray, w: FloatArray) -> FloatArray:
 
 
 def _product(a: list[float], w: list[float]) -> Fraction:
-    return sum((Fraction(x) * Fraction(v) for x, v in zip(a, w, strict=True) if x and v), Fraction(0))
+    """a'w, by whole numbers over the largest denominator: those of doubles are powers of two."""
+    pairs = [(*x.as_integer_ratio(), *v.as_integer_ratio()) for x, v in zip(a, w, strict=True) if x and v]
+    terms = [(p * r, q.bit_length() + s.bit_length() - 2) for p, q, r, s in pairs]
+    places = max((shift for _, shift in terms), default=0)
+    return Fraction(sum(number << (places - shift) for number, shift in terms), 1 << places)
 
 
 def move_onto_rows(
