@@ -111,7 +111,10 @@ class ExportMethods(ABC):
         """
         return CONFLICT(self, solver, max_solves)
 
-    def with_constraint(self, *constraints: Callable[[Any], Any] | Mapping[str, Callable[[Any], Any]]) -> Model:
+    def with_constraint(
+        self,
+        *constraints: Callable[[Any], Any] | Mapping[str, Callable[[Any], Any] | Sequence[Callable[[Any], Any]]],
+    ) -> Model:
         """The model with further convex constraints, stated in CVXPY over its labelled blocks.
 
         >>> model.with_constraint(lambda v: [v.w[3] >= 0, cp.norm1(v.w[1:]) <= 2])  # doctest: +SKIP
@@ -119,7 +122,7 @@ class ExportMethods(ABC):
 
         Parameters
         ----------
-        *constraints : callable, or mapping of str to callable
+        *constraints : callable, or mapping of str to callable or to a list of them
             From the blocks, ``v.w`` or ``v["alpha plus"]`` (`models.changes.expressions.BlockVariables`), to a CVXPY constraint,
             a list of them, or a mapping of labels to constraints or lists; or such functions by label. They may hold CVXPY
             variables of their own, which become blocks.

@@ -506,7 +506,7 @@ class ChangedModel(Model):
         return tuple(block.label for block in self.base.form.blocks)
 
 
-def with_constraint(model: Model, statements: Sequence[State | Mapping[str, State]]) -> ChangedModel:
+def with_constraint(model: Model, statements: Sequence[State | Mapping[str, State | Sequence[State]]]) -> ChangedModel:
     """See `Model.with_constraint`."""
     if not statements:
         raise InputError("with_constraint needs a function of the blocks, as in lambda v: v.w[3] >= 0", name="constraints")
@@ -520,26 +520,30 @@ def with_constraint(model: Model, statements: Sequence[State | Mapping[str, Stat
 
 
 def _by_label(state: Any) -> list[State]:
-    """Return the functions of a mapping of labels to functions, each with its label; a function as it is."""
+    """Return the functions of a mapping of labels to a function or several, with their label; a function as it is."""
     if not isinstance(state, Mapping):
         return [state]
-    for label, function in state.items():
-        if not callable(function):
+    labelled: list[State] = []
+    for label, value in state.items():
+        functions = tuple(value) if isinstance(value, list | tuple) else (value,)
+        if not functions or not all(map(callable, functions)):
             raise InputError(
-                f"with_constraint takes functions by label, as in {{{label!r}: lambda v: v.w[3] >= 0}}; got {function!r}"
+                f"with_constraint takes functions by label, as in {{{label!r}: lambda v: v.w[3] >= 0}}; got {value!r}"
             )
-    return [_Labelled(label, function) for label, function in state.items()]
+        labelled.append(_Labelled(label, functions))
+    return labelled
 
 
 @dataclass(frozen=True)
 class _Labelled:
-    """A function of the blocks whose constraints have a label."""
+    """Functions of the blocks whose constraints have a label."""
 
     label: str
-    function: State
+    functions: tuple[State, ...]
 
     def __call__(self, v: Any) -> Mapping[str, Any]:
-        return {self.label: self.function(v)}
+        stated = [function(v) for function in self.functions]
+        return {self.label: [c for part in stated for c in (part if isinstance(part, list | tuple) else (part,))]}
 
 
 def with_variables(model: Model, variables: Sequence[Any], cost: State | None) -> ChangedModel:

@@ -55,6 +55,11 @@ def test_labels_of_lists_are_numbered(model: mo.HingeSVM) -> None:
     )
     labels = [constraint.label for constraint in named.form.constraints]
     assert {"fair", "fair 2", "few", "few 2"} <= set(labels)
+    apart = model.with_constraint(
+        {"fair": [lambda v: c @ v.w <= 0.05, lambda v: [c @ v.w >= -0.05]], "few": lambda v: v.w[1:3] == 0}
+    )
+    assert {"fair", "fair 2", "few"} <= {constraint.label for constraint in apart.form.constraints}
+    assert mo.solve(named).objective == pytest.approx(mo.solve(apart).objective, rel=1e-6)
     plain = model.with_constraint(lambda v: [c @ v.w <= 0.05, c @ v.w >= -0.05, v.w[1] == 0, v.w[2] == 0])
     assert mo.solve(named).objective == pytest.approx(mo.solve(plain).objective, rel=1e-6)
 
