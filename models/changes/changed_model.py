@@ -542,8 +542,8 @@ class _Labelled:
     functions: tuple[State, ...]
 
     def __call__(self, v: Any) -> Mapping[str, Any]:
-        stated = [function(v) for function in self.functions]
-        return {self.label: [c for part in stated for c in (part if isinstance(part, list | tuple) else (part,))]}
+        results = [function(v) for function in self.functions]
+        return {self.label: [c for part in results for c in (part if isinstance(part, list | tuple) else (part,))]}
 
 
 def with_variables(model: Model, variables: Sequence[Any], cost: State | None) -> ChangedModel:
