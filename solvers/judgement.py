@@ -153,7 +153,7 @@ def complete(judgement: Judgement) -> Judgement:
     return replace(judgement, values=values, polished=judgement.answer.polished)
 
 
-def polish_integers(judgement: Judgement) -> Judgement:
+def polish_point(judgement: Judgement) -> Judgement:
     """Round the integers of a mixed-integer point and solve for the rest again, so that incumbents of all solvers compare.
 
     The new point is feasible and not worse by recomputed figures; a point whose integers are far from whole numbers stays.
@@ -412,7 +412,7 @@ def compare_imports(judgement: Judgement) -> Judgement:
 STAGES: tuple[Callable[[Judgement], Judgement], ...] = (
     validate,
     complete,
-    polish_integers,
+    polish_point,
     certify_point,
     move_to_zero_objective,
     supply_multipliers,
@@ -440,7 +440,7 @@ def _keeping_point(stage: Callable[[Judgement], Judgement]) -> Callable[[Judgeme
 
 #: The same for the point of a file or a stored result. A point that refutes its claim still takes its place, with a remark.
 STAGES_OF_GIVEN_POINTS = tuple(
-    _keeping_point(stage) if stage in (polish_integers, move_to_zero_objective, refine) else stage for stage in STAGES
+    _keeping_point(stage) if stage in (polish_point, move_to_zero_objective, refine) else stage for stage in STAGES
 )
 
 

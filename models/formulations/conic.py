@@ -334,9 +334,11 @@ class ConicSVM(Model):
         """λ is the cost of z, κ the side of the budget: everything else is shared within one form (λ, or κ > 0)."""
         other = super().with_parameter(parameter, value)
         same_statement = (
-            parameter in ("lam", "kappa") and (self.lam is None) == (other.lam is None) and not (self.hard or other.hard)
+            parameter in ("lam", "kappa")
+            and (self.lam is None) == (other.lam is None)
+            and not (self.hard or other.hard)
             and (not self.free or self.span == other.span)
-        )  # fmt: skip
+        )
         if not same_statement or "form" not in vars(self):
             return other
         vars(other).update({name: cached for name, cached in vars(self).items() if name in ("signed", "metric")})

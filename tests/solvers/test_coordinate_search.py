@@ -49,10 +49,10 @@ def test_no_point_of_the_line_costs_less(name: str) -> None:
         steps = np.linspace(start, min(largest, start + 8.0), 401)
         line = np.repeat(w[None], steps.size, axis=0)
         line[:, j] = np.round(w[j] + steps) if costs.integer_leading[j] else w[j] + steps
-        found = w.copy()
-        found[j] = costs.line_minimum(w, j)
-        assert costs(found) <= min(costs(point) for point in line) * (1.0 + 1e-9) + 1e-9
-        assert least - 1e-9 <= found[j] - w[j] <= largest + 1e-9
+        minimiser = w.copy()
+        minimiser[j] = costs.line_minimum(w, j)
+        assert costs(minimiser) <= min(costs(point) for point in line) * (1.0 + 1e-9) + 1e-9
+        assert least - 1e-9 <= minimiser[j] - w[j] <= largest + 1e-9
 
 
 def test_a_search_of_many_kinks_ends_at_the_best_of_a_convex_line() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -17,12 +17,9 @@ from ...inspection.explanation import PointExplanation, primal_weights, two_clas
 from ...kernels.kernels import Kernel, Linear
 from ...record import Arrays, Chosen, DataKind, FormulationInfo, Parameter, kernel_is_linear, kernel_parameters, named_kernel
 from ...statement import Line, Statement
-from ...views import BoxQP
 from .factors import HingeFactor, Ridge
 from .hinge_quadratic import HingeQuadratic
 from .npsvc import TargetModel, target_of
-
-V = TypeVar("V")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -124,10 +121,6 @@ class JointHyperplanesSVM(TargetModel):
             return np.asarray(self.features.project((u - v)[:, None], rows)[:, 0])
 
         return two_classes(self.X, self.signs, difference, primal_weights(multipliers, "margin", self.signs.size), self.margin)
-
-    def view(self, kind: type[V]) -> V | None:
-        """`BoxQP`, the dual."""
-        return self.program.box if kind is BoxQP else None  # type: ignore[return-value]
 
     @property
     def form_bytes(self) -> int:

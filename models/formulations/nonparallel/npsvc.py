@@ -316,6 +316,10 @@ class TargetModel(Model):
         """The dual value of `HingeQuadratic`."""
         return self.program.bound(x, multipliers)
 
+    def view(self, kind: type[V]) -> V | None:
+        """`BoxQP`, the dual."""
+        return self.program.box if kind is BoxQP else None  # type: ignore[return-value]
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class NonparallelSVM(TargetModel):
@@ -561,7 +565,7 @@ class NonparallelSVM(TargetModel):
     def view(self, kind: type[V]) -> V | None:
         """`BoxQP`, the dual of the convex pairs; the model itself for the majorisation of the others."""
         if kind is BoxQP and self.convex:
-            return self.program.box  # type: ignore[return-value]
+            return super().view(kind)
         return self if kind is NonparallelSVM and not self.convex else None  # type: ignore[return-value]
 
     @property

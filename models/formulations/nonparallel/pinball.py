@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -16,12 +16,9 @@ from ...inspection.explanation import ON, PointExplanation, PointRow
 from ...kernels.kernels import Kernel, Linear
 from ...record import Arrays, Chosen, DataKind, FormulationInfo, Parameter, kernel_is_linear, kernel_parameters, named_kernel
 from ...statement import Line, Statement
-from ...views import BoxQP
 from .factors import HingeFactor, Ridge, SharedRows, SignedFactor
 from .hinge_quadratic import HingeQuadratic
 from .npsvc import TargetModel, target_of
-
-V = TypeVar("V")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -139,10 +136,6 @@ class PinballTwinSVM(TargetModel):
         plotted = None if self.kernel.of_rows else surface
         note = "weights are those of the class's points in u"
         return PointExplanation(tuple(rows), note, score="f", margin="-|f|", X=self.X, surface=plotted)
-
-    def view(self, kind: type[V]) -> V | None:
-        """`BoxQP`, the dual."""
-        return self.program.box if kind is BoxQP else None  # type: ignore[return-value]
 
     @property
     def form_bytes(self) -> int:

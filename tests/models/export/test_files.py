@@ -266,8 +266,8 @@ def test_independent_readers_find_the_same_optimum(reader: str, suffix: str, ind
         pytest.skip("HiGHS has no mixed-integer quadratic programs")
     if reader == "scip" and not isinstance(model, _SCIP):
         pytest.skip("the quadratic duals are left to Gurobi and HiGHS")
-    text = _READERS[reader](model.write(tmp_path / f"model{suffix}"))
-    assert text == pytest.approx(_optimum(index), rel=1e-6, abs=1e-6)
+    optimum = _READERS[reader](model.write(tmp_path / f"model{suffix}"))
+    assert optimum == pytest.approx(_optimum(index), rel=1e-6, abs=1e-6)
 
 
 def test_mixed_integer_linear_programs_reach_highs_through_files(tmp_path: Path) -> None:

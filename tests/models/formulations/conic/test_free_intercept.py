@@ -91,11 +91,11 @@ def test_without_a_bound_the_optimum_is_zero() -> None:
 def test_a_budget_of_violations_with_a_free_intercept() -> None:
     """Two of eight points may be left out; the optimum is positive since B² < 1/κ - 1."""
     X, y = drawn(2, 8)
-    w, kept = cp.Variable(3), cp.Parameter(8, nonneg=True)
-    hard = cp.Problem(cp.Minimize(cp.sum_squares(w[1:])), [cp.multiply(y, X @ w) >= 1 - 1e3 * (1 - kept), cp.abs(w[0]) <= 1.0])
+    w, is_kept = cp.Variable(3), cp.Parameter(8, nonneg=True)
+    hard = cp.Problem(cp.Minimize(cp.sum_squares(w[1:])), [cp.multiply(y, X @ w) >= 1 - 1e3 * (1 - is_kept), cp.abs(w[0]) <= 1.0])
     values = []
     for left_out in itertools.combinations(range(8), 2):
-        kept.value = np.where(np.isin(np.arange(8), left_out), 0.0, 1.0)
+        is_kept.value = np.where(np.isin(np.arange(8), left_out), 0.0, 1.0)
         values.append(float(hard.solve(solver="CLARABEL")))
     result = mo.solve(mo.ConicSVM(X, y, kappa=0.25, intercept="free", intercept_bound=1.0), "clarabel")
     assert result.bound_kind == "proved" and 0.0 < result.bound <= min(values) < np.inf

@@ -66,9 +66,9 @@ def test_rows_of_all_points_over_a_kernel_are_the_dense_ones(graph: bool, twice:
     near = rng.random(30) < 0.3
     rows = np.vstack([psi[~near], -psi[near], psi[near]] if twice else [psi[~near], psi[near]])
     dense = HingeFactor(base.dense(30), rows, np.zeros((0, 30)), base)
-    own, others = np.flatnonzero(near), np.flatnonzero(~near)
-    points = np.concatenate([others, own, own] if twice else [others, own])
-    signs = np.concatenate([np.ones(others.size), -np.ones(own.size), np.ones(own.size)] if twice else [np.ones(30)])
+    inside, others = np.flatnonzero(near), np.flatnonzero(~near)
+    points = np.concatenate([others, inside, inside] if twice else [others, inside])
+    signs = np.concatenate([np.ones(others.size), -np.ones(inside.size), np.ones(inside.size)] if twice else [np.ones(30)])
     signed = SignedFactor(SharedRows(psi, K, base), points, signs)
     u, lam, B = rng.normal(size=30), rng.random(dense.shape[0]), rng.normal(size=(30, 3))
     assert signed.shape == dense.shape
