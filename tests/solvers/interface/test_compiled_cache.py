@@ -39,7 +39,7 @@ def package(tmp_path: Path) -> Path:
 
 #: Imports Numba once; every line that it reads is run by some processes at the same time, each of which begins from there.
 FORKS = """
-import os, sys
+import contextlib, io, os, sys
 import marginopt.solvers.interface.numba_flags
 sys.dont_write_bytecode = True  # an edit within a second of the last one is seen
 for line in sys.stdin:
@@ -48,8 +48,10 @@ for line in sys.stdin:
     for _ in range(int(count)):
         children.append(os.fork())
         if not children[-1]:
-            exec(say)
-            sys.stdout.flush()
+            said = io.StringIO()
+            with contextlib.redirect_stdout(said):
+                exec(say)
+            os.write(1, said.getvalue().encode())  # one write: lines of processes that end together stay whole
             os._exit(0)
     codes = [os.waitpid(child, 0)[1] for child in children]
     print("ended", *codes, flush=True)
