@@ -160,7 +160,7 @@ def descend(r: LoopProblem, k: LoopNode, infeasible_value: float, sharp: bool) -
         certain = _linearise(r, k)
         for _ in range(_SOLUTIONS):
             scale: Any = min(best, infeasible_value)
-            relax(r, k, certain, max(scale, 1e-300), _FINE * scale, sharp)
+            relax(r, k, certain, max(scale, 1e-300), certain, _FINE * scale, sharp)
             value = round_and_improve(r, k) if is_integral else objective(r, k, best)
             if not value < (best - 1e-12 * abs(best) if best < math.inf else best):
                 break
@@ -285,7 +285,7 @@ def _bound_node(r: LoopProblem, k: LoopNode, bound: float, tree: Tree) -> float:
             note_round(k, tree, 0.0, fixed_cost < cut, priced)
             return fixed_cost
         perturbation = min(_SPEND * cut, _OF_MISSING * (cut - max(bound, fixed_cost)))
-        relaxation_bound = relax(r, k, fixed_cost, cut, perturbation, perturbation < 0.0)
+        relaxation_bound = relax(r, k, fixed_cost, cut, max(bound, fixed_cost), perturbation, perturbation < 0.0)
         note_round(k, tree, perturbation, relaxation_bound > -math.inf, priced)
         if relaxation_bound == -math.inf:
             break

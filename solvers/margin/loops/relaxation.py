@@ -27,7 +27,7 @@ from .compiled import inner
 from .norm import scale_into_polar, steepest, vertex_of_box
 from .records import LoopNode, LoopProblem
 
-#: A firm hinge that is violated by this share of its row's range costs as much as the cutoff.
+#: A firm hinge that is violated by this share of its row's range costs as much as everything else can vary in the box.
 _FIRM = 1e-2
 #: Rows that range over less than this share of their terms are left to propagation: their multipliers would be rounding.
 _THIN = 1e-9
@@ -76,19 +76,32 @@ def _envelopes(r: LoopProblem, k: LoopNode) -> tuple[Any, float]:
 
 
 @inner
-def _demands(r: LoopProblem, k: LoopNode, count: Any, cut: float) -> Any:
+def _variation(k: LoopNode, moves: int, count: Any) -> float:
+    """Return an estimate of how much the relaxation without firm hinges varies in the box, from its first ``count`` rows."""
+    R, total = k.relaxation, 0.0
+    for t in range(count):
+        total += R.cap[t] * (k.high[R.position[t]] - k.low[R.position[t]])
+    for j in range(k.w.size):
+        total += k.scale[j] * (2.0 * abs(R.q[j]) + k.scale[j])
+        for t in range(moves):
+            total += 2.0 * abs(k.moves[t, j]) * k.half[j]
+    return total
+
+
+@inner
+def _demands(r: LoopProblem, k: LoopNode, count: Any, worth: float) -> Any:
     """Add firm hinges of demanded points; return the number of rows so far."""
     R, n, listed, spread = k.relaxation, r.point.size, k.hinges, k.spread
     for i in range(r.points):
         reach = k.high[i] - k.at[i]
         if k.demanded[i] and k.at[i] - reach < 1.0 and reach > _THIN * (1.0 + abs(k.at[i])):
-            R.b[count], R.cap[count], listed[count], spread[count] = 1.0, cut / (_FIRM * reach), 2 * n + i, reach
+            R.b[count], R.cap[count], listed[count], spread[count] = 1.0, worth / (_FIRM * reach), 2 * n + i, reach
             count += 1
     return count
 
 
 @inner
-def _rows(r: LoopProblem, k: LoopNode, count: Any, cut: float) -> Any:
+def _rows(r: LoopProblem, k: LoopNode, count: Any, worth: float) -> Any:
     """Add firm hinges of rows that the box does not decide; return the number of rows so far."""
     R, p = k.relaxation, k.w.size
     for s in range(r.row_lower.size):
@@ -104,7 +117,7 @@ def _rows(r: LoopProblem, k: LoopNode, count: Any, cut: float) -> Any:
         for j in range(p):
             R.rows[j, count] = r.limits[s, j] * (k.half[j] / k.scale[j])
         R.b[count] = r.row_lower[s] - centre - 4.0 * (p + 4) * EPS * size
-        R.cap[count], k.spread[count] = cut / (_FIRM * reach), reach
+        R.cap[count], k.spread[count] = worth / (_FIRM * reach), reach
         k.hinges[count] = 2 * r.point.size + r.points + s
         count += 1
     return count
@@ -132,7 +145,7 @@ def _prices(r: LoopProblem, k: LoopNode, count: Any) -> Any:
 
 
 @inner
-def _signs(r: LoopProblem, k: LoopNode, count: Any, cut: float) -> Any:
+def _signs(r: LoopProblem, k: LoopNode, count: Any, worth: float) -> Any:
     """Add firm hinges of margins whose signs are demanded; return the number of rows so far."""
     R, p, first = k.relaxation, k.w.size, 2 * r.point.size + r.points + r.row_lower.size + 2 * k.w.size
     for i in range(r.points):
@@ -146,23 +159,28 @@ def _signs(r: LoopProblem, k: LoopNode, count: Any, cut: float) -> Any:
         for j in range(p):
             R.rows[j, count] = sign * r.rows[j, i] * (k.half[j] / k.scale[j])
         R.b[count] = -sign * k.at[i] - 4.0 * (p + 4) * EPS * size - r.row_errors[i]
-        R.cap[count], k.spread[count] = cut / (_FIRM * reach), reach
+        R.cap[count], k.spread[count] = worth / (_FIRM * reach), reach
         k.hinges[count] = first + (i if sign > 0.0 else r.points + i)
         count += 1
     return count
 
 
 @inner
-def fill_hinges(r: LoopProblem, k: LoopNode, cut: float) -> tuple[Any, float]:
-    """Add all rows but the norm's; return their number, and their constants."""
+def fill_hinges(r: LoopProblem, k: LoopNode, moves: int, cut: float, known: float) -> tuple[Any, float]:
+    """Add all rows but the norm's; return their number, and their constants.
+
+    A firm hinge has to lift the node from ``known`` to the cutoff at most, against what the other terms vary: more would only
+    make Newton's systems ill-conditioned in small boxes.
+    """
     count, constant = _envelopes(r, k)
     _fill(r, k, count - count, count)
     if r.restricted:
-        demand_count = _demands(r, k, count, cut)
+        worth = min(cut, _variation(k, moves, count) + max(cut - known, 0.0))
+        demand_count = _demands(r, k, count, worth)
         _fill(r, k, count, demand_count)
-        count = _prices(r, k, _rows(r, k, demand_count, cut))
+        count = _prices(r, k, _rows(r, k, demand_count, worth))
         if r.epsilon.size:
-            count = _signs(r, k, count, cut)
+            count = _signs(r, k, count, worth)
     return count, constant
 
 
@@ -216,16 +234,18 @@ def _square(r: LoopProblem, k: LoopNode, perturbation: float) -> float:
 
 
 @inner
-def relax(r: LoopProblem, k: LoopNode, fixed_cost: float, cut: float, perturbation: float, sharp: bool) -> float:
+def relax(
+    r: LoopProblem, k: LoopNode, fixed_cost: float, cut: float, known: float, perturbation: float, sharp: bool
+) -> float:
     """Return a proved lower bound of the node, including the certain cost ``fixed_cost``; move w and p to the relaxation's
     solution.
 
-    The smoothing falls until the smoothed problem decides whether the bound reaches the cut; to its end if ``sharp``.
+    ``known`` is the node's bound so far. The smoothing falls until the smoothed problem decides whether the bound reaches the cut; to its end if ``sharp``.
     """
     R, p, x = k.relaxation, k.w.size, k.relaxation.mid
     moves = _moves(r, k)
     squares = _square(r, k, perturbation)
-    hinges, initial = fill_hinges(r, k, cut)
+    hinges, initial = fill_hinges(r, k, moves, cut, known)
     rows = hinges
     for t in range(moves):
         _move(k, rows, t)
