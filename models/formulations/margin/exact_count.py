@@ -253,6 +253,7 @@ def move_onto_rows(
     active = (slack <= _ACTIVE * size) & H[:, free].any(axis=1)
     if not active.any() or (slack < -_ACTIVE * size).any():
         return None
+    v = np.clip(_without_misses(v, *soft, free), *bounds)
     G, g, largest = H[active], h[active], np.abs(H[active][:, free]).max(axis=1)
     direction = _direction(v, G[:, free] / largest[:, None], soft, bounds, free)
     if direction is None:
@@ -286,6 +287,17 @@ def _met(H: FloatArray, h: FloatArray, w: FloatArray) -> bool:
 
 def _nearly_met(rows: FloatArray, row_lower: FloatArray, w: FloatArray) -> bool:
     return bool((rows @ w - row_lower >= -_ROUNDING * (np.abs(rows) @ np.abs(w) + np.abs(row_lower) + 1e-300)).all())
+
+
+def _without_misses(v: FloatArray, rows: FloatArray, row_lower: FloatArray, free: IntArray) -> FloatArray:
+    """Return v moved the least to meet the rows that it misses by a solver's tolerance: moves along them keep their values."""
+    miss = row_lower - rows @ v
+    missed = (miss > 0.0) & (miss <= _ACTIVE * (np.abs(rows) @ np.abs(v) + np.abs(row_lower)))
+    if not missed.any():
+        return v
+    moved = v.copy()
+    moved[free] += np.linalg.lstsq(rows[missed][:, free], miss[missed], rcond=1e-10)[0]
+    return moved
 
 
 def _direction(

@@ -49,6 +49,16 @@ def test_a_margin_is_moved_onto_its_threshold() -> None:
     assert abs(w[0] - 1.0 / 3.0) <= 1e-13
 
 
+def test_rows_that_a_solver_missed_by_its_tolerance_are_met_before_the_move() -> None:
+    """An equality that w misses by 5e-12, and a margin 3w_1 + w_2 that it misses too."""
+    rows, row_lower = np.array([[1.0, 1.0], [-1.0, -1.0]]), np.array([0.5, -0.5])
+    H, h = np.array([[3.0, 1.0]]), np.ones(1)
+    w = move_onto_rows(np.array([0.25 - 3e-12, 0.25 - 2e-12]), H, h, (rows, row_lower), WIDE, LOOSE)
+    assert w is not None
+    assert (rows @ w >= row_lower - 1e-15).all()
+    assert 3 * Fraction(float(w[0])) + Fraction(float(w[1])) >= 1
+
+
 def test_margins_that_oppose_each_other_are_met_with_equality() -> None:
     """w_1 = 2/3 w_2 is no pair of neighbouring doubles: it is one on a grid of thirds."""
     H = np.array([[3.0, -2.0], [-3.0, 2.0], [0.0, 1.0]])
