@@ -295,9 +295,9 @@ def _without_misses(v: FloatArray, rows: FloatArray, row_lower: FloatArray, free
     missed = (miss > 0.0) & (miss <= _ACTIVE * (np.abs(rows) @ np.abs(v) + np.abs(row_lower)))
     if not missed.any():
         return v
-    moved = v.copy()
-    moved[free] += np.linalg.lstsq(rows[missed][:, free], miss[missed], rcond=1e-10)[0]
-    return moved
+    feasible = v.copy()
+    feasible[free] += np.linalg.lstsq(rows[missed][:, free], miss[missed], rcond=1e-10)[0]
+    return feasible
 
 
 def _direction(

@@ -166,16 +166,16 @@ def _signs(r: LoopProblem, k: LoopNode, count: Any, worth: float) -> Any:
 
 
 @inner
-def fill_hinges(r: LoopProblem, k: LoopNode, moves: int, cut: float, known: float) -> tuple[Any, float]:
+def fill_hinges(r: LoopProblem, k: LoopNode, moves: int, cut: float, node_bound: float) -> tuple[Any, float]:
     """Add all rows but the norm's; return their number, and their constants.
 
-    A firm hinge has to lift the node from ``known`` to the cutoff at most, against what the other terms vary: more would only
+    A firm hinge has to lift the node from ``node_bound`` to the cutoff at most, against what the other terms vary: more would only
     make Newton's systems ill-conditioned in small boxes.
     """
     count, constant = _envelopes(r, k)
     _fill(r, k, count - count, count)
     if r.restricted:
-        worth = min(cut, _variation(k, moves, count) + max(cut - known, 0.0))
+        worth = min(cut, _variation(k, moves, count) + max(cut - node_bound, 0.0))
         demand_count = _demands(r, k, count, worth)
         _fill(r, k, count, demand_count)
         count = _prices(r, k, _rows(r, k, demand_count, worth))
@@ -235,17 +235,18 @@ def _square(r: LoopProblem, k: LoopNode, perturbation: float) -> float:
 
 @inner
 def relax(
-    r: LoopProblem, k: LoopNode, fixed_cost: float, cut: float, known: float, perturbation: float, sharp: bool
+    r: LoopProblem, k: LoopNode, fixed_cost: float, cut: float, node_bound: float, perturbation: float, sharp: bool
 ) -> float:
     """Return a proved lower bound of the node, including the certain cost ``fixed_cost``; move w and p to the relaxation's
     solution.
 
-    ``known`` is the node's bound so far. The smoothing falls until the smoothed problem decides whether the bound reaches the cut; to its end if ``sharp``.
+    ``node_bound`` is the node's bound so far. The smoothing falls until the smoothed problem decides whether the bound reaches
+    the cut; to its end if ``sharp``.
     """
     R, p, x = k.relaxation, k.w.size, k.relaxation.mid
     moves = _moves(r, k)
     squares = _square(r, k, perturbation)
-    hinges, initial = fill_hinges(r, k, moves, cut, known)
+    hinges, initial = fill_hinges(r, k, moves, cut, node_bound)
     rows = hinges
     for t in range(moves):
         _move(k, rows, t)
