@@ -169,8 +169,8 @@ def _signs(r: LoopProblem, k: LoopNode, count: Any, worth: float) -> Any:
 def fill_hinges(r: LoopProblem, k: LoopNode, moves: int, cut: float, node_bound: float) -> tuple[Any, float]:
     """Add all rows but the norm's; return their number, and their constants.
 
-    A firm hinge has to lift the node from ``node_bound`` to the cutoff at most, against what the other terms vary: more would only
-    make Newton's systems ill-conditioned in small boxes.
+    A firm hinge has to lift the node from ``node_bound`` to the cutoff at most, against what the other terms vary: more would
+    only make Newton's systems ill-conditioned in small boxes.
     """
     count, constant = _envelopes(r, k)
     _fill(r, k, count - count, count)
