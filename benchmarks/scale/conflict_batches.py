@@ -1,14 +1,18 @@
-"""Packings of norm-conflicts in batches: the compiled loop on one core beside one warp of a GPU for each node.
+"""Nodes of `zero-one-bb` in batches, a warp of a GPU for each: an experiment beside the compiled loop on one core.
 
-A node of `zero-one-bb` finds conflicts one after another: the least norm that keeps some points is proved to be at least T, their
-points are removed, and the next one is looked for. The nodes of a batch do not depend on each other. Each row here is a node of n
-points in p coordinates, of which a random share is left; its packing is the sequence of solves until none proves T. Both sides
-run Goldfarb and Idnani's dual method with the steepest of each lane's most violated points, in double precision, and count a
-conflict by its certificate alone (`active_set.certified`: any multipliers bound the norm, and rounding is subtracted). The rows
-are in the memory that a block's warps share: n(p + 1) + 8(3p² + 10p + 4) numbers, at most 28,000.
+    python benchmarks/scale/conflict_batches.py packings [--rows 500] [--coordinates 10] [--norm 40]
+    python benchmarks/scale/conflict_batches.py search --set 4 --C 1e4 --value 697420.61 [--rows 500] [--limit 300]
 
-``python benchmarks/scale/conflict_batches.py`` measures the loop; with CuPy and a GPU the kernel as well, transfers included.
-The fastest of three repetitions counts.
+*packings.* A node finds conflicts one after another: the least norm that keeps some points is proved to be at least T, their
+points are removed, and the next one is looked for. Each node here has a random share of the rows left. Both sides run Goldfarb
+and Idnani's dual method in double precision, and count a conflict by its certificate alone (any multipliers bound the norm, and
+rounding is subtracted); conflicts of the GPU are proved again in rational arithmetic. Without a GPU the loop is measured alone.
+
+*search.* A whole proof for a problem of Brooks's set A: the host holds a pool of open nodes, each launch searches subtrees below
+some of them depth-first, a few hundred nodes each, and returns what is open. ``--value`` is the objective of a known point, as
+Brooks states it; whatever is below it by more than 1e-6 is excluded or found. No log is written.
+
+CuPy compiles ``conflicts.cu``, beside this file. The rows are in the memory that a block's warps share.
 """
 
 from __future__ import annotations
@@ -16,216 +20,28 @@ from __future__ import annotations
 import argparse
 import importlib.util
 import time
+import warnings
 from collections.abc import Callable
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from marginopt import ZeroOneSVM, instances
+from marginopt.errors import MarginoptWarning
 from marginopt.solvers.interface.numba_flags import FAST, Loops
-from marginopt.solvers.zero_one.incumbent import _layouts
-from marginopt.solvers.zero_one.loops.conflicts import CONFLICT, ConflictRows, active_set, empty_scratch, no_active
+from marginopt.solvers.zero_one import ZeroOneBB
+from marginopt.solvers.zero_one.incumbent import penalised_rows, stretched_rows
+from marginopt.solvers.zero_one.loops.conflicts import CONFLICT, active_set, empty_scratch, no_active
+from marginopt.solvers.zero_one.reduced import reduce_problem
 
-#: Nodes of the batches; those that the loop takes.
-BATCHES, LOOP = (4096, 65536, 524288), 1024
-#: Conflicts of each batch that are proved again in rational arithmetic.
-CHECKED = 500
-#: Warps of a block.
-WARPS = 8
-
-KERNEL = r"""
-#define FULL 0xffffffffu
-#define EPS 1.1102230246251565e-16
-__device__ double total(double x) {
-    for (int s = 16; s; s >>= 1) x += __shfl_xor_sync(FULL, x, s);
-    return x;
-}
-__device__ double least(double x) {
-    for (int s = 16; s; s >>= 1) x = fmin(x, __shfl_xor_sync(FULL, x, s));
-    return x;
-}
-// Orthogonalise row k of g against V[:k] by Gram-Schmidt, twice: z of norm *rest, R[:k, k].
-__device__ double orthogonalise(const double* g, const double* V, double* R, double* z, int k, int p, int Q, int lane) {
-    if (lane < p) z[lane] = g[k * p + lane];
-    if (lane < k) R[lane * Q + k] = 0.0;
-    __syncwarp();
-    for (int turn = 0; turn < 2; turn++) {
-        double t = 0.0;
-        if (lane < k) {
-            for (int j = 0; j < p; j++) t += V[lane * p + j] * z[j];
-            R[lane * Q + k] += t;
-        }
-        double x = lane < p ? z[lane] : 0.0;
-        for (int a = 0; a < k; a++) {
-            double ta = __shfl_sync(FULL, t, a);
-            if (lane < p) x -= ta * V[a * p + lane];
-        }
-        __syncwarp();
-        if (lane < p) z[lane] = x;
-        __syncwarp();
-    }
-    return sqrt(total(lane < p ? z[lane] * z[lane] : 0.0));
-}
-// Remove row `drop` of the k factored rows; shift the later ones and row k up; z gains row k's part along the direction lost.
-__device__ double exclude(double* g, double* V, double* R, double* z, int k, int drop, int p, int Q, int lane) {
-    for (int a = drop; a < k; a++) {
-        if (lane < p) g[a * p + lane] = g[(a + 1) * p + lane];
-        double x = lane < min(a + 2, k) ? R[lane * Q + a + 1] : 0.0;
-        __syncwarp();
-        if (lane < min(a + 2, k)) R[lane * Q + a] = x;
-        __syncwarp();
-    }
-    for (int a = drop; a < k - 1; a++) {
-        double x = R[a * Q + a], y = R[(a + 1) * Q + a], size = sqrt(x * x + y * y);
-        double c = size > 0.0 ? x / size : 1.0, s = size > 0.0 ? y / size : 0.0;
-        __syncwarp();
-        if (lane == 0) R[a * Q + a] = fmax(size, 1e-300);
-        if (lane > a && lane < k) {
-            double f = R[a * Q + lane], h = R[(a + 1) * Q + lane];
-            R[a * Q + lane] = c * f + s * h, R[(a + 1) * Q + lane] = c * h - s * f;
-        }
-        if (lane < p) {
-            double f = V[a * p + lane], h = V[(a + 1) * p + lane];
-            V[a * p + lane] = c * f + s * h, V[(a + 1) * p + lane] = c * h - s * f;
-        }
-        __syncwarp();
-    }
-    if (lane < p) z[lane] += R[(k - 1) * Q + k - 1] * V[(k - 1) * p + lane];
-    __syncwarp();
-    return sqrt(total(lane < p ? z[lane] * z[lane] : 0.0));
-}
-// A proved bound of the least squared norm from multipliers u (lane k holds u_k) of q constraints g'w >= 1.
-__device__ double certified(const double* g, double u, int q, int p, int lane) {
-    double norm = 0.0, v = 0.0;
-    if (lane < q) for (int j = 0; j < p; j++) norm += g[lane * p + j] * g[lane * p + j];
-    double sum = total(lane < q ? u : 0.0), size = total(lane < q ? u * sqrt(norm) : 0.0);
-    for (int k = 0; k < q; k++) {
-        double uk = __shfl_sync(FULL, u, k);
-        if (lane < p) v += uk * g[k * p + lane];
-    }
-    double err = 4.0 * EPS * (q + p + 40) * size, gain = sum * (1.0 - 2.0 * EPS * (q + 40));
-    double length = sqrt(total(lane < p ? v * v : 0.0)) * (1.0 + EPS * (p + 40)) + err;
-    if (!(gain > 0.0)) return 0.0;
-    double ratio = gain / length;
-    return ratio * ratio * (1.0 - 8.0 * EPS);
-}
-// One warp a node: conflicts, their points removed, until none is proved. counts[node] = (conflicts, solves, steps); points and
-// multipliers are those of the node's last conflict.
-extern "C" __global__ void packings(const double* at, const double* pull, const unsigned* open, int n, int p, int nodes, double T,
-                                    int* counts, int* points, double* multipliers) {
-    extern __shared__ double shared[];
-    int lane = threadIdx.x & 31, warp = threadIdx.x >> 5, warps = blockDim.x >> 5, Q = p + 2, words = (n + 31) / 32;
-    double *A = shared, *P = A + p * n, *own = P + n + warp * (2 * Q * p + Q * Q + 2 * p + (words + 1) / 2);
-    for (int t = threadIdx.x; t < p * n; t += blockDim.x) A[t] = at[t];
-    for (int t = threadIdx.x; t < n; t += blockDim.x) P[t] = pull[t];
-    __syncthreads();
-    double *g = own, *V = g + Q * p, *R = V + Q * p, *z = R + Q * Q, *w = z + p;
-    unsigned* left = (unsigned*)(w + p);
-    for (int node = blockIdx.x * warps + warp; node < nodes; node += gridDim.x * warps) {
-        for (int t = lane; t < words; t += 32) left[t] = open[node * words + t];
-        int conflicts = 0, solves = 0, steps = 0;
-        bool more = true;
-        while (more) {
-            int q = 0, point = -1; // lane k holds u_k and the point of constraint k
-            double u = 0.0;
-            more = false;
-            solves++;
-            if (lane < p) w[lane] = 0.0;
-            __syncwarp();
-            for (int turn = 0; turn < 60 * (p + 4); turn++) {
-                double top = 0.0;
-                int first = -1;
-                for (int i = lane, b = 0; i < n; i += 32, b++) {
-                    double m = 0.0;
-                    for (int j = 0; j < p; j++) m += w[j] * A[j * n + i];
-                    double violation = (1.0 - 1e-11 - m) * P[i];
-                    if (violation > top && (left[b] >> lane & 1u)) top = violation, first = i;
-                }
-                double largest = -least(-top);
-                if (!(largest > 0.0)) break;
-                double worth = -1.0;
-                if (top >= 0.5 * largest) { // the steepest edge among the lanes' points
-                    double rest = 0.0;
-                    for (int j = 0; j < p; j++) rest += A[j * n + first] * A[j * n + first];
-                    for (int c = 0; c < q; c++) {
-                        double x = 0.0;
-                        for (int j = 0; j < p; j++) x += V[c * p + j] * A[j * n + first];
-                        rest -= x * x;
-                    }
-                    worth = top * top / fmin(fmax(rest * P[first] * P[first], 0.05), 1.0);
-                }
-                double best = -least(-worth);
-                first = __shfl_sync(FULL, first, __ffs(__ballot_sync(FULL, worth == best)) - 1);
-                if (__ballot_sync(FULL, lane < q && point == first)) break;
-                if (lane < p) g[q * p + lane] = A[lane * n + first];
-                __syncwarp();
-                double size = sqrt(total(lane < p ? g[q * p + lane] * g[q * p + lane] : 0.0));
-                double rest = orthogonalise(g, V, R, z, q, p, Q, lane), up = 0.0;
-                bool proved = false, stuck = false;
-                steps++;
-                while (true) {
-                    double r = lane < q ? R[lane * Q + q] : 0.0; // r = R[:q, :q]^-1 R[:q, q]
-                    for (int b = q - 1; b >= 0; b--) {
-                        double rb = __shfl_sync(FULL, r, b) / R[b * Q + b];
-                        if (lane == b) r = rb;
-                        if (lane < b) r -= R[lane * Q + b] * rb;
-                    }
-                    double limit = lane < q && r > 1e-12 ? u / r : CUDART_INF, t1 = least(limit);
-                    unsigned at_limit = __ballot_sync(FULL, limit == t1 && t1 < CUDART_INF);
-                    int drop = at_limit ? __ffs(at_limit) - 1 : -1;
-                    double violation = 1.0 - total(lane < p ? g[q * p + lane] * w[lane] : 0.0);
-                    bool independent = rest > 1e-12 * size && q < p;
-                    double t2 = independent ? fmax(violation, 0.0) / (rest * rest) : CUDART_INF;
-                    if (lane == q) point = first;
-                    if (t1 == CUDART_INF && t2 == CUDART_INF) { // Farkas: the rows combine to (nearly) zero
-                        u = lane < q ? fmax(-r, 0.0) : lane == q ? 1.0 : 0.0;
-                        proved = certified(g, u, q + 1, p, lane) >= T;
-                        stuck = !proved;
-                        q++;
-                        break;
-                    }
-                    double step = fmin(t1, t2);
-                    up += step;
-                    if (independent && lane < p) w[lane] += step * z[lane];
-                    if (lane < q) u = fmax(u - step * r, 0.0);
-                    if (lane == q) u = up;
-                    __syncwarp();
-                    double sum = total(lane <= q ? u : 0.0), norm = total(lane < p ? w[lane] * w[lane] : 0.0);
-                    if (sum > 0.0 && sum * sum >= T * norm && certified(g, u, q + 1, p, lane) >= T) {
-                        proved = true;
-                        q++;
-                        break;
-                    }
-                    if (t1 < t2) {
-                        rest = exclude(g, V, R, z, q, drop, p, Q, lane);
-                        double later = __shfl_down_sync(FULL, u, 1);
-                        int other = __shfl_down_sync(FULL, point, 1);
-                        if (lane >= drop) u = later, point = other;
-                        q--;
-                        continue;
-                    }
-                    if (lane == 0) R[q * Q + q] = fmax(rest, 1e-300);
-                    if (lane < p) V[q * p + lane] = z[lane] / fmax(rest, 1e-300);
-                    __syncwarp();
-                    q++;
-                    break;
-                }
-                if (proved) { // its points are removed, and the next one is looked for
-                    conflicts++;
-                    if (lane < Q) points[node * Q + lane] = lane < q ? point : -1;
-                    if (lane < Q) multipliers[node * Q + lane] = lane < q ? u : 0.0;
-                    if (lane < q) atomicAnd(&left[point >> 5], ~(1u << (point & 31)));
-                    __syncwarp();
-                    more = true;
-                }
-                if (proved || stuck) break;
-            }
-        }
-        if (lane == 0) counts[3 * node] = conflicts, counts[3 * node + 1] = solves, counts[3 * node + 2] = steps;
-        __syncwarp();
-    }
-}
-"""
+#: Nodes of the batches; those that the loop takes; conflicts of a batch that are proved again in rational arithmetic.
+BATCHES, LOOP, CHECKED = (4096, 65536, 524288), 1024, 500
+#: Warps of a block; bytes that the blocks of one multiprocessor share, and their number on an H200; 32-bit words of a level.
+WARPS, SHARED, PROCESSORS, LEVEL = 8, 220_000, 132, 44
+#: Most levels of a subtree; most open nodes that a launch returns; roots and seconds of a launch, about.
+LEVELS, CAPACITY, ROOTS, SECONDS = 400, 4_000_000, 16_000, 1.0
 
 
 @Loops(FAST).entry
@@ -245,13 +61,16 @@ def pack(rows: Any, left: Any, priority: Any, T: float, active: Any, scratch: An
                 left[k, active.pair[a, 0]] = False
 
 
-def problem(n: int, p: int) -> tuple[np.ndarray, Any]:
-    """Return the rows y_i x_i of two overlapping classes, as a matrix and as the engine's record."""
+def two_classes(n: int, p: int) -> Any:
+    """Return the engine's rows of two overlapping classes, without an intercept."""
     rng = np.random.default_rng(0)
     y = np.where(rng.random(n) < 0.5, 1.0, -1.0)
-    a = np.ascontiguousarray(y[:, None] * (rng.normal(size=(n, p)) + 0.5 * y[:, None] / np.sqrt(p)))
-    pull = 1.0 / np.linalg.norm(a, axis=1)
-    return a, ConflictRows(*_layouts(a, pull), np.zeros(n), np.ones(n), pull, False, 0.0, False)
+    X = rng.normal(size=(n, p)) + 0.5 * y[:, None] / np.sqrt(p)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", MarginoptWarning)  # no intercept
+        view = ZeroOneBB().view_of(ZeroOneSVM(X, y, 1.0))
+    assert view is not None
+    return penalised_rows(reduce_problem(view), np.ones(n))
 
 
 def nodes_of(n: int, count: int) -> np.ndarray:
@@ -271,8 +90,9 @@ def fastest(work: Callable[[], Any]) -> float:
     return min(seconds)
 
 
-def loop(rows: Any, n: int, p: int, T: float) -> tuple[float, np.ndarray]:
+def loop(rows: Any, T: float) -> tuple[float, np.ndarray]:
     """Return seconds and counts of the loop on one core."""
+    n, p = rows.a.shape
     open_points, counts = nodes_of(n, LOOP), np.zeros((LOOP, 2), np.int64)
 
     def work() -> None:
@@ -282,22 +102,32 @@ def loop(rows: Any, n: int, p: int, T: float) -> tuple[float, np.ndarray]:
     return fastest(work), counts
 
 
-def on_gpu(a: np.ndarray, count: int, T: float) -> tuple[float, np.ndarray]:
+def compiled(name: str, size: int) -> tuple[Any, int]:
+    """Return a kernel that needs so many bytes of shared memory a block, and the number of blocks that fill the device."""
+    import cupy
+
+    source = (Path(__file__).parent / "conflicts.cu").read_text()
+    kernel = cupy.RawModule(code=source, options=("-std=c++14",)).get_function(name)
+    kernel.max_dynamic_shared_size_bytes = size
+    return kernel, PROCESSORS * max(1, SHARED // size)
+
+
+def masks(points: np.ndarray) -> np.ndarray:
+    """Return sets of points as bits of 32-bit words."""
+    padded = np.zeros((len(points), 32 * (-(-points.shape[1] // 32))), np.bool_)
+    padded[:, : points.shape[1]] = points
+    return np.ascontiguousarray(np.packbits(padded, axis=1, bitorder="little").view(np.uint32))
+
+
+def on_gpu(rows: Any, count: int, T: float) -> tuple[float, np.ndarray]:
     """Return seconds, transfers included, and counts of the kernel."""
     import cupy
 
-    n, p = a.shape
-    open_points = nodes_of(n, count)
-    padded = np.zeros((count, 32 * (-(-n // 32))), np.bool_)
-    padded[:, :n] = open_points
-    bits = np.ascontiguousarray(np.packbits(padded, axis=1, bitorder="little").view(np.uint32))
-    kernel = cupy.RawKernel("#include <math_constants.h>\n" + KERNEL, "packings")
-    Q, words = p + 2, bits.shape[1]
-    size = 8 * (p * n + n + WARPS * (2 * Q * p + Q * Q + 2 * p + (words + 1) // 2))
-    kernel.max_dynamic_shared_size_bytes = size
-    at, pull = cupy.asarray(np.ascontiguousarray(a.T)), cupy.asarray(1.0 / np.linalg.norm(a, axis=1))
-    blocks = min(-(-count // WARPS), 132 * max(1, 220_000 // size))
-    counts, points, multipliers = np.zeros((count, 3), np.int32), np.zeros((count, Q), np.int32), np.zeros((count, Q))
+    n, p = rows.a.shape
+    Q, bits = p + 2, masks(nodes_of(n, count))
+    kernel, blocks = compiled("packings", size := 8 * (p * n + n + WARPS * (2 * Q * p + Q * Q + 2 * p + bits.shape[1])))
+    at, pull = cupy.asarray(np.ascontiguousarray(rows.a.T)), cupy.asarray(rows.pull)
+    counts, points, multipliers = np.zeros((count, 2), np.int32), np.zeros((count, Q), np.int32), np.zeros((count, Q))
     sizes = (np.int32(n), np.int32(p), np.int32(count))
 
     def work() -> None:
@@ -307,7 +137,7 @@ def on_gpu(a: np.ndarray, count: int, T: float) -> tuple[float, np.ndarray]:
             part[:] = result.get()
 
     seconds = fastest(work)
-    check_conflicts(a, points[:CHECKED], multipliers[:CHECKED], T)
+    check_conflicts(rows.a, points[:CHECKED], multipliers[:CHECKED], T)
     return seconds, counts
 
 
@@ -318,19 +148,15 @@ def check_conflicts(a: np.ndarray, points: np.ndarray, multipliers: np.ndarray, 
         weights = [Fraction(x) for x in u[kept].tolist()]
         rows = [[Fraction(x) for x in row] for row in a[chosen[kept]].tolist()]
         v = [sum(w * row[j] for w, row in zip(weights, rows, strict=True)) for j in range(a.shape[1])]
-        assert kept.size and min(weights) >= 0 and sum(weights) ** 2 >= Fraction(T) * sum(x * x for x in v)
+        assert kept.size
+        assert min(weights) >= 0
+        assert sum(weights) ** 2 >= Fraction(T) * sum(x * x for x in v)
 
 
-def main() -> None:
+def packings(arguments: argparse.Namespace) -> None:
     """Print a row a batch."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rows", type=int, default=500)
-    parser.add_argument("--coordinates", type=int, default=10)
-    parser.add_argument("--norm", type=float, default=40.0, help="T, the squared norm that a conflict proves")
-    arguments = parser.parse_args()
-    n, p, T = arguments.rows, arguments.coordinates, arguments.norm
-    a, rows = problem(n, p)
-    seconds, counts = loop(rows, n, p, T)
+    rows, T = two_classes(arguments.rows, arguments.coordinates), arguments.norm
+    seconds, counts = loop(rows, T)
     per_second = counts[:, 1].sum() / seconds
     print("| where | nodes | conflicts a node | solves a node | solves a second | of the loop |\n|---|---|---|---|---|---|")
     print(f"| one core | {LOOP:,} | {counts[:, 0].mean():.2f} | {counts[:, 1].mean():.1f} | {per_second:,.0f} | 1 |", flush=True)
@@ -338,14 +164,95 @@ def main() -> None:
         print("CuPy is not installed: the kernel is left out")
         return
     for count in BATCHES:
-        gpu_seconds, found = on_gpu(a, count, T)
+        gpu_seconds, found = on_gpu(rows, count, T)
         rate = found[:, 1].sum() / gpu_seconds
         difference = np.abs(found[:LOOP, 0] - counts[:, 0]).mean()
         print(
             f"| GPU | {count:,} | {found[:, 0].mean():.2f} | {found[:, 1].mean():.1f} | {rate:,.0f} | {rate / per_second:.0f} |"
         )
-        steps = found[:, 2].sum() / found[:, 1].sum()
-        print(f"(conflicts of the loop's nodes differ by {difference:.2f} on average; {steps:.1f} steps a solve)", flush=True)
+        print(f"(conflicts of the loop's nodes differ by {difference:.2f} on average)", flush=True)
+
+
+class Pool:
+    """Open nodes, as masks of kept and deleted points; the latest are taken first."""
+
+    def __init__(self, words: int) -> None:
+        self.parts = [np.zeros((1, 2 * words), np.uint32)]
+
+    def __len__(self) -> int:
+        return sum(map(len, self.parts))
+
+    def take(self) -> np.ndarray:
+        """Remove and return up to `ROOTS` nodes."""
+        taken: list[np.ndarray] = []
+        while self.parts and sum(map(len, taken)) < ROOTS // 2:
+            taken.append(self.parts.pop())
+        nodes = np.concatenate(taken)
+        if len(nodes) > ROOTS:
+            self.parts.append(nodes[:-ROOTS])
+        return nodes[-ROOTS:]
+
+
+def search(arguments: argparse.Namespace) -> None:
+    """Search a problem of Brooks's set A to its end, or to the limit."""
+    import cupy
+
+    data = list(instances.brooks(arguments.rows, arguments.coordinates))[arguments.set]
+    model = ZeroOneSVM(np.column_stack([np.ones(data.n), np.asarray(data.X)]), data.y, 2.0 * arguments.C, intercept="free")
+    view = ZeroOneBB().view_of(model)
+    assert view is not None
+    reduced = reduce_problem(view)
+    upper = (2.0 * arguments.value - reduced.constant) / reduced.unit
+    reduced = reduced.restretched(upper)
+    assert np.ptp(reduced.weights) == 0.0
+    rows = stretched_rows(reduced, np.ones(len(reduced.weights)), upper)
+    a = rows.a[:, np.abs(rows.a).max(axis=0) > 0.0]
+    n, p = a.shape
+    Q, words = p + 2, -(-n // 32)
+    size = 8 * (p * n + n + WARPS * (2 * (2 * Q * p + Q * Q + p) + p + 2 * words + 16))
+    kernel, blocks = compiled("dfs", size)
+    cut = cupy.asarray(np.array([upper * (1.0 - 1e-6)]).view(np.uint64))
+    out, levels = cupy.zeros((CAPACITY, 2 * words), np.uint32), cupy.zeros(blocks * WARPS * LEVELS * LEVEL, np.uint32)
+    best = cupy.full((blocks * WARPS, p + 1), np.inf)
+    fixed = (
+        cupy.asarray(np.ascontiguousarray(a.T)), cupy.asarray(rows.pull), np.int32(n), np.int32(p),
+        np.float64(rows.intercept_bound), np.float64(reduced.weights[0]), cut,
+    )  # fmt: skip
+    pool, begin, nodes, unresolved, budget, said = Pool(words), time.perf_counter(), 0, 0, 200, 0.0
+    while len(pool) and (seconds := time.perf_counter() - begin) < arguments.limit:
+        roots, stats = pool.take(), cupy.zeros(5, np.uint64)
+        sizes = (np.int32(len(roots)), np.int32(budget), out, np.int32(CAPACITY), levels, stats, best)
+        kernel((blocks,), (32 * WARPS,), (*fixed, cupy.asarray(roots), *sizes), shared_mem=size)
+        visited, _, uncertified, open_nodes, _ = map(int, stats.get())
+        assert open_nodes <= CAPACITY
+        if open_nodes:
+            pool.parts.append(out[:open_nodes].get())
+        nodes, unresolved = nodes + visited, unresolved + uncertified
+        spent = time.perf_counter() - begin - seconds
+        if len(roots) >= 2000:
+            budget = min(2 * budget, 20_000) if spent < SECONDS else max(3 * budget // 4, 200)
+        if seconds - said > 15.0:
+            said = seconds
+            print(f"{seconds:.0f} s: {nodes:,} nodes, {len(pool):,} open", flush=True)
+    seconds, found = time.perf_counter() - begin, (float(best[:, 0].min()) * reduced.unit + reduced.constant) / 2.0
+    better = f"a point of {found:.10g} was found" if np.isfinite(found) else "no better point"
+    closed = "proved" if not len(pool) and not unresolved else f"{len(pool):,} open, {unresolved:,} without a certificate"
+    print(f"set {arguments.set}, C = {arguments.C:g}: {closed}; {seconds:.1f} s, {nodes:,} nodes, {better}")
+
+
+def main() -> None:
+    """Run one of the experiments."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("experiment", choices=("packings", "search"))
+    parser.add_argument("--rows", type=int, default=500)
+    parser.add_argument("--coordinates", type=int, default=10)
+    parser.add_argument("--norm", type=float, default=40.0, help="T, the squared norm that a conflict proves")
+    parser.add_argument("--set", type=int, default=4, help="of the five of this size")
+    parser.add_argument("--C", type=float, default=1e4)
+    parser.add_argument("--value", type=float, default=697420.61, help="the objective of a known point")
+    parser.add_argument("--limit", type=float, default=300.0, help="seconds of wall time")
+    arguments = parser.parse_args()
+    {"packings": packings, "search": search}[arguments.experiment](arguments)
 
 
 if __name__ == "__main__":
