@@ -129,6 +129,12 @@ class LinearProblem:
         n, p = self.rows.shape
         return _PAIR_SECONDS * self.rows.entries**2 / max(n, 1) + _CUBE_SECONDS * float(min(n, p)) ** 3
 
+    def outgrows_interior_point(self) -> bool:
+        """Return whether a method that reads the rows in blocks is faster than an interior point method, as measured there."""
+        n, p = self.rows.shape
+        longest = 0.01 if self.rows.entries < 0.1 * n * p else 0.1  # seconds, of sparse and of dense rows
+        return self.loss is LinearLoss.LOGISTIC or self.interior_point_seconds > longest
+
     @cached_property
     def least_costs(self) -> FloatArray:
         """c, as one number where all are the same."""
@@ -255,6 +261,10 @@ class MulticlassProblem:
         pairs, width = self.n * (self.classes - 1), self.classes * self.rows.shape[1]
         per_row = 2.0 * entries(self.rows) / max(self.n, 1)
         return _PAIR_SECONDS * pairs * per_row**2 + _CUBE_SECONDS * float(min(pairs, width)) ** 3
+
+    def outgrows_interior_point(self) -> bool:
+        """Return whether block steps are faster than an interior point method, their loading included."""
+        return self.interior_point_seconds > 0.05
 
     def parts(self) -> Iterator[slice]:
         """Ranges of points whose numbers for all classes take some megabytes."""
