@@ -125,7 +125,6 @@ def drawn_figures(folder: Path) -> list[tuple[PaperFigure, str]]:
 
 
 def _rows(folder: Path) -> list[Row]:
-    """All rows of the papers' files."""
     files = [folder / f"{name}.csv" for name in PAPERS]
     rows: list[Row] = []
     for path in files:

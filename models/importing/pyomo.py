@@ -255,7 +255,6 @@ class _Expressions:
                 raise UnsupportedModelError(f"the domain {v.domain} of {v.name} has no place in a standard form", name=v.name)
 
     def read(self, name: str, expression: Any) -> _Expression:
-        """The coefficients of one expression."""
         from pyomo.repn import generate_standard_repn
 
         try:

@@ -144,7 +144,6 @@ def split_of(points: int, seed: int) -> list[npt.NDArray[np.int64]]:
 
 
 def _sizes(run: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the sizes of a split of all points."""
     X, y = points_of(run["dataset"], 0)
     train, test = split_of(len(y), 0)
     return {"n_train": len(train), "n_test": len(test), "features": X.shape[1], "classes": len(np.unique(y))}

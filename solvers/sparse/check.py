@@ -355,7 +355,6 @@ def _decided(bounds: list[NodeBounds], state: Any, record: dict[str, Any], bound
 
 
 def _alpha(p: SparseProblem, size: Any, text: Any) -> FloatArray:
-    """Return an α of a record."""
     alpha = stored_multipliers(size, text, p.costs.size)
     if p.loss.bounded and (alpha > p.costs).any():
         raise InvalidProofError("a multiplier is above the cost of its point")

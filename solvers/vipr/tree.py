@@ -394,7 +394,6 @@ class _Search:
         return None
 
     def bounds_of(self, path: tuple[Branch, ...]) -> tuple[Bounds, Bounds]:
-        """Return the bounds of a node."""
         lower, upper = list(self.program.lower), list(self.program.upper)
         for branch in path:
             (lower if branch.above else upper)[branch.variable] = Fraction(branch.value)

@@ -504,7 +504,6 @@ class ConflictRecorder(LogWriter):
         return self._stated(min(node.bound for node in remaining)) if remaining else max(self._claim, 0.0)
 
     def _stated(self, bound: float) -> float:
-        """Return the claim of a reduced bound."""
         return max(min((bound * self._unit + self._constant) * (1.0 - _SLACK), self._claim), 0.0)
 
     def figures(self) -> dict[str, float]:

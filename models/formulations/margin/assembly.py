@@ -233,7 +233,6 @@ class Assembly:
         return Quadratic(matrix=sp.csc_array((diagonal[used], used, ends), shape=(n, n)))
 
     def _stack(self, rows: Affine, widths: Mapping[str, int]) -> sp.csr_array:
-        """The rows over all variables."""
         parts, column = [], 0
         for label, width in widths.items():
             if label in rows.terms:

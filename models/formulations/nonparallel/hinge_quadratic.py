@@ -159,7 +159,6 @@ def _small(rng: np.random.Generator) -> Arrays:
 
 
 def _objective(model: BoxProgram, values: Mapping[str, FloatArray]) -> float:
-    """The stated objective from the data."""
     a = values["a"]
     half = model.Z.T @ a
     return 0.5 * float(half @ half + model.ridge @ (a * a)) + float(model.q @ a)
@@ -411,7 +410,6 @@ def _hinge_quadratic_small(rng: np.random.Generator) -> Arrays:
 
 
 def _hinge_quadratic_objective(model: HingeQuadratic, values: Mapping[str, FloatArray]) -> float:
-    """The stated objective from the data."""
     return model.value(values["u"])
 
 

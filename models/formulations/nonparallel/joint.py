@@ -163,7 +163,6 @@ def _build(arrays: Arrays, chosen: Chosen) -> JointHyperplanesSVM:
 
 
 def _objective(model: JointHyperplanesSVM, values: Mapping[str, FloatArray]) -> float:
-    """The stated objective from the data."""
     u, v = model.hyperplanes(values)
     f, g = model.features.rows @ u, model.features.rows @ v
     short = np.maximum(model.margin - model.signs * (f - g), 0.0).sum()

@@ -689,7 +689,6 @@ def _build(arrays: Arrays, chosen: Chosen) -> NonparallelSVM:
 
 
 def _objective(model: NonparallelSVM, values: Mapping[str, FloatArray]) -> float:
-    """The stated objective from the data."""
     return model.objective(values["u"])
 
 

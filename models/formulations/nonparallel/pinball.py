@@ -178,7 +178,6 @@ def _build(arrays: Arrays, chosen: Chosen) -> PinballTwinSVM:
 
 
 def _objective(model: PinballTwinSVM, values: Mapping[str, FloatArray]) -> float:
-    """The stated objective from the data."""
     u = values["u"]
     f = model.features.rows @ u
     losses = np.maximum(-f, model.tau * f)[model.inside]

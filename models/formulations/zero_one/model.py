@@ -414,7 +414,6 @@ class ZeroOneSVM(BinaryMargins):
 
 
 def _objective(model: ZeroOneSVM, values: Mapping[str, FloatArray]) -> float:
-    """The stated objective from the data."""
     w = values["w"][model.penalised]
     return float(w @ w) if model.kappa is not None else float(w @ w + model.sample_weight @ values["z"])
 

@@ -263,7 +263,6 @@ def submit_result(
 
 
 def _instance_of(result: Result, entries: list[Entry], name: str | None) -> tuple[Entry, FloatArray, FloatArray]:
-    """Return the entry that a result is of, and its data."""
     candidates = entries if name is None else [find_entry(name, entries)]
     built: dict[str, tuple[FloatArray, FloatArray]] = {}
     for entry in candidates:

@@ -332,7 +332,6 @@ def _signed(X: FloatArray, y: FloatArray) -> Rows:
 
 
 def _vector(point: Mapping[str, Any], name: str, size: int) -> list[Fraction]:
-    """Return one part of a point."""
     numbers = point.get(name)
     if not isinstance(numbers, list | tuple) or len(numbers) != size:
         raise InputError(f"{name} must hold {size} numbers", name=name)

@@ -206,7 +206,6 @@ def _stated(a: argparse.Namespace, instances: list[Instance]) -> list[ModelSubje
 
 
 def _at(info: FormulationInfo, instance: Instance, lam: float | None) -> Model:
-    """The formulation at one λ."""
     return info.make_model({"X": instance.X, "y": instance.y}, {} if lam is None else {"lam": lam})
 
 
@@ -216,7 +215,6 @@ def _relaxations_help() -> str:
 
 
 def _list(text: str, kind: Callable[[str], T], option: str) -> list[T]:
-    """Values separated by commas."""
     try:
         return [kind(part.strip()) for part in text.split(",") if part.strip()]
     except ValueError as error:

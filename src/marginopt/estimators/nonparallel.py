@@ -63,7 +63,6 @@ class HyperplaneClassifier(ClassifierMixin, PointsEstimator, ABC):  # type: igno
         return as_points(self._scaling.transform(points)), np.asarray(y), kernel
 
     def _rows(self, X: Any) -> Points:
-        """New points as the model takes them."""
         points = self._new_points(X)
         return as_points(self._scaling.transform(points))
 

@@ -222,7 +222,6 @@ class RangeQuestion(LevelQuestion):
         return float(((inside > 0.0).all(axis=0) | (inside < 0.0).all(axis=0)).sum())
 
     def _inside(self, evidence: CoefficientRanges) -> FloatArray:
-        """Return the coefficients of the witnesses in the set."""
         return np.array([w for w in evidence.witnesses if self.cost(w) <= self.level])[:, list(self.columns)]
 
     def bound(self, bounds: Mapping[str, float]) -> float:
@@ -850,7 +849,6 @@ def _columns(model: Margin) -> tuple[int, ...]:
 
 
 def _names(model: Margin) -> tuple[str, ...]:
-    """Return the names of the coefficients."""
     return tuple(model.feature_names[j] if model.feature_names else f"w_{j}" for j in _columns(model))
 
 

@@ -669,7 +669,6 @@ def _check_exchangeable(view: ZeroOneProblem) -> None:
 
 
 def _with_nodes(limits: Limits, nodes: int) -> Limits:
-    """Return the limits with a node limit."""
     return Limits(limits.tol, nodes, limits.memory, limits.deadline)
 
 
