@@ -10,7 +10,6 @@ import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TypeAlias
 
 import numpy as np
 
@@ -908,8 +907,3 @@ class StiefelProblem:
     def gradient(self, P: FloatArray) -> FloatArray:
         """Euclidean gradient, 2(HP + E)."""
         return np.asarray(2.0 * (self.H @ P + self.E))
-
-
-View: TypeAlias = (
-    SimplexQP | BoxEqualityQP | ZeroOneProblem | ConicProblem | BoxQP | StiefelProblem | LinearProblem | MulticlassProblem
-)

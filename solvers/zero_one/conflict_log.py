@@ -493,11 +493,6 @@ class ConflictRecorder(LogWriter):
         return self.prover is None or not (self.prover.waiting or (self._parts is not None and self._parts.open_nodes))
 
     @property
-    def succeeded(self) -> bool:
-        """Return whether everything is proved."""
-        return self.finished and not self._stuck
-
-    @property
     def provable(self) -> float:
         """The bound that a log of the nodes so far proves."""
         remaining = [*self._open_nodes, *self._stuck]

@@ -321,12 +321,6 @@ def exact_bound(parameters: Mapping[str, Any], X: FloatArray, y: FloatArray, mul
     return sum(alpha, Fraction(0)) - sum((s * s for s in sums), Fraction(0)) / 4
 
 
-def rounded_up(value: Fraction) -> float:
-    """Return the least double that is not below a fraction."""
-    number = float(value)
-    return number if Fraction(number) >= value else math.nextafter(number, math.inf)
-
-
 def _signed(X: FloatArray, y: FloatArray) -> Rows:
     return [[Fraction(x) * int(label) for x in row] for row, label in zip(X.tolist(), y.tolist(), strict=True)]
 
