@@ -10,7 +10,6 @@ import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TypeAlias
 
 import numpy as np
 
@@ -39,14 +38,14 @@ class LinearLoss(enum.IntEnum):
         return self is not LinearLoss.SQUARED_HINGE
 
     def values(self, margins: FloatArray) -> FloatArray:
-        """The loss itself."""
+        """Return the losses of the margins."""
         if self is LinearLoss.LOGISTIC:
             return softplus(-margins)[0]
         short = np.maximum(1.0 - margins, 0.0)
         return short if self is LinearLoss.HINGE else short * short
 
     def total(self, margins: FloatArray, costs: FloatArray, error: FloatArray) -> Rounded:
-        """Σ c ℓ, each margin known to an error."""
+        """Return Σ c ℓ(m) with a bound of its error; ``error`` bounds that of each margin."""
         terms, errors = self._logistic_terms(margins, error) if self is LinearLoss.LOGISTIC else self._hinge_terms(margins, error)
         terms, errors = costs * terms, costs * errors
         total = total_of_positive(terms)
@@ -55,7 +54,7 @@ class LinearLoss(enum.IntEnum):
 
     @staticmethod
     def _logistic_terms(margins: FloatArray, error: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """log(1 + e^-m), whose slope is between -min{1, e^-m} and 0."""
+        """Return log(1 + e^-m) and its error bounds; the slope is between -min{1, e^-m} and 0."""
         terms, rounding = softplus(-margins)
         steepest, steepest_error = exponential(error - margins)
         return terms, rounding + error * np.minimum(steepest + steepest_error, 1.0) * (1.0 + 8.0 * UNIT)
@@ -66,7 +65,7 @@ class LinearLoss(enum.IntEnum):
         return (slack, error) if self is LinearLoss.HINGE else (slack * slack, error * (2.0 * slack + error))
 
     def dual_terms(self, alpha: FloatArray, costs: FloatArray) -> Rounded:
-        """Σα; less Σ α²/(4c); or Σ c H(α/c), H(p) = -p log p - (1 - p) log(1 - p)."""
+        """Return the concave part of the dual: Σα; less Σ α²/(4c); or Σ c H(α/c), H(p) = -p log p - (1 - p) log(1 - p)."""
         if self is LinearLoss.HINGE:
             return total_of_positive(alpha)
         if self is LinearLoss.LOGISTIC:
@@ -112,7 +111,7 @@ class LinearProblem:
 
     @property
     def penalised(self) -> slice:
-        """The coefficients in ||w||²."""
+        """The coefficients that ||w||² contains, as a slice."""
         return slice(int(self.free), None)
 
     @property
@@ -122,26 +121,33 @@ class LinearProblem:
 
     @property
     def interior_point_seconds(self) -> float:
-        """About how many seconds an interior point method takes: normal equations of the rows, and p coefficients to eliminate.
+        """Estimated seconds of an interior point method: normal equations of the rows, and p coefficients to eliminate.
 
-        From runs on dense and sparse data of 200 to 20,000 points (benchmarks/results/crossings.md): good to a factor of four.
+        Fitted to runs on dense and sparse data of 200 to 20,000 points (benchmarks/results/crossings.md), within a factor of
+        four.
         """
         n, p = self.rows.shape
         return _PAIR_SECONDS * self.rows.entries**2 / max(n, 1) + _CUBE_SECONDS * float(min(n, p)) ** 3
 
+    def outgrows_interior_point(self) -> bool:
+        """Return whether a method that reads the rows in blocks is estimated to be faster than an interior point method."""
+        n, p = self.rows.shape
+        longest = 0.01 if self.rows.entries < 0.1 * n * p else 0.1  # seconds, of sparse and of dense rows
+        return self.loss is LinearLoss.LOGISTIC or self.interior_point_seconds > longest
+
     @cached_property
     def least_costs(self) -> FloatArray:
-        """c, as one number where all are the same."""
+        """c, as an array of one number if all costs are equal."""
         equal = self.costs.strides == (0,) or bool((self.costs == self.costs[0]).all())
         return np.array(self.costs[:1] if equal else self.costs)
 
     def feasible(self, alpha: FloatArray) -> FloatArray:
-        """Multipliers of any quality, clipped; with a free intercept those of one class scaled until the sums agree."""
+        """Return feasible multipliers near the given ones: clipped, and balanced between the classes if the intercept is free."""
         alpha = np.clip(alpha, 0.0, self.least_costs if self.loss.bounded else np.inf)
         return self._balanced(alpha)[0] if self.free else alpha
 
     def _balanced(self, alpha: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return multipliers beside which others are that balance exactly, and how far these are at most.
+        """Return multipliers near exactly balanced ones, and bounds of their distance from these.
 
         The sums of the two classes are known to a relative error ε, and so is the factor of the larger one that makes them equal.
         """
@@ -156,14 +162,14 @@ class LinearProblem:
         return scaled, np.where(positive == larger, 2.0 * relative * scaled, 0.0)
 
     def _repaired(self, alpha: FloatArray) -> tuple[FloatArray, FloatArray | None]:
-        """Return multipliers that are feasible for the dual, or beside ones that are, and the distance of those."""
+        """Return multipliers that are feasible for the dual, or near feasible ones, and their distance (None: feasible)."""
         clipped = np.clip(alpha, 0.0, self.costs if self.loss.bounded else np.inf)
         return self._balanced(clipped) if self.free else (clipped, None)
 
     def appraise(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> Appraisal:
-        """Objective at w and the dual value at the multipliers of ``margin``, with their errors; one pass over the rows.
+        """Return the objective at w and the dual value at the multipliers of ``margin``, with error bounds, in one pass.
 
-        The slacks are those that w needs, so nothing is violated.
+        The slacks are computed from w, so no constraint is violated.
         """
         w = np.asarray(values["w"], dtype=np.float64)
         has_multipliers = multipliers is not None and "margin" in multipliers
@@ -251,33 +257,37 @@ class MulticlassProblem:
 
     @property
     def interior_point_seconds(self) -> float:
-        """About how many seconds an interior point method takes, as for `LinearProblem`: n(K - 1) rows, Kp coefficients."""
+        """Estimated seconds of an interior point method, as for `LinearProblem`: n(K - 1) rows, Kp coefficients."""
         pairs, width = self.n * (self.classes - 1), self.classes * self.rows.shape[1]
         per_row = 2.0 * entries(self.rows) / max(self.n, 1)
         return _PAIR_SECONDS * pairs * per_row**2 + _CUBE_SECONDS * float(min(pairs, width)) ** 3
 
+    def outgrows_interior_point(self) -> bool:
+        """Return whether block steps are faster than an interior point method, their loading included."""
+        return self.interior_point_seconds > 0.05
+
     def parts(self) -> Iterator[slice]:
-        """Ranges of points whose numbers for all classes take some megabytes."""
+        """Yield ranges of points small enough that n × K work arrays take a few megabytes."""
         step = max(_PART // self.classes, 1)
         for start in range(0, self.n, step):
             yield slice(start, min(start + step, self.n))
 
     def own_class(self, part: slice) -> BoolArray:
-        """The places of the own classes."""
+        """Return the mask of each point's own class, for a range of points."""
         return np.asarray(np.arange(self.classes) == self.codes[part, None])
 
     def others(self, alpha: FloatArray) -> FloatArray:
-        """α without the own classes, n × (K - 1)."""
+        """Return α without the entries of the own classes, n × (K - 1)."""
         return np.asarray(alpha[~self.own_class(slice(None))]).reshape(self.n, self.classes - 1)
 
     def with_own(self, alpha: FloatArray) -> FloatArray:
-        """α of n × (K - 1) with zeros at the own classes."""
+        """Return α of shape n × (K - 1) with zeros inserted at the own classes, n × K."""
         full = np.zeros((self.n, self.classes))
         full[~self.own_class(slice(None))] = alpha.ravel()
         return full
 
     def coefficients(self, alpha: FloatArray) -> FloatArray:
-        """W(α), K × p."""
+        """Return W(α), K × p."""
         W = np.zeros((self.classes, self.rows.shape[1]))
         for part in self.parts():
             beta = np.where(self.own_class(part), alpha[part].sum(axis=1)[:, None], -alpha[part])
@@ -285,27 +295,27 @@ class MulticlassProblem:
         return W
 
     def shortfalls(self, W: FloatArray, part: slice) -> FloatArray:
-        """1 - m_ik; 0 at the own classes."""
+        """Return 1 - m_ik for a range of points; 0 at the own classes."""
         scores = np.asarray(self.rows[part] @ W.T)
         base = np.take_along_axis(scores, self.codes[part, None], axis=1)
         return np.where(self.own_class(part), 0.0, 1.0 - base + scores)
 
     def gaps(self, W: FloatArray, alpha: FloatArray, part: slice) -> tuple[FloatArray, FloatArray]:
-        """c_i ℓ_i of a range of points, and their parts c_i ℓ_i - Σ_k α_ik (1 - m_ik) of the gap."""
+        """Return c_i ℓ_i of a range of points, and their shares c_i ℓ_i - Σ_k α_ik (1 - m_ik) of the duality gap."""
         short = self.shortfalls(W, part)
         worst = np.maximum(short, 0.0)
         terms = self.costs[part] * (worst.max(axis=1) if self.shared else worst.sum(axis=1))
         return terms, terms - np.einsum("ik,ik->i", alpha, short)
 
     def free(self, alpha: FloatArray, part: slice | IntArray) -> tuple[BoolArray, BoolArray]:
-        """Multipliers that are at no bound, and the points whose sum is at its bound."""
+        """Return the mask of multipliers at no bound, and of points whose sum of multipliers is at its bound."""
         costs = self.costs[part]
         if self.shared:
             return alpha > 0.0, alpha.sum(axis=1) >= costs * (1.0 - 1e-12)
         return (alpha > 0.0) & (alpha < costs[:, None]), np.zeros(costs.size, dtype=np.bool_)
 
     def objective(self, W: FloatArray) -> Rounded:
-        """½||W||² + Σ c_i ℓ_i from the data, with its error."""
+        """Return ½||W||² + Σ c_i ℓ_i from the data, with an error bound."""
         square = dot(W.ravel(), W.ravel()).times(0.5)
         length, rows_per_point = float(np.sqrt(2.0 * square.upper)) * (1.0 + 8.0 * UNIT), 1 if self.shared else self.classes - 1
         value = square
@@ -319,9 +329,9 @@ class MulticlassProblem:
         return value
 
     def dual(self, alpha: FloatArray) -> Rounded:
-        """Σα - ½||W(α)||² at feasible multipliers, with its error.
+        """Return Σα - ½||W(α)||² at feasible multipliers, with an error bound.
 
-        The sums in W are off by at most γ Σ α_ik √2 ||x_i|| in norm, as the own class has Σ_k α_ik and each other one α_ik.
+        The sums in W are off by at most γ Σ α_ik √2 ||x_i|| in norm, since the own class has Σ_k α_ik and each other one α_ik.
         """
         W = self.coefficients(alpha)
         norms = np.sqrt(2.0 * self.squares) * (1.0 + 1e-12)
@@ -334,21 +344,21 @@ class MulticlassProblem:
 
 @dataclass(frozen=True, eq=False)
 class PiecewiseLinearLoss:
-    """A loss ρ(m) ≥ 0 that does not rise with the margin: piecewise linear, with jumps, 0 from the last breakpoint on.
+    """A nonincreasing piecewise linear loss ρ(m) ≥ 0 of the margin, with jumps, that is 0 from the last breakpoint on.
 
-    From t_k to t_{k+1} it is linear from ``at``_k to ``below``_{k+1}; below t_0 it is ``below``_0 + tail (rise_start - m)_+. An
-    even loss is ρ(|m|), with t_0 ≥ 0 and no tail.
+    From t_k to t_{k+1} it is linear from ``at``_k to ``below``_{k+1}; below t_0 it is ``below``_0 + tail (rise_start - m)_+. A
+    symmetric loss is ρ(|m|), with t_0 ≥ 0 and no tail.
 
     Parameters
     ----------
     margins : ndarray (K,)
         The breakpoints t_k, increasing.
     below, at : ndarray (K,)
-        Limits from below, and the values at the breakpoints, the lesser ones: at ≤ below. The last ``at`` is 0.
+        Limits from below, and the values at the breakpoints, the smaller ones: at ≤ below. The last ``at`` is 0.
     tail : float
-        ≥ 0.
+        Slope of the tail, ≥ 0.
     rise_start : float
-        Where the loss rises for good: at most t_0; -∞ without a tail.
+        The margin below which the tail rises, at most t_0; -∞ without a tail.
     symmetric : bool
         Whether the loss is ρ(|m|).
     """
@@ -362,45 +372,45 @@ class PiecewiseLinearLoss:
 
     @classmethod
     def ramp(cls, height: float, width: float, second_width: float = np.inf) -> PiecewiseLinearLoss:
-        """(h/d) (min{(1 - m)_+, d} + (1 - b - m)_+): a ramp of height h and width d that begins again below 1 - b."""
+        """Return (h/d) (min{(1 - m)_+, d} + (1 - b - m)_+): a ramp of height h and width d that begins again below 1 - b."""
         values = np.array([height, 0.0])
         tail = height / width if second_width < np.inf else 0.0
         return cls(np.array([1.0 - width, 1.0]), values, values, tail, 1.0 - second_width)
 
     @classmethod
     def count(cls, threshold: float) -> PiecewiseLinearLoss:
-        """1{m < t}."""
+        """Return the loss 1{m < t}."""
         return cls(np.array([threshold]), np.ones(1), np.zeros(1))
 
     @classmethod
     def hinge(cls) -> PiecewiseLinearLoss:
-        """(1 - m)_+."""
+        """Return the loss (1 - m)_+."""
         return cls(np.ones(1), np.zeros(1), np.zeros(1), 1.0, 1.0)
 
     @classmethod
     def hat(cls) -> PiecewiseLinearLoss:
-        """(1 - |m|)_+."""
+        """Return the loss (1 - |m|)_+."""
         values = np.array([1.0, 0.0])
         return cls(np.array([0.0, 1.0]), values, values, symmetric=True)
 
     @property
     def height(self) -> float:
-        """An upper bound of the loss but for its tail."""
+        """An upper bound of the loss without its tail."""
         return float(self.below[0])
 
     @property
     def steepest(self) -> float:
-        """The greatest slope between jumps."""
+        """The largest slope in size between jumps."""
         inner = (self.at[:-1] - self.below[1:]) / np.diff(self.margins)
         return float(max(self.tail, inner.max(initial=0.0)))
 
     @property
     def farthest(self) -> float:
-        """The largest |margin| at which it turns."""
+        """The largest |breakpoint|."""
         return float(np.abs([*self.margins, *([self.rise_start] if self.tail > 0.0 else [])]).max())
 
     def values(self, m: FloatArray) -> FloatArray:
-        """ρ(m), or ρ(|m|)."""
+        """Return ρ(m), or ρ(|m|) if the loss is symmetric."""
         m = np.abs(m) if self.symmetric else m
         k = np.searchsorted(self.margins, m, side="right")  # breakpoints at or left of m
         left = np.clip(k - 1, 0, None)
@@ -412,7 +422,7 @@ class PiecewiseLinearLoss:
         return np.asarray(bounded + self.beyond(m))
 
     def beyond(self, m: FloatArray) -> FloatArray:
-        """The tail alone."""
+        """Return the values of the tail alone."""
         return np.asarray(self.tail * np.maximum(self.rise_start - m, 0.0) if self.tail > 0.0 else np.zeros_like(m))
 
 
@@ -460,10 +470,10 @@ class EqualRates:
         return self.nearest_counts(positive, possible)[0]
 
     def nearest_counts(self, positive: BoolArray, possible: BoolArray) -> tuple[float, list[int]]:
-        """Return the least difference of the largest and the smallest share, and the number of positive scores of each group for
-        it, if points that are ``possible`` and not ``positive`` may count on either side.
+        """Return the least difference of the largest and the smallest share, and the positive scores of each group for it.
 
-        The smallest share is one that some group can have; every other group takes its least share that is no smaller.
+        Points that are ``possible`` and not ``positive`` may count on either side. The smallest share is one that some group can
+        have; every other group takes its smallest share that is not below it.
         """
         low, high = (
             np.bincount(self.groups, weights=mask, minlength=self.sizes.size).astype(int) for mask in (positive, possible)
@@ -479,7 +489,7 @@ class EqualRates:
         return best_spread, best
 
     def signs(self, scores: FloatArray, tolerance: FloatArray) -> BoolArray:
-        """Return which scores count as positive, those within ``tolerance`` of 0 on the side that brings the shares together."""
+        """Return which scores count as positive: those within ``tolerance`` of 0 take the side that evens out the shares."""
         positive, possible = scores > tolerance, scores >= -tolerance
         _, counts = self.nearest_counts(positive, possible)
         for g, count in enumerate(counts):
@@ -551,7 +561,7 @@ class MarginProblem:
 
     @property
     def losses(self) -> tuple[PiecewiseLinearLoss, ...]:
-        """All ρ, by their numbers."""
+        """All losses ρ, by their numbers."""
         return (self.loss, *self.other_losses)
 
     @property
@@ -560,7 +570,7 @@ class MarginProblem:
         return np.zeros(len(self.A), dtype=np.int64) if self.kinds is None else self.kinds
 
     def of_losses(self, number: Callable[[PiecewiseLinearLoss], float]) -> FloatArray:
-        """A number of each point's loss."""
+        """Return ``number`` of the loss of each point."""
         return np.array([number(loss) for loss in self.losses])[self.loss_numbers]
 
     @classmethod
@@ -584,7 +594,7 @@ class MarginProblem:
 
     @property
     def free(self) -> bool:
-        """Return whether any w is allowed, and none is priced by being 0 or not."""
+        """Return whether every w is allowed and no coefficient has a price."""
         bounded = np.isfinite(self.lower).any() or np.isfinite(self.upper).any()
         counts = self.price.any() or self.max_nonzeros < self.counted.sum()
         return not (
@@ -597,7 +607,7 @@ class MarginProblem:
 
 @dataclass(frozen=True, eq=False)
 class BoxPoint:
-    """A point of a box QP in its model's form: values and multipliers by label, reduced costs."""
+    """A solution of a box QP in the terms of its model's form: values, multipliers and reduced costs by label."""
 
     values: Mapping[str, FloatArray]
     multipliers: Mapping[str, FloatArray]
@@ -606,16 +616,16 @@ class BoxPoint:
 
 @dataclass(frozen=True, eq=False)
 class CoarseFactor:
-    """Z rounded to single precision, which gives the directions of a box QP, and what its float64 gradients come from.
+    """The factor Z rounded to single precision, which gives search directions, and the means to compute float64 gradients.
 
     Parameters
     ----------
     Z : ndarray of float32 (m, r)
         C order.
     product : callable
-        a to ZZ'a, in float64 from the data.
+        Maps a to ZZ'a, in float64 from the data.
     exact : callable
-        Z in float64, computed when asked for.
+        Returns Z in float64.
     """
 
     Z: SingleArray
@@ -663,7 +673,7 @@ class BoxQP:
 
     @property
     def width(self) -> int:
-        """Scalar multiplications for each variable of a product with ZZ', halved: r, or m/2 where ZZ' is kept."""
+        """Half the scalar multiplications for each variable of a product with ZZ': r, or m/2 if ZZ' is stored."""
         if self.coarse is not None:
             return int(self.coarse.Z.shape[1])
         return int(self.Z.shape[1]) if self.gram is None else (self.n + 1) // 2
@@ -679,7 +689,7 @@ class BoxQP:
         return np.asarray(self.Z @ (self.Z.T @ a) if self.gram is None else self.gram @ a)
 
     def submatrix(self, chosen: IntArray | BoolArray) -> FloatArray:
-        """The rows and columns of ZZ' that are chosen, semidefinite; rounded where ``coarse`` is given. A copy."""
+        """Return a copy of the chosen rows and columns of ZZ', semidefinite; rounded if ``coarse`` is given."""
         if self.gram is not None:
             return np.asarray(self.gram[np.ix_(chosen, chosen)])
         rows = self.Z[chosen] if self.coarse is None else self.coarse.Z[chosen].astype(np.float64)
@@ -898,8 +908,3 @@ class StiefelProblem:
     def gradient(self, P: FloatArray) -> FloatArray:
         """Euclidean gradient, 2(HP + E)."""
         return np.asarray(2.0 * (self.H @ P + self.E))
-
-
-View: TypeAlias = (
-    SimplexQP | BoxEqualityQP | ZeroOneProblem | ConicProblem | BoxQP | StiefelProblem | LinearProblem | MulticlassProblem
-)

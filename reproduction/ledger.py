@@ -1,4 +1,4 @@
-"""The ledger: of the errors and accuracies that each table prints, how many are reproduced, counted from the pages' CSV files."""
+"""The ledger: how many of the papers' printed errors and accuracies are reproduced, counted from the CSV files of the pages."""
 
 from __future__ import annotations
 
@@ -25,22 +25,22 @@ _OUTSIDE = (Verdict.ABOVE, Verdict.BELOW)
 
 @dataclass(frozen=True)
 class Count:
-    """Numbers of cells.
+    """Numbers of cells with a printed figure, by outcome.
 
     Parameters
     ----------
     printed : int
-        Cells with a printed figure; each is inside, outside, not judged or not run.
+        All of them: each is inside, outside, not judged or not run.
     inside, outside : int
-        Judged: at most one published deviation away, or further.
+        Judged cells whose measured value is at most one published deviation away, or further.
     tested, equal : int
-        Judged, with two deviations and both numbers of repetitions: all of them, and those equal by Welch's test at 5%.
+        Judged cells with both deviations and both numbers of repetitions, and those of them equal by Welch's test at 5%.
     inside_different : int
-        Inside, and different by that test.
+        Cells inside that are different by that test.
     not_judged, missing : int
-        Measured and not judged; not run.
+        Cells measured and not judged; cells not run.
     reasons : tuple of str
-        Why cells are not judged or not run, with their numbers.
+        Reasons why cells are not judged or not run, with the number of each.
     """
 
     printed: int
@@ -73,16 +73,16 @@ class Count:
 
 @dataclass(frozen=True)
 class Ledger:
-    """The counts of a folder of pages.
+    """Counts over a folder of pages.
 
     Parameters
     ----------
     results : sequence of (table, count)
-        Printed errors and accuracies, table by table.
+        Printed errors and accuracies, by table.
     apart : sequence of (table, kind, count)
         All other cells with a printed figure.
     total : Count
-        Of all results.
+        The sum of ``results``.
     """
 
     results: Sequence[tuple[PaperTable, Count]]
@@ -112,7 +112,7 @@ def read_ledger(folder: Path) -> Ledger:
 
 
 def drawn_figures(folder: Path) -> list[tuple[PaperFigure, str]]:
-    """The figures of the pages in a folder, each with the reason why it is not drawn; an empty one where it is."""
+    """Return the figures of the pages in a folder, each with the reason why it is not drawn, empty if it is."""
     drawn = []
     for name in PAPERS:
         path = folder / f"{name}.json"
@@ -125,7 +125,6 @@ def drawn_figures(folder: Path) -> list[tuple[PaperFigure, str]]:
 
 
 def _rows(folder: Path) -> list[Row]:
-    """All rows of the papers' files."""
     files = [folder / f"{name}.csv" for name in PAPERS]
     rows: list[Row] = []
     for path in files:
@@ -137,7 +136,7 @@ def _rows(folder: Path) -> list[Row]:
 
 
 def _reasons(cells: Iterable[Row]) -> tuple[str, ...]:
-    """Reasons of cells that are not judged, then of those not run, which are joined where they differ in the set's name alone."""
+    """Return the reasons of cells not judged, then of those not run; reasons that differ by the set's name only are joined."""
     not_judged = Counter(row["reason"] for row in cells if row["verdict"] == Verdict.UNJUDGED)
     missing = Counter(row["reason"] for row in cells if row["verdict"] == Verdict.MISSING)
     subjects: dict[str, list[str]] = defaultdict(list)

@@ -223,7 +223,6 @@ def _drawn(figure: PaperFigure, effort: ProtocolSize, results: Results, lacking:
 
 
 def _head(effort: ProtocolSize, command: str) -> Head:
-    """Return the head of the page."""
     packages = ("marginopt", "numpy", "scipy", "scikit-learn", "numba", "piqp")
     versions = [f"python {platform.python_version()}", *(f"{name} {metadata.version(name)}" for name in packages)]
     most = ("the paper's number" if effort.most is None else f"at most {effort.most}") + " (each cell says how many were done)"

@@ -190,7 +190,6 @@ class LeadingCosts:
 
 
 def _column(rows: sp.csc_array, j: int) -> FloatArray:
-    """Return a column as a vector."""
     column = np.zeros(rows.shape[0])
     entries = slice(rows.indptr[j], rows.indptr[j + 1])
     column[rows.indices[entries]] = rows.data[entries]

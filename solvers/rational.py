@@ -572,7 +572,6 @@ def _zero_rows(c: Constraint, d: FloatArray, share: float) -> FloatArray:
 
 
 def _is_descent_ray(rational: RationalForm, d: Vector) -> bool:
-    """Return whether d is a ray of descent, exactly."""
     form = rational.form
     if any(rational.P_times(d)) or any(rational.violations(d).values()):
         return False

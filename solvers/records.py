@@ -363,7 +363,6 @@ def _number(name: str, value: Any, minimum: float, maximum: float | None) -> flo
 
 
 def _short(value: object) -> str:
-    """The value as it is shown in a message."""
     if isinstance(value, int) and abs(value) >= 10**40:
         return "an integer of over forty digits"
     text = repr(value)

@@ -113,7 +113,6 @@ def _given(path: str | Path) -> Path:
 
 
 def _arrays(result: Result) -> dict[str, Any]:
-    """Everything that is stored of a result."""
     answer = result.answer
     parts = {part: getattr(result, part) for part in _JUDGED} | {part: getattr(answer, part) for part in _SAID}
     stored_parts = {part: content for part, content in parts.items() if content is not None}

@@ -111,7 +111,6 @@ class _Token(NamedTuple):
 
 
 def _tokens(line: str) -> list[_Token]:
-    """Tokens of a line, without its comment."""
     tokens: list[_Token] = []
     position = 0
     while (match := _TOKEN.match(line, position)) is not None:

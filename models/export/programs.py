@@ -578,6 +578,13 @@ def one_sided(A: sp.csr_array, left: FloatArray, right: FloatArray, names: Seque
     return OneSidedRows(stacked, b, equal, (*(names[i] for i in rows.tolist()), *opposite_names))
 
 
+def variable_letters(form: StandardForm) -> list[str]:
+    """Return "B", "I" or "C" for each variable: binary, integer or continuous, as Gurobi and SCIP call them."""
+    binary = form.integer & (form.lower >= 0) & (form.upper <= 1)
+    letters: list[str] = np.where(binary, "B", np.where(form.integer, "I", "C")).tolist()
+    return letters
+
+
 @dataclass(frozen=True, eq=False)
 class ConeRows:
     """The rows of one (stacked) cone in the variables (x, v).
@@ -611,6 +618,11 @@ class ConeRows:
             heads = [(-2.0, first, first + 1)]
         tails = (np.flatnonzero(~self.head[first : first + cone.dim]) + first).tolist()
         return heads + [(1.0, row, row) for row in tails]
+
+    def value(self, row: int, x: Sequence[Any]) -> Any:
+        """Return the value of a row in the variables of a modelling layer, those of v behind those of x."""
+        j, scale = self.variable[row], float(self.scale[row])
+        return scale if j < 0 else scale * x[j]
 
     def multipliers(self, value: FloatArray, mu: FloatArray, link: FloatArray) -> FloatArray:
         """z by the argument of the module.

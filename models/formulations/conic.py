@@ -505,7 +505,6 @@ def _linear(chosen: Chosen) -> bool:
 
 
 def _objective(model: ConicSVM, values: Mapping[str, FloatArray]) -> float:
-    """The stated objective from the data."""
     W, metric = values["W"], model.metric
     trace = float(np.trace(W)) if metric is None else float(np.sum(W * metric))  # ||w||² in the metric K of the kernel form
     if model.intercept == "free":

@@ -159,7 +159,6 @@ class ConvexHullsDual(KernelSVMDual, SimplexModel):
 
 
 def _objective(model: ConvexHullsDual, values: Mapping[str, FloatArray]) -> float:
-    """The stated objective from the data."""
     v = values["a"] * model.y
     ridge = np.ones(v.size) if model.sample_weight is None else 1.0 / model.sample_weight
     return 0.5 * float(v @ model.kernel.matrix(model.X, model.X) @ v + (v * ridge) @ v / model.C)

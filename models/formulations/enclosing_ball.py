@@ -175,7 +175,6 @@ class MEBDual(SimplexModel):
 
 
 def _objective(model: MEBDual, values: Mapping[str, FloatArray]) -> float:
-    """The stated objective from the data."""
     a, K = values["a"], model.kernel.matrix(model.X, model.X)
     if model.y is not None and model.C is not None:  # of the points (y_i φ_i, y_i, e_i/√C)
         K = np.outer(model.y, model.y) * (K + 1.0) + np.eye(a.size) / model.C

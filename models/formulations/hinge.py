@@ -223,7 +223,6 @@ class HingeSVM(Model):
 
 
 def _objective(model: HingeSVM, values: Mapping[str, FloatArray]) -> float:
-    """The stated objective from the data."""
     w = values["w"]
     short = np.maximum(1.0 - model.y * np.asarray(model.X @ w), 0.0)
     return float(w @ w + model.sample_weight @ short)

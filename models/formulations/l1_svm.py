@@ -214,7 +214,6 @@ class L1SVMDual(KernelSVMDual):
 
 
 def _objective(model: L1SVMDual, values: Mapping[str, FloatArray]) -> float:
-    """The stated objective from the data."""
     v = values["a"] * model.y
     return 0.5 * float(v @ model.kernel.matrix(model.X, model.X) @ v) - float(values["a"].sum())
 

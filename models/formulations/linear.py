@@ -1,4 +1,4 @@
-"""The parts that formulations linear in the features share."""
+"""Helpers of the formulations that are linear in the features: signed rows, warnings about columns, figures of a classifier."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ _SCALE_RATIO = 1e3
 
 
 def signed_rows(X: Points, y: FloatArray) -> sp.csr_array:
-    """Rows y_i x_i' as CSR."""
+    """Return the rows y_i x_i' as CSR."""
     if isinstance(X, np.ndarray):
         return Entries.of(y[:, None] * X).csr
     return Entries.of(sp.csr_array(X)).times(y).csr
 
 
 def dense_signed_rows(X: Points, y: FloatArray) -> FloatArray:
-    """Rows y_i x_i' as a dense array."""
+    """Return the rows y_i x_i' as a dense array."""
     return np.ascontiguousarray(y[:, None] * to_dense(X))
 
 
@@ -50,14 +50,14 @@ def first_column_is_one(X: Points | Rows) -> bool:
 
 
 def priced_sum(lam: float | FloatArray, term: Line) -> Line:
-    """λ Σ of a term, or Σ of λ_i times it where points have their own."""
+    """Return the statement's line λ Σ term, or Σ λ_i term_i where each point has its own λ_i."""
     if np.ndim(lam) == 0:
         return Line(f"lam sum_i {term.text}", rf"\lambda\sum_{{i=1}}^n {term.latex}")
     return Line(f"sum_i lam_i {term.text}", rf"\sum_{{i=1}}^n \lambda_i {term.latex}")
 
 
 def price_words(price: float | FloatArray, name: str = "lam") -> str:
-    """λ, or its range."""
+    """Return "lam = 2", or the range of λ_i where points have their own."""
     low, high = f"{np.min(price):g}", f"{np.max(price):g}"
     return f"{name} = {low}" if low == high else f"{name} = {low} .. {high}"
 
@@ -67,7 +67,7 @@ _CALLER = 5
 
 
 def warn_about_features(X: Points | Rows) -> None:
-    """Warn where there is no constant column, or where features' scales differ by 1e3; say what to call."""
+    """Warn of a missing constant column, and of features whose scales differ by a factor of 1e3; the warning names the remedy."""
     constant = constant_columns(X)
     if not constant.any():
         message = "X has no constant column, so the classifier has no intercept; Instance.prepared(intercept=True) puts one first"
@@ -90,12 +90,12 @@ def warn_about_features(X: Points | Rows) -> None:
 
 
 def linear_summary(X: Points | Rows, y: FloatArray, w: FloatArray) -> dict[str, float]:
-    """Norm, margin violations (u < 1 beyond rounding) and misclassified points (u < 0) of a linear classifier."""
+    """Return the norm of a linear classifier, its margin violations (u < 1 beyond rounding) and misclassified points (u < 0)."""
     return margin_figures(y * np.asarray(X @ w), w)
 
 
 def margin_figures(u: FloatArray, w: FloatArray, required: float = 1.0) -> dict[str, float]:
-    """Norm, margin violations (u below the required margin beyond rounding) and misclassified points (u < 0)."""
+    """Return norm, margin violations (u below the required margin beyond rounding) and misclassified points (u < 0)."""
     return {
         "norm": float(np.linalg.norm(w)),
         "margin_violations": float((u < required * (1.0 - 1e-9)).sum()),
@@ -128,7 +128,7 @@ def constant_columns(X: Points | Rows) -> BoolArray:
 
 
 def _equal_columns(X: Points) -> tuple[int, int] | None:
-    """Two columns with the same entries (zero columns apart), if any: equal random projections, then checked."""
+    """Return two equal columns that are not zero, or None: candidates by equal random projections, then compared."""
     probe = np.random.default_rng(0).standard_normal(X.shape[0])
     shadow = np.asarray(X.T @ probe)
     order = np.argsort(shadow, kind="stable")

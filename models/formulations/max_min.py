@@ -486,7 +486,6 @@ class MaxMinSVM(Model):
 
     @property
     def _answer(self) -> str:
-        """The claim about an answer."""
         if self.grid is not None:
             return "an answer is the largest of the inner optima: the form maximises over the hull of their duals"
         return f"an answer is a stationary point in {self._plain}, called local; its certificate is that of the inner problem"

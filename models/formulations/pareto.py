@@ -185,7 +185,6 @@ def _small(rng: np.random.Generator) -> Arrays:
 
 
 def _objective(model: ParetoQP, values: Mapping[str, FloatArray]) -> float:
-    """The stated objective from the data."""
     tau = values["a"]
     mixed = np.tensordot(tau, model.gradients, axes=1)
     return 0.5 * float(np.sum(mixed * mixed)) - model.gamma * float(tau @ model.objectives)

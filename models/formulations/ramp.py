@@ -219,7 +219,6 @@ class RampSVM(BinaryMargins):
 
 
 def _objective(model: RampSVM, values: Mapping[str, FloatArray]) -> float:
-    """The stated objective from the data."""
     return model.objective(values["w"])
 
 

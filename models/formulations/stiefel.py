@@ -214,7 +214,6 @@ def _small(rng: np.random.Generator) -> Arrays:
 
 
 def _objective(model: StiefelQP, values: Mapping[str, FloatArray]) -> float:
-    """The stated objective from the data."""
     return -model.problem.objective(values["P"])
 
 

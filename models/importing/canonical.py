@@ -37,7 +37,6 @@ def with_stated_bounds(problem: Any) -> Any:
 
 @functools.cache
 def _plain_problem() -> Any:
-    """The class of such problems."""
     import cvxpy
 
     class PlainProblem(cvxpy.Problem):
@@ -286,7 +285,6 @@ def _interval_size(a: FloatArray, size: FloatArray, b: FloatArray) -> float:
 
 
 def _cones(c: Constraint) -> Iterator[_Cone]:
-    """The cones of a stack, one by one."""
     for k in range(c.rows // c.cone.block):
         part = slice(k * c.cone.block, (k + 1) * c.cone.block)
         F = sp.csr_array(c.F[part])

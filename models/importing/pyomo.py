@@ -33,10 +33,10 @@ _CONDITIONS = {
 
 
 class PyomoSource(RowSource, Recipient):
-    """An LP, QP, QCQP (convex or not) or mixed-integer program held by a concrete Pyomo model: components keep their names.
+    """An LP, QP, QCQP (convex or not) or mixed-integer program of a concrete Pyomo model; components keep their names.
 
-    Values go into the variables. Multipliers go into the suffix ``dual`` of the model, where it has one that imports, in Pyomo's
-    sign: the change of the objective for one more unit of the right-hand side; reduced costs into ``rc``.
+    A solution is written back into the variables. Multipliers go into the model's suffix ``dual`` if it has one that imports, in
+    Pyomo's sign: the change of the objective for one more unit of the right-hand side. Reduced costs go into ``rc``.
     """
 
     package = "Pyomo"
@@ -54,7 +54,7 @@ class PyomoSource(RowSource, Recipient):
         ]
 
     def evaluate_source(self, x: FloatArray) -> Evaluation:
-        """Let Pyomo evaluate its expressions at a point; values of variables are as before afterwards."""
+        """Return Pyomo's own evaluation of objective and rows at a point; the variables' values are restored afterwards."""
         import pyomo.environ as pyo
 
         (model_objective,) = self._model.component_data_objects(pyo.Objective, active=True)
@@ -75,7 +75,7 @@ class PyomoSource(RowSource, Recipient):
         return Evaluation(objective, 0.0, rows, max(outside, 0.0))
 
     def point(self) -> FloatArray | None:
-        """Return the variables' values, where all have one."""
+        """Return the values of the variables; None unless all have one."""
         values = [v.value for v in self._variables]
         return None if not values or any(value is None for value in values) else np.array(values, dtype=np.float64)
 
@@ -85,7 +85,7 @@ class PyomoSource(RowSource, Recipient):
         return self
 
     def write_back(self, answer: ReturnedAnswer) -> object:
-        """Set values and suffixes, nothing where there is no point; return the termination condition."""
+        """Write values and suffixes into the model if there is a point, and return Pyomo's termination condition."""
         self._write(answer)
         from pyomo.opt import TerminationCondition
 
@@ -107,7 +107,7 @@ class PyomoSource(RowSource, Recipient):
 
 
 def _program(model: Any) -> tuple[list[Any], list[Any], RowProgram]:
-    """The variables and linear rows in their order, and the program over them."""
+    """Return variables and linear rows in their order, and the program over them."""
     import pyomo.environ as pyo
 
     _refuse_unread(model)
@@ -166,7 +166,7 @@ def _sides(constraint: Any) -> tuple[float, float]:
 
 
 def _slacks(i: int, constraint: Any) -> list[ConstraintValue]:
-    """The sides of a linear row by Pyomo: what is ≥ 0 where the row is met."""
+    """Return the slacks of a linear row as Pyomo evaluates them: ≥ 0 where the row holds."""
     name, body = constraint.name, _value(constraint.body)
     low, high = _sides(constraint)
     if low == high:
@@ -178,7 +178,7 @@ def _slacks(i: int, constraint: Any) -> list[ConstraintValue]:
 
 
 def _curved_slacks(constraint: Any) -> list[tuple[float, bool]]:
-    """The sides of a quadratic row by Pyomo, the lower one first, and whether they are an equality."""
+    """Return the slacks of a quadratic row as Pyomo evaluates them, lower side first, each with "is an equality"."""
     body = _value(constraint.body)
     low, high = _sides(constraint)
     if low == high:
@@ -188,7 +188,7 @@ def _curved_slacks(constraint: Any) -> list[tuple[float, bool]]:
 
 
 def _refuse_unread(model: Any) -> None:
-    """Refuse components that restrict the model and are not read here: disjunctions, logic, complementarity, SOS, derivatives."""
+    """Raise UnsupportedModelError for active disjunctions, logic, complementarity, SOS and derivatives."""
     import pyomo.environ as pyo
     from pyomo.repn.util import categorize_valid_components
 
@@ -209,7 +209,7 @@ def _refuse_unread(model: Any) -> None:
 
 
 def _variables(model: Any) -> list[Any]:
-    """The variables that are not fixed: the model's own, then those of other blocks that its active rows and objective read."""
+    """Return the variables that are not fixed: the model's own, then those of other blocks that its rows or objective use."""
     import pyomo.environ as pyo
     from pyomo.core.expr.visitor import identify_variables
 
@@ -255,7 +255,6 @@ class _Expressions:
                 raise UnsupportedModelError(f"the domain {v.domain} of {v.name} has no place in a standard form", name=v.name)
 
     def read(self, name: str, expression: Any) -> _Expression:
-        """The coefficients of one expression."""
         from pyomo.repn import generate_standard_repn
 
         try:
@@ -281,7 +280,7 @@ class _Expressions:
 
 
 def _value(expression: Any) -> float:
-    """The value of an expression at its variables' values; NaN where it is beyond what numbers hold."""
+    """Return an expression's value at the variables' values; NaN where it overflows."""
     import pyomo.environ as pyo
 
     try:

@@ -262,7 +262,6 @@ def _blocks(names: Sequence[str]) -> tuple[Block, ...]:
 
 
 def _stem(name: str) -> str:
-    """A name without its index."""
     stem = _INDEX.sub("", name)
     return stem or name
 

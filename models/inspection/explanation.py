@@ -351,7 +351,6 @@ def _form(model: Explainable, values: Mapping[str, FloatArray]) -> StandardForm 
 
 
 def _appraised(model: Explainable, label: str, violation: float, result: Solution) -> Activity:
-    """One constraint as the model itself appraises it."""
     z = None if result.multipliers is None else result.multipliers.get(label)
     largest = None if z is None else float(np.abs(z).max(initial=0.0))
     return Activity(label, 1, int(violation <= ZERO), violation, largest, model.meaning(label))
@@ -420,7 +419,6 @@ def picture(title: str, explanation: PointExplanation, support: tuple[int, ...],
 
 
 def _lines(ax: Any, across: FloatArray, up: FloatArray, surface: FloatArray, levels: tuple[tuple[float, str], ...]) -> None:
-    """Contours of the levels that are there."""
     for level, style in levels:
         if surface.min() < level < surface.max():
             ax.contour(across, up, surface, levels=[level], colors="black", linestyles=style, linewidths=1.0)

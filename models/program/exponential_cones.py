@@ -60,17 +60,9 @@ class TranscendentalCone(Cone):
         """Return which cones of the stack hold their rows, proved; False: outside, or nearer to the boundary than rounding."""
         return self._decided(v, -1.0)
 
-    def surely_outside(self, v: FloatArray) -> BoolArray:
-        """Return which cones of the stack do not hold their rows, proved."""
-        return ~self._decided(v, 1.0)
-
     def surely_inside_dual(self, z: FloatArray) -> BoolArray:
         """Return which multipliers are in the dual cone, proved."""
         return self._dual_decided(z, -1.0)
-
-    def surely_outside_dual(self, z: FloatArray) -> BoolArray:
-        """Return which multipliers are not in the dual cone, proved."""
-        return ~self._dual_decided(z, 1.0)
 
     def project(self, v: FloatArray) -> FloatArray:
         """Nearest point of every cone of the stack."""

@@ -130,7 +130,6 @@ def _terms(F: sp.csr_array, lower: FloatArray, upper: FloatArray) -> tuple[Float
 
 
 def _in_cone(c: Constraint, low: FloatArray, high: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """The interval of each row of a constraint, in its cone."""
     cone = c.cone
     if isinstance(cone, Zero):
         return np.zeros_like(low), np.zeros_like(high)
@@ -447,7 +446,6 @@ class _Tangent:
 
     @property
     def moves(self) -> PointMoves:
-        """Moves of x̂."""
         assert self.form.quadratic is not None
         return PointMoves(self.hat, self.form.quadratic)
 

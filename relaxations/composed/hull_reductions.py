@@ -275,7 +275,6 @@ def _bounds(span: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 def _add_pair(builder: Assembly, name: str, W: Affine, two: FloatArray, pieces: Pieces, points: tuple[int, int]) -> None:
-    """The hull of two points."""
     count = len(pieces.z)
     cells = list(itertools.product(range(count), repeat=2))
     z = builder.variables(f"{name} z", len(cells), 0.0, 1.0)

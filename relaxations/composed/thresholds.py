@@ -196,7 +196,6 @@ class _Steps:
 
     @property
     def unit(self) -> float:
-        """The scale of s."""
         return float(2.0 ** math.floor(0.5 * math.log2(_SMALL * self.highest)) / _UNIT)
 
     @property
@@ -208,7 +207,6 @@ class _Steps:
         return constant * _ABOVE
 
     def model(self) -> ZeroOneSVM:
-        """The problem."""
         view, priced = self.view, self.view.costs > 0.0
         rows, costs = (
             view.A[priced] / self.scales,

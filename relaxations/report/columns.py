@@ -175,14 +175,6 @@ def exact_rows(report: ReportData) -> list[ExactRow]:
     return [(by_key[c.key], c, report.best[c.key].high) for c in report.exacts]
 
 
-def _root_gap(row: ExactRow) -> float | None:
-    return root_gap(row[1], row[2])
-
-
-def _encoding(row: ExactRow) -> str:
-    return "the data" if row[1].encoding == STRUCTURED else row[1].encoding
-
-
 def _how(row: ExactRow) -> str:
     cell = row[1]
     if cell.reason:
@@ -254,7 +246,13 @@ def _kind(row: ReportRow) -> str:
 
 
 EXACT_COLUMNS = columns_of(
-    "exacts", {"encoding": _encoding, "how": _how, "root_gap": _root_gap, "left": lambda row: gap_left(row[1])}
+    "exacts",
+    {
+        "encoding": lambda row: "the data" if row[1].encoding == STRUCTURED else row[1].encoding,
+        "how": _how,
+        "root_gap": lambda row: root_gap(row[1], row[2]),
+        "left": lambda row: gap_left(row[1]),
+    },
 )
 KAPPA_COLUMNS = columns_of("kappas", {"optimum": _optimum, "gap": _gap, "known_by": _known_by, "missing": _missing})
 COLUMNS = columns_of("relaxations", {"m_range": _m_range, "bounds": _bounds, "kind": _kind})

@@ -415,7 +415,6 @@ def _html_key(column: Column, row: object) -> str:
 
 
 def _runs(document: Document, row: Row) -> list[tuple[object, ExactCell, float]]:
-    """The exact runs of one instance as rows of their table."""
     return [(row.instance, run, document.data.best[row.instance.key].high) for run in row.runs]
 
 

@@ -22,7 +22,7 @@ _GAMMAS = (0.1, 0.3, 1.0)
 
 @cache
 def loss_functions() -> str:
-    """The functions of `relaxations.reduction` at λ = 1, as in Figure 1 of Cepeda, Gómez and Han."""
+    """Draw the functions of `relaxations.reduction` at λ = 1, as in Figure 1 of Cepeda, Gómez and Han; return SVG."""
     u = np.linspace(-2.0, 2.0, 801)
     figure = figure_of(10.0, 3.4)
     left, right = figure.subplots(1, 2, sharey=True)
@@ -51,10 +51,10 @@ _TICKS = 8
 
 
 def against(report: ReportData, parameter: str) -> str | None:
-    """Gap of every relaxation against a parameter of `SWEPT`, a panel for the instances that agree in all else.
+    """Draw the gap of every relaxation against a parameter of `SWEPT`, one panel for each group of instances equal otherwise.
 
-    Where these are more panels than a picture has, one for each family and λ: medians over the groups that are there at every
-    value and are not trivial, so that each median is of the same ones.
+    With more groups than a picture has panels, there is one panel for each family and λ: medians over the groups that have all
+    values of the parameter and no trivial optimum, so that all medians are of the same groups.
     """
     groups: dict[str, list[InstanceCell]] = {}
     for cell in report.instances:
@@ -67,7 +67,7 @@ def against(report: ReportData, parameter: str) -> str | None:
 
 
 def _pooled(report: ReportData, groups: dict[str, list[InstanceCell]], parameter: str) -> dict[str, list[InstanceCell]]:
-    """Groups of one family (and λ) together, each a group that has all of the parameter's values there."""
+    """Return the groups of each family and λ together, without groups that lack a value of the parameter."""
     families: dict[str, list[list[InstanceCell]]] = {}
     for cells in groups.values():
         group = where(family(cells[0]), None if parameter == "lam" else cells[0].lam)
@@ -112,7 +112,7 @@ def _gap_lines(
 
 
 def _value_ticks(ax: Any, values: Iterable[float]) -> None:
-    """Ticks at the values of a parameter themselves, where these are few."""
+    """Put ticks at the parameter's values if these are few."""
     ticks = sorted(values)
     if len(ticks) <= _TICKS:
         ax.set_xticks(ticks, [f"{v:g}" for v in ticks])
@@ -128,14 +128,15 @@ def _gap_of(report: ReportData, key: Key, name: str) -> float | None:
 
 
 def _own(cell: RelaxationCell) -> float | None:
-    """Return the bound of the relaxation's own optimum, which bounds the 0-1 optimum or not."""
+    """Return the bound of the relaxation's own optimum, which may be no bound of the 0-1 optimum."""
     return cell.target_bound if cell.caveat else cell.bound
 
 
 def against_m(report: ReportData) -> str | None:
-    """Bounds over ζ of the relaxations that stand on an M (`Reduction.against_m`) against it; three M or more make a panel.
+    """Draw bound/ζ of relaxations that use an M (`Reduction.against_m`) against M.
 
-    Hollow points: M is not proved valid, and the value no bound. Dashed: what needs no M (`Reduction.beside_m`).
+    Each instance with three M or more has a panel. A hollow point has an M that is not proved valid, so its value is no bound.
+    Dashed lines need no M (`Reduction.beside_m`).
     """
     swept: list[tuple[InstanceCell, list[RelaxationCell]]] = []
     for instance in report.instances:
@@ -162,7 +163,7 @@ def against_m(report: ReportData) -> str | None:
 
 
 def against_kappa(report: ReportData) -> str | None:
-    """The κ form: bound and recovered ||w||², Σz/n, and the rank ratio of W against κ, a row for each instance."""
+    """Draw the κ form, a row of panels for each instance: bound and recovered ||w||², Σz/n, and the rank ratio of W against κ."""
     titles = {c.instance: display_name(c) for c in report.instances}
     names = list(dict.fromkeys(c.instance for c in report.kappas))
     if not names:
@@ -197,7 +198,7 @@ def against_kappa(report: ReportData) -> str | None:
 
 
 def convergence(report: ReportData) -> str | None:
-    """Incumbent (solid) and bound (dashed) of every exact run over time, a panel for each instance."""
+    """Draw incumbent (solid) and bound (dashed) of every exact run over time, a panel for each instance."""
     traced = [c for c in report.instances if any(len(e.trace) > 1 for e in report.exacts_of(c.key))]
     if not traced:
         return None
@@ -216,7 +217,7 @@ def convergence(report: ReportData) -> str | None:
 
 
 def _run(ax: Any, cell: ExactCell, colour: str) -> None:
-    """Two lines of steps that end where the solver did."""
+    """Draw incumbent and bound of a run as steps until the solver ended."""
     if len(cell.trace) < 2:
         return
     seconds = np.maximum([t for t, _, _ in cell.trace], 1e-3)
@@ -228,7 +229,7 @@ def _run(ax: Any, cell: ExactCell, colour: str) -> None:
 
 
 def profiles(report: ReportData) -> str | None:
-    """Performance profiles of the exact variants, Dolan and Moré (2002); None for one variant or one problem."""
+    """Draw performance profiles of the exact variants, Dolan and Moré (2002); None for one variant or one problem."""
     ratios = exact_ratios(report)
     finite = [r[np.isfinite(r)] for r in ratios.values()]
     if len(ratios) < 2 or next(iter(ratios.values())).size < 2 or not any(f.size for f in finite):
@@ -250,9 +251,10 @@ def profiles(report: ReportData) -> str | None:
 
 
 def seeds(report: ReportData) -> str | None:
-    """Times to a proven optimum over seeds: a line from the shortest to the longest for each instance, a dot for each seed.
+    """Draw the times to a proven optimum over seeds, relative to each instance's geometric mean.
 
-    Relative to the instance's geometric mean over the seeds; None where no variant proved an instance under two seeds.
+    A line leads from the shortest to the longest time of each instance, with a dot for each seed. None if no variant proved an
+    instance under two seeds.
     """
     times: dict[str, dict[Key, list[float]]] = {}
     for cell in report.exacts:
@@ -301,7 +303,7 @@ def _finish(ax: Any, x: str, y: str) -> None:
 
 
 def _done(figure: Any, axes: Sequence[Any], count: int, shown: int | None = None) -> str:
-    """One legend of all panels' lines below them; ``shown`` of the ``count`` panels where they are not the axes."""
+    """Add one legend for all panels below them, and return the figure as SVG; ``shown`` of the ``count`` panels are in it."""
     shown = len(axes) if shown is None else shown
     legend_below(figure)
     if count > shown:
@@ -313,7 +315,7 @@ def _done(figure: Any, axes: Sequence[Any], count: int, shown: int | None = None
 
 
 def _gaps(report: ReportData) -> dict[str, tuple[list[float], list[float]]]:
-    """Gaps (upper ends) and seconds by relaxation, instances of trivial optimum left out; weakest bounds first."""
+    """Return gaps (upper ends) and seconds by relaxation, without instances of trivial optimum; the weakest bounds come first."""
     by_relaxation: dict[str, tuple[list[float], list[float]]] = {}
     for row in report.rows:
         if row.gap is not None and row.instance.key not in report.trivial:
@@ -324,7 +326,7 @@ def _gaps(report: ReportData) -> dict[str, tuple[list[float], list[float]]]:
 
 
 def _said(by_relaxation: dict[str, tuple[list[float], list[float]]]) -> dict[str, str]:
-    """Each relaxation's name; with a count where others have a gap on more instances, since its gaps are not of the same ones."""
+    """Return each relaxation's label: its name, and the number of its instances where relaxations have different ones."""
     most_points = max((len(gaps) for gaps, _ in by_relaxation.values()), default=0)
     return {
         name: plain(name) if len(g) == most_points else f"{plain(name)} ({len(g)} of {most_points})"
@@ -356,7 +358,7 @@ def gap_bars(report: ReportData) -> str | None:
 
 
 def gap_against_seconds(report: ReportData) -> str | None:
-    """Median gap against the shifted geometric mean of the seconds; whiskers to the quartiles."""
+    """Draw the median gap against the shifted geometric mean of the seconds; whiskers reach to the quartiles."""
     by_relaxation = _gaps(report)
     if len(by_relaxation) < 2:
         return None
@@ -378,7 +380,7 @@ def gap_against_seconds(report: ReportData) -> str | None:
 
 
 def integrals(report: ReportData) -> str | None:
-    """Primal-dual integral of every exact run: a bar to the mean of each variant, a dot for each run."""
+    """Draw the primal-dual integral of every exact run: a bar to the mean of each variant, a dot for each run."""
     by_solver: dict[str, list[float]] = {}
     for cell in report.exacts:
         value = primal_dual_integral(cell)
@@ -485,6 +487,6 @@ _KINDS: tuple[tuple[str, Callable[[ReportData], str | None], str, str], ...] = (
 
 
 def gallery(report: ReportData) -> tuple[Picture, ...]:
-    """All pictures that the report has data for."""
+    """Return all pictures that the report has data for."""
     figures = ((name, draw(report), title, caption) for name, draw, title, caption in _KINDS)
     return tuple(Picture(svg, name, title, caption) for name, svg, title, caption in figures if svg is not None)

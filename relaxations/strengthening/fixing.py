@@ -77,7 +77,7 @@ class Fixings:
 
     @classmethod
     def nothing(cls, big_m: FloatArray) -> Fixings:
-        """Before anything is proved."""
+        """Return the state before anything is proved: no point fixed, the given M."""
         no_points, low = np.zeros(big_m.size, dtype=bool), np.full(big_m.size, -np.inf)
         return cls(no_points, no_points, big_m, low, low, -np.inf)
 
@@ -95,20 +95,20 @@ class Fixings:
 
 @dataclass(frozen=True, eq=False)
 class Fixing(Reduction[StandardForm]):
-    """The model's form with the z_i fixed and the M_i tightened that γ in Γ and an upper bound prove.
+    """The model's form with every z_i fixed and M_i tightened that γ in Γ and an upper bound prove.
 
-    At γ* S is (nearly) singular, so that little is known of w beyond the best bound; smaller multiples of γ give a worse D but a
+    At γ* S is nearly singular, which says little about w beyond the best bound. Smaller multiples of γ give a worse D and a
     smaller ball. So several multiples are tried, down to γ = 0 (the big-M relaxation), each with the best V (`combined_bound`)
-    for the M that those before left; every one of them is a proof by itself.
+    for the M of the earlier ones; every multiple is a proof by itself.
 
     Parameters
     ----------
     gamma : ndarray (n,)
-        Multipliers γ; scaled into Γ, so any are safe.
+        Multipliers γ; they are scaled into Γ, so any are safe.
     upper_bound : float
         Objective of a known classifier.
     rounds : int
-        Times to go through the multiples, with the M of the round before.
+        How often all multiples are tried, each time with the M of the round before.
 
     Raises
     ------
@@ -160,7 +160,7 @@ class Fixing(Reduction[StandardForm]):
         return fixings
 
     def apply(self, model: ZeroOneSVM) -> StandardForm:
-        """The model's form, in its encoding, with tightened M and fixed z."""
+        """Return the model's form, in its encoding, with tightened M and fixed z."""
         fixings = self.fixed(model)
         form = restated(model, big_m=fixings.big_m).form
         lower, upper = form.lower.copy(), form.upper.copy()
@@ -170,11 +170,14 @@ class Fixing(Reduction[StandardForm]):
         return form.with_bounds(lower, upper)
 
     def recover(self, model: ZeroOneSVM, values: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
-        """The point of the original with w re-solved for the z that it has: the form alone does not know how (`polish`)."""
+        """Return a point of the original: the target's z, and the best w for it (`polish`)."""
         return polish(model.form, model.point(best_multiple(model, np.asarray(values["w"], dtype=np.float64))), model)
 
     def lift(self, model: ZeroOneSVM, target: StandardForm, multipliers: Mapping[str, FloatArray]) -> LiftedDual:
-        """Multipliers α ≥ 0 of the ``margin`` rows: the smaller of UB and the Lagrangian of the big-M form with fixed z."""
+        """Return multipliers α ≥ 0 of the rows ``margin``.
+
+        Their bound is the smaller of UB and the Lagrangian of the big-M form with fixed z.
+        """
         # another encoding has other rows, and its multipliers of ``margin`` are taken for those of the big-M form
         form = target if model.encoding == "bigm" else self.apply(restated(model, encoding="bigm", gamma=None, rows="bigm"))
         alpha = np.maximum(np.asarray(multipliers["margin"], dtype=np.float64), 0.0)
@@ -184,22 +187,22 @@ class Fixing(Reduction[StandardForm]):
         )
 
     def constants(self, model: ZeroOneSVM) -> FloatArray:
-        """The tightened M_i."""
+        """Return the tightened M_i."""
         return self.fixed(model).big_m
 
     def m_source(self, model: ZeroOneSVM) -> str:
-        """Source of M: the dual point and UB."""
+        """Return the source of M in words: the dual point and UB."""
         return "dual point and incumbent, valid"
 
     def caveat(self, model: ZeroOneSVM) -> str:
-        """A stated M below the valid one, as in `BigM`."""
+        """Return the caveat that a given M is below the valid one, as `BigM` does."""
         from ..bounds.big_m import BigM
 
         return BigM("stated").caveat(restated(model, upper_bound=self.upper_bound))
 
 
 def _fixed_at(A: FloatArray, weights: FloatArray, gamma: FloatArray, M: FloatArray, upper_bound: float) -> Fixings:
-    """The argument of the module's head at one γ with S ⪰ 1e-6 I."""
+    """Return what the argument at the head of the module proves at one γ with S ⪰ 1e-6 I."""
     n = A.shape[0]
     dual = combined_bound(A, weights, M, gamma)
     rows, gamma, V = coordinates(A).rows, dual.gamma, dual.slope
@@ -251,16 +254,16 @@ class _Excess:
 def fix_variables(
     model: ZeroOneSVM, relaxation: Reduction[Any] | None = None, solver: SolverLike = "auto", options: Options | None = None
 ) -> Fixing:
-    """Solve a relaxation and take its γ (0 for one without) and the model's upper bound as a `Fixing`.
+    """Solve a relaxation, and return the `Fixing` that its multipliers γ and the model's upper bound prove.
 
     Parameters
     ----------
     model : ZeroOneSVM
         With an incumbent or an upper bound (`tighten`, `strengthen`).
     relaxation : Reduction, optional
-        `Combined` (with M from the incumbent) where it is not given.
+        The relaxation that gives γ; `Combined`, with M from the incumbent, by default. A relaxation without γ gives γ = 0.
     solver, options
-        Of the relaxation.
+        For the relaxation, as in `solve`.
 
     Returns
     -------

@@ -36,7 +36,7 @@ Sample = tuple[FloatArray, FloatArray]
 
 
 def _conic(train: Sample, count: int) -> FloatArray:
-    """w along κ, p × count."""
+    """Return w for each of ``count`` values of κ, p × count."""
     X, y = train
     kappas = [0.5 * k / count for k in range(1, count + 1)]
     points = conic_path(ConicProblem(y[:, None] * X, None, 0.5), kappas=kappas, tolerance=1e-6)
@@ -44,7 +44,7 @@ def _conic(train: Sample, count: int) -> FloatArray:
 
 
 def _hinge(train: Sample, count: int) -> FloatArray:
-    """w along λ, p × count."""
+    """Return w for each of ``count`` values of λ, p × count."""
     betas = np.arange(1, count + 1) / (count + 1.0)
     with without_warnings():
         models = [HingeSVM(*train, lam) for lam in betas / (1.0 - betas)]
@@ -55,13 +55,13 @@ _PATHS = {"conic": _conic, "hinge": _hinge}
 
 
 def _errors(W: FloatArray, sample: Sample) -> FloatArray:
-    """Misclassified points (u ≤ 0) of each column of W."""
+    """Return the number of misclassified points (u ≤ 0) for each column of W."""
     X, y = sample
     return np.asarray((y[:, None] * (X @ W) <= 0.0).sum(axis=0), dtype=np.float64)
 
 
 def _selected(method: str, train: Sample, validation: Sample, test: Sample, count: int) -> dict[str, Any]:
-    """Test error at the parameter that validation chooses, the least of all parameters, and the seconds of the whole path."""
+    """Return the test error at the parameter that validation chooses, the least over all parameters, and the path's seconds."""
     begin = time.process_time()
     W = _PATHS[method](train, count)
     seconds = time.process_time() - begin
@@ -71,7 +71,7 @@ def _selected(method: str, train: Sample, validation: Sample, test: Sample, coun
 
 
 def _synthetic(run: Mapping[str, Any]) -> dict[str, Any]:
-    """§5.1: training, validation and clean test points from the same direction; the same ones for all methods."""
+    """Run §5.1: training, validation and clean test points of one direction, the same points for all methods."""
     rng = np.random.default_rng([run["n"], run["p"], run["seed"], int(1000 * run["sigma"]), len(run["outliers"])])
     direction = rng.uniform(-1.0, 1.0, run["p"])
     population = GaussianClusters(direction, run["sigma"], run["outliers"], run["share"])
@@ -89,7 +89,7 @@ def _sample(population: GaussianClusters | FlippedLabels, n: int, rng: np.random
 
 
 def _flipped(run: Mapping[str, Any]) -> dict[str, Any]:
-    """Appendix B: separable points of the cube, labels of training and validation points flipped."""
+    """Run Appendix B: separable points of the cube; labels of training and validation points are flipped."""
     rng = np.random.default_rng([run["n"], run["p"], run["seed"], int(1000 * run["tau"])])
     train = flipped_labels(run["n"], run["p"], run["tau"], rng)
     population = train.population
@@ -101,7 +101,7 @@ def _flipped(run: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _real(run: Mapping[str, Any]) -> dict[str, Any]:
-    """§5.2: 35/35/30 split, labels of the first two parts flipped with probability τ, features as they are."""
+    """Run §5.2: a 35/35/30 split; labels of the first two parts are flipped with probability τ, features stay as they are."""
     X, y = dense(data_set(run["dataset"]))
     rng = np.random.default_rng([run["seed"], int(1000 * run["tau"])])
     order = rng.permutation(len(y))

@@ -1,4 +1,4 @@
-"""Table 1: sizes of the sets, as read here."""
+"""Table 1 of the Frank-Wolfe paper: numbers of points and features of the data sets."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ def _sizes(run: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _points(name: str) -> tuple[FloatArray, np.ndarray, int | None]:
-    """Training points, their classes, and the size of the published test part where it is at hand."""
+    """Return training points, their classes, and the size of the published test part if that is known."""
     data_parts = parts(name)
     return data_parts.X, data_parts.y, None if data_parts.how else len(data_parts.y_test)
 
 
 def _count(column: str) -> Callable[[Sequence[tuple[Run, Mapping[str, Any]]]], Value | None]:
-    """A number of the record, where it has one."""
+    """Return a function that reads one number of a run's record, None if the run has none."""
 
     def summary(records: Sequence[tuple[Run, Mapping[str, Any]]]) -> Value | None:
         number = records[0][1][column]

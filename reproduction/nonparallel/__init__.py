@@ -1,1 +1,1 @@
-"""Zhang, Lai, Zhou, Liang: NPSVC++."""
+"""Tables and figures of Zhang, Lai, Zhou, Liang: NPSVC++."""

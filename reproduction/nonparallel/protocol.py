@@ -69,7 +69,7 @@ def _shared(orientation: str, X: FloatArray) -> KernelNPSVC:
 
 
 class Hyperplanes:
-    """The problem of each class of a `TargetModel`, solved to a relative gap of 1e-4; the nearest hyperplane wins."""
+    """Classifier by a `TargetModel` for each class, solved to a relative gap of 1e-4; the nearest hyperplane wins."""
 
     def __init__(self, state: Callable[[FloatArray, Any], Sequence[JointHyperplanesSVM | PinballTwinSVM]]) -> None:
         self._state = state
@@ -87,7 +87,7 @@ class Hyperplanes:
         return self
 
     def score(self, X: FloatArray, y: FloatArray) -> float:
-        """The share of points whose class is right."""
+        """Return the share of points that are classified correctly."""
         distances = np.abs(self._first.features.project(self._planes, X)) / np.linalg.norm(self._planes, axis=0)
         return float(np.mean(self._classes[distances.argmin(axis=1)] == y))
 
@@ -104,7 +104,7 @@ _LOSSES = {"TWSVM": "twsvm", "NPSVM": "npsvm", "pinTWSVM": "pinball", "RMTBSVM":
 
 
 def classifier_maker(method: str) -> Maker:
-    """Return the function from training points to the classifier."""
+    """Return the function that makes the method's classifier for given training points."""
     if method == "SVM":
         return _svm
     if method in _LOSSES:
@@ -115,7 +115,7 @@ def classifier_maker(method: str) -> Maker:
 
 
 def accuracy_runs(effort: ProtocolSize, name: str, method: str, whole: bool = False) -> tuple[Run, ...]:
-    """The splits of one cell; a thinned effort takes at most 2,000 points unless it is of the ``whole`` set."""
+    """Return the runs of one cell, one for each split; a reduced effort takes at most 2,000 points unless ``whole``."""
     points = 0 if whole else effort.grid(0, 2000)
     more = {"classes": _CLASSES[method]} if method in _CLASSES else {}
     more |= _ROUNDED.get(SETS[name], {})
@@ -125,12 +125,12 @@ def accuracy_runs(effort: ProtocolSize, name: str, method: str, whole: bool = Fa
 
 
 def size_run(name: str) -> Run:
-    """The run of a set's sizes."""
+    """Return the run that records the sizes of a set."""
     return Run.of(SIZES, dataset=SETS[name], **_ROUNDED.get(SETS[name], {}))
 
 
 def points_of(name: str, most: int) -> tuple[FloatArray, FloatArray]:
-    """Rows and classes; of more than ``most`` points (0: no limit) a fixed random sample."""
+    """Return rows and classes of a set; a fixed random sample if it has more than ``most`` points (0: no limit)."""
     X, y = dense(data_set(name, "train" if name in _TRAINING_PART else None))
     if 0 < most < len(y):
         chosen = np.random.default_rng(0).permutation(len(y))[:most]
@@ -139,19 +139,18 @@ def points_of(name: str, most: int) -> tuple[FloatArray, FloatArray]:
 
 
 def split_of(points: int, seed: int) -> list[npt.NDArray[np.int64]]:
-    """Indices of 60% of the points, rounded down as the published sizes are, and of the rest."""
+    """Return indices of 60% of the points, rounded down as the published sizes are, and of the others."""
     return np.split(np.random.default_rng(seed).permutation(points), [3 * points // 5])
 
 
 def _sizes(run: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the sizes of a split of all points."""
     X, y = points_of(run["dataset"], 0)
     train, test = split_of(len(y), 0)
     return {"n_train": len(train), "n_test": len(test), "features": X.shape[1], "classes": len(np.unique(y))}
 
 
 def _accuracy(run: Mapping[str, Any]) -> dict[str, Any]:
-    """One split: fit the training part, judge on the rest."""
+    """Fit the training part of one split, and score the other."""
     X, y = points_of(run["dataset"], run["points"])
     train, test = split_of(len(y), run["seed"])
     with warnings.catch_warnings():

@@ -339,7 +339,6 @@ def _solve(
 
 @functools.cache
 def _setting_names(settings: Any) -> tuple[str, ...]:
-    """Return the names of the settings."""
     defaults = settings()
     # exempt (text): attributes of Clarabel's settings
     return tuple(name for name in dir(defaults) if not (name.startswith("_") or callable(getattr(defaults, name))))

@@ -94,7 +94,6 @@ class Osqp(Backend):
         return self._answer(kept_model.native, form, options, begin)
 
     def _build(self, arrays: LinearArrays, options: Options) -> Any:
-        """Return a native solver."""
         import osqp
 
         if (arrays.lower >= _INFINITY).any() or (arrays.upper <= -_INFINITY).any():  # OSQP would print the same message

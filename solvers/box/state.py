@@ -19,7 +19,7 @@ from ..records import relative_gap
 
 @inlined
 def _shuffle(order: Any, active: int, scalars: Any) -> None:
-    """Shuffle the active part (Fisher-Yates) by a 31-bit linear congruential generator of its own."""
+    """Shuffle the active part (Fisher-Yates) by a 31-bit linear congruential generator."""
     x = scalars.stream
     for s in range(active - 1):
         x = (1103515245 * x + 12345) & 0x7FFFFFFF
@@ -32,7 +32,7 @@ def _shuffle(order: Any, active: int, scalars: Any) -> None:
 
 @inner
 def _epoch(p: Any, gram: bool) -> None:
-    """Pass once over the active set; with ``gram`` Z is the m × m matrix ZZ' and w = ZZ'a."""
+    """Make one pass over the active set; with ``gram``, Z is the m × m matrix ZZ' and w = ZZ'a."""
     Z, q, lower, upper, ridge, diagonal, a, w, order, scalars = (
         p.Z, p.q, p.lower, p.upper, p.ridge, p.diagonal, p.a, p.w, p.order, p.scalars,
     )  # fmt: skip
@@ -130,7 +130,7 @@ _SCALARS = integers_and_floats("active epochs work updates stream", "high low")
 
 @by_reference
 class Coordinates(NamedTuple):
-    """min ½a'(ZZ' + D)a + q'a over the box as the compiled loop reads it; the loop changes a, w, the order and the numbers."""
+    """The program min ½a'(ZZ' + D)a + q'a over the box as the compiled loop reads it; it changes a, w, order and scalars."""
 
     Z: Any  #: (m, r), or (m, m) if ZZ' itself is stored
     q: Any  #: (m,)
@@ -150,10 +150,10 @@ _IDLE, _SLOW = 10, 1e-6
 
 @dataclass(eq=False)
 class BoxState:
-    """a, its float64 gradient and gap, and the work arrays of the compiled loop.
+    """State of a run: a, its float64 gradient and gap, and the work arrays of the compiled loop.
 
-    The loop works on ½a'(ZZ' + D)a + linear'a. With a factor in single precision it works on the step from the last a whose
-    gradient was computed: linear is then that gradient, w is zero there, and rounding spoils digits of the step alone.
+    The loop minimises ½a'(ZZ' + D)a + linear'a. With a factor in single precision it minimises over the step from the last a
+    whose gradient was computed: linear is then that gradient, w is zero there, and rounding affects digits of the step alone.
     """
 
     view: BoxQP
@@ -203,7 +203,7 @@ class BoxState:
         return 0.5 * self.tol * max(map(abs, self.pair))
 
     def refresh(self) -> None:
-        """Recompute w, the gradient, the objective and the gap in float64 from the data."""
+        """Recompute w, gradient, objective and gap in float64 from the data."""
         view = self.view
         self.linear = view.q
         if view.coarse is not None:
@@ -220,7 +220,7 @@ class BoxState:
         self.gap = max(view.gap(self.a, self.gradient), 0.0)
 
     def error(self) -> float:
-        """Refresh, and return the error of the loop's gradient from rounding of Z; 0 if Z is in float64."""
+        """Refresh, and return the error of the loop's gradient that rounding of Z causes; 0 if Z is in float64."""
         coarse = self.view.coarse
         if coarse is None:
             self.refresh()
@@ -230,7 +230,7 @@ class BoxState:
         return float(np.abs(coarse_gradient - self.gradient).max(initial=0.0))
 
     def rounding(self) -> float:
-        """Return the rounding of a gradient in float64, a lower limit for any violation."""
+        """Return the rounding error of a gradient in float64, below which no violation can be reached."""
         view = self.view
         curved = float(self.a @ (self.gradient - view.q))  # a'(ZZ' + D)a, which bounds ||Z'a||²
         product = np.sqrt(float(self.diagonal.max(initial=0.0)) * max(curved, 0.0))
@@ -256,10 +256,10 @@ class BoxState:
         return bool(descend(problem, view.gram is not None, self.violation, work))
 
     def extend_round(self, start: FloatArray) -> bool:
-        """Minimise along the step of this round and those before, within the box; return whether recent rounds made progress.
+        """Minimise along the step of this round and earlier ones, within the box; return whether recent rounds made progress.
 
-        The step goes on from the point before the last change of direction, so that it doubles its digits with each search.
-        Several rounds in a row that lower neither objective nor gap by what counts show that float64 gives no better point.
+        The step continues from the point before the last change of direction, so that each search doubles its digits. If several
+        rounds in a row lower neither objective nor gap significantly, float64 gives no better point.
         """
         self.reference = start if self.reference is None else self.reference
         step, improved = self.a - self.reference, False
@@ -282,10 +282,10 @@ class BoxState:
         return self.idle_rounds < _IDLE
 
     def _idle(self) -> bool:
-        """Return whether the last round lowered neither objective nor gap by what counts.
+        """Return whether the last round lowered neither objective nor gap significantly.
 
-        Where the terms of a gradient round by more than the violation, its sign is chance: a fall of the objective then counts if
-        a million of it would close the gap.
+        If the terms of a gradient round by more than the violation, its sign is random. A decrease of the objective is then
+        significant if a million of it would close the gap.
         """
         objective, gap = self.best
         if objective == np.inf or self.gap < 0.9 * gap:
@@ -297,7 +297,7 @@ class BoxState:
         return fall < _SLOW * self.gap and self.violation < UNIT * float(np.max(terms, initial=0.0))
 
     def _lengths(self, step: FloatArray) -> tuple[float, ...]:
-        """Return lengths along a step at which the objective is least: projected onto the box, and where the step leaves it."""
+        """Return candidate step lengths: minimisers of the objective, projected onto the box, and up to its boundary."""
         view = self.view
         slope = float(self.gradient @ step)
         if not slope < 0.0:
@@ -313,7 +313,7 @@ class BoxState:
         self.scalars.active, self.scalars.high, self.scalars.low = self.view.n, np.inf, -np.inf
 
     def use_float64(self) -> None:
-        """Go on with Z in float64."""
+        """Continue with Z in float64."""
         if self.view.coarse is not None:
             self.view = self.view.exactly()
             self.diagonal = self.view.diagonal

@@ -1,1 +1,1 @@
-"""Certificates, rays, evidence, results and their files."""
+"""Results and what certifies them: certificates, rays, evidence found from the data, verdicts."""

@@ -1,8 +1,8 @@
-"""Evidence that a solver did not give, found from the data: multipliers, Farkas multipliers and rays.
+"""Evidence found from the data where a solver gave none: multipliers, Farkas multipliers and rays.
 
-Three searches share the rows of a form, scaled for least squares (`ScaledRows`): linear rows by nonnegative least squares
-(`FormRows`), second-order and semidefinite cones by least squares over a product of cones (`ConeRows`), and multipliers in the
-interior of those that bound the objective by a linear program (`interior`). Nothing here is a proof: the evidence is judged as if
+Three searches share the rows of a form, scaled for least squares (`ScaledRows`). Linear rows use nonnegative least squares
+(`FormRows`), second-order and semidefinite cones least squares over a product of cones (`ConeRows`). Multipliers in the interior
+of those that bound the objective come from a linear program (`interior`). Nothing here is a proof: the evidence is checked as if
 the solver had given it.
 """
 
@@ -30,12 +30,12 @@ _LEAST = 1e-300
 
 @dataclass(frozen=True, eq=False)
 class ScaledRows(ABC):
-    """The rows of a form, scaled; bounds last.
+    """The rows of a form, scaled; bounds come last.
 
     Attributes
     ----------
     decides : bool
-        Whether of two alternatives exactly one holds, so that least squares find evidence of either.
+        Whether exactly one of two alternatives holds, so that least squares find evidence of one or the other.
     """
 
     decides: ClassVar[bool] = True
@@ -50,26 +50,26 @@ class ScaledRows(ABC):
 
     @abstractmethod
     def farkas(self) -> tuple[ByLabel | None, FloatArray | None]:
-        """Farkas multipliers, or else a point; both None where least squares did not decide."""
+        """Return Farkas multipliers, or a feasible point; both None if least squares did not decide."""
 
     @abstractmethod
     def ray(self) -> FloatArray | None:
-        """A direction of descent without end; None where there is none, or least squares did not find it."""
+        """Return a ray along which the objective decreases; None if there is none or least squares did not find it."""
 
     @abstractmethod
     def bounding_multipliers(self) -> tuple[ByLabel, FloatArray, FloatArray] | None:
-        """Multipliers, ζ and v with q + P v = F'z + ζ: their Lagrangian at v has no slope where there is no bound."""
+        """Return multipliers, ζ and v with q + P v = F'z + ζ: their Lagrangian at v has no slope where there is no bound."""
 
     @abstractmethod
     def multipliers(self, x: FloatArray) -> tuple[ByLabel, FloatArray] | None:
-        """Multipliers and ζ, as nearly as there are some, with ∇f(x) = F'z + ζ and no product with the rows' worth at x."""
+        """Return multipliers and ζ with ∇f(x) = F'z + ζ and complementary to the rows' values at x, as nearly as possible."""
 
     @abstractmethod
     def interior_multipliers(self, x: FloatArray, seconds: float | None = None) -> ByLabel | None:
-        """Multipliers with ∇f(x) = F'z + ζ that lie deep inside their cones, ζ too; None where none are found in time."""
+        """Return multipliers with ∇f(x) = F'z + ζ deep inside their cones, ζ too; None if none are found in time."""
 
     def objective(self) -> tuple[FloatArray, float, FloatArray, float]:
-        """q and P, each divided by its largest entry, and these: one number for each variable, and its rows (none without P)."""
+        """Return q and its largest entry, and rows of P and their largest entry, each divided by it (no rows without P)."""
         form = self.form
         P = np.zeros((0, form.n)) if form.quadratic is None else form.quadratic.csc.toarray()
         size = max(float(np.abs(form.q).max(initial=0.0)), _LEAST)
@@ -77,7 +77,7 @@ class ScaledRows(ABC):
         return form.q / size, size, P / unit, unit
 
     def reduced(self, z: FloatArray) -> FloatArray:
-        """ζ of the bounds, whose rows come last."""
+        """Return ζ, the multipliers of the bounds, whose rows come last."""
         low, high = np.isfinite(self.form.lower), np.isfinite(self.form.upper)
         reduced, first = np.zeros(self.form.n), self.form.rows
         reduced[low] += z[first : first + int(low.sum())]
@@ -85,7 +85,7 @@ class ScaledRows(ABC):
         return reduced
 
     def by_label(self, z: FloatArray) -> dict[str, FloatArray]:
-        """Multipliers of the form's own rows; those of bounds follow from them."""
+        """Return the multipliers of the form's own rows by label; those of bounds follow from them."""
         multipliers, start = {}, 0
         for c in self.form.constraints:
             multipliers[c.label] = z[start : start + c.rows]
@@ -94,13 +94,13 @@ class ScaledRows(ABC):
 
 
 def fit(form: StandardForm, limit: int) -> bool:
-    """Return whether the variables are real numbers and the least-squares matrices have that many numbers at most."""
+    """Return whether no variable is an integer and the least-squares matrices have at most ``limit`` numbers."""
     count = form.rows + int(np.isfinite(form.lower).sum()) + int(np.isfinite(form.upper).sum())
     return not form.integer.any() and (form.n + 1) * (count + 1) <= limit and form.n**2 <= limit
 
 
 def stacked(form: StandardForm) -> tuple[FloatArray, FloatArray]:
-    """A and b: the form's rows, x ≥ lower and x ≤ upper where these are finite."""
+    """Return A and b of A x + b: the form's rows, then x ≥ lower and x ≤ upper where these are finite."""
     low, high = np.flatnonzero(np.isfinite(form.lower)), np.flatnonzero(np.isfinite(form.upper))
     F, g = form.rows_matrix()
     unit = sp.eye_array(form.n, format="csr")
@@ -123,16 +123,21 @@ _CONVERGED, _PROGRESS = 1e-13, 0.999
 def cone_least_squares(
     B: FloatArray, c: FloatArray, project: Callable[[FloatArray], FloatArray], deadline: float = np.inf
 ) -> tuple[FloatArray, FloatArray]:
-    """z in the cone and the residual c - B z.
+    """Minimise ||c - B z|| over z in a cone.
 
     Parameters
     ----------
     B : ndarray (m, k)
     c : ndarray (m,)
     project : callable
-        The nearest point of the (closed, convex) cone.
+        Returns the nearest point of the closed convex cone.
     deadline : float
-        When the steps end at the latest, by ``time.perf_counter``: a projection on exponential cones takes milliseconds.
+        Time of ``time.perf_counter`` at which the steps end: a projection on exponential cones takes milliseconds.
+
+    Returns
+    -------
+    tuple of (z, residual)
+        The residual is c - B z.
     """
     z = np.zeros(B.shape[1])
     norm = float(np.linalg.norm(B, 2)) if B.size else 0.0
@@ -241,12 +246,12 @@ _PARTS = (1, 2, 3, 4, 5, 6, 8, 10, 12)
 
 @dataclass(frozen=True, eq=False)
 class FormRows(ScaledRows):
-    """The rows of a form with linear constraints, each scaled to unit length; bounds last.
+    """The rows of a form with linear constraints, each scaled to unit length; bounds come last.
 
     Parameters
     ----------
     form, A, b, scale
-        As `ScaledRows`: A x + b ≥ 0, or = 0 where ``equal``.
+        As in `ScaledRows`: A x + b ≥ 0, or = 0 where ``equal``.
     equal : ndarray of bool
     """
 
@@ -269,7 +274,7 @@ class FormRows(ScaledRows):
         return cls(form, A / scale[:, None], b / scale, scale, equal)
 
     def farkas(self) -> tuple[ByLabel | None, FloatArray | None]:
-        """Farkas multipliers, or else a point; both None where least squares did not decide."""
+        """Return Farkas multipliers, or a feasible point; both None if least squares did not decide."""
         z, residual = self._least(np.column_stack([self.A, self.b]).T, np.append(np.zeros(self.form.n), -1.0), self._chosen())
         if z is None:
             return None, None
@@ -279,7 +284,7 @@ class FormRows(ScaledRows):
         return None, residual[:-1] / residual[-1] if residual[-1] < 0.0 else None
 
     def ray(self) -> FloatArray | None:
-        """A direction of descent without end; None where there is none, or least squares did not find it."""
+        """Return a ray along which the objective decreases; None if there is none or least squares did not find it."""
         form, n = self.form, self.form.n
         rises, falls = np.flatnonzero(~np.isfinite(form.upper)), np.flatnonzero(~np.isfinite(form.lower))
         lines = self.A[: form.rows]
@@ -301,7 +306,7 @@ class FormRows(ScaledRows):
         return _exact_ray(form, d)
 
     def bounding_multipliers(self) -> tuple[ByLabel, FloatArray, FloatArray] | None:
-        """Multipliers, ζ and v with q + P v = F'z + ζ: their Lagrangian at v has no slope where there is no bound."""
+        """Return multipliers, ζ and v with q + P v = F'z + ζ: their Lagrangian at v has no slope where there is no bound."""
         form = self.form
         q, size, P, unit = self.objective()
         if form.n * (self.A.shape[0] * 2 + 2 * P.shape[0]) > _MOST:
@@ -318,7 +323,7 @@ class FormRows(ScaledRows):
         return self.by_label(settled_multipliers), self.reduced(settled_multipliers), v if v.size else np.zeros(form.n)
 
     def multipliers(self, x: FloatArray) -> tuple[ByLabel, FloatArray] | None:
-        """Least-squares multipliers of the rows that are active at x, and ζ of the bounds."""
+        """Return least-squares multipliers of the rows that are active at x, and ζ of the bounds."""
         gradient = self.form.gradient(x)
         size = max(float(np.linalg.norm(gradient)), 1e-300)
         slack = self.A @ x + self.b  # rows have unit length: a distance, as x is
@@ -330,19 +335,19 @@ class FormRows(ScaledRows):
         return self.by_label(settled_multipliers), self.reduced(settled_multipliers)
 
     def _whole(self, z: FloatArray, otherwise: ByLabel) -> ByLabel:
-        """Farkas multipliers in whole numbers where those prove it; any positive multiple serves."""
+        """Return Farkas multipliers scaled to whole numbers if those prove infeasibility, else ``otherwise``."""
         candidates = map(self.by_label, _rounded(z))
         return next((multipliers for multipliers in candidates if farkas_proves(self.form, multipliers)), otherwise)
 
     def interior_multipliers(self, x: FloatArray, seconds: float | None = None) -> ByLabel | None:
-        """Return the point in the relative interior of all of them."""
+        """Return a point in the relative interior of all multipliers."""
         return interior(self.form, x, seconds)
 
     def _chosen(self) -> BoolArray:
         return np.ones(self.A.shape[0], dtype=bool)
 
     def _least(self, columns: FloatArray, right: FloatArray, chosen: BoolArray) -> tuple[FloatArray | None, FloatArray]:
-        """min ||columns z - right|| over the chosen z, nonnegative but for equalities; z of all rows, and right - columns z."""
+        """Minimise ||columns z - right|| over the chosen z, nonnegative but for equalities; return z and the residual."""
         active_equal = chosen & self.equal
         z, residual = self._nonnegative(np.column_stack([columns[:, chosen], -columns[:, active_equal]]), right)
         if z is None:
@@ -368,7 +373,7 @@ class FormRows(ScaledRows):
 
 
 def _rounded(v: FloatArray) -> Iterator[FloatArray]:
-    """v in units of its least entry, rounded to small fractions of it: whole numbers, which meet equations exactly."""
+    """Yield v in units of its least entry, rounded to small fractions of it: whole numbers meet equations exactly."""
     size = np.abs(v)
     smallest = float(size[size > 1e-9 * size.max(initial=0.0)].min(initial=np.inf))
     if np.isfinite(smallest):
@@ -376,7 +381,7 @@ def _rounded(v: FloatArray) -> Iterator[FloatArray]:
 
 
 def _settled(z: FloatArray) -> FloatArray:
-    """z, with numbers that are 1e-12 from a multiple of 2^-20 moved there: equations of whole numbers are then met."""
+    """Return z with entries within 1e-12 of a multiple of 2^-20 rounded to it, so that equations of whole numbers hold."""
     rounded = np.round(z * 2.0**20) / 2.0**20
     return np.where(np.abs(z - rounded) <= 1e-12 * np.abs(z), rounded, z)
 
@@ -401,12 +406,13 @@ _DEPTHS, _INSIDE = (1e-1, 1e-2, 1e-4), 1e-8
 
 @dataclass(frozen=True, eq=False)
 class ConeRows(ScaledRows):
-    """The rows of a form with convex cones, each constraint scaled to size one; bounds last.
+    """The rows of a form with convex cones, each constraint scaled to size one; bounds come last.
 
     Parameters
     ----------
     form, A, b, scale
-        As `ScaledRows`: A x + b in the product of the cones and, for bounds, of half-lines. A constraint's rows have one scale.
+        As in `ScaledRows`: A x + b in the product of the cones and, for bounds, of half-lines. A constraint's rows have one
+        scale.
     """
 
     decides: ClassVar[bool] = False
@@ -425,7 +431,7 @@ class ConeRows(ScaledRows):
         return cls(form, A / size[:, None], b / size, size) if np.isfinite(size).all() else None
 
     def farkas(self) -> tuple[ByLabel | None, FloatArray | None]:
-        """Farkas multipliers, or else a point; both None where least squares did not decide."""
+        """Return Farkas multipliers, or a feasible point; both None if least squares did not decide."""
         B = np.column_stack([self.A, self.b]).T
         z, residual = cone_least_squares(B, np.append(np.zeros(self.form.n), -1.0), self._dual, self.deadline)
         if float(np.linalg.norm(residual)) <= _NONE_OF_CONES:
@@ -434,7 +440,7 @@ class ConeRows(ScaledRows):
         return None, residual[:-1] / residual[-1] if certain else None
 
     def ray(self) -> FloatArray | None:
-        """A direction of descent without end; None where none was found."""
+        """Return a ray along which the objective decreases; None if none was found."""
         form, n, m = self.form, self.form.n, self.form.rows
         q, _, P, _ = self.objective()
         B = np.block([[self.A[:m], -np.eye(m)], [P, np.zeros((P.shape[0], m))], [q[None, :], np.zeros((1, m))]])
@@ -450,7 +456,7 @@ class ConeRows(ScaledRows):
         return direction[:n] if float(np.linalg.norm(residual)) <= _NONE_OF_CONES else None
 
     def bounding_multipliers(self) -> tuple[ByLabel, FloatArray, FloatArray] | None:
-        """Multipliers, ζ and v with q + P v = F'z + ζ: their Lagrangian at v has no slope where there is no bound."""
+        """Return multipliers, ζ and v with q + P v = F'z + ζ: their Lagrangian at v has no slope where there is no bound."""
         form, count = self.form, self.A.shape[0]
         q, size, P, unit = self.objective()
         B = np.column_stack([self.A.T, -P.T])
@@ -461,7 +467,7 @@ class ConeRows(ScaledRows):
         return self.by_label(multipliers), self.reduced(multipliers), v if v.size else np.zeros(form.n)
 
     def multipliers(self, x: FloatArray) -> tuple[ByLabel, FloatArray] | None:
-        """Multipliers with ∇f(x) = F'z + ζ and no product with what the rows are worth at x, as nearly as there are some."""
+        """Return multipliers with ∇f(x) = F'z + ζ, complementary to the rows' values at x, as nearly as possible."""
         gradient, row_values = self.form.gradient(x), self.A @ x + self.b
         size = max(float(np.linalg.norm(gradient)), 1e-300)
         B = np.vstack([self.A.T, row_values[None, :]])
@@ -470,10 +476,10 @@ class ConeRows(ScaledRows):
         return self.by_label(multipliers_in_rows), self.reduced(multipliers_in_rows)
 
     def interior_multipliers(self, x: FloatArray, seconds: float | None = None) -> ByLabel | None:
-        """Multipliers with ∇f(x) = F'z + ζ that lie deep inside their cones, ζ too; None where none are found (in ``seconds``).
+        """Return multipliers with ∇f(x) = F'z + ζ deep inside their cones, ζ too; None if none are found in time.
 
-        z = ε e + z', e the directions into the cones: the first of `_DEPTHS` at which least squares has no residual. Variables
-        with a quadratic term may have any slope: a small share of it costs its square.
+        z = ε e + z', e the directions into the cones, ε the first of `_DEPTHS` at which least squares has no residual. Variables
+        with a quadratic term may have any slope: a small part of it costs its square.
         """
         form = self.form
         needed = np.ones(form.n, dtype=bool) if form.quadratic is None else form.quadratic.diagonal <= 0.0
@@ -493,7 +499,7 @@ class ConeRows(ScaledRows):
 
     @cached_property
     def _stacks(self) -> list[tuple[Cone, IntArray]]:
-        """The equal cones of all constraints as one stack, with its rows: each kind of cone is projected on by one call."""
+        """Return equal cones of all constraints as one stack with its rows, so that one call projects all cones of a kind."""
         places: dict[Cone, list[IntArray]] = {}
         start = 0
         for c in self.form.constraints:

@@ -27,7 +27,7 @@ S = TypeVar("S")
 
 @dataclass(frozen=True, eq=False)
 class CheckpointContent:
-    """The content of a checkpoint: numbers and arrays by name, the mark of the log, and the number of the log's next node."""
+    """Content of a checkpoint: numbers and arrays by name, the position of the log, and the number of the log's next node."""
 
     numbers: Mapping[str, float]
     arrays: Mapping[str, Any]
@@ -39,8 +39,8 @@ class Checkpoint(ABC, Generic[S]):
     """The checkpoint file of one search.
 
     It is written every minute and when the search is interrupted, and removed when the search is finished. Its content is
-    trusted; only a proof log can be verified. An unfinished log lies beside the checkpoint in a part file. Each checkpoint holds
-    a mark of that file's content.
+    trusted; only a proof log can be verified. An unfinished log is stored beside the checkpoint in a part file, whose content the
+    checkpoint identifies by a mark.
 
     Parameters
     ----------
@@ -62,12 +62,12 @@ class Checkpoint(ABC, Generic[S]):
 
     @abstractmethod
     def parse(self, saved: CheckpointContent) -> S:
-        """Return the search of a file's content, after checking every shape, index and number that compiled loops read.
+        """Return the search that a file's content describes, after checking shapes, indices and numbers for compiled loops.
 
         Raises
         ------
         DataError
-            The content is no search of this problem. Errors of malformed data may be raised as they are.
+            The content is no search of this problem. Errors of malformed data may be raised unchanged.
         """
 
     @property

@@ -184,7 +184,6 @@ def _packed(nodes: Sequence[Node], root: NodeArrays) -> dict[str, Any]:
 
 
 def _unpacked(rule: BoundingRule[Any], arrays: Mapping[str, Any]) -> list[Node]:
-    """Return the nodes of packed arrays."""
     root, bounds, origins = rule.root(), arrays["bound"], arrays["origin"]
     m = len(bounds)
     shapes = {"bound": ((m,), np.float64), "origin": ((m, 2), np.int64)}

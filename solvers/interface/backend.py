@@ -1,4 +1,4 @@
-"""Backends: off-the-shelf solvers that read a standard form, after the bridges that they need."""
+"""Backends: third-party solvers that read a standard form, after the bridges that they need."""
 
 from __future__ import annotations
 
@@ -38,15 +38,20 @@ from .solver import BUILT, KeptModel, Solver, SolverInfo, version_of
 
 @contextmanager
 def native_log(name: str, options: Options) -> Iterator[Options]:
-    """Options under which a library runs whose log goes to ``log_file``, or to the `sys.stdout` of a notebook.
+    """Redirect a library's log to ``log_file``, or to the `sys.stdout` of a notebook, inside the ``with`` block.
 
-    The process has one standard output: what other threads write meanwhile goes with it.
+    The process has one standard output: what other threads write meanwhile is redirected too.
 
     Parameters
     ----------
     name : str
-        Of the solver, the heading in the file.
+        The solver's name, the heading in the file.
     options : Options
+
+    Yields
+    ------
+    Options
+        The options with which the library is to run.
     """
     if options.log_file is None and (not options.verbose or _is_standard_output()):
         yield options
@@ -77,7 +82,7 @@ def _is_standard_output() -> bool:
 
 
 def _redirected(descriptor: int) -> int:
-    """Let standard output be a file, and return a descriptor of what it was; what libraries hold back is written before."""
+    """Redirect standard output to a file after flushing it, and return a descriptor of the original."""
     if _is_standard_output():
         sys.stdout.flush()
     if os.name == "posix":
@@ -92,14 +97,14 @@ def _redirected(descriptor: int) -> int:
 
 @dataclass(frozen=True, eq=False)
 class BridgeChain:
-    """Bridges from ``source`` (none, where the solver reads it) to ``target``, and back."""
+    """The bridges from ``source`` to ``target``, which a solver reads, and the way back for its answer."""
 
     source: StandardForm
     bridges: tuple[Bridge, ...] = ()  #: in order; the source of each is the target of the one before
 
     @classmethod
     def plan(cls, form: StandardForm, info: SolverInfo) -> BridgeChain:
-        """The bridges that this solver needs for this form."""
+        """Return the bridges that this solver needs for this form."""
         chain = cls(form)
         if Feature.QUADRATIC in form.features and _needs_epigraph(form.features, info):
             chain = chain.with_bridge(EpigraphBridge(chain.target))
@@ -110,7 +115,7 @@ class BridgeChain:
         return chain
 
     def with_bridge(self, bridge: Bridge) -> BridgeChain:
-        """The chain with one more bridge."""
+        """Return the chain with one more bridge."""
         return BridgeChain(self.source, (*self.bridges, bridge))
 
     @property
@@ -124,25 +129,25 @@ class BridgeChain:
         return tuple(type(bridge).__name__ for bridge in self.bridges)
 
     def extend(self, x: FloatArray) -> FloatArray:
-        """Point of the target from a point of the source."""
+        """Return the target's point for a point of the source."""
         for bridge in self.bridges:
             x = bridge.extend(x)
         return x
 
     def recover(self, x: FloatArray) -> FloatArray:
-        """Point of the source from a point of the target."""
+        """Return the source's point for a point of the target."""
         for bridge in reversed(self.bridges):
             x = bridge.recover(x)
         return x
 
     def lift_dual(self, dual: DualPoint) -> DualPoint:
-        """Multipliers of the source from multipliers of the target."""
+        """Return the source's multipliers for multipliers of the target."""
         for bridge in reversed(self.bridges):
             dual = bridge.lift_dual(dual)
         return dual
 
     def extend_start(self, start: Mapping[str, FloatArray]) -> Mapping[str, FloatArray] | None:
-        """Start values of the target; None where bridges would need blocks that the start does not have."""
+        """Return the target's start values; None if bridges need blocks that the start lacks."""
         if not self.bridges:
             return start
         if any(block.label not in start for block in self.source.blocks):
@@ -150,7 +155,7 @@ class BridgeChain:
         return self.target.split(self.extend(self.source.join(start)))
 
     def bring_back(self, answer: Answer) -> Answer:
-        """An answer for the target as one for the source: point, multipliers, rays."""
+        """Return the source's answer for an answer of the target: point, multipliers and rays."""
         multipliers, reduced, farkas = answer.multipliers, answer.reduced, answer.farkas
         if multipliers is not None:
             dual = self.lift_dual(DualPoint(multipliers, np.zeros(self.target.n) if reduced is None else reduced))
@@ -175,7 +180,7 @@ class BridgeChain:
 
 
 def missing_features(form: StandardForm, info: SolverInfo) -> str:
-    """Return the features of this form that the solver cannot read even after bridges, in words; empty where it can read it."""
+    """Return, in words, the features of a form that the solver cannot read even after bridges; empty if it reads the form."""
     needed = _after_bridges(form.features, info)
     missing = sorted(f.value for f in needed - info.reads)
     if missing:
@@ -209,20 +214,20 @@ def _after_bridges(features: frozenset[Feature], info: SolverInfo) -> frozenset[
 
 
 class Backend(Solver):
-    """An off-the-shelf solver: one file, one record, one method."""
+    """A third-party solver: one file, one record, one method."""
 
     reads_form: ClassVar[bool] = True
 
     @abstractmethod
     def solve_form(self, form: StandardForm, options: Options) -> Answer:
-        """Solve a form that has only features this backend reads; the answer is the form's."""
+        """Return the answer for a form that has only features this backend reads."""
 
     def pools_threads(self, options: Options) -> bool:
-        """Return whether a call with these options leaves threads behind that later calls wait for (`SolverInfo.threads_of`)."""
+        """Return whether a call leaves threads behind that later calls wait for (`SolverInfo.threads_of`)."""
         return True
 
     def obstacle(self, model: Model) -> str | None:
-        """Features of the form that it cannot read, even after bridges; no form at all, or one too large to materialise."""
+        """Return why the solver cannot read a model: unread features of its form, no form, or one too large; else None."""
         try:
             form = model.form
         except UnsupportedModelError as error:
@@ -234,11 +239,11 @@ class Backend(Solver):
         return f"the materialised form would need {size:,} bytes (limit {limit:,})" if size > limit else None
 
     def version(self) -> str:
-        """Version of the installed package."""
+        """Return the version of the installed package."""
         return version_of(self.info.package) if self.info.package else ""
 
     def solve_kept(self, form: StandardForm, options: Options, kept_model: KeptModel) -> Answer:
-        """Solve a form by updating what is kept of an earlier one; solvers that cannot build anew and say so."""
+        """Solve a form by updating the native model of an earlier solve; a solver without updates builds it anew."""
         first = kept_model.update is None
         kept_model.update = BUILT if first else Update(UpdateKind.REBUILT, "the solver, or our use of it, has no updates")
         return self.solve_form(form, options)
@@ -292,18 +297,18 @@ class Backend(Solver):
             return self.solve_form(form, logged)
 
     def _why_apart(self, form: StandardForm, options: Options) -> str:
-        """Return why the call runs in a process of its own; empty where it does not."""
+        """Return why the call runs in a separate process; empty if it does not."""
         if self.info.threads_of and self.pools_threads(options) and forked_with(self.info.threads_of):
             return "for the process was forked"
         return "for the time limit" if self._overruns(form, options) else ""
 
     def _overruns(self, form: StandardForm, options: Options) -> bool:
-        """Return whether the call may hold Python's lock beyond the time limit; a callback needs this process all the same."""
+        """Return whether the call may hold Python's lock beyond the time limit; a callback needs this process nevertheless."""
         limit, locked = options.time_limit, self.info.uninterruptible_seconds
         return limit is not None and locked is not None and options.callback is None and locked(form) > time_allowance(limit)
 
     def _left(self, left: CallTimeout, seconds: float) -> Answer:
-        """The answer where the library's call was left: no point, for it gives none before it ends."""
+        """Return the answer if the library's call was abandoned: without a point, since the library gives none before it ends."""
         caveat = self.info.time_limit_caveat
         remark = (
             f"{self.info.name} did not return at the time limit and was abandoned ({caveat}): it gives no point before it returns"
@@ -338,14 +343,14 @@ class LinearRows:
 
     @classmethod
     def of(cls, form: StandardForm) -> LinearRows:
-        """Split the rows of a form that has linear cones only."""
+        """Return the rows of a form that has linear cones only."""
         rows, g = form.stacked()
         kinds = [np.full(c.rows, isinstance(c.cone, Zero)) for c in form.constraints]
         equal = np.concatenate(kinds) if kinds else np.zeros(0, dtype=bool)
         return cls(form, equal, rows.at(equal).csr, g[equal], rows.at(~equal).csr, g[~equal])
 
     def multipliers(self, equalities: FloatArray, inequalities: FloatArray) -> dict[str, FloatArray]:
-        """z by label from those of E x + e = 0 and of G x + h ≥ 0, both in the form's sign."""
+        """Return z by label from the multipliers of E x + e = 0 and of G x + h ≥ 0, both in the form's sign."""
         z = np.empty(self.equal.size)
         z[self.equal] = equalities
         z[~self.equal] = inequalities
@@ -353,7 +358,7 @@ class LinearRows:
 
 
 def start_point(form: StandardForm, options: Options) -> tuple[FloatArray | None, dict[str, Any]]:
-    """x to start from, for solvers that want every block, and what to note in the result's details.
+    """Return the start x, for solvers that need every block, and the note on it for the result's details.
 
     Raises
     ------
@@ -370,7 +375,16 @@ def start_point(form: StandardForm, options: Options) -> tuple[FloatArray | None
 
 
 def set_by_block(form: StandardForm, options: Options, name: str, assign: Callable[[slice, FloatArray], None]) -> None:
-    """Assign a native option that maps blocks to numbers, one for each variable or one for all, to the places of each block.
+    """Assign a native option that maps blocks to numbers, one for each variable or one for all.
+
+    Parameters
+    ----------
+    form : StandardForm
+    options : Options
+    name : str
+        The native option.
+    assign : callable
+        Takes the place of a block in x, and its numbers.
 
     Raises
     ------
@@ -390,7 +404,7 @@ def set_by_block(form: StandardForm, options: Options, name: str, assign: Callab
 
 
 def starts_linear_program(form: StandardForm, options: Options) -> bool:
-    """Return whether there is a start of a linear program, the only continuous one that simplex methods start from a point."""
+    """Return whether the form is a linear program with a start, the only continuous start that simplex methods accept."""
     return not form.features and (options.start is not None or "dual_start" in options.native)
 
 
@@ -417,13 +431,13 @@ def dual_start(form: StandardForm, options: Options) -> FloatArray | None:
 
 
 def unused_start(solver: str, reason: str) -> dict[str, str]:
-    """Warn that a start is not used, and return the note of it for the details."""
+    """Warn that a start is not used, and return the note on it for the result's details."""
     warnings.warn(MarginoptWarning(f"start is not used: {solver}: {reason}", name="start"), stacklevel=2)
     return {"start": f"not used: {reason}"}
 
 
 def ignored_options_note(options: Options, supported: frozenset[str]) -> dict[str, Any]:
-    """Note for the details: common options that were given and that the solver has no means to obey."""
+    """Return the note, for the result's details, on common options that were given and that the solver cannot obey."""
     names = ("time_limit", "threads", "iteration_limit", "node_limit", "memory_limit", "callback", "start")
     ignored = [name for name in names if getattr(options, name) is not None and name not in supported]
     return {"options_not_taken": ignored} if ignored else {}
@@ -435,7 +449,7 @@ def set_natives(solver: str, native: Mapping[str, Any], assign: Callable[[str, A
     Raises
     ------
     InputError
-        The solver does not take a value; names the option, the value and the solver's own reason.
+        The solver rejects a value; the message names the option, the value and the solver's reason.
     """
     for name, value in native.items():
         try:

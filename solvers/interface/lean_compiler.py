@@ -147,7 +147,6 @@ class LeanLower(Lower):
         return self._struct(resty, [start, ends[-1], llvm.Constant(kind, 1)])
 
     def _struct(self, kind: Any, parts: list[Any]) -> Any:
-        """A value of several parts."""
         struct = llvm.Constant(self.context.get_value_type(kind), llvm.Undefined)
         for k, part in enumerate(parts):
             struct = self.builder.insert_value(struct, part, k)

@@ -2,20 +2,8 @@
 
 from __future__ import annotations
 
-from ...models.views import LinearLoss, LinearProblem
+from ...models.views import LinearProblem
 from ..interface.solver import Gives, Purpose, Solver, SolverInfo, deferred, records_by_name
-
-#: Seconds of an interior point method from which Newton steps on the rows are faster; of sparse rows, coordinate descent.
-_LONG, _LONG_SPARSE = 0.1, 0.01
-#: Share of entries below which rows are sparse.
-_SPARSE = 0.1
-
-
-def _is_long(view: LinearProblem) -> bool:
-    n, p = view.rows.shape
-    limit = _LONG_SPARSE if view.rows.entries < _SPARSE * n * p else _LONG
-    return view.loss is LinearLoss.LOGISTIC or view.interior_point_seconds > limit
-
 
 #: Records by name, in the order of the table: `auto` reads them without the compiled loops, and the classes hold them.
 RECORDS = records_by_name(
@@ -23,7 +11,7 @@ RECORDS = records_by_name(
         name="linear-newton",
         implementation="marginopt.solvers.linear.newton:LinearNewton",
         rank={Purpose.NO_FORM: 1},
-        takes_over=_is_long,
+        takes_over=LinearProblem.outgrows_interior_point,
         summary="Newton steps and the method of multipliers on linear classifiers, rows read in blocks, from disk too",
         views=(LinearProblem,),
         gives=frozenset({Gives.DUALS, Gives.BOUND, Gives.TRACE, Gives.WARM_START, Gives.INTERRUPT}),

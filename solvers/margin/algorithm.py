@@ -204,10 +204,6 @@ class RotatedCoordinates:
         """Return v of w."""
         return np.asarray(self.V.T @ w)
 
-    def unrotate(self, v: FloatArray) -> FloatArray:
-        """Return w of v."""
-        return np.asarray(self.V @ v)
-
     def coordinate_bounds(self, value: float) -> tuple[FloatArray, FloatArray]:
         """Return bounds of v_j at some optimal point of a value below ``value``: from the domain, squares, the norm, or an
         intercept's losses.
@@ -312,7 +308,7 @@ class MarginState:
     @property
     def best(self) -> FloatArray:
         """Return the incumbent in the problem's own coordinates."""
-        return self.rotated.unrotate(self.tree.incumbent)
+        return np.asarray(self.rotated.V @ self.tree.incumbent)
 
 
 def write_checkpoint(state: MarginState, bound: float) -> WriteError | None:

@@ -152,7 +152,6 @@ class MarginLog(LogWriter):
 
 
 def _header_fields(problem: MarginProblem) -> dict[str, Any]:
-    """Return the problem for a log's header."""
     loss, *other_losses = map(_loss_fields, problem.losses)
     arrays = ("A", "costs", "curvature", "atoms", "price", "rows", "row_lower")
     numbers = {HEADER_KEYS.get(name, name): getattr(problem, name).tolist() for name in arrays}

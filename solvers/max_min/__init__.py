@@ -1,4 +1,4 @@
-"""The ascent in a kernel parameter over the simplex solvers: the MaxMin paper's outer loop."""
+"""The solver "maxmin": gradient ascent in a kernel parameter, with a simplex solver for each value; MaxMin's outer loop."""
 
 from .ascent import MaxMin
 

@@ -5,21 +5,13 @@ from __future__ import annotations
 from ...models.views import MulticlassProblem
 from ..interface.solver import Gives, Purpose, Solver, SolverInfo, deferred, records_by_name
 
-#: Seconds of an interior point method from which block steps are faster, their loading included.
-_LONG = 0.05
-
-
-def _is_long(view: MulticlassProblem) -> bool:
-    return view.interior_point_seconds > _LONG
-
-
 #: Records by name, in the order of the table: `auto` reads them without the compiled loops, and the classes hold them.
 RECORDS = records_by_name(
     SolverInfo(
         name="multiclass-ascent",
         implementation="marginopt.solvers.multiclass.ascent:BlockAscent",
         rank={Purpose.NO_FORM: 2},
-        takes_over=_is_long,
+        takes_over=MulticlassProblem.outgrows_interior_point,
         summary="block coordinate ascent on the dual of several classes, exact blocks, conjugate gradients on faces",
         views=(MulticlassProblem,),
         gives=frozenset({Gives.DUALS, Gives.BOUND, Gives.TRACE, Gives.INTERRUPT}),

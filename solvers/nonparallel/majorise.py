@@ -163,7 +163,6 @@ class Majorisation(Algorithm[NonparallelSVM, MajorisationState]):
 
 
 def _new_run(model: NonparallelSVM, u: FloatArray, lam: FloatArray | None = None) -> MajorisationRun:
-    """Return a run from u."""
     majorant = model.majorant(u)
     return MajorisationRun(u, majorant, np.zeros(majorant.h.size) if lam is None else lam, [model.objective(u)])
 

@@ -41,13 +41,13 @@ _CLOSED = -1
 
 @dataclass(frozen=True, eq=False)
 class LoggedRiskProblem:
-    """A risk score's problem that a log or a model states, equal rows as one."""
+    """A risk score's problem as a log or a model states it, with equal rows merged."""
 
     problem: RiskProblem
 
     @classmethod
     def of_log(cls, header: dict[str, Any]) -> LoggedRiskProblem:
-        """Return the stated problem, if it is one."""
+        """Return the problem that a log's header states."""
         y, weights, lower, upper = (np.array(header[name], dtype=np.float64) for name in _VECTORS[1:])
         X = np.array(header["X"], dtype=np.float64).reshape(y.size, lower.size)
         low, high = (int(end) for end in header["intercept"])
@@ -105,14 +105,14 @@ _OpenNode: TypeAlias = "tuple[FloatArray, FloatArray, float] | None"
 
 
 class RiskRules(NodeRules[_OpenNode]):
-    """The rules of boxes: the α of a record bounds the node and its parts."""
+    """The rules of boxes: the α of a record bound the node and its parts."""
 
     def __init__(self, problem: RiskProblem, bound: float) -> None:
         self._problem, self._bound = problem, bound
         self._A = problem.y[:, None] * np.column_stack([np.ones(problem.y.size), problem.X])
 
     def children(self, record: dict[str, Any], state: _OpenNode) -> list[_OpenNode]:
-        """Return the parts of a node, None for each that the record's α proves."""
+        """Return the parts of a node; None for each that the record's α prove."""
         assert state is not None
         lower, upper, floor = state
         alpha = stored_multipliers(record["exponent"], record["alpha"], self._problem.weights.size)
@@ -142,7 +142,7 @@ class RiskRules(NodeRules[_OpenNode]):
         return children
 
     def objection(self, state: _OpenNode) -> str:
-        """Return the bound of an open node."""
+        """Return a sentence on the bound of an open node."""
         assert state is not None
         return f"is proved to cost {state[2]:.12g} and no more; the claim is {self._bound:.12g}"
 

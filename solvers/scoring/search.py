@@ -42,7 +42,6 @@ class _Cells(NamedTuple):
 
     @property
     def first(self) -> IntArray:
-        """The first row of each."""
         return self.rows[self.starts]
 
     def members(self, i: int) -> IntArray:

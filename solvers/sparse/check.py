@@ -137,7 +137,7 @@ class LoggedSparseProblem:
 
 @dataclass(frozen=True, eq=False)
 class NodeBounds:
-    """The numbers that an α gives: a lower bound of the first terms less g_0, and upper bounds of g."""
+    """The bounds that an α gives: a lower bound of the first terms less g_0, and upper bounds of g."""
 
     base: float
     gains: FloatArray
@@ -164,7 +164,7 @@ class NodeBounds:
         return sum_down(terms) if np.isfinite(terms).all() else -math.inf
 
     def with_one_more(self, state: Any) -> tuple[FloatArray, FloatArray]:
-        """Return the bounds of the node's parts where one free feature is in I, and where it is in O."""
+        """Return, for each undecided feature, the bounds of the node with it in I, and with it in O."""
         _, free, order, count = self._parts(state)
         node = self.node(state)
         inside, outside = np.full(self.gains.size, node), np.full(self.gains.size, node)
@@ -180,7 +180,7 @@ class NodeBounds:
         return inside, outside
 
     def largest(self, state: Any, code: int) -> LargestBound:
-        """Return φ of feature code // 2, positive if the code is even."""
+        """Return φ for feature code // 2, positive if the code is even."""
         j = code // 2
         sizes, places = np.maximum(self.high, -self.low), np.arange(self.gains.size)
         sizes_inside = sizes[(state == _IN) & self.counted & (places != j)]
@@ -192,7 +192,7 @@ class NodeBounds:
 
 @dataclass(frozen=True, eq=False)
 class LargestBound:
-    """φ: a bound of the points whose largest coefficient is a certain one, by its size t."""
+    """The bound φ of points whose largest coefficient in size is a given one, as a function of its size t."""
 
     base: float
     q: float
@@ -229,7 +229,7 @@ _OpenNode: TypeAlias = "tuple[Any, float, FloatArray] | None"
 
 
 class SparseRules(NodeRules[_OpenNode]):
-    """The rules of nodes: a record's α bound the node, its parts and its largest coefficients."""
+    """The rules of nodes: the α of a record bound the node, its parts and its largest coefficient."""
 
     def __init__(self, problem: SparseProblem, bound: float) -> None:
         self._counted, self._bound = problem.counted, bound
@@ -241,7 +241,7 @@ class SparseRules(NodeRules[_OpenNode]):
         return (state, floor, sizes) if floor < self._bound and not self._exhausted(state, sizes) else None
 
     def _exhausted(self, state: Any, sizes: FloatArray) -> bool:
-        """Return True where no feature may be the largest one; the point without features is excluded with the first of them."""
+        """Return whether no feature can be the largest one; the point without features is excluded with the first of them."""
         empty = sizes[:, 0] >= sizes[:, 1]
         return bool(empty.any() and empty[self._possible & np.repeat(state != _OUT, 2)].all())
 
@@ -265,7 +265,7 @@ class SparseRules(NodeRules[_OpenNode]):
         return [self._open(part, _floor(floor, bounds, part), sizes) for part in parts]
 
     def objection(self, state: _OpenNode) -> str:
-        """Return the bound of an open node."""
+        """Return a sentence on the bound of an open node."""
         assert state is not None
         return f"is proved to cost {state[1]:.12g} and no more; the claim is {self._bound:.12g}"
 
@@ -355,7 +355,6 @@ def _decided(bounds: list[NodeBounds], state: Any, record: dict[str, Any], bound
 
 
 def _alpha(p: SparseProblem, size: Any, text: Any) -> FloatArray:
-    """Return an α of a record."""
     alpha = stored_multipliers(size, text, p.costs.size)
     if p.loss.bounded and (alpha > p.costs).any():
         raise InvalidProofError("a multiplier is above the cost of its point")

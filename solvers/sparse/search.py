@@ -84,7 +84,6 @@ class _Record:
 
     @property
     def values(self) -> dict[str, Any]:
-        """The record as JSON values."""
         return {
             "points": [[point.exponent, point.text] for point in self.points], "inside": self.inside.tolist(),
             "outside": self.outside.tolist(), "largest": self.largest, "split": self.split,

@@ -131,7 +131,6 @@ def _residual(view: StiefelProblem, P: FloatArray) -> tuple[float, float]:
 
 
 def _remaining_limits(options: Options, start: float, iterations: int) -> tuple[float, float]:
-    """Return the remaining seconds and iterations."""
     seconds = np.inf if options.time_limit is None else options.time_limit - (time.perf_counter() - start)
     return float(seconds), np.inf if options.iteration_limit is None else float(options.iteration_limit - iterations)
 

@@ -1,4 +1,4 @@
-"""Branch and bound, best bound first, that stores for each node the rational sum which proves its bound.
+"""Branch and bound, best bound first, that stores with each node the rational combination of rows that proves its bound.
 
 The program is the float64 data of a form, taken as rational numbers. A sum of its rows and bounds with rational multipliers is an
 inequality that holds exactly.
@@ -30,7 +30,7 @@ Bounds = list[Fraction | None]
 
 @dataclass(frozen=True)
 class LinearConstraint:
-    """Σ v_j x_j ≥ side, or = side."""
+    """The row Σ v_j x_j ≥ side, or = side."""
 
     terms: list[tuple[int, Fraction]]
     equal: bool
@@ -39,7 +39,7 @@ class LinearConstraint:
 
 @dataclass(frozen=True, eq=False)
 class LinearProgram:
-    """minimise cost'x subject to rows and bounds, some x integer: the float64 data of a form, taken as rational numbers."""
+    """The program min cost'x subject to rows and bounds, some x integer: float64 data of a form, taken as rational numbers."""
 
     exact: RationalForm
     rows: list[LinearConstraint]  #: in the order of the form's rows
@@ -101,7 +101,7 @@ _SMALL = 1e-7
 
 @dataclass(frozen=True, eq=False)
 class RationalSum:
-    """Σ rows[i] · row i + Σ reduced[j] · bound of j: cost'x ≥ side, or 0 ≥ side."""
+    """The sum Σ rows[i] · row i + Σ reduced[j] · bound of j, which reads cost'x ≥ side, or 0 ≥ side."""
 
     rows: dict[int, Fraction]  #: multipliers; of inequalities they are positive
     reduced: dict[int, Fraction]  #: a positive one multiplies the lower bound of its variable, a negative one the upper
@@ -190,7 +190,7 @@ _MARGINS = (1e-13, 1e-11, 1e-9, 1e-7)
 
 @dataclass(frozen=True, eq=False)
 class NodeRelaxation:
-    """HiGHS's result at a node."""
+    """Result of HiGHS for the relaxation of a node."""
 
     x: FloatArray | None  #: a point; None without one
     y: FloatArray  #: multipliers of the rows, nonnegative for inequalities: of the objective, or (without a point) Farkas's
@@ -223,7 +223,7 @@ class RelaxationSolver:
         return highs
 
     def solve(self, lower: FloatArray, upper: FloatArray) -> NodeRelaxation:
-        """Return the relaxation within bounds."""
+        """Return the relaxation within the given bounds."""
         self._highs.changeColsBounds(self._columns.size, self._columns, lower, upper)
         call_outside_fork("highspy", self._highs.run)
         status = self._highs.getModelStatus()
@@ -317,7 +317,7 @@ _GAP = 1e-9
 
 @dataclass(frozen=True)
 class Branch:
-    """x_variable ≤ value (``above`` false) or ≥ value."""
+    """The branch x_variable ≤ value (``above`` false) or ≥ value."""
 
     variable: int
     above: bool
@@ -326,7 +326,7 @@ class Branch:
 
 @dataclass(eq=False)
 class ProofNode:
-    """A node with the sum that proves cost'x ≥ side on it, or (``empty``) that it has no point."""
+    """A node with the sum that proves cost'x ≥ side on it, or (``empty``) that no point satisfies it."""
 
     path: tuple[Branch, ...]  #: from the root
     proof: RationalSum
@@ -394,7 +394,6 @@ class _Search:
         return None
 
     def bounds_of(self, path: tuple[Branch, ...]) -> tuple[Bounds, Bounds]:
-        """Return the bounds of a node."""
         lower, upper = list(self.program.lower), list(self.program.upper)
         for branch in path:
             (lower if branch.above else upper)[branch.variable] = Fraction(branch.value)

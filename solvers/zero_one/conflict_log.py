@@ -493,18 +493,12 @@ class ConflictRecorder(LogWriter):
         return self.prover is None or not (self.prover.waiting or (self._parts is not None and self._parts.open_nodes))
 
     @property
-    def succeeded(self) -> bool:
-        """Return whether everything is proved."""
-        return self.finished and not self._stuck
-
-    @property
     def provable(self) -> float:
         """The bound that a log of the nodes so far proves."""
         remaining = [*self._open_nodes, *self._stuck]
         return self._stated(min(node.bound for node in remaining)) if remaining else max(self._claim, 0.0)
 
     def _stated(self, bound: float) -> float:
-        """Return the claim of a reduced bound."""
         return max(min((bound * self._unit + self._constant) * (1.0 - _SLACK), self._claim), 0.0)
 
     def figures(self) -> dict[str, float]:

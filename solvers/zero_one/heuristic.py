@@ -227,12 +227,10 @@ class Heuristic:
 
     @property
     def _local_search_finished(self) -> bool:
-        """True if the local searches of this level are finished."""
         return self._local_search is None and (self._restart_count >= self._restarts or self._failures >= VAIN)
 
     @property
     def _neighbourhoods_finished(self) -> bool:
-        """True if the neighbourhoods of this level are finished."""
         search = self._neighbourhood_search
         if search is None:
             return self._neighbourhoods == 0

@@ -1,4 +1,4 @@
-"""Feasible points: the incumbent, its polish by a hard-margin problem, the rows for the conflict kernels, and starting points."""
+"""Feasible points: the incumbent, its improvement by a hard-margin problem, rows for the conflict kernels, starting points."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ class Incumbent:
 
 @dataclass(frozen=True, eq=False)
 class Polish:
-    """The hard-margin problem on a given set of points, which improves candidates."""
+    """The hard-margin problem on a given set of points, whose solution improves a candidate."""
 
     reduced: ReducedZeroOneProblem
     rows: Any
 
     @classmethod
     def of(cls, reduced: ReducedZeroOneProblem) -> Polish:
-        """Return the polish of a reduced problem, with rows for the dual active-set method."""
+        """Return the hard-margin problem of a reduced problem, with rows for the dual active-set method."""
         return cls(reduced, penalised_rows(reduced, np.ones(len(reduced.weights))))
 
     def solve(self, demanded: BoolArray, below: float = math.inf) -> FloatArray | None:
@@ -98,7 +98,7 @@ class Polish:
 
 
 def penalised_rows(reduced: ReducedZeroOneProblem, tau: FloatArray) -> Any:
-    """Return `ConflictRows` of the reduced rows with thresholds ``tau``."""
+    """Return the `ConflictRows` of the reduced rows with thresholds ``tau``."""
     from .loops.conflicts import ConflictRows
 
     n = len(reduced.weights)
@@ -109,7 +109,7 @@ def penalised_rows(reduced: ReducedZeroOneProblem, tau: FloatArray) -> Any:
 
 
 def stretched_rows(reduced: ReducedZeroOneProblem, tau: FloatArray, upper: float) -> Any:
-    """Return the same rows with the intercept as a coordinate whose square, a small share of ``upper``, stays in the norm."""
+    """Return the same rows with the intercept as a coordinate; a small share of ``upper`` keeps its square in the norm."""
     from .loops.conflicts import ConflictRows
 
     if not reduced.free:

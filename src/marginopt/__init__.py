@@ -194,7 +194,6 @@ def __getattr__(name: str) -> Any:
 
 
 def _formulations() -> Any:
-    """Import the records of the formulations."""
     return import_module(".models.formulations", __name__)
 
 

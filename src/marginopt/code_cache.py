@@ -1,4 +1,4 @@
-"""The folder where Numba caches compiled code: the package's, the user's cache directory or ``NUMBA_CACHE_DIR``; or none."""
+"""The folder in which Numba caches compiled code: the package's, the user's cache directory, ``NUMBA_CACHE_DIR``, or none."""
 
 from __future__ import annotations
 
@@ -13,27 +13,34 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 @final
 class CodeCache:
-    """Code on disk, where some folder can be written.
+    """Compiled code on disk, if some folder can be written.
 
-    In a container with a read-only file system there may be none. Numba refuses to compile there what is to be kept; every
-    process then compiles anew.
+    In a container with a read-only file system there may be no such folder. Numba refuses to compile functions that it cannot
+    cache there; such functions are then compiled anew in every process.
 
     Attributes
     ----------
     kept : bool
-        Whether all that was asked for is kept.
+        Whether all functions so far are cached.
     """
 
     on_disk: ClassVar[bool] = True
 
     @classmethod
     def keep(cls, dispatcher: Any, sources: bytes | None = None) -> bool:
-        """Store the compiled code of a Numba function on disk; valid while ``sources`` (its own file by default) is unchanged.
+        """Cache the compiled code of a Numba function on disk.
+
+        Parameters
+        ----------
+        dispatcher : Dispatcher
+            The function.
+        sources : bytes, optional
+            The cache is valid while these are unchanged; by default the function's own file.
 
         Returns
         -------
         bool
-            Whether it is kept.
+            Whether the code is cached.
         """
         if nb.config.DISABLE_JIT:  # type: ignore[attr-defined]
             return False
@@ -53,7 +60,7 @@ class CodeCache:
 
 
 def _loaded_index(load: Callable[[], dict[Any, Any]]) -> dict[Any, Any]:
-    """Return Numba's index of cached code; empty where it names a class or module of an earlier version of the package."""
+    """Return Numba's index of cached code; empty if it refers to a class or module of an earlier version of the package."""
     try:
         return load()
     except (ImportError, AttributeError):

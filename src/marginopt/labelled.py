@@ -201,7 +201,6 @@ def _indicators(column: np.ndarray[Any, Any], name: str) -> list[tuple[str, np.n
 
 
 def _numbers(column: np.ndarray[Any, Any], name: str) -> np.ndarray[Any, Any]:
-    """Return a column as float64."""
     try:
         if column.dtype.kind not in "biufO" or any(isinstance(value, str) for value in column.flat if column.dtype.kind == "O"):
             raise TypeError("words or dates")

@@ -400,7 +400,6 @@ class _Parser:
         return self._variable(name.text), int(value)
 
     def program(self) -> FlatProgram:
-        """Return the program of all sections."""
         n, m = len(self.index), len(self.rows_read)
         entries = [(i, j, v) for i, row in enumerate(self.rows_read) for j, v in row.terms.linear.items() if v != 0]
         A = sp.csr_array(
@@ -453,7 +452,6 @@ class _Parser:
 
 
 def _finite(value: float) -> float:
-    """Return a coefficient, which must be finite."""
     if not np.isfinite(value):
         raise DataError("a coefficient must be finite")
     return value

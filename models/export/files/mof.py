@@ -58,7 +58,7 @@ _TRIANGLE = "PositiveSemidefiniteConeTriangle"
 
 @dataclass(eq=False)
 class MofProgram:
-    """A file's program; its objective is minimised, whatever the file does with it."""
+    """The program of a file, as a minimisation whatever the file's own sense."""
 
     index: dict[str, int]
     q: FloatArray
@@ -80,13 +80,13 @@ class MofProgram:
 
     @property
     def constraints(self) -> tuple[Constraint, ...]:
-        """Vector rows as they stand, before them the scalar ones by kind, under their names, behind them quadratic rows."""
+        """Return the constraints: scalar rows by kind, then vector constraints under their own names, then quadratic rows."""
         rows = (*self.scalar(), *self.pieces)
         labels = {"x", *(c.label for c in rows)}
         return (*rows, *(Constraint(unique(row.name, labels), *quadratic_cone(row, self.lower)) for row in self.curved))
 
     def scalar(self) -> list[Constraint]:
-        """Rows of scalar affine functions, by kind."""
+        """Return the rows of scalar affine functions, one constraint for each kind of set."""
         if not self.rows:
             return []
         entries = [(i, j, v) for i, (_, row, _, _) in enumerate(self.rows) for j, v in row.items()]
@@ -106,12 +106,12 @@ class MofProgram:
 
 
 def read_program(document: dict[str, Any]) -> MofProgram:
-    """The program of a document.
+    """Return the program of a parsed MathOptFormat document.
 
     Raises
     ------
     DataError
-        Another version than 1, variables without names of their own, or what is not read.
+        The version is not 1, variables lack distinct names, or a function or set is not supported.
     """
     version = document["version"]["major"]
     if version != 1:
@@ -186,7 +186,7 @@ def _read_objective(objective: dict[str, Any], read: MofProgram) -> None:
 
 
 def _limits(limits: dict[str, Any]) -> tuple[float, float]:
-    """Least and largest value of a scalar set."""
+    """Return the lower and the upper limit of a scalar set."""
     kind = limits["type"]
     if kind == "EqualTo":
         return float(limits["value"]), float(limits["value"])
@@ -227,7 +227,7 @@ def _read_piece(name: str, c: dict[str, Any], index: dict[str, int]) -> Constrai
 
 
 def _read_indicator(name: str, c: dict[str, Any], F: sp.csr_array, g: FloatArray) -> Constraint:
-    """(z, row) with z = 0 (ours) or z = 1 asking row ≥ lower, or ≤ upper."""
+    """Return the indicator that z = 0 (as our forms have it) or z = 1 implies row ≥ lower, or row ≤ upper."""
     inner, sign, shift = c["set"]["set"], np.ones(2), np.zeros(2)
     if inner["type"] == "GreaterThan":
         shift[1] = -inner["lower"]

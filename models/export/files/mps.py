@@ -287,7 +287,6 @@ class _Reader:
     # -- the program ------------------------------------------------------------------------------------------------
 
     def program(self) -> FlatProgram:
-        """Return the program of all sections."""
         for name, line in self.undeclared.items():
             self.source.at(line)
             raise DataError(f"the variable {name!r} is not in COLUMNS")

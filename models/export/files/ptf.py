@@ -118,7 +118,7 @@ def _conic(c: Constraint, x: list[str]) -> Iterator[str]:
 
 
 def _file_order(cone: Cone) -> IntArray:
-    """Our row at each of the file's places in one cone."""
+    """Return, for each row of a cone in the file, its row in our order."""
     return psd_order(cone.order) if isinstance(cone, PSD) else np.arange(cone.dim)
 
 
@@ -131,7 +131,7 @@ class _Line(NamedTuple):
 
 
 def _texts(lines: list[_Line], source: Source) -> Iterator[str]:
-    """The lines' texts; faults are reported at the one that was taken last."""
+    """Yield the texts of the lines; an error names the line that was read last."""
     for line in lines:
         source.line = line.number
         yield line.text
@@ -222,7 +222,7 @@ class _Index:
 
 
 def _terms(text: str) -> Iterator[tuple[float, re.Match[str] | None]]:
-    """Coefficients of an expression and what they multiply; None: a constant."""
+    """Yield each coefficient of an expression with the variable that it multiplies, None for a constant."""
     sign, value, start = 1.0, None, 0
     text = text.strip()
     while start < len(text):
@@ -246,7 +246,7 @@ def _terms(text: str) -> Iterator[tuple[float, re.Match[str] | None]]:
 
 
 def _paragraphs(body: list[_Line]) -> Iterator[list[_Line]]:
-    """The lines of a section, each with those that are indented further."""
+    """Yield each line of a section together with the lines that are indented below it."""
     outer = min((line.indent for line in body), default=0)
     heads = [k for k, line in enumerate(body) if line.indent == outer]
     for k, stop in zip(heads, [*heads, len(body)][1:], strict=True):

@@ -117,7 +117,6 @@ class _Reader:
         self.lines: Iterator[list[str]] = (words for line in source.lines() if (words := line.split("#", 1)[0].split()))
 
     def program(self) -> FlatProgram:
-        """The file's program."""
         next(self.lines)
         kind, sense = next(self.lines)[0].upper(), next(self.lines)[0].lower()
         if sense not in ("minimize", "maximize"):

@@ -126,7 +126,7 @@ class _DataLine:
 
 
 class _Reader:
-    """Number of variables, blocks and their sizes, costs, entries, integers: one after the other."""
+    """Reader of a file's parts in their order: number of variables, blocks and their sizes, costs, entries, integers."""
 
     def __init__(self, source: Source) -> None:
         self._lines = self._data(source)
@@ -134,7 +134,7 @@ class _Reader:
         self._integers: list[int] | None = None
 
     def _data(self, source: Source) -> Iterator[_DataLine]:
-        """Lines with data; comments are passed over, the section of integers is kept."""
+        """Yield the lines with data: comments are skipped, the section of integers is stored."""
         for line in source.lines():
             text = line.strip()
             if not text:
@@ -156,7 +156,7 @@ class _Reader:
         self._integers.append(int(word))
 
     def program(self, layout: Layout | None) -> ConicProgram:
-        """All of the file; with the layout of a written form its equalities are put together again."""
+        """Return the program; with the layout of a form that we wrote, its equalities are recombined from their two halves."""
         n, count = self._size("the number of variables", 1), self._size("the number of blocks", 0)
         check_bytes(32 * n + 8 * count, "the variables and blocks that it declares")
         sizes = [_block_size(word) for word in self._numbers(count, "sizes of blocks")]
@@ -195,7 +195,7 @@ class _Reader:
         return int(words[0])
 
     def _numbers(self, count: int, noun: str) -> list[str]:
-        """So many numbers, in one line or several; text may stand behind the last."""
+        """Return ``count`` numbers, from one line or several; text behind the last number is ignored."""
         numbers: list[str] = []
         while len(numbers) < count:
             line = self._next(f"{count} {noun} are there ({len(numbers)} are)")

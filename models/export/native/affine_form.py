@@ -195,7 +195,6 @@ class _Pieces:
         return self + other.times(-1.0)
 
     def times(self, factor: float) -> _Pieces:
-        """Every number times a factor."""
         return _Pieces(self.structure, tuple(sp.csr_array(factor * part) for part in self.parts))
 
     def dot(self, other: _Pieces) -> float:

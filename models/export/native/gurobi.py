@@ -19,6 +19,7 @@ from ..programs import (
     indicator_rows,
     quadratic_cones,
     transcendental_rows,
+    variable_letters,
 )
 
 
@@ -112,7 +113,7 @@ def change_gurobi(model: Any, old: StandardForm, form: StandardForm, parts: froz
             for i, j, value in zip(*changed_entries(old.rows_matrix(linear)[0], F), strict=True):
                 model.chgCoeff(rows[i], x[j], value)
     if "bounds" in parts:
-        model.setAttr("VType", x, _kinds(form))
+        model.setAttr("VType", x, variable_letters(form))
         model.setAttr("LB", x, form.lower.tolist())
         model.setAttr("UB", x, form.upper.tolist())
     model.update()
@@ -130,7 +131,7 @@ def _variables(model: Any, form: StandardForm, cones: tuple[ConeRows, ...]) -> A
     auxiliary = sum(rows.linked.size for rows in cones)
     lower = np.concatenate([form.lower, *(np.where(rows.head[rows.linked], 0.0, -np.inf) for rows in cones)])
     upper = np.concatenate([form.upper, np.full(auxiliary, np.inf)])
-    kinds = _kinds(form) + ["C"] * auxiliary
+    kinds = variable_letters(form) + ["C"] * auxiliary
     names = form.names()
     for rows in cones:
         labels = rows.constraint.names()
@@ -138,12 +139,6 @@ def _variables(model: Any, form: StandardForm, cones: tuple[ConeRows, ...]) -> A
     x = model.addMVar(lower.size, lb=lower, ub=upper, vtype=kinds, name=names)
     model.setMObjective(*_objective(form, auxiliary), float(form.r), sense=1)
     return x
-
-
-def _kinds(form: StandardForm) -> list[str]:
-    binary = form.integer & (form.lower >= 0) & (form.upper <= 1)
-    kinds: list[str] = np.where(binary, "B", np.where(form.integer, "I", "C")).tolist()
-    return kinds
 
 
 def _linear(model: Any, form: StandardForm, cones: tuple[ConeRows, ...], x: Any) -> None:

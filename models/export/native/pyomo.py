@@ -138,12 +138,8 @@ def _cones(pyo: Any, model: Any, rows: ConeRows, x: list[Any]) -> None:
         link = pyo.Constraint(linked, rule=lambda _, i: products[i] - auxiliary[i] == -float(c.g[i]))
         _component(model, f"{c.label}_link", link)
 
-    def value(row: int) -> Any:
-        j = rows.variable[row]
-        return float(rows.scale[row]) if j < 0 else float(rows.scale[row]) * x[j]
-
     def rule(_: Any, k: int) -> Any:
-        return sum(coefficient * value(i) * value(j) for coefficient, i, j in rows.products(k)) <= 0.0
+        return sum(coefficient * rows.value(i, x) * rows.value(j, x) for coefficient, i, j in rows.products(k)) <= 0.0
 
     _component(model, c.label, pyo.Constraint(range(c.cone.count), rule=rule))
 

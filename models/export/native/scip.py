@@ -13,7 +13,15 @@ from ...program.bridges import EpigraphBridge
 from ...program.cones import PSD, Bilinear, Nonnegative, Zero
 from ...program.exponential_cones import TranscendentalCone
 from ...program.form import Constraint, StandardForm, changed_entries
-from ..programs import ConeRows, bilinear_rows, cone_names, indicator_rows, quadratic_cones, transcendental_rows
+from ..programs import (
+    ConeRows,
+    bilinear_rows,
+    cone_names,
+    indicator_rows,
+    quadratic_cones,
+    transcendental_rows,
+    variable_letters,
+)
 
 
 def to_scip(form: StandardForm, check_interrupt: Callable[[], None] = lambda: None) -> Any:
@@ -81,7 +89,7 @@ def change_scip(model: Any, old: StandardForm, form: StandardForm, parts: frozen
     if parts & {"q", "r"}:
         _objective(pyscipopt, model, form, x)
     if "bounds" in parts:
-        for variable, kind, lower, upper in zip(x, _kinds(form), form.lower, form.upper, strict=True):
+        for variable, kind, lower, upper in zip(x, variable_letters(form), form.lower, form.upper, strict=True):
             model.chgVarType(variable, "I" if kind == "B" else kind)  # a binary variable takes no other bounds
             model.chgVarLb(variable, _bound(lower))
             model.chgVarUb(variable, _bound(upper))
@@ -123,14 +131,8 @@ def _bound(value: float) -> float | None:
     return float(value) if np.isfinite(value) else None
 
 
-def _kinds(form: StandardForm) -> list[str]:
-    binary = form.integer & (form.lower >= 0) & (form.upper <= 1)
-    kinds: list[str] = np.where(binary, "B", np.where(form.integer, "I", "C")).tolist()
-    return kinds
-
-
 def _variables(model: Any, form: StandardForm) -> list[Any]:
-    data = zip(form.names(), form.lower, form.upper, _kinds(form), strict=True)
+    data = zip(form.names(), form.lower, form.upper, variable_letters(form), strict=True)
     return [model.addVar(name, vtype=kind, lb=_bound(lower), ub=_bound(upper)) for name, lower, upper, kind in data]
 
 
@@ -150,11 +152,7 @@ def _add_cones(pyscipopt: Any, model: Any, rows: ConeRows, x: list[Any], check_i
         x.append(model.addVar(names[row], lb=0.0 if rows.head[row] else None, ub=None))
         model.addCons(expression - x[-1] == 0, name=names[row])
 
-    def value(row: int) -> Any:
-        j = rows.variable[row]
-        return float(rows.scale[row]) if j < 0 else float(rows.scale[row]) * x[j]
-
     for k in range(c.cone.count):
         check_interrupt()
-        h = pyscipopt.quicksum(coefficient * value(i) * value(j) for coefficient, i, j in rows.products(k))
+        h = pyscipopt.quicksum(coefficient * rows.value(i, x) * rows.value(j, x) for coefficient, i, j in rows.products(k))
         model.addCons(h <= 0, name=c.label if c.cone.count == 1 else f"{c.label}[{k}]")

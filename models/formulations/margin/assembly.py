@@ -19,7 +19,7 @@ from ...program.form import Block, Constraint, Quadratic, StandardForm
 
 @dataclass(frozen=True, eq=False)
 class Affine:
-    """Rows Σ_label T_label x_label + constant in labelled variables; ``plain`` is the label where they are a block as it is."""
+    """Affine expressions Σ_label T_label x_label + constant by rows; ``plain`` is the label if they are one block unchanged."""
 
     terms: Mapping[str, Entries]
     constant: FloatArray
@@ -45,16 +45,16 @@ class Affine:
         return self + (-other)
 
     def scaled(self, factors: FloatArray | float) -> Affine:
-        """Every row times its factor."""
+        """Return the expressions, each times its factor."""
         factors = np.broadcast_to(np.asarray(factors, dtype=np.float64), self.constant.shape)
         return Affine({label: entries.times(factors) for label, entries in self.terms.items()}, self.constant * factors)
 
     def at(self, rows: Any) -> Affine:
-        """Some of the rows."""
+        """Return some of the rows."""
         return Affine({label: entries.at(rows) for label, entries in self.terms.items()}, self.constant[rows])
 
     def premultiplied(self, matrix: Any) -> Affine:
-        """matrix @ self."""
+        """Return matrix @ expressions."""
         if self.plain:  # no product with the identity
             return Affine({self.plain: (entries := Entries.of(matrix))}, np.zeros(entries.rows))
         left_factor = sp.csr_array(matrix)
@@ -63,7 +63,7 @@ class Affine:
 
     @staticmethod
     def interleaved(*parts: Affine) -> Affine:
-        """Row 0 of every part, then row 1 of every part, ...: the rows of as many cones as the parts have rows."""
+        """Return row 0 of every part, then row 1 of every part, ...: a stack of cones, each with one row of every part."""
         n, k = parts[0].rows, len(parts)
         widths = {label: entries.width for part in parts for label, entries in part.terms.items()}
         woven = {}
@@ -82,7 +82,7 @@ class Affine:
 
 
 class Assembly:
-    """A standard form under construction."""
+    """A standard form under construction; the methods add variables, constraints and costs."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -99,7 +99,7 @@ class Assembly:
 
     @contextmanager
     def labelled(self, prefix: str, members: Sequence[int]) -> Iterator[None]:
-        """Put a prefix before the labels of what is added, whose points are numbered among these members."""
+        """Prefix the labels of everything added inside the ``with`` block, whose points are the given members."""
         before = self._prefix, self._members
         self._prefix, self._members = prefix, members
         try:
@@ -123,7 +123,24 @@ class Assembly:
         shape: tuple[int, ...] | None = None,
         symmetric: bool = False,
     ) -> Affine:
-        """A new block of variables with bounds, as the expression that they are: of a shape by rows, or an svec."""
+        """Add a block of variables with bounds, and return it as an expression.
+
+        Parameters
+        ----------
+        label : str
+        size : int
+            Number of variables.
+        lower, upper : float or ndarray
+        integer : bool
+        shape : tuple of int, optional
+            Shape of the block's values, filled row by row.
+        symmetric : bool
+            Whether the block is the svec of a symmetric matrix.
+
+        Returns
+        -------
+        Affine
+        """
         label = self._prefix + label
         self._blocks.append(Block(label, (size,) if shape is None else shape, symmetric))
         self._lower.append(np.array(np.broadcast_to(np.asarray(lower, dtype=np.float64), size)))
@@ -132,46 +149,46 @@ class Assembly:
         return Affine({label: Entries.identity(size)}, np.zeros(size), label)
 
     def binaries(self, label: str, size: int) -> Affine:
-        """New variables in {0, 1}."""
+        """Add variables in {0, 1}, and return them as an expression."""
         return self.variables(label, size, 0.0, 1.0, integer=True)
 
     def require(self, label: str, rows: Affine, cone: Cone, points: Sequence[int] | None = None) -> None:
-        """rows in cone; nothing where there are no rows. ``points`` are those that they keep (`Constraint`)."""
+        """Add the constraint that the rows lie in the cone; ``points`` are the points that the rows constrain (`Constraint`)."""
         if points is not None and self._members is not None:
             points = [int(self._members[i]) for i in points]
         if rows.rows:
             self._rows.append((self._prefix + label, rows, cone, points))
 
     def require_nonnegative(self, label: str, rows: Affine, points: Sequence[int] | None = None) -> None:
-        """rows ≥ 0."""
+        """Add the constraint rows ≥ 0."""
         self.require(label, rows, Nonnegative(max(rows.rows, 1)), points)
 
     def switch(
         self, label: str, binary: Affine, rows: Affine, big_m: FloatArray | None, points: Sequence[int] | None = None
     ) -> None:
-        """binary_i = 0 requires rows_i ≥ 0: rows + M·binary ≥ 0, or an indicator where no M is known."""
+        """Add binary_i = 0 ⇒ rows_i ≥ 0: as rows + M·binary ≥ 0, or as indicators if ``big_m`` is None."""
         if big_m is not None:
             self.require_nonnegative(label, rows + binary.scaled(big_m), points)
             return
         self.require(label, Affine.interleaved(binary, rows), Indicator(2, rows.rows), points)
 
     def cost(self, weights: FloatArray | float, rows: Affine) -> None:
-        """Add Σ weights_i rows_i to what is minimised."""
+        """Add Σ weights_i rows_i to the objective, which is minimised."""
         self._linear.append((rows, np.array(np.broadcast_to(np.asarray(weights, dtype=np.float64), rows.rows))))
 
     def cost_of_squares(self, weights: FloatArray | float, rows: Affine) -> None:
-        """Add Σ weights_i rows_i² to what is minimised; weights ≥ 0."""
+        """Add Σ weights_i rows_i² to the objective; weights ≥ 0."""
         factors = np.array(np.broadcast_to(np.asarray(weights, dtype=np.float64), rows.rows))
         if (factors < 0).any():
             raise InputError(f"the weight of a square must be ≥ 0; it is {factors.min():g}")
         self._squares.append((rows, factors))
 
     def gain_of_squares(self, weights: FloatArray | float, rows: Affine) -> None:
-        """Take Σ weights_i rows_i² from what is minimised; the caller knows that the sum stays convex."""
+        """Subtract Σ weights_i rows_i² from the objective; the caller ensures that the sum stays convex."""
         self._squares.append((rows, -np.array(np.broadcast_to(np.asarray(weights, dtype=np.float64), rows.rows))))
 
     def cost_of_form(self, matrix: FloatArray, rows: Affine) -> None:
-        """Add rows' matrix rows (symmetric) to what is minimised; the caller knows that the sum stays convex."""
+        """Add the quadratic form rows'·matrix·rows (symmetric) to the objective; the caller ensures that the sum stays convex."""
         self._forms.append((rows, matrix))
 
     def form(self) -> StandardForm:
@@ -202,7 +219,7 @@ class Assembly:
     def _quadratic(
         self, widths: Mapping[str, int], first: Mapping[str, int], q: FloatArray, r: float
     ) -> tuple[Quadratic | None, float]:
-        """The squares and quadratic forms that are minimised, and r with what they add to it; q with it in place."""
+        """Return the quadratic part of the objective and its constant; linear terms of the squares are added to q in place."""
         if not self._forms and all(_single(rows) for rows, _ in self._squares):
             return self._diagonal(first, q.size), r
         P = sp.csc_array((q.size, q.size))
@@ -221,7 +238,7 @@ class Assembly:
         return Quadratic(matrix=sp.csc_array(0.5 * (P + P.T))) if P.nnz else None, r
 
     def _diagonal(self, first: Mapping[str, int], n: int) -> Quadratic | None:
-        """The matrix of squares of single variables: products of such matrices take a thousand calls."""
+        """Return the matrix of squares of single variables without products of sparse matrices, which are slow."""
         diagonal = np.zeros(n)
         for rows, weights in self._squares:
             ((label, entries),) = rows.terms.items()
@@ -233,7 +250,6 @@ class Assembly:
         return Quadratic(matrix=sp.csc_array((diagonal[used], used, ends), shape=(n, n)))
 
     def _stack(self, rows: Affine, widths: Mapping[str, int]) -> sp.csr_array:
-        """The rows over all variables."""
         parts, column = [], 0
         for label, width in widths.items():
             if label in rows.terms:
@@ -246,7 +262,7 @@ class Assembly:
 
 
 def _single(rows: Affine) -> bool:
-    """Return whether each row is a multiple of one variable, each of another, without a constant."""
+    """Return whether each row is a multiple of one variable, a different one in each row, without a constant."""
     if rows.plain:
         return rows.rows > 0
     if len(rows.terms) != 1 or rows.constant.any():

@@ -130,7 +130,6 @@ BOUNDED = Line("W_11 <= B^2, |w_1| <= B", r"W_{11} \le B^2,\ |w_1|\le B", "bound
 def _require_perspectives(
     builder: Assembly, r: Affine, z: Affine, parts: tuple[Affine, Affine], squares: tuple[Affine, Affine]
 ) -> None:
-    """Require the rows of `_PERSPECTIVES`."""
     n = max(z.rows, 1)
     (shortfall, surplus), (s, t) = parts, squares
     builder.require("split", shortfall - surplus - r, Zero(n))

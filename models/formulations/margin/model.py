@@ -230,7 +230,6 @@ def checked_parts(
 
 
 def _checked_loss(loss: object, groups: object) -> Loss:
-    """The loss of all points, or that of each group."""
     if isinstance(loss, GroupLosses):  # the model is made again from its fields
         loss = loss.losses
     if (groups is not None) != isinstance(loss, Mapping):

@@ -157,7 +157,6 @@ def _small(rng: np.random.Generator) -> dict[str, Any]:
 
 
 def _objective(model: EpsilonSVR, values: Mapping[str, Any]) -> float:
-    """The stated objective from the data."""
     w = values["w"]
     excess = np.maximum(np.abs(model.y - np.asarray(model.X @ w)) - model.epsilon, 0.0)
     v = w[model.composed.penalised]
@@ -216,7 +215,6 @@ class NuSVM(NamedComposition):
 
 
 def _nu_svm_objective(model: NuSVM, values: Mapping[str, Any]) -> float:
-    """The stated objective from the data."""
     w, rho = values["w"], float(values["rho"][0])
     slack = np.maximum(rho - model.y * np.asarray(model.X @ w), 0.0)
     v = w[model.composed.penalised]
@@ -297,7 +295,6 @@ class SVDD(NamedComposition):
 
 
 def _svdd_objective(model: SVDD, values: Mapping[str, Any]) -> float:
-    """The stated objective from the data."""
     w, level = values["w"], float(values["level"][0])
     outside = np.maximum(((np.asarray(model.centred.points) - w) ** 2).sum(axis=1) - level - w @ w, 0.0)
     return float(level + w @ w + outside.sum() / (model.nu * model.X.shape[0]))

@@ -586,7 +586,6 @@ class _OfGroups(Restriction):
         return replace(self, groups=to_dense(column).reshape(-1))
 
     def check(self, p: int, y: FloatArray) -> None:
-        """Check the number of groups."""
         memberships(self.groups, y.size)
 
 

@@ -434,7 +434,6 @@ def _small(rng: np.random.Generator) -> dict[str, Any]:
 
 
 def _objective(model: ScoringSystem, values: Mapping[str, Any]) -> float:
-    """The stated objective from the data."""
     w = values["w"]
     if model.logistic:
         return model.objective(np.rint(w))

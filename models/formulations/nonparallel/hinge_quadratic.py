@@ -159,7 +159,6 @@ def _small(rng: np.random.Generator) -> Arrays:
 
 
 def _objective(model: BoxProgram, values: Mapping[str, FloatArray]) -> float:
-    """The stated objective from the data."""
     a = values["a"]
     half = model.Z.T @ a
     return 0.5 * float(half @ half + model.ridge @ (a * a)) + float(model.q @ a)
@@ -410,11 +409,6 @@ def _hinge_quadratic_small(rng: np.random.Generator) -> Arrays:
     }  # fmt: skip
 
 
-def _hinge_quadratic_objective(model: HingeQuadratic, values: Mapping[str, FloatArray]) -> float:
-    """The stated objective from the data."""
-    return model.value(values["u"])
-
-
 FORMULATIONS = (
     FormulationInfo(
         BoxProgram,
@@ -433,7 +427,7 @@ FORMULATIONS = (
         reference="the class problems of NPSVC++ (2) and its u-step (15)-(16)",
         data=DataKind.ARRAYS,
         build=_build,
-        objective=_hinge_quadratic_objective,
+        objective=lambda model, values: float(model.value(values["u"])),
         parameters=(Parameter("constant", "added to the objective", float, 0.0),),
         arrays=("H", "G", "b", "h", "weights", "tau"),
         small=_hinge_quadratic_small,

@@ -15,11 +15,11 @@ from ....errors import InputError
 from ...arrays import FloatArray, Points
 from ...inspection.explanation import PointExplanation, primal_weights, two_classes
 from ...kernels.kernels import Kernel, Linear
-from ...record import Arrays, Chosen, DataKind, FormulationInfo, Parameter, kernel_is_linear, kernel_parameters, named_kernel
+from ...record import DataKind, FormulationInfo, Parameter, kernel_is_linear, kernel_parameters
 from ...statement import Line, Statement
 from .factors import HingeFactor, Ridge
 from .hinge_quadratic import HingeQuadratic
-from .npsvc import TargetModel, target_of
+from .npsvc import TargetModel, with_target
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -150,20 +150,7 @@ class JointHyperplanesSVM(TargetModel):
         )
 
 
-def _build(arrays: Arrays, chosen: Chosen) -> JointHyperplanesSVM:
-    return JointHyperplanesSVM(
-        arrays["X"],
-        arrays["y"],
-        target_of(arrays, chosen),
-        c=chosen["c"],
-        r=chosen["r"],
-        margin=chosen["margin"],
-        kernel=named_kernel(chosen),
-    )
-
-
 def _objective(model: JointHyperplanesSVM, values: Mapping[str, FloatArray]) -> float:
-    """The stated objective from the data."""
     u, v = model.hyperplanes(values)
     f, g = model.features.rows @ u, model.features.rows @ v
     short = np.maximum(model.margin - model.signs * (f - g), 0.0).sum()
@@ -179,7 +166,7 @@ FORMULATIONS = (
         reference="Shao, Chen, Deng: Nonparallel hyperplane support vector machine for binary classification "
         "problems, 2014 (NHSVM)",
         data=DataKind.CLASSES,
-        build=_build,
+        build=with_target(JointHyperplanesSVM),
         objective=_objective,
         parameters=(
             Parameter("target", "code of the class whose hyperplane it is; the first where it is not given", int),

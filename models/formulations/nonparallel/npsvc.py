@@ -22,7 +22,7 @@ from ...model import Model
 from ...program.cones import Bilinear, Nonnegative
 from ...program.exponential_cones import Exponential
 from ...program.form import Block, Constraint, Quadratic, StandardForm
-from ...record import Arrays, Chosen, DataKind, FormulationInfo, Parameter, kernel_is_linear, kernel_parameters, named_kernel
+from ...record import Arrays, Chosen, DataKind, FormulationInfo, Parameter, kernel_is_linear, kernel_parameters, with_kernel
 from ...rounding import gamma
 from ...statement import Line, Statement
 from ...views import BoxQP
@@ -665,32 +665,15 @@ def nearest_hyperplane(
     return np.asarray([model.target for model in models])[np.argmin(distances, axis=0)]
 
 
-def target_of(arrays: Arrays, chosen: Chosen) -> Any:
-    """Return the target class: the first one where none is chosen."""
-    labels = as_classes(arrays["y"], as_points(arrays["X"]).shape[0])
-    return np.unique(labels)[0] if chosen["target"] is None else chosen["target"]
+def with_target(model: Callable[..., Model]) -> Callable[[Arrays, Chosen], Model]:
+    """The ``build`` of a record: as `with_kernel`, on the class ``target``, which is the first one where none is chosen."""
+    build = with_kernel(model)
 
+    def build_on_class(arrays: Arrays, chosen: Chosen) -> Model:
+        labels = as_classes(arrays["y"], as_points(arrays["X"]).shape[0])
+        return build(arrays, {**chosen, "target": np.unique(labels)[0] if chosen["target"] is None else chosen["target"]})
 
-def _build(arrays: Arrays, chosen: Chosen) -> NonparallelSVM:
-    return NonparallelSVM(
-        arrays["X"],
-        arrays["y"],
-        target_of(arrays, chosen),
-        loss=chosen["loss"],
-        c=chosen["c"],
-        r=chosen["r"],
-        margin=chosen["margin"],
-        epsilon=chosen["epsilon"],
-        tau=chosen["tau"],
-        gamma=chosen["decay"],
-        manifold=chosen["manifold"],
-        kernel=named_kernel(chosen),
-    )
-
-
-def _objective(model: NonparallelSVM, values: Mapping[str, FloatArray]) -> float:
-    """The stated objective from the data."""
-    return model.objective(values["u"])
+    return build_on_class
 
 
 FORMULATIONS = (
@@ -700,8 +683,8 @@ FORMULATIONS = (
         summary="hyperplane near one class and away from the others",
         reference="Zhang, Lai, Zhou, Liang: NPSVC++, (2)",
         data=DataKind.CLASSES,
-        build=_build,
-        objective=_objective,
+        build=with_target(lambda X, y, decay, **others: NonparallelSVM(X, y, gamma=decay, **others)),
+        objective=lambda model, values: float(model.objective(values["u"])),
         parameters=(
             Parameter("target", "code of the class whose hyperplane it is; the first where it is not given", int),
             Parameter("loss", "pair of losses", str, "twsvm", tuple(SIMILARITY)),

@@ -14,11 +14,11 @@ from ....errors import InputError
 from ...arrays import FloatArray, Points
 from ...inspection.explanation import ON, PointExplanation, PointRow
 from ...kernels.kernels import Kernel, Linear
-from ...record import Arrays, Chosen, DataKind, FormulationInfo, Parameter, kernel_is_linear, kernel_parameters, named_kernel
+from ...record import DataKind, FormulationInfo, Parameter, kernel_is_linear, kernel_parameters
 from ...statement import Line, Statement
 from .factors import HingeFactor, Ridge, SharedRows, SignedFactor
 from .hinge_quadratic import HingeQuadratic
-from .npsvc import TargetModel, target_of
+from .npsvc import TargetModel, with_target
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -165,20 +165,7 @@ class PinballTwinSVM(TargetModel):
         )
 
 
-def _build(arrays: Arrays, chosen: Chosen) -> PinballTwinSVM:
-    return PinballTwinSVM(
-        arrays["X"],
-        arrays["y"],
-        target_of(arrays, chosen),
-        c=chosen["c"],
-        nu=chosen["nu"],
-        tau=chosen["tau"],
-        kernel=named_kernel(chosen),
-    )
-
-
 def _objective(model: PinballTwinSVM, values: Mapping[str, FloatArray]) -> float:
-    """The stated objective from the data."""
     u = values["u"]
     f = model.features.rows @ u
     losses = np.maximum(-f, model.tau * f)[model.inside]
@@ -192,7 +179,7 @@ FORMULATIONS = (
         summary="a hyperplane at a quantile of one class, the others on its negative side",
         reference="Xu, Yang, Pan: A novel twin support-vector machine with pinball loss, IEEE TNNLS 28 (2017) (Pin-TSVM)",
         data=DataKind.CLASSES,
-        build=_build,
+        build=with_target(PinballTwinSVM),
         objective=_objective,
         parameters=(
             Parameter("target", "code of the class whose hyperplane it is; the first where it is not given", int),

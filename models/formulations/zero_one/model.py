@@ -40,7 +40,7 @@ _SAFE = 1e-250
 
 
 def satisfies_margins(A: FloatArray, w: FloatArray) -> BoolArray:
-    """Return whether a_i'w ≥ 1, for every row, of the numbers as they are stored."""
+    """Return for every row whether a_i'w ≥ 1 in exact arithmetic."""
     u, error = _margins(A, w)
     satisfied = np.asarray(u >= 1.0)
     undecided = np.abs(u - 1.0) <= error
@@ -50,7 +50,7 @@ def satisfies_margins(A: FloatArray, w: FloatArray) -> BoolArray:
 
 
 def _reach_one(A: FloatArray, w: FloatArray) -> list[bool]:
-    """a_i'w ≥ 1 for every row, of the numbers as they are stored."""
+    """Return a_i'w ≥ 1 for every row, decided in exact arithmetic."""
     with np.errstate(over="ignore", invalid="ignore"):
         products, errors = two_product(A, w)
     zero_product = (A == 0.0) | (w == 0.0)
@@ -65,7 +65,7 @@ def _in_fractions(a: FloatArray, w: FloatArray) -> bool:
 
 
 def stretch_to_margins(A: FloatArray, w: FloatArray, correct: BoolArray) -> FloatArray | None:
-    """(1 + s)w with the least s ≥ 0, up to rounding, for which it keeps all rows ``correct``; None where none does."""
+    """Return (1 + s)w with the least s ≥ 0, up to rounding, that meets the margins of the rows ``correct``; None if none does."""
     rows = A[correct]
     if satisfies_margins(rows, w).all():
         return w
@@ -82,9 +82,21 @@ def stretch_to_margins(A: FloatArray, w: FloatArray, correct: BoolArray) -> Floa
 def cheaper_point(
     A: FloatArray, w: FloatArray, correct: BoolArray, total: Callable[[FloatArray, BoolArray], float]
 ) -> tuple[FloatArray, BoolArray] | None:
-    """The cheaper of w and w stretched to keep the rows ``correct``, with the rows that it keeps; None where neither may be.
+    """Return the cheaper of w and w stretched to meet the margins of ``correct``, with the rows that it meets.
 
-    ``total`` is the cost of a classifier that keeps these rows, infinite where that is not allowed.
+    Parameters
+    ----------
+    A : ndarray (n, p)
+        Signed rows.
+    w : ndarray (p,)
+    correct : ndarray of bool (n,)
+        Rows whose margins are to be met.
+    total : callable
+        The cost of w and the rows whose margins it meets; infinite if that is not allowed.
+
+    Returns
+    -------
+    tuple of (w, rows), or None if neither is allowed
     """
     candidates = [(v, satisfies_margins(A, v)) for v in (stretch_to_margins(A, w, correct), w) if v is not None]
     costs = [total(*candidate) for candidate in candidates]
@@ -100,7 +112,7 @@ def _margins(A: FloatArray, w: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 def zero_one_statement(program: Program, written: MarginEncoding, norm: Line, kernel: str | None) -> Statement:
-    """Conic (3), (5), or the strengthened program; with Σz ≤ κn in the κ form."""
+    """Return the statement of Conic (3), (5), or the strengthened program; with Σz ≤ κn in the κ form."""
     n, p = program.X.shape
     images = () if kernel is None else (f"x_i are images under the kernel {kernel}, after a one",)
     counted = "counts margin violations u < 1; misclassified points (u < 0) are reported beside it"
@@ -233,7 +245,7 @@ class ZeroOneSVM(BinaryMargins):
 
     @property
     def feature_names(self) -> tuple[str, ...]:
-        """Names of the columns; none where w are coordinates of a kernel's feature space."""
+        """Names of the columns; empty if w holds coordinates of a kernel's feature space."""
         return () if self.kernel is not None else super().feature_names
 
     @cached_property
@@ -265,7 +277,7 @@ class ZeroOneSVM(BinaryMargins):
 
     @cached_property
     def cost(self) -> Cost:
-        """The cost of violations: λ, or a budget."""
+        """The cost of violations: λ in the λ form, a budget in the κ form."""
         if self.kappa is None:
             assert self.lam is not None
             return Prices(self.sample_weight, self.lam)
@@ -274,7 +286,7 @@ class ZeroOneSVM(BinaryMargins):
 
     @cached_property
     def margin_encoding(self) -> MarginEncoding:
-        """The encoding of z_i = 0 ⇒ u_i ≥ 1: indicators also where rows need an M and none is known."""
+        """The encoding of z_i = 0 ⇒ u_i ≥ 1; indicators replace big-M rows if no M is known."""
         if self.gamma is not None:
             return Strengthened(self.gamma, self.rows)
         unknown = isinstance(self.big_m, str) and not np.isfinite(self.incumbent_value)
@@ -287,7 +299,7 @@ class ZeroOneSVM(BinaryMargins):
 
     @property
     def incumbent_source(self) -> str:
-        """Source of the feasible value: the incumbent, or a trivial point."""
+        """Source of the upper bound UB in words: the incumbent, or a trivial point."""
         if self.upper_bound is not None or self.incumbent is not None:
             return "incumbent"
         if not np.isfinite(self.incumbent_value):
@@ -296,7 +308,7 @@ class ZeroOneSVM(BinaryMargins):
 
     @cached_property
     def incumbent_value(self) -> float:
-        """The feasible value UB behind M: the given one, or that of the best trivial point (infinite without one, κ form)."""
+        """The upper bound UB behind M: the given one, or the value of the best trivial point (infinite without one, κ form)."""
         points = [np.zeros(self.X.shape[1])]
         if self.free:
             points += [np.where(self.penalised, 0.0, b) for b in (-1.0, 1.0)]
@@ -312,16 +324,16 @@ class ZeroOneSVM(BinaryMargins):
 
     @property
     def form_bytes(self) -> int:
-        """Bytes of the rows (and of S)."""
+        """Estimate of the form's memory in bytes."""
         n, p = self.X.shape
         return 12 * entries(self.X) + 100 * n + self.margin_encoding.bytes(n, p)
 
     def compile(self) -> StandardForm:
-        """The form of the notes."""
+        """Return the standard form that the notes describe."""
         return self.cost.limited(self.margin_encoding.form(self))
 
     def view(self, kind: type[V]) -> V | None:
-        """The `ZeroOneProblem` view (λ form) or the `ZeroOneBudget` view (κ form): independent of M."""
+        """Return the `ZeroOneProblem` view (λ form) or the `ZeroOneBudget` view (κ form), which do not depend on M; else None."""
         if kind not in (ZeroOneProblem, ZeroOneBudget):
             return None
         view = self.cost.view(self.signed, self.penalised)
@@ -329,7 +341,10 @@ class ZeroOneSVM(BinaryMargins):
 
     @cached_property
     def composed(self) -> Margin | None:
-        """The 0-1 loss with ||w||²; None in the κ form. Constants that are given and too small may cut its optimum off."""
+        """The same problem as a `Margin`, the 0-1 loss with ||w||²; None in the κ form.
+
+        Constants M that a user gave, if too small, may cut off the optimum of this composition.
+        """
         if self.kappa is not None:
             return None
         level = self.incumbent_value * (1.0 + 1e-9)
@@ -350,16 +365,17 @@ class ZeroOneSVM(BinaryMargins):
         return self.margin_encoding.point(self, w, (self.margins(w) < 1.0 - tol).astype(np.float64))
 
     def complete(self, values: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
-        """All blocks from ``w``, where some are missing; see `point`."""
+        """Return all blocks of the form; missing ones are computed from ``w`` by `point`."""
         is_complete = all(block.label in values for block in self.form.blocks)
         return dict(values) if is_complete else self.point(np.asarray(values["w"]))
 
     def recounted(
         self, values: Mapping[str, FloatArray], box: tuple[FloatArray, FloatArray] | None = None
     ) -> dict[str, FloatArray]:
-        """The w that keeps, in exact arithmetic, every point with z_i = 0, and z_i = 1 for exactly the points that it gives up.
+        """Return the point with z_i = 1 for exactly the points that w gives up, in exact arithmetic.
 
-        w is stretched until the margins hold, by rounding only as a rule; where giving the short points up costs less, w stays.
+        w is stretched until every point with z_i = 0 meets its margin, usually by rounding errors only. If giving up the points
+        that fall short costs less, w stays as it is.
         """
         A, w, z = self.signed, np.asarray(values["w"], dtype=np.float64), np.asarray(values["z"], dtype=np.float64)
         if not np.isin(z, (0.0, 1.0)).all():  # not an integer point
@@ -374,16 +390,16 @@ class ZeroOneSVM(BinaryMargins):
         )
 
     def with_integers(self, values: Mapping[str, FloatArray]) -> StandardForm | None:
-        """min ||w||² with u_i ≥ 1 where z_i = 0: what the strengthened form's cones come to."""
+        """Return the continuous program for fixed z: min ||w||² with u_i ≥ 1 where z_i = 0."""
         return self.margin_encoding.with_integers(self, values["z"])
 
     def decision_function(self, values: Mapping[str, FloatArray], X: object) -> FloatArray:
-        """x'w for new rows; Σ β_i k(x_i, x) and the intercept under a kernel."""
+        """Return the scores x'w of new rows; Σ β_i k(x_i, x) + intercept with a kernel."""
         return super().decision_function(values, X) if self.kernel is None else self._images.products(values["w"], X)
 
     @property
     def given_points(self) -> FloatArray:
-        """The points, not their images."""
+        """The points as given, not their images under the kernel."""
         return self.X if self.kernel is None else np.asarray(self._images.X)
 
     @property
@@ -407,14 +423,13 @@ class ZeroOneSVM(BinaryMargins):
 
     @property
     def statement(self) -> Statement:
-        """Conic (3), (5), or the strengthened program; with Σz ≤ κn in the κ form."""
+        """The problem as printed: Conic (3), (5), or the strengthened program."""
         return zero_one_statement(
             self, self.margin_encoding, self.norm_line, None if self.kernel is None else str(self._images.kernel)
         )
 
 
 def _objective(model: ZeroOneSVM, values: Mapping[str, FloatArray]) -> float:
-    """The stated objective from the data."""
     w = values["w"][model.penalised]
     return float(w @ w) if model.kappa is not None else float(w @ w + model.sample_weight @ values["z"])
 

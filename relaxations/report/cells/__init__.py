@@ -1,1 +1,1 @@
-"""Cells of the report: a task that is run, a record of what it found."""
+"""Cells of the gap report: each is one computation (a task) and the record of its result."""

@@ -198,7 +198,6 @@ class ExactTask(SolverTask[InstanceAt]):
         )
 
     def _encoded(self) -> ZeroOneSVM:
-        """The model in its encoding, with its M."""
         if self.encoding is None:
             return self.subject.model
         if self.encoding == "indicator":
@@ -310,7 +309,6 @@ def _thinned(trace: Trace) -> tuple[TracePoint, ...]:
 
 
 def _time_to_bound(trace: Sequence[TracePoint]) -> float | None:
-    """Return the time at which the bound reached its final value."""
     bounds = [(seconds, bound) for seconds, _, bound in trace if bound is not None]
     if not bounds:
         return None

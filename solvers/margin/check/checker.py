@@ -38,7 +38,7 @@ _BELOW, _ABOVE = 1.0 - 2.0**-48, 1.0 + 2.0**-48
 
 @dataclass(eq=False)
 class BoxLosses:
-    """Terms that cost at least ``fixed_cost``, and each left·(bounded part) + cost·tail."""
+    """Lower bounds of all terms on a box: ``fixed_cost`` plus, for each term, left·(bounded part) + cost·tail."""
 
     fixed_cost: float  #: payment of the pairs
     #: (N,) the costs, and their unpaid parts
@@ -51,7 +51,7 @@ class BoxLosses:
 
 
 def box_losses(problem: RotatedProblem, box: CheckedBox, theta: Array) -> BoxLosses:
-    """Return all terms, those of budgets at these prices."""
+    """Return the bounds of all terms, those of budgets at the prices ``theta``."""
     sizes = [budget.points.size for budget in problem.original.budgets]
     costs = np.concatenate([problem.original.costs, np.repeat(theta, sizes)])
     low, high, size = margins(problem, box)
@@ -77,7 +77,7 @@ def pair_bound(first: LinearPieces, second: LinearPieces, top: Array) -> Array:
 
 
 def pay_pairs(problem: RotatedProblem, box: CheckedBox, loss: BoxLosses, levels: list[list[int]]) -> None:
-    """Pay by pairs (i, j), level by level, the remaining lesser cost, times the least value of the two losses."""
+    """Subtract from both terms of each pair (i, j), level by level, the smaller remaining cost; add it times the pair's bound."""
     for level in levels:
         named = np.array(level, dtype=np.int64)
         if named.size % 2 or (named < 0).any() or (named >= loss.unpaid.size).any() or np.bincount(named).max(initial=0) > 1:
@@ -98,7 +98,7 @@ def pay_pairs(problem: RotatedProblem, box: CheckedBox, loss: BoxLosses, levels:
 
 
 def _of_pairs(problem: RotatedProblem, i: IntArray, j: IntArray, top: Array) -> Array:
-    """Return the least cost of pairs of terms with margins of ``top`` together."""
+    """Return the least cost of pairs of terms whose margins sum to at most ``top``."""
     costs, of_first, of_second = np.zeros(i.size), problem.kinds[i], problem.kinds[j]
     for a in np.unique(of_first).tolist():
         for b in np.unique(of_second).tolist():
@@ -147,10 +147,10 @@ _FINE = 1e-11
 
 
 def search_box(box: CheckedBox, entry: dict[str, Any]) -> CheckedBox:
-    """Return the box for which the search found the multipliers, if it holds all of this one; facts about this one hold there.
+    """Return the box for which the search computed the multipliers, if it contains this one, since bounds on it hold here too.
 
-    The multipliers are less good for a smaller box: a slope that is as steep as possible is steeper there, and falls farther
-    beyond its end.
+    The multipliers are worse for a smaller box: a slope that is as steep as possible is steeper there, and falls farther beyond
+    its end.
     """
     lo, hi = box.lo, box.hi
     if "box" in entry:
@@ -161,7 +161,7 @@ def search_box(box: CheckedBox, entry: dict[str, Any]) -> CheckedBox:
 
 
 def _numbers(entry: dict[str, Any], name: str, size: int) -> Array:
-    """Return this many finite numbers, all 0 if the round has none."""
+    """Return an array of ``size`` finite numbers from a record; zeros if the round has none."""
     numbers = np.zeros(size) if name not in entry else np.array(entry[name], dtype=np.float64)
     if numbers.shape != (size,) or not np.isfinite(numbers).all():
         raise InvalidProofError(f"{name} must be {size} finite numbers")
@@ -169,7 +169,7 @@ def _numbers(entry: dict[str, Any], name: str, size: int) -> Array:
 
 
 def _sparse(entry: dict[str, Any], name: str, size: int, *, signed: bool = False) -> Array:
-    """Return multipliers by their numbers, each of which occurs once."""
+    """Return multipliers that a record stores by index; no index may occur twice."""
     named = np.array([index for index, _ in entry.get(name, [])], dtype=np.int64)
     values = np.array([value for _, value in entry.get(name, [])], dtype=np.float64)
     if (named < 0).any() or (named >= size).any() or np.unique(named).size < named.size:
@@ -196,7 +196,7 @@ def _polar(problem: RotatedProblem, entry: dict[str, Any]) -> tuple[Array, Array
 
 
 def _branching_coefficient(problem: RotatedProblem, box: CheckedBox, entry: dict[str, Any]) -> tuple[Array, float]:
-    """Return γ with γ_j v_j ≤ π_j 1{v_j ≠ 0} on the box, and the prices that are certain to be paid, with γ_j = 0."""
+    """Return γ with γ_j v_j ≤ π_j 1{v_j ≠ 0} on the box, and the prices that every point with γ_j = 0 pays."""
     price, used = problem.original.price, box.used
     slopes = _numbers(entry, "support", price.size)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -309,17 +309,17 @@ class MarginChecker(ProofChecker[LoggedMarginProblem]):
     claims_infeasibility = streams = True
 
     def of_model(self, model: Model) -> LoggedMarginProblem:
-        """Return the user's own margin problem."""
+        """Return the margin problem of the user's model."""
         return LoggedMarginProblem.of_model(model)
 
     def of_log(self, header: dict[str, Any]) -> LoggedMarginProblem:
-        """Return the problem that a log's header states."""
+        """Return the problem that the header of a log states."""
         return LoggedMarginProblem.of_log(header)
 
     def claim(self, problem: LoggedMarginProblem, log: SealedLog) -> Claim:
-        """Return the claimed bound, and the point's value, infinite without a point.
+        """Return the claimed bound, and the value of the claimed point, infinite without one.
 
-        A claim of infeasibility comes with a finite bound, which counts if a node is not empty.
+        A claim of infeasibility states a finite bound too, which applies if a node is not empty.
         """
         claim, infeasible = log.claim, log.claim.get("infeasible", False) is True
         if claim["bound"] is None and not infeasible:
@@ -332,7 +332,7 @@ class MarginChecker(ProofChecker[LoggedMarginProblem]):
         return Claim(bound, math.inf if claim["w"] is None else problem.value(claim["w"], claim["combination"]))
 
     def prove(self, problem: LoggedMarginProblem, log: SealedLog, claim: Claim, crew: VerifierPool | None) -> tuple[float, int]:
-        """Verify the tree: first for an infinite bound if the log claims infeasibility, then for the finite one."""
+        """Return the proved bound and the number of nodes; a claim of infeasibility is tried first, then the finite bound."""
         bound = float(claim.bound)
         if math.isfinite(bound) and log.claim.get("infeasible", False) is True:
             try:
@@ -351,10 +351,7 @@ def _proved_nodes(problem: LoggedMarginProblem, log: SealedLog, target: float) -
 
 
 class _MarginRules(NodeRules["CheckedBox | None"]):
-    """The rules of boxes.
-
-    Boxes are tightened by the cost of that incumbent, ``cut``, as in the search: its multipliers are for those boxes.
-    """
+    """The rules of boxes: a box is tightened by the cost of the incumbent at that time, ``cut``, as in the search."""
 
     def __init__(self, problem: RotatedProblem, target: float) -> None:
         self._problem, self._target, self._cut = problem, target, problem.target
@@ -364,16 +361,16 @@ class _MarginRules(NodeRules["CheckedBox | None"]):
         return box if _open(box, self._target) else None
 
     def note(self, record: dict[str, Any]) -> None:
-        """Read the cutoff of a better point that was found between two nodes."""
+        """Read the cutoff of a better point found between two nodes."""
         self._cut = min(self._cut, max(float(record["cut"]), self._target))
 
     def skip(self, record: dict[str, Any]) -> None:
-        """Read the cutoffs of a node's rounds."""
+        """Read the cutoffs in the rounds of a node, without checking them."""
         for entry in record["rounds"]:
             self.note({"cut": entry.get("cut", self._cut)})
 
     def children(self, record: dict[str, Any], state: CheckedBox | None) -> list[CheckedBox | None]:
-        """Return the two sides of a split; no side of a proved node."""
+        """Return the two boxes of a split; None for each that is proved."""
         problem, box = self._problem, state
         for entry in record["rounds"]:
             self.note({"cut": entry.get("cut", self._cut)})
@@ -385,7 +382,7 @@ class _MarginRules(NodeRules["CheckedBox | None"]):
         raise InvalidProofError(f"node {record['id']} {self.objection(box)}")
 
     def objection(self, state: CheckedBox | None) -> str:
-        """Return the bound of an open box."""
+        """Return a sentence on the bound of an open box."""
         assert state is not None
         return _objection(state, self._target)
 

@@ -1,7 +1,4 @@
-"""The problem in the coordinates of a log, w = T v, derived from the stated data in rational arithmetic.
-
-A piecewise linear lower bound of a loss.
-"""
+"""The problem in the coordinates w = T v of a log, derived from the stated data in rational arithmetic; bounds of losses."""
 
 from __future__ import annotations
 
@@ -21,9 +18,9 @@ _EPS, _TINY = 2.0**-52, 2.0**-1000
 
 @dataclass(frozen=True, eq=False)
 class LinearPieces:
-    """Pieces of a lower bound of the bounded part of a loss: one left of each breakpoint, and one right of the last.
+    """A piecewise linear lower bound of a loss's bounded part: one piece left of each breakpoint, and one right of the last.
 
-    In each it is the greater of base_k - slope_k (m - anchor_k) and floor_k.
+    Each piece is the greater of base_k - slope_k (m - anchor_k) and floor_k.
     """
 
     loss: PiecewiseLinearLoss
@@ -52,11 +49,10 @@ _UP = 1.0 + 2.0**-46
 
 @dataclass(frozen=True, eq=False)
 class RotatedProblem:
-    """Problem with margins g_i'v ± e_i over the root box, which holds every point that costs less than target, and squares of at
-    least Σ_j squares_j v_j².
+    """The problem in coordinates v: margins g_i'v ± e_i, squares of at least Σ_j squares_j v_j², and a root box.
 
-    If the target is infinite the box holds every feasible point. Of a free intercept it holds some values that are as good as
-    any.
+    The root box contains every point that costs less than the target, every feasible point if the target is infinite. For a free
+    intercept it contains some optimal value for each choice of the other coefficients.
     """
 
     original: LoggedMarginProblem
@@ -78,7 +74,7 @@ class RotatedProblem:
 
 
 def in_coordinates(logged: LoggedMarginProblem, T: Array, target: float) -> RotatedProblem:
-    """Derive the problem in the log's coordinates, with margins and root box that hold for a claimed bound ``target`` > 0.
+    """Return the problem in the log's coordinates, with margins and root box that are valid for a claimed bound ``target`` > 0.
 
     Raises
     ------
@@ -116,7 +112,7 @@ def in_coordinates(logged: LoggedMarginProblem, T: Array, target: float) -> Rota
 
 
 def _squares(logged: LoggedMarginProblem, T: Array, in_norm: BoolArray) -> Array:
-    """Return squares of v that are at most those of w: if squares differ, T must be the identity."""
+    """Return coefficients of squares of v whose sum is at most that of w; if they differ, T must be the identity."""
     d = logged.curvature
     if not d.any() or np.array_equal(T, np.eye(d.size)):
         return d
@@ -158,18 +154,18 @@ def _reach(logged: LoggedMarginProblem, T: Array, squares: Array, target: float,
 
 
 def _intercept(logged: LoggedMarginProblem, T: Array, g: Array, radius: Array, reach: Array) -> float:
-    """Return a bound of |v_0| of some point that is as good as any with its other coefficients, |v_j| ≤ reach_j.
+    """Return a bound of |v_0| of some point that is as good as any with the same other coefficients, |v_j| ≤ reach_j.
 
-    Let the others be fixed. Then b = w_0 has finitely many breakpoints: 0; where a margin is at a breakpoint of its loss (or at
-    the negative of one, of an even loss), or where its tail begins, or at 0 or 1; where a row holds with equality; its own ends.
-    Between two breakpoints next to each other, and beyond the last, no margin passes a breakpoint, 0 or 1, no row or end changes,
-    nor do the price of b and the number of coefficients used: all b there are feasible, or none is, and the objective is linear.
-    It is lower semicontinuous and the feasible set is closed, so the better end of a piece is as good as all of it; and the
-    objective is not negative, so on a half-line it does not fall towards infinity, and the one end is as good. So some breakpoint
-    is as good as any b. Of whole b, none in a piece is better than the first or the last of them, which is within 1 of a
-    breakpoint.
+    Fix the other coefficients. The objective as a function of b = w_0 has finitely many breakpoints: b = 0; where a margin is at
+    a breakpoint of its loss (or at the negative of one, for a symmetric loss), at the start of its tail, or at 0 or 1; where a
+    row holds with equality; and the bounds of b. Between neighbouring breakpoints, and beyond the last, no margin passes a
+    breakpoint, 0 or 1, no row or bound changes its state, and neither the price of b nor the number of coefficients used changes.
+    So either all b there are feasible or none is, and the objective is linear. It is lower semicontinuous and the feasible set is
+    closed, so the better end of a piece is as good as all of it. The objective is not negative, so on a half-line it does not
+    fall towards infinity, and the finite end is as good. So some breakpoint is as good as any b. Among whole b, none in a piece
+    is better than the first or the last of them, which is within 1 of a breakpoint.
 
-    Of a product a b + r'v = c, |b| is at most (|c| + |r|'reach)/|a|.
+    For a product a b + r'v = c, |b| is at most (|c| + |r|'reach)/|a|.
     """
     p = reach.size
     turns = [1.0, *(t for loss in logged.losses for t in loss.margins.tolist())]

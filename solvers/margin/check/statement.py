@@ -198,7 +198,6 @@ def _demand(condition: Any, message: str) -> None:
 
 
 def _numbers(header: dict[str, Any], name: str, size: int) -> Array:
-    """Return this many finite numbers."""
     numbers = np.array(header[name], dtype=np.float64)
     _demand(numbers.shape == (size,) and np.isfinite(numbers).all(), f"{name} must hold {size} finite numbers")
     return numbers
@@ -272,7 +271,6 @@ def _loss(entry: dict[str, Any]) -> PiecewiseLinearLoss:
 
 
 def _loss_parts(loss: PiecewiseLinearLoss) -> tuple[Array, ...]:
-    """Return a loss as arrays of numbers."""
     rise_start = loss.rise_start if loss.tail > 0.0 else -np.inf
     return (loss.margins, loss.below, loss.at, np.array([loss.tail, rise_start, *([1.0] if loss.symmetric else [])]))
 

@@ -64,7 +64,6 @@ def loop_problem(problem: MarginProblem, row_errors: FloatArray | None = None) -
 
 
 def _losses(losses: tuple[PiecewiseLinearLoss, ...]) -> dict[str, Any]:
-    """Return the losses side by side."""
     capacity = max(one.margins.size for one in losses)
     table = {name: np.zeros((len(losses), capacity)) for name in ("margins", "below", "at")}
     for kind, one in enumerate(losses):

@@ -89,7 +89,7 @@ class Tree(NamedTuple):
 
 @by_reference
 class LoopNode(NamedTuple):
-    """A node: its box, the resulting data of the points, and workspace for its relaxation and pairs."""
+    """A node: its box, the data of the points on it, and workspace for its relaxation and pairs."""
 
     lo: Any  #: (p,)
     hi: Any
@@ -144,7 +144,7 @@ class LoopNode(NamedTuple):
 
 
 def max_numbers_of_node(pairs: int, hinges: int, coordinates: int, rounds: int) -> int:
-    """Return the most numbers that a node writes."""
+    """Return the largest number of entries that a node writes to the event array."""
     return 9 + rounds * (8 + 3 * pairs + 2 * hinges + 3 * coordinates)
 
 
@@ -164,7 +164,7 @@ def note_node(tree: Tree, node: int, number: int) -> None:
 
 @inner
 def note_cut(tree: Tree, cut: float) -> None:
-    """Record a better point."""
+    """Record the cutoff of a better point."""
     if tree.log.size:
         _put(tree, 3)
         _put(tree, cut)
@@ -172,7 +172,7 @@ def note_cut(tree: Tree, cut: float) -> None:
 
 @inner
 def note_split(tree: Tree, j: int, value: float) -> None:
-    """Record a split of the node."""
+    """Record a split of the node at a value of a coefficient."""
     if tree.log.size:
         _put(tree, 2)
         _put(tree, j)
@@ -181,7 +181,7 @@ def note_split(tree: Tree, j: int, value: float) -> None:
 
 @inner
 def note_sign(tree: Tree, i: int) -> None:
-    """Record a split by the sign of a margin."""
+    """Record a split of the node by the sign of a margin."""
     if tree.log.size:
         _put(tree, 5)
         _put(tree, i)
@@ -189,7 +189,7 @@ def note_sign(tree: Tree, i: int) -> None:
 
 @inner
 def note_support(tree: Tree, j: int) -> None:
-    """Record a split by whether a coefficient is 0."""
+    """Record a split of the node by whether a coefficient is 0."""
     if tree.log.size:
         _put(tree, 4)
         _put(tree, j)

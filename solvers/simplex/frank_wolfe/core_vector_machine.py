@@ -90,7 +90,7 @@ class CoreVectorMachine(Algorithm[SimplexQP, CoreState]):
     info = RECORDS["cvm"]
 
     def obstacle(self, model: Model) -> str | None:
-        """Needs a `SimplexQP` view with one simplex."""
+        """Return why the method cannot run: the model has no `SimplexQP` view, or one of several simplices; else None."""
         obstacle = super().obstacle(model)
         view = None if obstacle else self.view_of(model)
         return obstacle if view is None else one_simplex(view)

@@ -1,7 +1,7 @@
-"""The Frank-Wolfe methods on the unit simplex: FW (Algorithm 2), MFW (Algorithm 3), and their modern relatives.
+"""Frank-Wolfe methods on the unit simplex: FW (Algorithm 2), MFW (Algorithm 3), pairwise and blended pairwise steps.
 
-Steps run compiled (`loops`), for a budget at a time; a column of Q that is not cached sends the loop back here.
-Before convergence is claimed the gradient is recomputed in float64 from the data.
+Steps run compiled (`loops`), a limited number at a time; the loop returns when it needs a column of Q that is not cached. Before
+convergence is claimed the gradient is recomputed in float64 from the data.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class Iteration(NamedTuple):
 
 
 def make_iteration(view: SimplexQP, cache: ColumnCache, a: FloatArray, h: FloatArray) -> Iteration:
-    """The iteration at the point a with h = Qa."""
+    """Return the iteration at the point a with h = Qa."""
     n = view.n
     support, place = np.zeros(n, dtype=np.int64), np.full(n, -1, dtype=np.int64)
     positive = np.flatnonzero(a > 0)
@@ -86,19 +86,19 @@ def make_iteration(view: SimplexQP, cache: ColumnCache, a: FloatArray, h: FloatA
 
 
 def objective(work: Iteration) -> float:
-    """½a'Qa + c'a."""
+    """Return ½a'Qa + c'a."""
     return 0.5 * float(work.scalars.quadratic) + float(work.scalars.linear)
 
 
 def measured_gap(work: Iteration) -> float:
-    """a'∇ - ∇ at ``vertex``."""
+    """Return the Frank-Wolfe gap a'∇ - ∇_i at i = ``vertex``."""
     scalars, i = work.scalars, int(work.scalars.vertex)
     return float(scalars.quadratic + scalars.linear - scalars.scale * work.h[i] - work.c[i])
 
 
 @dataclass(frozen=True)
 class StopRule:
-    """A stopping rule: relative gap ≤ ``tol``, or γ²/r² - 1 ≤ ``delta`` where ``delta`` > 0 (Δ² = ``square``)."""
+    """A stopping rule: relative gap ≤ ``tol``, or γ²/r² - 1 ≤ ``delta`` if ``delta`` > 0 (Δ² = ``square``)."""
 
     tol: float
     delta: float = 0.0
@@ -106,10 +106,10 @@ class StopRule:
 
     @classmethod
     def of(cls, view: SimplexQP, kind: str, epsilon: float | None, tol: float) -> StopRule:
-        """The rule ``"gap"``, or ``"ball"``: δ+ ≤ (1 + ε)² - 1 of FW (19), (35).
+        """Return the rule ``"gap"``, or ``"ball"``: δ+ ≤ (1 + ε)² - 1 of FW (19), (35).
 
-        With the gap g = a'∇ - min ∇, γ² - r² is g for the ball's dual (c = -½ diag Q), where r² = -f, and 2g for c = 0
-        and a constant diagonal Δ², where r² = Δ² - 2f.
+        With the gap g = a'∇ - min ∇, γ² - r² is g for the ball's dual (c = -½ diag Q), where r² = -f, and 2g for c = 0 and a
+        constant diagonal Δ², where r² = Δ² - 2f.
 
         Raises
         ------
@@ -136,7 +136,7 @@ class StopRule:
         )
 
     def relative(self, objective: float) -> float:
-        """The relative gap that meets the rule at this objective."""
+        """Return the relative gap that meets the rule at this objective."""
         if self.delta > 0.0:
             return 0.5 * self.delta * max(self.square - 2.0 * objective, 0.0) / max(abs(objective), 1e-300)
         return self.tol
@@ -178,12 +178,12 @@ def refresh(state: FrankWolfeState) -> None:
 
 
 def met(state: FrankWolfeState) -> bool:
-    """Return whether the stopping rule holds at the current numbers."""
+    """Return whether the stopping rule holds at the current objective and gap."""
     return state.rule.met(objective(state.work), float(state.work.scalars.gap))
 
 
 def confirm(state: FrankWolfeState) -> Outcome:
-    """After the loop says that it stopped: converged if the refreshed gap agrees, stalled if refreshing no longer helps."""
+    """Refresh after the loop stopped: return CONVERGED if the gap holds in float64, STALLED if refreshing no longer helps."""
     refresh(state)
     if met(state):
         return Outcome.CONVERGED
@@ -207,7 +207,7 @@ _DRAWN = 256
 
 
 class SampledSteps:
-    """Steps of FW and MFW on samples; pair methods take their toward and away steps here as MFW does."""
+    """Steps of FW and MFW that look for the vertex in random samples; pair methods take their steps as MFW does."""
 
     def __init__(self, size: int, rng: np.random.Generator, rescan: bool, support: bool) -> None:
         self.size, self.rng, self.rescan, self.support = size, rng, rescan, support
@@ -216,7 +216,7 @@ class SampledSteps:
         self._drawn, self._at = np.zeros((0, size), dtype=np.int64), 0
 
     def advance(self, state: FrankWolfeState, seconds: float, allowed: bool, stride: int | None) -> Outcome:
-        """Steps for about ``seconds``; ends by the rule on a full scan (or on the sample without ``rescan``)."""
+        """Take steps for about ``seconds``; the rule ends them on a full scan, or on the sample without ``rescan``."""
         scalars, end = state.work.scalars, time.perf_counter() + seconds
         stop = state.limit if stride is None else min(state.limit, int(scalars.iteration) + stride)
         while True:
@@ -232,7 +232,7 @@ class SampledSteps:
                 return Outcome.RUNNING
 
     def _rows(self, n: int, count: int) -> IntArray:
-        """The next rows of candidates, drawn many at a time; at most so many."""
+        """Return the next rows of candidates, at most ``count``; many are drawn at a time."""
         if self._at == len(self._drawn):
             self._drawn, self._at = self.rng.integers(0, n, size=(_DRAWN, self.size)), 0
         return self._drawn[self._at : self._at + count]
@@ -251,7 +251,7 @@ class SampledSteps:
         return bool(code == loops.RULE)
 
     def _step_by_step(self, state: FrankWolfeState, allowed: bool) -> bool:
-        """One step with Qa on the support alone; whether the rule holds on the sample, and then no step."""
+        """Take one step with Qa known on the support alone; return whether the rule holds on the sample, then without a step."""
         work = state.work
         if work.scalars.scale != 1.0:
             loops.fold(work)
@@ -266,7 +266,7 @@ class SampledSteps:
         return False
 
     def _confirmed(self, state: FrankWolfeState) -> bool:
-        """After the rule holds on a sample: whether it does on all points; else the best of these is a next candidate."""
+        """Return whether the rule holds on all points after it held on a sample; if not, the best point is the next candidate."""
         if not self.rescan:
             return True
         refresh(state)
@@ -277,7 +277,7 @@ class SampledSteps:
         return met(state)
 
     def _candidate(self, state: FrankWolfeState, support: IntArray, sample: IntArray) -> tuple[int, float]:
-        """The best of the sample (and the support): index and ∇_i."""
+        """Return the best point of the sample (and the support), and its ∇_i."""
         work = state.work
         gradient = state.view.gram.block(sample, support) @ work.a[support] + work.c[sample]
         inside = work.h[support] + work.c[support]
@@ -288,7 +288,7 @@ class SampledSteps:
         return int(support[local_vertex]), float(inside[local_vertex])
 
     def _step(self, state: FrankWolfeState, i: int, value: float, allowed: bool) -> None:
-        """A toward step, or an away step where it promises more; h is updated on the support."""
+        """Take a toward step, or an away step if that promises more; h is updated on the support."""
         work = state.work
         size = int(work.scalars.active)
         support = work.support[:size].copy()
@@ -305,17 +305,17 @@ class SampledSteps:
 
 
 def _whole(state: FrankWolfeState) -> bool:
-    """Return whether Qa is kept on all points."""
+    """Return whether Qa is known on all points."""
     return state.cache.slots >= state.view.n
 
 
 def _column(state: FrankWolfeState, k: int, support: IntArray) -> FloatArray:
-    """Column k of Q on the support, on which Qa is kept."""
+    """Return column k of Q on the points where Qa is known."""
     return state.view.gram.block(np.array([k]), support)[0]
 
 
 def _move(work: Iteration, support: IntArray, k: int, column: FloatArray, *, away: bool) -> None:
-    """The exact line search of `loops` on the support alone (σ stays 1); as is h."""
+    """Move by the exact line search of `loops`, with h on the support alone (σ stays 1)."""
     a, h, c, scalars = work.a, work.h, work.c, work.scalars
     sign = -1.0 if away else 1.0
     slope = sign * float(scalars.quadratic + scalars.linear - h[k] - c[k])
@@ -404,7 +404,7 @@ class FrankWolfe(Algorithm[SimplexQP, FrankWolfeState]):
     info = RECORDS["fw"]
 
     def obstacle(self, model: Model) -> str | None:
-        """Needs a `SimplexQP` view with one simplex."""
+        """Return why the method cannot run: the model has no `SimplexQP` view, or one of several simplices; else None."""
         obstacle = super().obstacle(model)
         view = None if obstacle else self.view_of(model)
         return obstacle if view is None else one_simplex(view)
@@ -415,7 +415,7 @@ class FrankWolfe(Algorithm[SimplexQP, FrankWolfeState]):
         view.gram.load(single=self.precision == "single")
 
     def init(self, view: SimplexQP, options: Options, rng: np.random.Generator) -> FrankWolfeState:
-        """Start point, its product with Q in float64, an empty cache."""
+        """Return the state at the starting point, with its product with Q in float64 and an empty cache."""
         check_parameters(self)
         if self.rescan and not self.support_candidates:
             raise InputError(
@@ -433,7 +433,7 @@ class FrankWolfe(Algorithm[SimplexQP, FrankWolfeState]):
         return FrankWolfeState(view, rule, iterations_allowed(options), cache, work, sampled)
 
     def advance(self, state: FrankWolfeState, seconds: float) -> Outcome:
-        """Steps for about ``seconds`` (or ``stride`` of them)."""
+        """Take steps for about ``seconds``, or ``stride`` of them."""
         if state.sampled is not None:
             return state.sampled.advance(state, seconds, self.allowed, self.stride)
         scalars, end = state.work.scalars, time.perf_counter() + seconds
@@ -450,7 +450,7 @@ class FrankWolfe(Algorithm[SimplexQP, FrankWolfeState]):
                 return Outcome.RUNNING
 
     def _steps(self, state: FrankWolfeState, stop: int, end: float) -> Outcome:
-        """One call of the compiled loop, and what it returned for: a column, or the rule."""
+        """Call the compiled loop once, and handle the reason for its return: a missing column, or the stopping rule."""
         scalars, rule, clock = state.work.scalars, state.rule, time.perf_counter()
         before = int(scalars.iteration)
         count = int(min(stop - before, max(16, state.rate * max(end - clock, 0.0))))
@@ -468,11 +468,11 @@ class FrankWolfe(Algorithm[SimplexQP, FrankWolfeState]):
 
     @property
     def allowed(self) -> bool:
-        """Return whether steps other than toward may be taken."""
+        """Return whether steps other than toward steps are allowed."""
         return self.method != loops.FW and self.away
 
     def measure(self, state: FrankWolfeState) -> Measure:
-        """Objective, Frank-Wolfe bound, support size, columns computed, kind of the last step."""
+        """Return objective, Frank-Wolfe bound, support size, number of columns computed, and kind of the last step."""
         scalars, f = state.work.scalars, objective(state.work)
         return Measure(
             iteration=int(scalars.iteration),
@@ -484,7 +484,7 @@ class FrankWolfe(Algorithm[SimplexQP, FrankWolfeState]):
         )
 
     def answer(self, state: FrankWolfeState) -> Answer:
-        """The point, refreshed in float64, with its multipliers; counts of the steps by kind."""
+        """Return the point, refreshed in float64, with multipliers and the number of steps of each kind."""
         refresh(state)
         work, scalars = state.work, state.work.scalars
         steps = {

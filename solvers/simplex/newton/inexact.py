@@ -215,7 +215,6 @@ class _Matrix:
 
     @property
     def values(self) -> Any:
-        """The matrix."""
         return self._store[: self.members.size, : self.members.size]
 
     def fill(self) -> Steps:

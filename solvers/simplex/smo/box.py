@@ -33,7 +33,7 @@ SCALARS = integers_and_floats("iteration missing clock active", "objective viola
 
 @by_reference
 class BoxWork(NamedTuple):
-    """The iteration: arrays and numbers that compiled code changes in place; the points stand in the order of `BoxState`."""
+    """The iteration's arrays and scalars, which compiled code changes in place; points are in the order of `BoxState`."""
 
     columns: Any  #: (slots, n) of K
     slot: Any  #: (n,)
@@ -57,7 +57,7 @@ class BoxWork(NamedTuple):
 
 @dataclass(eq=False)
 class BoxState:
-    """State of a run; the arrays of ``work`` stand in the order ``order``."""
+    """State of a run; ``order`` is the order of the points in ``work``."""
 
     view: BoxEqualityQP
     order: IntArray
@@ -82,7 +82,7 @@ class BoxState:
 
 
 def make_work(view: BoxEqualityQP, cache: ColumnCache, a: FloatArray, gradient: FloatArray) -> BoxWork:
-    """The iteration at the point a with its gradient, every point taking part."""
+    """Return the iteration at the point a with its gradient, all points active."""
     diagonal = cache.gram.diagonal
     store, slope, gain = np.empty(BLOCK), np.empty(BLOCK, dtype=np.float32), np.empty(BLOCK, dtype=np.float32)
     work = BoxWork(
@@ -111,7 +111,7 @@ def make_work(view: BoxEqualityQP, cache: ColumnCache, a: FloatArray, gradient: 
 
 
 def _mark_all(work: BoxWork) -> None:
-    """Note in which directions every point can move."""
+    """Mark for every point the directions in which it can move."""
     positive = work.s > 0
     below, above = work.a < work.upper, work.a > 0
     work.rise[:] = np.where(np.where(positive, below, above), 0.0, 1e300)
@@ -119,14 +119,14 @@ def _mark_all(work: BoxWork) -> None:
 
 
 def restored(state: BoxState, values: FloatArray) -> FloatArray:
-    """Numbers of the iteration's order in the order of the points."""
+    """Return an array of the iteration in the original order of the points."""
     result = np.empty_like(values)
     result[state.order] = values
     return result
 
 
 def measure_gap(state: BoxState, a: FloatArray, gradient: FloatArray) -> None:
-    """Objective, gap and bound at a point with its gradient, in the order of the points."""
+    """Set objective, gap and bound for a point with its gradient, in the original order of the points."""
     state.objective = 0.5 * float(a @ (gradient + state.view.c))
     state.gap = float(a @ gradient) - state.view.level(gradient)[0]
     state.bound = max(state.bound, state.objective - state.gap)
@@ -134,7 +134,7 @@ def measure_gap(state: BoxState, a: FloatArray, gradient: FloatArray) -> None:
 
 
 def refresh(state: BoxState) -> None:
-    """All points active, s'a = r to rounding, ∇ in float64 from the data, and with it objective and gap."""
+    """Make all points active, restore s'a = r, and recompute ∇, objective and gap in float64 from the data."""
     view, work = state.view, state.work
     a = restored(state, work.a)
     if not state.exact:
@@ -151,14 +151,14 @@ def refresh(state: BoxState) -> None:
 
 
 def violation(state: BoxState) -> float:
-    """max_low d - min_up d over all points; -∞ where nothing can move one way."""
+    """Return max_low d - min_up d over all points; -∞ if no point can move in one of the directions."""
     work = state.work
     rising, falling = work.rise == 0.0, work.fall > 0.0
     return float(work.d[falling].max(initial=-np.inf) - work.d[rising].min(initial=np.inf))
 
 
 def next_violators(work: BoxWork, missing: int, count: int) -> IntArray:
-    """The missing place and active ones not cached that violate most in the same direction, ``count`` in all at most."""
+    """Return the missing point and the active uncached points that violate most in its direction, at most ``count`` in all."""
     active = int(work.scalars.active)
     d, free = work.d[:active], work.slot[:active] < 0
     lowest = float((d + work.rise[:active]).min())
@@ -171,7 +171,7 @@ def next_violators(work: BoxWork, missing: int, count: int) -> IntArray:
 
 
 def into_box(view: BoxEqualityQP, start: FloatArray) -> FloatArray:
-    """A point clipped to the box, with the heavier side of s'a = r scaled down: its free part where that is enough."""
+    """Return a point clipped to the box, with the heavier side of s'a = r scaled down, its free part first."""
     if start.shape != (view.n,) or not np.isfinite(start).all():
         raise InputError(f"start[{view.label!r}] must hold {view.n} finite numbers; it has shape {start.shape}", name="start")
     a = np.clip(start, 0.0, view.upper)
@@ -205,12 +205,12 @@ _PAIRS = 20
 
 
 def block_round(state: BoxState, size: int, pairs: int) -> bool:
-    """Process one working set: the ``size`` points that violate most; at most ``pairs`` pair steps among them.
+    """Process one working set: the ``size`` points that violate most, by at most ``pairs`` pair steps.
 
     Returns
     -------
     bool
-        Whether the violation of all is above ``state.epsilon``, and a pair was found. Where none was, blocks are over.
+        Whether the violation over all points is above ``state.epsilon`` and a pair was found. If none was, working sets end.
     """
     work, cache = state.work, state.cache
     chosen, work.scalars.violation = _working_set(state, size)
@@ -240,7 +240,7 @@ def block_round(state: BoxState, size: int, pairs: int) -> bool:
 
 
 def _working_set(state: BoxState, size: int) -> tuple[IntArray, float]:
-    """Half of them those that violate most in either direction, half of the last set; and max_low d - min_up d."""
+    """Return the working set, half of it the worst violators in either direction, half from the last set, and the violation."""
     work = state.work
     n = int(work.scalars.active)
     d = work.d[:n]
@@ -266,7 +266,7 @@ def _working_set(state: BoxState, size: int) -> tuple[IntArray, float]:
 
 
 def _block(work: BoxWork, chosen: IntArray) -> BoxWork:
-    """The iteration on the block alone."""
+    """Return the iteration restricted to the working set."""
     q = chosen.size
     scalars = named_scalars(SCALARS)
     scalars.active = q
@@ -311,13 +311,13 @@ class OrderedGram(GramOperator):
         return bool((self.order != np.arange(self.n)).any())
 
     def columns(self, indices: IntArray) -> FloatArray:
-        """Columns of K, float64."""
+        """Return columns of K, float64."""
         chosen, signs = self.order[indices], self.view.signs
         block = self.view.gram.columns(chosen) * (signs[:, None] * signs[chosen])
         return np.asarray(block[self.order])
 
     def single_columns(self, indices: IntArray, out: SingleArray | None = None) -> SingleArray:
-        """Columns of K as rows, float32."""
+        """Return columns of K as rows, float32."""
         chosen, signs = self.order[indices], self._signs
         permutation = self._moved
         block = self.view.gram.single_columns(chosen, None if permutation else out)
@@ -329,7 +329,7 @@ class OrderedGram(GramOperator):
 
 
 def shrink(work: Any, cache: ColumnCache, order: IntArray) -> bool:
-    """Move the points that cannot take part in a violating pair behind the active ones; whether there were enough of them."""
+    """Move the points that no violating pair can contain behind the active ones; return whether there were enough of them."""
     active = int(work.scalars.active)
     keep = np.empty(active, dtype=np.bool_)
     leaving = loops.removable(work, keep)
@@ -403,7 +403,7 @@ class BoxSMO(Algorithm[BoxEqualityQP, BoxState]):
         view.gram.load(single=self.precision == "single")
 
     def init(self, view: BoxEqualityQP, options: Options, rng: np.random.Generator) -> BoxState:
-        """a = 0, or the user's point moved into the feasible set."""
+        """Return the state at a = 0, or at the user's point moved into the feasible set."""
         check_parameters(self)
         a = np.zeros(view.n)
         if options.start is not None and view.label in options.start:
@@ -423,7 +423,7 @@ class BoxSMO(Algorithm[BoxEqualityQP, BoxState]):
         return state
 
     def advance(self, state: BoxState, seconds: float) -> Outcome:
-        """Pair steps for about ``seconds``."""
+        """Take pair steps for about ``seconds``."""
         scalars, end = state.work.scalars, time.perf_counter() + seconds
         first = int(scalars.iteration)
         stop = state.limit if self.stride is None else min(state.limit, first + self.stride)
@@ -460,12 +460,12 @@ class BoxSMO(Algorithm[BoxEqualityQP, BoxState]):
         return relative(state.objective, state.gap) <= state.tol
 
     def _block(self, state: BoxState, stop: int) -> Outcome:
-        """A working set of many points."""
+        """Process one working set of many points."""
         go_on = block_round(state, self.block, stop - int(state.work.scalars.iteration))
         return Outcome.RUNNING if go_on else self._confirm(state)
 
     def _pairs(self, state: BoxState, stop: int, end: float) -> Outcome:
-        """One call of the compiled loop, and what it returned for: a column, or the violation asked for."""
+        """Call the compiled loop once, and handle the reason for its return: a missing column, or the violation."""
         scalars, clock = state.work.scalars, time.perf_counter()
         before = int(scalars.iteration)
         count = int(min(stop - before, max(16.0, state.rate * max(end - clock, 0.0))))
@@ -496,7 +496,7 @@ class BoxSMO(Algorithm[BoxEqualityQP, BoxState]):
         cache.load(chosen, int(work.scalars.clock))
 
     def _confirm(self, state: BoxState) -> Outcome:
-        """Refresh; converged, stalled, or on with a smaller ε."""
+        """Refresh, and return whether the run has converged, has stalled, or continues with a smaller ε."""
         before, shrunk = state.gap, state.work.scalars.active < state.view.n
         refresh(state)
         gap = relative(state.objective, state.gap)
@@ -511,7 +511,7 @@ class BoxSMO(Algorithm[BoxEqualityQP, BoxState]):
         return Outcome.RUNNING
 
     def measure(self, state: BoxState) -> Measure:
-        """Objective, the bound of the last refresh, support size, columns computed."""
+        """Return objective, the bound of the last refresh, support size, and number of columns computed."""
         work, view = state.work, state.view
         objective, bound = float(work.scalars.objective), state.bound
         if work.scalars.active == view.n:
@@ -527,7 +527,7 @@ class BoxSMO(Algorithm[BoxEqualityQP, BoxState]):
         )
 
     def answer(self, state: BoxState) -> Answer:
-        """The point; ν of s'a = 0 under ``"balance"``; reduced costs ζ = ∇ - νs."""
+        """Return the point; ν of s'a = r under ``"balance"``; reduced costs ζ = ∇ - νs."""
         refresh(state)
         view, work = state.view, state.work
         gradient = restored(state, work.d * work.s)

@@ -1,1 +1,1 @@
-"""The proof checker: rational arithmetic, sharing nothing with the solver."""
+"""The independent checker of proof logs of `zero-one-bb`: rational arithmetic, no code of the solver."""

@@ -106,7 +106,7 @@ class ConflictProblem:
 
 @dataclass(frozen=True, eq=False)
 class Conflict:
-    """Points that no w with ||w||² below ``norm`` keeps all, if it violates all of ``away``."""
+    """Points that no w with ||w||² < ``norm`` keeps all, provided that it violates all of ``away``."""
 
     points: frozenset[int]
     away: frozenset[int]
@@ -114,7 +114,7 @@ class Conflict:
 
 
 def norm_within_budget(header: dict[str, Any], A: Array, penalised: npt.NDArray[np.bool_], w: list[float] | None) -> float:
-    """Exact squared norm of the incumbent of the cardinality form, rounded up; infinite without one."""
+    """Return the exact squared norm of the incumbent of the cardinality form, rounded up; infinite without one."""
     budget = _whole_budget(header)
     if w is None:
         return math.inf
@@ -135,7 +135,21 @@ def _whole_budget(header: dict[str, Any]) -> int:
 def reduced_conflict_problem(
     header: dict[str, Any], A: Array, weights: Array, penalised: npt.NDArray[np.bool_], bound: float, target: float
 ) -> ConflictProblem | None:
-    """Groups of equal points; None where the points that every w violates prove the bound, C; ``target`` is B."""
+    """Return the problem on groups of equal points; None if the points that every w violates prove the claimed bound C.
+
+    Parameters
+    ----------
+    header : dict
+        First record of the log.
+    A : ndarray (n, p)
+        Signed rows.
+    weights : ndarray (n,)
+    penalised : ndarray of bool (p,)
+    bound : float
+        The claimed bound C.
+    target : float
+        The target B of the search.
+    """
     member = [int(k) for k in header["member"]]
     if len(member) != len(weights) or int((~penalised).sum()) > 1:
         raise InvalidProofError("member must hold one number for each point; at most one weight is outside the norm")
@@ -204,13 +218,13 @@ State: TypeAlias = tuple[States, float]
 
 
 class Conflicts(NodeRules[State]):
-    """The rules of the nodes of a log, with its conflicts by their numbers; each is verified where it is first used.
+    """The rules of nodes, with the log's conflicts by number; each is verified when it is first used.
 
     Parameters
     ----------
-    problem : Problem
+    problem : ConflictProblem
     stated : dict
-        Records by number.
+        Records of the conflicts by number.
     """
 
     def __init__(self, problem: ConflictProblem, records: dict[int, dict[str, Any]]) -> None:
@@ -218,7 +232,7 @@ class Conflicts(NodeRules[State]):
         self._known: dict[int, Conflict] = {}
 
     def valid(self, ident: int, state: States, number: int, spent: float) -> Conflict:
-        """A conflict that node ``ident`` may use, where further deletions of weight ``spent`` are proved."""
+        """Return a conflict that node ``ident`` may use when further deletions of weight ``spent`` are proved."""
         conflict = self._conflict(ident, number)
         if not conflict.norm >= self._problem.norm_cutoff(state, spent):
             raise InvalidProofError(f"a conflict of node {ident} proves {conflict.norm:g}, which is too little")
@@ -226,7 +240,7 @@ class Conflicts(NodeRules[State]):
         return conflict
 
     def kept(self, ident: int, state: States, number: int) -> Conflict:
-        """A conflict of the kept points of node ``ident``, whatever norm it proves."""
+        """Return a conflict of kept points of node ``ident``, of any norm."""
         conflict = self._conflict(ident, number)
         _check_points(conflict, state, ident)
         if any(state[i] == FREE for i in conflict.points):
@@ -242,7 +256,7 @@ class Conflicts(NodeRules[State]):
         return conflict
 
     def for_records(self, records: Iterable[dict[str, Any]]) -> Conflicts:
-        """Return the rules with the conflicts that some nodes name."""
+        """Return rules that hold only the conflicts that these nodes use."""
         named = {number for record in records for number in _named(record)}
         return Conflicts(self._problem, {number: self._stated[number] for number in named if number in self._stated})
 
@@ -252,7 +266,7 @@ class Conflicts(NodeRules[State]):
 
 
 def _check_points(conflict: Conflict, state: States, ident: int) -> None:
-    """Raise InvalidProofError unless a node has deleted no point of a conflict but those of negative multipliers."""
+    """Raise InvalidProofError if the node has deleted a point of the conflict whose multiplier is not negative."""
     if any(state[i] == DELETED for i in conflict.points):
         raise InvalidProofError(f"a conflict of node {ident} has a point that is deleted")
     if any(state[i] != DELETED for i in conflict.away):
@@ -260,7 +274,7 @@ def _check_points(conflict: Conflict, state: States, ident: int) -> None:
 
 
 def _named(record: dict[str, Any]) -> Iterator[int]:
-    """Numbers of the conflicts that a node uses."""
+    """Yield the numbers of the conflicts that a node uses."""
     for step in record["steps"]:
         if step[0] == "pack":
             yield from (int(number) for number, _ in step[1])
@@ -272,7 +286,13 @@ def _named(record: dict[str, Any]) -> Iterator[int]:
 
 
 def check_conflict_tree(problem: ConflictProblem, records: list[dict[str, Any]], crew: VerifierPool | None = None) -> int:
-    """Verify the tree of a log; the number of its nodes."""
+    """Verify the tree of a log, and return the number of its nodes.
+
+    Raises
+    ------
+    InvalidProofError
+        A node, a conflict or the tree is not as the rules of the module ask.
+    """
     tree, conflicts = tree_of([record for record in records if "conflict" not in record]), _numbered(records)
     root = np.full(len(problem.weights), FREE, dtype=np.int8)
     if not problem.counted:
@@ -286,7 +306,7 @@ def check_conflict_tree(problem: ConflictProblem, records: list[dict[str, Any]],
 
 
 def _numbered(records: list[dict[str, Any]]) -> dict[int, dict[str, Any]]:
-    """The conflicts by the number that they say, or by their order."""
+    """Return the conflicts by the number in their record, or by their order."""
     conflicts: dict[int, dict[str, Any]] = {}
     for record in records:
         if "conflict" in record:
@@ -300,7 +320,7 @@ def _numbered(records: list[dict[str, Any]]) -> dict[int, dict[str, Any]]:
 def _children(
     problem: ConflictProblem, conflicts: Conflicts, record: dict[str, Any], state: States, extra: float
 ) -> list[tuple[States, float]]:
-    """Apply a node's steps; its children, none where it is proved to be empty."""
+    """Return the children of a node after its steps, none if it is proved to be empty."""
     ident = int(record["id"])
 
     def valid(number: int, spent: float) -> Conflict:
@@ -348,7 +368,7 @@ def _children(
 
 
 def _packed(problem: ConflictProblem, state: States, extra: float, chosen: list[tuple[Any, int, float]], ident: int) -> float:
-    """Σy of weights y ≥ 0 on conflicts, Σ_{c ∋ i} y_c ≤ λ_i on the free points: w deletes free points of at least this weight."""
+    """Return Σy for weights y ≥ 0 on conflicts, Σ_{c ∋ i} y_c ≤ λ_i on free points: w deletes free points of this weight."""
     load = np.zeros(len(problem.weights))
     packed = 0.0
     for valid, number, y in chosen:
@@ -374,7 +394,7 @@ def _packed(problem: ConflictProblem, state: States, extra: float, chosen: list[
 
 
 def _either(problem: ConflictProblem, state: States, extra: float, ordered: list[int], ident: int) -> list[tuple[States, float]]:
-    """Deleted or kept: any free point."""
+    """Return the two children in which a free point is deleted and kept."""
     if len(ordered) != 1 or not 0 <= ordered[0] < len(state) or state[ordered[0]] != FREE:
         raise InvalidProofError(f"node {ident} branches on no free point")
     i = ordered[0]

@@ -178,7 +178,6 @@ class ConflictTeamEngine(Engine):
         self._start_pass()
 
     def _start_pass(self) -> None:
-        """Start a pass at the root."""
         shared, weights = self._shared, self.ground.weights
         state = self._dive.stack.state
         state[:] = k.FREE

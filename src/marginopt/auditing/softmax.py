@@ -1,4 +1,4 @@
-"""The gap of scikit-learn's ``LogisticRegression`` of several classes, which fits the softmax."""
+"""Audit of scikit-learn's ``LogisticRegression`` with several classes, which fits the softmax model."""
 
 from __future__ import annotations
 
@@ -21,10 +21,11 @@ _DIGITS = 32
 
 
 def audit_softmax(X: FloatArray, codes: IntArray, costs: FloatArray, W: FloatArray, b: FloatArray | None) -> Audit:
-    """The audit of min ½ Σ_k ||w_k||² + Σ c_i (log Σ_k exp f_k(x_i) - f_{y_i}(x_i)), f_k = w_k'x + b_k.
+    """Return the audit of min ½ Σ_k ||w_k||² + Σ c_i (log Σ_k exp f_k(x_i) - f_{y_i}(x_i)), f_k = w_k'x + b_k.
 
-    For any probabilities p_i of the classes log Σ_k exp f_k ≥ Σ_k p_ik f_k + H(p_i), H the entropy. Least over w the sum is the
-    bound Σ c_i H(p_i) - ½ Σ_k ||Σ_i α_ik x_i||² with α_ik = c_i (1{k = y_i} - p_ik), if with free intercepts Σ_i α_ik = 0.
+    For any probabilities p_i of the classes log Σ_k exp f_k ≥ Σ_k p_ik f_k + H(p_i), H the entropy. Minimised over w, the sum is
+    the bound Σ c_i H(p_i) - ½ Σ_k ||Σ_i α_ik x_i||² with α_ik = c_i (1{k = y_i} - p_ik), provided that Σ_i α_ik = 0 if intercepts
+    are free.
 
     Parameters
     ----------
@@ -36,6 +37,10 @@ def audit_softmax(X: FloatArray, codes: IntArray, costs: FloatArray, W: FloatArr
     W : ndarray (K, p)
     b : ndarray (K,) or None
         Free intercepts; None without.
+
+    Returns
+    -------
+    Audit
     """
     counted = costs > 0.0
     X, codes, costs = X[counted], codes[counted], costs[counted]
@@ -61,7 +66,7 @@ def _scores(X: FloatArray, W: FloatArray, b: FloatArray | None) -> FloatArray:
 
 
 def _value(X: FloatArray, codes: IntArray, costs: FloatArray, W: FloatArray, b: FloatArray | None) -> Rounded:
-    """The objective; the logarithm of a sum of exponentials changes by no more than the largest change of a score."""
+    """Return the objective; the log-sum-exp of scores changes by no more than the largest change of a score."""
     columns, rows = np.ascontiguousarray(X.T), np.arange(codes.size)
     products = [transposed_product(columns, w) for w in W]
     f, error = np.array([f for f, _ in products]).T, np.array([error for _, error in products]).T
@@ -74,7 +79,7 @@ def _value(X: FloatArray, codes: IntArray, costs: FloatArray, W: FloatArray, b: 
 def _optimum(
     X: FloatArray, codes: IntArray, costs: FloatArray, W: FloatArray, b: FloatArray | None
 ) -> tuple[FloatArray, FloatArray | None]:
-    """A point near the optimum, from the machine's on, by L-BFGS on the objective over Σ c_i."""
+    """Return a point near the optimum, found by L-BFGS on the objective over Σ c_i from the machine's point."""
     (K, p), scale, rows = W.shape, float(costs.sum()), np.arange(codes.size)
 
     def parts(v: FloatArray) -> tuple[FloatArray, FloatArray | None]:
@@ -96,7 +101,7 @@ def _optimum(
 
 
 def _bound(X: FloatArray, codes: IntArray, costs: FloatArray, W: FloatArray, b: FloatArray | None, free: bool) -> Rounded:
-    """The dual value at the probabilities of a point; with free intercepts, of those near them that balance."""
+    """Return the dual value at the probabilities of a point; with free intercepts, at balanced ones near them."""
     probabilities = np.exp(log_softmax(_scores(X, W, b), axis=1))
     counts, grid = _counts(probabilities, codes, costs)
     if free:
@@ -115,7 +120,7 @@ def _bound(X: FloatArray, codes: IntArray, costs: FloatArray, W: FloatArray, b: 
 
 
 def _counts(probabilities: FloatArray, codes: IntArray, costs: FloatArray) -> tuple[IntArray, float]:
-    """Return c_i p_ik of the other classes as multiples of a power of two, rounded down; of the own class 0."""
+    """Return c_i p_ik of the other classes as multiples of a power of two, rounded down, 0 for the own class; and that power."""
     grid = 2.0 ** (math.frexp(float(costs.max()))[1] - _DIGITS)
     counts = np.floor(costs[:, None] * probabilities / grid).astype(np.int64)
     counts[np.arange(codes.size), codes] = 0
@@ -125,10 +130,11 @@ def _counts(probabilities: FloatArray, codes: IntArray, costs: FloatArray) -> tu
 
 
 def _balance(counts: IntArray, codes: IntArray) -> None:
-    """Take from the counts, no more than is needed, until each class gives as much as it gets.
+    """Reduce the counts, as little as needed, until each class gives as much as it receives.
 
-    A class gives what its points have of other classes, and gets what other points have of it: an edge from class to class. Edges
-    are a sum of cycles and of paths from classes that give too much to those that get too much; the paths are taken off.
+    A class gives the counts of its points in other classes, and receives those of other points in it: edges between classes.
+    Edges are a sum of cycles and of paths from classes that give too much to classes that receive too much; the paths are
+    subtracted.
     """
     K = counts.shape[1]
     edges = np.array([counts[codes == k].sum(axis=0) for k in range(K)])

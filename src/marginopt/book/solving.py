@@ -21,12 +21,13 @@ from ..models import Model
 from ..models.arrays import FloatArray
 from ..models.model import fingerprint
 from ..solvers import Result, load_result
+from ..solvers.exact.check.arithmetic import rounded_up
 from ..solvers.margin.algorithm import MarginBB
 from ..solvers.proofs import check_proof
 from ..solvers.solve import solve
 from .data import build_data, data_digest
 from .entries import Entry, find_entry
-from .verification import MODELS, EntryVerdict, exact_bound, exact_value, rounded_up, stated_model, verify_entry
+from .verification import MODELS, EntryVerdict, exact_bound, exact_value, stated_model, verify_entry
 
 #: A bound is stated lower by this much of the value than its evidence proves: sums differ on other machines in their last digits.
 _LAST_DIGITS = 1e-12
@@ -263,7 +264,6 @@ def submit_result(
 
 
 def _instance_of(result: Result, entries: list[Entry], name: str | None) -> tuple[Entry, FloatArray, FloatArray]:
-    """Return the entry that a result is of, and its data."""
     candidates = entries if name is None else [find_entry(name, entries)]
     built: dict[str, tuple[FloatArray, FloatArray]] = {}
     for entry in candidates:

@@ -321,18 +321,11 @@ def exact_bound(parameters: Mapping[str, Any], X: FloatArray, y: FloatArray, mul
     return sum(alpha, Fraction(0)) - sum((s * s for s in sums), Fraction(0)) / 4
 
 
-def rounded_up(value: Fraction) -> float:
-    """Return the least double that is not below a fraction."""
-    number = float(value)
-    return number if Fraction(number) >= value else math.nextafter(number, math.inf)
-
-
 def _signed(X: FloatArray, y: FloatArray) -> Rows:
     return [[Fraction(x) * int(label) for x in row] for row, label in zip(X.tolist(), y.tolist(), strict=True)]
 
 
 def _vector(point: Mapping[str, Any], name: str, size: int) -> list[Fraction]:
-    """Return one part of a point."""
     numbers = point.get(name)
     if not isinstance(numbers, list | tuple) or len(numbers) != size:
         raise InputError(f"{name} must hold {size} numbers", name=name)

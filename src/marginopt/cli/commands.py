@@ -378,7 +378,6 @@ def audit(a: argparse.Namespace) -> int:
 
 
 def _program(path: str, command: str) -> StandardForm:
-    """The program in a file."""
     try:
         return read_form(path)
     except ExportError as error:

@@ -1,4 +1,4 @@
-"""A formulation at the prompt: the options that the records ask for, and the model that they and the data make."""
+"""Command-line options of data sets and formulations, and the model that they describe."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def add_data_options(command: Command) -> None:
 
 
 def add_model_options(command: Command, *, or_file: bool = False) -> None:
-    """The formulation, what it is stated on, and the parameters of all formulations; ``or_file``: or a program's file alone."""
+    """Add the options of formulation, data and the parameters of all formulations; with ``or_file`` a program's file."""
     table = all_formulations()
     file_help = "; or a program's file alone (.lp .mps .cbf .nl .mof.json ..., also packed)" if or_file else ""
     command.add_argument("model", metavar="FORMULATION", help=f"one of {', '.join(table)} (marginopt formulations){file_help}")
@@ -55,7 +55,7 @@ def add_model_options(command: Command, *, or_file: bool = False) -> None:
 
 
 def add_proof_options(command: Command) -> None:
-    """The problem that a proof log should be about, as ``solve`` stated it."""
+    """Add the options of the problem that a proof log should be about, as ``solve`` takes them."""
     table = {name: get_formulation(name) for name in _PROVED}
     command.add_argument("--data", metavar="DATA", help="the data that was solved: a log about other data is refused")
     command.add_argument("--formulation", dest="model", choices=_PROVED, default=_PROVED[0], help="what was solved on it")
@@ -64,12 +64,12 @@ def add_proof_options(command: Command) -> None:
 
 
 def add_parameters(command: Command) -> None:
-    """The parameters of all formulations, where an option names them."""
+    """Add the parameters of all formulations, for commands in which an option names the formulations."""
     _add_parameters(command, all_formulations(), "--formulations NAME --help")
 
 
 def _add_parameters(command: Command, table: Mapping[str, FormulationInfo], lists: str = "") -> None:
-    """Every parameter is read; the help tells of those of the formulations that are named, or what ``lists`` them."""
+    """Add every parameter; the help describes those of the named formulations, or refers to ``lists``."""
     named = {part for word in command.words for part in word.split(",")}
     shown = table if len(table) == 1 else {name: info for name, info in table.items() if name in named}
     help_text = None if shown else f"{lists or command.prog + ' FORMULATION --help'} lists them: --lam, --C, --kernel, ..."
@@ -90,18 +90,18 @@ def _add_parameters(command: Command, table: Mapping[str, FormulationInfo], list
 
 
 def model_from_arguments(a: argparse.Namespace) -> Model:
-    """Return the model that a command line names, on its data.
+    """Return the model that the arguments describe, on its data.
 
     Raises
     ------
     InputError
-        There is no such formulation, parameter or file; what the data or the model refuse.
+        An unknown formulation or parameter, a missing file, or data that the model rejects.
     """
     return model_on_data(a.model, a.data, a)
 
 
 def model_on_data(name: str, data: str | Instance, a: argparse.Namespace) -> Model:
-    """Return one formulation on a data set, with the parameters of the command line."""
+    """Return a formulation on a data set, with the parameters of the arguments."""
     info = get_formulation(name)
     parameters = {name.removeprefix(_GIVEN): v for name, v in vars(a).items() if name.startswith(_GIVEN) and v is not None}
     chosen = info.parameter_values(parameters)
@@ -116,7 +116,7 @@ def model_on_data(name: str, data: str | Instance, a: argparse.Namespace) -> Mod
 
 
 def problems(a: argparse.Namespace) -> Iterator[tuple[str, str, Model | StandardForm]]:
-    """Formulation, data set and model of every problem of a set."""
+    """Yield name of the formulation, name of the data set, and model, for every combination in the arguments."""
     names = [name.strip() for name in a.formulations.split(",") if name.strip()]
     sets = [name.strip() for name in a.set.split(",") if name.strip()]
     if not names or not sets:
@@ -144,7 +144,7 @@ def _arrays(info: FormulationInfo, name: str) -> dict[str, Any]:
 
 
 def two_classes(instance: Instance, noun: str) -> Instance:
-    """The instance, if it has no more than two classes."""
+    """Return the instance if it has at most two classes; raise InputError otherwise."""
     if len(instance.classes) > 2:
         names = ", ".join(map(str, list(instance.sizes())[:6])) + (", ..." if len(instance.classes) > 6 else "")
         raise InputError(
@@ -154,7 +154,7 @@ def two_classes(instance: Instance, noun: str) -> Instance:
 
 
 def named_instance(name: str, a: argparse.Namespace) -> Instance:
-    """A data set by catalogue name or file, with the sub-setting that was asked for; not prepared."""
+    """Return a data set from the catalogue or a file, subsampled as the arguments ask, not prepared."""
     path = Path(name)
     label = int(a.label) if a.label is not None and a.label.lstrip("-").isdigit() else a.label
     if path.suffix or path.exists() or path.name != name:
@@ -170,7 +170,7 @@ def named_instance(name: str, a: argparse.Namespace) -> Instance:
 
 
 def _class_of(instance: Instance, text: str) -> Any:
-    """The class label that a word on the command line stands for."""
+    """Return the class label that a word of the command line names."""
     for value in instance.sizes():
         if str(value) == text or (_is_number(text) and _is_number(str(value)) and float(value) == float(text)):
             return value
@@ -186,5 +186,5 @@ def _is_number(text: str) -> bool:
 
 
 def prepared(instance: Instance, a: argparse.Namespace, *, intercept: bool) -> Instance:
-    """Standardised, with a column of ones where wanted, unless ``--raw``."""
+    """Return the data standardised, with a column of ones if ``intercept``; unchanged with ``--raw``."""
     return instance if a.raw else instance.prepared(standardise=True, intercept=intercept)

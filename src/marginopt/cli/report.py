@@ -1,4 +1,4 @@
-"""``marginopt report``: its options and what it does."""
+"""The command ``marginopt report``: its options and its execution."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _OWN = ("store", "resume", "out", "quiet", "json", "jobs", "backend", "run", "co
 
 
 def add_options(command: Command) -> None:
-    """The options beside those of the data."""
+    """Add the options of the report that are not about data."""
     command.add_argument("data", nargs="*", help="catalogue names or files; without any, the built-in real and generated sets")
     command.add_argument("--out", default="out", help="folder to write to (default out)")
     command.add_argument("--quiet", action="store_true", help="no progress lines")
@@ -72,7 +72,7 @@ def add_options(command: Command) -> None:
 
 
 def report(a: argparse.Namespace) -> int:
-    """Write a gap report in all formats."""
+    """Write a gap report in all formats, and return the exit status."""
     if a.resume:
         _take_up(a)
     folder = Path(a.out)
@@ -93,7 +93,7 @@ def report(a: argparse.Namespace) -> int:
 
 
 def _listed(written: list[str]) -> str:
-    """Paths in words; the pictures as their folder."""
+    """Return the written paths in one sentence; pictures are named by their folder."""
     places = {str(Path(path).parent): path for path in written if path.endswith(".svg")}
     return ", ".join([*(path for path in written if not path.endswith(".svg")), *places])
 
@@ -147,7 +147,7 @@ def _backend(name: str | None) -> AbstractContextManager[Any]:
 
 
 def _sized(name: str, n: int | None, a: argparse.Namespace) -> Sequence[Instance]:
-    """The set, with n of its points where n is given, for each seed of ``--subsample-seeds``."""
+    """Return the data set with n of its points, if n is given, for each seed of ``--subsample-seeds``."""
     if a.subsample_seeds is None:
         instance = named_instance(name, a)
         return [instance if n is None else instance.subsample(n, seed=a.seed)]
@@ -160,7 +160,7 @@ def _sized(name: str, n: int | None, a: argparse.Namespace) -> Sequence[Instance
 
 
 def _instances(a: argparse.Namespace) -> list[Instance]:
-    """The sets named, sub-sampled at every size; generated ones; the built-in ones where nothing is asked for."""
+    """Return the named data sets, subsampled at every size, and generated ones; the built-in ones if none is named."""
     sizes = None if a.sizes is None else _list(a.sizes, int, "--sizes")
     if sizes is not None and a.n is not None:
         raise InputError("--n is one size, --sizes several: give one of them")
@@ -190,7 +190,7 @@ def _instances(a: argparse.Namespace) -> list[Instance]:
 
 
 def _stated(a: argparse.Namespace, instances: list[Instance]) -> list[ModelSubject | ModelAtLam]:
-    """The formulations on every instance, as functions of λ where they have one."""
+    """Return the formulations on every instance, as functions of λ if they have one."""
     models: list[ModelSubject | ModelAtLam] = []
     for instance, name in product(instances, _list(a.formulations, str, "--formulations")):
         info = get_formulation(name)
@@ -206,7 +206,6 @@ def _stated(a: argparse.Namespace, instances: list[Instance]) -> list[ModelSubje
 
 
 def _at(info: FormulationInfo, instance: Instance, lam: float | None) -> Model:
-    """The formulation at one λ."""
     return info.make_model({"X": instance.X, "y": instance.y}, {} if lam is None else {"lam": lam})
 
 
@@ -216,7 +215,6 @@ def _relaxations_help() -> str:
 
 
 def _list(text: str, kind: Callable[[str], T], option: str) -> list[T]:
-    """Values separated by commas."""
     try:
         return [kind(part.strip()) for part in text.split(",") if part.strip()]
     except ValueError as error:
@@ -224,14 +222,14 @@ def _list(text: str, kind: Callable[[str], T], option: str) -> list[T]:
 
 
 def _note(a: argparse.Namespace) -> None:
-    """Keep the request in the store, for `--continue`."""
+    """Save the arguments in the store, for `--continue`."""
     request = {name: value for name, value in vars(a).items() if name not in _OWN}
     created = datetime.datetime.now(datetime.UTC).isoformat()
     CellStore(a.store).put(digest({"request": request, "created": created}), "request", {"created": created, "asked": request})
 
 
 def _take_up(a: argparse.Namespace) -> None:
-    """The newest request of the store in place of what was not asked for now."""
+    """Fill arguments that were not given now from the newest ones in the store."""
     if a.store is None or not Path(a.store).is_file():
         raise InputError(f"--continue needs --store FILE with a report that was begun; FILE is {a.store}")
     if a.data:

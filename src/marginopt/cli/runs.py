@@ -172,7 +172,6 @@ def _suffixes(text: str) -> list[str]:
 
 
 def _written(record: dict[str, Any], suffixes: list[str]) -> str:
-    """Formats of the files that there are."""
     return ", ".join(suffix[1:] for suffix in suffixes if suffix not in record["not written"]) or "none"
 
 

@@ -70,7 +70,6 @@ def _widths(screen: int, cells: Sequence[Sequence[str]], numbers: frozenset[int]
 def _print_columns(
     console: Console, head: Sequence[str], rows: Iterable[Sequence[str]], widths: Sequence[int], numbers: frozenset[int]
 ) -> None:
-    """One table."""
     from rich.table import Table
     from rich.text import Text
 

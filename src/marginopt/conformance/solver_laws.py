@@ -1,8 +1,8 @@
-"""Laws of a solver: on formulations, on programs without a solution, the optimality conditions, and the trials they look at.
+"""Laws that every solver obeys: on formulations, on programs without a solution, and the optimality conditions.
 
-*The optimality conditions in the documented signs, from a form's data and a result's numbers alone.* Written from the
-definitions: the projections and residuals of `models.program.cones`, which the certificates use, are not used here, so that an
-error there does not hide itself.
+*Optimality conditions* are checked in the documented signs, from a form's data and a result's numbers alone. They are written
+from the definitions: the projections and residuals of `models.program.cones`, which the certificates use, are not used here, so
+that an error there shows.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from .laws import Case, Laws, LawVerdict, all_of, at_most, holds, not_applicable
 
 @functools.singledispatch
 def outside(cone: Cone, v: FloatArray) -> float:
-    """Violation of a cone by v, from the cone's definition."""
+    """Return the violation of a cone by v, from the cone's definition."""
     raise NotImplementedError(f"no definition of {type(cone).__name__} is written here")
 
 
@@ -86,11 +86,11 @@ def _(cone: Power, v: FloatArray) -> float:
 
 
 def broken_conditions(form: StandardForm, result: Result, tol: float) -> list[str]:
-    """Return the broken conditions of a point and its multipliers, with the figures; empty where they are optimal to ``tol``.
+    """Return the optimality conditions that a point and its multipliers violate, with figures; empty if optimal to ``tol``.
 
-    Lagrangian f(x) - Σ<z_k, F_k x + g_k> - <ζ, x>: P x + q = ΣF_k'z_k + ζ, F_k x + g_k in K_k, z_k in K_k*, complementarity,
-    ζ_j ≥ 0 where only the lower bound can be active, ≤ 0 where only the upper one can. The cones are self-dual, but for {0} and
-    those with a ``dual_map``.
+    Lagrangian f(x) - Σ<z_k, F_k x + g_k> - <ζ, x>: P x + q = ΣF_k'z_k + ζ, F_k x + g_k in K_k, z_k in K_k*, complementarity, ζ_j
+    ≥ 0 where only the lower bound can be active, ≤ 0 where only the upper one can. The cones are self-dual, but for {0} and those
+    with a ``dual_map``.
 
     Parameters
     ----------
@@ -99,7 +99,11 @@ def broken_conditions(form: StandardForm, result: Result, tol: float) -> list[st
     result : Result
         With multipliers.
     tol : float
-        Relative to the sizes of what is compared.
+        Relative to the sizes of the terms compared.
+
+    Returns
+    -------
+    list of str
     """
     if result.multipliers is None:
         return ["there are no multipliers"]
@@ -161,7 +165,7 @@ SEARCH_SECONDS = 0.5
 
 
 def unusable(solver: Solver) -> str:
-    """Return the reason why a solver cannot be tried here at all; empty where it can."""
+    """Return the reason why a solver cannot be run on this machine; empty if it can."""
     if not installed(solver):
         return f"the package {solver.info.package or solver.info.module} is not installed"
     licence = solver.licence()
@@ -170,7 +174,7 @@ def unusable(solver: Solver) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Trial:
-    """A solver on a case.
+    """A solver on a case of the suite.
 
     Parameters
     ----------
@@ -183,12 +187,12 @@ class Trial:
 
     @property
     def name(self) -> str:
-        """Solver and case."""
+        """Names of solver and case."""
         return f"{self.solver.info.name} / {self.case.name}"
 
     @property
     def tol(self) -> float:
-        """The relative gap that the laws ask for."""
+        """Relative gap of the solves."""
         info = self.solver.info
         return info.reaches or (FIRST_ORDER if info.first_order else USUAL)
 
@@ -199,14 +203,14 @@ class Trial:
 
     @cached_property
     def refusal(self) -> str:
-        """The licence's refusal of a case of this size."""
+        """Reason why the licence does not cover a case of this size; empty if it does."""
         if self.solver.info.views or self.case.form is None:
             return ""
         return self.solver.licence().refusal(self.case.form) or ""
 
     @property
     def without(self) -> str:
-        """Return the reason why the law does not apply: the solver is missing, unlicensed, or does not read the case."""
+        """Return the reason why no law applies: the solver is missing, unlicensed, or does not read the case."""
         return unusable(self.solver) or self.obstacle or self.refusal
 
     @property
@@ -232,21 +236,21 @@ class Trial:
 
     @cached_property
     def form(self) -> StandardForm | None:
-        """The form that the multipliers are of, at the parameters that the solver found; None where there is none."""
+        """The form that the multipliers belong to, at parameters that the solver optimised; None without one."""
         try:
             return self.case.model.at_solution(self.result.optimised_parameters).form
         except (TooLargeError, UnsupportedModelError):
             return None
 
     def solve(self, problem: Model | StandardForm | None = None, **changes: Any) -> Result:
-        """Solve this case, or another problem, with some options changed."""
+        """Solve this case, or another problem, with changed options."""
         seconds = SEARCH_SECONDS if self.searches else SECONDS
         options: dict[str, Any] = {"tol": self.tol, "time_limit": seconds, "iteration_limit": ITERATIONS, "threads": 1} | changes
         return solve(self.case.model if problem is None else problem, self.solver, **options)
 
     @cached_property
     def result(self) -> Result:
-        """The case solved to the tolerance of the laws."""
+        """Result of the case at the tolerance of the laws."""
         return self.solve()
 
 
@@ -270,12 +274,12 @@ def _same(noun: str, value: float, expected: float, tol: float) -> LawVerdict:
 
 
 def _interval(result: Result) -> tuple[float, float]:
-    """Bound and objective in the sense of a minimisation; infinite where a stopped search left none."""
+    """Return bound and objective of a minimisation; infinite if a stopped search has none."""
     return result.best_bound[0], np.inf if result.certificate is None else result.certificate.objective
 
 
 def _overlap(noun: str, one: tuple[float, float], other: tuple[float, float], tol: float) -> LawVerdict:
-    """Return whether two intervals meet; no verdict where one of them says nothing."""
+    """Return whether two intervals meet; no verdict if one of them is infinite."""
     if any(np.isneginf(low) and np.isposinf(high) for low, high in (one, other)):
         return not_applicable("the clock stopped the search before it had a bound or a point")
     ends = [abs(end) for end in (*one, *other) if np.isfinite(end)]
@@ -284,7 +288,7 @@ def _overlap(noun: str, one: tuple[float, float], other: tuple[float, float], to
 
 
 def _solved(t: Trial, r: Result) -> bool:
-    """Solved; a global solver without multipliers closes the gap of objectives, and our certificate of its point may be wider."""
+    """Return whether the result is solved, or a global solver without multipliers closed its own gap of objectives."""
     return r.solved or (not t.gives_duals and not t.branches and r.claim.status is Status.OPTIMAL)
 
 
@@ -367,12 +371,12 @@ def conditions(t: Trial) -> LawVerdict:
 
 
 def _invariant(t: Trial, other: Case) -> LawVerdict:
-    """The same objective on a problem that is the same."""
+    """Compare the objective with that of an equivalent problem."""
     return _equal(t, t.solve(other.model), 1.0)
 
 
 def _equal(t: Trial, r: Result, factor: float) -> LawVerdict:
-    """The objective of the case's result times the factor, or an interval that meets its own where the clock stopped a search."""
+    """Compare the case's objective, times the factor, with another result; their intervals if the time limit stopped a search."""
     first = t.result
     if t.stopped(first) or t.stopped(r):
         low, high = _interval(first)
@@ -413,7 +417,7 @@ def scaling(t: Trial) -> LawVerdict:
 
 
 def _different(one: Result, other: Result) -> list[str]:
-    """Blocks of two results that are not the same numbers; NaN is itself."""
+    """Return the labels of blocks that differ between two results; NaN equals NaN."""
     return [k for k, v in one.values.items() if k not in other.values or not np.array_equal(v, other.values[k], equal_nan=True)]
 
 
@@ -493,7 +497,7 @@ class _Programs:
     curvature: list[float]
 
     def forms(self) -> list[StandardForm]:
-        """Each program that the rows and the objective make."""
+        """Return each combination of rows and objective as a form."""
         rows = Constraint("rows", sp.csr_array(np.array(self.F)), np.array(self.g), Nonnegative(len(self.g)))
         return [
             StandardForm(
@@ -517,7 +521,7 @@ _UNBOUNDED = _Programs([[1.0, 0.0]], [0.0], [0.0, -1.0], [1.0, 0.0])
 
 
 def _called(solver: Solver, programs: _Programs, status: Status) -> LawVerdict:
-    """Every program that the solver reads ends with the status, or without a claim."""
+    """Require of every program that the solver reads the given status, or no claim."""
     if solver.info.views:
         return not_applicable("it reads structural views, which a program without a model does not have")
     calls = []

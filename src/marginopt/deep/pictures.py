@@ -55,9 +55,9 @@ def draw_objectives(
         ax = new_axes((4.5, 4.5), "polar")
     assert ax is not None
     angles = np.linspace(0.0, 2.0 * np.pi, K, endpoint=False)
-    for colour, (name, J) in zip(_cycle(len(rows)), rows.items(), strict=True):
-        closed_curve = np.append(J, J[0])
-        ax.plot(np.append(angles, angles[0]), closed_curve, color=colour, linewidth=1.4, marker="o", markersize=3, label=name)
+    for k, (name, J) in enumerate(rows.items()):
+        around, closed_curve = np.append(angles, angles[0]), np.append(J, J[0])
+        ax.plot(around, closed_curve, color=colour_of(k), linewidth=1.4, marker="o", markersize=3, label=name)
     if log:
         _log_axis(ax, np.concatenate(list(rows.values())))
     else:
@@ -135,7 +135,3 @@ def _rows_at(histories: Mapping[str, Sequence[Row]], epoch: int) -> dict[str, np
     if len(sizes) > 1:
         raise InputError(f"the histories are of different numbers of classes: {sorted(sizes)}", name="histories")
     return rows
-
-
-def _cycle(count: int) -> list[str]:
-    return [colour_of(k) for k in range(count)]

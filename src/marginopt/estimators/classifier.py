@@ -95,7 +95,6 @@ class ModelClassifier(ClassifierMixin, PointsEstimator, ABC):  # type: ignore[mi
         """The classifier that a result means."""
 
     def _options(self, start: Mapping[str, FloatArray] | None = None) -> Options:
-        """Return the options of the solver."""
         progress = bool(self.verbose)
         return Options(tol=self.tol, time_limit=self.time_limit, start=start, progress=progress, verbose=progress)
 

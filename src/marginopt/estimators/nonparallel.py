@@ -1,6 +1,6 @@
-"""Nonparallel classifiers without learned features.
+"""Nonparallel classifiers without learned features: a hyperplane for each class, near it and away from the others.
 
-`NonparallelSVC`: one hyperplane for each class, near it and away from the others; the rivals of NPSVC++, Table 2.
+`NonparallelSVC` covers the methods that NPSVC++, Table 2, compares with.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from .training_set import PointsEstimator, Scaling, make_kernel
 
 @dataclass(eq=False, repr=False)
 class HyperplaneClassifier(ClassifierMixin, PointsEstimator, ABC):  # type: ignore[misc]
-    """A classifier over a kernel whose classes have a hyperplane each; `_closeness` says which is the one."""
+    """Base class of classifiers with a kernel and one hyperplane for each class; `_closeness` scores the classes."""
 
     _: KW_ONLY
     gamma: Any = "npsvc"
@@ -44,12 +44,12 @@ class HyperplaneClassifier(ClassifierMixin, PointsEstimator, ABC):  # type: igno
     verbose: bool = False
 
     def _begin(self, X: Any, y: Any, other: Mapping[str, object]) -> tuple[Points, np.ndarray, Kernel]:
-        """Scaled points, labels and the kernel from what ``fit`` is given.
+        """Return the scaled points, the labels and the kernel.
 
         Raises
         ------
         InputError
-            No such kernel, or values too large to standardise.
+            An unknown kernel, or values too large to standardise.
         TypeError
             ``fit`` was given more than X and y.
         """
@@ -63,7 +63,6 @@ class HyperplaneClassifier(ClassifierMixin, PointsEstimator, ABC):  # type: igno
         return as_points(self._scaling.transform(points)), np.asarray(y), kernel
 
     def _rows(self, X: Any) -> Points:
-        """New points as the model takes them."""
         points = self._new_points(X)
         return as_points(self._scaling.transform(points))
 
@@ -72,14 +71,31 @@ class HyperplaneClassifier(ClassifierMixin, PointsEstimator, ABC):  # type: igno
         """Return the closeness of points to each class's hyperplane (n × K); the largest wins."""
 
     def decision_function(self, X: Any) -> FloatArray:
-        """Return the scores of points for each class's hyperplane (n × K), the largest wins; of two the second's minus the
-        first's (n,).
+        """Return the scores of points.
+
+        Parameters
+        ----------
+        X : array_like or CSR (n, p)
+
+        Returns
+        -------
+        ndarray (n, K) or (n,)
+            The closeness to each class's hyperplane, the largest wins; with two classes the second's minus the first's.
         """
         signed = self._closeness(self._rows(X))
         return signed[:, 1] - signed[:, 0] if self.classes_.size == 2 else signed
 
     def predict(self, X: Any) -> np.ndarray:
-        """The class of the hyperplane that suits a point best."""
+        """Return the class of the hyperplane with the largest score for each point.
+
+        Parameters
+        ----------
+        X : array_like or CSR (n, p)
+
+        Returns
+        -------
+        ndarray (n,)
+        """
         decision = self.decision_function(X)
         return self.classes_[(decision > 0).astype(np.int64) if self.classes_.size == 2 else decision.argmax(axis=1)]
 
@@ -193,7 +209,7 @@ class NonparallelSVC(HyperplaneClassifier):
         return self
 
     def _solved(self, model: NonparallelSVM) -> tuple[FloatArray, float, float]:
-        """u, its objective, and its relative gap (stationarity of a non-convex problem)."""
+        """Return u, its objective, and its relative gap (stationarity of a non-convex problem)."""
         if model.convex:
             box = model.program.box
             lam, gap = box_minimum(box, None, self.tol)
@@ -207,7 +223,7 @@ class NonparallelSVC(HyperplaneClassifier):
         return u, model.objective(u), raw.stationarity
 
     def _closeness(self, rows: Points) -> FloatArray:
-        """-|f_l(x)|/||u_l||: the nearest hyperplane wins."""
+        """Return -|f_l(x)|/||u_l||, largest for the nearest hyperplane."""
         return -(np.abs(self.problems_[0].features.project(self.U_, rows)) / self._norms)
 
 

@@ -68,7 +68,6 @@ class ModelRegressor(RegressorMixin, PointsEstimator, ABC):  # type: ignore[misc
         """Return the function that a result means."""
 
     def _options(self) -> Options:
-        """Return the options of the solver."""
         progress = bool(self.verbose)
         return Options(tol=self.tol, time_limit=self.time_limit, progress=progress, verbose=progress)
 

@@ -471,7 +471,6 @@ class PointsEstimator(Estimator):
         return parts.resolve_names(DataNames(("intercept", *map(str, names))), X, y) if parts.names_coefficients else parts
 
     def _new_points(self, X: Any) -> Points:
-        """Points to predict on, validated."""
         check_is_fitted(self)
         return as_points(validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False))
 
@@ -480,11 +479,9 @@ class PointsEstimator(Estimator):
         return Scaling.of(X[sample.rows], sample.weight) if self.standardise else Scaling()
 
     def _linear_space(self, X: Points, sample: Sample) -> LinearSpace:
-        """The features themselves."""
         return LinearSpace.of(X[sample.rows], self._scaling_of(X, sample))
 
     def _kernel_space(self, X: Points, sample: Sample) -> KernelSpace:
-        """The features of the kernel."""
         kernel = make_kernel(self.kernel, self.gamma, self.degree, self.coef0)
         scaling = Scaling() if isinstance(kernel, Precomputed) else self._scaling_of(X, sample)
         return KernelSpace.of(X, sample.rows, scaling, kernel, sample.weight)

@@ -1,4 +1,4 @@
-"""Questions about data and classifiers that an exact solver answers with a proof."""
+"""Questions about data and classifiers, answered with a proof by an exact solver: fairness, good classifiers, stability, λ."""
 
 from .answer import Answer, AnswerReport, BoundedQuestion, Evidence, ProofLog
 from .fairness import FairnessQuestion, Subgroup, audit_fairness

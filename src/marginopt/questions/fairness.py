@@ -29,10 +29,11 @@ from ..labelled import attribute_columns, label_codes
 from ..models.arrays import BoolArray, FloatArray, IntArray, as_points, as_positive, as_vector, as_weights, to_dense
 from ..models.model import Model
 from ..solvers.certification.result import Result
+from ..solvers.exact.check.arithmetic import rounded_up
 from ..solvers.exact.check.sealed import stated_bound
 from ..solvers.solve import solve
 from .answer import Answer, BoundedQuestion, Evidence, ProofLog
-from .half_spaces import BestHalfSpace, HalfSpace, coded_columns, rounded_up
+from .half_spaces import BestHalfSpace, HalfSpace, coded_columns
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

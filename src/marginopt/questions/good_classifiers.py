@@ -10,12 +10,10 @@ machine learning models, 2022.
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
-from copy import copy
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -24,83 +22,16 @@ from ..drawing import COLOURS, GREY, plain
 from ..errors import InputError
 from ..models.arrays import FloatArray, as_positive
 from ..models.formulations.margin.model import Margin
-from ..models.formulations.margin.part import Box, Increasing, Integers
 from ..models.model import Model
-from ..solvers.exact.check.sealed import stated_bound
-from ..solvers.parallel import SerialExecutor, choose_executor
-from ..solvers.solve import solve
-from .answer import Answer, BoundedQuestion, Evidence, ProofLog, share_of
+from ..solvers.parallel import choose_executor
+from .answer import Answer, BoundedQuestion, Evidence, share_of
+from .restricted_solves import Exclusion, Explorer, LevelQuestion, Restriction, columns_of, cost_of, names_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 #: Solves of one side of one coefficient's range.
 _STEPS = 30
-
-
-class Restriction(ABC):
-    """A restriction of the classifiers; its bound above the level proves that no classifier of the set satisfies it."""
-
-    @property
-    @abstractmethod
-    def name(self) -> str:
-        """The restriction in words: the key of its problem."""
-
-    @abstractmethod
-    def model(self, base: Margin) -> Margin:
-        """Return the composition with the restriction."""
-
-    @abstractmethod
-    def possible(self, base: Margin) -> bool:
-        """Return whether domain and restrictions of single coefficients leave a point."""
-
-
-@dataclass(frozen=True)
-class Exclusion(Restriction):
-    """The statement that no classifier of the set has lower ≤ w ≤ upper, coefficient by coefficient.
-
-    Parameters
-    ----------
-    lower, upper : tuple of float (p,)
-    """
-
-    lower: tuple[float, ...]
-    upper: tuple[float, ...]
-
-    @property
-    def name(self) -> str:
-        """The restriction in words: the key of its problem."""
-        parts = []
-        for j, (low, high) in enumerate(zip(self.lower, self.upper, strict=True)):
-            if low == high:
-                parts.append(f"w_{j} = {low:.17g}")
-            else:
-                parts += [f"w_{j} >= {low:.17g}"] if low > -math.inf else []
-                parts += [f"w_{j} <= {high:.17g}"] if high < math.inf else []
-        return ", ".join(parts) or "all"
-
-    def model(self, base: Margin) -> Margin:
-        """Return the composition with these bounds on the coefficients."""
-        low, high = base.domain.bounds(base.width)
-        lower, upper = np.maximum(low, self.lower), np.minimum(high, self.upper)
-        kind = Integers if base.domain.integer else Box
-        return replace(base, domain=kind(tuple(lower.tolist()), tuple(upper.tolist())))
-
-    def possible(self, base: Margin) -> bool:
-        """Return whether domain and restrictions of single coefficients meet these bounds."""
-        low, high = base.coefficient_bounds
-        return bool((np.maximum(low, self.lower) <= np.minimum(high, self.upper)).all())
-
-    def side_of(self, p: int, j: int) -> Exclusion:
-        """Return the exclusion that bounds coefficient j alone as this one does."""
-        return Exclusion.of_coefficient(p, j, self.lower[j], self.upper[j])
-
-    @classmethod
-    def of_coefficient(cls, p: int, j: int, lower: float = -math.inf, upper: float = math.inf) -> Exclusion:
-        """Return bounds on one coefficient."""
-        low, high = [-math.inf] * p, [math.inf] * p
-        low[j], high[j] = lower, upper
-        return cls(tuple(low), tuple(high))
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,60 +84,6 @@ class CoefficientRanges(Evidence):
 
 
 @dataclass(frozen=True, eq=False)
-class LevelQuestion(BoundedQuestion):
-    """A question about the classifiers of objective at most ``level``.
-
-    Parameters
-    ----------
-    model : Margin
-    within : float
-        ε.
-    level : float
-        (1 + ε) times the objective of the best classifier found.
-    exclusions : tuple of Exclusion
-        The restrictions that no classifier of the set satisfies.
-    """
-
-    model: Margin
-    within: float
-    level: float
-    exclusions: tuple[Restriction, ...]
-
-    @property
-    def columns(self) -> tuple[int, ...]:
-        """The coefficients' columns in w, without a free intercept."""
-        return _columns(self.model)
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The names of `columns`."""
-        return _names(self.model)
-
-    def problems(self) -> Mapping[str, Model]:
-        """Return the model under each restriction."""
-        return {item.name: item.model(self.model) for item in self.exclusions if item.possible(self.model)}
-
-    def excluded(self, item: Restriction, bounds: Mapping[str, float]) -> bool:
-        """Return whether bounds of the problems prove an exclusion."""
-        return not item.possible(self.model) or bounds.get(item.name, -math.inf) > self.level
-
-    def covers(self, best: tuple[float, ...]) -> bool:
-        """Return whether the level is that of ε above a classifier, so that the set holds all within ε of the optimum."""
-        cost = self.cost(best)
-        return self.level >= (cost + self.within * abs(cost)) * (1.0 - 1e-12)
-
-    def cost(self, w: Iterable[float]) -> float:
-        """Return the objective of a classifier, counted from the data; infinite outside the domain and the restrictions."""
-        counted = self.model.counted_cost({"w": np.array(tuple(w))})
-        return math.inf if counted is None or counted.excess else counted.cost
-
-    @property
-    def data(self) -> str:
-        """Return the number of points and the level."""
-        return f"{len(self.model.y)} points, objective at most {shown(self.level, 'minimum', 6)}"
-
-
-@dataclass(frozen=True, eq=False)
 class RangeQuestion(LevelQuestion):
     """The number of coefficients that have one sign in every classifier of the set."""
 
@@ -222,7 +99,6 @@ class RangeQuestion(LevelQuestion):
         return float(((inside > 0.0).all(axis=0) | (inside < 0.0).all(axis=0)).sum())
 
     def _inside(self, evidence: CoefficientRanges) -> FloatArray:
-        """Return the coefficients of the witnesses in the set."""
         return np.array([w for w in evidence.witnesses if self.cost(w) <= self.level])[:, list(self.columns)]
 
     def bound(self, bounds: Mapping[str, float]) -> float:
@@ -269,154 +145,6 @@ class RangeQuestion(LevelQuestion):
         return f"{count} in every classifier within {share_of(self.within)}% of the best"
 
 
-@dataclass(frozen=True)
-class RestrictedSolve:
-    """One solve of a model under a restriction, a task of its own.
-
-    Parameters
-    ----------
-    model : Margin
-    item : Restriction
-    solver : str
-    time_limit : float or None
-    path : Path or None
-        Of the proof log.
-    """
-
-    model: Margin
-    item: Restriction
-    solver: str
-    time_limit: float | None
-    path: Path | None
-
-    def run(self, threads: int | None = None) -> SolvedRestriction:
-        """Solve, by one thread however many there are, so that the result depends on the task alone."""
-        options: dict[str, Any] = {} if self.path is None else {"proof": str(self.path)}
-        result = solve(self.item.model(self.model), self.solver, time_limit=self.time_limit, threads=1, **options)
-        bound, classifier, log = -math.inf if result.bound is None else float(result.bound), None, None
-        if result.values is not None and "w" in result.values:
-            w = np.asarray(result.values["w"], dtype=np.float64)
-            counted = self.model.counted_cost({"w": w})
-            if counted is not None and not counted.excess:
-                classifier = counted.cost, tuple(w.tolist())
-        if self.path is not None and self.path.exists():
-            bound, log = min(bound, stated_bound(self.path)), ProofLog.of_file(self.item.name, self.path)
-        return SolvedRestriction(bound, classifier, result.bound_kind == "proved", log)
-
-
-@dataclass(frozen=True)
-class SolvedRestriction:
-    """Bound, classifier and log of a restricted solve.
-
-    Parameters
-    ----------
-    bound : float
-    classifier : tuple of (float, tuple of float) or None
-        Cost and coefficients of the classifier that the solve found.
-    proved : bool
-    log : ProofLog or None
-    """
-
-    bound: float
-    classifier: tuple[float, tuple[float, ...]] | None
-    proved: bool
-    log: ProofLog | None
-
-
-class Explorer:
-    """Solves of a model under restrictions, with the classifiers that they find.
-
-    Parameters
-    ----------
-    model : Model
-        A `Margin`, or a formulation that is one.
-    within : float
-    solver : str
-    time_limit : float or None
-        Seconds of a solve.
-    proof : str, Path or None
-        Folder of the logs.
-    jobs : int or None
-        Solves at a time in `solve_all`.
-
-    Raises
-    ------
-    InputError
-        A model that is no composition, ``within`` below 0, or an optimum that is not found.
-    """
-
-    def __init__(
-        self, model: Model, within: float, solver: str, time_limit: float | None, proof: str | Path | None, jobs: int | None = 1
-    ) -> None:
-        self.model, self._solver, self._limit = _composition(model), solver, time_limit
-        self.within = as_positive(within, "within", zero=True)
-        self._folder, self._prefix, self._jobs = None if proof is None else Path(proof), "", jobs
-        if self._folder is not None:
-            self._folder.mkdir(parents=True, exist_ok=True)
-        self.proved, self.logs = True, dict[str, ProofLog]()
-        self.bounds, self.found = dict[str, float](), list[tuple[float, tuple[float, ...]]]()
-        self.level = math.inf
-        p = self.model.width
-        self.optimum = self.solve(Exclusion((-math.inf,) * p, (math.inf,) * p))
-        if not self.found:
-            raise InputError("the model has no classifier: its restrictions exclude all, or the time limit is too short")
-        self.best_cost, self.best = min(self.found)
-        self.level = self.best_cost + self.within * abs(self.best_cost)
-
-    def solve(self, item: Restriction) -> float:
-        """Return the lower bound of the model under a restriction; infinite where the domain excludes it."""
-        return self.solve_all([item])[0]
-
-    def solve_all(self, items: Sequence[Restriction]) -> list[float]:
-        """Return the lower bound under each restriction; those not known yet are independent solves, `jobs` at a time."""
-        possible = {item.name: item for item in items if item.possible(self.model)}
-        unsolved = [item for name, item in possible.items() if name not in self.bounds]
-        first = len(self.bounds)
-        tasks = [
-            RestrictedSolve(self.model, item, self._solver, self._limit, self._log_path(number))
-            for number, item in enumerate(unsolved, first)
-        ]
-        with choose_executor(self._jobs) as executor:
-            results = (executor if len(tasks) > 1 else SerialExecutor()).all(RestrictedSolve.run, tasks)
-        for item, result in zip(unsolved, results, strict=True):
-            self.bounds[item.name] = result.bound
-            self.proved = self.proved and result.proved
-            self.found += [] if result.classifier is None else [result.classifier]
-            if result.log is not None:
-                self.logs[item.name] = result.log
-        return [self.bounds[item.name] if item.name in possible else math.inf for item in items]
-
-    def _log_path(self, number: int) -> Path | None:
-        return None if self._folder is None else self._folder / f"{self._prefix}{number:03d}.jsonl"
-
-    def branch(self, prefix: str) -> Explorer:
-        """Return an explorer that knows the same and solves one at a time; its logs' names begin with a prefix."""
-        branch = copy(self)
-        branch._prefix, branch._jobs = prefix, 1
-        branch.bounds, branch.logs, branch.found = dict(self.bounds), dict(self.logs), list(self.found)
-        return branch
-
-    def merge(self, branch: Explorer) -> None:
-        """Add the solves of a branch."""
-        classifiers = set(self.found)
-        self.bounds |= branch.bounds
-        self.logs |= branch.logs
-        self.found += [pair for pair in branch.found if pair not in classifiers]
-        self.proved = self.proved and branch.proved
-
-    def excludes(self, item: Restriction) -> bool:
-        """Return whether no classifier of the set satisfies a restriction."""
-        return self.solve(item) > self.level
-
-    def inside(self) -> list[tuple[float, ...]]:
-        """Return the classifiers found within the level, the best one first."""
-        return [w for cost, w in sorted(self.found) if cost <= self.level]
-
-    def logs_of(self, exclusions: Iterable[Restriction]) -> tuple[ProofLog, ...]:
-        """Return the logs of the restrictions that an answer rests on."""
-        return tuple(self.logs[item.name] for item in exclusions if item.name in self.logs)
-
-
 def coefficient_ranges(
     model: Model,
     within: float = 0.02,
@@ -459,14 +187,14 @@ def coefficient_ranges(
     explorer = Explorer(model, within, solver, time_limit, proof, jobs)
     base, width = explorer.model, as_positive(precision, "precision") * (max(map(abs, explorer.best)) or 1.0)
     p = base.width
-    columns = _columns(base)
+    columns = columns_of(base)
     signs = [Exclusion.of_coefficient(p, j, **side) for j in columns for side in ({"lower": 0.0}, {"upper": 0.0})]
     explorer.solve_all(signs)  # the witnesses of each sign shorten the searches that follow
     limits = _limits(explorer, columns, width, jobs)
     ends = [Exclusion.of_coefficient(p, j, upper=a) for j, (a, _) in zip(columns, limits, strict=True) if math.isfinite(a)]
     ends += [Exclusion.of_coefficient(p, j, lower=b) for j, (_, b) in zip(columns, limits, strict=True) if math.isfinite(b)]
     exclusions = tuple(dict.fromkeys(item for item in (*signs, *ends) if explorer.excludes(item)))
-    names = _names(base)
+    names = names_of(base)
     inside = np.array(explorer.inside())[:, list(columns)]
     lower, upper = np.array(limits).T
     evidence = CoefficientRanges(names, columns, lower, upper, inside.min(axis=0), inside.max(axis=0), tuple(explorer.inside()))
@@ -583,13 +311,13 @@ class ImportanceQuestion(BoundedQuestion):
     sense: ClassVar[Sense] = "minimum"
 
     def __post_init__(self) -> None:
-        if self.column not in _columns(self.model):
-            raise InputError(f"column must be one of {_columns(self.model)}; it is {self.column!r}", name="column")
+        if self.column not in columns_of(self.model):
+            raise InputError(f"column must be one of {columns_of(self.model)}; it is {self.column!r}", name="column")
 
     @property
     def exclusions(self) -> Mapping[int, Exclusion]:
         """The restriction to classifiers without a feature, by its column."""
-        return {j: Exclusion.of_coefficient(self.model.width, j, 0.0, 0.0) for j in _columns(self.model)}
+        return {j: Exclusion.of_coefficient(self.model.width, j, 0.0, 0.0) for j in columns_of(self.model)}
 
     def problems(self) -> Mapping[str, Model]:
         """Return the model without each feature."""
@@ -603,7 +331,7 @@ class ImportanceQuestion(BoundedQuestion):
         return self._attained(w, self.column)
 
     def _attained(self, w: tuple[float, ...], j: int) -> float:
-        return math.inf if w[j] else _cost(self.model, w) - _cost(self.model, self.best)
+        return math.inf if w[j] else cost_of(self.model, w) - cost_of(self.model, self.best)
 
     def bound(self, bounds: Mapping[str, float]) -> float:
         """Return the proved rise."""
@@ -612,13 +340,13 @@ class ImportanceQuestion(BoundedQuestion):
     def _rise(self, j: int, bounds: Mapping[str, float]) -> float:
         item = self.exclusions[j]
         bound = bounds.get(item.name, -math.inf) if item.possible(self.model) else math.inf
-        return bound - _cost(self.model, self.best)
+        return bound - cost_of(self.model, self.best)
 
     def objection(self, evidence: Evidence, bounds: Mapping[str, float]) -> str:
         """Return that a rise is proved to be at least less than is stated, or that a witness attains another one."""
         assert isinstance(evidence, FeatureImportance)
-        columns = _columns(self.model)
-        if (evidence.names, evidence.columns, evidence.best) != (_names(self.model), columns, self.best):
+        columns = columns_of(self.model)
+        if (evidence.names, evidence.columns, evidence.best) != (names_of(self.model), columns, self.best):
             return "the rises are of other coefficients or over another classifier"
         attained = [self._attained(w, j) for w, j in zip(evidence.witnesses, columns, strict=True)]
         if not np.array_equal(attained, evidence.upper):
@@ -628,14 +356,14 @@ class ImportanceQuestion(BoundedQuestion):
 
     def claim(self, bound: float) -> str:
         """Return the claim that no classifier without the feature is as good."""
-        feature = _names(self.model)[_columns(self.model).index(self.column)]
+        feature = names_of(self.model)[columns_of(self.model).index(self.column)]
         rise = shown(bound, self.sense, 6)
         return f"Every classifier without {feature} has an objective at least {rise} above the best one found"
 
     @property
     def data(self) -> str:
         """Return the number of points and the cost of comparison."""
-        return f"{len(self.model.y)} points, objective {_cost(self.model, self.best):.6g} with it"
+        return f"{len(self.model.y)} points, objective {cost_of(self.model, self.best):.6g} with it"
 
 
 def feature_importance(
@@ -668,7 +396,7 @@ def feature_importance(
     """
     explorer = Explorer(model, 0.0, solver, time_limit, proof, jobs)
     base = explorer.model
-    columns, names = _columns(base), _names(base)
+    columns, names = columns_of(base), names_of(base)
     exclusions = [Exclusion.of_coefficient(base.width, j, 0.0, 0.0) for j in columns]
     bounds = explorer.solve_all(exclusions)
     cost, best = min(explorer.found)
@@ -810,7 +538,7 @@ def supports(
     explorer = Explorer(model, within, solver, time_limit, proof, jobs)
     base = explorer.model
     question = SupportQuestion(base, explorer.within, explorer.level, (), ())
-    columns = _columns(base)
+    columns = columns_of(base)
     exclusions: list[Exclusion] = []
     patterns: list[tuple[int, ...]] = [()]
     for length in range(len(columns) + 1):
@@ -834,37 +562,11 @@ def supports(
 
 def support_set(model: Margin, witnesses: tuple[tuple[float, ...], ...]) -> SupportSet:
     """Return the supports of classifiers, in the model's names, and their costs."""
-    columns, names = _columns(model), _names(model)
+    columns, names = columns_of(model), names_of(model)
     words = tuple(tuple(name for name, j in zip(names, columns, strict=True) if w[j]) for w in witnesses)
-    return SupportSet(names, columns, words, witnesses, tuple(_cost(model, w) for w in witnesses))
+    return SupportSet(names, columns, words, witnesses, tuple(cost_of(model, w) for w in witnesses))
 
 
 def _witnessed(explorer: Explorer, item: Exclusion) -> bool:
     """Return whether a classifier of the set that satisfies a restriction is known."""
     return any(all(low <= x <= high for low, x, high in zip(item.lower, w, item.upper, strict=True)) for w in explorer.inside())
-
-
-def _columns(model: Margin) -> tuple[int, ...]:
-    """Return the columns of the coefficients in w: a free intercept is none of them."""
-    return tuple(int(j) for j in np.flatnonzero(model.penalised))
-
-
-def _names(model: Margin) -> tuple[str, ...]:
-    """Return the names of the coefficients."""
-    return tuple(model.feature_names[j] if model.feature_names else f"w_{j}" for j in _columns(model))
-
-
-def _cost(model: Margin, w: tuple[float, ...]) -> float:
-    counted = model.counted_cost({"w": np.array(w)})
-    return math.inf if counted is None or counted.excess else counted.cost
-
-
-def _composition(model: Model) -> Margin:
-    """Return the model as a composition with the model's names of features."""
-    composed = model.composed if isinstance(model, Model) else None
-    # exempt (formulation): these questions read a problem from parts
-    if not isinstance(composed, Margin):
-        raise InputError(f"this needs a Margin, or a formulation that is one; it got a {type(model).__name__}", name="model")
-    if isinstance(composed.domain, Increasing):
-        raise InputError("coefficients in an order have no ranges of their own here: state the model without Increasing")
-    return composed if composed.data_names is not None else replace(composed, data_names=model.unmodified.data_names)

@@ -256,9 +256,3 @@ def _down(value: Fraction) -> float:
     """Return the largest float64 at or below a positive value."""
     nearest = float(value)
     return nearest if Fraction(nearest) <= value else math.nextafter(nearest, 0.0)
-
-
-def rounded_up(value: Fraction) -> float:
-    """Return the least float64 at or above a value."""
-    nearest = float(value)
-    return nearest if Fraction(nearest) >= value else math.nextafter(nearest, math.inf)

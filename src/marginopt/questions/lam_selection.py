@@ -210,7 +210,6 @@ def _choice(ends: FloatArray, errors: FloatArray) -> float:
 
 
 def _middles(ends: FloatArray) -> FloatArray:
-    """Return one λ of each piece."""
     middles = np.sqrt(np.maximum(ends[:-1], 0.5 * ends[1]) * ends[1:])
     middles[0] = 0.5 * ends[1]
     return np.asarray(middles)

@@ -23,7 +23,7 @@ from ..models.formulations.margin.model import Margin
 from ..models.formulations.margin.restrictions import ErrorBudget
 from ..models.model import Model
 from .answer import Answer, Evidence, share_of
-from .good_classifiers import Explorer, LevelQuestion, Restriction
+from .restricted_solves import Explorer, LevelQuestion, Restriction
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

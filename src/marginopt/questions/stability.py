@@ -642,7 +642,7 @@ def conformal_sets(
         return ConformalSets(level, all_labels, all_labels, model, X, np.full((n, X.shape[1]), math.nan))
     optimum = solve(model, "zero-one-bb", options=Options(tol=tol, time_limit=time_limit))
     training, limits = view.A, Limits(tol=tol, deadline=deadline)
-    train_values, *_ = _kept_table(view, training, optimum, math.inf, _with_nodes(limits, 1))
+    train_values, *_ = _kept_table(view, training, optimum, math.inf, Limits(tol, 1, limits.memory, deadline))
     cap = float(np.sort(train_values)[::-1][rank - 1]) + 2.0 * lam  # no label beyond it can be in the set
     train_values, train_bounds, witnesses = _kept_table(view, training, optimum, cap, limits)
     new_values, new_bounds, _ = _kept_table(view, np.vstack([-X, X]), optimum, cap, limits)
@@ -666,11 +666,6 @@ def _counted(model: ZeroOneSVM, w: FloatArray) -> float:
 def _check_exchangeable(view: ZeroOneProblem) -> None:
     if np.ptp(view.weights) != 0.0:
         raise InputError("conformal sets need one λ for all points; with costs that differ points are not exchangeable")
-
-
-def _with_nodes(limits: Limits, nodes: int) -> Limits:
-    """Return the limits with a node limit."""
-    return Limits(limits.tol, nodes, limits.memory, limits.deadline)
 
 
 def _kept_table(

@@ -1,4 +1,4 @@
-"""Blocks of sparse rows in the types in which files store them: compiled products, without conversions or copies."""
+"""Blocks of sparse rows in the types in which files store them: compiled products without conversions or copies."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from .blocks import CSR, FloatArray, SparseBlock
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class StoredBlock(SparseBlock):
-    """CSR arrays of any of the types that loops are compiled for, and a column of ones before them.
+    """CSR arrays of any types that loops are compiled for, preceded by a column of ones if wanted.
 
     Attributes
     ----------
     data : ndarray, float32 or float64
     indices : ndarray, int32 or int64
     ends : ndarray of int64, rows + 1
-        Where rows begin and end; the first one may begin anywhere.
+        Positions where rows begin and end; the first one may begin anywhere.
     columns : int
-        Stored ones.
+        Number of stored columns.
     ones : int
-        1 where a column of ones comes first, which is not stored, else 0.
+        1 if a column of ones, which is not stored, comes first, else 0.
     """
 
     data: npt.NDArray[Any]

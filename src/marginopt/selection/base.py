@@ -378,7 +378,6 @@ class _Flight:
         self.accuracies: list[float] = []
 
     def values(self, positions: FloatArray) -> FloatArray:
-        """γ and C of positions."""
         return np.exp2(positions) if self.powers else positions
 
     def judge(self, position: FloatArray) -> float:

@@ -1,6 +1,7 @@
-"""Selectors of γ by a criterion, which train no model for it: Fisher, likelihood density, and the max-min problem.
+"""Selectors of a Gaussian kernel's γ by a criterion that trains no model, and `select`, the one call for every selector.
 
-Each takes the largest value of a criterion over γ, and then trains one model for each C. `select` is one call for every selector.
+The criteria are Fisher's ratio, likelihood density, and the max-min problem. The γ with the largest value is chosen; then one
+model is trained for each C.
 """
 
 from __future__ import annotations
@@ -37,16 +38,16 @@ from .base import (
 
 @dataclass(frozen=True)
 class CriterionSelector(Selector):
-    """The γ of the grid with the largest criterion, then the best C at it.
+    """Choose the γ of the grid with the largest criterion, then the best C at it.
 
     Parameters
     ----------
     judge : {"holdout", "training"}
-        How the 11 models of the paper, one for each C, are compared; it says "grid search" and no more.
+        How the 11 models of the paper, one for each C, are compared; the paper says "grid search" and no more.
     share : float
-        Part of the training data that "holdout" keeps aside.
+        Share of the training data that "holdout" keeps aside.
     trainer : type of Trainer
-        What is trained: the two-hulls classifier, or one of your own.
+        Trains the models: the two-hulls classifier, or one of your own.
     """
 
     judge: Judge = "holdout"
@@ -59,7 +60,7 @@ class CriterionSelector(Selector):
 
     @abstractmethod
     def criterion(self, sample: Sample, gamma: float) -> float:
-        """Return the criterion that the chosen γ maximises."""
+        """Return the criterion at γ; the selector maximises it."""
 
     def choose(self, sample: Sample) -> Choice:
         """Choose γ without a model and C by one model for each; ``details['criterion']`` holds the value of every γ."""
@@ -94,16 +95,16 @@ class Fisher(CriterionSelector):
     name = "fisher"
 
     def criterion(self, sample: Sample, gamma: float) -> float:
-        """`fisher_ratio` at γ."""
+        """Return `fisher_ratio` at γ."""
         return fisher_ratio(sample.distances, sample.y, gamma)
 
 
 def likelihood_distance(distances: FloatArray, y: FloatArray, gamma: float) -> float:
-    """Distance between the classes' mean points in likelihood space.
+    """Return the distance between the classes' mean points in likelihood space.
 
-    A point's coordinates are its kernel density estimates under the two classes, (mean of k(x, x_j) over y_j = +1, mean over
-    y_j = -1), the point itself left out; the estimates' common factor γ^{p/2} is dropped, or it would decide alone. The
-    distance vanishes as γ → 0 (all coordinates 1) and as γ → ∞ (all 0).
+    A point's coordinates are its kernel density estimates under the two classes, (mean of k(x, x_j) over y_j = +1, mean over y_j
+    = -1), the point itself left out. The estimates' common factor γ^{p/2} is dropped, since it would decide alone. The distance
+    vanishes as γ → 0 (all coordinates 1) and as γ → ∞ (all 0).
     """
     K = np.exp(-gamma * distances)
     np.fill_diagonal(K, 0.0)
@@ -133,7 +134,7 @@ class LikelihoodDensity(CriterionSelector):
     name = "likelihood-density"
 
     def criterion(self, sample: Sample, gamma: float) -> float:
-        """`likelihood_distance` at γ."""
+        """Return `likelihood_distance` at γ."""
         return likelihood_distance(sample.distances, sample.y, gamma)
 
 
@@ -141,21 +142,21 @@ class LikelihoodDensity(CriterionSelector):
 class MaxMinSelector(Selector):
     """Gradient ascent in γ between the ends of the candidates at one given C, MaxMin Algorithm 3 (solver "maxmin").
 
-    The answer is a stationary point in γ, called local. The candidates' C must be one number (1 by default): the optimal value
-    rises and falls with C, so that it cannot be chosen the same way.
+    The answer is a stationary point in γ. The candidates' C must be one number (1 by default): the optimal value rises and falls
+    with C, so that it cannot be chosen in this way.
 
     Parameters
     ----------
     gamma0 : float, optional
-        Start; 0.004 as in the paper where it lies in the range, else the logarithmic middle.
+        Start; 0.004 as in the paper if it lies in the range, else the logarithmic middle.
     parameter : {"log-gamma", "gamma"}
-        What is moved; printed: γ. Its logarithm comes to the same γ in about one model less.
+        The variable of the ascent; the paper has γ. Its logarithm reaches the same γ with about one model less.
     rate : {"secant", "printed"}
-        How the learning rate follows, see `solvers.hulls.MaxMin`.
+        Rule of the learning rate, see `solvers.max_min.ascent.MaxMin`.
     stationarity : float
         ε2, |f'| at which to stop.
     warm : bool
-        Whether an inner solve starts from the last; printed: False.
+        Whether an inner solve starts from the last one; the paper's does not.
     """
 
     gamma0: float | None = None
@@ -175,7 +176,7 @@ class MaxMinSelector(Selector):
             )
 
     def choose(self, sample: Sample) -> Choice:
-        """Ascend; ``steps`` holds γ, f, f' and the Fisher ratio (54)/(55) of every model trained."""
+        """Return the choice of the ascent; ``steps`` holds γ, f, f' and the Fisher ratio (54)/(55) of every model trained."""
         if sample.costs.size != 1:
             raise InputError(f"selector 'maxmin' takes one C, which it does not choose; {sample.costs.size} were given", name="C")
         lower, upper = float(sample.gammas[0]), float(sample.gammas[-1])
@@ -345,7 +346,7 @@ def _notes(sample: Sample, choice: Choice) -> tuple[str, ...]:
 
 
 def _with_both_labels(sample: Sample) -> int:
-    """Points equal to one of the other class."""
+    """Return the number of points that equal one of the other class."""
     positive = to_dense(sample.X)[sample.y > 0]
     negative = to_dense(sample.X)[sample.y < 0]
     first = {row.tobytes() for row in positive + 0.0}

@@ -23,11 +23,11 @@ from marginopt.book.verification import (
     exact_bound,
     exact_value,
     proof_page_name,
-    rounded_up,
     stated_model,
 )
 from marginopt.cli.main import main
 from marginopt.errors import DataError, InputError
+from marginopt.solvers.exact.check.arithmetic import rounded_up
 
 sys.path.insert(0, str(Path(__file__).parents[3] / "docs"))
 import proof_pages

@@ -54,5 +54,5 @@ def test_auto_goes_by_size_and_sparsity() -> None:
     small = mo.HingeSVM(X[:100, :20].toarray() + 0.1, np.where(np.arange(100) % 2, 1.0, -1.0), 1.0)
     for model, solver in ((large, "linear-newton"), (small, "piqp")):
         view = model.view(LinearProblem)
-        assert view is not None and (view.interior_point_seconds > 0.1) == (solver == "linear-newton")
+        assert view is not None and view.outgrows_interior_point() == (solver == "linear-newton")
         assert mo.solve(model, tol=1e-3).solver == solver

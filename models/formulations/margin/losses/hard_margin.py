@@ -123,7 +123,6 @@ def _small(rng: np.random.Generator) -> dict[str, Any]:
 
 
 def _objective(model: HardMarginSVM, values: Mapping[str, Any]) -> float:
-    """The stated objective from the data."""
     v = values["w"][model.composed.penalised]
     return float(0.5 * v @ v)
 

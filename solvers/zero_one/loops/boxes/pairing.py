@@ -128,7 +128,7 @@ def _add_pair(P: Pairs, count: int, i: int, j: int, residual: Any) -> float:
 
 @inner
 def _fix_partners(P: Pairs, rows: Any, columns: Any, z: Any, residual: Any) -> tuple[float, int]:
-    """Fix the partners of kept points as violated: return (their weight, their number), or (∞, 1) for a pair of kept points."""
+    """Fix the partners of kept points as violated; return (weight, number) of them, or (∞, 1) if two kept points are a pair."""
     count, total, kept_columns = 0, 0.0, 0
     for k in range(columns.size):
         if z[columns[k]] == KEPT:

@@ -1,0 +1,321 @@
+"""Solves of a model under restrictions, and the questions that they answer about all classifiers of low objective.
+
+A bound of a restricted solve above a level proves that no classifier of that level satisfies the restriction; the solve's proof
+log is the certificate. A classifier that a solve finds within the level is a witness.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..display import shown
+from ..errors import InputError
+from ..models.arrays import as_positive
+from ..models.formulations.margin.model import Margin
+from ..models.formulations.margin.part import Box, Increasing, Integers
+from ..models.model import Model
+from ..solvers.exact.check.sealed import stated_bound
+from ..solvers.parallel import SerialExecutor, choose_executor
+from ..solvers.solve import solve
+from .answer import BoundedQuestion, ProofLog
+
+
+class Restriction(ABC):
+    """A restriction of the classifiers; its bound above the level proves that no classifier of the set satisfies it."""
+
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """The restriction in words: the key of its problem."""
+
+    @abstractmethod
+    def model(self, base: Margin) -> Margin:
+        """Return the composition with the restriction."""
+
+    @abstractmethod
+    def possible(self, base: Margin) -> bool:
+        """Return whether domain and restrictions of single coefficients leave a point."""
+
+
+@dataclass(frozen=True)
+class Exclusion(Restriction):
+    """The statement that no classifier of the set has lower ≤ w ≤ upper, coefficient by coefficient.
+
+    Parameters
+    ----------
+    lower, upper : tuple of float (p,)
+    """
+
+    lower: tuple[float, ...]
+    upper: tuple[float, ...]
+
+    @property
+    def name(self) -> str:
+        """The restriction in words: the key of its problem."""
+        parts = []
+        for j, (low, high) in enumerate(zip(self.lower, self.upper, strict=True)):
+            if low == high:
+                parts.append(f"w_{j} = {low:.17g}")
+            else:
+                parts += [f"w_{j} >= {low:.17g}"] if low > -math.inf else []
+                parts += [f"w_{j} <= {high:.17g}"] if high < math.inf else []
+        return ", ".join(parts) or "all"
+
+    def model(self, base: Margin) -> Margin:
+        """Return the composition with these bounds on the coefficients."""
+        low, high = base.domain.bounds(base.width)
+        lower, upper = np.maximum(low, self.lower), np.minimum(high, self.upper)
+        kind = Integers if base.domain.integer else Box
+        return replace(base, domain=kind(tuple(lower.tolist()), tuple(upper.tolist())))
+
+    def possible(self, base: Margin) -> bool:
+        """Return whether domain and restrictions of single coefficients meet these bounds."""
+        low, high = base.coefficient_bounds
+        return bool((np.maximum(low, self.lower) <= np.minimum(high, self.upper)).all())
+
+    def side_of(self, p: int, j: int) -> Exclusion:
+        """Return the exclusion that bounds coefficient j alone as this one does."""
+        return Exclusion.of_coefficient(p, j, self.lower[j], self.upper[j])
+
+    @classmethod
+    def of_coefficient(cls, p: int, j: int, lower: float = -math.inf, upper: float = math.inf) -> Exclusion:
+        """Return bounds on one coefficient."""
+        low, high = [-math.inf] * p, [math.inf] * p
+        low[j], high[j] = lower, upper
+        return cls(tuple(low), tuple(high))
+
+
+@dataclass(frozen=True, eq=False)
+class LevelQuestion(BoundedQuestion):
+    """A question about the classifiers of objective at most ``level``.
+
+    Parameters
+    ----------
+    model : Margin
+    within : float
+        ε.
+    level : float
+        (1 + ε) times the objective of the best classifier found.
+    exclusions : tuple of Exclusion
+        The restrictions that no classifier of the set satisfies.
+    """
+
+    model: Margin
+    within: float
+    level: float
+    exclusions: tuple[Restriction, ...]
+
+    @property
+    def columns(self) -> tuple[int, ...]:
+        """The coefficients' columns in w, without a free intercept."""
+        return columns_of(self.model)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of `columns`."""
+        return names_of(self.model)
+
+    def problems(self) -> Mapping[str, Model]:
+        """Return the model under each restriction."""
+        return {item.name: item.model(self.model) for item in self.exclusions if item.possible(self.model)}
+
+    def excluded(self, item: Restriction, bounds: Mapping[str, float]) -> bool:
+        """Return whether bounds of the problems prove an exclusion."""
+        return not item.possible(self.model) or bounds.get(item.name, -math.inf) > self.level
+
+    def covers(self, best: tuple[float, ...]) -> bool:
+        """Return whether the level is that of ε above a classifier, so that the set holds all within ε of the optimum."""
+        cost = self.cost(best)
+        return self.level >= (cost + self.within * abs(cost)) * (1.0 - 1e-12)
+
+    def cost(self, w: Iterable[float]) -> float:
+        """Return the objective of a classifier, counted from the data; infinite outside the domain and the restrictions."""
+        return cost_of(self.model, tuple(w))
+
+    @property
+    def data(self) -> str:
+        """Return the number of points and the level."""
+        return f"{len(self.model.y)} points, objective at most {shown(self.level, 'minimum', 6)}"
+
+
+@dataclass(frozen=True)
+class RestrictedSolve:
+    """One solve of a model under a restriction, a task of its own.
+
+    Parameters
+    ----------
+    model : Margin
+    item : Restriction
+    solver : str
+    time_limit : float or None
+    path : Path or None
+        Of the proof log.
+    """
+
+    model: Margin
+    item: Restriction
+    solver: str
+    time_limit: float | None
+    path: Path | None
+
+    def run(self, threads: int | None = None) -> SolvedRestriction:
+        """Solve, by one thread however many there are, so that the result depends on the task alone."""
+        options: dict[str, Any] = {} if self.path is None else {"proof": str(self.path)}
+        result = solve(self.item.model(self.model), self.solver, time_limit=self.time_limit, threads=1, **options)
+        bound, classifier, log = -math.inf if result.bound is None else float(result.bound), None, None
+        if result.values is not None and "w" in result.values:
+            w = np.asarray(result.values["w"], dtype=np.float64)
+            counted = self.model.counted_cost({"w": w})
+            if counted is not None and not counted.excess:
+                classifier = counted.cost, tuple(w.tolist())
+        if self.path is not None and self.path.exists():
+            bound, log = min(bound, stated_bound(self.path)), ProofLog.of_file(self.item.name, self.path)
+        return SolvedRestriction(bound, classifier, result.bound_kind == "proved", log)
+
+
+@dataclass(frozen=True)
+class SolvedRestriction:
+    """Bound, classifier and log of a restricted solve.
+
+    Parameters
+    ----------
+    bound : float
+    classifier : tuple of (float, tuple of float) or None
+        Cost and coefficients of the classifier that the solve found.
+    proved : bool
+    log : ProofLog or None
+    """
+
+    bound: float
+    classifier: tuple[float, tuple[float, ...]] | None
+    proved: bool
+    log: ProofLog | None
+
+
+class Explorer:
+    """Solves of a model under restrictions, with the classifiers that they find.
+
+    Parameters
+    ----------
+    model : Model
+        A `Margin`, or a formulation that is one.
+    within : float
+    solver : str
+    time_limit : float or None
+        Seconds of a solve.
+    proof : str, Path or None
+        Folder of the logs.
+    jobs : int or None
+        Solves at a time in `solve_all`.
+
+    Raises
+    ------
+    InputError
+        A model that is no composition, ``within`` below 0, or an optimum that is not found.
+    """
+
+    def __init__(
+        self, model: Model, within: float, solver: str, time_limit: float | None, proof: str | Path | None, jobs: int | None = 1
+    ) -> None:
+        self.model, self._solver, self._limit = _composition(model), solver, time_limit
+        self.within = as_positive(within, "within", zero=True)
+        self._folder, self._prefix, self._jobs = None if proof is None else Path(proof), "", jobs
+        if self._folder is not None:
+            self._folder.mkdir(parents=True, exist_ok=True)
+        self.proved, self.logs = True, dict[str, ProofLog]()
+        self.bounds, self.found = dict[str, float](), list[tuple[float, tuple[float, ...]]]()
+        self.level = math.inf
+        p = self.model.width
+        self.optimum = self.solve(Exclusion((-math.inf,) * p, (math.inf,) * p))
+        if not self.found:
+            raise InputError("the model has no classifier: its restrictions exclude all, or the time limit is too short")
+        self.best_cost, self.best = min(self.found)
+        self.level = self.best_cost + self.within * abs(self.best_cost)
+
+    def solve(self, item: Restriction) -> float:
+        """Return the lower bound of the model under a restriction; infinite where the domain excludes it."""
+        return self.solve_all([item])[0]
+
+    def solve_all(self, items: Sequence[Restriction]) -> list[float]:
+        """Return the lower bound under each restriction; those not known yet are independent solves, `jobs` at a time."""
+        possible = {item.name: item for item in items if item.possible(self.model)}
+        unsolved = [item for name, item in possible.items() if name not in self.bounds]
+        first = len(self.bounds)
+        tasks = [
+            RestrictedSolve(self.model, item, self._solver, self._limit, self._log_path(number))
+            for number, item in enumerate(unsolved, first)
+        ]
+        with choose_executor(self._jobs) as executor:
+            results = (executor if len(tasks) > 1 else SerialExecutor()).all(RestrictedSolve.run, tasks)
+        for item, result in zip(unsolved, results, strict=True):
+            self.bounds[item.name] = result.bound
+            self.proved = self.proved and result.proved
+            self.found += [] if result.classifier is None else [result.classifier]
+            if result.log is not None:
+                self.logs[item.name] = result.log
+        return [self.bounds[item.name] if item.name in possible else math.inf for item in items]
+
+    def _log_path(self, number: int) -> Path | None:
+        return None if self._folder is None else self._folder / f"{self._prefix}{number:03d}.jsonl"
+
+    def branch(self, prefix: str) -> Explorer:
+        """Return an explorer that knows the same and solves one at a time; its logs' names begin with a prefix."""
+        branch = copy(self)
+        branch._prefix, branch._jobs = prefix, 1
+        branch.bounds, branch.logs, branch.found = dict(self.bounds), dict(self.logs), list(self.found)
+        return branch
+
+    def merge(self, branch: Explorer) -> None:
+        """Add the solves of a branch."""
+        classifiers = set(self.found)
+        self.bounds |= branch.bounds
+        self.logs |= branch.logs
+        self.found += [pair for pair in branch.found if pair not in classifiers]
+        self.proved = self.proved and branch.proved
+
+    def excludes(self, item: Restriction) -> bool:
+        """Return whether no classifier of the set satisfies a restriction."""
+        return self.solve(item) > self.level
+
+    def inside(self) -> list[tuple[float, ...]]:
+        """Return the classifiers found within the level, the best one first."""
+        return [w for cost, w in sorted(self.found) if cost <= self.level]
+
+    def logs_of(self, exclusions: Iterable[Restriction]) -> tuple[ProofLog, ...]:
+        """Return the logs of the restrictions that an answer rests on."""
+        return tuple(self.logs[item.name] for item in exclusions if item.name in self.logs)
+
+
+def columns_of(model: Margin) -> tuple[int, ...]:
+    """Return the columns of the coefficients in w: a free intercept is none of them."""
+    return tuple(int(j) for j in np.flatnonzero(model.penalised))
+
+
+def names_of(model: Margin) -> tuple[str, ...]:
+    """Return the names of `columns_of`: those of the features, or w_0, w_1, ..."""
+    return tuple(model.feature_names[j] if model.feature_names else f"w_{j}" for j in columns_of(model))
+
+
+def cost_of(model: Margin, w: tuple[float, ...]) -> float:
+    """Return the objective of a classifier, counted from the data; infinite outside the domain and the restrictions."""
+    counted = model.counted_cost({"w": np.array(w)})
+    return math.inf if counted is None or counted.excess else counted.cost
+
+
+def _composition(model: Model) -> Margin:
+    """Return the model as a composition with the model's names of features."""
+    composed = model.composed if isinstance(model, Model) else None
+    # exempt (formulation): these questions read a problem from parts
+    if not isinstance(composed, Margin):
+        raise InputError(f"this needs a Margin, or a formulation that is one; it got a {type(model).__name__}", name="model")
+    if isinstance(composed.domain, Increasing):
+        raise InputError("coefficients in an order have no ranges of their own here: state the model without Increasing")
+    return composed if composed.data_names is not None else replace(composed, data_names=model.unmodified.data_names)
