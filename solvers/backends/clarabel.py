@@ -134,7 +134,7 @@ class Clarabel(Backend):
         return clarabel.DefaultSolver(_objective(form), np.array(form.q), (-F).columns, g, cones, settings)
 
     def _solve(self, solver: Any, form: StandardForm, options: Options, begin: float, rescale: bool = False) -> Answer:
-        recorder = Recorder("clarabel", options)
+        recorder = Recorder("clarabel", options, maximise=form.maximise)
         loaded = time.perf_counter()
         recorder.start()
         with interrupt_flag() as flag:

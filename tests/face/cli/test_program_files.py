@@ -81,6 +81,15 @@ def test_values_are_printed_by_name_and_the_file_that_was_written(tmp_path: Path
     assert main(["certify", str(plan), str(out)]) == 0
 
 
+@pytest.mark.parametrize("solver", ["highs", "scip", "clarabel"])
+def test_progress_has_the_sense_of_the_program(solver: str, tmp_path: Path, capsys: Any) -> None:
+    plan = tmp_path / "plan.mps"
+    plan.write_text(PLAN)
+    mo.solve(mo.read(plan), solver, progress=True)
+    last = capsys.readouterr().err.splitlines()[-1].split()
+    assert float(last[last.index("objective") + 1]) == pytest.approx(11.0, rel=1e-6)
+
+
 def test_the_dual_of_an_integer_program_is_that_of_its_relaxation(tmp_path: Path, capsys: Any) -> None:
     plan, out = tmp_path / "plan.lp", tmp_path / "dual.lp"
     plan.write_text("Maximize\n obj: x + y\nSubject To\n c: 2 x + 3 y <= 6\nBounds\n x <= 2\n y <= 2\nGeneral\n x y\nEnd\n")
