@@ -27,6 +27,7 @@ from ..renamed import current_names
 from ..rows import Rows
 from .appraisal import Appraisal, Bound, CountedCost, Tilt
 from .arrays import FloatArray, check_bytes
+from .decision import decided_codes, decided_labels
 from .export_methods import ExportMethods
 from .inspection.explanation import Explanation, PointExplanation, Solution, explain
 from .program.cones import Feature
@@ -289,8 +290,8 @@ class Model(Displayed, ExportMethods, ABC, metaclass=FormulationType):
         Returns
         -------
         ndarray (rows,)
-            Names of the classes, where the data were given with names; else the codes -1 and +1, or 0 to K - 1. A score of 0
-            counts as +1.
+            Names of the classes, where the data were given with names; else the codes -1 and +1, or 0 to K - 1. A score of
+            exactly 0 is of class -1, as estimators have it.
 
         Raises
         ------
@@ -302,11 +303,11 @@ class Model(Displayed, ExportMethods, ABC, metaclass=FormulationType):
         if not values:
             raise InputError(f"there is no point of {self.name} to predict by")
         scores = self.decision_function(values, self.unnamed_rows(X))
-        codes = (scores >= 0.0).astype(np.int64) if scores.ndim == 1 else scores.argmax(axis=1)
+        codes = decided_codes(scores)
         names = self.unmodified.data_names
         if names is not None and names.classes:
             return np.array(names.classes)[codes]
-        return np.where(codes > 0, 1.0, -1.0) if scores.ndim == 1 else codes
+        return decided_labels(scores) if scores.ndim == 1 else codes
 
     def unnamed_rows(self, X: object, name: str = "X") -> object:
         """Return new rows without the names of their columns, which must be the model's where both have names.

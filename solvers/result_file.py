@@ -395,7 +395,7 @@ def write_solution(model: Model | StandardForm, values: Mapping[str, object], pa
     x = form.join(problem.complete(form.values_given(values, "values")))
     value = form.objective(x) * (-1.0 if form.maximise else 1.0)
     lines = [f"# Solution for model {form.name}", f"# Objective value = {value!r}"]
-    lines += [f"{name} {number!r}" for name, number in zip(plain_names(form.names()), x.tolist(), strict=True)]
+    lines += [f"{name} {number!r}" for name, number in zip(plain_names(form.names()), (x + 0.0).tolist(), strict=True)]
     return write_text(path, "\n".join(lines) + "\n")
 
 

@@ -149,7 +149,7 @@ class Gurobi(Backend):
         for name, attribute in _ATTRIBUTES.items():
             set_by_block(form, options, name, functools.partial(_set_attribute, model, attribute))
         loaded = time.perf_counter()
-        recorder = Recorder("gurobi", options)
+        recorder = Recorder("gurobi", options, maximise=form.maximise)
         self._optimize(gurobipy, model, recorder)
         if model.Status == gurobipy.GRB.INF_OR_UNBD:
             model.Params.DualReductions = 0

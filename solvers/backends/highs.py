@@ -259,7 +259,7 @@ class Highs(Backend):
 
     def _solve(self, highspy: Any, highs: Any, form: StandardForm, options: Options, begin: float) -> Answer:
         details = _start(highspy, highs, form, options) | ignored_options_note(options, _SUPPORTED_OPTIONS)
-        recorder = Recorder("highs", options)
+        recorder = Recorder("highs", options, maximise=form.maximise)
         loaded = time.perf_counter()
         recorder.start()
         with interrupt_flag() as flag:

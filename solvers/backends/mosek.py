@@ -115,7 +115,7 @@ class Mosek(Backend):
     def _solve(self, task: Any, form: StandardForm, options: Options, begin: float) -> Answer:
         import mosek
 
-        recorder = Recorder("mosek", options)
+        recorder = Recorder("mosek", options, maximise=form.maximise)
         self._set_parameters(mosek, task, form, options)
         details = _start(mosek, task, form, options)
         task.set_InfoCallback(functools.partial(_watch, mosek, recorder))

@@ -391,7 +391,7 @@ class Scip(Backend):
         self._set_parameters(model, form, options.after(time.perf_counter() - begin))
         details = _start(model, form, options)
         set_by_block(form, options, "priorities", functools.partial(_prioritise, model))
-        recorder = monitor.recorder = Recorder("scip", options)
+        recorder = monitor.recorder = Recorder("scip", options, maximise=form.maximise)
         cuts, _ = cuts_of(options)
         separator = None if cuts is None else include_cuts(model, cuts, form)
         if separator is not None:

@@ -93,13 +93,17 @@ class _Search:
     def __init__(self, form: StandardForm, solver: SolverSpec, max_solves: int) -> None:
         self.form, self.solver, self.solves_left = form, solver, max_solves
         self.weights: dict[Element, float] = {}
+        self.has_point = False  #: the last program that was solved has one
 
     def run(self) -> tuple[list[Element], bool]:
         """The elements that are left, and whether each was found needed."""
         remaining = self._reduced(_elements(self.form))
         if remaining is None:
             raise InputError(
-                f"{self.form.name} has a point, or no proof that it has none was found by {self.solver.label}", name="model"
+                f"{self.form.name} has a point: no rows exclude each other"
+                if self.has_point
+                else f"{self.solver.label} found neither a point of {self.form.name} nor a proof that it has none",
+                name="model",
             )
         needed: list[Element] = []
         while candidates := [element for element in remaining if element not in needed]:
@@ -116,6 +120,7 @@ class _Search:
         """The elements that a certificate of their infeasibility uses; None where no certificate was found."""
         self.solves_left -= 1
         result = solve_problem(_restricted(self.form, elements), self.solver, Options())
+        self.has_point = result.solved
         if result.status is not Status.INFEASIBLE:
             return None
         if self.form.integer.any():

@@ -330,6 +330,16 @@ def _brought(model: Model, labels: tuple[str, ...]) -> str:
 # The parts that backends for linear and quadratic programs share: rows by kind, multipliers by label, starts, refusals.
 
 
+def fill_order(form: StandardForm) -> int:
+    """Return the order of the block that fills in when sparse optimality conditions are factorised.
+
+    It has the columns that several rows share, or the rows that share them, whichever are fewer. Its factorisation costs the
+    cube of the order.
+    """
+    F, _ = form.rows_matrix()
+    return min(int((np.bincount(F.indices, minlength=form.n) > 1).sum()), int((np.diff(F.indptr) > 2).sum()))
+
+
 @dataclass(frozen=True, eq=False)
 class LinearRows:
     """The linear rows of a form by kind: E x + e = 0 and G x + h ≥ 0."""

@@ -76,6 +76,9 @@ class Recorder:
         The solver's, for messages.
     options : Options
         Callback, verbosity and limits.
+    maximise : bool
+        Whether the program is maximised: lines of progress and of log files have its sense. Rows have that of the form, which is
+        minimised.
 
     Attributes
     ----------
@@ -88,8 +91,9 @@ class Recorder:
         thousand compare with it before they call anything.
     """
 
-    def __init__(self, name: str, options: Options) -> None:
+    def __init__(self, name: str, options: Options, *, maximise: bool = False) -> None:
         self._name, self._options = name, options
+        self._sign = -1.0 if maximise else 1.0
         self._start = time.perf_counter()
         self._rows: list[TraceRow] = []
         self._stride, self._seen, self._next_iteration = 1, 0, 0
@@ -201,7 +205,8 @@ class Recorder:
 
     def _said(self, row: TraceRow) -> str:
         active = f"  active {row.active}" if row.active >= 0 else ""
-        figures = (("gap", row.gap, ".2e"), ("objective", row.objective, ".8g"), ("bound", row.bound, ".8g"))
+        objective, bound = self._sign * row.objective, self._sign * row.bound
+        figures = (("gap", row.gap, ".2e"), ("objective", objective, ".8g"), ("bound", bound, ".8g"))
         shown_figures = "".join(f"  {name} {value:{form}}" for name, value, form in figures if np.isfinite(value))
         return f"{self._name}: {row.seconds:.1f} s{shown_figures}  iteration {row.iteration}{active}"
 

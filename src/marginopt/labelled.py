@@ -74,6 +74,10 @@ class DataNames:
         place = _place(name, self.classes, "class", "classes")
         return 2.0 * place - 1.0 if len(self.classes) == 2 else float(place)
 
+    def class_name(self, code: float) -> str | int:
+        """Return the name of the class of a code, -1 or +1; the code itself where two classes have no names."""
+        return self.classes[int(code > 0.0)] if len(self.classes) == 2 else int(code)
+
     @property
     def notes(self) -> tuple[str, ...]:
         """Return the names in words: the classes with their codes, and the features."""

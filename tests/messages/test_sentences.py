@@ -121,7 +121,7 @@ SENTENCES: list[tuple[Callable[[], object], str]] = [
         lambda: mo.solve(HINGE, "clarabel").verify(mo.HingeSVM(sp.csr_array(X), Y, 1.0)),
         "of other data or parameters than the model (X: 4 × 3, the model's 4 × 3, sparse)",
     ),
-    (lambda: mo.solvers.conflict(HINGE), "HingeSVM has a point, or no proof that it has none was found by highs"),
+    (lambda: mo.solvers.conflict(HINGE), "HingeSVM has a point: no rows exclude each other"),
     (lambda: mo.register(Clarabel), "a solver is an object: give Clarabel(), not the class"),
     (lambda: mo.register(Clarabel()), "a solver of the name 'clarabel' is marginopt's own; choose another name"),
     (lambda: mo.register(3), "cannot register 3 of type int: it must be one of a formulation (marginopt.formulations), "),

@@ -33,11 +33,14 @@ class Restriction(Part):
     ----------
     of_margins : bool
         Whether it speaks of the points' margins, which a loss of residuals, scores or pairs does not have.
+    of_points : bool
+        Whether it names points, or counts them or takes their mean, so that a point given twice is two points.
     by_loss : bool
         Whether it counts by the loss's own variables: margins below 1 where the loss counts those.
     """
 
     of_margins: ClassVar[bool] = False
+    of_points: ClassVar[bool] = False
     by_loss: ClassVar[bool] = False
 
     @abstractmethod
@@ -305,6 +308,7 @@ class Keep(Restriction):
 
     name = "keep"
     of_margins: ClassVar[bool] = True
+    of_points: ClassVar[bool] = True
 
     def add(self, builder: Assembly, context: Setting, errors: Affine | None, name: str) -> None:
         """A row for each point."""
@@ -449,6 +453,7 @@ class ErrorBudget(Restriction):
     convex: ClassVar[bool] = False
     reads_big_m: ClassVar[bool] = True
     of_margins: ClassVar[bool] = True
+    of_points: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -531,6 +536,7 @@ class ViolationBudget(Restriction):
 
     name = "budget"
     of_margins: ClassVar[bool] = True
+    of_points: ClassVar[bool] = True
     by_loss: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
@@ -564,6 +570,8 @@ class _OfGroups(Restriction):
 
     groups: Any
     epsilon: float = 0.0
+
+    of_points: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "groups", np.array(self.groups))

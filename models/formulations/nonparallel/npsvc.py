@@ -304,6 +304,18 @@ class TargetModel(Model):
         return self._first.features if self._first else FeatureMap(self.X, self.kernel, self.ridge, self.offset)
 
     @property
+    def base(self) -> Ridge | DenseRegulariser:
+        """H of the class's quadratic without the rows of points: I."""
+        return Ridge(1.0)
+
+    @cached_property
+    def shared_rows(self) -> SharedRows | None:
+        """The kernel's rows of all points, which the quadratics of the classes share; None for the linear kernel."""
+        if self._first:
+            return self._first.shared_rows
+        return None if self.features.linear else SharedRows(self.features.rows, self.features.gram, self.base)
+
+    @property
     @abstractmethod
     def program(self) -> HingeQuadratic:
         """The problem as a quadratic with piecewise-linear losses."""
@@ -427,13 +439,6 @@ class NonparallelSVM(TargetModel):
             return None
         return KernelRows(self.features.rows, self.features.gram, self.r)
 
-    @cached_property
-    def shared_rows(self) -> SharedRows | None:
-        """The rows of all points that the quadratics share with a kernel; None for the linear one."""
-        if self._first:
-            return self._first.shared_rows
-        return None if self.features.linear else SharedRows(self.features.rows, self.features.gram, self.base)
-
     @property
     def convex(self) -> bool:
         """Return whether both losses are convex."""
@@ -449,7 +454,7 @@ class NonparallelSVM(TargetModel):
 
     @property
     def base(self) -> Ridge | DenseRegulariser:
-        """The same, as the quadratics' factors read it."""
+        """rI + μΨ'LΨ, as the quadratics' factors read it."""
         return Ridge(self.r) if self.smoothness is None else DenseRegulariser(self.regulariser)
 
     @cached_property

@@ -16,7 +16,7 @@ from ...inspection.explanation import ON, PointExplanation, PointRow
 from ...kernels.kernels import Kernel, Linear
 from ...record import DataKind, FormulationInfo, Parameter, kernel_is_linear, kernel_parameters
 from ...statement import Line, Statement
-from .factors import HingeFactor, Ridge, SharedRows, SignedFactor
+from .factors import HingeFactor, SignedFactor
 from .hinge_quadratic import HingeQuadratic
 from .npsvc import TargetModel, with_target
 
@@ -78,13 +78,6 @@ class PinballTwinSVM(TargetModel):
     def __post_init__(self) -> None:
         self._check_points({"c": False, "nu": False, "tau": True, "ridge": True, "offset": True})
 
-    @cached_property
-    def shared_rows(self) -> SharedRows | None:
-        """The kernel's rows of all points, which the classes share; None for the linear one."""
-        if self._first:
-            return self._first.shared_rows
-        return None if self.features.linear else SharedRows(self.features.rows, self.features.gram, Ridge(1.0))
-
     @property
     def _factor(self) -> HingeFactor | SignedFactor:
         """H = I and the rows of the class."""
@@ -92,7 +85,7 @@ class PinballTwinSVM(TargetModel):
         if self.shared_rows is not None:
             return SignedFactor(self.shared_rows, points, np.ones(points.size))
         p = self.features.features
-        return HingeFactor(np.eye(p), self.features.rows[points], np.zeros((0, p)), Ridge(1.0))
+        return HingeFactor(np.eye(p), self.features.rows[points], np.zeros((0, p)), self.base)
 
     @cached_property
     def program(self) -> HingeQuadratic:

@@ -13,6 +13,7 @@ from ....errors import DataError, InputError, MarginoptError, UnsupportedModelEr
 from ....instances.instance import as_fraction, split_rows
 from ....instances.naming import Naming
 from ....models.arrays import FloatArray, Points
+from ....models.decision import decided_labels
 from ....models.formulations.zero_one.model import ZeroOneSVM
 from ....models.model import Model, as_model
 from ....solvers.certification.result import Kind
@@ -80,7 +81,7 @@ class HeldOut:
     def error(self, model: Model, values: Mapping[str, FloatArray] | None) -> float | None:
         """Part of the points that a model's classifier puts into the other class; None without a point or a classifier.
 
-        A score of 0 counts as +1, as in `Model.predict`.
+        A score of 0 is of class -1, as in `Model.predict`.
         """
         if not values:
             return None
@@ -88,7 +89,7 @@ class HeldOut:
             scores = model.decision_function(values, self.X)
         except UnsupportedModelError:
             return None
-        return float(np.mean(np.where(scores >= 0.0, 1.0, -1.0) != np.asarray(self.y)))
+        return float(np.mean(decided_labels(scores) != np.asarray(self.y)))
 
 
 @dataclass(frozen=True, eq=False)

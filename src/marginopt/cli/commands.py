@@ -121,7 +121,8 @@ def _named_program(a: argparse.Namespace, command: str) -> StandardForm:
 
 def dual(a: argparse.Namespace) -> int:
     """Print the Lagrangian dual of a formulation on data or of a program's file, or write it."""
-    program = _named_program(a, "dual").dual()
+    primal = _named_program(a, "dual")
+    program = (primal.relaxed() if a.relaxed else primal).dual()
     if a.out is not None:
         check_target(a.out, "--out: the dual")
         program.write(a.out)
@@ -156,13 +157,40 @@ def solve(a: argparse.Namespace) -> int:
         if isinstance(error.result, Result):  # the log is lost, not what was found
             answer(a, result_record(error.result), error.result)
         raise
-    answer(a, result_record(result), result)
+    record = result_record(result)
+    if isinstance(model, StandardForm) and result.values:
+        record["values"] = _values_by_name(model, result)
+    answer(a, record, result)
+    if isinstance(model, StandardForm) and result.values and not a.json:
+        _print_values(record["values"])
     if a.save:
         try:
             _save(model, result, a.save)
         except WriteError as error:
             raise WriteError(f"{error}; the result stands above", result) from error
+        if not a.json:
+            print_text(f"wrote {a.save}")
     return SOLVED if result.solved else NOT_SOLVED
+
+
+#: Variables of a program whose values the screen shows.
+_SHOWN = 30
+
+
+def _values_by_name(program: StandardForm, result: Result) -> dict[str, float]:
+    return dict(zip(program.names(), (program.join(result.values) + 0.0).tolist(), strict=True))
+
+
+def _print_values(values: Mapping[str, float]) -> None:
+    """Print the variables that are not zero, the first ones of many."""
+    rows = [(name, f"{value:.10g}") for name, value in values.items() if value]
+    omitted = len(rows) - _SHOWN
+    print()
+    print_table(("variable", "value"), rows[:_SHOWN], right=(1,))
+    if omitted > 0:
+        print_text(f"and {omitted} more that are not zero; --save FILE.sol writes all of them")
+    elif len(rows) < len(values):
+        print_text(f"{'all others are' if rows else 'all are'} 0")
 
 
 def _save(model: Model | StandardForm, result: Result, path: str) -> None:

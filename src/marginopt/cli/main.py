@@ -73,8 +73,10 @@ def _run(arguments: argparse.Namespace) -> int:
         print("marginopt: interrupted", file=sys.stderr)
         return NOT_SOLVED
     except BrokenPipeError:
-        # the reader of a pipe closed it: nothing is wrong with what was done
-        sys.stderr.close()
+        # the reader of a pipe closed it: nothing is wrong with what was done, and what is still to be written has no reader
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)
         return SOLVED
 
 

@@ -71,6 +71,7 @@ def dual(command: Command) -> None:
     """The dual of a formulation on data, or of a program's file."""
     data_options.add_model_options(command, or_file=True)
     command.add_argument("-o", "--out", metavar="FILE", help="write the dual to this file instead (its suffix is the format)")
+    command.add_argument("--relaxed", action="store_true", help="of the continuous relaxation: integers between their bounds")
     command.set_defaults(run=commands.dual)
 
 

@@ -30,6 +30,7 @@ _WORDS: tuple[tuple[str, str], ...] = (
     (r"leave_out names", "--leave-out names"),
     (r"Files are read by read\(path\)", "A file is given by its path"),
     (r"\b(time|node|memory)_limit\b", r"--\1-limit"),
+    (r"relax them first \(form\.relaxed\(\)\.dual\(\)\)", "--relaxed takes that of the relaxation"),
 )
 
 

@@ -24,6 +24,7 @@ from ..errors import InputError, WriteError
 from ..estimators.base import Estimator
 from ..files import whole_file
 from ..models.arrays import FloatArray
+from ..models.decision import decided_codes
 from ..models.formulations.nonparallel.factors import as_classes
 from .head import Encoder, Hypothesis, Network, NPSVCHead, check_output, make_encoder
 from .losses import AngularObjectives, ChebyshevLoss, NearObjectives, Objectives, SoftmaxObjectives
@@ -479,8 +480,7 @@ class DeepNPSVC(ClassifierMixin, TransformerMixin, Estimator):  # type: ignore[m
 
     def predict(self, X: Any) -> np.ndarray:
         """The class of the nearest hyperplane (``orientation="rest"``: the farthest; softmax: the largest logit)."""
-        decision = self.decision_function(X)
-        return self.classes_[(decision > 0).astype(np.int64) if self.classes_.size == 2 else decision.argmax(axis=1)]
+        return np.asarray(self.classes_[decided_codes(self.decision_function(X))])
 
     def transform(self, X: Any) -> FloatArray:
         """The learned features z(x), n × hidden[-1]; φ(x) under the hypothesis "encoder"."""

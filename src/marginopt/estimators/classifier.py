@@ -21,6 +21,7 @@ from sklearn.utils.validation import validate_data
 
 from ..errors import InputError, MarginoptWarning
 from ..models.arrays import FloatArray, IntArray, Points, as_points
+from ..models.decision import decided_codes
 from ..models.model import Model
 from ..solvers.certification.result import Result
 from ..solvers.parallel import choose_executor
@@ -52,6 +53,11 @@ class Stage:
     def data(self, pair: Pair) -> tuple[Points, FloatArray, FloatArray]:
         """Points, labels and costs (sample weight times class weight) of one problem."""
         return self.space.take(pair.index), pair.labels, self.cost[pair.index]
+
+    def class_names(self, pair: Pair) -> tuple[str, str]:
+        """Names of the classes -1 and +1 of one problem."""
+        names = [str(name) for name in self.classes.tolist()]
+        return "rest" if pair.negative < 0 else names[pair.negative], names[pair.positive]
 
 
 @dataclass(eq=False, repr=False)
@@ -154,7 +160,7 @@ class ModelClassifier(ClassifierMixin, PointsEstimator, ABC):  # type: ignore[mi
             raise InputError(f"y must hold at least two classes; it has one class{scope}: {classes.tolist()[0]!r}", name="y")
         code = np.full(y.size, -1)
         code[weights > 0] = codes
-        sample = Sample.merged(X, code, weights) if self._weighted else Sample.plain(y.size)
+        sample = self._merged(X, code, weights) if self._weighted else Sample.plain(y.size)
         space = self._space(X, sample)
         merged = code[sample.rows]
         factor = class_weights(self.class_weight, classes, merged, sample.weight)
@@ -162,6 +168,7 @@ class ModelClassifier(ClassifierMixin, PointsEstimator, ABC):  # type: ignore[mi
         return Stage(classes, sample, space, pairs, sample.weight * factor[merged])
 
     def _stated(self, stage: Stage, pair: Pair) -> Model:
+        self._class_names = stage.class_names(pair)
         with self._no_advice():
             return self._problem(*stage.data(pair), stage.space)
 
@@ -261,10 +268,8 @@ class KernelClassifier(ModelClassifier):
 def decide(predictor: Predictor, pairs: Sequence[Pair], classes: np.ndarray, X: Points) -> tuple[FloatArray, np.ndarray]:
     """Scores, of the second class (n,) or of all (n × K), and labels."""
     scores = predictor.scores(X)
-    if classes.size == 2:
-        return scores[:, 0], np.asarray(classes[(scores[:, 0] > 0).astype(np.int64)])
-    of_classes = class_scores(scores, pairs, classes.size)
-    return of_classes, np.asarray(classes[of_classes.argmax(axis=1)])
+    decision = scores[:, 0] if classes.size == 2 else class_scores(scores, pairs, classes.size)
+    return decision, np.asarray(classes[decided_codes(decision)])
 
 
 class PathClassifier(ModelClassifier):

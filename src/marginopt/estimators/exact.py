@@ -234,8 +234,11 @@ class ScoringSystemClassifier(SearchedClassifier):
         Most features in use.
     C0 : float
         ≥ 0: the share of the points (of their weight) that one more feature must put right.
+    subject_to : Restriction or sequence of Restriction
+        As `MarginClassifier`, of the kinds that `ScoringSystem` takes.
     solver : str
-        "auto" is "supports-bb"; any solver of mixed-integer linear problems will do.
+        "auto" is "supports-bb", or "margin-bb" for restrictions that the former does not read; any solver of mixed-integer
+        linear problems will do.
     tol : float, optional
         Relative gap at which to stop.
     node_limit, time_limit : optional
@@ -264,6 +267,7 @@ class ScoringSystemClassifier(SearchedClassifier):
     _: KW_ONLY
     max_features: int | None = None
     C0: float = 0.01
+    subject_to: Any = ()
     tol: float | None = None
     time_limit: float | None = 60.0
     standardise: bool = field(default=False, init=False)  # points are for the features as they are
@@ -272,7 +276,11 @@ class ScoringSystemClassifier(SearchedClassifier):
         as_positive(self.C0, "C0", zero=True)
         total = sum(map(as_fraction, cost.tolist()), Fraction())  # equal points are merged, so that N is their weight
         share = as_fraction(self.C0) * total / len(cost)
-        return ScoringSystem(to_dense(X), y, self.coefficients, max_features=self.max_features, C0=share, sample_weight=cost)
+        subject_to = self._without_names(self.subject_to, X, y)
+        return ScoringSystem(
+            to_dense(X), y, self.coefficients, max_features=self.max_features, C0=share, sample_weight=cost,
+            subject_to=subject_to,
+        )  # fmt: skip
 
     @staticmethod
     def _solution(problem: Model, result: Result) -> Solution:

@@ -18,6 +18,7 @@ from sklearn.utils.validation import validate_data
 
 from ..errors import InputError, MarginoptWarning
 from ..models.arrays import FloatArray, Points, as_points, as_positive
+from ..models.decision import decided_codes
 from ..models.formulations.margin.loss import Loss
 from ..models.formulations.margin.model import Margin
 from ..models.formulations.margin.naming import LOSSES, named
@@ -46,8 +47,10 @@ class MarginClassifier(SearchedClassifier):
     domain : Domain or str
         Of intercept and coefficients, the intercept first. Of the standardised features, unless
         ``standardise=False``. Parts may name columns of the frame that it is fitted on.
-    subject_to : sequence of Restriction
-        Restrictions that name no points: each problem has its own.
+    subject_to : Restriction or sequence of Restriction
+        Each problem has its own. They may name classes, and columns of the frame that it is fitted on:
+        ``mo.parity("gender")``, ``mo.error_budget("yes", .1)``. Points are counted whatever their weight. Rows of X may be
+        named where there are two classes.
     solver : str
         "auto", or any solver that reads the problem.
     tol : float, optional
@@ -92,7 +95,7 @@ class MarginClassifier(SearchedClassifier):
             )
         lam = as_positive(self.lam, "lam")
         intercept: Any = self.intercept
-        domain, subject_to = (self._by_columns(parts, X, y) for parts in (self.domain, self.subject_to))
+        domain, subject_to = (self._without_names(parts, X, y) for parts in (self.domain, self.subject_to))
         return Margin(X, y, loss, self.regulariser, intercept, lam * cost, domain, subject_to)
 
 
@@ -189,8 +192,7 @@ class MulticlassSVC(ClassifierMixin, PointsEstimator):  # type: ignore[misc]
         return scores[:, 1] - scores[:, 0] if self.classes_.size == 2 else scores
 
     def _decided(self, X: Points) -> np.ndarray:
-        scores = self._scores(X)
-        return np.asarray(self.classes_[(scores > 0).astype(np.int64) if scores.ndim == 1 else scores.argmax(axis=1)])
+        return np.asarray(self.classes_[decided_codes(self._scores(X))])
 
 
 ESTIMATORS = (

@@ -20,6 +20,7 @@ from sklearn.utils.validation import validate_data
 from ..display import StatusLine
 from ..errors import InputError
 from ..models.arrays import FloatArray, Points, as_points
+from ..models.decision import decided_codes
 from ..models.formulations.nonparallel.npsvc import NonparallelSVM
 from ..models.kernels.kernels import Kernel, Precomputed
 from ..solvers.box.descent import box_minimum
@@ -96,8 +97,7 @@ class HyperplaneClassifier(ClassifierMixin, PointsEstimator, ABC):  # type: igno
         -------
         ndarray (n,)
         """
-        decision = self.decision_function(X)
-        return self.classes_[(decision > 0).astype(np.int64) if self.classes_.size == 2 else decision.argmax(axis=1)]
+        return np.asarray(self.classes_[decided_codes(self.decision_function(X))])
 
 
 @dataclass(eq=False, repr=False)

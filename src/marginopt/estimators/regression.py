@@ -83,7 +83,7 @@ class ModelRegressor(RegressorMixin, PointsEstimator, ABC):  # type: ignore[misc
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64, y_numeric=True, ensure_min_samples=2)
         points, targets = as_points(X), np.asarray(y, dtype=np.float64)
         weights = sample_weights(sample_weight, points)
-        sample = Sample.merged(points, np.unique(targets, return_inverse=True)[1], weights)
+        sample = self._merged(points, np.unique(targets, return_inverse=True)[1], weights)
         space = self._space(points, sample)
         everyone = np.arange(sample.rows.size)
         with warnings.catch_warnings():
@@ -212,7 +212,7 @@ class MarginRegressor(ModelRegressor):
             )
         lam = as_positive(self.lam, "lam")
         intercept: Any = self.intercept
-        domain, subject_to = (self._by_columns(parts, X, y) for parts in (self.domain, self.subject_to))
+        domain, subject_to = (self._without_names(parts, X, y) for parts in (self.domain, self.subject_to))
         return Margin(X, y, loss, self.regulariser, intercept, lam * weight, domain, subject_to)
 
     def _solution(self, problem: Model, result: Result) -> Solution:

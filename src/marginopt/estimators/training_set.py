@@ -16,6 +16,7 @@ from ..labelled import DataNames
 from ..models.arrays import FloatArray, IntArray, Points, as_points, as_vector, to_dense
 from ..models.formulations.margin.model import Margin
 from ..models.formulations.margin.part import Images, Part
+from ..models.formulations.margin.restrictions import Restriction
 from ..models.kernels.kernels import RBF, CallableKernel, Kernel, Linear, Polynomial, Precomputed
 from ..solvers.certification.result import Result
 from .base import Estimator, Pair
@@ -63,6 +64,12 @@ class Sample:
         rows = np.empty(len(order), dtype=np.int64)
         rows[member[::-1]] = points[::-1]  # the first copy is written last
         return cls(rows, weight, points, member, weights[points] / weight[member])
+
+    @classmethod
+    def separate(cls, weights: FloatArray) -> Sample:
+        """The points of positive weight in their order, equal ones apart."""
+        points = np.flatnonzero(weights > 0)
+        return cls(points, weights[points], points, np.arange(points.size), np.ones(points.size))
 
 
 def _row_bytes(X: Points, points: IntArray) -> list[bytes]:
@@ -461,14 +468,34 @@ def expansion_coefficients(composed: Margin, result: Result) -> FloatArray:
 class PointsEstimator(Estimator):
     """An estimator on points, dense or CSR, which it may standardise and map by a kernel."""
 
-    def _by_columns(self, parts: Any, X: Points, y: FloatArray) -> Any:
-        """Return a part, or several, with indices in place of names of columns, where the data were a frame."""
-        names = vars(self).get("feature_names_in_")
-        if names is None or isinstance(parts, str) or not isinstance(parts, Part | Iterable):
+    def _without_names(self, parts: Any, X: Points, y: FloatArray) -> Any:
+        """Return a part, or several, with indices in place of the names of columns and of the two classes of the problem."""
+        if isinstance(parts, str) or not isinstance(parts, Part | Iterable):
             return parts
         if not isinstance(parts, Part):
-            return [self._by_columns(part, X, y) for part in parts]
-        return parts.resolve_names(DataNames(("intercept", *map(str, names))), X, y) if parts.names_coefficients else parts
+            return [self._without_names(part, X, y) for part in parts]
+        columns = vars(self).get("feature_names_in_")
+        features = () if columns is None else ("intercept", *map(str, columns))
+        return parts.resolve_names(DataNames(features, vars(self).get("_class_names", ())), X, y)
+
+    def _merged(self, X: Points, codes: IntArray, weights: FloatArray) -> Sample:
+        """Return the points of positive weight, equal ones as one unless a restriction counts or names points.
+
+        Raises
+        ------
+        InputError
+            Such a restriction, and points of weight 0, which are not there to be counted.
+        """
+        restrictions = vars(self).get("subject_to", ())
+        listed = restrictions if isinstance(restrictions, Iterable) else [restrictions]
+        if not any(isinstance(part, Restriction) and part.of_points for part in listed):
+            return Sample.merged(X, codes, weights)
+        if not (weights > 0).all():
+            raise InputError(
+                "restrictions in subject_to count or name points, and some points have weight 0: leave these points out",
+                name="sample_weight",
+            )
+        return Sample.separate(weights)
 
     def _new_points(self, X: Any) -> Points:
         check_is_fitted(self)

@@ -19,6 +19,7 @@ from ..display import Display, Displayed, Tabular, shown
 from ..drawing import COLOURS, new_axes
 from ..errors import InputError, UnsupportedModelError
 from ..models.arrays import FloatArray, IntArray, as_positive
+from ..models.decision import decided_labels
 from ..models.formulations.zero_one.model import ZeroOneSVM
 from ..models.model import Model, fingerprint
 from ..solvers.parallel import choose_executor
@@ -228,7 +229,7 @@ def _part(model: ZeroOneSVM, rows: Any) -> ZeroOneSVM:
 
 def _errors(model: ZeroOneSVM, w: FloatArray, rows: Any) -> float:
     scores = np.asarray(model.X)[rows] @ w
-    return float((np.where(scores > 0.0, 1.0, -1.0) != model.y[rows]).sum())
+    return float((decided_labels(scores) != model.y[rows]).sum())
 
 
 def _splits(model: ZeroOneSVM, folds: int | Iterable[Any], seed: int) -> list[tuple[Any, Any]]:

@@ -19,6 +19,7 @@ from ..display import Sense
 from ..drawing import COLOURS, GREY
 from ..errors import InputError
 from ..models.arrays import FloatArray, IntArray, to_dense
+from ..models.decision import decided_labels
 from ..models.formulations.margin.model import Margin
 from ..models.formulations.margin.restrictions import ErrorBudget
 from ..models.model import Model
@@ -124,7 +125,7 @@ class DifferenceQuestion(LevelQuestion):
     @property
     def opposite_labels(self) -> tuple[float, ...]:
         """The opposite of each prediction of ``best``."""
-        return tuple(np.where(_scores(self.model, self.best) > 0.0, -1.0, 1.0).tolist())
+        return tuple((-decided_labels(_scores(self.model, self.best))).tolist())
 
     def points(self, w: tuple[float, ...]) -> IntArray:
         """Return the points whose predictions w flips; none if it is outside of the set."""

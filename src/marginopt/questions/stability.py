@@ -21,6 +21,7 @@ import math
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import compress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -29,7 +30,9 @@ import numpy as np
 from ..display import Display, Displayed, Sense, Tabular, shown
 from ..drawing import COLOURS, new_axes
 from ..errors import InputError, UnsupportedModelError
+from ..labelled import DataNames
 from ..models.arrays import BoolArray, FloatArray, as_points, as_positive, to_dense
+from ..models.decision import decided_labels
 from ..models.formulations.zero_one.model import ZeroOneSVM, satisfies_margins
 from ..models.model import Model
 from ..models.views import ZeroOneProblem
@@ -127,9 +130,10 @@ class OtherPrediction(BoundedQuestion):
         best = self._objective(self.best)
         excess, labels = bound - best, int(_label_changes(self.model, bound - best))
         point = ", ".join(f"{x:.6g}" for x in self.point[self.model.penalised].tolist())
+        label = _shown_class(self.model, self.label)
         certified = f", so fewer than {labels} false labels cannot make an exact learner do so" if labels > 1 else ""
         return (
-            f"Every classifier that predicts the point ({point}) as {self.label:+.0f} with margin 1 has an objective of at least "
+            f"Every classifier that predicts the point ({point}) as {label} with margin 1 has an objective of at least "
             f"{shown(bound, self.sense, 6)}, {shown(max(excess, 0.0), self.sense, 6)} above the best one found{certified}"
         )
 
@@ -147,6 +151,17 @@ def _rival(model: ZeroOneSVM, point: FloatArray, label: float) -> ZeroOneSVM:
     weights, X = model.sample_weight, np.vstack([to_dense(model.X), point])
     prices = np.append(weights, 4.0 * float(weights.sum()))
     return ZeroOneSVM(X, np.append(model.y, label), prices, intercept=model.intercept)
+
+
+def _class_names(model: ZeroOneSVM) -> DataNames:
+    """Return the names of the model's data; an object without names where there are none."""
+    return model.unmodified.data_names or DataNames()
+
+
+def _shown_class(model: ZeroOneSVM, code: float) -> str:
+    """Return a class in print: its name, else its code with the sign."""
+    name = _class_names(model).class_name(code)
+    return name if isinstance(name, str) else f"{name:+d}"
 
 
 def _label_changes(model: ZeroOneSVM, excess: Any) -> Any:
@@ -282,11 +297,14 @@ class PredictionStability(Displayed, Tabular):
         return self.answer(index).sentence
 
     def records(self) -> list[dict[str, Any]]:
-        """One dictionary for each point; "flipped" is the least objective with the other prediction, between two bounds."""
-        changes = self.label_changes
+        """One dictionary for each point; "flipped" is the least objective with the other prediction, between two bounds.
+
+        "prediction" is the name of a class where the data have them, else -1 or +1.
+        """
+        changes, names = self.label_changes, _class_names(self.model)
         return [
             {
-                "prediction": self.prediction[k],
+                "prediction": names.class_name(self.prediction[k]),
                 "flipped at least": self.bound[k],
                 "flipped at most": self.value[k],
                 "proved": bool(self.proved[k]),
@@ -304,7 +322,7 @@ class PredictionStability(Displayed, Tabular):
         lines = [self._title, f"  {'point':>5}  {'prediction':>10}  {'flipped at least':>18}  {'at most':>12}  {'radius':>6}"]
         for k, row in enumerate(self.records()):
             low, high, radius = row["flipped at least"], row["flipped at most"], row["certified radius"]
-            lines.append(f"  {k:>5}  {row['prediction']:>10g}  {low:>18.8g}  {high:>12.6g}  {radius:>6}")
+            lines.append(f"  {k:>5}  {row['prediction']:>10}  {low:>18.8g}  {high:>12.6g}  {radius:>6}")
         lines.append("  flipped: the least objective with the other prediction; radius: false labels that cannot flip it")
         return "\n".join(lines)
 
@@ -314,7 +332,7 @@ class PredictionStability(Displayed, Tabular):
         """Return the notebook view."""
         head = ("point", "prediction", "flipped at least", "flipped at most", "certified radius")
         rows = tuple(
-            (str(k), f"{row['prediction']:g}", f"{self.bound[k]:.6g}", f"{self.value[k]:.6g}", str(row["certified radius"]))
+            (str(k), str(row["prediction"]), f"{self.bound[k]:.6g}", f"{self.value[k]:.6g}", str(row["certified radius"]))
             for k, row in enumerate(self.records())
         )
         return Display(self._title, head=head, rows=rows)
@@ -374,7 +392,7 @@ def prediction_stability(
     deadline = _deadline(time_limit)
     optimum = solve(model, "zero-one-bb", options=Options(tol=tol, time_limit=time_limit))
     w = np.asarray(optimum.values["w"])
-    prediction = np.where(X @ w >= 0.0, 1.0, -1.0)
+    prediction = decided_labels(X @ w)
     share = None if within is None else as_positive(within, "within", zero=True)
     total = float(view.weights.sum())
     cap = math.inf if share is None else _beyond(float(optimum.objective) + share * total, view)
@@ -501,8 +519,9 @@ class ConformalPValue(BoundedQuestion):
     def claim(self, bound: float) -> str:
         """Return the claim, and the level at which the set leaves the label out."""
         point = ", ".join(f"{x:.6g}" for x in self.point[self.model.penalised].tolist())
+        label = _shown_class(self.model, self.label)
         outside = f", so the set of level {1.0 - self.alpha:.4g} leaves it out" if bound <= self.alpha else ""
-        return f"The conformal p-value of {self.label:+.0f} at the point ({point}) is at most {shown(bound, self.sense)}{outside}"
+        return f"The conformal p-value of {label} at the point ({point}) is at most {shown(bound, self.sense)}{outside}"
 
     @property
     def data(self) -> str:
@@ -536,7 +555,7 @@ class ConformalSets(Displayed):
     witnesses: FloatArray
 
     def answer(
-        self, index: int, label: int, *, proof: str | Path | None = None, time_limit: float | None = None
+        self, index: int, label: int | str, *, proof: str | Path | None = None, time_limit: float | None = None
     ) -> Answer[OtherClassifier]:
         """Return the bound of a label's p-value as an answer that others can check. One model is solved for it.
 
@@ -544,8 +563,8 @@ class ConformalSets(Displayed):
         ----------
         index : int
             Number of the point.
-        label : int
-            -1 or +1.
+        label : int or str
+            -1 or +1, or the name of a class.
         proof : str or Path, optional
             Path of a proof log of the bound.
         time_limit : float, optional
@@ -554,13 +573,14 @@ class ConformalSets(Displayed):
         Raises
         ------
         InputError
-            There is no point of this number, or the label is neither -1 nor +1.
+            There is no point of this number, or the label is no class.
         """
         if isinstance(index, bool) or not isinstance(index, (int, np.integer)) or not 0 <= index < len(self.points):
             raise InputError(f"index must be a number from 0 to {len(self.points) - 1}; it is {index!r}", name="index")
-        if label not in (-1, 1):
-            raise InputError(f"label must be -1 or +1; it is {label!r}", name="label")
-        question = ConformalPValue(self.model, self.points[index], float(label), self.alpha, self.witnesses)
+        code = _class_names(self.model).code(label) if isinstance(label, str) else label
+        if code not in (-1, 1):
+            raise InputError(f"label must be -1 or +1, or the name of a class; it is {label!r}", name="label")
+        question = ConformalPValue(self.model, self.points[index], float(code), self.alpha, self.witnesses)
         native: dict[str, Any] = {} if proof is None else {"proof": str(proof)}
         result = solve(question.problems()["label"], "zero-one-bb", time_limit=time_limit, threads=1, **native)
         bound, logs = float(result.bound or 0.0), tuple[ProofLog, ...]()
@@ -569,12 +589,10 @@ class ConformalSets(Displayed):
         evidence = OtherClassifier(np.asarray(result.values["w"], dtype=np.float64))
         return Answer(question, question.count(evidence), question.bound({"label": bound}), True, evidence, logs)
 
-    def labels(self) -> list[tuple[int, ...]]:
-        """Return the labels of each set."""
-        return [
-            tuple(label for label, is_contained in zip((-1, 1), row, strict=True) if is_contained)
-            for row in self.contains.tolist()
-        ]
+    def labels(self) -> list[tuple[str | int, ...]]:
+        """Return the labels of each set: names of classes where the model's data have them, else -1 and +1."""
+        both = [_class_names(self.model).class_name(code) for code in (-1.0, 1.0)]
+        return [tuple(compress(both, row)) for row in self.contains.tolist()]
 
     def __str__(self) -> str:
         sizes = np.bincount(self.contains.sum(axis=1), minlength=3)
@@ -587,7 +605,8 @@ class ConformalSets(Displayed):
 
     def display(self) -> Display:
         """Return the notebook view."""
-        rows = tuple((str(k), ", ".join(f"{label:+d}" for label in labels)) for k, labels in enumerate(self.labels()))
+        both = [_shown_class(self.model, code) for code in (-1.0, 1.0)]
+        rows = tuple((str(k), ", ".join(compress(both, row))) for k, row in enumerate(self.contains.tolist()))
         return Display(str(self), head=("point", "labels"), rows=rows, words=("labels",))
 
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from ..errors import InputError, MissingPackageError
 from ..models.arrays import FloatArray, IntArray, Points, as_integer, check_bytes, plain_fields
+from ..models.decision import decided_labels
 from ..models.formulations.convex_hulls import ConvexHullsDual
 from ..models.kernels.kernels import RBF, Precomputed, squared_distances
 from ..solvers.parallel import Executor, SerialExecutor
@@ -179,7 +180,7 @@ class Trainer:
         a = np.asarray(raw.values["a"])
         p, q = model.edges(a)
         scores = K[np.ix_(test, train)] @ (a * y[train]) - 0.5 * (p + q)
-        return float(np.mean(np.where(scores >= 0, 1.0, -1.0) == y[test]))
+        return float(np.mean(decided_labels(scores) == y[test]))
 
 
 def folds_of(sample: Sample, folds: int) -> list[Split]:

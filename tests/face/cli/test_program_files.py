@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -65,6 +68,45 @@ def test_solve(plan: Path, capsys: Any) -> None:
     assert main(["solve", str(plan), "--json", "--quiet"]) == 0
     record = _json(capsys)
     assert record["solved"] and abs(record["objective"]) == pytest.approx(11.0)
+    assert list(record["values"].values()) == pytest.approx([3.0, 1.0])
+
+
+def test_values_are_printed_by_name_and_the_file_that_was_written(tmp_path: Path, capsys: Any) -> None:
+    plan, out = tmp_path / "plan.mps", tmp_path / "plan.sol"
+    plan.write_text(PLAN.replace("RHS BAL 4.0", "RHS BAL 3.0"))
+    assert main(["solve", str(plan), "--quiet", "--save", str(out)]) == 0
+    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert ["X1", "3"] in lines and not any(line[:1] == ["X2"] for line in lines)  # X2 is 0
+    assert str(out) in lines[-1]
+    assert main(["certify", str(plan), str(out)]) == 0
+
+
+@pytest.mark.parametrize("solver", ["highs", "scip", "clarabel"])
+def test_progress_has_the_sense_of_the_program(solver: str, tmp_path: Path, capsys: Any) -> None:
+    plan = tmp_path / "plan.mps"
+    plan.write_text(PLAN)
+    mo.solve(mo.read(plan), solver, progress=True)
+    last = capsys.readouterr().err.splitlines()[-1].split()
+    assert float(last[last.index("objective") + 1]) == pytest.approx(11.0, rel=1e-6)
+
+
+def test_the_dual_of_an_integer_program_is_that_of_its_relaxation(tmp_path: Path, capsys: Any) -> None:
+    plan, out = tmp_path / "plan.lp", tmp_path / "dual.lp"
+    plan.write_text("Maximize\n obj: x + y\nSubject To\n c: 2 x + 3 y <= 6\nBounds\n x <= 2\n y <= 2\nGeneral\n x y\nEnd\n")
+    assert main(["dual", str(plan)]) == 2 and "--relaxed" in capsys.readouterr().err
+    assert main(["dual", str(plan), "--relaxed", "--out", str(out)]) == 0
+    assert mo.solve(mo.read(out)).objective == pytest.approx(mo.solve(mo.read(plan).relaxed()).objective)
+
+
+def test_a_reader_that_closes_its_pipe_is_no_failure(tmp_path: Path) -> None:
+    plan = tmp_path / "plan.mps"
+    plan.write_text(PLAN)
+    reading, writing = os.pipe()
+    os.close(reading)
+    words = [sys.executable, "-m", "marginopt", "solve", str(plan), "--quiet"]
+    process = subprocess.run(words, stdout=writing, stderr=subprocess.PIPE, check=False)
+    os.close(writing)
+    assert process.returncode == 0 and process.stderr == b""
 
 
 def test_the_dual_has_the_same_optimum(plan: Path, tmp_path: Path, capsys: Any) -> None:

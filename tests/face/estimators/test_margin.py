@@ -147,3 +147,37 @@ def test_parts_name_columns_of_the_frame() -> None:
     for parts, data in ((named, frame.to_numpy()), ({"domain": margin.Signs({"agee": 1})}, frame)):
         with pytest.raises(mo.errors.InputError):
             mo.estimators.MarginClassifier(**parts).fit(data, y)
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_restrictions_of_points_see_every_point(named: bool) -> None:
+    """Equal points stay apart and in their order where points are counted or named."""
+    pd = pytest.importorskip("pandas")
+    rng = np.random.default_rng(2)
+    X = np.column_stack([rng.integers(0, 2, 40), rng.integers(0, 4, 40)]).astype(float)
+    y = np.where(X[:, 0] + X[:, 1] - 2.0 + rng.normal(size=40) > 0.0, "yes", "no")
+    rows, signs = np.column_stack([np.ones(40), X]), np.where(y == "yes", 1.0, -1.0)
+    placed = [mo.parity(X[:, 0], 0.02), mo.error_budget(np.flatnonzero(y == "no"), 0.4)]
+    fitted = mo.estimators.MarginClassifier(
+        "hinge", subject_to=[mo.parity("sex", 0.02), mo.error_budget("no", 0.4)] if named else placed, standardise=False
+    ).fit(pd.DataFrame(X, columns=["sex", "age"]), y)
+    result = mo.solve(mo.Margin(rows, signs, "hinge", subject_to=placed))
+    assert fitted.result_.objective == pytest.approx(result.objective, rel=1e-4)
+    w = np.concatenate([fitted.intercept_, fitted.coef_[0]])
+    assert max(part.violation(rows, signs, w) for part in placed) <= 1e-6
+
+
+def test_restrictions_of_points_take_no_points_of_weight_zero(data: Any) -> None:
+    weights = np.ones(60)
+    weights[3] = 0.0
+    for part in (mo.keep([0, 4]), mo.error_budget(-1, 0.2), mo.parity(data[0][:, 0] > 0.0)):
+        with pytest.raises(InputError, check=about("sample_weight")):
+            mo.estimators.MarginClassifier("hinge", subject_to=part).fit(*data, sample_weight=weights)
+
+
+def test_a_regressor_counts_every_point_of_a_group() -> None:
+    rng = np.random.default_rng(3)
+    X = np.column_stack([rng.integers(0, 2, 30), rng.integers(0, 3, 30)]).astype(float)
+    y = (X @ [2.0, 1.0]).round()
+    fitted = mo.estimators.MarginRegressor(subject_to=mo.parity(X[:, 0], 0.01)).fit(X, y)
+    assert abs(np.cov(X[:, 0], fitted.predict(X), bias=True)[0, 1]) <= 0.01 + 1e-6

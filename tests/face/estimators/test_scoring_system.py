@@ -49,3 +49,21 @@ def test_what_the_table_refuses() -> None:
         several.points()
     with pytest.raises(InputError, check=about("C0")):
         mo.estimators.ScoringSystemClassifier(C0=-1.0).fit(X, y)
+
+
+@pytest.mark.parametrize(
+    ("named", "placed"),
+    [
+        (mo.parity("smokes", 0.05, by="counts"), mo.parity(2, 0.05, by="counts")),
+        ([mo.error_budget("ill", 0.1), mo.fixed({"visits": -1.0})], [mo.error_budget(-1, 0.1), mo.fixed({3: -1.0})]),
+        (mo.keep("well"), mo.keep(np.flatnonzero(y == "well"))),
+    ],
+)
+def test_restrictions_are_those_of_the_model(named: object, placed: object) -> None:
+    """By names as by places, and of every point: many rows are there several times."""
+    fitted = mo.estimators.ScoringSystemClassifier((-2, 2), subject_to=named).fit(X, y)
+    rows, signs = np.column_stack([np.ones(80), X]), np.where(y == "well", 1.0, -1.0)
+    stated = mo.ScoringSystem(rows, signs, (-2, 2), subject_to=placed)
+    assert fitted.result_.objective == pytest.approx(mo.solve(stated).objective, rel=1e-6)
+    w = np.concatenate([fitted.intercept_, fitted.coef_[0]])
+    assert all(part.violation(rows, signs, w) == 0.0 for part in stated.subject_to)

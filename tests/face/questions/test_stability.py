@@ -214,6 +214,7 @@ def test_estimator_answers() -> None:
     fitted = mo.estimators.ZeroOneSVC(lam=3.0, standardise=False, intercept="free").fit(X, y)
     assert fitted.ambiguity(0.05) == pytest.approx(prediction_stability(model, within=0.05).ambiguity(0.05))
     sets = conformal_sets(model, model.X[:4], 0.3)
+    assert {label for labels in sets.labels() for label in labels} <= {-1, 1}
     expected = [[{-1: "no", 1: "yes"}[label] for label in labels] for labels in sets.labels()]
     assert [held.tolist() for held in fitted.conformal_set(X[:4], 0.3)] == expected
     with pytest.raises(mo.errors.InputError):
@@ -246,6 +247,26 @@ def test_frames_are_read_by_name() -> None:
         for ask in (prediction_stability, lambda model, points: conformal_sets(model, points, 0.3)):
             with pytest.raises(mo.errors.InputError):
                 ask(model, points)
+
+
+def test_classes_have_the_names_that_the_data_give_them() -> None:
+    pandas = pytest.importorskip("pandas", reason="pandas is not installed")
+    base = instance(8, 16)
+    frame = pandas.DataFrame(base.X, columns=["one", "sex", "age"])
+    model = mo.ZeroOneSVM(frame, np.where(base.y > 0, "ill", "healthy"), 3.0, intercept="free")
+    sets, without = conformal_sets(model, frame[:4], 0.3), conformal_sets(base, base.X[:4], 0.3)
+    assert sets.labels() == [tuple({-1: "healthy", 1: "ill"}[code] for code in codes) for codes in without.labels()]
+    assert [row[1] for row in sets.display().rows] == [", ".join(map(str, labels)) for labels in sets.labels()]
+    for name, code in (("healthy", -1), ("ill", 1)):
+        named, numbered = sets.answer(0, name), without.answer(0, code)
+        assert named.bound == numbered.bound
+        assert name in named.sentence
+    with pytest.raises(mo.errors.InputError):
+        sets.answer(0, "dead")
+    stability = prediction_stability(model, frame[:4])
+    names = ["ill" if code > 0 else "healthy" for code in stability.prediction]
+    assert [record["prediction"] for record in stability.records()] == names
+    assert all(name in stability.sentence(k) for k, name in enumerate("healthy" if n == "ill" else "ill" for n in names))
 
 
 def test_bad_requests() -> None:

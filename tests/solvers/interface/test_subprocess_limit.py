@@ -12,6 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from effort import trials
 
 import marginopt as mo
@@ -61,6 +62,18 @@ def test_what_a_call_raises_is_raised_and_a_process_that_dies_is_a_failure() -> 
         run_in_subprocess(_refuses, options, time.perf_counter())
     died = run_in_subprocess(functools.partial(os._exit, 7), options, time.perf_counter())
     assert died.status is Status.FAILED and died.native_status == "its process ended with code 7" and died.values is None
+
+
+@pytest.mark.parametrize("name", ["piqp", "osqp", "clarabel"])
+def test_the_factorisation_of_sparse_rows_that_fill_in_is_a_long_call(name: str) -> None:
+    """One of 4,000 columns takes OSQP seventeen seconds, in which it looks at no clock; rows of a band fill in nothing."""
+    seconds = get_solver(name).info.uninterruptible_seconds
+    assert seconds is not None
+    y = np.where(np.arange(8000) % 2, 1.0, -1.0)
+    shared = sp.random_array((8000, 4000), density=0.01, format="csr", rng=0)
+    one = np.ones((8000, 1))
+    assert seconds(mo.Margin(sp.hstack([one, shared], format="csr"), y, "hinge").form) > 5.0
+    assert seconds(mo.Margin(sp.hstack([one, sp.eye_array(8000)], format="csr"), y, "hinge").form) < 0.5
 
 
 @pytest.mark.parametrize("name", ["piqp", "quadprog", "clarabel", "highs", "osqp", "proxqp", "daqp"][: trials(4, 7)])
