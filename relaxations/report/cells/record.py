@@ -6,7 +6,6 @@ from abc import ABC, abstractmethod
 from collections import abc
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
-from functools import cache
 from numbers import Integral, Real
 from types import UnionType
 from typing import Any, ClassVar, Generic, Protocol, TypeAlias, TypeVar, get_args, get_origin, get_type_hints, runtime_checkable
@@ -153,17 +152,11 @@ class Record:
         if not isinstance(record, dict) or set(record) != names:
             content = sorted(record) if isinstance(record, dict) else type(record).__name__
             raise DataError(f"a {cls.__name__} of a stored report has the fields {sorted(names)}; found {content}", allowed=names)
-        kinds = _field_types(cls)
+        kinds = get_type_hints(cls)
         wrong = [name for name, value in record.items() if not _fits(value, kinds[name])]
         if wrong:
             raise DataError(f"{', '.join(wrong)} of a {cls.__name__} of a stored report are not what they must be", allowed=names)
         return cls(**record)
-
-
-@cache
-def _field_types(record_type: Callable[..., Any]) -> dict[str, Any]:
-    """Return the types of a record's fields, by name."""
-    return get_type_hints(record_type)
 
 
 def _fits(value: object, hint: Any) -> bool:
