@@ -230,8 +230,8 @@ def _encoded(
         shown = values[1:] if len(values) == 2 else values
         if len(named) + len(shown) > expected.p:
             raise DataError(
-                f"{expected.name} is refused: column {name} has {len(values)} categories, and the published data have {expected.p} "
-                "features in all; check the file, or read it with marginopt.read and leave the column out",
+                f"{expected.name} is refused: column {name} has {len(values)} categories, the published data {expected.p} "
+                "features; check the file, or read it with marginopt.read and leave the column out",
                 name=expected.name,
             )
         for value in shown:
