@@ -71,8 +71,11 @@ class Entry:
 
     @property
     def status(self) -> str:
-        """``closed`` where the stated gap is at most 1e-6, else ``open``; `verify_entry` says what supports it."""
-        return "closed" if self.gap <= 1.001e-6 else "open"
+        """``closed`` where the stated gap is at most 1e-6, else ``open``; ``contradicted`` by a bound above the value.
+
+        `verify_entry` says what supports it.
+        """
+        return "contradicted" if self.bound > self.value else "closed" if self.gap <= 1.001e-6 else "open"
 
     @classmethod
     def from_record(cls, record: Any) -> Entry:
@@ -98,8 +101,6 @@ class Entry:
         # exempt (text): the name of an entry in a file
         if not record["name"].startswith(f"{record['model']}/"):
             raise DataError(f"entry {name}: its name begins with another model than its own, {record['model']}")
-        if record["bound"] > record["value"]:
-            raise DataError(f"entry {name}: its bound {record['bound']:.17g} is above its value {record['value']:.17g}")
         return cls(**record | {"multipliers": tuple(record.get("multipliers", ()))})
 
 

@@ -233,11 +233,13 @@ def test_audits_are_read_from_predictions(tmp_path, monkeypatch):
         build_data(source | {"protected": ["height"]})
 
 
-def test_a_forged_entry_is_refused_in_a_file(tmp_path):
+def test_a_forged_entry_is_refused():
     """A bound above the value had a gap of 0, and was called proved; a half-space of one point was drawn for ever."""
     entry = next(e for e in ENTRIES if e.evidence == "log")
     record = asdict(entry)
-    for changes in ({"bound": 2 * entry.value}, {"who": "a\u2028b"}, {"data": {"kind": "\ud800"}}):
+    above = Entry.from_record(record | {"bound": 2 * entry.value})
+    assert above.status == "contradicted" and book.verify_entry(above).stands is False
+    for changes in ({"who": "a\u2028b"}, {"data": {"kind": "\ud800"}}):
         with pytest.raises(DataError):
             Entry.from_record(record | changes)
     for n, p in ((1, 2), (0, 2), (5, 0)):
