@@ -212,7 +212,8 @@ def _encoded(
 ) -> tuple[FloatArray, tuple[str, ...]]:
     """Numbers as they are; other columns, where the entry allows them, as 0/1 columns.
 
-    Two categories make one column (1 for the second in sorted order), any other number one column each.
+    Two categories make one column (1 for the second in sorted order), any other number one column each. More columns than the
+    entry has features are refused before they are made: identifiers would ask for the square of their number.
     """
     encoded: list[FloatArray] = []
     named: list[str] = []
@@ -226,7 +227,14 @@ def _encoded(
                 raise DataError(f"{expected.name}: column {name} is not numeric in this source", name=expected.name) from None
         cells = np.array([str(value).strip() for value in column])
         values = sorted(set(cells.tolist()))
-        for value in values[1:] if len(values) == 2 else values:
+        shown = values[1:] if len(values) == 2 else values
+        if len(named) + len(shown) > expected.p:
+            raise DataError(
+                f"{expected.name} is refused: column {name} has {len(values)} categories, the published data {expected.p} "
+                "features; check the file, or read it with marginopt.read and leave the column out",
+                name=expected.name,
+            )
+        for value in shown:
             encoded.append((cells == value).astype(np.float64))
             named.append(f"{name}={value}")
     return np.column_stack(encoded), tuple(named)

@@ -19,7 +19,7 @@ from .interface.solver import near_misses
 from .parallel import Cluster, choose_executor
 from .records import COMMON, Options
 from .registry import SolverLike, SolverSpec, resolve_all
-from .result_file import load_results, save_results
+from .result_file import checked_text, load_results, save_results, stored_file
 from .solve import solve_problem
 
 _COLUMNS = ("solver", "status", "objective", "bound", "kind", "gap", "iterations", "nodes", "build s", "solve s", "ratio")
@@ -150,9 +150,13 @@ class Comparison(Displayed, Tabular):
         DataError
             No such file, no stored comparison, or one of another model.
         """
-        header, results = load_results(path, "comparison", lambda header, k: model)
-        rows = zip(header["rows"], results, strict=True)
-        return cls(header["model"], tuple(ComparisonRow(row["solver"], result, row["reason"]) for row, result in rows))
+        with stored_file(path, "comparison"):
+            header, results = load_results(path, "comparison", lambda header, k: model)
+            rows = [
+                ComparisonRow(checked_text(row["solver"]), result, checked_text(row["reason"]))
+                for row, result in zip(header["rows"], results, strict=True)
+            ]
+            return cls(checked_text(header["model"]), tuple(rows))
 
     def plot_convergence(self, ax: Any = None) -> Any:
         """Relative gap over time from every trace that has one, on matplotlib axes that are made if not given."""

@@ -129,9 +129,9 @@ def validate(judgement: Judgement) -> Judgement:
     Only our own exact solvers have an argument for a bound of their own, so ``proved`` of any other is dropped. So is the bound
     that a solver claims of a problem that is known not to be convex, unless its record says that it reads such problems.
     """
-    (answer, faults), info = validate_answer(judgement.answer, judgement.form), judgement.solver.info
-    if answer.proved and info.package:
-        answer = replace(answer, proved=False)
+    info = judgement.solver.info
+    claim = replace(judgement.answer, proved=judgement.answer.proved and not info.package)
+    answer, faults = validate_answer(claim, judgement.form)
     searches = answer.proved or answer.bound is None or info.reads >= NONCONVEX
     if not searches and judgement.form is not None and judgement.form.features & NONCONVEX:
         answer = replace(answer, bound=None)
@@ -273,12 +273,21 @@ def decide(judgement: Judgement) -> Judgement:
     status, ray = verdict_of_claim.status, judgement.ray
     if status not in (Status.INFEASIBLE, Status.UNBOUNDED):
         return replace(judgement, verdict=verdict_of_claim)
-    remarks = [*verdict_of_claim.remarks, judgement.objection or ray.words(status)]
+    remarks = [*verdict_of_claim.remarks, judgement.objection or _reason(judgement.answer, ray)]
     if status is Status.UNBOUNDED and ray.exact and judgement.answer.ray is not None:
         remarks.append(ray.moves(judgement.answer.ray))
     return replace(
         judgement, verdict=Verdict(Status.INACCURATE if judgement.objection or ray.contradicts else status, tuple(remarks))
     )
+
+
+def _reason(answer: Answer, ray: Ray) -> str:
+    """Return the evidence for a claim of infeasibility or unboundedness: of an exact search, or of a ray."""
+    if answer.excludes_all_points and ray.residual is None:
+        return "proved: an exact search leaves no point"
+    if answer.status is Status.INFEASIBLE and answer.proved and answer.bound is not None and ray.residual is None:
+        return f"claimed by the solver: its search leaves no point that costs less than {answer.bound:.3g}, and looks at no other"
+    return ray.words(answer.status)
 
 
 def check_cutoff(judgement: Judgement) -> Judgement:
@@ -509,7 +518,8 @@ def validate_answer(answer: Answer, form: StandardForm | None) -> tuple[Answer, 
     """The answer without what is no number, or does not fit the form, and what that was; ``details["refused"]`` names it too.
 
     A point with one block that does not fit is no point (blocks that the model completes may be missing); multipliers with
-    one array that does not fit are none. Claims of numbers that are NaN, or of the wrong infinity, are no claims.
+    one array that does not fit are none. Claims of numbers that are NaN or infinite are no claims, but for the infinite bound of
+    an exact search that leaves no point.
 
     Parameters
     ----------
@@ -535,7 +545,7 @@ def validate_answer(answer: Answer, form: StandardForm | None) -> tuple[Answer, 
     for name in ("objective", "bound", "root_bound"):
         value = getattr(answer, name)
         if value is not None and not (isinstance(value, int | float) and abs(value) <= _LARGEST):
-            changes[name] = None
+            changes[name] = value if name == "bound" and answer.excludes_all_points else None
     sentence = "; ".join(faults)
     details = answer.details if not faults else {**answer.details, "refused": sentence}
     return replace(answer, **changes, details=details), sentence

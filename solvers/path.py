@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..display import Display, Displayed, Tabular
-from ..errors import InputError, TooLargeError, UnsupportedModelError
+from ..errors import DataError, InputError, TooLargeError, UnsupportedModelError
 from ..models.arrays import FloatArray
 from ..models.changes.change import FixedVariables
 from ..models.model import Model, as_model
@@ -23,7 +23,7 @@ from .interface.solver import BUILT, Gives, KeptModel, Solver
 from .parallel import Cluster, Executor, choose_executor
 from .records import Options, Status, Update, UpdateKind
 from .registry import SolverLike, SolverSpec, choose, get_solver, resolve
-from .result_file import load_results, save_results
+from .result_file import checked_text, load_results, save_results, stored_file
 from .solve import solve_problem
 
 if TYPE_CHECKING:
@@ -162,9 +162,12 @@ class SolutionPath(Displayed, Tabular):
                 return None
             return stated_at(model, header["parameter"], header["values"][k], share=False)[0]
 
-        header, results = load_results(path, "path", stated)
-        solved = [result for result in results if result is not None]
-        return cls(header["parameter"], tuple(header["values"]), tuple(solved), header["seconds"])
+        with stored_file(path, "path"):
+            header, results = load_results(path, "path", stated)
+            values, solved = tuple(header["values"]), tuple(result for result in results if result is not None)
+            if not len(values) == len(solved) == len(results):
+                raise DataError(f"it has {len(values)} values of the parameter and {len(solved)} results")
+            return cls(checked_text(header["parameter"]), values, solved, float(header["seconds"]))
 
 
 def was_updated(result: Result) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import math
 import numbers
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -318,6 +319,11 @@ class Answer:
                 name="status",
                 allowed=[status.name for status in Status],
             )
+
+    @property
+    def excludes_all_points(self) -> bool:
+        """Return whether an exact search left no point: the bound that it proves of the objective is infinite."""
+        return self.status is Status.INFEASIBLE and self.proved and self.bound == math.inf
 
     @property
     def times(self) -> str:

@@ -7,7 +7,8 @@ A solution that was found elsewhere, judged here: values by label, and the certi
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import DataError, WriteError
-from ..files import READ_ERRORS, read_arrays, read_error, write_arrays, write_text
+from ..files import READ_ERRORS, parse_json, printable, read_arrays, read_error, write_arrays, write_text
 from ..models.export.files.lp import plain_names
 from ..models.export.files.solutions import FilePoint, read_point
 from ..models.model import Model, as_model
@@ -38,6 +39,8 @@ _SAID_PLAIN = ("native_status", *_OPTIONAL, *_TIMES, "proved", "version", "bridg
 #: Relative gap of an optimum where a file does not say it: the loosest that a solver has by default.
 _LOOSEST = 1e-3
 _TRACE = ("iteration", "seconds", "objective", "bound", "active", "columns")
+#: Results that a file may hold.
+_MOST_RESULTS = 10**6
 
 
 def save_result(result: Result, path: str | Path) -> Path:
@@ -83,21 +86,42 @@ def load_results(
     DataError
         No such file, of another kind, or one of another model.
     """
-    arrays = read_arrays(_given(path), f"a stored marginopt {kind}")
-    try:
-        meta = json.loads(bytes(arrays.pop("meta")).decode())
+    with stored_file(path, kind):
+        arrays = read_arrays(_given(path), f"a stored marginopt {kind}")
+        meta = _meta(arrays)
         if meta["format"] != f"marginopt {kind}":
             raise DataError(f"it is a {meta['format']}, not a stored {kind}")
-        results: list[Result | None] = [None] * int(meta["count"])
+        count, header = meta["count"], dict(meta["said"])
+        if not 0 < count <= _MOST_RESULTS:
+            raise DataError(f"it holds {count} results")
+        results: list[Result | None] = [None] * count
         for k in meta["held"]:
             start = f"{k}/"
             results[k] = _result({name.removeprefix(start): v for name, v in arrays.items() if name.startswith(start)})
+        return header, [None if r is None else _judged(r, path, model(header, k)) for k, r in enumerate(results)]
+
+
+@contextmanager
+def stored_file(path: str | Path, kind: str) -> Iterator[None]:
+    """Raise a DataError that names the file for whatever its content raises: it may be damaged, or edited."""
+    try:
+        yield
     except DataError as error:
-        raise DataError(str(error), file=path) from error
+        raise DataError(str(error), name=error.name, file=path) from error
     except READ_ERRORS as error:
         raise DataError(f"{path} is not a stored marginopt {kind}: {read_error(error)}", file=path) from error
-    remarks = dict(meta["said"])
-    return remarks, [None if r is None else _judged(r, path, model(remarks, k)) for k, r in enumerate(results)]
+
+
+def checked_text(value: object) -> str:
+    """Return a field of a file that must be text."""
+    if not isinstance(value, str):
+        raise DataError(f"a value is of another kind than the layout has there: {value!r:.60}")
+    return value
+
+
+def _meta(arrays: dict[str, Any]) -> dict[str, Any]:
+    """Take the record out of the arrays of a file."""
+    return dict(printable(parse_json(bytes(arrays.pop("meta")).decode())))
 
 
 def _npz(path: str | Path) -> Path:
@@ -168,14 +192,8 @@ def load_result(path: str | Path, model: Model | StandardForm | None = None) -> 
     DataError
         No such file, not a stored result, one of a newer layout, or of other data or parameters than the model's.
     """
-    arrays = read_arrays(_given(path), "a stored marginopt result")
-    try:
-        result = _result(arrays)
-    except DataError as error:
-        raise DataError(str(error), file=path) from error
-    except READ_ERRORS as error:
-        raise DataError(f"{path} is not a stored marginopt result: {read_error(error)}", file=path) from error
-    return _judged(result, path, model)
+    with stored_file(path, "result"):
+        return _judged(_result(read_arrays(_given(path), "a stored marginopt result")), path, model)
 
 
 def _judged(result: Result, path: str | Path, model: Model | StandardForm | None) -> Result:
@@ -191,7 +209,7 @@ def _judged(result: Result, path: str | Path, model: Model | StandardForm | None
 
 
 def _result(arrays: dict[str, Any]) -> Result:
-    meta = json.loads(bytes(arrays.pop("meta")).decode())
+    meta = _meta(arrays)
     if meta.get("format_version") != RESULT_VERSION:
         raise DataError(f"it has layout {meta.get('format_version')}; this version reads {RESULT_VERSION}")
     parts = {part: _part(arrays, part) for part in meta["parts"]}

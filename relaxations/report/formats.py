@@ -9,6 +9,7 @@ as a formula, stands on one line with an apostrophe before it; numbers are writt
 from __future__ import annotations
 
 import csv
+import hashlib
 import io
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -21,7 +22,9 @@ from urllib.parse import quote
 from ...display import sanitised
 from ...drawing import Picture
 from ...errors import DataError, InputError
+from ...files import READ_ERRORS, parse_json, printable, read_error, read_text
 from ...models.statement import typeset
+from ...solvers.certification.result import Kind
 from ...solvers.zero_one.check.checker import checker_script
 from .cells.exact import ExactCell
 from .cells.heuristic import InstanceCell
@@ -208,7 +211,9 @@ def _steps(values: FloatArray, largest: float, k: int) -> list[str]:
 # JSON: the stored form.
 
 _JSON_NAME = "marginopt gap report"
-FORMAT_VERSION = 2
+FORMAT_VERSION = 3
+#: Layouts without a digest, whose numbers anybody may have changed.
+_WITHOUT_DIGEST = (1, 2)
 _PARTS = ("instances", "relaxations", "exacts", "kappas")
 #: What layout 1 did not have.
 _ADDED: dict[str, Any] = {"seed": 0, "root": None, "bound_seconds": None, "prepare_seconds": None, "caveat": "", "trace": []}
@@ -220,39 +225,63 @@ def render_json(report: ReportData) -> str:
     for part in _PARTS:
         stored[part] = [cell.record() for cell in getattr(report, part)]
     stored["meta"] = dict(report.meta)
+    stored["sha256"] = _digest(stored)
     return json.dumps(stored, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _digest(stored: Mapping[str, Any]) -> str:
+    """Return the SHA-256 of everything that is stored beside it; numbers that are not finite are an error."""
+    content = {name: value for name, value in stored.items() if name != "sha256"}
+    return hashlib.sha256(json.dumps(content, sort_keys=True, allow_nan=False).encode("utf-8")).hexdigest()
 
 
 def read_json(path: Path) -> ReportData:
     """The report of a file that `render_json` made.
 
+    A file of an earlier layout has no digest of its numbers: nothing in it is called proved.
+
     Raises
     ------
     DataError
-        No such file, no JSON, or not a report of this layout.
+        No such file, no JSON, not a report of this layout, or one that was changed after it was written.
     """
     try:
-        stored = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError as error:
-        raise DataError(f"there is no file {path}", file=path) from error
-    except (UnicodeDecodeError, json.JSONDecodeError) as error:
-        raise DataError(f"{path} is not a stored gap report: {error}", file=path) from error
+        return _report(parse_json(read_text(path)))
+    except DataError as error:
+        raise DataError(str(error), file=path) from error
+    except READ_ERRORS as error:
+        raise DataError(f"{path} is not a stored gap report: {read_error(error)}", file=path) from error
+
+
+def _report(stored: Any) -> ReportData:
     if not isinstance(stored, dict) or stored.get("format") != _JSON_NAME:
-        raise DataError(f"{path} is not a stored gap report: its format is not {_JSON_NAME!r}", file=path)
-    if stored.get("format_version") not in (1, FORMAT_VERSION):
-        raise DataError(f"{path} has layout {stored.get('format_version')}; this version reads 1 and {FORMAT_VERSION}", file=path)
-    if stored["format_version"] == 1:
+        raise DataError(f"it is not a stored gap report: its format is not {_JSON_NAME!r}")
+    layout = stored.get("format_version")
+    if layout not in (*_WITHOUT_DIGEST, FORMAT_VERSION):
+        raise DataError(f"it has layout {layout}; this version reads 1 to {FORMAT_VERSION}")
+    if layout == 1:
         stored = {**stored, "kappas": [], "exacts": [{**_ADDED, **record} for record in stored.get("exacts", [])]}
     missing = [part for part in (*_PARTS, "meta") if part not in stored]
     if missing:
-        raise DataError(f"{path} lacks {', '.join(missing)}", file=path)
+        raise DataError(f"it lacks {', '.join(missing)}")
+    digest = _digest(stored)
+    if layout in _WITHOUT_DIGEST:
+        stored = printable({**stored, **{part: [_as_stored(record) for record in stored[part]] for part in _PARTS}})
+    elif stored.get("sha256") != digest:
+        raise DataError("it was changed after it was written: its numbers prove nothing; make the report again")
     return ReportData(
         tuple(InstanceCell.from_record(record) for record in stored["instances"]),
         tuple(RelaxationCell.from_record(record) for record in stored["relaxations"]),
         tuple(ExactCell.from_record(record) for record in stored["exacts"]),
-        stored["meta"],
+        dict(stored["meta"]),
         tuple(KappaCell.from_record(record) for record in stored["kappas"]),
     )
+
+
+def _as_stored(record: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the record of a cell whose bounds nobody verified."""
+    kinds = {name for name in ("kind", "target_kind", "exact_kind") if record.get(name, Kind.NONE.value) != Kind.NONE.value}
+    return {**record, **dict.fromkeys(kinds, Kind.STORED.value)}
 
 
 # CSV: one line for each row, exact solve or κ, raw numbers.

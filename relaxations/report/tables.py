@@ -42,11 +42,16 @@ def _known_by(row: InstanceRow) -> str:
     exacts = report.exacts_of(instance.key)
     proved = list(dict.fromkeys(c.variant for c in exacts if c.proven))
     if proved:
-        kinds = {c.kind for c in exacts if c.proven}
-        return f"{', '.join(proved)} ({(Kind.PROVED if Kind.PROVED in kinds else Kind.CLAIMED).value})"
+        return f"{', '.join(proved)} ({_best_kind(exacts)})"
     bounds = [(c.bound or 0.0, c.kind) for c in report.relaxations_of(instance.key) if c.bounds_optimum]
     bounds += [(c.bound or 0.0, c.kind) for c in exacts if c.bounds_optimum]
     return f"best bound ({max(bounds)[1]}) and best classifier" if bounds else "a classifier alone"
+
+
+def _best_kind(cells: Sequence[ExactCell]) -> str:
+    """Return the best support that an optimum has among the solvers that reached it."""
+    kinds = {c.kind for c in cells if c.proven}
+    return next((kind.value for kind in (Kind.PROVED, Kind.STORED) if kind in kinds), Kind.CLAIMED.value)
 
 
 RELAXATION_MEANS = columns_of("relaxation-means", {})
@@ -303,7 +308,5 @@ def _exact_cell(cell: ExactCell, best: float) -> TableCell:
 def _zeta_cell(report: ReportData, instance: InstanceCell) -> TableCell:
     zeta = report.best[instance.key]
     if zeta.exact:
-        kinds = {c.kind for c in report.exacts_of(instance.key) if c.proven}
-        kind = Kind.PROVED.value if Kind.PROVED in kinds else Kind.CLAIMED.value
-        return TableCell(f"{zeta.high:.7g}", "", _kind(kind), zeta.high)
+        return TableCell(f"{zeta.high:.7g}", "", _kind(_best_kind(report.exacts_of(instance.key))), zeta.high)
     return TableCell(interval("value", zeta), "nobody proved it: best bound and best classifier", "none", zeta.high, open=True)

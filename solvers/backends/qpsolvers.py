@@ -211,7 +211,7 @@ class QPSolver(Backend):
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # the warnings repeat the status
-                answer = qpsolvers.solve_problem(problem, self.native_name, initvals=start, verbose=options.verbose, **settings)
+                answer = self._solution(problem, start, options.verbose, settings)
         except (TypeError, ValueError, ArithmeticError, qpsolvers.exceptions.QPError) as error:
             if options.native and isinstance(error, (TypeError, qpsolvers.exceptions.ParamError)):
                 raise refusal_message(self.native_name, options.native, error) from error
@@ -239,6 +239,12 @@ class QPSolver(Backend):
             details=details,
         )
 
+    def _solution(self, problem: Any, start: FloatArray | None, verbose: bool, settings: Mapping[str, Any]) -> Any:
+        """Return qpsolvers' record of the native answer."""
+        import qpsolvers
+
+        return qpsolvers.solve_problem(problem, self.native_name, initvals=start, verbose=verbose, **settings)
+
     def _settings(self, options: Options) -> tuple[dict[str, Any], frozenset[str]]:
         """Return the keyword arguments for this interface, and the common options that they cover."""
         name = self.native_name
@@ -253,6 +259,62 @@ class QPSolver(Backend):
                 settings[names[0]] = value
                 covered.add(option)
         return {**settings, **options.native}, frozenset(covered)
+
+
+#: DAQP's exit flags, in the words of `_STATUS_BY_WORD`.
+_DAQP_EXITS = {
+    1: "optimal", -1: "infeasible", -2: "cycling", -3: "unbounded", -4: "iteration limit", -5: "nonconvex",
+    -6: "more equalities than variables", -7: "time limit",
+}  # fmt: skip
+
+
+class Daqp(QPSolver):
+    """DAQP, called directly: qpsolvers passes on neither the reason why it ended nor a scaled program.
+
+    Its active set cycles where columns or rows differ by orders of magnitude, so each is scaled to a largest entry of 1: the
+    columns of the rows and of the square root of P's diagonal first, then the rows, then the objective.
+    """
+
+    def _solution(self, problem: Any, start: FloatArray | None, verbose: bool, settings: Mapping[str, Any]) -> Any:
+        import daqp
+        import qpsolvers
+
+        P, q, G, h, A, b, lower, upper = problem.unpack_as_dense()
+        F = np.vstack([M for M in (G, A) if M is not None] or [np.zeros((0, q.size))])
+        columns = _units(np.maximum(np.abs(F).max(axis=0, initial=0.0), np.sqrt(np.maximum(np.diag(P), 0.0))))
+        P, q, F = P / np.outer(columns, columns), q / columns, F / columns
+        rows = _units(np.abs(F).max(axis=1, initial=0.0))
+        (size,) = _units(np.array([max(np.abs(P).max(initial=0.0), np.abs(q).max(initial=0.0))]))
+        free = np.zeros(0) if upper is None else np.full(q.size, np.inf)
+        right = np.concatenate([part for part in (h, b) if part is not None] or [np.zeros(0)]) / rows
+        above = np.concatenate([free if upper is None else columns * upper, right])
+        below = np.concatenate([-free if lower is None else columns * lower, np.full(rows.size, -np.inf)])
+        bounds, inequalities = above.size - rows.size, 0 if h is None else h.size
+        sense = np.zeros(above.size, dtype=np.intc)
+        sense[bounds + inequalities :] = _DAQP_EQUALITY
+        start = None if start is None else columns * start
+        arrays = (np.ascontiguousarray(part) for part in (P / size, q / size, F / rows[:, None], above, below))
+        x, _, flag, info = daqp.solve(*arrays, sense, primal_start=start, **settings)
+        solution = qpsolvers.Solution(problem, extras={"status": _DAQP_EXITS.get(flag, f"exit {flag}")})
+        solution.found = flag > 0
+        if solution.found:
+            prices = size * np.asarray(info["lam"]) / np.concatenate([1.0 / columns[:bounds], rows])
+            solution.x, solution.z_box = x / columns, prices[:bounds]
+            solution.z, solution.y = np.split(prices[bounds:], [inequalities])
+        return solution
+
+
+#: DAQP's mark of an equality.
+_DAQP_EQUALITY = 5
+
+
+def _units(sizes: FloatArray) -> FloatArray:
+    """Return sizes, 1 where there is none."""
+    return np.where(sizes > 0.0, sizes, 1.0)
+
+
+#: Solvers that are called without qpsolvers.
+_DIRECT: Mapping[str, type[QPSolver]] = {"daqp": Daqp}
 
 
 def _to_unit_size(z: Mapping[str, FloatArray]) -> dict[str, FloatArray] | None:
@@ -286,7 +348,8 @@ def of_name(name: str) -> QPSolver:
         uninterruptible_seconds=_uninterruptible_seconds,
         reference="Caron et al.: qpsolvers: Quadratic Programming Solvers in Python, 2025",
     )
-    kind = type(f"QPSolver_{name}", (QPSolver,), {"info": info, "native_name": name, "__doc__": QPSolver.__doc__})
+    base = _DIRECT.get(name, QPSolver)
+    kind = type(f"QPSolver_{name}", (base,), {"info": info, "native_name": name, "__doc__": base.__doc__})
     solver = kind()
     assert isinstance(solver, QPSolver)
     return solver

@@ -218,10 +218,9 @@ class Certificate(Displayed):
     def both_zero(self, bound: float) -> bool:
         """Return whether objective and bound are both zero within the rounding error of the objective's terms at the point.
 
-        A bound that was recomputed may be below zero by what was subtracted for its own rounding as well, up to as much again.
+        A bound whose tangent touches at the point adds up constant, quadratic, gradient and slopes: four such sums.
         """
-        subtracted = min(self.bound_error, self.rounding) if bound == self.bound else 0.0
-        return abs(self.objective) <= self.rounding and abs(bound) <= self.rounding + subtracted
+        return abs(self.objective) <= self.rounding and abs(bound) <= _SUMS * self.rounding
 
     @property
     def resolution(self) -> float:
@@ -361,16 +360,13 @@ def _never_negative(form: StandardForm, model: Model | None) -> bool:
 
 
 def _rounding(form: StandardForm, x: FloatArray) -> float:
-    """Bound the rounding error of the objective at x from the absolute values of its terms.
-
-    A bound whose tangent touches at x adds up constant, quadratic, gradient and slopes: four such sums.
-    """
+    """Bound the rounding error of the objective at x from the absolute values of its terms."""
     size = np.abs(x)
     error = gamma(form.n) * (float(np.abs(form.q) @ size) + abs(form.r))
     if form.quadratic is not None:
         product_error = form.quadratic.product_error(x) + gamma(form.n) * np.abs(form.quadratic.product(x))
         error += 0.5 * float(size @ product_error)
-    return _SUMS * error
+    return error
 
 
 def _usable(form: StandardForm, multipliers: Mapping[str, FloatArray], reduced: FloatArray | None) -> bool:

@@ -207,7 +207,7 @@ def _claimed(claim: Claim, sign: float) -> str:
     parts = []
     if claim.objective is not None:
         parts.append(f"objective {sign * claim.objective:.10g}")
-    if claim.bound is not None:
+    if claim.bound is not None and np.isfinite(claim.bound):
         parts.append(f"bound {sign * claim.bound:.10g}")
     return (", " + ", ".join(parts)) if parts else ""
 
@@ -550,9 +550,9 @@ class Result(Displayed):
     def status_kind(self) -> str:
         """The trust that an answer to the question deserves, in the words of `solvers.certification.result.Kind`.
 
-        That of an optimum is its bound's. INFEASIBLE and UNBOUNDED are "proved" where exact Farkas multipliers, or an exact ray
-        from a feasible point, leave no doubt, and "claimed by solver" otherwise; ``evidence`` has the reason. Other statuses have
-        "none".
+        That of an optimum is its bound's. INFEASIBLE and UNBOUNDED are "proved" where exact Farkas multipliers, an exact search
+        that leaves no point, or an exact ray from a feasible point, leave no doubt, and "claimed by solver" otherwise;
+        ``evidence`` has the reason. Other statuses have "none".
         """
         if self.status is Status.OPTIMAL:
             return self.bound_kind
@@ -560,7 +560,7 @@ class Result(Displayed):
             return Kind.NONE.value
         if self.unverified:
             return Kind.STORED.value
-        return Kind.PROVED.value if self.ray_proved else Kind.CLAIMED.value
+        return Kind.PROVED.value if self.ray_proved or self.answer.excludes_all_points else Kind.CLAIMED.value
 
     @property
     def _status_and_kind(self) -> str:

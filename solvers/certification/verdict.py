@@ -7,11 +7,11 @@ conditions at the multipliers, else (mixed-integer problems, solvers without mul
 violations within the tolerances are worth at their prices must be within the tolerance of the objective as well: where its terms
 cancel, a residual of 1e-8 may be half of it.
 
-A gap is relative to the objective. An optimum of zero has no relative gap: it is accepted where objective and bound are both
-within the rounding error of the objective at the point, added up from its terms there, and what the point violates is worth no
-more. What is claimed then is how far from zero it may be, in words (`ZERO`). How small an objective is beside the data says
-nothing: 1e-10 with data of 1e6 may be far from an optimum of 1e-11. Where the optimum is exactly zero at the origin, a bound of
-exactly zero is proved (`solvers.certification.supplied_evidence`).
+A gap is relative to the objective. An optimum of zero has no relative gap: it is accepted where the objective is within the
+rounding error of its terms at the point, the bound within that of the four such sums that it is made of, and what the point
+violates is worth no more than such an error. What is claimed then is how far from zero it may be, in words (`ZERO`). How small an
+objective is beside the data says nothing: 1e-10 with data of 1e6 may be far from an optimum of 1e-11. Where the optimum is
+exactly zero at the origin, a bound of exactly zero is proved (`solvers.certification.supplied_evidence`).
 
 A problem that is not convex has no optimum that multipliers could prove: what satisfies the first-order conditions is
 stationary. There an optimum rests on the bound of a solver that searches for global optima.

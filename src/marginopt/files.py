@@ -11,6 +11,7 @@ from __future__ import annotations
 import bz2
 import gzip
 import io
+import json
 import lzma
 import os
 import secrets
@@ -249,6 +250,32 @@ def read_bytes(path: str | os.PathLike[str]) -> bytes:
         raise DataError(f"{file} cannot be read: permission denied", file=file) from None
     except (OSError, ValueError) as error:  # ValueError: a name with a zero byte
         raise DataError(f"{file!s} cannot be read: {error}", file=file) from None
+
+
+def parse_json(text: str) -> Any:
+    """Return the value of a text of JSON. A name that stands twice in one object is refused: readers differ in what it means.
+
+    Raises
+    ------
+    ValueError
+        The text is no JSON.
+    """
+    return json.loads(text, object_pairs_hook=_object)
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    if len(dict(pairs)) < len(pairs):
+        raise ValueError("a name stands twice in one object")
+    return dict(pairs)
+
+
+def printable(value: Any) -> Any:
+    """Return a value of JSON whose texts hold no character that a terminal obeys: each is a space."""
+    if isinstance(value, str):
+        return "".join(c if c.isprintable() else " " for c in value)
+    if isinstance(value, dict):
+        return {printable(name): printable(part) for name, part in value.items()}
+    return [printable(part) for part in value] if isinstance(value, list) else value
 
 
 def read_text(path: str | os.PathLike[str]) -> str:

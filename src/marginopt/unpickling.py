@@ -20,6 +20,7 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 
 from .errors import DataError
+from .solvers import Result
 
 #: NumPy's flag of a type whose fields are aligned.
 _ALIGNED = 0x80
@@ -68,6 +69,7 @@ def load_estimator(path: str | os.PathLike[str]) -> Any:
     Pickles can call whatever they name. Here they may name classes of this package and of scikit-learn, and what arrays and their
     kin are rebuilt by (`_REBUILDING`): a file that names anything else is refused before it is called. So is a file that changes
     a class, or an array's type into one that reads numbers as addresses, or whose sparse matrices have indices outside of them.
+    Results inside are as stored (`Result.unverified`), as those of `load_result` without a model.
     What ``joblib.dump`` wrote is for ``joblib.load`` in the same version.
 
     Parameters
@@ -171,6 +173,12 @@ def _fills(state: object) -> bool:
     return isinstance(content, list | bytes | bytearray | str) and size == len(content)
 
 
+def _check_shown(text: str) -> None:
+    """Refuse a text with characters that a terminal obeys."""
+    if not text.replace("\n", "").isprintable():
+        raise pickle.UnpicklingError("a result in it has texts with characters that no text has")
+
+
 def _listed(arguments: object) -> tuple[Any, ...]:
     return arguments if isinstance(arguments, tuple) else (None,)
 
@@ -192,11 +200,15 @@ class _Unpickler(pickle._Unpickler):
     entries: int = 0  #: read and reserved by all calls
 
     def load(self) -> Any:
-        """Return what the file holds; its sparse matrices are checked when nothing can change them any more."""
+        """Return what the file holds; its sparse matrices and results are checked when nothing can change them any more."""
         self.sparse: list[Any] = []
+        self.results: list[Result] = []
         content = super().load()
         for matrix in self.sparse:
             matrix.check_format()
+        for result in self.results:
+            object.__setattr__(result, "unverified", "claims as stored in a pickle, not verified: result.verify needs the model")
+            _check_shown(f"{result}\n{result.display().html()}")  # whatever cannot be shown is no result
         return content
 
     def load_build(self) -> None:
@@ -216,7 +228,7 @@ class _Unpickler(pickle._Unpickler):
             raise pickle.UnpicklingError("it gives an array a shape that its entries do not fill")
         self.sparse += [built] if sp.issparse(built) else []
         super().load_build()  # type: ignore[misc]
-        self._limit_type()
+        self._examine()
 
     dispatch[pickle.BUILD[0]] = load_build
 
@@ -237,16 +249,18 @@ class _Unpickler(pickle._Unpickler):
         if self.entries > most:
             raise pickle.UnpicklingError(f"it reserves memory for more than {most:,} entries in a file of {self.size:,} bytes")
 
-    def _limit_type(self) -> None:
-        """Refuse a type of arrays whose items are larger than the file."""
-        if isinstance(self.stack[-1], np.dtype) and self.stack[-1].itemsize > self.size:
-            raise pickle.UnpicklingError(f"it has a type of {self.stack[-1].itemsize:,} bytes in a file of {self.size:,}")
+    def _examine(self) -> None:
+        """Note a result that the file made. Refuse a type of arrays whose items are larger than the file."""
+        value = self.stack[-1]
+        self.results += [value] if isinstance(value, Result) else []
+        if isinstance(value, np.dtype) and value.itemsize > self.size:
+            raise pickle.UnpicklingError(f"it has a type of {value.itemsize:,} bytes in a file of {self.size:,}")
 
     def load_reduce(self) -> None:
         """Call what the file names, with no more entries than the file can name."""
         self._count(*self.stack[-2:])
         super().load_reduce()  # type: ignore[misc]
-        self._limit_type()
+        self._examine()
 
     dispatch[pickle.REDUCE[0]] = load_reduce
 
@@ -254,6 +268,7 @@ class _Unpickler(pickle._Unpickler):
         """Make an object of a class that the file names, with no more entries than the file can name."""
         self._count(*self.stack[-2:])
         super().load_newobj()  # type: ignore[misc]
+        self._examine()
 
     dispatch[pickle.NEWOBJ[0]] = load_newobj
 
@@ -261,6 +276,7 @@ class _Unpickler(pickle._Unpickler):
         """Make an object as `load_newobj` does, by names too."""
         self._count(self.stack[-3], tuple(self.stack[-2:]))
         super().load_newobj_ex()  # type: ignore[misc]
+        self._examine()
 
     dispatch[pickle.NEWOBJ_EX[0]] = load_newobj_ex
 

@@ -185,11 +185,13 @@ def attack_imports(count: int, seed: int) -> list[Row]:
 
 
 def attack_stores(count: int, seed: int) -> list[Row]:
-    """Results, and a quarter as many report stores, that somebody edited."""
-    return [
-        attack_cases("edited results", stores.attack_results, count, seed),
-        attack_cases("edited report stores", stores.attack_reports, count // 4, seed),
-    ]
+    """Files of results that somebody edited, and a quarter as many stores and files of reports, books and fitted estimators."""
+    quarters = (
+        ("edited report stores", stores.attack_reports), ("edited report files", stores.attack_pages),
+        ("edited books", stores.attack_book), ("edited estimators", stores.attack_fitted),
+    )  # fmt: skip
+    results = attack_cases("edited results", stores.attack_results, count, seed)
+    return [results, *(attack_cases(name, attack, count // 4, seed) for name, attack in quarters)]
 
 
 def _cases(name: str, attack: Callable[[int], tuple[str, str]]) -> Callable[[int, int], list[Row]]:

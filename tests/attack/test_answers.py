@@ -109,3 +109,9 @@ def test_cases_of_earlier_attacks() -> None:
     assert result is not None and not fault
     assert attack.judged(10866, result.answer, problem, result.solver) == ""
     assert attack_models.attack(2277913989483)[1] == ""
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_an_objective_beyond_its_own_rounding_is_not_zero() -> None:
+    """OSQP at its limit on data of 1e6: .0151, whose terms round by .0057, was called zero within .021; the truth is .0065."""
+    assert attack.natural(515035655156)[1] == ""

@@ -7,6 +7,7 @@ import pickle
 import tracemalloc
 import warnings
 from collections import deque
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -242,3 +243,22 @@ def test_damaged_files_raise_errors_of_ours(tmp_path: Path) -> None:
             pass
     assert read < trials(300, 3000)
     assert (np.zeros(2) + 1.0).tolist() == [1.0, 1.0]
+
+
+def test_results_of_a_pickle_are_not_verified(tmp_path: Path) -> None:
+    """A bound that was edited in a pickle was called proved: of results made by a call, by a state, or by a state alone."""
+    X = np.random.default_rng(0).normal(size=(12, 2))
+    fitted = mo.estimators.ZeroOneSVC(lam=10.0, node_limit=50).fit(X, np.sign(X[:, 0]))
+    true = fitted.result_
+    forged = replace(true, answer=replace(true.answer, bound=0.9 * true.objective, proved=True))
+    call = _Call(type(true), "m", "s", Status.OPTIMAL, forged.answer, None, {})
+    file = tmp_path / "fitted.pkl"
+    for result in (forged, call):
+        file.write_bytes(_held([result]))
+        (loaded,) = mo.io.load_estimator(file).extra_
+        assert loaded.unverified and loaded.bound_kind == "as stored, not verified"
+    for shown in (replace(forged, evidence=7.0), replace(forged, evidence="\x1b[2K"), replace(forged, answer=None)):
+        object.__setattr__(shown, "status", Status.OPTIMAL)
+        file.write_bytes(_held([shown]))
+        with pytest.raises(DataError, check=at(file)):
+            mo.io.load_estimator(file)

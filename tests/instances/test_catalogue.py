@@ -7,6 +7,7 @@ import io
 import os
 import socket
 import tarfile
+import tracemalloc
 import urllib.error
 from importlib.util import find_spec
 
@@ -254,6 +255,18 @@ class TestOpenml:
         monkeypatch.setattr("sklearn.datasets.fetch_openml", broken)
         with pytest.raises(DataError, check=about("heart")):
             load("heart")
+
+    def test_identifiers_are_refused_before_their_columns_are_made(self, directory, openml):
+        """Each row has a word of its own: 4,000 of them made a table of 128 MB, a million would make one of 8 TB."""
+        n = 4000
+        openml(np.arange(float(n))[:, None], np.repeat(["e", "p"], n // 2), {"f0": [f"v{k}" for k in range(n)]})
+        tracemalloc.start()
+        try:
+            with pytest.raises(DataError, check=about("mushroom")):
+                load("mushroom")
+            assert tracemalloc.get_traced_memory()[1] < 2**23
+        finally:
+            tracemalloc.stop()
 
     def test_categories_as_columns(self, directory, openml):
         """The published 112 columns of mushroom: two categories make one column, others one each, missing its own."""

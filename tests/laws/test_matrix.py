@@ -47,7 +47,6 @@ KNOWN = [case for case in cases(get_formulation("ZeroOneSVM")) if case.optimum i
 #: (law, formulation, solver) → why the law need not hold; "*" for every one.
 _CLAIM = "of a linear program ProxQP claims, wrongly, that it is infeasible; the certificate refuses the claim"
 WAIVED = {
-    ("limits", "*", "daqp"): "its interface passes on no reason why it ended: what was stopped is called failed",
     ("reaches the optimum", "margin", "proxqp"): _CLAIM,
     ("weak duality", "margin", "proxqp"): _CLAIM,
     ("optimality conditions", "margin", "proxqp"): _CLAIM,

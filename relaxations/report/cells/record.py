@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections import abc
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, ClassVar, Generic, Protocol, TypeAlias, TypeVar, runtime_checkable
+from numbers import Integral, Real
+from types import UnionType
+from typing import Any, ClassVar, Generic, Protocol, TypeAlias, TypeVar, get_args, get_origin, get_type_hints, runtime_checkable
 
 import numpy as np
 
@@ -27,6 +30,9 @@ from ...strengthening.strengthen import heuristic, heuristic_solution, tighten
 Key: TypeAlias = tuple[str, float | None]
 
 C = TypeVar("C", bound="Record")
+
+#: Largest numbers and counts of a record.
+_LARGEST, _LARGEST_COUNT = float(np.finfo(np.float64).max), 2**63 - 1
 
 
 @runtime_checkable
@@ -147,7 +153,27 @@ class Record:
         if not isinstance(record, dict) or set(record) != names:
             content = sorted(record) if isinstance(record, dict) else type(record).__name__
             raise DataError(f"a {cls.__name__} of a stored report has the fields {sorted(names)}; found {content}", allowed=names)
+        kinds = get_type_hints(cls)
+        wrong = [name for name, value in record.items() if not _fits(value, kinds[name])]
+        if wrong:
+            raise DataError(f"{', '.join(wrong)} of a {cls.__name__} of a stored report are not what they must be", allowed=names)
         return cls(**record)
+
+
+def _fits(value: object, hint: Any) -> bool:
+    """Return whether a value is one that JSON has for a field of this type; numbers are finite in double precision."""
+    origin, inner = get_origin(hint), get_args(hint)
+    if origin is UnionType:
+        return any(_fits(value, kind) for kind in inner)
+    if origin is abc.Mapping:
+        return isinstance(value, Mapping) and all(_fits(k, inner[0]) and _fits(v, inner[1]) for k, v in value.items())
+    if origin is tuple:
+        kinds = inner[:1] * len(value) if isinstance(value, list | tuple) and inner[1:] == (...,) else inner
+        return isinstance(value, list | tuple) and len(value) == len(kinds) and all(map(_fits, value, kinds))
+    if hint in (int, float):
+        is_number = isinstance(value, Real if hint is float else Integral) and not isinstance(value, bool)
+        return is_number and bool(abs(value) <= (_LARGEST if hint is float else _LARGEST_COUNT))  # type: ignore[arg-type]
+    return hint is Any or isinstance(value, hint)
 
 
 @dataclass(frozen=True)

@@ -98,6 +98,8 @@ def _audited(path: str, target: str, protected: Sequence[str], predicted: str) -
 
 def _half_space(n: int, p: int, seed: int) -> tuple[FloatArray, FloatArray]:
     """Draw points in [-1, 1]^p with labels by a noisy half-space, each class a quarter or more, as He and Little draw them."""
+    if n < 2 or p < 1:
+        raise InputError(f"points of a half-space have two classes and a feature; there are {n} points of {p} features")
     rng = np.random.default_rng(seed)
     while True:
         X, normal = rng.uniform(-1.0, 1.0, (n, p)), rng.normal(size=p)
@@ -161,4 +163,4 @@ def describe_data(source: Mapping[str, Any]) -> str:
     """Return the data of an entry in words."""
     facts = {key: value for key, value in source.items() if key not in ("kind", "name", "predicted")}
     words = ", ".join(f"{key} {value}" for key, value in facts.items())
-    return " ".join(filter(None, [str(source.get("name", source["kind"])), f"({words})" if words else ""]))
+    return " ".join(filter(None, [str(source.get("name", source.get("kind", ""))), f"({words})" if words else ""]))

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import DataError, unknown_name
-from ..files import read_text, write_text
+from ..files import parse_json, printable, read_text, write_text
 
 
 @dataclass(frozen=True)
@@ -71,8 +71,11 @@ class Entry:
 
     @property
     def status(self) -> str:
-        """``proved`` where the gap is at most 1e-6, else ``open``."""
-        return "proved" if self.gap <= 1.001e-6 else "open"
+        """``closed`` where the stated gap is at most 1e-6, else ``open``; ``contradicted`` by a bound above the value.
+
+        `verify_entry` says what supports it.
+        """
+        return "contradicted" if self.bound > self.value else "closed" if self.gap <= 1.001e-6 else "open"
 
     @classmethod
     def from_record(cls, record: Any) -> Entry:
@@ -92,7 +95,7 @@ class Entry:
             raise DataError(
                 f"entry {name}: fields {sorted(missing)} are missing, {sorted(set(record) - field_names)} are unknown"
             )
-        wrong = [key for key, value in record.items() if not _FITS[key](value)]
+        wrong = [key for key, value in record.items() if not (_FITS[key](value) and printable(value) == value)]
         if wrong:
             raise DataError(f"entry {name!r}: {', '.join(wrong)} are not what they must be; names are like zero-one/my-set.1")
         # exempt (text): the name of an entry in a file
@@ -160,7 +163,7 @@ def load_entries(path: str | Path | None = None) -> list[Entry]:
     holders: dict[str, str] = {}
     for number, line in enumerate(text.splitlines(), 1):
         try:
-            record = json.loads(line, object_pairs_hook=_object)
+            record = parse_json(line)
         except (ValueError, RecursionError) as error:
             raise DataError(f"line {number} of the entries is no JSON: {error}") from error
         entry = Entry.from_record(record)
@@ -172,13 +175,6 @@ def load_entries(path: str | Path | None = None) -> list[Entry]:
                 raise DataError(f"{holder} and {entry.name} are of the same {noun}: each entry has its own")
         entries[entry.name] = entry
     return list(entries.values())
-
-
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return an object of JSON; a name that stands twice in it is refused."""
-    if len(dict(pairs)) < len(pairs):
-        raise ValueError("a name stands twice in one object")
-    return dict(pairs)
 
 
 def save_entries(path: str | Path, entries: Iterable[Entry]) -> Path:

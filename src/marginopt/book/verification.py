@@ -467,8 +467,9 @@ def book_page(entries: Sequence[Entry]) -> str:
     """Return the page in Markdown, with the table in HTML."""
     models, statuses = Counter(e.model for e in entries), Counter(e.status for e in entries)
     counts = ", ".join(f"{count} {model}" for model, count in sorted(models.items()))
+    counts_by_status = f"{statuses['closed']} are closed (a gap of 1e-6), {statuses['open']} are open"
     parts = {
-        "counts": f"**{len(entries)} entries**: {counts}. {statuses['proved']} are proved, {statuses['open']} are open.",
+        "counts": f"**{len(entries)} entries**: {counts}. {counts_by_status}.",
         "models": "\n".join(f"| {name} | `{model.line.replace('||', '‖')}` |" for name, model in MODELS.items()),
         "heads": "".join(f'<th><button type="button">{name}</button></th>' for name in _COLUMNS),
         "rows": "\n".join(map(_row, entries)),
@@ -489,7 +490,7 @@ def proof_page_name(entry: Entry) -> str:
 
 
 def _row(e: Entry) -> str:
-    price = float(Fraction(e.parameters[MODELS[e.model].price]))
+    price = float(Fraction(e.parameters[_model_of(e.model, e.parameters).price]))
     cells: list[tuple[str, float | None]] = [
         (e.name, None), (e.model, None), (describe_data(e.data), None), (f"{price:.4g}", price),
         (f"{e.value:.10g}", e.value), (f"{e.bound:.10g}", e.bound), (f"{max(e.gap, 0.0):.1e}", e.gap), (e.status, None),

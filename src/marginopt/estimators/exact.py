@@ -25,7 +25,7 @@ from ..models.formulations.margin.scoring_system import ScoringSystem
 from ..models.formulations.ramp import RampSVM
 from ..models.formulations.zero_one.model import ZeroOneSVM
 from ..models.model import Model
-from ..solvers.certification.result import Result
+from ..solvers.certification.result import Kind, Result
 from ..solvers.margin import MarginBB
 from .base import EstimatorInfo
 from .classifier import SearchedClassifier
@@ -305,10 +305,12 @@ class ScoringSystemClassifier(SearchedClassifier):
         if len(names) != p:
             raise InputError(f"feature_names must hold {p} names; it holds {len(names)}", name="feature_names")
         result, problem = self.result_, self.problem_
-        proved = "proved optimal" if result.solved and result.bound is not None else f"at most {result.gap:.1%} from the optimum"
+        claim = "proved optimal" if result.bound_kind == Kind.PROVED else f"optimal ({result.bound_kind})"
+        if not result.solved:
+            claim = f"at most {result.gap:.1%} from the optimum"
         low, high = (str(c) for c in self.classes_.tolist())
         table = problem.points_table({"w": np.concatenate([self.intercept_[:1], self.coef_[0]])}, names)
-        return replace(table, classes=(low, high), status_text=f"{table.status_text}; {proved}")
+        return replace(table, classes=(low, high), status_text=f"{table.status_text}; {claim}")
 
 
 ESTIMATORS = (

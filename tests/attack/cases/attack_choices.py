@@ -111,14 +111,14 @@ def game(rng: Random) -> str:
 
 
 @lru_cache(maxsize=1)
-def _entries() -> tuple[Entry, ...]:
+def small_entries() -> tuple[Entry, ...]:
     """Entries of few coefficients."""
     return tuple(entry for entry in load_entries() if len(json.dumps(entry.point)) < 400)
 
 
 def book(rng: Random) -> str:
     """An entry with one to three fields that say something else."""
-    true = _entries()[int(rng.integers(len(_entries())))]
+    true = small_entries()[int(rng.integers(len(small_entries())))]
     if verify_entry(true).stands is False:
         return f"an entry of the book is refused: {verify_entry(true)}"
     record = json.loads(json.dumps(asdict(true)))
@@ -127,14 +127,22 @@ def book(rng: Random) -> str:
     entry = Entry.from_record(json.loads(json.dumps(record)))
     verdict = verify_entry(entry)
     str(verdict)
-    if not verdict.stands:
-        return ""
+    return false_entry(entry, true) if verdict.stands else ""
+
+
+def false_entry(entry: Entry, true: Entry | None) -> str:
+    """Return what is wrong with an entry that stands, beside that of the book from which it was made; empty where nothing is."""
     X, y = build_data(entry.data)
     value = exact_value(entry.model, entry.parameters, X, y, entry.point)
     if Fraction(entry.value) < value or entry.bound > entry.value:
         return f"stands at the value {entry.value!r}, its point costs {float(value)!r}; bound {entry.bound!r}"
-    same = (entry.model, entry.parameters, entry.sha256) == (true.model, true.parameters, true.sha256)
-    if same and entry.evidence == "multipliers" and entry.bound > true.value:
+    instance = (entry.model, entry.parameters, entry.sha256)
+    if (
+        true is not None
+        and instance == (true.model, true.parameters, true.sha256)
+        and entry.evidence == "multipliers"
+        and entry.bound > true.value
+    ):
         return f"bound {entry.bound!r} stands above the value {true.value!r}"
     return ""
 

@@ -1,9 +1,10 @@
 """The book of margins: every entry stands, and one that claims too much is refused."""
 
 import json
+import math
 import re
 import sys
-from dataclasses import replace
+from dataclasses import asdict, replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -15,7 +16,7 @@ import marginopt as mo
 from marginopt import book
 from marginopt.book import data as book_data
 from marginopt.book.data import build_data, data_digest
-from marginopt.book.entries import find_entry, load_entries, save_entries
+from marginopt.book.entries import Entry, find_entry, load_entries, save_entries
 from marginopt.book.solving import run_entry, solved_entry, submit_result
 from marginopt.book.verification import (
     MODELS,
@@ -199,7 +200,7 @@ def small_table(tmp_path, monkeypatch):
 def test_instances_of_tables_become_entries(small_table, model, parameters, infeasible):
     """The exact value is the solver's objective, the bound below it; lower values, higher bounds and bad points are refused."""
     entry = solved_entry("new", small_table, model, parameters, time_limit=20.0, who="a test")
-    assert entry is not None and entry.status == "proved" and book.verify_entry(entry).stands
+    assert entry is not None and entry.status == "closed" and book.verify_entry(entry).stands
     X, y = build_data(small_table)
     solved = mo.solve(stated_model(model, parameters, X, y), MODELS[model].solver)
     assert solved.objective == pytest.approx(entry.value, rel=2e-6)
@@ -232,10 +233,27 @@ def test_audits_are_read_from_predictions(tmp_path, monkeypatch):
         build_data(source | {"protected": ["height"]})
 
 
+def test_a_forged_entry_is_refused():
+    """A bound above the value had a gap of 0, and was called proved; a half-space of one point was drawn for ever."""
+    entry = next(e for e in ENTRIES if e.evidence == "log")
+    record = asdict(entry)
+    above = Entry.from_record(record | {"bound": 2 * entry.value})
+    assert above.status == "contradicted" and book.verify_entry(above).stands is False
+    for changes in ({"who": "a\u2028b"}, {"data": {"kind": "\ud800"}}):
+        with pytest.raises(DataError):
+            Entry.from_record(record | changes)
+    for n, p in ((1, 2), (0, 2), (5, 0)):
+        with pytest.raises(InputError):
+            build_data({"kind": "half-space", "n": n, "p": p, "seed": 0})
+    for parameters in ({}, {"lam": "free"}, {"lam": math.nan}):
+        with pytest.raises(InputError):
+            book_page([replace(entry, parameters=parameters)])
+
+
 def test_a_new_instance_becomes_an_entry():
     data = {"kind": "flipped", "n": 12, "p": 1, "tau": 0.2, "seed": 9}
     entry = solved_entry("zero-one/new", data, "zero-one", {"lam": 1.0, "intercept": "penalised"}, time_limit=10.0, who="a test")
-    assert entry is not None and entry.status == "proved" and book.verify_entry(entry).stands
+    assert entry is not None and entry.status == "closed" and book.verify_entry(entry).stands
     X, y = build_data(data)
     assert entry.sha256 == data_digest(X, y)
 
@@ -298,8 +316,8 @@ def test_the_page_filters_and_sorts_in_chromium(tmp_path):
 
         assert shown("text", "") == len(ENTRIES)
         assert shown("gap", "1e-3") == sum(e.gap >= 1e-3 for e in ENTRIES) > 0
-        assert shown("status", "proved") == 0
-        assert shown("gap", "") == sum(e.status == "proved" for e in ENTRIES)
+        assert shown("status", "closed") == 0
+        assert shown("gap", "") == sum(e.status == "closed" for e in ENTRIES)
         assert shown("status", "open") == sum(e.status == "open" for e in ENTRIES)
         assert shown("text", "zero-one/") == sum(e.status == "open" and "zero-one/" in e.name for e in ENTRIES)
         chromium.evaluate("document.querySelectorAll('#book th button')[6].click()")

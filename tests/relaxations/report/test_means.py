@@ -10,9 +10,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from facts import about
+from facts import about, at
 
-from marginopt.errors import InputError
+from marginopt.errors import DataError, InputError
 from marginopt.instances import gaussian_clusters
 from marginopt.relaxations import (
     ExactCell,
@@ -260,8 +260,35 @@ def test_a_report_of_the_first_layout_is_read(tmp_path: Path) -> None:
     path = tmp_path / "old.json"
     path.write_text(json.dumps(stored))
     again = GapReport.from_json(path)
-    assert again.relaxations == report.relaxations and again.kappas == ()
-    assert again.exacts[0] == replace(report.exacts[0], root=None, bound_seconds=None, trace=())
+    stated = [replace(c, kind="as stored, not verified" if c.kind != "none" else "none") for c in report.relaxations]
+    assert [replace(c, target_kind="none") for c in again.relaxations] == [replace(c, target_kind="none") for c in stated]
+    exact = replace(report.exacts[0], kind="as stored, not verified", root=None, bound_seconds=None, trace=())
+    assert again.exacts[0] == exact and again.kappas == ()
+    assert "proved)" not in str(again)
+
+
+@pytest.mark.parametrize("part", ["instances", "relaxations", "exacts", "kappas", "meta"])
+def test_a_report_that_was_changed_after_it_was_written_is_refused(part: str, tmp_path: Path) -> None:
+    """A bound of 100 in place of 4 was printed as proved."""
+    import json
+
+    path = made_up().to_json(tmp_path / "report.json")
+    stored = json.loads(path.read_text())
+    record = stored["meta"] if part == "meta" else stored[part][0]
+    record[{"meta": "base", "instances": "objective"}.get(part, "bound")] = 100.0
+    path.write_text(json.dumps(stored))
+    with pytest.raises(DataError, check=at(path)):
+        GapReport.from_json(path)
+    stored.pop("sha256")
+    path.write_text(json.dumps({**stored, "format_version": 2}))
+    again = GapReport.from_json(path)
+    assert "proved" not in {c.kind for c in (*again.relaxations, *again.exacts, *again.kappas)}
+    if part == "exacts":
+        for wrong in ("100", None, 10**400, [1.0], True):
+            path.write_text(json.dumps({**stored, "format_version": 2, "exacts": [{**record, "proven": wrong}]}))
+            if wrong is not True:
+                with pytest.raises(DataError, check=at(path)):
+                    GapReport.from_json(path)
 
 
 def test_latex_is_escaped_and_has_every_table() -> None:

@@ -16,7 +16,7 @@ from marginopt.solvers.records import Status
 from marginopt.solvers.registry import get_solver
 
 #: Those that say why there is no optimum.
-WITH_REASONS = ("clarabel", "scs", "osqp", "piqp", "highs", "proxqp")
+WITH_REASONS = ("clarabel", "scs", "osqp", "piqp", "highs", "proxqp", "daqp")
 
 
 @pytest.mark.parametrize("name", [*QP, "quadprog"])
@@ -121,7 +121,7 @@ def test_infeasible_with_its_proof(name, kind):
     assert result.details["farkas_residual"] == farkas_residual(form, result.details["farkas"])
 
 
-@pytest.mark.parametrize("name", WITH_REASONS)
+@pytest.mark.parametrize("name", [n for n in WITH_REASONS if n != "daqp"])  # it does not read every semidefinite P
 @pytest.mark.parametrize("kind", UNBOUNDED)
 def test_unbounded_with_its_ray(name, kind):
     form = UNBOUNDED[kind]
@@ -130,11 +130,30 @@ def test_unbounded_with_its_ray(name, kind):
         assert ray_residual(form, result.details["ray"]["x"]) <= 1e-5
 
 
-@pytest.mark.parametrize("name", ["daqp", "quadprog"])
-def test_an_interface_without_reasons_is_not_believed_to_know_one(name):
-    result = solve(INFEASIBLE["quadratic, bounds against a row"], name)
+def test_an_interface_without_reasons_is_not_believed_to_know_one():
+    result = solve(INFEASIBLE["quadratic, bounds against a row"], "quadprog")
     assert result.status is Status.FAILED
     assert "passes on no reason" in result.claim.native_status
+
+
+@pytest.mark.filterwarnings("ignore::marginopt.errors.MarginoptWarning")
+@pytest.mark.parametrize("loss", ["hinge", "squared-hinge", mo.margin.NuHinge(0.4), mo.margin.OneClass(0.4)], ids=str)
+def test_an_active_set_ends_whatever_the_scales(loss):
+    """DAQP cycled, or said no reason, in 59 of 346 such problems: its program was not scaled, its exit flag not read."""
+    for seed in range(trials(20, 100)):
+        rng = np.random.default_rng(seed)
+        X = rng.integers(-8, 9, (6, 2)) / 4.0 * 10.0 ** rng.integers(-4, 5) + 10.0 ** rng.integers(0, 5) * rng.integers(2)
+        y = np.where(rng.permutation(6) < 3, 1.0, -1.0)
+        model = mo.Margin(X, y, loss, str(rng.choice(["l2", "l1", "none"])), sample_weight=10.0 ** rng.integers(-4, 5))
+        if get_solver("daqp").obstacle(model) is None:
+            result, other = mo.solve(model, "daqp"), mo.solve(model, "clarabel")
+            assert result.status is not Status.FAILED
+            assert (result.status is Status.UNBOUNDED) == (other.status is Status.UNBOUNDED) or Status.INACCURATE in (
+                result.status,
+                other.status,
+            )
+            if result.status is other.status is Status.OPTIMAL:
+                assert result.objective == pytest.approx(other.objective, rel=1e-5, abs=1e-12)
 
 
 def test_rays_are_judged_from_the_data():

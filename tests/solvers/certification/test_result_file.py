@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from facts import at
 
 import marginopt as mo
 from marginopt.errors import DataError
+from marginopt.solvers import Comparison, SolutionPath
 from marginopt.solvers.certification.result import Result
 from marginopt.solvers.records import Answer, Trace, TraceRow, Update, UpdateKind
 
@@ -60,5 +62,53 @@ def test_another_layout_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "old.npz"
     meta = {"format": "marginopt result", "format_version": 1}
     np.savez_compressed(path, meta=np.frombuffer(json.dumps(meta).encode(), dtype=np.uint8))
+    with pytest.raises(DataError, check=at(path)):
+        mo.io.load_result(path)
+
+
+def _rewritten(path: Path, member: str, change: Callable[[str], str]) -> None:
+    """Change the text of one record of a file."""
+    with np.load(path) as file:
+        arrays = {name: file[name] for name in file.files}
+    text = change(bytes(arrays[member]).decode())
+    np.savez_compressed(path, **arrays | {member: np.frombuffer(text.encode(), dtype=np.uint8)})
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ('"rows": [', '"ranks": ['), ('"solver": "clarabel"', '"solver": 1'), ('"rows": [{', '"rows": [{}, {'),
+        ('"count": 2', '"count": 1000000000'), ('"held": [0, 1]', '"held": [0, 7]'), ('"model": ', '"model": [], "other": '),
+        ('"count": 2', '"count": 2, "count": 2'), ('"parameter": "lam"', '"parameter": 3'),
+        ('"values": [1.0, 2.0]', '"values": []'), ('"seconds": ', '"seconds": "x", "s": '), ('"held": [0, 1]', '"held": [0]'),
+    ],
+)  # fmt: skip
+def test_tables_whose_header_was_edited_are_refused(old: str, new: str, tmp_path: Path) -> None:
+    """KeyError, TypeError and ValueError came out of them."""
+    model = mo.HingeSVM([[1.0, 0.0], [1.0, 1.0], [1.0, 2.0]], [1, -1, -1])
+    table = mo.compare(model, ["clarabel", "highs"]).save(tmp_path / "table.npz")
+    path = mo.path(model, "lam", [1.0, 2.0], solver="highs").save(tmp_path / "path.npz")
+    tried = 0
+    for file, load in ((table, Comparison.load), (path, SolutionPath.load)):
+        with np.load(file) as stored:
+            tried += (found := old in bytes(stored["meta"]).decode())
+        if found and not (file is table and new == '"held": [0]'):  # a solver that did not run
+            _rewritten(file, "meta", lambda text: text.replace(old, new, 1))
+            for own in (None, model):
+                with pytest.raises(DataError, check=at(file)):
+                    load(file, own)
+    assert tried
+
+
+def test_texts_of_a_file_are_nothing_that_a_terminal_obeys(tmp_path: Path) -> None:
+    """A line of a forged objective stood among the true ones."""
+    model = mo.HingeSVM([[1.0, 0.0], [1.0, 1.0], [1.0, 2.0]], [1, -1, -1])
+    path = mo.solve(model, "highs").save(tmp_path / "r.npz")
+    forged = json.dumps("x\n  objective 5   bound 5 (proved)\x1b[2K")
+    _rewritten(path, "meta", lambda text: text.replace('"native_status": ', f'"native_status": {forged}, "other": ', 1))
+    for own in (None, model):
+        text = str(mo.io.load_result(path, own))
+        assert "objective 5" in text and "\n  objective 5" not in text and "\x1b" not in text
+    _rewritten(path, "meta", lambda text: text.replace('"native_status": ', '"native_status": "", "native_status": ', 1))
     with pytest.raises(DataError, check=at(path)):
         mo.io.load_result(path)

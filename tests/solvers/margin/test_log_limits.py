@@ -80,6 +80,21 @@ def test_an_infeasible_problem_leaves_a_log_that_claims_so(loss: str, regularise
         assert report.valid and report.bound == np.inf and report.value == np.inf and report.own_data
 
 
+def test_an_exact_search_that_leaves_no_point_proves_infeasibility(tmp_path: Path) -> None:
+    """No Farkas multipliers do: the continuous relaxation has points. A stored result is a claim again, with its model too."""
+    X, y = np.array([[1.0, 1, 1], [1, -1, -1], [1, 1, -1], [1, -1, 1]]), np.array([1.0, 1, -1, -1])
+    restrictions = [mo.at_most(1).nonzero, mo.error_budget([0, 1, 2, 3], 0.4)]
+    model = mo.Margin(X, y, "zero-one", "half-l2", domain=margin.Box(-2.0, 2.0), subject_to=restrictions)
+    result = mo.solve(model, "margin-bb")
+    assert result.status is Status.INFEASIBLE and not result.ray_proved
+    assert result.status_kind == "proved" and "proved: " in result.evidence
+    stored = mo.io.load_result(result.save(tmp_path / "r.npz"), model)
+    assert stored.status_kind == "claimed by solver" and "proved: " not in stored.evidence
+    twice = np.array([[1.0, 0], [1, 1], [1, 0], [1, 1]]), [1, -1, -1, 1]  # every point is there with either label
+    endless = mo.solve(mo.Margin(*twice, "zero-one", "half-l2", subject_to=restrictions[1:]), "margin-bb")
+    assert endless.status is Status.INFEASIBLE and endless.status_kind == "claimed by solver"
+
+
 @pytest.mark.parametrize(
     "line",
     ["", "{", "[]", "null", "7", '"x"', "{}", '{"format": []}', '{"format": {"a": 1}}', '{"format": "marginopt"}',
