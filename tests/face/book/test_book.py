@@ -367,6 +367,19 @@ def test_evidence_made_anew(tmp_path, capsys):
     capsys.readouterr()
 
 
+def test_an_open_entry_is_made_anew_up_to_its_bound():
+    """From a poor point too, whose gap is larger than that of the bound below the best point; and no farther than needed."""
+    entry = find_entry("zero-one/flipped-n80-p4-s0-lam1", ENTRIES)
+    X, y = build_data(entry.data)
+    zero = {"w": [0.0] * X.shape[1]}
+    poor = replace(entry, point=zero, value=rounded_up(exact_value(entry.model, entry.parameters, X, y, zero)))
+    assert poor.value > 1.5 * entry.value
+    for claim in (replace(entry, bound=0.6 * entry.value), replace(poor, bound=0.6 * entry.value)):
+        verdict = book.remake_entry(claim, 60.0)
+        assert verdict.stands and claim.bound <= verdict.bound < 0.95 * entry.value
+    assert book.remake_entry(replace(poor, bound=1.01 * entry.value), 60.0).stands is False
+
+
 def test_the_command(tmp_path, capsys):
     entry = SMALL[1]
     assert main(["book"]) == 0
