@@ -1,6 +1,6 @@
 """The book of margins: solve the planned instances that it lacks, and write its entries and its page.
 
-    python benchmarks/book.py [--limit 5] [--only zero-one/] [--processor 900] [--entries FILE]
+    python benchmarks/book.py [--limit 5] [--nodes 1000] [--only zero-one/] [--processor 900] [--entries FILE]
 
 Instances that the book has are left as they are. Those of files need MARGINOPT_DATA, which holds e01loss/voicepath_data.csv
 of the package e01loss too.
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,9 +21,10 @@ import zero_one_miplib
 import zero_one_slim
 
 from marginopt import book
-from marginopt.book.entries import load_entries, save_entries
+from marginopt.book.data import build_data
+from marginopt.book.entries import Entry, load_entries, save_entries
 from marginopt.book.solving import solved_entry
-from marginopt.book.verification import book_page, verify_entry
+from marginopt.book.verification import book_page, exact_value, verify_entry
 from marginopt.errors import DataError
 
 
@@ -65,6 +66,10 @@ _COUNTED = {"haberman": ("slim/haberman.csv.bz2", 0, 1), "voicepath": ("e01loss/
 _FEWEST = {"lam": 2e8, "intercept": "free"}
 
 
+#: Programs of SDPLIB with the shift that their solution stands: those of which both sides have interior points, and few entries.
+_SEMIDEFINITE = {"truss1": 1e-7, "truss2": 1e-6, "truss3": 5e-8, "truss4": 1e-7, "control1": 1e-8}
+
+
 def planned_instances(files: bool = True) -> Iterator[PlannedInstance]:
     """Yield the instances of the book, the quick ones of each family first.
 
@@ -75,6 +80,7 @@ def planned_instances(files: bool = True) -> Iterator[PlannedInstance]:
     yield from _fewest_errors()
     yield from _of_miplib()
     yield from _semi_supervised()
+    yield from _semidefinite()
     if files:
         yield from _scoring_systems()
         yield from _audits()
@@ -139,6 +145,13 @@ def _semi_supervised() -> Iterator[PlannedInstance]:
             yield PlannedInstance(f"semi-supervised/{name}-C{C:g}", data, "semi-supervised", {"C": C})
 
 
+def _semidefinite() -> Iterator[PlannedInstance]:
+    """Controls of the hand-over of semidefinite programs."""
+    for name, shift in _SEMIDEFINITE.items():
+        data = {"kind": "sdpa", "path": f"sdplib/{name}.dat-s.bz2"}
+        yield PlannedInstance(f"semidefinite/{name}", data, "semidefinite", {"shift": shift})
+
+
 def _audits() -> Iterator[PlannedInstance]:
     """The fairness audits: the best half-space of protected columns among the persons with y = 0, at the price C = 1e8."""
     for name, study in questions.STUDIES.items():
@@ -177,10 +190,13 @@ def _stated(model: str, source: str, data: Mapping[str, Any], lams: tuple[float,
         yield PlannedInstance(f"{model}/{source}-lam{lam:g}", data, model, parameters)
 
 
-def _start(planned: PlannedInstance, limit: float) -> Mapping[str, Any] | None:
-    """Return the point of the concave-convex procedure for MIPLIB's ramps; the other solvers begin alone."""
+def _start(planned: PlannedInstance, limit: float, entries: Iterable[Entry]) -> Mapping[str, Any] | None:
+    """Return the point of the concave-convex procedure for MIPLIB's ramps, else the best point that the book has of the same
+    data and model at another price."""
     if planned.model != "kernel-ramp":
-        return None
+        points = [{"w": e.point["w"]} for e in entries if "w" in e.point and (e.data, e.model) == (planned.data, planned.model)]
+        X, y = build_data(planned.data) if points else (None, None)
+        return min(points, key=lambda point: exact_value(planned.model, planned.parameters, X, y, point), default=None)
     point, _ = zero_one_miplib.best_point(zero_one_miplib.load(planned.name.split("/")[1]), min(limit / 20, 12.0))
     return {"w": np.concatenate([[point.b], point.w])}
 
@@ -192,6 +208,7 @@ PAGE = Path(__file__).parents[1] / "docs" / "book.md"
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--limit", type=float, default=5.0, help="seconds a solve")
+    parser.add_argument("--nodes", type=int, help="nodes a solve, which are the same on a busy machine")
     parser.add_argument("--only", default="", help="names that begin so")
     parser.add_argument("--processor", type=float, default=900.0, help="processor seconds in all")
     parser.add_argument("--entries", type=Path, default=ENTRIES, help="the file of entries")
@@ -205,7 +222,7 @@ def main() -> None:
         try:
             solved = solved_entry(
                 planned.name, planned.data, planned.model, planned.parameters, time_limit=a.limit,
-                who="the marginopt developers", start=_start(planned, a.limit),
+                who="the marginopt developers", start=_start(planned, a.limit, entries.values()), node_limit=a.nodes,
             )  # fmt: skip
         except DataError as error:
             print(f"{planned.name}: {error}")

@@ -6,6 +6,7 @@ import hashlib
 import re
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from ..instances import DATA_VARIABLE, load
 from ..instances.generators import flipped_labels, gaussian_clusters, rings
 from ..instances.sources import UnavailableError, data_table
 from ..models.arrays import FloatArray
+from .semidefinite import read_sdpa
 
 #: Features are rounded to whole multiples of 1/1024, so that other libraries' last digits change no instance.
 _STEP = 1024.0
@@ -54,13 +56,19 @@ def _brooks(name: str) -> tuple[FloatArray, FloatArray]:
     return np.column_stack([np.ones(published.n), np.asarray(published.X)]), published.y
 
 
-def _numbers(path: str, header: int) -> tuple[list[str], FloatArray]:
-    """Return the names of the columns, where a first line has them, and the rows."""
+def _file(path: str) -> Path:
+    """Return the file in the directory of data files."""
     if not isinstance(path, str) or not _PATH.fullmatch(path):
         raise InputError(f"{path!r} is no path of a file inside the directory of {DATA_VARIABLE}", name="path")
-    table = data_table(path)
-    if table is None:
+    file = data_table(path)
+    if file is None:
         raise UnavailableError(f"the file {path} in the directory of {DATA_VARIABLE} is not here", file=path)
+    return file
+
+
+def _numbers(path: str, header: int) -> tuple[list[str], FloatArray]:
+    """Return the names of the columns, where a first line has them, and the rows."""
+    table = _file(path)
     delimiter = "," if ".csv" in path else None
     # decimal numbers of a file: the same everywhere, so not rounded
     try:
@@ -96,6 +104,11 @@ def _audited(path: str, target: str, protected: Sequence[str], predicted: str) -
     return np.column_stack([np.ones(len(low)), low[:, [names.index(name) for name in protected]]]), labels
 
 
+def _program(path: str) -> tuple[FloatArray, FloatArray]:
+    """Read the entries and the costs of a semidefinite program (`semidefinite.read_sdpa`)."""
+    return read_sdpa(_file(path))
+
+
 def _half_space(n: int, p: int, seed: int) -> tuple[FloatArray, FloatArray]:
     """Draw points in [-1, 1]^p with labels by a noisy half-space, each class a quarter or more, as He and Little draw them."""
     if n < 2 or p < 1:
@@ -111,7 +124,7 @@ def _half_space(n: int, p: int, seed: int) -> tuple[FloatArray, FloatArray]:
 #: Makers of data by their kind.
 _MAKERS: dict[str, Callable[..., tuple[FloatArray, FloatArray]]] = {
     "flipped": _flipped, "clusters": _clusters, "rings": _rings, "packaged": _packaged, "brooks": _brooks,
-    "table": _table, "partly-labelled": _partly_labelled, "half-space": _half_space, "audit": _audited,
+    "table": _table, "partly-labelled": _partly_labelled, "half-space": _half_space, "audit": _audited, "sdpa": _program,
 }  # fmt: skip
 
 
@@ -122,10 +135,12 @@ def _rounded(X: Any) -> FloatArray:
 def build_data(source: Mapping[str, Any]) -> tuple[FloatArray, FloatArray]:
     """Return X (n, p), a column of ones first, and labels y (n,) of ±1, or 0 where a point has none.
 
+    Of a semidefinite program X holds the entries of its matrices, and y its costs (`semidefinite`).
+
     Parameters
     ----------
     source : mapping
-        ``kind`` (flipped, clusters, rings, packaged, brooks, table, partly-labelled, half-space or audit) and the arguments
+        ``kind`` (flipped, clusters, rings, packaged, brooks, table, partly-labelled, half-space, audit or sdpa) and the arguments
         of that kind.
 
     Raises

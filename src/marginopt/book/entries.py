@@ -33,7 +33,8 @@ class Entry:
     value : float
         Best known objective, the exact one of ``point`` rounded up.
     point : mapping
-        ``w``, and ``W`` (its lower triangle, row by row) of the conic relaxation.
+        ``w``, and ``W`` (its lower triangle, row by row) of the conic relaxation; ``u`` and ``b`` of kernel weights; ``x`` of
+        a semidefinite program.
     bound : float
         Best proved lower bound.
     evidence : {"log", "multipliers", "certificate"}
@@ -45,7 +46,7 @@ class Entry:
     log : str
         SHA-256 of the proof log.
     multipliers : tuple of float
-        One for each point.
+        One for each point; of a semidefinite program the lower triangles of its dual matrices.
     """
 
     name: str
@@ -178,8 +179,10 @@ def load_entries(path: str | Path | None = None) -> list[Entry]:
 
 
 def save_entries(path: str | Path, entries: Iterable[Entry]) -> Path:
-    """Write entries, one a line, in the order of their names."""
+    """Write entries, one a line, in the order of their names; one that `load_entries` refuses is not written."""
     records = [{key: value for key, value in asdict(entry).items() if value not in ("", ())} for entry in entries]
+    for record in records:
+        Entry.from_record(record)
     lines = [json.dumps(record, ensure_ascii=False, separators=(",", ":")) for record in sorted(records, key=lambda r: r["name"])]
     return write_text(path, "".join(f"{line}\n" for line in lines))
 

@@ -13,8 +13,6 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from ..errors import DataError, InputError
 from ..files import read_bytes
 from ..models import Model
@@ -29,14 +27,14 @@ from .data import build_data, data_digest
 from .entries import Entry, find_entry
 from .verification import MODELS, EntryVerdict, exact_bound, exact_value, stated_model, verify_entry
 
-#: A bound is stated lower by this much of the value than its evidence proves: sums differ on other machines in their last digits.
+#: A bound is stated lower by this much of itself than its evidence proves: sums differ on other machines in their last digits.
 _LAST_DIGITS = 1e-12
 #: A bound by a log is stated no closer to the value: logs of other machines end anywhere within the solvers' tolerance.
 _TOLERANCE = 1e-6
+#: An open entry is made anew to this share of its gap, so that rounding does not leave it below its bound.
+_GAP_SHARE = 0.999
 #: Columns of a 0-1 loss from which on the search is by conflicts: logs of boxes take sixty times as long to check there.
 _CONFLICT_COLUMNS = 6
-#: Multipliers are rounded to whole multiples of this: a bound is flat at its maximiser.
-_GRAIN = 2.0**24
 
 
 @dataclass(frozen=True)
@@ -48,26 +46,28 @@ class Run:
     entry : Entry
         The book's.
     result : Result
-    found : Entry or None
+    value : float or None
+        Exact objective of the result's point, rounded up; None where there is no point that is feasible.
+    new_entry : Entry or None
         What the run found, as an entry; None where there is no point or no proved bound.
     """
 
     entry: Entry
     result: Result
+    value: float | None
     new_entry: Entry | None
 
     @property
     def row(self) -> dict[str, Any]:
-        """Name, solver, status, exact value, bound with its kind, gap to the book's best, seconds."""
-        value = None if self.new_entry is None else self.new_entry.value
-        best = self.entry.value
+        """Name, solver, status, exact value, bound (the new entry's, else the solver's) and its kind, gap, seconds."""
+        best, value, proved = self.entry.value, self.value, self.new_entry
         return {
             "name": self.entry.name,
             "solver": self.result.solver,
             "status": self.result.status.name,
             "value": value,
-            "bound": self.result.bound,
-            "bound_kind": self.result.bound_kind,
+            "bound": self.result.bound if proved is None else proved.bound,
+            "bound_kind": self.result.bound_kind if proved is None else "proved",
             "book_value": best,
             "book_bound": self.entry.bound,
             "above_book": None if value is None else (value - best) / max(abs(best), abs(value), 1e-300),
@@ -102,8 +102,7 @@ def run_entry(
     solver = solver or MODELS[entry.model].solver
     if proof is not None and not _is_logged(entry.model, solver):
         raise InputError(f"{solver} writes no proof log of {entry.model}; zero-one-bb, margin-bb and supports-bb write them")
-    result, solved = _solved(replace(entry, who=who), solver, time_limit, proof, None)
-    return Run(entry, result, solved)
+    return _solved(replace(entry, who=who), solver, time_limit, proof, None)
 
 
 def solved_entry(
@@ -115,11 +114,15 @@ def solved_entry(
     time_limit: float,
     who: str,
     start: Mapping[str, Any] | None = None,
+    node_limit: int | None = None,
 ) -> Entry | None:
-    """Return a new entry of an instance by the model's default solver, from a start; None without a point or a proved bound."""
+    """Return a new entry of an instance by the model's default solver, from a start; None without a point or a proved bound.
+
+    A limit of nodes gives an open entry the same bound on a busy machine.
+    """
     X, y = build_data(data)
     blank = Entry(name, data, data_digest(X, y), model, parameters, math.inf, {}, 0.0, "certificate", "", 0.0, "", who)
-    solved = _solved(blank, MODELS[model].solver, time_limit, None, start)[1]
+    solved = _solved(blank, MODELS[model].solver, time_limit, None, start, node_limit).new_entry
     return None if solved is None else with_stated_bound(solved)
 
 
@@ -128,8 +131,14 @@ def _is_logged(model: str, solver: str) -> bool:
 
 
 def _solved(
-    entry: Entry, solver: str, time_limit: float, proof: str | Path | None, start: Mapping[str, Any] | None
-) -> tuple[Result, Entry | None]:
+    entry: Entry,
+    solver: str,
+    time_limit: float,
+    proof: str | Path | None,
+    start: Mapping[str, Any] | None,
+    node_limit: int | None = None,
+    tol: float | None = None,
+) -> Run:
     X, y = build_data(entry.data)
     if data_digest(X, y) != entry.sha256:
         raise InputError(f"the data of {entry.name} have another digest than the entry states")
@@ -142,46 +151,61 @@ def _solved(
             native["engine"] = "conflicts"
         chosen = MarginBB(max_coefficients=X.shape[1]) if solver == "margin-bb" else solver
         began = time.process_time()
-        result = solve(model, chosen, time_limit=time_limit, start=start, **native)
-        blank = replace(entry, solver=result.solver, seconds=round(time.process_time() - began, 3), log="", multipliers=())
-        blank = replace(blank, date=datetime.now(UTC).date().isoformat())
-        return result, _with_evidence(blank, result, model, X, y, log)
+        result = solve(model, chosen, time_limit=time_limit, node_limit=node_limit, start=start, tol=tol, **native)
+        seconds = round(time.process_time() - began, 3)
+        today = datetime.now(UTC).date().isoformat()
+        blank = replace(entry, solver=result.solver, seconds=seconds, date=today, log="", multipliers=())
+        solved = _with_point(blank, result, X, y)
+        if solved is None:
+            return Run(entry, result, None, None)
+        return Run(entry, result, solved.value, _with_evidence(solved, result, model, X, y, log))
+
+
+def _with_point(entry: Entry, result: Result, X: FloatArray, y: FloatArray) -> Entry | None:
+    """Return the entry with the result's point and its exact value; None where the result has no feasible point."""
+    book_model = MODELS[entry.model]
+    if book_model.block not in result.values:
+        return None
+    try:
+        point = book_model.point(result.values, X)
+        return replace(entry, point=point, value=rounded_up(exact_value(entry.model, entry.parameters, X, y, point)))
+    except InputError:  # a solver's tolerance is not zero
+        return None
 
 
 def _with_evidence(
     entry: Entry, result: Result, model: Model, X: FloatArray, y: FloatArray, log: str | Path | None
 ) -> Entry | None:
-    """Return the entry with the result's point, its exact value, and the bound with its evidence."""
-    if "w" not in result.values:
-        return None
-    point = MODELS[entry.model].point(result.values, X)
-    entry = replace(entry, point=point, value=rounded_up(exact_value(entry.model, entry.parameters, X, y, point)))
+    """Return the entry with the result's bound and its evidence; None where there is none."""
     if log is not None:
         report = check_proof(log, model)
         if not report.valid:
             return None
         digest = hashlib.sha256(read_bytes(log)).hexdigest()
         return replace(entry, bound=min(report.bound, entry.value), evidence="log", log=digest)
-    if entry.model == "hinge" and result.multipliers is not None and "margin" in result.multipliers:
-        lam = float(entry.parameters["lam"])
-        rounded = np.clip(np.round(np.asarray(result.multipliers["margin"]) * _GRAIN) / _GRAIN, 0.0, lam)
-        multipliers = tuple(float(x) for x in rounded)
-        bound = -rounded_up(-exact_bound(entry.parameters, X, y, multipliers))
+    book_model = MODELS[entry.model]
+    if book_model.multipliers is not None:
+        try:
+            multipliers = tuple(book_model.multipliers(result.multipliers or {}, entry.parameters))
+            bound = -rounded_up(-exact_bound(entry.model, entry.parameters, X, y, multipliers))
+        except InputError:  # none, or of a solver's tolerance
+            return None
         return replace(entry, bound=bound, evidence="multipliers", multipliers=multipliers)
-    if MODELS[entry.model].evidence != "certificate" or result.bound is None or result.bound_kind != "proved":
+    if book_model.evidence != "certificate" or result.bound is None or result.bound_kind != "proved":
         return None
     return replace(entry, bound=min(float(result.bound), entry.value), evidence="certificate")
 
 
 def with_stated_bound(entry: Entry) -> Entry:
     """Return an entry whose bound is what it proves, with the bound that the book states."""
-    size = abs(entry.value)
-    highest = {"log": entry.value - _TOLERANCE * size, "certificate": entry.value}.get(entry.evidence)
-    return entry if highest is None else replace(entry, bound=min(entry.bound - _LAST_DIGITS * size, highest))
+    highest = {"log": entry.value - _TOLERANCE * abs(entry.value), "certificate": entry.value}.get(entry.evidence)
+    return entry if highest is None else replace(entry, bound=min(entry.bound - _LAST_DIGITS * abs(entry.bound), highest))
 
 
 def remake_entry(entry: Entry, time_limit: float = 60.0) -> EntryVerdict:
     """Verify an entry with its log or certificate made anew: the instance is solved, and a log checked.
+
+    An open entry is solved until its bound is proved, not longer.
 
     Parameters
     ----------
@@ -197,13 +221,25 @@ def remake_entry(entry: Entry, time_limit: float = 60.0) -> EntryVerdict:
     verdict = verify_entry(entry)
     if not verdict.stands or entry.evidence == "multipliers":
         return verdict
-    run = run_entry(entry, time_limit=time_limit)
+    run = _solved_to_bound(entry, time_limit) if entry.status == "open" else run_entry(entry, time_limit=time_limit)
     if run.new_entry is None:
         return replace(verdict, stands=False, message=f"the run gave no {entry.evidence}: {run.result.status.name}")
     proved = run.new_entry.bound
     seconds = f"{run.new_entry.seconds:g} s"
     message = f"the {entry.evidence} made anew proves {proved:.17g}; the entry states {entry.bound:.17g}, {seconds}"
     return replace(verdict, stands=proved >= entry.bound, message=message, bound=Fraction(proved))
+
+
+def _solved_to_bound(entry: Entry, time_limit: float) -> Run:
+    """Solve an open entry from its point to its gap, anew from each better point: the same bound is a smaller gap there."""
+    best = entry
+    while True:
+        start = {"w": best.point["w"]} if "w" in best.point else None
+        run = _solved(entry, MODELS[entry.model].solver, time_limit, None, start, tol=_GAP_SHARE * best.gap)
+        proved = run.new_entry
+        if proved is None or proved.bound >= entry.bound or not entry.bound < proved.value < best.value:
+            return run
+        best = replace(proved, bound=entry.bound)
 
 
 def submit_result(
@@ -238,16 +274,17 @@ def submit_result(
     entry, X, y = _instance_of(stored, entries, name)
     model = stated_model(entry.model, entry.parameters, X, y)
     result = load_result(path, model)
-    if "w" not in result.values:
-        raise InputError(f"{path} holds no point: an entry of the book needs one")
     if proof is not None and not (report := check_proof(proof, model)).valid:
         raise InputError(f"the log is refused: {report.message}")
-    fresh = replace(entry, solver=result.solver, seconds=round(float(result.solve_seconds), 3), who=who, log="", multipliers=())
-    fresh = replace(fresh, date=datetime.now(UTC).date().isoformat())
-    candidate = _with_evidence(fresh, result, model, X, y, proof)
-    point = MODELS[entry.model].point(result.values, X)
-    value = rounded_up(exact_value(entry.model, entry.parameters, X, y, point))
-    better = replace(entry, value=value, point=point, who=who, date=fresh.date) if value < entry.value else entry
+    seconds, today = round(float(result.solve_seconds), 3), datetime.now(UTC).date().isoformat()
+    blank = replace(entry, solver=result.solver, seconds=seconds, date=today, who=who, log="", multipliers=())
+    pointed = _with_point(blank, result, X, y)
+    if pointed is None:
+        raise InputError(f"{path} holds no feasible point: an entry of the book needs one")
+    candidate = _with_evidence(pointed, result, model, X, y, proof)
+    better = entry
+    if pointed.value < entry.value:
+        better = replace(entry, value=pointed.value, point=pointed.point, who=who, date=today)
     candidate = None if candidate is None else with_stated_bound(candidate)
     if candidate is not None and candidate.bound > entry.bound:
         shown = ("bound", "evidence", "log", "multipliers", "solver", "seconds", "who", "date")

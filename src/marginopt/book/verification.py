@@ -24,9 +24,11 @@ from ..models.formulations import get_formulation
 from ..models.formulations.margin.model import Margin
 from ..models.formulations.margin.scoring_system import ScoringSystem
 from ..models.formulations.zero_one.model import ZeroOneSVM
+from ..models.model import as_model
 from ..solvers.proofs import check_proof
 from .data import build_data, data_digest, describe_data
 from .entries import Entry
+from .semidefinite import dual_matrices, exact_cost, exact_dual_value, is_positive_semidefinite, shifted_form
 
 # Values of points and of multipliers in rational arithmetic, one function for each model of the book.
 
@@ -36,6 +38,8 @@ Point: TypeAlias = Mapping[str, Any]
 
 #: Sums of many quotients are rounded up to whole multiples of this, which keeps their digits few.
 _GRAIN = Fraction(1, 2**90)
+#: Multipliers of hinge losses are rounded to whole multiples of 2⁻²⁴: a bound is flat at its maximiser.
+_GRAIN_OF_MULTIPLIERS = 2.0**24
 
 
 def _zero_one(rows: Rows, point: Mapping[str, Any], lam: Fraction, free: bool) -> Fraction:
@@ -67,7 +71,7 @@ def _conic(rows: Rows, point: Mapping[str, Any], lam: Fraction, free: bool) -> F
     w = _vector(point, "w", p)
     lower = _vector(point, "W", p * (p + 1) // 2)
     W = [[lower[max(i, j) * (max(i, j) + 1) // 2 + min(i, j)] for j in range(p)] for i in range(p)]
-    if not _is_positive_semidefinite([[W[i][j] - w[i] * w[j] for j in range(p)] for i in range(p)]):
+    if not is_positive_semidefinite([[W[i][j] - w[i] * w[j] for j in range(p)] for i in range(p)]):
         raise InputError("the point is not feasible: W - ww' is not positive semidefinite")
     total = sum((W[i][i] for i in range(p)), Fraction(0))
     for row, margin in zip(rows, _margins(rows, w), strict=True):
@@ -133,7 +137,31 @@ def _kernel_ramp(X: FloatArray, y: FloatArray, parameters: Parameters, point: Po
     return total
 
 
-# The models as marginopt states them, and the points of the book from results.
+def _semidefinite(X: FloatArray, y: FloatArray, parameters: Parameters, point: Point) -> Fraction:
+    """c'x, where Σ x_k F_k - F_0 ⪰ 0."""
+    return exact_cost(X, y, _vector(point, "x", len(y)))
+
+
+# Bounds by multipliers: Lagrangian values in rational arithmetic.
+
+
+def _hinge_bound(X: FloatArray, y: FloatArray, parameters: Parameters, multipliers: Sequence[float]) -> Fraction:
+    """Σα - ¼||Σ α_i y_i x_i||², 0 ≤ α ≤ λ."""
+    lam = Fraction(float(parameters["lam"]))
+    alpha = _vector({"multipliers": multipliers}, "multipliers", len(y))
+    if any(not 0 <= a <= lam for a in alpha):
+        raise InputError("a multiplier is outside [0, λ]")
+    rows = _signed(X, y)
+    sums = [sum((a * row[j] for a, row in zip(alpha, rows, strict=True)), Fraction(0)) for j in range(len(rows[0]))]
+    return sum(alpha, Fraction(0)) - sum((s * s for s in sums), Fraction(0)) / 4
+
+
+def _semidefinite_bound(X: FloatArray, y: FloatArray, parameters: Parameters, multipliers: Sequence[float]) -> Fraction:
+    """F_0 • Y for the Y with F_k • Y = c_k that is next to the multipliers."""
+    return exact_dual_value(X, y, _vector({"multipliers": multipliers}, "multipliers", len(multipliers)))
+
+
+# The models as marginopt states them, and the points and multipliers of the book from results.
 
 
 def _by_name(name: str) -> Callable[..., Model]:
@@ -184,6 +212,24 @@ def _w_and_W(values: Point, X: FloatArray) -> dict[str, Any]:
     return {"w": w.tolist(), "W": [float(W[i, j]) for i in range(p) for j in range(i + 1)]}
 
 
+def _x(values: Point, X: FloatArray) -> dict[str, Any]:
+    return {"x": np.asarray(values["x"], dtype=np.float64).tolist()}
+
+
+def _hinge_multipliers(values: Mapping[str, Any], parameters: Parameters) -> list[float]:
+    """Return the multipliers of the margins, rounded, within [0, λ]."""
+    rounded = np.round(np.asarray(values.get("margin", ())) * _GRAIN_OF_MULTIPLIERS) / _GRAIN_OF_MULTIPLIERS
+    return [float(x) for x in np.clip(rounded, 0.0, float(parameters["lam"]))]
+
+
+def _semidefinite_multipliers(values: Mapping[str, Any], parameters: Parameters) -> list[float]:
+    return dual_matrices([np.asarray(svec) for svec in values.values()], float(parameters["shift"]))
+
+
+def _shifted(X: FloatArray, y: FloatArray, parameters: Parameters) -> Model:
+    return as_model(shifted_form(X, y, float(parameters["shift"])))
+
+
 def _kernel_weights(values: Point, X: FloatArray) -> dict[str, Any]:
     """Return b and the kernel weights of least L1 norm that give w."""
     b, *w = np.asarray(values["w"], dtype=np.float64).tolist()
@@ -217,6 +263,12 @@ class BookModel:
         The parts of a point.
     point : callable
         The parts of a result's values that determine the others, from values and X.
+    block : str
+        The block of the result's values that has the point.
+    bound : callable, optional
+        Exact bound by multipliers, from X, y, parameters and multipliers, where the evidence is multipliers.
+    multipliers : callable, optional
+        The entry's multipliers, from those of a result and parameters.
     """
 
     line: str
@@ -228,6 +280,9 @@ class BookModel:
     options: Mapping[str, Callable[[Any], bool]] = field(default_factory=dict)
     parts: tuple[str, ...] = ("w",)
     point: Callable[[Point, FloatArray], dict[str, Any]] = _w
+    block: str = "w"
+    bound: Callable[[FloatArray, FloatArray, Parameters, Sequence[float]], Fraction] | None = None
+    multipliers: Callable[[Mapping[str, Any], Parameters], list[float]] | None = None
 
 
 _INTERCEPT: Mapping[str, Callable[[Any], bool]] = {"intercept": lambda value: value in ("penalised", "free")}
@@ -249,7 +304,10 @@ MODELS: dict[str, BookModel] = {
         "min ||w||² + Σ C_i 1{u_i < 1}, w_0 outside the norm, C_i = C / size of i's class",
         _balanced, _balanced_model, "zero-one-bb", price="C",
     ),
-    "hinge": BookModel("min ||w||² + λ Σ (1 - u_i)_+", _priced(_hinge), _by_name("hinge"), "auto", "multipliers"),
+    "hinge": BookModel(
+        "min ||w||² + λ Σ (1 - u_i)_+", _priced(_hinge), _by_name("hinge"), "auto", "multipliers",
+        bound=_hinge_bound, multipliers=_hinge_multipliers,
+    ),
     "ramp": BookModel("min ||w||² + λ Σ min((1 - u_i)_+, 2)", _priced(_ramp), _by_name("ramp"), "margin-bb", options=_INTERCEPT),
     "conic": BookModel(
         "min Tr W + λ Σz, x_i'W x_i - 2u_i + 1 ≥ (1 - u_i)_+²/z_i + (1 - u_i)_-²/(1 - z_i), W ⪰ ww'",
@@ -267,6 +325,11 @@ MODELS: dict[str, BookModel] = {
     "kernel-ramp": BookModel(
         "min ||α||_1 + Σ C_i min((1 - u_i)_+, 2 + (-99 - u_i)_+), w = (b, Σ α_j x_j), C_i = C / size of i's class",
         _kernel_ramp, _kernel_ramp_model, "margin-bb", price="C", parts=("u", "b"), point=_kernel_weights,
+    ),
+    "semidefinite": BookModel(
+        "min c'x, Σ x_k F_k - F_0 ⪰ 0",
+        _semidefinite, _shifted, "clarabel", "multipliers", price="shift", parts=("x",), point=_x, block="x",
+        bound=_semidefinite_bound, multipliers=_semidefinite_multipliers,
     ),
 }  # fmt: skip
 
@@ -310,15 +373,20 @@ def exact_value(model: str, parameters: Mapping[str, Any], X: FloatArray, y: Flo
     return book_model.value(X, y, parameters, point)
 
 
-def exact_bound(parameters: Mapping[str, Any], X: FloatArray, y: FloatArray, multipliers: Sequence[float]) -> Fraction:
-    """Return the bound Σα - ¼||Σ α_i y_i x_i||² of the hinge loss, 0 ≤ α ≤ λ, in rational arithmetic."""
-    lam = Fraction(float(parameters["lam"]))
-    alpha = _vector({"multipliers": multipliers}, "multipliers", len(y))
-    if any(not 0 <= a <= lam for a in alpha):
-        raise InputError("a multiplier is outside [0, λ]")
-    rows = _signed(X, y)
-    sums = [sum((a * row[j] for a, row in zip(alpha, rows, strict=True)), Fraction(0)) for j in range(len(rows[0]))]
-    return sum(alpha, Fraction(0)) - sum((s * s for s in sums), Fraction(0)) / 4
+def exact_bound(
+    model: str, parameters: Mapping[str, Any], X: FloatArray, y: FloatArray, multipliers: Sequence[float]
+) -> Fraction:
+    """Return the bound that the multipliers of an entry prove, in rational arithmetic.
+
+    Raises
+    ------
+    InputError
+        Multipliers that prove none, or a model without them.
+    """
+    bound = _model_of(model, parameters).bound
+    if bound is None:
+        raise InputError(f"bounds of {model} rest on no multipliers")
+    return bound(X, y, parameters, multipliers)
 
 
 def _signed(X: FloatArray, y: FloatArray) -> Rows:
@@ -341,20 +409,6 @@ def _norm(w: list[Fraction], free: bool) -> Fraction:
 def _margins(rows: Rows, w: list[Fraction]) -> list[Fraction]:
     used = [(j, x) for j, x in enumerate(w) if x]
     return [sum((row[j] * x for j, x in used), Fraction(0)) for row in rows]
-
-
-def _is_positive_semidefinite(S: Rows) -> bool:
-    """Return whether a symmetric matrix has a factorisation LDL' with D ≥ 0."""
-    S = [row.copy() for row in S]
-    for k, row in enumerate(S):
-        if row[k] < 0 or (row[k] == 0 and any(row[k:])):
-            return False
-        if row[k] == 0:
-            continue
-        for i in range(k + 1, len(S)):
-            factor = S[i][k] / row[k]
-            S[i][k:] = [x - factor * r for x, r in zip(S[i][k:], row[k:], strict=True)]
-    return True
 
 
 #: A value may be rounded up by this much of itself.
@@ -412,9 +466,11 @@ def verify_entry(entry: Entry, log: str | Path | None = None) -> EntryVerdict:
         return EntryVerdict(entry.name, False, str(error))
     if data_digest(X, y) != entry.sha256:
         return EntryVerdict(entry.name, False, "the data have another digest than the entry states")
+    if misfit := _misfit(entry, y):
+        return EntryVerdict(entry.name, False, misfit)
     try:
         value = exact_value(entry.model, entry.parameters, X, y, entry.point)
-        bound = None if not entry.multipliers else exact_bound(entry.parameters, X, y, entry.multipliers)
+        bound = None if not entry.multipliers else exact_bound(entry.model, entry.parameters, X, y, entry.multipliers)
     except (InputError, KeyError, TypeError, ValueError) as error:
         return EntryVerdict(entry.name, False, f"the point or the multipliers cannot be evaluated: {error}")
     fault = _fault(entry, value, bound)
@@ -428,6 +484,16 @@ def verify_entry(entry: Entry, log: str | Path | None = None) -> EntryVerdict:
     if report.bound < entry.bound:
         return EntryVerdict(entry.name, False, f"the log proves {report.bound:.17g}, less than the entry's bound", value)
     return EntryVerdict(entry.name, True, f"value exact; the log proves {report.bound:.12g}", value, Fraction(report.bound))
+
+
+def _misfit(entry: Entry, y: FloatArray) -> str:
+    """Return why the model cannot be stated on the data; empty if it can."""
+    if (entry.data["kind"] == "sdpa") != (entry.model == "semidefinite"):
+        return f"{entry.model} cannot be stated on data of the kind {entry.data['kind']}"
+    labels = {-1.0, 0.0, 1.0} if entry.model == "semi-supervised" else {-1.0, 1.0}
+    if entry.model != "semidefinite" and not set(y.tolist()) <= labels:
+        return f"{entry.model} needs a label of every point"
+    return ""
 
 
 def _fault(entry: Entry, value: Fraction, bound: Fraction | None) -> str:
@@ -460,7 +526,7 @@ def _support(entry: Entry, bound: Fraction | None) -> str:
 
 # The page of the book: a table of all entries that sorts and filters, written from the entries.
 
-_COLUMNS = ("instance", "model", "data", "λ, C or C0", "value", "bound", "gap", "status", "evidence", "solver", "seconds", "date")
+_COLUMNS = ("instance", "model", "data", "parameter", "value", "bound", "gap", "status", "evidence", "solver", "seconds", "date")
 
 
 def book_page(entries: Sequence[Entry]) -> str:

@@ -71,6 +71,9 @@ def _verify(a: argparse.Namespace, entries: list[Entry]) -> int:
     verified_count = len(verdicts) - len(failures) - len(absent)
     shown = [] if a.remake else verdicts if a.name is not None else failures
     lines = [*map(str, shown), f"{verified_count} stand, {len(failures)} are refused, the data of {len(absent)} are not here"]
+    unchecked = sum(verdict.stands is True and verdict.bound is None for verdict in verdicts)
+    if unchecked:
+        lines.append(f"the bounds of {unchecked} rest on logs or certificates, which --remake makes anew and checks")
     record = [{"name": v.name, "stands": v.stands, "message": v.message} for v in verdicts]
     answer(a, record, "\n".join(lines))
     return NOT_SOLVED if failures else SOLVED

@@ -17,7 +17,7 @@ from marginopt import book
 from marginopt.book import data as book_data
 from marginopt.book.data import build_data, data_digest
 from marginopt.book.entries import Entry, find_entry, load_entries, save_entries
-from marginopt.book.solving import run_entry, solved_entry, submit_result
+from marginopt.book.solving import run_entry, solved_entry, submit_result, with_stated_bound
 from marginopt.book.verification import (
     MODELS,
     book_page,
@@ -134,7 +134,7 @@ def test_multipliers_bound_every_point():
     for _ in range(20):
         alpha = rng.uniform(0, entry.parameters["lam"], len(y)).tolist()
         w = rng.standard_normal(X.shape[1]).tolist()
-        assert exact_bound(entry.parameters, X, y, alpha) <= exact_value("hinge", entry.parameters, X, y, {"w": w})
+        assert exact_bound("hinge", entry.parameters, X, y, alpha) <= exact_value("hinge", entry.parameters, X, y, {"w": w})
 
 
 def test_rounding_is_upward():
@@ -155,6 +155,17 @@ def test_a_run_finds_the_entry_again(tmp_path, entry):
         assert not book.verify_entry(replace(entry, bound=entry.value), proof).stands
         other = next(e for e in ENTRIES if e.model == entry.model and e.sha256 != entry.sha256)
         assert not book.verify_entry(other, proof).stands
+
+
+@pytest.mark.parametrize(("entry", "solver"), [(SMALL[0], "scip"), (SMALL[1], "clarabel"), (SMALL[2], "scip")])
+def test_a_run_of_a_solver_without_logs_has_the_value_of_its_point(entry, solver):
+    """The exact objective of the point, which is what the row compares; a bound that is claimed alone makes no entry."""
+    run = run_entry(entry, solver, time_limit=20.0)
+    X, y = build_data(entry.data)
+    point = {"w": run.result.values["w"].tolist()}
+    assert run.row["value"] == rounded_up(exact_value(entry.model, entry.parameters, X, y, point)) >= entry.bound
+    assert run.row["above_book"] == pytest.approx((run.value - entry.value) / max(run.value, entry.value))
+    assert (run.new_entry is None) == (entry.evidence == "log")
 
 
 def test_results_are_submitted_where_they_are_better(tmp_path):
@@ -274,6 +285,21 @@ def test_files_that_are_no_entries_are_refused(tmp_path, text):
         load_entries(file)
 
 
+def test_entries_that_cannot_be_read_are_not_written(tmp_path):
+    for change in ({"who": "two\nlines"}, {"who": ""}, {"value": float("nan")}, {"name": "../x"}, {"log": "1"}):
+        with pytest.raises(DataError):
+            save_entries(tmp_path / "entries.jsonl", [replace(SMALL[0], **change)])
+    assert not (tmp_path / "entries.jsonl").exists()
+
+
+def test_bounds_are_stated_below_what_is_proved_and_never_below_zero():
+    """An open bound of 0 stays 0, others lose their last digits."""
+    for bound in (0.0, 1e-3, 0.5 * SMALL[0].value, SMALL[0].value):
+        stated = with_stated_bound(replace(SMALL[0], bound=bound)).bound
+        assert 0.0 <= stated <= bound and stated >= bound - 1.1e-6 * SMALL[0].value
+    assert min(entry.bound for entry in ENTRIES if entry.model != "semidefinite") >= 0.0
+
+
 def test_entries_are_read_as_they_were_written(tmp_path):
     path = save_entries(tmp_path / "entries.jsonl", SMALL)
     assert {e.name: e for e in load_entries(path)} == {e.name: e for e in SMALL}
@@ -357,6 +383,19 @@ def test_evidence_made_anew(tmp_path, capsys):
     assert main(["book", "verify", "--entries", str(file), "--remake"]) == 1
     assert main(["book", "verify", SMALL[0].name, "--remake", "--log", "log.jsonl"]) == 2
     capsys.readouterr()
+
+
+def test_an_open_entry_is_made_anew_up_to_its_bound():
+    """From a poor point too, whose gap is larger than that of the bound below the best point; and no farther than needed."""
+    entry = find_entry("zero-one/flipped-n80-p4-s0-lam1", ENTRIES)
+    X, y = build_data(entry.data)
+    zero = {"w": [0.0] * X.shape[1]}
+    poor = replace(entry, point=zero, value=rounded_up(exact_value(entry.model, entry.parameters, X, y, zero)))
+    assert poor.value > 1.5 * entry.value
+    for claim in (replace(entry, bound=0.6 * entry.value), replace(poor, bound=0.6 * entry.value)):
+        verdict = book.remake_entry(claim, 60.0)
+        assert verdict.stands and claim.bound <= verdict.bound < 0.95 * entry.value
+    assert book.remake_entry(replace(poor, bound=1.01 * entry.value), 60.0).stands is False
 
 
 def test_the_command(tmp_path, capsys):

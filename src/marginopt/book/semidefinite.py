@@ -1,0 +1,188 @@
+"""Semidefinite programs of the book: their data from SDPA files, values and bounds in rational arithmetic.
+
+    min c'x  such that  S = Σ x_k F_k - F_0 ⪰ 0;      the dual: max F_0 • Y  such that  F_k • Y = c_k, Y ⪰ 0.
+
+Points of solvers miss their constraints by rounding. So the program is handed over with a shift δ > 0: F_0 + δI for F_0 and
+c_k - δ Tr F_k for c_k. A solution of it has S ⪰ δI in the published program, and with its multipliers Y' the matrix Y = Y' + δI
+satisfies F_k • Y = c_k, Y ⪰ δI. The equations are restored in rational arithmetic, and δ is what this may cost: the gap is
+δ (Tr S + Tr Y).
+
+X has a row (k, block, i, j, v) for each entry v of F_k with i ≤ j, numbers from 1 on, 0 for F_0; y is c.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..errors import DataError, InputError
+from ..files import read_text
+from ..models.arrays import FloatArray
+from ..models.program.cones import PSD
+from ..models.program.form import Block, Constraint, StandardForm
+
+Matrix = list[list[Fraction]]
+#: Entries of one F_k: block, row, column (from 0 on, row ≤ column) and value.
+Entries = list[tuple[int, int, int, Fraction]]
+
+
+def read_sdpa(path: Path) -> tuple[FloatArray, FloatArray]:
+    """Return the entries and the costs of an SDPA file; a diagonal block becomes blocks of order 1."""
+    lines = [line.translate(str.maketrans("{}(),", " " * 5)).split() for line in read_text(path).splitlines()]
+    data = [line for line in lines if line and line[0][0] not in '"*']
+    size, costs = int(data[0][0]), [float(cost) for cost in data[3]]
+    orders = [int(order) for order in data[2][: int(data[1][0])]]
+    if len(costs) != size:
+        raise DataError(f"{path} does not hold the costs of its {size} variables in one line")
+    firsts = np.cumsum([1, *(max(1, -order) for order in orders)]).tolist()
+    rows: list[list[float]] = []
+    for k, b, i, j, value in data[4:]:
+        first, place = firsts[int(b) - 1], sorted((int(i), int(j)))
+        diagonal = orders[int(b) - 1] < 0
+        rows.append([int(k), first + place[0] - 1, 1, 1] if diagonal else [int(k), first, *place])
+        rows[-1].append(float(value))
+    return np.array(rows, dtype=np.float64), np.array(costs)
+
+
+def shifted_form(X: FloatArray, y: FloatArray, shift: float) -> StandardForm:
+    """Return the program with the shift δ."""
+    places = X[:, :4].astype(np.int64) - [0, 1, 1, 1]
+    costs = y.copy()
+    traces = np.bincount(places[:, 0], X[:, 4] * (X[:, 2] == X[:, 3]), len(y) + 1)
+    costs -= shift * traces[1:]
+    constraints = []
+    for block, order in enumerate(_orders(X)):
+        in_block = places[:, 1] == block
+        k, (i, j), values = places[in_block, 0], places[in_block, 2:].T, X[in_block, 4]
+        scaled = values * np.where(i == j, 1.0, np.sqrt(2.0))
+        shape = (order * (order + 1) // 2, len(y) + 1)
+        columns = sp.csc_array((scaled, (j * (j + 1) // 2 + i, k)), shape=shape)
+        constant = -columns[:, [0]].toarray().ravel()
+        constant[[m * (m + 3) // 2 for m in range(order)]] -= shift
+        constraints.append(Constraint(f"block{block + 1}", sp.csr_array(columns[:, 1:]), constant, PSD.of_order(order)))
+    free = np.full(len(y), np.inf)
+    integer = np.zeros(len(y), dtype=bool)
+    return StandardForm("semidefinite", (Block("x", (len(y),)),), costs, tuple(constraints), -free, free, integer)
+
+
+def dual_matrices(svecs: Sequence[FloatArray], shift: float) -> list[float]:
+    """Return the lower triangles of Y, row by row, one block after the other, from multipliers of `shifted_form`."""
+    numbers: list[float] = []
+    for svec in svecs:
+        order = int(np.sqrt(2 * len(svec)))
+        for i in range(order):
+            row = svec[i * (i + 1) // 2 : (i + 1) * (i + 2) // 2]
+            numbers += [*(row[:-1] / np.sqrt(2.0)).tolist(), float(row[-1]) + shift]
+    return numbers
+
+
+def exact_cost(X: FloatArray, y: FloatArray, x: Sequence[Fraction]) -> Fraction:
+    """Return c'x of a feasible x."""
+    matrices = _matrices(X, len(y))
+    slack = [_zeros(order) for order in _orders(X)]
+    for weight, entries in zip([Fraction(-1), *x], matrices, strict=True):
+        _add(slack, weight, entries)
+    if not all(map(is_positive_semidefinite, slack)):
+        raise InputError("the point is not feasible: Σ x_k F_k - F_0 is not positive semidefinite")
+    return sum((Fraction(cost) * value for cost, value in zip(y.tolist(), x, strict=True)), Fraction(0))
+
+
+def exact_dual_value(X: FloatArray, y: FloatArray, triangles: Sequence[Fraction]) -> Fraction:
+    """Return F_0 • Y for the Y next to the given one with F_k • Y = c_k, which must be positive semidefinite."""
+    orders = _orders(X)
+    if len(triangles) != sum(order * (order + 1) // 2 for order in orders):
+        raise InputError("the multipliers must be the lower triangles of all blocks", name="multipliers")
+    numbers = iter(triangles)
+    Y = [_zeros(order) for order in orders]
+    for block in Y:
+        for i, row in enumerate(block):
+            for j in range(i + 1):
+                row[j] = block[j][i] = next(numbers)
+    constant, *matrices = _matrices(X, len(y))
+    residuals = [Fraction(cost) - _inner(entries, Y) for cost, entries in zip(y.tolist(), matrices, strict=True)]
+    for weight, entries in zip(_solve(_gram(matrices), residuals), matrices, strict=True):
+        _add(Y, weight, entries)
+    if not all(map(is_positive_semidefinite, Y)):
+        raise InputError("the multipliers with F_k • Y = c_k are not positive semidefinite", name="multipliers")
+    return _inner(constant, Y)
+
+
+def is_positive_semidefinite(S: Matrix) -> bool:
+    """Return whether a symmetric matrix has a factorisation LDL' with D ≥ 0."""
+    S = [row.copy() for row in S]
+    for k, row in enumerate(S):
+        if row[k] < 0 or (row[k] == 0 and any(row[k:])):
+            return False
+        if row[k] == 0:
+            continue
+        for i in range(k + 1, len(S)):
+            factor = S[i][k] / row[k]
+            S[i][k:] = [x - factor * r for x, r in zip(S[i][k:], row[k:], strict=True)]
+    return True
+
+
+def _orders(X: FloatArray) -> list[int]:
+    """Return the order of each block: the largest index of its entries."""
+    blocks = X[:, 1].astype(np.int64)
+    return [max(1, int(X[blocks == block, 3].max(initial=1))) for block in range(1, int(blocks.max(initial=0)) + 1)]
+
+
+def _matrices(X: FloatArray, m: int) -> list[Entries]:
+    """Return the entries of F_0, .., F_m."""
+    matrices: list[Entries] = [[] for _ in range(m + 1)]
+    for k, block, i, j, value in X.tolist():
+        matrices[int(k)].append((int(block) - 1, int(i) - 1, int(j) - 1, Fraction(value)))
+    return matrices
+
+
+def _zeros(order: int) -> Matrix:
+    return [[Fraction(0)] * order for _ in range(order)]
+
+
+def _add(blocks: list[Matrix], weight: Fraction, entries: Entries) -> None:
+    """Add a multiple of F_k."""
+    for block, i, j, value in entries:
+        blocks[block][i][j] += weight * value
+        if i != j:
+            blocks[block][j][i] += weight * value
+
+
+def _inner(entries: Entries, blocks: list[Matrix]) -> Fraction:
+    """Return F_k • Y."""
+    return sum((value * blocks[block][i][j] * (1 if i == j else 2) for block, i, j, value in entries), Fraction(0))
+
+
+def _gram(matrices: list[Entries]) -> Matrix:
+    """Return the inner products F_k • F_l."""
+    holders: dict[tuple[int, int, int], list[tuple[int, Fraction]]] = defaultdict(list)
+    for k, entries in enumerate(matrices):
+        for block, i, j, value in entries:
+            holders[block, i, j].append((k, value))
+    gram = _zeros(len(matrices))
+    for (_, i, j), factors in holders.items():
+        for k, first in factors:
+            for other, second in factors:
+                gram[k][other] += first * second * (1 if i == j else 2)
+    return gram
+
+
+def _solve(gram: Matrix, right: list[Fraction]) -> list[Fraction]:
+    """Return the solution of a positive definite system by elimination without square roots."""
+    rows = [[*row, value] for row, value in zip(gram, right, strict=True)]
+    for k, pivot in enumerate(rows):
+        if pivot[k] <= 0:
+            raise InputError("the matrices F_k are linearly dependent")
+        for row in rows[k + 1 :]:
+            if row[k]:
+                factor = row[k] / pivot[k]
+                row[k:] = [x - factor * p for x, p in zip(row[k:], pivot[k:], strict=True)]
+    solution: list[Fraction] = []
+    for k in reversed(range(len(rows))):
+        sum_of_others = sum((a * b for a, b in zip(rows[k][k + 1 : -1], reversed(solution), strict=True)), Fraction(0))
+        solution.append((rows[k][-1] - sum_of_others) / rows[k][k])
+    return solution[::-1]
