@@ -29,10 +29,7 @@ def audit(name: str, metric: str, folder: Path) -> tuple[str, list[bool]]:
 
 def haberman(folder: Path) -> tuple[str, list[bool]]:
     """Return the sentence of the prediction that is hardest to change within 2%, of ten, and the verdict on its log."""
-    X, y = questions_stability.data("haberman", "imbalanced", 3)
-    model = mo.ZeroOneSVM(X, y, 2e7, intercept="free")
-    points = X[np.random.default_rng(0).permutation(np.unique(X, axis=0, return_index=True)[1])[:10]]
-    table = mo.questions.prediction_stability(model, points, within=0.02)
+    table, _ = questions_stability.table_of("haberman", 10, 0.02)
     hardest = int(np.argmax(np.where(table.value < table.cap, table.value, 0.0)))
     answer = table.answer(hardest, proof=folder / "rival.jsonl")
     return answer.sentence, [mo.check_proof(log.path, answer.question).valid for log in answer.logs]

@@ -10,6 +10,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -40,6 +41,16 @@ def sum_down(x: Array) -> float:
 def sum_up(x: Array) -> float:
     """Σx, rounded up."""
     return math.nextafter(math.fsum(x.tolist()), math.inf)
+
+
+def row_sums_down(x: Array) -> Array:
+    """The sum of each row, rounded down, column after column: rows are many and short."""
+    return np.asarray(reduce(lambda total, column: round_down(total + column), x.T, np.zeros(len(x))))
+
+
+def row_sums_up(x: Array) -> Array:
+    """The sum of each row, rounded up, column after column."""
+    return -row_sums_down(-x)
 
 
 def rounded_up(exact: Fraction) -> float:

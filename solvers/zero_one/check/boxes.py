@@ -14,7 +14,18 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ...exact.check.arithmetic import Array, InvalidProofError, least_curvature, rotate, round_down, round_up, sum_down, sum_up
+from ...exact.check.arithmetic import (
+    Array,
+    InvalidProofError,
+    least_curvature,
+    rotate,
+    round_down,
+    round_up,
+    row_sums_down,
+    row_sums_up,
+    sum_down,
+    sum_up,
+)
 from ...exact.check.trees import NodeRules, VerifierPool, tree_of, verify_tree
 
 FREE, KEPT, VIOLATED = -1, 0, 1
@@ -84,13 +95,12 @@ def reduced_box_problem(
     g, radius = rotate(first, T)
     half = np.full(p, float(round_up(math.sqrt(target))))
     if free:
-        length = round_up(np.sqrt(round_up(np.array([sum_up(round_up(row * row)) for row in first[:, penalised]]))))
+        length = round_up(np.sqrt(row_sums_up(round_up(first[:, penalised] ** 2))))
         if not (np.abs(first[:, ~penalised]) == 1.0).all():
             raise InvalidProofError("the intercept's column does not hold ±1")
         reach = round_up(1.0 + round_up(float(length.max()) * round_up(math.sqrt(bound))))
         half[-1] = float(round_up(reach / abs(T[~penalised, -1][0])))
-    e = np.array([sum_up(round_up(row * half)) for row in radius])
-    norm2 = np.array([sum_up(round_up(row * row)) for row in g])
+    e, norm2 = row_sums_up(round_up(radius * half)), row_sums_up(round_up(g * g))
     step = _step(header.get("step", 0.0), weights[~zero])
     steps = (float(round_down(step / sigma)), float(round_up(step / sigma))) if step > 0.0 else (0.0, 0.0)
     return BoxProblem(g, e, norm2, round_down(summed / sigma), free, target, -half, half, steps)
@@ -148,8 +158,7 @@ def _merge(A: Array, weights: Array, member: npt.NDArray[np.int64]) -> tuple[Arr
 def _ranges(problem: BoxProblem, node: CheckedBox) -> tuple[Array, Array]:
     """Least and greatest margin over the node's box."""
     a, b = problem.g * node.lo, problem.g * node.hi
-    low = np.array([sum_down(row) for row in round_down(np.minimum(a, b))])
-    high = np.array([sum_up(row) for row in round_up(np.maximum(a, b))])
+    low, high = row_sums_down(round_down(np.minimum(a, b))), row_sums_up(round_up(np.maximum(a, b)))
     return round_down(low - problem.e), round_up(high + problem.e)
 
 
@@ -179,7 +188,6 @@ def pack(problem: BoxProblem, node: CheckedBox, entry: list[Any]) -> Packing | N
         raise InvalidProofError("prices must be finite and not negative, one for each pair")
     if (pairs < 0).any() or (pairs >= n).any() or (pairs[:, 0] == pairs[:, 1]).any():
         raise InvalidProofError("a pair names points that do not exist, or one point twice")
-    residual, paid = problem.weights.copy(), [0.0]
     excluded = _exclusive(problem, node, pairs[:, 0], pairs[:, 1])
     pairs, prices = pairs[excluded], prices[excluded]
     kept_points = node.state[pairs] == KEPT
@@ -187,12 +195,14 @@ def pack(problem: BoxProblem, node: CheckedBox, entry: list[Any]) -> Packing | N
         return None
     for (i, j), one in zip(pairs[kept_points.any(axis=1)].tolist(), kept_points[kept_points.any(axis=1)].tolist(), strict=True):
         node.state[j if one[0] else i] = VIOLATED
-    for (i, j), price in zip(pairs.tolist(), prices.tolist(), strict=True):
-        price = min(price, float(residual[i]), float(residual[j]))
-        if price > 0.0 and node.state[i] == node.state[j] == FREE:
+    free = (node.state[pairs] == FREE).all(axis=1)
+    residual, paid = problem.weights.tolist(), [0.0]
+    for (i, j), price in zip(pairs[free].tolist(), prices[free].tolist(), strict=True):
+        price = min(price, residual[i], residual[j])
+        if price > 0.0:
             paid.append(price)
-            residual[[i, j]] = np.maximum(round_down(residual[[i, j]] - price), 0.0)
-    return Packing(residual, sum_down(np.array(paid)))
+            residual[i], residual[j] = (max(math.nextafter(residual[k] - price, -math.inf), 0.0) for k in (i, j))
+    return Packing(np.array(residual), sum_down(np.array(paid)))
 
 
 def _exclusive(
@@ -201,7 +211,7 @@ def _exclusive(
     """Return whether (g_i + g_j)'v < 2 all over the box, the rows' own errors included."""
     total = problem.g[i] + problem.g[j]
     ends = [round_up(side(total) * bound) for side in (round_up, round_down) for bound in (node.lo, node.hi)]
-    greatest = np.array([sum_up(row) for row in np.maximum.reduce(ends)])
+    greatest = row_sums_up(np.maximum.reduce(ends))
     return np.asarray(round_up(round_up(greatest + problem.e[i]) + problem.e[j]) < 2.0)
 
 
@@ -231,10 +241,17 @@ def multipliers(problem: BoxProblem, node: CheckedBox, entry: list[Any], packing
     return alpha, flipped
 
 
-def _linear_part(
-    problem: BoxProblem, node: CheckedBox, alpha: Array, flipped: Array, packing: Packing
-) -> tuple[float, Array, Array]:
-    """Σ_{violated} λ + Σ prices of the pairs + Σ α b rounded down, and the enclosure s ± δ of Σ ±α_i g_i."""
+@dataclass(frozen=True, eq=False)
+class LinearBound:
+    """F(v) ≥ ||v||² + constant - s'v for some s within ``error`` of ``slope``, the norm of the penalised coordinates."""
+
+    constant: float
+    slope: Array
+    error: Array
+
+
+def linear_bound(problem: BoxProblem, node: CheckedBox, alpha: Array, flipped: Array, packing: Packing) -> LinearBound:
+    """Return the violated weights, the prices of the pairs and Σ α b, rounded down, and an enclosure of Σ ±α_i g_i."""
     used = np.flatnonzero((alpha > 0) | (flipped > 0))
     const = [sum_down(problem.weights[node.state == VIOLATED]), packing.paid]
     const.append(sum_down(round_down(alpha[used] * round_down(1.0 - problem.e[used]))))
@@ -243,14 +260,12 @@ def _linear_part(
     products = problem.g[used] * net[:, None]
     s = np.array([math.fsum(column) for column in products.T.tolist()])
     delta = np.array([sum_up(round_up(np.abs(column) * 2.0**-52)) for column in products.T])
-    return sum_down(np.array(const)), s, round_up(delta + np.abs(s) * 2.0**-52)
+    return LinearBound(sum_down(np.array(const)), s, round_up(delta + np.abs(s) * 2.0**-52))
 
 
-def square_bound(
-    problem: BoxProblem, node: CheckedBox, alpha: Array, flipped: Array, packing: Packing
-) -> tuple[float, Array, Array]:
+def square_bound(problem: BoxProblem, node: CheckedBox, linear: LinearBound) -> tuple[float, Array, Array]:
     """D with F(v) ≥ D + Σ_j (v_j - c_j)² + slope_j |v_j - c_j| on the box; also c and the slopes."""
-    const, s, delta = _linear_part(problem, node, alpha, flipped, packing)
+    const, s, delta = linear.constant, linear.slope.copy(), linear.error.copy()
     if problem.free:
         # 0 ≥ (v - lo)(v - hi) stands for the intercept's missing square.
         lo, hi = node.lo[-1], node.hi[-1]
@@ -266,18 +281,18 @@ def square_bound(
     return bound, c, slope
 
 
-def linear_bound(problem: BoxProblem, node: CheckedBox, alpha: Array, flipped: Array, packing: Packing) -> float:
+def intercept_bound(problem: BoxProblem, node: CheckedBox, linear: LinearBound) -> float:
     """Return the same bound with the intercept's linear term alone: better where the multipliers balance the classes."""
     if not problem.free:
         return -math.inf
-    const, s, delta = _linear_part(problem, node, alpha, flipped, packing)
+    s, delta = linear.slope, linear.error
     lo, hi = node.lo[:-1], node.hi[:-1]
     c = np.minimum(np.maximum(0.5 * s[:-1], lo), hi)
     terms = round_down(round_down(c * c) - round_up(s[:-1] * c))
     loss = round_up(delta[:-1] * round_up(np.abs(c) + round_up(hi - lo)))
     last = max(abs(float(node.lo[-1])), abs(float(node.hi[-1])))
     intercept = -float(round_up(max(float(round_up(s[-1] * node.lo[-1])), float(round_up(s[-1] * node.hi[-1])))))
-    return sum_down(np.concatenate([[const, intercept, -float(round_up(delta[-1] * last))], terms, -loss]))
+    return sum_down(np.concatenate([[linear.constant, intercept, -float(round_up(delta[-1] * last))], terms, -loss]))
 
 
 def tighten(problem: BoxProblem, node: CheckedBox, alpha: Array, packing: Packing, bound: float, c: Array, slope: Array) -> bool:
@@ -300,10 +315,8 @@ def tighten(problem: BoxProblem, node: CheckedBox, alpha: Array, packing: Packin
     if (node.lo > node.hi).any():
         return False
     products = problem.g * c
-    centre = np.array([math.fsum(row) for row in products.tolist()])
-    error = np.array([sum_up(round_up(np.abs(row) * 2.0**-52)) for row in products])
-    error = round_up(error + problem.e + 2.0**-52 * np.abs(centre))
-    u_lo, u_hi = round_down(centre - error), round_up(centre + error)
+    u_lo = round_down(row_sums_down(round_down(products)) - problem.e)
+    u_hi = round_up(row_sums_up(round_up(products)) + problem.e)
     free = node.state == FREE
     short, excess = np.maximum(round_down(1.0 - u_hi), 0.0), np.maximum(round_down(u_lo - 1.0), 0.0)
     unreachable = round_down(round_down(short * short) / problem.norm2) >= r
@@ -388,8 +401,9 @@ def _settled(problem: BoxProblem, node: CheckedBox, rounds: list[Any]) -> bool:
         if packing is None:
             return True
         alpha, flipped = multipliers(problem, node, entry, packing)
-        bound, c, slope = square_bound(problem, node, alpha, flipped, packing)
-        node.bound = max(node.bound, bound, linear_bound(problem, node, alpha, flipped, packing))
+        linear = linear_bound(problem, node, alpha, flipped, packing)
+        bound, c, slope = square_bound(problem, node, linear)
+        node.bound = max(node.bound, bound, intercept_bound(problem, node, linear))
         if node.bound >= problem.target:
             return True
         if not tighten(problem, node, alpha, packing, bound, c, slope) or not apply_box(problem, node):
@@ -408,18 +422,13 @@ def _emptied_by_levels(problem: BoxProblem, node: CheckedBox, entry: list[Any]) 
     packing = pack(scaled, node, [*entry[:4], [theta * float(price) for price in entry[4]]])
     if packing is None:
         return True
-    alpha, flipped = multipliers(scaled, node, entry, packing)
-    bound = square_bound(scaled, node, alpha, flipped, packing)[0]
-    return max(bound, linear_bound(scaled, node, alpha, flipped, packing)) >= scaled.target
+    linear = linear_bound(scaled, node, *multipliers(scaled, node, entry, packing), packing)
+    return max(square_bound(scaled, node, linear)[0], intercept_bound(scaled, node, linear)) >= scaled.target
 
 
 def _settled_by_count(problem: BoxProblem, node: CheckedBox) -> bool:
     """The bound of no multipliers at all: violated points and the least norm in the box."""
-    no_weights: Array = np.zeros(len(problem.weights))
-    empty_packing = Packing(problem.weights, 0.0)
-    bounds = (
-        square_bound(problem, node, no_weights, no_weights, empty_packing)[0],
-        linear_bound(problem, node, no_weights, no_weights, empty_packing),
-    )
-    node.bound = max(node.bound, *bounds)
+    p = len(node.lo)
+    linear = LinearBound(sum_down(problem.weights[node.state == VIOLATED]), np.zeros(p), np.zeros(p))
+    node.bound = max(node.bound, square_bound(problem, node, linear)[0], intercept_bound(problem, node, linear))
     return node.bound >= problem.target

@@ -2,7 +2,7 @@
 
 What is verified, for the stated problem min Σ_{penalised} w_j² + Σ_i λ_i 1{a_i'w < 1} and the claimed bound B: no w has a value
 below B, and the incumbent has the value that is reported. Every inequality is evaluated in outward-rounded arithmetic (each
-operation moved by one unit in the last place to the safe side; sums are exact by `math.fsum`), the incumbent in rational
+operation moved by one unit in the last place to the safe side; long sums are exact by `math.fsum`), the incumbent in rational
 arithmetic. The rules (with proofs: ``docs/explanation/zero-one-bb.md``) are applied anew from the multipliers alone: the log's
 own bounds, boxes and fixings are not in it.
 
