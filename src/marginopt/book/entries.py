@@ -137,7 +137,7 @@ _DIGEST = "[0-9a-f]{64}"
 #: What each field of a record must be.
 _FITS: Mapping[str, Callable[[Any], bool]] = {
     "name": _matches(r"[a-z0-9-]{1,30}/[A-Za-z0-9][A-Za-z0-9_.-]{0,99}"),
-    "data": lambda value: isinstance(value, dict),
+    "data": lambda value: isinstance(value, dict) and isinstance(value.get("kind"), str),
     "sha256": _matches(_DIGEST),
     "model": _is_line,
     "parameters": lambda value: isinstance(value, dict),

@@ -36,6 +36,8 @@ Rows = list[list[Fraction]]
 Parameters: TypeAlias = Mapping[str, Any]
 Point: TypeAlias = Mapping[str, Any]
 
+#: The largest number in double precision.
+_LARGEST = Fraction(np.finfo(np.float64).max)
 #: Sums of many quotients are rounded up to whole multiples of this, which keeps their digits few.
 _GRAIN = Fraction(1, 2**90)
 #: Multipliers of hinge losses are rounded to whole multiples of 2⁻²⁴: a bound is flat at its maximiser.
@@ -389,6 +391,11 @@ def exact_bound(
     return bound(X, y, parameters, multipliers)
 
 
+def _nearest(value: Fraction) -> float:
+    """Return the nearest double, the largest one of a number beyond all of them."""
+    return float(max(min(value, _LARGEST), -_LARGEST))
+
+
 def _signed(X: FloatArray, y: FloatArray) -> Rows:
     return [[Fraction(x) * int(label) for x in row] for row, label in zip(X.tolist(), y.tolist(), strict=True)]
 
@@ -477,7 +484,7 @@ def verify_entry(entry: Entry, log: str | Path | None = None) -> EntryVerdict:
     if fault:
         return EntryVerdict(entry.name, False, fault, value, bound)
     if log is None:
-        return EntryVerdict(entry.name, True, f"value {float(value):.12g} exact; {_support(entry, bound)}", value, bound)
+        return EntryVerdict(entry.name, True, f"value {_nearest(value):.12g} exact; {_support(entry, bound)}", value, bound)
     report = check_proof(log, stated_model(entry.model, entry.parameters, X, y))
     if not report.valid:
         return EntryVerdict(entry.name, False, f"the log is refused: {report.message}", value)
@@ -501,9 +508,9 @@ def _fault(entry: Entry, value: Fraction, bound: Fraction | None) -> str:
     if not (math.isfinite(entry.value) and math.isfinite(entry.bound)):
         return "the value or the bound is not finite"
     if Fraction(entry.value) < value:
-        return f"the entry claims the value {entry.value:.17g}; its point has {float(value):.17g}"
+        return f"the entry claims the value {entry.value:.17g}; its point has {_nearest(value):.17g}"
     if Fraction(entry.value) > value + abs(value) * _ROUNDING:
-        return f"the entry states the value {entry.value:.17g}; its point has {float(value):.17g}, which is better"
+        return f"the entry states the value {entry.value:.17g}; its point has {_nearest(value):.17g}, which is better"
     if entry.bound > entry.value:
         return f"the bound {entry.bound:.17g} is above the value {entry.value:.17g}"
     evidence = MODELS[entry.model].evidence
@@ -512,7 +519,7 @@ def _fault(entry: Entry, value: Fraction, bound: Fraction | None) -> str:
     if (evidence == "log") != (entry.log != "") or (evidence == "multipliers") != (bound is not None):
         return f"the bound rests on {evidence}, which is not there, or there is other evidence beside it"
     if bound is not None and Fraction(entry.bound) > bound:
-        return f"the entry claims the bound {entry.bound:.17g}; its multipliers prove {float(bound):.17g}"
+        return f"the entry claims the bound {entry.bound:.17g}; its multipliers prove {_nearest(bound):.17g}"
     return ""
 
 
@@ -551,7 +558,8 @@ def proof_page_name(entry: Entry) -> str:
 
     Small drawn instances of the 0-1 loss have one: their logs have some kilobytes, and are made in a moment.
     """
-    small = entry.model == "zero-one" and entry.data.get("seed") == 0 and entry.data.get("n", math.inf) <= 40
+    n = entry.data.get("n")
+    small = entry.model == "zero-one" and entry.data.get("seed") == 0 and isinstance(n, int) and n <= 40
     return f"proofs/{entry.name.split('/')[1]}.html" if small and entry.data["kind"] != "half-space" else ""
 
 

@@ -173,7 +173,7 @@ def _other_field(record: dict[str, Any], rng: Random) -> None:
 def _numbers(held: list[Any], rng: Random) -> list[Any]:
     kinds = (
         lambda: held[:-1], list, lambda: [*held, 0.0], lambda: [0.0] * len(held), lambda: [math.nan] * len(held),
-        lambda: [x * float(rng.choice([0.5, 2.0, -1.0, 1 + 1e-12])) for x in held], lambda: [None, *held[1:]],
+        lambda: [x and x * float(rng.choice([0.5, 2.0, -1.0, 1 + 1e-12])) for x in held], lambda: [None, *held[1:]],
     )  # fmt: skip
     return kinds[int(rng.integers(len(kinds)))]()
 

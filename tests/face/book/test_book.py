@@ -250,7 +250,10 @@ def test_a_forged_entry_is_refused():
     record = asdict(entry)
     above = Entry.from_record(record | {"bound": 2 * entry.value})
     assert above.status == "contradicted" and book.verify_entry(above).stands is False
-    for changes in ({"who": "a\u2028b"}, {"data": {"kind": "\ud800"}}):
+    far = replace(entry, point={"w": [1e290] * len(entry.point["w"])})
+    assert book.verify_entry(far).stands is False
+    assert proof_page_name(replace(entry, data=dict(entry.data) | {"n": [40]})) == ""
+    for changes in ({"data": {}}, {"who": "a\u2028b"}, {"data": {"kind": "\ud800"}}):
         with pytest.raises(DataError):
             Entry.from_record(record | changes)
     for n, p in ((1, 2), (0, 2), (5, 0)):
