@@ -81,27 +81,35 @@ def _columns(names: Sequence[str] | None, label: str) -> str:
 
 
 def label_column(source: str, names: Sequence[str] | None, width: int, label: str | int | None) -> int:
-    """Find the label column: by name, by index (negative from the end), or by the rule of `LABEL_NAMES`."""
+    """Return the label column: by name, by index (negative from the end), or by the rule of `LABEL_NAMES`."""
     if width < 2:
         raise DataError(f"a label and at least one feature are needed, got {width} column(s)", file=source)
     if label is None:
         named_columns = [j for j, name in enumerate(names or ()) if name.strip().lower() in LABEL_NAMES]
         return named_columns[0] if len(named_columns) == 1 else width - 1
-    if isinstance(label, str):
-        matches = [j for j, name in enumerate(names or ()) if name == label]
+    return _column_place(source, names, width, label, "label")
+
+
+def _column_place(source: str, names: Sequence[str] | None, width: int, column: str | int, option: str) -> int:
+    """Return the place of a column that an option names, or gives by its index; the errors are about the option."""
+    if isinstance(column, str):
+        matches = [j for j, name in enumerate(names or ()) if name == column]
         if len(matches) == 1:
             return matches[0]
-        if not label.lstrip("-").isdecimal():
+        if not column.lstrip("-").isdecimal():
             count_words = "more than one column" if matches else "no column"
             raise DataError(
-                f"{source} has {count_words} named {label!r} for the label; {_columns(names, label)}", name="label", file=source
+                f"{source} has {count_words} named {column!r} for {option}=; {_columns(names, column)}",
+                name=option,
+                allowed=names or (),
+                file=source,
             )
     try:
-        index = int(label)
+        index = int(column)
     except (TypeError, ValueError):
-        raise InputError(f"label must be a column's name or index, got {label!r}", name="label") from None
-    if isinstance(label, bool) or not -width <= index < width:
-        raise InputError(f"label column {label!r} is not one of the {width} columns 0..{width - 1} of {source}", name="label")
+        raise InputError(f"{option} must be a column's name or index, got {column!r}", name=option) from None
+    if isinstance(column, bool) or not -width <= index < width:
+        raise InputError(f"{option} column {column!r} is not one of the {width} columns 0..{width - 1} of {source}", name=option)
     return index % width
 
 
@@ -421,7 +429,7 @@ class Tidying:
             return table, 0, ""
         width = len(table.rows[0])
         target = target_column(table, label)
-        out = [label_column(table.source_name, table.names, width, column) for column in self.leave_out]
+        out = [_column_place(table.source_name, table.names, width, column, "leave_out") for column in self.leave_out]
         if target in out:
             raise InputError(f"leave_out names the label's column, {self.leave_out[out.index(target)]!r}", name="leave_out")
         features = feature_columns(table, target, out)

@@ -105,7 +105,7 @@ class TestCsv:
         try:
             assert read(put("a.csv", content)).n >= 2
         except DataError as error:
-            assert "a.csv" in str(error)
+            assert at("a.csv", error.line)(error)
 
     @FUZZ
     @given(st.lists(st.tuples(*[st.floats(allow_nan=False, allow_infinity=False)] * 2), min_size=2, max_size=8))

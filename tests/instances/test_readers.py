@@ -95,7 +95,7 @@ class TestLibsvm:
         try:
             assert read(put("a.libsvm", content)).n >= 2
         except DataError as error:
-            assert "a.libsvm" in str(error)
+            assert at("a.libsvm", error.line)(error)
 
 
 ARFF = """% a comment
@@ -139,7 +139,7 @@ class TestArff:
         try:
             read(put("a.arff", f"@attribute a real\n@attribute c {{u,v}}\n@data\n{rows}"))
         except DataError as error:
-            assert "a.arff" in str(error)
+            assert at("a.arff", error.line)(error)
 
 
 class TestParquet:
@@ -213,4 +213,4 @@ class TestNpz:
         try:
             assert read(put("a.npz", bytes(content))).n >= 2
         except DataError as error:
-            assert "a.npz" in str(error)
+            assert at("a.npz", error.line)(error)

@@ -56,8 +56,8 @@ def test_the_small_example_is_stated_and_compiles_or_refuses(info: FormulationIn
     assert model.latex()
     try:
         assert model.form.n > 0
-    except mo.errors.UnsupportedModelError as error:
-        assert "solver" in str(error) or "P" in str(error)
+    except mo.errors.UnsupportedModelError:
+        assert info.name == "max-min"
 
 
 @pytest.mark.parametrize("info", RECORDS, ids=lambda info: info.name)

@@ -85,10 +85,10 @@ def test_all_blocks_follow_from_the_coefficients(drawn: tuple[mo.Margin, np.ndar
     try:
         form = model.form
     except mo.errors.InputError as error:
-        assert "bounds" in str(error)  # coefficients, or margins of a choice of segments
+        assert error.name == "domain"  # coefficients, or margins of a choice of segments
         return
     if not model.convex and not isinstance(model.domain, margin.Reals):
-        assert model.view(MarginProblem) is not None or "nothing bounds" in model.no_view_reason
+        assert model.view(MarginProblem) is not None or model.no_view_reason
     values = model.complete({"w": w})
     assert set(values) == set(form.slices)
     certificate = certify(form, values)
