@@ -305,10 +305,10 @@ class ScoringSystemClassifier(SearchedClassifier):
         if len(names) != p:
             raise InputError(f"feature_names must hold {p} names; it holds {len(names)}", name="feature_names")
         result, problem = self.result_, self.problem_
-        standing = "optimal" if result.solved and result.bound is not None else f"at most {result.gap:.1%} from the optimum"
+        status_text = "optimal" if result.solved and result.bound is not None else f"at most {result.gap:.1%} from the optimum"
         low, high = (str(c) for c in self.classes_.tolist())
         table = problem.points_table({"w": np.concatenate([self.intercept_[:1], self.coef_[0]])}, names)
-        return replace(table, classes=(low, high), status_text=f"{table.status_text}; {standing} ({result.bound_kind})")
+        return replace(table, classes=(low, high), status_text=f"{table.status_text}; {status_text} ({result.bound_kind})")
 
 
 ESTIMATORS = (
