@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -235,6 +236,12 @@ def binaries_of(form: StandardForm) -> IntArray:
     return np.flatnonzero(form.integer & (form.lower >= 0) & (form.upper <= 1))
 
 
+def product_bytes(form: StandardForm, triangles: int) -> int:
+    """Return the bytes that making `product_form` takes at most, with so many triangles (measured up to 100 binaries)."""
+    stored = sum(c.F.nnz for c in form.constraints) + 4 * form.n
+    return 250 * int(binaries_of(form).size) * stored + 2000 * triangles
+
+
 def product_form(form: StandardForm, triangles: IntArray) -> StandardForm:
     """The relaxation of the module's head with these triangles; integers that are not binary are relaxed.
 
@@ -244,8 +251,7 @@ def product_form(form: StandardForm, triangles: IntArray) -> StandardForm:
         Products of every binary with every row do not fit.
     """
     binary = binaries_of(form)
-    stored = sum(c.F.nnz for c in form.constraints) + 4 * form.n
-    check_bytes(60 * binary.size * stored + 200 * triangles.shape[0], "the products of binaries with rows")
+    check_bytes(product_bytes(form, triangles.shape[0]), "the products of binaries with rows")
     builder = Assembly(f"{form.name}, products")
     x = builder.variables("x", form.n, form.lower, form.upper)
     builder.cost(form.q, x)
@@ -451,6 +457,7 @@ class Products(FormReduction):
         form = _bounded(form, composed)
         binary = binaries_of(form)
         if self.triangles and self.rounds is None:
+            check_bytes(product_bytes(form, 4 * math.comb(binary.size, 3)), "the products of binaries with all triangles")
             return product_form(form, all_triangles(binary.size))
         cuts = all_triangles(0)
         product = product_form(form, cuts)

@@ -125,7 +125,8 @@ def labelled_arrays(X: object, y: object) -> tuple[Any, Any, DataNames] | None:
     """
     if isinstance(X, LabelledData):
         if y is not None:
-            raise InputError("the data set holds the labels already: state the model without y", name="y")
+            hint = f"; {y!r} is taken for y, so give it by its name" if isinstance(y, str) else ""
+            raise InputError(f"the data set holds the labels already: state the model without y{hint}", name="y")
         return (*X.arrays, X.data_names)
     frame: Any = X
     if not is_of_frames(X, "DataFrame"):

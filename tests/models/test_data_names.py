@@ -268,3 +268,17 @@ def test_a_form_from_elsewhere_and_its_dual_keep_their_names(tmp_path: Path) -> 
     dual = form.dual()
     assert dual.names() == ["BAL", "CAP", "lower X1", "lower X2", "upper X1"]
     assert list(dual.constraints[0].names()) == ["X1", "X2"]
+
+
+@pytest.mark.parametrize(
+    "formulation", [mo.models.NonparallelSVM, mo.models.JointHyperplanesSVM, mo.models.PinballTwinSVM], ids=lambda f: f.__name__
+)
+def test_the_target_of_a_hyperplane_is_a_class_by_name(formulation: Any) -> None:
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame(np.random.default_rng(0).normal(size=(12, 2)), columns=["age", "debt"])
+    for words in (["no", "yes"], ["no", "perhaps", "yes"]):
+        y = np.array(words * (12 // len(words)))
+        model = formulation(frame, y, "yes")
+        np.testing.assert_array_equal(model.inside, y == "yes")
+        with pytest.raises(mo.errors.InputError):
+            formulation(frame, y, "maybe")

@@ -362,8 +362,9 @@ class ScoringSystem(NamedComposition):
         problem, classes = self.problem, self.data_names.classes if self.data_names is not None else ()
         wrong = float(problem.weights[problem.errors(int(w[0]), w[1:])].sum() / problem.weights.sum())
         low, high = classes if len(classes) == 2 else ("-1", "+1")
+        subject = "training points are" if np.ptp(problem.weights) == 0.0 else "training points' weight is"
         points = [(names[j], int(w[j + 1])) for j in used]
-        return PointsTable((low, high), points, -int(w[0]), f"{wrong:.1%} of the training points are wrong", self.logistic)
+        return PointsTable((low, high), points, -int(w[0]), f"{wrong:.1%} of the {subject} wrong", self.logistic)
 
     @property
     def statement(self) -> Statement:

@@ -263,11 +263,13 @@ class TargetModel(Model):
     offset: float
 
     def _check_points(self, numbers: Mapping[str, bool]) -> None:
-        """Set points, labels, kernel and numbers (by name, whether 0 is allowed), checked with the target."""
+        """Set points, labels, kernel and numbers (by name, whether 0 is allowed), and the target, a class by label or name."""
         X = as_points(self.X)
         object.__setattr__(self, "X", X)
         labels = as_classes(self.y, X.shape[0])
         object.__setattr__(self, "y", labels)
+        if isinstance(self.target, str) and self.data_names is not None and self.data_names.classes:
+            object.__setattr__(self, "target", self.data_names.code(self.target))
         if np.ndim(self.target) != 0 or not (labels == self.target).any():
             label_list = ", ".join(map(str, np.unique(labels)[:8]))
             raise InputError(f"target must be one of the labels {label_list}; it is {self.target!r}", name="target")

@@ -25,7 +25,7 @@ from ..models.formulations.margin.scoring_system import ScoringSystem
 from ..models.formulations.ramp import RampSVM
 from ..models.formulations.zero_one.model import ZeroOneSVM
 from ..models.model import Model
-from ..solvers.certification.result import Kind, Result
+from ..solvers.certification.result import Result
 from ..solvers.margin import MarginBB
 from .base import EstimatorInfo
 from .classifier import SearchedClassifier
@@ -224,7 +224,7 @@ class ScoringSystemClassifier(SearchedClassifier):
     (`sklearn.preprocessing.KBinsDiscretizer` makes such). ``points()`` is the table that a person adds up.
 
     Solved by exact branch and bound within a budget: ``result_.gap`` says how far the system can be from the optimum, and the
-    bound is proved. A search that the budget ends gives its best system, without a warning.
+    bound of "supports-bb" and "margin-bb" is proved. A search that the budget ends gives its best system, without a warning.
 
     Parameters
     ----------
@@ -237,8 +237,8 @@ class ScoringSystemClassifier(SearchedClassifier):
     subject_to : Restriction or sequence of Restriction
         As `MarginClassifier`, of the kinds that `ScoringSystem` takes.
     solver : str
-        "auto" is "supports-bb", or "margin-bb" for restrictions that the former does not read; any solver of mixed-integer
-        linear problems will do.
+        "auto" is "supports-bb"; for restrictions that it does not read, "margin-bb" up to five features, else a solver of
+        mixed-integer linear problems, any of which will do: their bounds are claimed (``result_.bound_kind``).
     tol : float, optional
         Relative gap at which to stop.
     node_limit, time_limit : optional
@@ -305,12 +305,10 @@ class ScoringSystemClassifier(SearchedClassifier):
         if len(names) != p:
             raise InputError(f"feature_names must hold {p} names; it holds {len(names)}", name="feature_names")
         result, problem = self.result_, self.problem_
-        claim = "proved optimal" if result.bound_kind == Kind.PROVED else f"optimal ({result.bound_kind})"
-        if not result.solved:
-            claim = f"at most {result.gap:.1%} from the optimum"
+        status_text = "optimal" if result.solved and result.bound is not None else f"at most {result.gap:.1%} from the optimum"
         low, high = (str(c) for c in self.classes_.tolist())
         table = problem.points_table({"w": np.concatenate([self.intercept_[:1], self.coef_[0]])}, names)
-        return replace(table, classes=(low, high), status_text=f"{table.status_text}; {claim}")
+        return replace(table, classes=(low, high), status_text=f"{table.status_text}; {status_text} ({result.bound_kind})")
 
 
 ESTIMATORS = (

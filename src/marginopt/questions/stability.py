@@ -305,8 +305,8 @@ class PredictionStability(Displayed, Tabular):
         return [
             {
                 "prediction": names.class_name(self.prediction[k]),
-                "flipped at least": self.bound[k],
-                "flipped at most": self.value[k],
+                "flipped at least": float(self.bound[k]),
+                "flipped at most": float(self.value[k]),
                 "proved": bool(self.proved[k]),
                 "certified radius": int(changes[k] - 1),
             }
@@ -591,8 +591,8 @@ class ConformalSets(Displayed):
 
     def labels(self) -> list[tuple[str | int, ...]]:
         """Return the labels of each set: names of classes where the model's data have them, else -1 and +1."""
-        names = [_class_names(self.model).class_name(code) for code in (-1.0, 1.0)]
-        return [tuple(compress(names, row)) for row in self.contains.tolist()]
+        labels = [_class_names(self.model).class_name(code) for code in (-1.0, 1.0)]
+        return [tuple(compress(labels, row)) for row in self.contains.tolist()]
 
     def __str__(self) -> str:
         sizes = np.bincount(self.contains.sum(axis=1), minlength=3)
@@ -605,8 +605,8 @@ class ConformalSets(Displayed):
 
     def display(self) -> Display:
         """Return the notebook view."""
-        names = [_shown_class(self.model, code) for code in (-1.0, 1.0)]
-        rows = tuple((str(k), ", ".join(compress(names, row))) for k, row in enumerate(self.contains.tolist()))
+        labels = [_shown_class(self.model, code) for code in (-1.0, 1.0)]
+        rows = tuple((str(k), ", ".join(compress(labels, row))) for k, row in enumerate(self.contains.tolist()))
         return Display(str(self), head=("point", "labels"), rows=rows, words=("labels",))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import tracemalloc
 from collections.abc import Mapping
 from typing import Any
 
@@ -16,7 +17,7 @@ from facts import about
 
 import marginopt as mo
 from marginopt import margin
-from marginopt.errors import InputError, UnsupportedModelError
+from marginopt.errors import InputError, TooLargeError, UnsupportedModelError
 from marginopt.models import Block, Constraint, Nonnegative, StandardForm
 from marginopt.models.model import BareForm
 from marginopt.relaxations import (
@@ -319,6 +320,24 @@ def test_a_violated_triangle_is_found_and_none_at_binaries() -> None:
     for z in itertools.product([0.0, 1.0], repeat=3):
         point = np.array(z)
         assert not violated_triangles({"x": point, **{f"x z{j}": point * point[j] for j in range(3)}}, binary, 10, 1e-9).size
+
+
+def test_products_that_do_not_fit_are_refused_before_they_are_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The bytes that are counted are more than those that are taken, and all triangles of 220 points are not listed."""
+    from marginopt.relaxations.composed.form_reductions import all_triangles, binaries_of, product_bytes, product_form
+
+    form = mo.Margin(*points(0, 24), "zero-one", "l2", domain=margin.Box(-5.0, 5.0)).form
+    tracemalloc.start()
+    made = product_form(form, all_triangles(binaries_of(form).size))
+    taken = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    (triangles,) = (c.rows for c in made.constraints if c.label == "triangles")
+    assert product_bytes(form, triangles) >= taken
+    large = mo.Margin(*points(0, 220), "zero-one", "l2", domain=margin.Box(-5.0, 5.0))
+    monkeypatch.setenv("MARGINOPT_MAX_BYTES", "12e9")
+    monkeypatch.setattr("marginopt.relaxations.composed.form_reductions.all_triangles", None)
+    with pytest.raises(TooLargeError):
+        Products().apply(large)
 
 
 @pytest.mark.parametrize(
