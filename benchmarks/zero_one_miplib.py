@@ -8,8 +8,8 @@ In w = Σ_j y_j u_j x_j and b it has d + 1 variables: min g(w) + Σ C_i ρ(y_i(x
 their hinge, a linear program; again as long as the value falls. It starts at the exact solutions of 0-1 problems, then from its
 best point with a few points near the ramp's edge taken back or given up.
 
-*Bounds.* `margin-bb`, from that point. It takes up to six coefficients unless it is told otherwise, as here: 11 are too many for
-it. Where it leaves a gap, the relaxation by two thresholds, whose 0-1 problem `zero-one-bb` solves.
+*Bounds.* `margin-bb` up to six coefficients, else `ramp-bb`, from that point. Where it leaves a gap, the relaxation by two
+thresholds, whose 0-1 problem `zero-one-bb` solves.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ from marginopt.models.formulations.zero_one.model import ZeroOneSVM
 from marginopt.relaxations import relax
 from marginopt.solvers.margin.algorithm import MarginBB
 from marginopt.solvers.proofs import check_proof
+from marginopt.solvers.ramp import RampBB
 from marginopt.solvers.solve import solve
 
 #: Instance → C, MIPLIB's status and best known value in November 2024.
@@ -162,8 +163,8 @@ def bound(at: Instance, point: Point, limit: float, log: Path | None) -> tuple[f
     """Proved lower bound, nodes and seconds of the processor; its proof goes to ``log``."""
     begin, stated = time.process_time(), model(at)
     start = {"w": np.concatenate([[point.b], point.w])}
-    margin_bb = MarginBB(max_coefficients=at.X.shape[1] + 1, proof=None if log is None else str(log))
-    result = solve(stated, margin_bb, start=start, time_limit=limit, threads=1)
+    solver: type[MarginBB] | type[RampBB] = MarginBB if at.X.shape[1] < 6 else RampBB
+    result = solve(stated, solver(proof=None if log is None else str(log)), start=start, time_limit=limit, threads=1)
     return result.bound, int(result.nodes or 0), time.process_time() - begin
 
 
@@ -212,7 +213,7 @@ def verified(at: Instance, log: Path) -> str:
 
 def miplib(only: list[str], limit: float, out: Path | None) -> None:
     """Print the table; with ``out`` write each instance, its point and the proof of its bound there, and check the proof."""
-    warm_up("margin-bb", "zero-one-bb")
+    warm_up("margin-bb", "ramp-bb", "zero-one-bb")
     print(HEAD)
     if out is not None:
         out.mkdir(parents=True, exist_ok=True)

@@ -220,6 +220,17 @@ repeat until the heap is empty, or its least bound >= UB - tol UB
         where no feature is left: close the node
     split by a feature that may be the largest, if these are few, else by that of the most fractional z
 every α goes to the proof log where one is asked for""",
+    "ramp-bb": """
+a point pays 0 from margin r on, h below c; a node has points that are given up, and lower bounds l_i of margins
+conflicts <- sets of points with sum u_i a_i = 0 that the root's linear program violates, as long as they raise it
+UB <- the convex-concave procedure from several starts; cut <- UB (1 - tol)
+at the root, as long as that helps: for each point, l_i <- the least margin where the linear program is below the cut
+repeat until the heap is empty, or its least bound >= cut
+    take the node of least bound
+    solve its linear program: slopes c_i h/(r - l_i), one row for each conflict; its point may lower UB
+    multipliers <- whole multiples of a power of two, balanced for a free intercept; bound <- what follows from them
+    if bound < cut: split by the point whose loss the program underestimates most: l_i <- c, or given up
+all multipliers go to the proof log where one is asked for""",
     "risk-bb": """
 merge equal rows; a node is a box of whole coefficients; UB <- a descent by single coefficients
 repeat until the heap is empty, or its least bound is within the tolerance of UB

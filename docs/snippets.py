@@ -123,6 +123,10 @@ READ_BY = {
     "pairwise-fw": ("l2svm", ""),
     "pga": ("hulls", ""),
     "pymanopt": ("stiefel", ""),
+    "ramp-bb": (
+        "margin",
+        f'{_CLUSTERS}model = mo.Margin(data.X, data.y, mo.margin.Ramp(2, 2), "l1", intercept="free", sample_weight=0.3)',
+    ),
     "risk-bb": ("scoring-system", _SCORES),
     "smo": ("l2svm", ""),
     "smo-box": ("l1svm", ""),

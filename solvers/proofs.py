@@ -43,7 +43,7 @@ def check_proof(
     cluster: Cluster = None,
     cited: Sequence[str | Path] = (),
 ) -> ProofReport:
-    """Verify a proof log of ``zero-one-bb``, ``supports-bb``, ``risk-bb``, ``sparse-bb`` or ``margin-bb``.
+    """Verify a proof log of ``zero-one-bb``, ``supports-bb``, ``risk-bb``, ``sparse-bb``, ``ramp-bb`` or ``margin-bb``.
 
     Parameters
     ----------

@@ -51,7 +51,7 @@ class MarginLog(LogWriter):
     """
 
     def __init__(self, file: LogFile, problem: MarginProblem, V: FloatArray, loops: loops.LoopProblem, cut: float) -> None:
-        header = {"format": FORMAT, "version": 2, **_header_fields(problem), "T": V.tolist(), "cut": cut}
+        header = {"format": FORMAT, "version": 2, **header_fields(problem), "T": V.tolist(), "cut": cut}
         super().__init__(file, header)
         self._V, self._problem = V, problem
         self._terms, self._points, self._rows = loops.point.size, loops.points, loops.row_lower.size
@@ -136,7 +136,7 @@ class MarginLog(LogWriter):
         below = bound * (1.0 - _SLACK) - _rounding_reserve(self._problem, np.zeros(len(self._V)) if w is None else w)
         claimed = below if 0.0 < below < np.inf else 0.0  # NaN, of sums that overflow, makes no claim
         point = None if w is None else w.tolist()
-        combination = None if w is None else _combination(self._problem.atoms, w)
+        combination = None if w is None else least_combination(self._problem.atoms, w)
         claim = {"bound": claimed, "w": point, "combination": combination}
         self._seal({**claim, "infeasible": True} if infeasible else claim)
 
@@ -147,11 +147,12 @@ class MarginLog(LogWriter):
         """
         problem = LoggedMarginProblem.of_problem(self._problem)
         multiples = [w * (1.0 + stretch) for stretch in _STRETCHES]
-        costs = [problem.value(v.tolist(), _combination(self._problem.atoms, v)) for v in multiples]
+        costs = [problem.value(v.tolist(), least_combination(self._problem.atoms, v)) for v in multiples]
         return multiples[int(np.argmin(costs))]
 
 
-def _header_fields(problem: MarginProblem) -> dict[str, Any]:
+def header_fields(problem: MarginProblem) -> dict[str, Any]:
+    """Return the problem for a log's header."""
     loss, *other_losses = map(_loss_fields, problem.losses)
     arrays = ("A", "costs", "curvature", "atoms", "price", "rows", "row_lower")
     numbers = {HEADER_KEYS.get(name, name): getattr(problem, name).tolist() for name in arrays}
@@ -186,7 +187,7 @@ def _rounding_reserve(problem: MarginProblem, w: FloatArray) -> float:
     return _PLACES * ((n + p + 16) * heights + (p + 4) * steep)
 
 
-def _combination(atoms: FloatArray, w: FloatArray) -> list[float]:
+def least_combination(atoms: FloatArray, w: FloatArray) -> list[float]:
     """Return α of least ||α||_1 with Σ_k α_k x_k = w, if there are atoms."""
     if not len(atoms):
         return []

@@ -217,7 +217,7 @@ class RiskBB(ExactSearch[RiskProblem]):
     checker: ClassVar[RiskChecker] = RiskChecker()
     info: ClassVar[SolverInfo] = SolverInfo(
         name="risk-bb",
-        rank={Purpose.STRUCTURE: 15},
+        rank={Purpose.STRUCTURE: 16},
         summary="exact branch and bound for risk scores: whole coefficients under the logistic loss",
         views=(RiskProblem,),
         gives=frozenset({Gives.BOUND, Gives.TRACE, Gives.WARM_START, Gives.INTERRUPT}),

@@ -97,6 +97,7 @@ NATIVE: dict[str, tuple[State, int]] = {
     "alternating": (lambda n: mo.ChebyshevNPSVC(*_apart(n)), 1500),
     "npsvc-mm": (lambda n: NonparallelSVM(*_classes(n), 1, loss="capped", epsilon=0.3), 1500),
     "margin-bb": (lambda n: mo.RampSVM(*_points(n, 4), lam=1.0), 150),
+    "ramp-bb": (lambda n: mo.Margin(*_points(n, 10), mo.margin.Ramp(2, 2), "l1"), 100),
     "supports-bb": (_scores, 200),
     "risk-bb": (_risks, 200),
     "sparse-bb": (_few, 600),

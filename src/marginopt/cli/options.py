@@ -61,7 +61,7 @@ def solve(command: Command) -> None:
     command.add_argument(
         "--proof",
         metavar="FILE",
-        help="write the proof log of zero-one-bb, supports-bb, sparse-bb or margin-bb to FILE (check-proof verifies it)",
+        help="write the proof log of zero-one-bb, supports-bb, sparse-bb, ramp-bb or margin-bb to FILE (check-proof verifies it)",
     )
     command.add_argument("--save", metavar="FILE", help="write the result to FILE (.npz), or its point as a solution file (.sol)")
     command.set_defaults(run=commands.solve)

@@ -31,11 +31,12 @@ class CallbackError(Exception):
         (mo.ZeroOneSVM(_X, _Y, lam=1.0), "zero-one-bb", {"engine": "boxes"}),
         (mo.ZeroOneSVM(_X, _Y, lam=1.0), "zero-one-bb", {"engine": "conflicts"}),
         (mo.RampSVM(_X, _Y, lam=1.0), "margin-bb", {}),
+        (mo.Margin(_X, _Y, mo.margin.Ramp(2, 2), "l1"), "ramp-bb", {}),
         (mo.ScoringSystem(_BINARY, _Y), "supports-bb", {}),
         (mo.ScoringSystem(_BINARY, _Y, loss="logistic"), "risk-bb", {}),
         (mo.Margin(_WIDE, _Y, "hinge", subject_to=(mo.at_most(2).nonzero,)), "sparse-bb", {}),
     ],
-    ids=["boxes", "conflicts", "margin", "supports", "risk", "sparse"],
+    ids=["boxes", "conflicts", "margin", "ramp", "supports", "risk", "sparse"],
 )
 def test_an_error_of_the_callback_leaves_no_file(
     model: mo.Model, solver: str, options: dict[str, Any], calls: int, tmp_path: Path

@@ -1,0 +1,176 @@
+"""Multipliers of a node of ramp losses, in whole multiples of a power of two, and what follows from them.
+
+A loss is ρ_i(m) ≥ 0: 0 from r on, h at c < r, linear between. A point is *given up* (m_i ≤ c: it pays h or more) or has a proved
+lower bound l_i of its margin; l_i = c where it is *kept*. With ρ̄ = min(ρ, h) and σ_i = (r - min(l_i, c))/h
+
+    (r - m_i)_+ ≤ σ_i ρ̄_i.
+
+*Conflicts.* For u ≥ 0 and V = Σ u_i a_i with V_b = 0 for a free intercept, Σ u_i (r - m_i)_+ + η ||w|| ≥ r Σ u_i = t, where
+η = max_j |x_j'V|. A point that is given up need not pay more than t. So with L_i = u_i (r - c)/h of points that are kept, and
+L_i = max(u_i (r - c), t)/h of others where u_i > 0
+
+    Σ L_i ρ̄_i + η ||w|| ≥ t    at every w of the node.
+
+*Bounds.* For β ≥ 0, λ ≥ 0, loads g_i = Σ_k λ_k L_ki, V = Σ β_i a_i over points that are not given up less the sum over those
+that are, V_b = 0, and θ ≥ max_j |x_j'V| + Σ_k λ_k η_k, every w of the node has θ f(w) ≥ D + θ h Σ_{given up} c_i with
+
+    D = r Σ_{others} β_i - c Σ_{given up} β_i + Σ_k λ_k t_k - h Σ_{given up} g_i - h Σ_{others} (β_i σ_i + g_i - θ c_i)_+.
+
+The same sum with V - a_i in place of V bounds the margin of point i where f(w) < B: m_i ≥ D + θ (h Σ_{given up} c - B).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from ...models.arrays import BoolArray, FloatArray
+from ...models.rounding import gamma
+from ...models.views import MarginProblem
+from ..exact.log_file import DualPoint
+
+#: The reserve for rounding is this many times that of the checker, which accepts each bound.
+_RESERVE = 4.0
+#: The largest number of a record.
+_LARGEST = 2**31 - 1
+
+
+@dataclass(frozen=True, eq=False)
+class RampConflicts:
+    """Conflicts as arrays: loads L (K, n) of points that may be given up, and of kept ones, thresholds t and shares η of the norm
+    (K,), rounded to the safe side.
+    """
+
+    loads: FloatArray
+    kept_loads: FloatArray
+    thresholds: FloatArray
+    shares: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class RampProblem:
+    """A problem of ramp losses and a norm, with conflicts that hold at every w.
+
+    Parameters
+    ----------
+    view : MarginProblem
+        All costs positive, one ramp, atoms for all coefficients but a free intercept, no squares and no restrictions.
+    conflicts : tuple of DualPoint
+        The multipliers u.
+    """
+
+    view: MarginProblem
+    conflicts: tuple[DualPoint, ...] = ()
+
+    @property
+    def height(self) -> float:
+        """The loss h of a point that is given up."""
+        return self.view.loss.height
+
+    @property
+    def corner(self) -> float:
+        """The margin c below which a point is given up."""
+        return float(self.view.loss.margins[0])
+
+    @property
+    def reach(self) -> float:
+        """The margin r from which on a point pays nothing."""
+        return float(self.view.loss.margins[1])
+
+    @cached_property
+    def sizes(self) -> FloatArray:
+        """The largest absolute value of each column of A."""
+        largest: FloatArray = np.abs(self.view.A).max(axis=0, initial=0.0)
+        return largest
+
+    def slack(self, lower: FloatArray) -> FloatArray:
+        """Return σ: the shortfall of a margin for each unit of its loss."""
+        return (self.reach - np.minimum(lower, self.corner)) / self.height
+
+    def norm_share(self, signed: FloatArray, target: int | None = None) -> float:
+        """Return an upper bound of max_j |x_j'V| of signed multipliers, of V - a_i with a target."""
+        view = self.view
+        v, total = view.A.T @ signed, float(np.abs(signed).sum())
+        if target is not None:
+            v, total = v - view.A[target], total + 1.0
+        if view.intercept:
+            v[0] = 0.0  # whole multiples balance exactly
+        error = _RESERVE * gamma(signed.size + 2) * self.sizes * total
+        products, sizes = np.abs(view.atoms @ v), np.abs(view.atoms) @ (_RESERVE * gamma(v.size) * np.abs(v) + error)
+        return float((products + sizes).max(initial=0.0)) * (1.0 + 1e-15)
+
+    @cached_property
+    def packed(self) -> RampConflicts:
+        """The rows of the conflicts."""
+        u = np.array([point.alpha for point in self.conflicts]).reshape(len(self.conflicts), len(self.view.A))
+        thresholds = self.reach * u.sum(axis=1)
+        kept_loads = u * ((self.reach - self.corner) / self.height * (1.0 + 1e-12))
+        loads = np.where(u > 0.0, np.maximum(kept_loads, thresholds[:, None] / self.height * (1.0 + 1e-12)), 0.0)
+        shares = np.array([self.norm_share(row) for row in u])
+        return RampConflicts(loads, kept_loads, thresholds * (1.0 - 1e-12), shares)
+
+    def rounded(self, multipliers: FloatArray, signs: FloatArray, target: int | None = None) -> DualPoint | None:
+        """Return multipliers (of the points, then of the conflicts) as whole multiples that balance a free intercept exactly.
+
+        ``signs`` is -1 for points that are given up, 1 for the others. None if they are too far from balance.
+        """
+        point = DualPoint.rounded(multipliers, np.full(multipliers.size, math.inf))
+        n, numbers, exponent = len(signs), (point.numbers + 1) >> 1, point.exponent + 1  # leaves a bit for the balance
+        if not self.view.intercept:
+            return DualPoint(numbers, exponent)
+        directions, sought = (self.view.A[:, 0] * signs).astype(np.int64), 0
+        if target is not None and exponent > 0:  # the target's own multiplier is 1
+            return None
+        if target is not None:
+            sought = int(self.view.A[target, 0]) << -exponent
+        excess = int(directions @ numbers[:n]) - sought
+        heavy = np.where(directions * excess > 0, numbers[:n], -1)
+        if heavy.max() >= abs(excess):
+            numbers[int(np.argmax(heavy))] -= abs(excess)
+        else:
+            numbers[int(np.argmin(np.where(directions * excess < 0, numbers[:n], _LARGEST)))] += abs(excess)
+        is_balanced = int(directions @ numbers[:n]) == sought and numbers.max() <= _LARGEST
+        return DualPoint(numbers, exponent) if is_balanced else None
+
+    def certified(
+        self, point: DualPoint, theta: float, lower: FloatArray, given_up: BoolArray, target: int | None = None
+    ) -> tuple[float, float]:
+        """Return D, rounded down, and the θ that multipliers need, at least ``theta``."""
+        view, n = self.view, len(self.view.A)
+        beta, weights = point.alpha[:n], point.alpha[n:]
+        conflicts = self.packed
+        share = self.norm_share(np.where(given_up, -beta, beta), target) + float(conflicts.shares @ weights) * (1.0 + 1e-12)
+        theta = max(share, theta, 1e-290)
+        loads = np.where(lower >= self.corner, weights @ conflicts.kept_loads, weights @ conflicts.loads)
+        excess = np.maximum(beta * self.slack(lower) + loads - theta * view.costs, 0.0)
+        terms = (
+            self.reach * float(beta[~given_up].sum()), -self.corner * float(beta[given_up].sum()),
+            float(weights @ conflicts.thresholds), -self.height * float(loads[given_up].sum()),
+            -self.height * float(excess[~given_up].sum()),
+        )  # fmt: skip
+        used = (excess > 0.0) & ~given_up
+        size = float((beta * self.slack(lower) + loads + theta * view.costs)[used].sum())
+        reserve = _RESERVE * gamma(n + weights.size + 16) * (sum(map(abs, terms)) + self.height * size)
+        return sum(terms) - reserve, theta
+
+
+def initial_lower(problem: RampProblem, cut: float) -> FloatArray:
+    """Return lower bounds of the margins of some best point below ``cut``.
+
+    |a_i'w| ≤ ||w|| max_j |x_j'a_i|. For other coefficients as they are, some best intercept lies where a loss turns. A second
+    slope bounds the margin by the point's own loss.
+    """
+    view, inside = problem.view, problem.view.A.copy()
+    if view.intercept:
+        inside[:, 0] = 0.0
+    reach = cut * np.abs(inside @ view.atoms.T).max(axis=1, initial=0.0) * (1.0 + 1e-9)
+    lower = -reach
+    if view.intercept:
+        lower = lower - (view.loss.farthest + float(reach.max(initial=0.0))) * (1.0 + 1e-9)
+    if view.loss.tail > 0.0:
+        excess = np.maximum(cut / view.costs - problem.height, 0.0) / view.loss.tail
+        lower = np.maximum(lower, view.loss.rise_start - excess * (1.0 + 1e-9) - 1e-9 * abs(view.loss.rise_start))
+    return np.asarray(lower)

@@ -1,0 +1,224 @@
+"""The linear programs of a node of ramp losses: its relaxation, the least margin of a point, and conflicts.
+
+In w, weights β of the atoms and losses ξ_i = c_i ρ_i
+
+    min Σ|β| + Σ ξ_i    with    w = Σ β_j x_j,    a_i'w + σ_i ξ_i/c_i ≥ r,    0 ≤ ξ_i ≤ h c_i,
+                                Σ_i L_ki ξ_i/c_i ≥ t_k for each conflict,    a_i'w ≤ c and ξ_i = h c_i where i is given up.
+
+The dual simplex method goes on from the basis of the node before.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+import scipy.sparse as sp
+
+from ...models.arrays import BoolArray, FloatArray
+from ..interface.recorder import call_outside_fork
+from .dual import RampConflicts, RampProblem
+
+#: Feasibility of rows and reduced costs.
+_PRECISION = 1e-9
+#: A conflict must be violated by this share to be added; conflicts that are looked for at a time; rounds; share of the value by
+#: which so many rounds must raise it; and what a point's price rises by when a conflict uses it.
+_VIOLATED, _AT_ONCE, _ROUNDS, _WORTH, _PATIENCE, _USED = 1e-3, 8, 40, 0.02, 4, 0.2
+#: Price of points without a loss, and multipliers that count as zero.
+_LEAST_PRICE, _TINY = 1e-3, 1e-9
+#: Lower bound of margins, in widths of the ramp, where none is known.
+_FAR = 1e3
+
+
+def _new_program() -> tuple[Any, Any]:
+    import highspy  # imported here: it is slow, and few problems need it
+
+    native: Any = highspy
+    highs = native.Highs()
+    options = {
+        "output_flag": False, "solver": "simplex", "threads": 1, "presolve": "off",
+        "primal_feasibility_tolerance": _PRECISION, "dual_feasibility_tolerance": _PRECISION,
+    }  # fmt: skip
+    for name, value in options.items():
+        highs.setOptionValue(name, value)
+    return highs, native.HighsModelStatus
+
+
+def _add_rows(highs: Any, rows: Any, lower: FloatArray, upper: FloatArray) -> None:
+    A = sp.csr_array(rows)
+    highs.addRows(lower.size, lower, upper, A.nnz, A.indptr[:-1].astype(np.int32), A.indices.astype(np.int32), A.data)
+
+
+def _add_columns(highs: Any, costs: FloatArray, lower: FloatArray, upper: FloatArray) -> None:
+    empty = np.zeros(0, dtype=np.int32)
+    highs.addCols(costs.size, costs, lower, upper, 0, np.zeros(costs.size, dtype=np.int32), empty, np.zeros(0))
+
+
+@dataclass(frozen=True, eq=False)
+class RampSolution:
+    """A solution: its value, w, ξ, Σ|β|, multipliers of points and conflicts; w and ξ of an infeasible program are empty."""
+
+    value: float
+    w: FloatArray
+    losses: FloatArray
+    norm: float
+    multipliers: FloatArray
+    theta: float  #: the multiplier of the objective
+
+
+@final
+class RampProgram:
+    """The program of one node after another in HiGHS.
+
+    Parameters
+    ----------
+    problem : RampProblem
+    """
+
+    def __init__(self, problem: RampProblem) -> None:
+        view = self._view = problem.view
+        self._problem = problem
+        self._highs, self._status = _new_program()
+        n, p, m = *view.A.shape, len(view.atoms)
+        self._n, self._p, self._m = n, p, m
+        self._slack, self._kept = np.ones(n), np.zeros(n, dtype=np.bool_)
+        self._loads, self._kept_loads = np.zeros((0, n)), np.zeros((0, n))
+        inf = np.full(p, np.inf)
+        self._columns = np.arange(p + 2 * m + n, dtype=np.int32)
+        self._costs = np.concatenate([np.zeros(p), np.ones(2 * m + n)])
+        #: ends of the losses and of the margins' rows, as HiGHS has them
+        self._ends = np.array([np.zeros(n), problem.height * view.costs, np.full(n, problem.reach), np.full(n, np.inf)])
+        _add_columns(self._highs, self._costs[:p], -inf, inf)
+        _add_columns(self._highs, self._costs[p:], np.zeros(2 * m + n), np.concatenate([np.full(2 * m, np.inf), self._ends[1]]))
+        coupled = np.ones(p) if not view.intercept else np.concatenate([[0.0], np.ones(p - 1)])
+        rows = sp.vstack([
+            sp.hstack([view.A, sp.csr_array((n, 2 * m)), sp.diags_array(self._slack)]),
+            sp.hstack([sp.diags_array(coupled), -view.atoms.T, view.atoms.T, sp.csr_array((p, n))]),
+            self._costs[None],
+        ])  # fmt: skip
+        free = np.full(n + p + 1, np.inf)
+        free[n : n + p] = 0.0
+        _add_rows(self._highs, rows, np.concatenate([self._ends[2], np.zeros(p), [-np.inf]]), free)
+
+    def add_conflicts(self, conflicts: RampConflicts) -> None:
+        """Add rows of conflicts in which no point is kept; before the first node is set."""
+        self._loads = np.vstack([self._loads, conflicts.loads / self._view.costs])
+        self._kept_loads = np.vstack([self._kept_loads, conflicts.kept_loads / self._view.costs])
+        count = conflicts.thresholds.size
+        loads = sp.csr_array(conflicts.loads / self._view.costs)
+        rows = sp.hstack([sp.csr_array((count, self._p + 2 * self._m)), loads])
+        _add_rows(self._highs, rows, conflicts.thresholds, np.full(count, np.inf))
+
+    def set_node(self, lower: FloatArray, given_up: BoolArray) -> None:
+        """Take the margins' lower bounds, and the points that are given up, of a node."""
+        r, most = self._problem.reach, self._problem.height * self._view.costs
+        self._update(
+            np.where(given_up, 0.0, self._problem.slack(lower) / self._view.costs),
+            np.where(given_up, most, 0.0), most,
+            np.where(given_up, -np.inf, r), np.where(given_up, self._problem.corner, np.inf),
+        )  # fmt: skip
+        self._keep(lower >= self._problem.corner)
+
+    def fit(self, given_up: BoolArray) -> RampSolution | None:
+        """Return the best point if the losses of these points are constant, at any margin, and the others' hinges."""
+        problem, costs = self._problem, self._view.costs
+        infinite, zero = np.full(costs.size, np.inf), np.zeros(costs.size)
+        slack = np.where(given_up, 0.0, problem.slack(np.full(costs.size, problem.corner)) / costs)
+        most = problem.height * costs
+        self._update(
+            slack, np.where(given_up, most, zero), np.where(given_up, most, infinite),
+            np.where(given_up, -infinite, problem.reach), infinite,
+        )  # fmt: skip
+        return self.relax()
+
+    def _update(self, slack: FloatArray, *ends: FloatArray) -> None:
+        """Pass the differences from the last node to HiGHS: σ/c, ends of losses, ends of rows."""
+        first, changed = self._p + 2 * self._m, np.array(ends)
+        for i in np.flatnonzero(slack != self._slack).tolist():
+            self._highs.changeCoeff(i, first + i, float(slack[i]))
+        differs = changed != self._ends
+        for i in np.flatnonzero(differs[:2].any(axis=0)).tolist():
+            self._highs.changeColBounds(first + i, *changed[:2, i].tolist())
+        for i in np.flatnonzero(differs[2:].any(axis=0)).tolist():
+            self._highs.changeRowBounds(i, *changed[2:, i].tolist())
+        self._slack, self._ends = slack, changed
+
+    def _keep(self, is_kept: BoolArray) -> None:
+        """Change the loads of points that are kept, or are no longer."""
+        first, base = self._p + 2 * self._m, self._n + self._p + 1
+        for i in np.flatnonzero(is_kept != self._kept).tolist():
+            loads = self._kept_loads[:, i] if is_kept[i] else self._loads[:, i]
+            for k in np.flatnonzero(self._loads[:, i]).tolist():
+                self._highs.changeCoeff(base + k, first + i, float(loads[k]))
+        self._kept = is_kept
+
+    def relax(self) -> RampSolution | None:
+        """Return the node's relaxation; None where HiGHS has no answer."""
+        return self._solve(self._costs, np.inf)
+
+    def least_margin(self, i: int, cut: float) -> RampSolution | None:
+        """Return the least margin of a point where the relaxation costs at most ``cut``."""
+        costs = np.zeros(self._costs.size)
+        costs[: self._p] = self._view.A[i]
+        return self._solve(costs, cut)
+
+    def _solve(self, costs: FloatArray, cut: float) -> RampSolution | None:
+        highs, n, p, limit = self._highs, self._n, self._p, self._n + self._p
+        highs.changeRowBounds(limit, -np.inf, cut)
+        highs.changeColsCost(costs.size, self._columns, costs)
+        call_outside_fork("highspy", highs.run)
+        status, empty = highs.getModelStatus(), np.zeros(0)
+        if status == self._status.kInfeasible:
+            _, is_there, ray = highs.getDualRay()
+            if not is_there:
+                return None
+            duals = np.abs(np.array(ray))
+            return RampSolution(
+                np.inf, empty, empty, np.inf, np.concatenate([duals[:n], duals[limit + 1 :]]), float(duals[limit])
+            )
+        if status != self._status.kOptimal:
+            return None
+        solution = highs.getSolution()
+        x, duals = np.array(solution.col_value), np.abs(np.array(solution.row_dual))
+        theta = 1.0 if cut == np.inf else float(duals[limit])
+        multipliers = np.concatenate([duals[:n], duals[limit + 1 :]])
+        w, weights, losses = np.split(x, [p, p + 2 * self._m])
+        value = highs.getInfo().objective_function_value
+        return RampSolution(value, w, losses, float(np.abs(weights).sum()), multipliers, theta)
+
+
+def with_conflicts(problem: RampProblem) -> RampProblem:
+    """Return the problem with conflicts that the relaxations of its root violate, a few at a time, as long as they raise it."""
+    view, n = problem.view, len(problem.view.A)
+    highs, status = _new_program()
+    _add_columns(highs, np.zeros(n), np.zeros(n), np.full(n, np.inf))
+    sums = np.concatenate([np.zeros(view.A.shape[1]), [1.0]])
+    _add_rows(highs, np.vstack([view.A.T, np.ones(n)]), sums, sums)
+    program, columns, values = RampProgram(problem), np.arange(n, dtype=np.int32), list[float]()
+    program.set_node(np.full(n, -_FAR), np.zeros(n, dtype=np.bool_))
+    for _ in range(_ROUNDS):
+        solution = program.relax()
+        if solution is None or (len(values) > _PATIENCE and solution.value < values[-_PATIENCE] * (1.0 + _WORTH)):
+            return problem
+        losses = solution.losses / view.costs
+        values.append(solution.value)
+        prices, points = losses + _LEAST_PRICE, list[Any]()
+        for _ in range(_AT_ONCE):
+            highs.changeColsCost(n, columns, prices)
+            call_outside_fork("highspy", highs.run)
+            if highs.getModelStatus() != status.kOptimal:
+                return problem
+            u = np.array(highs.getSolution().col_value)
+            u[u < _TINY] = 0.0
+            prices = prices + _USED * (u > 0.0)
+            if (point := problem.rounded(u, np.ones(n))) is not None:
+                points.append(point)
+        candidates = RampProblem(view, tuple(points)).packed
+        violated = candidates.loads @ losses < candidates.thresholds * (1.0 - _VIOLATED)
+        if not violated.any():
+            return problem
+        additional = RampProblem(view, tuple(points[k] for k in np.flatnonzero(violated)))
+        program.add_conflicts(additional.packed)
+        problem = RampProblem(view, problem.conflicts + additional.conflicts)
+    return problem

@@ -1,0 +1,228 @@
+"""The bounding rule of ramp losses: points that are kept or given up, and lower bounds of margins that follow from the cutoff."""
+
+from __future__ import annotations
+
+import functools
+import math
+from typing import Any
+
+import numpy as np
+
+from ...models.arrays import BoolArray, FloatArray
+from ...models.views import MarginProblem, PiecewiseLinearLoss
+from ..exact.search import BoundingRule, Branching, Incumbent, Node, NodeArrays, TreeSearch
+from ..margin.proof import header_fields, least_combination
+from .check import FORMAT, VERSION
+from .dual import RampProblem, initial_lower
+from .program import RampProgram, RampSolution, with_conflicts
+
+#: Rounds of bounding margins at the root; share of the gap that a round must close, or of the shortfalls σ that it must take off.
+#: Further rounds in other nodes lessen their number by two thirds and take longer than what they save.
+_ROUNDS, _WORTH, _SHRUNK = 40, 0.02, 0.25
+#: Descents before the search, nodes between two of them, and share of the points that are given up at first.
+_STARTS, _BETWEEN, _PART = 10, 20, 0.3
+#: A point's loss and its share of the relaxation that differ by less than this share of the cutoff count as equal.
+_EQUAL = 1e-10
+#: Share of the tolerance by which the value that margins are bounded with exceeds the cutoff.
+_SHARE = 0.1
+
+#: The split of a node that is closed.
+CLOSED = -1
+
+
+class _Record:
+    """A node's multipliers: those that bound margins, in their order, and the one that bounds the node."""
+
+    def __init__(self) -> None:
+        self.margins: list[list[Any]] = []
+        self.bound: list[Any] = []
+
+    def values(self, split: int) -> dict[str, Any]:
+        """Return the record as JSON values."""
+        return {"margins": self.margins, "bound": self.bound, "split": split}
+
+
+class RampRule(BoundingRule[RampProblem]):
+    """The bounding rule of ramp losses with a norm.
+
+    A node has the points that are ``given_up`` and lower bounds of all margins. Its relaxation is a linear program. At the root,
+    the multipliers of each least margin where the relaxation is below the cutoff raise these bounds. A node is split by the point
+    whose loss the relaxation underestimates most: its margin is at least the ramp's corner, or at most.
+
+    Parameters
+    ----------
+    problem : RampProblem
+    """
+
+    format, version = FORMAT, VERSION
+    lowest = 0.0
+
+    def __init__(self, problem: RampProblem) -> None:
+        super().__init__(problem)
+        self._program = RampProgram(problem)
+        if problem.conflicts:
+            self._program.add_conflicts(problem.packed)
+        self._visits = 0
+
+    @classmethod
+    def load(cls) -> None:
+        """Solve a small problem."""
+        _load()
+
+    def header(self) -> dict[str, Any]:
+        """Return the problem and its conflicts."""
+        conflicts = [[point.exponent, point.text] for point in self.problem.conflicts]
+        return {**header_fields(self.problem.view), "conflicts": conflicts}
+
+    def first_point(self) -> FloatArray:
+        """Return the point 0."""
+        return np.zeros(self.problem.view.A.shape[1])
+
+    def root(self) -> NodeArrays:
+        """Return the node in which nothing is decided."""
+        n = len(self.problem.view.A)
+        return {"lower": np.full(n, -np.inf), "given_up": np.zeros(n, dtype=np.bool_)}
+
+    def accepts(self, arrays: NodeArrays) -> bool:
+        """Return whether the lower bounds are numbers or -∞."""
+        return not bool((np.isnan(arrays["lower"]) | (arrays["lower"] == np.inf)).any())
+
+    def objective(self, w: FloatArray) -> float:
+        """Return the objective of a point."""
+        return self._losses(w) + float(np.abs(least_combination(self.problem.view.atoms, w)).sum())
+
+    def _losses(self, w: FloatArray) -> float:
+        view = self.problem.view
+        return float(view.costs @ view.loss.values(view.A @ w))
+
+    def _offer(self, solution: RampSolution, incumbent: Incumbent) -> float:
+        """Offer the point of a solution; return its objective, in which the norm is that of the solution."""
+        value = self._losses(solution.w) + solution.norm
+        if value < incumbent.value:
+            incumbent.offer(solution.w, self.objective(solution.w))
+        return value
+
+    def improve(self, w: FloatArray, incumbent: Incumbent) -> None:
+        """Offer a point and the ends of descents: from it, and at first from solutions for random parts of the points."""
+        first = not math.isfinite(incumbent.value)
+        incumbent.offer(w, self.objective(w))
+        self._descend(w, incumbent)
+        if first:
+            rng, n = np.random.default_rng(0), len(self.problem.view.A)
+            for _ in range(_STARTS):
+                solution = self._program.fit(rng.random(n) < _PART)
+                if solution is not None and solution.w.size:
+                    self._descend(solution.w, incumbent)
+
+    def _descend(self, w: FloatArray, incumbent: Incumbent) -> None:
+        """Give up the points with margins below the corner, solve for the others, and repeat as long as the objective falls."""
+        before = math.inf
+        while True:
+            solution = self._program.fit(self.problem.view.A @ w < self.problem.corner)
+            if solution is None or not solution.w.size:
+                return
+            w, value = solution.w, self._offer(solution, incumbent)
+            if not value < before * (1.0 - _EQUAL):
+                return
+            before = value
+
+    def branch(self, node: Node, incumbent: Incumbent) -> Branching:
+        """Bound a node and split it; at the root, raise the lower bounds of margins before."""
+        record, self._visits = _Record(), self._visits + 1
+        lower, given_up = node.arrays["lower"], node.arrays["given_up"]
+        is_root = not np.isfinite(lower).any()
+        level = _level(incumbent)
+        if is_root:
+            lower = np.maximum(lower, initial_lower(self.problem, level))
+        bound, solution = self._bound(lower, given_up, record)
+        if solution is not None:
+            self._offer(solution, incumbent)
+            if is_root or self._visits % _BETWEEN == 0:
+                self._descend(solution.w, incumbent)
+        if is_root and solution is not None:
+            bound, solution = self._tighten(bound, lower, given_up, incumbent, level, record)
+        bound = max(bound, node.bound)
+        points = np.zeros(0, dtype=np.int64) if solution is None else self._by_difference(solution, lower, given_up)
+        if bound >= incumbent.cut or not points.size:
+            return Branching(bound, record=record.values(CLOSED), closed=level if is_root else math.inf)
+        children = self._children(int(points[0]), bound, lower, given_up)
+        return Branching(bound, children, record.values(int(points[0])), level if is_root else math.inf)
+
+    def _tighten(
+        self, bound: float, lower: FloatArray, given_up: BoolArray, incumbent: Incumbent, level: float, record: _Record
+    ) -> tuple[float, RampSolution | None]:
+        """Raise the lower bounds of all margins of points below ``level``, in place, as long as that helps; return bound and
+        relaxation of the node.
+        """
+        problem, solution = self.problem, None
+        for _ in range(_ROUNDS):
+            before, slack = bound, problem.slack(lower)
+            self._raise(np.flatnonzero(lower < problem.corner), lower, given_up, level, record)
+            bound, solution = self._bound(lower, given_up, record)
+            if bound >= incumbent.cut or solution is None:
+                break
+            self._offer(solution, incumbent)
+            shrunk = 1.0 - float((problem.slack(lower) / slack).mean())
+            if bound - before < _WORTH * (incumbent.cut - before) and shrunk < _SHRUNK:
+                break
+        return bound, solution
+
+    def _children(self, i: int, bound: float, lower: FloatArray, given_up: BoolArray) -> list[tuple[float, NodeArrays]]:
+        """Return the parts of a node in which a point is kept, and given up."""
+        above, below = lower.copy(), given_up.copy()
+        above[i], below[i] = self.problem.corner, True
+        return [(bound, {"lower": above, "given_up": given_up}), (bound, {"lower": lower, "given_up": below})]
+
+    def _by_difference(self, solution: RampSolution, lower: FloatArray, given_up: BoolArray) -> Any:
+        """Return the open points whose losses exceed those of the relaxation, the largest differences first."""
+        problem, view = self.problem, self.problem.view
+        is_open = ~given_up & (lower < problem.corner)
+        losses = view.costs * view.loss.values(view.A @ solution.w)
+        difference = np.where(is_open, losses - solution.losses, 0.0)
+        order = np.argsort(-difference, kind="stable")
+        return order[difference[order] > _EQUAL * max(solution.value, 1e-300)]
+
+    def _bound(self, lower: FloatArray, given_up: BoolArray, record: _Record) -> tuple[float, RampSolution | None]:
+        """Return the proved bound of a node and its relaxation, None where that has no point."""
+        problem = self.problem
+        self._program.set_node(lower, given_up)
+        if (solution := self._program.relax()) is None:
+            return -math.inf, None
+        if (point := problem.rounded(solution.multipliers, np.where(given_up, -1.0, 1.0))) is None:
+            return -math.inf, solution if solution.w.size else None
+        value, theta = problem.certified(point, solution.theta, lower, given_up)
+        record.bound = [point.exponent, point.text, solution.theta]
+        bound = value / theta + problem.height * float(problem.view.costs[given_up].sum())
+        return bound - 1e-13 * abs(bound), solution if solution.w.size else None
+
+    def _raise(self, points: Any, lower: FloatArray, given_up: BoolArray, level: float, record: _Record) -> None:
+        """Raise the lower bounds of these points' margins."""
+        problem = self.problem
+        paid = problem.height * float(problem.view.costs[given_up].sum())
+        self._program.set_node(lower, given_up)
+        for i in points.tolist():
+            solution = self._program.least_margin(i, level)
+            if solution is None or not solution.w.size:
+                continue
+            if (point := problem.rounded(solution.multipliers, np.where(given_up, -1.0, 1.0), i)) is None:
+                continue
+            value, theta = problem.certified(point, solution.theta, lower, given_up, i)
+            margin = value - theta * (level - paid) * (1.0 + 1e-12)
+            if margin > lower[i]:
+                record.margins.append([i, point.exponent, point.text, solution.theta])
+                lower[i] = margin
+
+
+def _level(incumbent: Incumbent) -> float:
+    """Return the value of points that margins exclude: above the cutoff, so that rounding leaves the gap within the tolerance."""
+    return incumbent.cut + _SHARE * incumbent.tol * abs(incumbent.value)
+
+
+@functools.cache
+def _load() -> None:
+    A = np.array([[1.0, 0.5], [1.0, -0.4], [-1.0, 0.3]])
+    loss = PiecewiseLinearLoss.ramp(2.0, 2.0)
+    view = MarginProblem.unrestricted(A, np.full(3, 0.4), loss, np.zeros(2), np.eye(2)[1:], intercept=True)
+    search = TreeSearch(RampRule(with_conflicts(RampProblem(view))), Incumbent(1e-6))
+    while not search.done:
+        search.step()
