@@ -98,8 +98,9 @@ def _column_place(source: str, names: Sequence[str] | None, width: int, column: 
             return matches[0]
         if not column.lstrip("-").isdecimal():
             count_words = "more than one column" if matches else "no column"
+            purpose = "for the label" if option == "label" else "to leave out"
             raise DataError(
-                f"{source} has {count_words} named {column!r} for {option}=; {_columns(names, column)}",
+                f"{source} has {count_words} named {column!r} {purpose}; {_columns(names, column)}",
                 name=option,
                 allowed=names or (),
                 file=source,

@@ -64,7 +64,7 @@ def _run(arguments: argparse.Namespace) -> int:
     try:
         return int(arguments.run(arguments))
     except (ExtensionError, InputError, LicenceError, MissingPackageError) as error:
-        say(f"marginopt: {at_the_prompt(str(error), _given(arguments))}")
+        say(f"marginopt: {at_the_prompt(str(error), _given(arguments), getattr(error, 'name', ''))}")
         return WRONG_USE
     except MarginoptError as error:
         say(f"marginopt: {at_the_prompt(str(error))}")

@@ -34,13 +34,25 @@ _WORDS: tuple[tuple[str, str], ...] = (
 )
 
 
-def at_the_prompt(message: str, options: Container[str] = ()) -> str:
-    """The message with options for Python's names; ``options`` are the names of those that were given."""
+def at_the_prompt(message: str, options: Container[str] = (), name: str = "") -> str:
+    """Return the message with options in place of Python's names.
+
+    Parameters
+    ----------
+    message : str
+    options : container of str
+        Names of the options that were given.
+    name : str
+        The argument that the error is about (``error.name``), which may stand at the beginning of its message.
+
+    Returns
+    -------
+    str
+    """
     for python, prompt in _WORDS:
         message = re.sub(python, prompt, message)
-    first = re.match(r"(\w+)(?= must )", message)
-    if first is not None and first[1] in options:
-        message = f"--{first[1].replace('_', '-')}{message[first.end() :]}"
+    if name in options and message.startswith(f"{name} "):
+        message = f"--{name.replace('_', '-')}{message[len(name) :]}"
     return message
 
 

@@ -129,17 +129,18 @@ def test_options_of_the_solver_are_set(capsys: Any, data: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("python", "prompt"),
+    ("python", "name", "prompt"),
     [
-        ("y must hold -1 and +1. Instance.pair(a, b) relabels two classes", "--pair A B"),
-        ("a first column of ones in X; Instance.prepared(intercept=True) puts it there", "leave out --raw"),
-        ("time_limit must be positive", "--time-limit must"),
-        ("manifold_mu must be ≥ 0", "--manifold-mu must"),
-        ("lam of the first set must be > 0", "lam of"),
+        ("y must hold -1 and +1. Instance.pair(a, b) relabels two classes", "y", "--pair A B"),
+        ("a first column of ones in X; Instance.prepared(intercept=True) puts it there", "X", "leave out --raw"),
+        ("time_limit must be positive", "time_limit", "--time-limit must"),
+        ("manifold_mu is below 0", "manifold_mu", "--manifold-mu is"),
+        ("manifold_mu is below 0", "", "manifold_mu is"),
+        ("lambda is not known", "lam", "lambda is"),
     ],
 )
-def test_advice_is_in_the_terminal_s_words(python: str, prompt: str) -> None:
-    text = at_the_prompt(python, {"manifold_mu", "lam"})
+def test_advice_is_in_the_terminal_s_words(python: str, name: str, prompt: str) -> None:
+    text = at_the_prompt(python, {"manifold_mu", "lam"}, name)
     assert text.startswith(prompt) or (prompt in text and "Instance." not in text)
 
 
