@@ -37,6 +37,8 @@ _ROUGH = 1e-2
 #: Shares of inner multipliers that are tried.
 _INWARDS = (1e-12, 1e-11, 1e-10, 1e-8, 1e-6)
 _MOVED = "moved inwards by {:g}: the solver's are within rounding of a bound"
+#: Lengths along a ray of descent at which points are tried, in units of the starting point and of the ray.
+_LENGTHS = (1e2, 1e4)
 #: What contradicts a claim that the objective has no least value.
 _BOUNDED = "the solver says unbounded, and {}"
 _BY_MULTIPLIERS = "multipliers bound the objective (minimised) by {:.6g}"
@@ -101,9 +103,20 @@ def complete_claim(
     if bounded:
         return CompletedClaim(answer, ray, _BOUNDED.format(bounded))
     completed = CompletedClaim(answer, ray) if rows is None or integer else _descent(form, rows, answer, ray)
-    if completed.ray.exact and any(point_exists(form, point) for point in (*points, *(() if x is None else (x,)))):
+    known = (*points, *(() if x is None else (x,)))
+    if completed.ray.exact and any(point_exists(form, point) for point in (*known, *_far_points(form, completed.answer, known))):
         return replace(completed, ray=completed.ray.start)
     return completed
+
+
+def _far_points(form: StandardForm, answer: Answer, points: Sequence[FloatArray]) -> Iterator[FloatArray]:
+    """Yield points far along the ray of descent: one that leads into a cone's interior ends at points with room for rounding."""
+    if answer.ray is None:
+        return
+    direction = form.join(answer.ray)
+    for point in (np.zeros(form.n), *points):
+        for length in _LENGTHS:
+            yield point + length * max(1.0, float(np.abs(point).max(initial=0.0))) * direction
 
 
 def known_bound(model: Model, form: StandardForm, answer: Answer) -> str:

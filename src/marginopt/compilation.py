@@ -72,7 +72,7 @@ def _warm(solver: Algorithm[Any, Any]) -> float:
 def examples(solver: Algorithm[Any, Any]) -> list[Model]:
     """A small model for each structural view that the solver reads, where a formulation, or a composition, has one."""
     models: dict[type, Model] = {}
-    for state in (*(info.example for info in all_formulations().values()), _few_features, _risk_score):
+    for state in (*(info.example for info in all_formulations().values()), _few_features, _risk_score, _sparse_ramp):
         if len(models) == len(solver.info.views):
             break
         model = state(np.random.default_rng(0))
@@ -86,6 +86,12 @@ def _few_features(rng: np.random.Generator) -> Model:
     """A composition that no formulation with a name stands for: at most two coefficients."""
     X = np.column_stack([np.ones(12), rng.normal(size=(12, 4))])
     return Margin(X, np.where(X[:, 1] + X[:, 2] > 0.0, 1.0, -1.0), Hinge(), subject_to=(at_most(2).nonzero,))
+
+
+def _sparse_ramp(rng: np.random.Generator) -> Model:
+    """The ramp loss with the L1 norm."""
+    X = np.column_stack([np.ones(12), rng.normal(size=(12, 2))])
+    return Margin(X, np.where(X[:, 1] + rng.normal(size=12) > 0.0, 1.0, -1.0), "ramp", "l1")
 
 
 def _risk_score(rng: np.random.Generator) -> Model:

@@ -480,7 +480,8 @@ class DeepNPSVC(ClassifierMixin, TransformerMixin, Estimator):  # type: ignore[m
 
     def predict(self, X: Any) -> np.ndarray:
         """The class of the nearest hyperplane (``orientation="rest"``: the farthest; softmax: the largest logit)."""
-        return np.asarray(self.classes_[decided_codes(self.decision_function(X))])
+        codes = decided_codes(self.decision_function(X))
+        return np.asarray(self.classes_[codes])
 
     def transform(self, X: Any) -> FloatArray:
         """The learned features z(x), n × hidden[-1]; φ(x) under the hypothesis "encoder"."""

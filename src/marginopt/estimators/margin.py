@@ -192,7 +192,8 @@ class MulticlassSVC(ClassifierMixin, PointsEstimator):  # type: ignore[misc]
         return scores[:, 1] - scores[:, 0] if self.classes_.size == 2 else scores
 
     def _decided(self, X: Points) -> np.ndarray:
-        return np.asarray(self.classes_[decided_codes(self._scores(X))])
+        codes = decided_codes(self._scores(X))
+        return np.asarray(self.classes_[codes])
 
 
 ESTIMATORS = (

@@ -97,7 +97,8 @@ class HyperplaneClassifier(ClassifierMixin, PointsEstimator, ABC):  # type: igno
         -------
         ndarray (n,)
         """
-        return np.asarray(self.classes_[decided_codes(self.decision_function(X))])
+        codes = decided_codes(self.decision_function(X))
+        return np.asarray(self.classes_[codes])
 
 
 @dataclass(eq=False, repr=False)

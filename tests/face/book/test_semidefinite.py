@@ -42,7 +42,7 @@ def _entry(program: Mapping[str, Any]) -> Entry:
 def test_a_program_becomes_a_proved_entry(program: Mapping[str, Any]) -> None:
     """The eigenvalue lies between bound and value; points below it, higher bounds and other multipliers are refused."""
     entry = _entry(program)
-    assert entry.status == "proved" and book.verify_entry(entry).stands
+    assert entry.status == "closed" and book.verify_entry(entry).stands
     assert entry.bound <= LARGEST * (1 + 1e-12) and entry.value >= LARGEST * (1 - 1e-12)
     below = [LARGEST * (1 - 1e-9), 0.0]
     lower = [0.5 * number for number in entry.multipliers]

@@ -293,13 +293,14 @@ def test_what_is_too_large_for_rational_arithmetic_is_not_begun(monkeypatch: pyt
     assert not ray_exists(factored, np.ones(300))
 
 
+@pytest.mark.parametrize("shift", [0.0, 50.0])
 @pytest.mark.parametrize("slope", [-1.0, 1.0])
-def test_rays_in_a_semidefinite_cone_are_proved_where_they_descend(slope: float) -> None:
-    """Along the identity, with entries tied by thirds."""
+def test_rays_in_a_semidefinite_cone_are_proved_where_they_descend(slope: float, shift: float) -> None:
+    """Along the identity, with entries tied by thirds; from zero, or where points are known far along the ray alone."""
     E = sp.csr_array(np.array([[1.0 / 3.0, 0.0, -1.0 / 3.0]]))
     rows = (
         Constraint("equations", E, np.zeros(1), Zero(1)),
-        Constraint("S", sp.csr_array(np.eye(3)), np.zeros(3), PSD.of_order(2)),
+        Constraint("S", sp.csr_array(np.eye(3)), -shift * np.array([1.0, 0.0, 1.0]), PSD.of_order(2)),
     )
     free = np.full(3, np.inf)
     q = slope * np.array([1.0, 0.0, 1.0])

@@ -158,6 +158,7 @@ def _problems(points: Any) -> list[Model]:
         models_.NonparallelSVM(X, y, 1.0, loss="capped"), models_.NonparallelSVM(X, y, 1.0), models_.ChebyshevNPSVC(X, y),
         models_.StiefelQP(np.eye(3), np.eye(3)[:, :2]), models_.RampSVM(X, y, 1.0),
         models_.MulticlassSVM(X, np.arange(len(y)) % 3), mo.Margin(X, y, subject_to=mo.at_most(1).nonzero),
+        mo.Margin(X, y, "ramp", "l1"),
         models_.ScoringSystem(np.column_stack([np.ones(len(y)), np.rint(X[:, 1:])]), y),
         models_.ScoringSystem(np.column_stack([np.ones(len(y)), np.rint(X[:, 1:])]), y, loss="logistic"),
     ]  # fmt: skip
