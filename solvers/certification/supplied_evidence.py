@@ -103,8 +103,8 @@ def complete_claim(
     if bounded:
         return CompletedClaim(answer, ray, _BOUNDED.format(bounded))
     completed = CompletedClaim(answer, ray) if rows is None or integer else _descent(form, rows, answer, ray)
-    known = (*points, *(() if x is None else (x,)))
-    if completed.ray.exact and any(point_exists(form, point) for point in (*known, *_far_points(form, completed.answer, known))):
+    starts = (*points, *(() if x is None else (x,)))
+    if completed.ray.exact and any(point_exists(form, point) for point in (*starts, *_far_points(form, completed.answer, starts))):
         return replace(completed, ray=completed.ray.start)
     return completed
 
