@@ -104,7 +104,8 @@ def complete_claim(
         return CompletedClaim(answer, ray, _BOUNDED.format(bounded))
     completed = CompletedClaim(answer, ray) if rows is None or integer else _descent(form, rows, answer, ray)
     starts = (*points, *(() if x is None else (x,)))
-    if completed.ray.exact and any(point_exists(form, point) for point in (*starts, *_far_points(form, completed.answer, starts))):
+    candidates = (*starts, *_far_points(form, completed.answer, starts))
+    if completed.ray.exact and any(point_exists(form, point) for point in candidates):
         return replace(completed, ray=completed.ray.start)
     return completed
 
