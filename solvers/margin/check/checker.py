@@ -254,7 +254,8 @@ def apply_relaxation(problem: RotatedProblem, box: CheckedBox, entry: dict[str, 
     ]  # fmt: skip
     mid, extra = np.zeros(p), np.zeros(p)
     if is_relaxed:
-        mid, area = 0.5 * (box.lo + box.hi), (0.5 * (box.hi - box.lo)) ** 2
+        mid = 0.5 * (box.lo + box.hi)
+        area = np.maximum(mid - box.lo, box.hi - mid) ** 2  # neighbouring doubles have no other in the middle
         with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
             extra = np.where(area > 0.0, max(float(entry["spend"]), 0.0) / p / area, 0.0)
     _tighten(problem, box, lin, error, np.concatenate(constants), mid, extra, cut)

@@ -13,12 +13,15 @@ import numpy as np
 import pytest
 from effort import trials
 from facts import about
+from rational.draws import drawn
 
 import marginopt as mo
 from marginopt import margin
 from marginopt.models.views import MarginProblem, PiecewiseLinearLoss
+from marginopt.solvers.margin import MarginBB
 from marginopt.solvers.margin.check.statement import LoggedMarginProblem
 from marginopt.solvers.proofs import check_proof
+from marginopt.solvers.records import Status
 
 pytestmark = pytest.mark.filterwarnings("ignore::marginopt.errors.MarginoptWarning")
 
@@ -67,6 +70,16 @@ def sealed(path: Path, records: list[Record]) -> Path:
     text = "".join(json.dumps(record) + "\n" for record in records)
     path.write_text(text + json.dumps({"sha256": hashlib.sha256(text.encode()).hexdigest()}) + "\n")
     return path
+
+
+def test_a_box_of_two_neighbouring_numbers_is_verified(tmp_path: Path) -> None:
+    """Its middle is one of its ends: the squares of a round vanish at the other one."""
+    path = tmp_path / "log"
+    problem = drawn(200901658884).model  # rows leave [.5, .5 + 2⁻⁵³] of w
+    result = mo.solve(problem, MarginBB(proof=str(path)), tol=1e-6)
+    report = check_proof(path, problem)
+    assert result.status is Status.OPTIMAL
+    assert report.valid
 
 
 @pytest.mark.parametrize("seed", range(trials(5, 24)))
