@@ -82,7 +82,7 @@ class ExactSearch(Algorithm[V, SearchState]):
     def init(self, view: V, options: Options, rng: np.random.Generator) -> SearchState:
         """Take the root and the start, or continue from the checkpoint."""
         rule, limits = self.rule()(self.problem(view)), Limits.of(options, self.info.tolerance or 0.0)
-        rule.lowest = max(rule.lowest, self.known_bound(view))
+        rule.lowest, rule.deadline = max(rule.lowest, self.known_bound(view)), limits.deadline
         keeper = None if self.checkpoint is None else SearchCheckpoint(self.checkpoint, self.info.name, rule, limits.tol)
         stopped = None if keeper is None else keeper.read(self.proof)
         search = TreeSearch.resumed(rule, limits.tol, stopped)

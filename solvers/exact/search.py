@@ -115,6 +115,8 @@ class BoundingRule(ABC, Generic[P]):
     version: ClassVar[int]
     #: A lower bound of the objective of every point.
     lowest: float = -math.inf
+    #: Value of ``time.perf_counter`` from which a node that takes long is bounded with less effort; workers have none.
+    deadline: float = math.inf
 
     def __init__(self, problem: P) -> None:
         self.problem = problem

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
+import time
 from typing import Any
 
 import numpy as np
@@ -196,11 +197,13 @@ class RampRule(BoundingRule[RampProblem]):
         return bound - 1e-13 * abs(bound), solution if solution.w.size else None
 
     def _raise(self, points: Any, lower: FloatArray, given_up: BoolArray, level: float, record: _Record) -> None:
-        """Raise the lower bounds of these points' margins."""
+        """Raise the lower bounds of these points' margins, until the deadline."""
         problem = self.problem
         paid = problem.height * float(problem.view.costs[given_up].sum())
         self._program.set_node(lower, given_up)
         for i in points.tolist():
+            if time.perf_counter() >= self.deadline:
+                return
             solution = self._program.least_margin(i, level)
             if solution is None or not solution.w.size:
                 continue

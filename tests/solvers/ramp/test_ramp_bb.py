@@ -19,11 +19,13 @@ import marginopt as mo
 from marginopt import margin
 from marginopt.models.arrays import FloatArray
 from marginopt.models.views import MarginProblem
+from marginopt.solvers.exact.search import Incumbent, Node
 from marginopt.solvers.proofs import check_proof
 from marginopt.solvers.ramp import RampBB
 from marginopt.solvers.ramp.check import LoggedRampProblem, RampRules
 from marginopt.solvers.ramp.dual import RampProblem
 from marginopt.solvers.ramp.program import with_conflicts
+from marginopt.solvers.ramp.search import RampRule
 
 pytestmark = pytest.mark.filterwarnings("ignore::marginopt.errors.MarginoptWarning")
 
@@ -255,3 +257,22 @@ def test_a_start_is_taken() -> None:
     best: FloatArray = mo.solve(stated, "ramp-bb", node_limit=60).values["w"]
     result = mo.solve(stated, "ramp-bb", start={"w": best}, node_limit=1)
     assert result.objective <= mo.solve(stated, "ramp-bb", node_limit=1).objective * (1.0 + 1e-9)
+
+
+def test_the_root_ends_at_the_deadline() -> None:
+    """A root with many points takes hundreds of linear programs: after the deadline none bounds margins any more."""
+    view = view_of(model(3, n=9))
+    rule, hurried = (RampRule(with_conflicts(RampProblem(view))) for _ in range(2))
+    hurried.deadline = -math.inf
+    (bound, margins), (hurried_bound, hurried_margins) = (root_of(r) for r in (rule, hurried))
+    assert margins and not hurried_margins
+    assert -math.inf < hurried_bound <= bound + 1e-9 * abs(bound)
+
+
+def root_of(rule: RampRule) -> tuple[float, Any]:
+    """Return the root's bound, and the multipliers that bound margins there."""
+    incumbent = Incumbent(1e-6)
+    rule.improve(rule.first_point(), incumbent)
+    branching = rule.branch(Node(rule.lowest, rule.root()), incumbent)
+    assert branching.record is not None
+    return branching.bound, branching.record["margins"]
