@@ -29,6 +29,7 @@ import scipy.sparse as sp
 from ..errors import TooLargeError
 from ..models.arrays import FloatArray
 from ..models.program.cones import PSD, Bilinear, Cone, Indicator, Nonnegative, RotatedSecondOrder, SecondOrder, Zero
+from ..models.program.convexity import is_semidefinite
 from ..models.program.entries import Entries
 from ..models.program.exponential_cones import TranscendentalCone
 from ..models.program.form import Constraint, StandardForm
@@ -97,7 +98,7 @@ class RationalForm:
             for j, v in row:
                 S[places[i]][places[j]] += v / 2
                 S[places[j]][places[i]] += v / 2
-        return _is_semidefinite(S)
+        return is_semidefinite(S)
 
     def P_times(self, x: Vector) -> Vector:
         """Return P x."""
@@ -190,21 +191,6 @@ def _is_inside(cone: Cone, v: Vector) -> bool:
         return v[0] >= 0 and v[0] ** 2 >= sum((c * c for c in v[1:]), Fraction(0))
     assert isinstance(cone, RotatedSecondOrder)
     return v[0] >= 0 and v[1] >= 0 and 2 * v[0] * v[1] >= sum((c * c for c in v[2:]), Fraction(0))
-
-
-def _is_semidefinite(S: list[Vector]) -> bool:
-    """Return whether S ⪰ 0 by the pivots of LDL': all nonnegative, and a zero pivot only with a zero column."""
-    n = len(S)
-    for k in range(n):
-        pivot = S[k][k]
-        if pivot < 0 or (pivot == 0 and any(S[i][k] for i in range(k + 1, n))):
-            return False
-        for i in range(k + 1, n):
-            if S[i][k]:
-                factor = S[i][k] / pivot
-                for j in range(k + 1, n):
-                    S[i][j] -= factor * S[k][j]
-    return True
 
 
 def solve_linear(A: list[Vector], b: Vector) -> Vector | None:

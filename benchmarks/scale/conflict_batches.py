@@ -144,11 +144,11 @@ def on_gpu(rows: Any, count: int, T: float) -> tuple[float, np.ndarray]:
 def check_conflicts(a: np.ndarray, points: np.ndarray, multipliers: np.ndarray, T: float) -> None:
     """Prove the conflicts in rational arithmetic: (Σu)² ≥ T ||Σ u_i a_i||² for u ≥ 0."""
     for chosen, u in zip(points, multipliers, strict=True):
-        kept = np.flatnonzero(chosen >= 0)
-        weights = [Fraction(x) for x in u[kept].tolist()]
-        rows = [[Fraction(x) for x in row] for row in a[chosen[kept]].tolist()]
+        places = np.flatnonzero(chosen >= 0)
+        weights = [Fraction(x) for x in u[places].tolist()]
+        rows = [[Fraction(x) for x in row] for row in a[chosen[places]].tolist()]
         v = [sum(w * row[j] for w, row in zip(weights, rows, strict=True)) for j in range(a.shape[1])]
-        assert kept.size
+        assert places.size
         assert min(weights) >= 0
         assert sum(weights) ** 2 >= Fraction(T) * sum(x * x for x in v)
 
@@ -164,12 +164,11 @@ def packings(arguments: argparse.Namespace) -> None:
         print("CuPy is not installed: the kernel is left out")
         return
     for count in BATCHES:
-        gpu_seconds, found = on_gpu(rows, count, T)
-        rate = found[:, 1].sum() / gpu_seconds
-        difference = np.abs(found[:LOOP, 0] - counts[:, 0]).mean()
-        print(
-            f"| GPU | {count:,} | {found[:, 0].mean():.2f} | {found[:, 1].mean():.1f} | {rate:,.0f} | {rate / per_second:.0f} |"
-        )
+        gpu_seconds, gpu_counts = on_gpu(rows, count, T)
+        rate = gpu_counts[:, 1].sum() / gpu_seconds
+        difference = np.abs(gpu_counts[:LOOP, 0] - counts[:, 0]).mean()
+        conflicts, solves = gpu_counts.mean(axis=0).tolist()
+        print(f"| GPU | {count:,} | {conflicts:.2f} | {solves:.1f} | {rate:,.0f} | {rate / per_second:.0f} |")
         print(f"(conflicts of the loop's nodes differ by {difference:.2f} on average)", flush=True)
 
 
@@ -218,7 +217,7 @@ def search(arguments: argparse.Namespace) -> None:
         cupy.asarray(np.ascontiguousarray(a.T)), cupy.asarray(rows.pull), np.int32(n), np.int32(p),
         np.float64(rows.intercept_bound), np.float64(reduced.weights[0]), cut,
     )  # fmt: skip
-    pool, begin, nodes, unresolved, budget, said = Pool(words), time.perf_counter(), 0, 0, 200, 0.0
+    pool, begin, nodes, unresolved, budget, last_message = Pool(words), time.perf_counter(), 0, 0, 200, 0.0
     while len(pool) and (seconds := time.perf_counter() - begin) < arguments.limit:
         roots, stats = pool.take(), cupy.zeros(5, np.uint64)
         sizes = (np.int32(len(roots)), np.int32(budget), out, np.int32(CAPACITY), levels, stats, best)
@@ -231,11 +230,11 @@ def search(arguments: argparse.Namespace) -> None:
         spent = time.perf_counter() - begin - seconds
         if len(roots) >= 2000:
             budget = min(2 * budget, 20_000) if spent < SECONDS else max(3 * budget // 4, 200)
-        if seconds - said > 15.0:
-            said = seconds
+        if seconds - last_message > 15.0:
+            last_message = seconds
             print(f"{seconds:.0f} s: {nodes:,} nodes, {len(pool):,} open", flush=True)
-    seconds, found = time.perf_counter() - begin, (float(best[:, 0].min()) * reduced.unit + reduced.constant) / 2.0
-    better = f"a point of {found:.10g} was found" if np.isfinite(found) else "no better point"
+    seconds, value = time.perf_counter() - begin, (float(best[:, 0].min()) * reduced.unit + reduced.constant) / 2.0
+    better = f"a point of {value:.10g} was found" if np.isfinite(value) else "no better point"
     closed = "proved" if not len(pool) and not unresolved else f"{len(pool):,} open, {unresolved:,} without a certificate"
     print(f"set {arguments.set}, C = {arguments.C:g}: {closed}; {seconds:.1f} s, {nodes:,} nodes, {better}")
 

@@ -283,7 +283,7 @@ extern "C" __global__ void dfs(const double* at, const double* pull, int n, int 
                         left[t] = all & ~(kept[t] | gone[t]);  // free points of the packing's rest
                     }
                     __syncwarp();
-                    int offset = 0, proved = 0;
+                    int offset = 0;
                     while (true) {
                         double T = B - weight * (packed + offset);
                         if (norm >= T) { if (!offset) pruned = true; break; }
@@ -313,7 +313,6 @@ extern "C" __global__ void dfs(const double* at, const double* pull, int n, int 
                                     break;
                                 }
                             }
-                            proved = packed;
                             if (packed == 0) {  // unresolved by certificates: branch on its free points
                                 u32 is_free = 0;
                                 if (lane < q && point >= 0 && u > 0.0) is_free = left[point >> 5] >> (point & 31) & 1u;

@@ -11,6 +11,7 @@ only the directions with A d = 0 count: P + ρA'A ⪰ 0 for some ρ is enough.
 from __future__ import annotations
 
 import enum
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -202,7 +203,7 @@ def _decide(H: FloatArray, scale: FloatArray, indices: IntArray, n: int) -> Conv
     shift = 2.0 * gamma(m + 2) * float(np.trace(H))
     if _factors(H, -shift):
         return Convexity(Evidence.VERIFIED, "P is positive definite: its Cholesky factor exists beyond rounding")
-    if m <= _RATIONAL and _rational(H):
+    if m <= _RATIONAL and is_semidefinite([[Fraction(v) for v in row] for row in H.tolist()]):
         return Convexity(Evidence.VERIFIED, "P is positive semidefinite: factored in rational arithmetic")
     if m > _RATIONAL and _factors(H, shift):
         deficit = np.zeros(n)
@@ -234,16 +235,15 @@ def _factors(H: FloatArray, shift: float) -> bool:
     return True
 
 
-def _rational(H: FloatArray) -> bool:
-    """Return whether H ⪰ 0, by LDL' in fractions."""
-    rows = [[Fraction(float(v)) for v in row] for row in H]
-    for k in range(len(rows)):
-        pivot = rows[k][k]
-        if pivot < 0 or (pivot == 0 and any(rows[i][k] for i in range(k + 1, len(rows)))):
+def is_semidefinite(S: Sequence[Sequence[Fraction]]) -> bool:
+    """Return whether a symmetric matrix is S ⪰ 0, by the pivots of LDL': all nonnegative, a zero one only with a zero column."""
+    rows = [list(row) for row in S]
+    for k, pivot_row in enumerate(rows):
+        pivot = pivot_row[k]
+        if pivot < 0 or (pivot == 0 and any(row[k] for row in rows[k + 1 :])):
             return False
-        for i in range(k + 1, len(rows)):
-            if rows[i][k]:
-                factor = rows[i][k] / pivot
-                for j in range(k + 1, len(rows)):
-                    rows[i][j] -= factor * rows[k][j]
+        for row in rows[k + 1 :]:
+            if row[k]:
+                factor = row[k] / pivot
+                row[k + 1 :] = [x - factor * y for x, y in zip(row[k + 1 :], pivot_row[k + 1 :], strict=True)]
     return True

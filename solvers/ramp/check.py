@@ -131,8 +131,8 @@ class RampRules(NodeRules[_OpenNode]):
         self._height = problem.loss.height
         self._sizes, self._absolute = np.abs(problem.A).max(axis=0, initial=0.0), np.abs(problem.atoms)
         u, r = problem.conflicts, self._reach
-        self._thresholds = np.array([sum_down(row) for row in u]).reshape(len(u)) * r
-        self._thresholds = round_down(self._thresholds)
+        sums = np.array([sum_down(row) if r > 0.0 else sum_up(row) for row in u]).reshape(len(u))
+        self._thresholds = round_down(sums * r)
         above = np.array([sum_up(row) for row in u]).reshape(len(u), 1) * max(r, 0.0) * _ABOVE
         self._kept_loads = u * (r - self._corner) * _ABOVE / self._height * _ABOVE
         self._loads = np.where(u > 0.0, np.maximum(self._kept_loads, above / self._height * _ABOVE), 0.0)

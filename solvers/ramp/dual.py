@@ -110,7 +110,7 @@ class RampProblem:
         kept_loads = u * ((self.reach - self.corner) / self.height * (1.0 + 1e-12))
         loads = np.where(u > 0.0, np.maximum(kept_loads, thresholds[:, None] / self.height * (1.0 + 1e-12)), 0.0)
         shares = np.array([self.norm_share(row) for row in u])
-        return RampConflicts(loads, kept_loads, thresholds * (1.0 - 1e-12), shares)
+        return RampConflicts(loads, kept_loads, thresholds - 1e-12 * np.abs(thresholds), shares)
 
     def rounded(self, multipliers: FloatArray, signs: FloatArray, target: int | None = None) -> DualPoint | None:
         """Return multipliers (of the points, then of the conflicts) as whole multiples that balance a free intercept exactly.

@@ -274,7 +274,6 @@ def test_a_form_from_elsewhere_and_its_dual_keep_their_names(tmp_path: Path) -> 
     "formulation", [mo.models.NonparallelSVM, mo.models.JointHyperplanesSVM, mo.models.PinballTwinSVM], ids=lambda f: f.__name__
 )
 def test_the_target_of_a_hyperplane_is_a_class_by_name(formulation: Any) -> None:
-    pd = pytest.importorskip("pandas")
     frame = pd.DataFrame(np.random.default_rng(0).normal(size=(12, 2)), columns=["age", "debt"])
     for words in (["no", "yes"], ["no", "perhaps", "yes"]):
         y = np.array(words * (12 // len(words)))

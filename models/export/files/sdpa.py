@@ -15,6 +15,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
@@ -31,6 +32,9 @@ from .formats import FileFormat, Source, is_number, number, number_text
 _PUNCTUATION = str.maketrans("{}(),", "     ")
 _WHOLE = re.compile(r"[+-]?\d{1,15}", re.ASCII)
 _COMMENTS = ('"', "*")
+
+#: Matrix k (0 for F_0), block, row ≤ column, from 1 on, and the value as text.
+MatrixEntry: TypeAlias = tuple[int, int, int, int, str]
 
 
 class _SDPA(FileFormat):
@@ -117,6 +121,32 @@ def _blocks(constraints: list[Constraint], block: int) -> Iterator[str]:
 # -- reading --------------------------------------------------------------------------------------------------------
 
 
+@dataclass(frozen=True, eq=False)
+class MatrixProgram:
+    """A file as it stands: costs, sizes of blocks (negative: diagonal), and the entries of F_0, .., F_n in their order."""
+
+    costs: FloatArray
+    sizes: list[int]
+    entries: list[MatrixEntry]
+
+
+def read_matrices(path: Path) -> MatrixProgram:
+    """Read the matrices of a file, whose numbers `read_form` scales.
+
+    Raises
+    ------
+    DataError
+        A file that is not of the format.
+    """
+    source = Source(path)
+    reader = _Reader(source)
+    try:
+        costs, sizes = reader.head()
+        return MatrixProgram(costs, sizes, list(reader.entries(costs.size, sizes)))
+    except DataError as error:
+        raise DataError(str(error), file=path, line=source.line) from error
+
+
 @dataclass
 class _DataLine:
     """A line with data: its words, without punctuation, and its text."""
@@ -155,15 +185,20 @@ class _Reader:
             raise DataError(f"a variable's number behind * is needed in the section *INTEGER, not {text[:40]!r}")
         self._integers.append(int(word))
 
-    def program(self, layout: Layout | None) -> ConicProgram:
-        """Return the program; with the layout of a form that we wrote, its equalities are recombined from their two halves."""
+    def head(self) -> tuple[FloatArray, list[int]]:
+        """Return the costs, and the sizes of the blocks."""
         n, count = self._size("the number of variables", 1), self._size("the number of blocks", 0)
         check_bytes(32 * n + 8 * count, "the variables and blocks that it declares")
         sizes = [_block_size(word) for word in self._numbers(count, "sizes of blocks")]
-        q = np.array([number(word, "a cost") for word in self._numbers(n, "costs")], dtype=np.float64)
+        return np.array([number(word, "a cost") for word in self._numbers(n, "costs")], dtype=np.float64), sizes
+
+    def program(self, layout: Layout | None) -> ConicProgram:
+        """Return the program; with the layout of a form that we wrote, its equalities are recombined from their two halves."""
+        q, sizes = self.head()
+        n = q.size
         lengths = [-size if size < 0 else svec_size(size) for size in sizes]
         check_bytes(16 * sum(lengths), "the rows that it declares")
-        F, g = self._entries(n, sizes, lengths)
+        F, g = self._rows(n, sizes, lengths)
         pieces, start = [], 0
         for block, (size, length) in enumerate(zip(sizes, lengths, strict=True), 1):
             rows = np.arange(start, start + length)
@@ -205,9 +240,9 @@ class _Reader:
                 raise DataError(f"{count} {noun} are needed: {line.text[:60]!r}")
         return numbers
 
-    def _entries(self, n: int, sizes: list[int], lengths: list[int]) -> tuple[sp.csr_array, FloatArray]:
-        starts = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]).tolist()
-        places: dict[tuple[int, int], float] = {}
+    def entries(self, n: int, sizes: list[int]) -> Iterator[MatrixEntry]:
+        """Yield the entries of the matrices of n variables, those of the lower triangle mirrored."""
+        places: set[tuple[int, int, int, int]] = set()
         for line in self._lines:
             words = line.words
             if len(words) != 5 or not all(map(_WHOLE.fullmatch, words[:4])):
@@ -217,13 +252,22 @@ class _Reader:
                 raise DataError(f"no such matrix, block, row or column: {line.text[:60]!r}")
             if sizes[b - 1] < 0 and i != j:
                 raise DataError(f"an entry off the diagonal of the diagonal block {b}: {line.text[:60]!r}")
-            low, high = min(i, j) - 1, max(i, j) - 1
-            row = starts[b - 1] + (low if sizes[b - 1] < 0 else high * (high + 1) // 2 + low)
-            if (row, k) in places:
-                raise DataError(f"a second entry of matrix {k}, block {b}, row {low + 1}, column {high + 1}")
-            places[row, k] = scaled(value, i != j)
-        rows, columns = np.array(list(places), dtype=np.int64).reshape(-1, 2).T
-        values = np.array(list(places.values()), dtype=np.float64)
+            place = (k, b, min(i, j), max(i, j))
+            if place in places:
+                raise DataError(f"a second entry of matrix {k}, block {b}, row {place[2]}, column {place[3]}")
+            places.add(place)
+            yield (*place, value)
+
+    def _rows(self, n: int, sizes: list[int], lengths: list[int]) -> tuple[sp.csr_array, FloatArray]:
+        """Return F and g of the stacked rows of all blocks."""
+        starts = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]).tolist()
+        places, scaled_values = list[tuple[int, int]](), list[float]()
+        for k, b, low, high, value in self.entries(n, sizes):
+            place = low - 1 if sizes[b - 1] < 0 else high * (high - 1) // 2 + low - 1
+            places.append((starts[b - 1] + place, k))
+            scaled_values.append(scaled(value, low != high))
+        rows, columns = np.array(places, dtype=np.int64).reshape(-1, 2).T
+        values = np.array(scaled_values, dtype=np.float64)
         constant, linear = columns == 0, (columns > 0) & (values != 0.0)
         F = sp.csr_array((values[linear], (rows[linear], columns[linear] - 1)), shape=(starts[-1], n), dtype=np.float64)
         g = np.zeros(starts[-1])

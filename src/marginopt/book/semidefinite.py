@@ -20,11 +20,13 @@ from pathlib import Path
 import numpy as np
 import scipy.sparse as sp
 
-from ..errors import DataError, InputError
-from ..files import read_text
+from ..errors import InputError
 from ..models.arrays import FloatArray
+from ..models.export.files.sdpa import read_matrices
 from ..models.program.cones import PSD
+from ..models.program.convexity import is_semidefinite
 from ..models.program.form import Block, Constraint, StandardForm
+from ..solvers.rational import solve_linear
 
 Matrix = list[list[Fraction]]
 #: Entries of one F_k: block, row, column (from 0 on, row ≤ column) and value.
@@ -33,20 +35,13 @@ Entries = list[tuple[int, int, int, Fraction]]
 
 def read_sdpa(path: Path) -> tuple[FloatArray, FloatArray]:
     """Return the entries and the costs of an SDPA file; a diagonal block becomes blocks of order 1."""
-    lines = [line.translate(str.maketrans("{}(),", " " * 5)).split() for line in read_text(path).splitlines()]
-    data = [line for line in lines if line and line[0][0] not in '"*']
-    size, costs = int(data[0][0]), [float(cost) for cost in data[3]]
-    orders = [int(order) for order in data[2][: int(data[1][0])]]
-    if len(costs) != size:
-        raise DataError(f"{path} does not hold the costs of its {size} variables in one line")
-    firsts = np.cumsum([1, *(max(1, -order) for order in orders)]).tolist()
-    rows: list[list[float]] = []
-    for k, b, i, j, value in data[4:]:
-        first, place = firsts[int(b) - 1], sorted((int(i), int(j)))
-        diagonal = orders[int(b) - 1] < 0
-        rows.append([int(k), first + place[0] - 1, 1, 1] if diagonal else [int(k), first, *place])
-        rows[-1].append(float(value))
-    return np.array(rows, dtype=np.float64), np.array(costs)
+    program = read_matrices(path)
+    firsts = np.cumsum([1, *(max(1, -size) for size in program.sizes)]).tolist()
+    rows = []
+    for k, block, i, j, text in program.entries:
+        first, value = firsts[block - 1], float(text)
+        rows.append([k, first + i - 1, 1, 1, value] if program.sizes[block - 1] < 0 else [k, first, i, j, value])
+    return np.array(rows, dtype=np.float64).reshape(-1, 5), program.costs
 
 
 def shifted_form(X: FloatArray, y: FloatArray, shift: float) -> StandardForm:
@@ -87,7 +82,7 @@ def exact_cost(X: FloatArray, y: FloatArray, x: Sequence[Fraction]) -> Fraction:
     slack = [_zeros(order) for order in _orders(X)]
     for weight, entries in zip([Fraction(-1), *x], matrices, strict=True):
         _add(slack, weight, entries)
-    if not all(map(is_positive_semidefinite, slack)):
+    if not all(map(is_semidefinite, slack)):
         raise InputError("the point is not feasible: Σ x_k F_k - F_0 is not positive semidefinite")
     return sum((Fraction(cost) * value for cost, value in zip(y.tolist(), x, strict=True)), Fraction(0))
 
@@ -105,25 +100,14 @@ def exact_dual_value(X: FloatArray, y: FloatArray, triangles: Sequence[Fraction]
                 row[j] = block[j][i] = next(numbers)
     constant, *matrices = _matrices(X, len(y))
     residuals = [Fraction(cost) - _inner(entries, Y) for cost, entries in zip(y.tolist(), matrices, strict=True)]
-    for weight, entries in zip(_solve(_gram(matrices), residuals), matrices, strict=True):
+    weights = solve_linear(_gram(matrices), residuals)
+    if weights is None:
+        raise InputError("no multipliers have F_k • Y = c_k, or there are too many variables", name="multipliers")
+    for weight, entries in zip(weights, matrices, strict=True):
         _add(Y, weight, entries)
-    if not all(map(is_positive_semidefinite, Y)):
+    if not all(map(is_semidefinite, Y)):
         raise InputError("the multipliers with F_k • Y = c_k are not positive semidefinite", name="multipliers")
     return _inner(constant, Y)
-
-
-def is_positive_semidefinite(S: Matrix) -> bool:
-    """Return whether a symmetric matrix has a factorisation LDL' with D ≥ 0."""
-    S = [row.copy() for row in S]
-    for k, row in enumerate(S):
-        if row[k] < 0 or (row[k] == 0 and any(row[k:])):
-            return False
-        if row[k] == 0:
-            continue
-        for i in range(k + 1, len(S)):
-            factor = S[i][k] / row[k]
-            S[i][k:] = [x - factor * r for x, r in zip(S[i][k:], row[k:], strict=True)]
-    return True
 
 
 def _orders(X: FloatArray) -> list[int]:
@@ -169,20 +153,3 @@ def _gram(matrices: list[Entries]) -> Matrix:
             for other, second in factors:
                 gram[k][other] += first * second * (1 if i == j else 2)
     return gram
-
-
-def _solve(gram: Matrix, right: list[Fraction]) -> list[Fraction]:
-    """Return the solution of a positive definite system by elimination without square roots."""
-    rows = [[*row, value] for row, value in zip(gram, right, strict=True)]
-    for k, pivot in enumerate(rows):
-        if pivot[k] <= 0:
-            raise InputError("the matrices F_k are linearly dependent")
-        for row in rows[k + 1 :]:
-            if row[k]:
-                factor = row[k] / pivot[k]
-                row[k:] = [x - factor * p for x, p in zip(row[k:], pivot[k:], strict=True)]
-    solution: list[Fraction] = []
-    for k in reversed(range(len(rows))):
-        sum_of_others = sum((a * b for a, b in zip(rows[k][k + 1 : -1], reversed(solution), strict=True)), Fraction(0))
-        solution.append((rows[k][-1] - sum_of_others) / rows[k][k])
-    return solution[::-1]

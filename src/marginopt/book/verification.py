@@ -25,10 +25,11 @@ from ..models.formulations.margin.model import Margin
 from ..models.formulations.margin.scoring_system import ScoringSystem
 from ..models.formulations.zero_one.model import ZeroOneSVM
 from ..models.model import as_model
+from ..models.program.convexity import is_semidefinite
 from ..solvers.proofs import check_proof
 from .data import build_data, data_digest, describe_data
 from .entries import Entry
-from .semidefinite import dual_matrices, exact_cost, exact_dual_value, is_positive_semidefinite, shifted_form
+from .semidefinite import dual_matrices, exact_cost, exact_dual_value, shifted_form
 
 # Values of points and of multipliers in rational arithmetic, one function for each model of the book.
 
@@ -73,7 +74,7 @@ def _conic(rows: Rows, point: Mapping[str, Any], lam: Fraction, free: bool) -> F
     w = _vector(point, "w", p)
     lower = _vector(point, "W", p * (p + 1) // 2)
     W = [[lower[max(i, j) * (max(i, j) + 1) // 2 + min(i, j)] for j in range(p)] for i in range(p)]
-    if not is_positive_semidefinite([[W[i][j] - w[i] * w[j] for j in range(p)] for i in range(p)]):
+    if not is_semidefinite([[W[i][j] - w[i] * w[j] for j in range(p)] for i in range(p)]):
         raise InputError("the point is not feasible: W - ww' is not positive semidefinite")
     total = sum((W[i][i] for i in range(p)), Fraction(0))
     for row, margin in zip(rows, _margins(rows, w), strict=True):

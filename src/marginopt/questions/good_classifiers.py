@@ -399,8 +399,8 @@ def feature_importance(
     columns, names = columns_of(base), names_of(base)
     exclusions = [Exclusion.of_coefficient(base.width, j, 0.0, 0.0) for j in columns]
     bounds = explorer.solve_all(exclusions)
-    cost, best = min(explorer.found)
-    chosen = [min(((c, w) for c, w in explorer.found if not w[j]), default=(math.inf, best)) for j in columns]
+    cost, best = min(explorer.classifiers)
+    chosen = [min(((c, w) for c, w in explorer.classifiers if not w[j]), default=(math.inf, best)) for j in columns]
     lower, upper = np.array(bounds) - cost, np.array([c for c, _ in chosen]) - cost
     evidence = FeatureImportance(names, columns, lower, upper, best, tuple(w for _, w in chosen))
     k = int(lower.argmax())

@@ -231,13 +231,13 @@ class Explorer:
         if self._folder is not None:
             self._folder.mkdir(parents=True, exist_ok=True)
         self.proved, self.logs = True, dict[str, ProofLog]()
-        self.bounds, self.found = dict[str, float](), list[tuple[float, tuple[float, ...]]]()
+        self.bounds, self.classifiers = dict[str, float](), list[tuple[float, tuple[float, ...]]]()
         self.level = math.inf
         p = self.model.width
         self.optimum = self.solve(Exclusion((-math.inf,) * p, (math.inf,) * p))
-        if not self.found:
+        if not self.classifiers:
             raise InputError("the model has no classifier: its restrictions exclude all, or the time limit is too short")
-        self.best_cost, self.best = min(self.found)
+        self.best_cost, self.best = min(self.classifiers)
         self.level = self.best_cost + self.within * abs(self.best_cost)
 
     def solve(self, item: Restriction) -> float:
@@ -258,7 +258,7 @@ class Explorer:
         for item, result in zip(unsolved, results, strict=True):
             self.bounds[item.name] = result.bound
             self.proved = self.proved and result.proved
-            self.found += [] if result.classifier is None else [result.classifier]
+            self.classifiers += [] if result.classifier is None else [result.classifier]
             if result.log is not None:
                 self.logs[item.name] = result.log
         return [self.bounds[item.name] if item.name in possible else math.inf for item in items]
@@ -270,15 +270,15 @@ class Explorer:
         """Return an explorer that knows the same and solves one at a time; its logs' names begin with a prefix."""
         branch = copy(self)
         branch._prefix, branch._jobs = prefix, 1
-        branch.bounds, branch.logs, branch.found = dict(self.bounds), dict(self.logs), list(self.found)
+        branch.bounds, branch.logs, branch.classifiers = dict(self.bounds), dict(self.logs), list(self.classifiers)
         return branch
 
     def merge(self, branch: Explorer) -> None:
         """Add the solves of a branch."""
-        classifiers = set(self.found)
+        present = set(self.classifiers)
         self.bounds |= branch.bounds
         self.logs |= branch.logs
-        self.found += [pair for pair in branch.found if pair not in classifiers]
+        self.classifiers += [pair for pair in branch.classifiers if pair not in present]
         self.proved = self.proved and branch.proved
 
     def excludes(self, item: Restriction) -> bool:
@@ -287,7 +287,7 @@ class Explorer:
 
     def inside(self) -> list[tuple[float, ...]]:
         """Return the classifiers found within the level, the best one first."""
-        return [w for cost, w in sorted(self.found) if cost <= self.level]
+        return [w for cost, w in sorted(self.classifiers) if cost <= self.level]
 
     def logs_of(self, exclusions: Iterable[Restriction]) -> tuple[ProofLog, ...]:
         """Return the logs of the restrictions that an answer rests on."""

@@ -14,8 +14,9 @@ import pytest
 from marginopt import book
 from marginopt.book.data import build_data, data_digest
 from marginopt.book.entries import Entry
-from marginopt.book.semidefinite import exact_cost, exact_dual_value, is_positive_semidefinite
+from marginopt.book.semidefinite import exact_cost, exact_dual_value
 from marginopt.book.solving import solved_entry
+from marginopt.models.program.convexity import is_semidefinite
 
 A = np.random.default_rng(3).integers(-3, 4, (4, 4))
 A = A + A.T
@@ -99,6 +100,6 @@ def test_semidefinite_matrices_are_those_without_negative_eigenvalues() -> None:
         S = S + S.T + rng.integers(0, 5) * np.eye(3, dtype=int)
         smallest = float(np.linalg.eigvalsh(S)[0])
         if abs(smallest) > 1e-9:
-            assert is_positive_semidefinite([[Fraction(int(v)) for v in row] for row in S]) == (smallest > 0)
+            assert is_semidefinite([[Fraction(int(v)) for v in row] for row in S]) == (smallest > 0)
             signs.add(smallest > 0)
     assert signs == {True, False}

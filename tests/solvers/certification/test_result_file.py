@@ -91,8 +91,8 @@ def test_tables_whose_header_was_edited_are_refused(old: str, new: str, tmp_path
     tried = 0
     for file, load in ((table, Comparison.load), (path, SolutionPath.load)):
         with np.load(file) as stored:
-            tried += (found := old in bytes(stored["meta"]).decode())
-        if found and not (file is table and new == '"held": [0]'):  # a solver that did not run
+            tried += (is_there := old in bytes(stored["meta"]).decode())
+        if is_there and not (file is table and new == '"held": [0]'):  # a solver that did not run
             _rewritten(file, "meta", lambda text: text.replace(old, new, 1))
             for own in (None, model):
                 with pytest.raises(DataError, check=at(file)):

@@ -48,10 +48,10 @@ for line in sys.stdin:
     for _ in range(int(count)):
         children.append(os.fork())
         if not children[-1]:
-            said = io.StringIO()
-            with contextlib.redirect_stdout(said):
+            output = io.StringIO()
+            with contextlib.redirect_stdout(output):
                 exec(say)
-            os.write(1, said.getvalue().encode())  # one write: lines of processes that end together stay whole
+            os.write(1, output.getvalue().encode())  # one write: lines of processes that end together stay whole
             os._exit(0)
     codes = [os.waitpid(child, 0)[1] for child in children]
     print("ended", *codes, flush=True)

@@ -7,6 +7,7 @@ import hashlib
 import itertools
 import json
 import math
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from scipy.optimize import linprog
 import marginopt as mo
 from marginopt import margin
 from marginopt.models.arrays import FloatArray
-from marginopt.models.views import MarginProblem
+from marginopt.models.views import MarginProblem, PiecewiseLinearLoss
 from marginopt.solvers.exact.search import Incumbent, Node
 from marginopt.solvers.proofs import check_proof
 from marginopt.solvers.ramp import RampBB
@@ -154,8 +155,8 @@ def test_rules_hold_at_random_points() -> None:
         view = view_of(model(seed, 12))
         keep = view.costs > 0.0
         problem = LoggedRampProblem.of_model(model(seed, 12))
-        found = with_conflicts(RampProblem(_kept(view, keep)))
-        u = np.array([point.alpha for point in found.conflicts]).reshape(-1, int(keep.sum()))
+        conflicts = with_conflicts(RampProblem(_kept(view, keep))).conflicts
+        u = np.array([point.alpha for point in conflicts]).reshape(-1, int(keep.sum()))
         problem = LoggedRampProblem(**{**vars(problem), "conflicts": u})
         rules = RampRules(problem, 1.0)
         used += len(u)
@@ -173,6 +174,20 @@ def test_rules_hold_at_random_points() -> None:
             compared += total > 0.0
     assert compared > 50
     assert used > 40
+
+
+@pytest.mark.parametrize("reach", [-1.0, 1.0])
+def test_thresholds_of_conflicts_are_rounded_down(reach: float) -> None:
+    """t = r Σu is a lower bound for ramps that end at a negative margin, too."""
+    rng = np.random.default_rng(5)
+    u = rng.random((50, 8))
+    loss = PiecewiseLinearLoss(np.array([reach - 1.0, reach]), np.array([1.0, 0.0]), np.array([1.0, 0.0]))
+    view = MarginProblem.unrestricted(rng.normal(size=(8, 2)), np.ones(8), loss, np.zeros(2), np.eye(2), intercept=False)
+    rules = RampRules(LoggedRampProblem(**{**vars(LoggedRampProblem.of_problem(view)), "conflicts": u}), 1.0)
+    for threshold, row in zip(rules._thresholds.tolist(), u.tolist(), strict=True):
+        exact = Fraction(reach) * sum(map(Fraction, row))
+        assert Fraction(threshold) <= exact
+        assert float(exact) - threshold < 1e-14
 
 
 def _kept(view: MarginProblem, keep: Any) -> MarginProblem:
