@@ -1,7 +1,8 @@
-"""A time limit is kept: processor time within a tenth of it and half a second, what is prepared and judged included.
+"""A time limit is heard: every solver ends soon after it, what is prepared and judged included.
 
-The time is that of this process, so what else runs on the machine does not count; limits run on the wall's clock, which on a busy
-machine only passes sooner. Each model is large enough that its solver is not done at the limit.
+A solver that does not look at the clock takes tens of seconds here. How late each one is, `benchmarks/costs/time_limits.py` measures;
+at full effort the processor time is within a tenth of the limit and half a second. The time is that of this process; limits run on
+the wall's clock, which on a busy machine only passes sooner. Each model is large enough that its solver is not done at the limit.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from effort import part
+from effort import FULL, part
 from threadpoolctl import threadpool_limits
 
 import marginopt as mo
@@ -134,12 +135,12 @@ def test_every_native_solver_has_a_case() -> None:
 
 
 def allowed(limit: float) -> float:
-    """A tenth more than the limit and half a second, on a machine that is slower now in so many times that."""
-    return 1.1 * limit + 0.5 * max(slowdown(), 1.0)
+    """Seconds of a run that has heard its limit; at full effort a tenth more than the limit and half a second."""
+    return 1.1 * limit + (0.5 if FULL else 5.0) * max(slowdown(), 1.0)
 
 
 @pytest.mark.parametrize("name", [*part(NATIVE, 10), *part(FOREIGN, 6)])
-def test_processor_time_is_within_a_tenth_of_the_limit_and_half_a_second(name: str) -> None:
+def test_a_solver_ends_soon_after_its_time_limit(name: str) -> None:
     state, n = {**NATIVE, **FOREIGN}[name]
     if name in NATIVE and get_solver(name).compiles:
         mo.warm_up(name)
