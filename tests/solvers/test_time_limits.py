@@ -1,8 +1,7 @@
 """A time limit is heard: every solver ends soon after it, what is prepared and judged included.
 
-A solver that does not look at the clock takes tens of seconds here. How late each one is, `benchmarks/costs/time_limits.py` measures;
-at full effort the processor time is within a tenth of the limit and half a second. The time is that of this process; limits run on
-the wall's clock, which on a busy machine only passes sooner. Each model is large enough that its solver is not done at the limit.
+How late each one is, `benchmarks/costs/time_limits.py` measures. The time is that of this process; limits run on the wall's clock,
+which on a busy machine only passes sooner.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from effort import FULL, part
+from effort import part
 from threadpoolctl import threadpool_limits
 
 import marginopt as mo
@@ -33,6 +32,8 @@ from marginopt.solvers.registry import all_solvers, get_solver
 pytestmark = pytest.mark.filterwarnings("ignore::marginopt.errors.MarginoptWarning")
 
 LIMIT = 0.3
+#: Before which no solver is done.
+SHORT = 1e-4
 State = Callable[[int], mo.Model]
 """The model on so many points."""
 
@@ -135,8 +136,8 @@ def test_every_native_solver_has_a_case() -> None:
 
 
 def allowed(limit: float) -> float:
-    """Seconds of a run that has heard its limit; at full effort a tenth more than the limit and half a second."""
-    return 1.1 * limit + (0.5 if FULL else 5.0) * max(slowdown(), 1.0)
+    """Seconds of a run that has heard its limit."""
+    return 1.1 * limit + 5.0 * max(slowdown(), 1.0)
 
 
 @pytest.mark.parametrize("name", [*part(NATIVE, 10), *part(FOREIGN, 6)])
@@ -146,12 +147,11 @@ def test_a_solver_ends_soon_after_its_time_limit(name: str) -> None:
         mo.warm_up(name)
     mo.solve(state(40), name, time_limit=5.0)  # compiled code is loaded
     model = state(n)
-    for _ in range(3):  # other programs on the machine cost caches and so processor time, not every time
-        begin = time.process_time()
-        result = mo.solve(model, name, tol=1e-13, time_limit=LIMIT)
-        spent = time.process_time() - begin
-        if spent <= allowed(LIMIT):
-            break
+    short = mo.solve(model, name, tol=1e-13, time_limit=SHORT)
+    assert short.status is Status.TIME_LIMIT, short
+    begin = time.process_time()
+    result = mo.solve(model, name, tol=1e-13, time_limit=LIMIT)
+    spent = time.process_time() - begin
     assert spent <= allowed(LIMIT), f"{spent:.2f} s, {result.status.value}, {result.evidence}"
     if result.claim.native_status == LEFT:
         assert not result.values and result.certificate is None and result.details["abandoned"]
@@ -162,14 +162,9 @@ def test_nodes_of_the_conflict_search_that_take_long_end_at_the_limit(n: int, li
     """A round of 12 nodes took 0.55 s at 1,000 x 100, a neighbourhood 2 s at 600 x 60: how many are begun follows their pace."""
     model = NATIVE["zero-one-bb"][0](n)
     mo.solve(NATIVE["zero-one-bb"][0](40), "zero-one-bb", time_limit=5.0)
-    spent = []
-    for _ in range(3):
-        begin = time.process_time()
-        assert mo.solve(model, "zero-one-bb", tol=1e-13, time_limit=limit).status is Status.TIME_LIMIT
-        spent.append(time.process_time() - begin)
-        if spent[-1] <= allowed(limit):
-            return
-    raise AssertionError(spent)
+    begin = time.process_time()
+    assert mo.solve(model, "zero-one-bb", tol=1e-13, time_limit=limit).status is Status.TIME_LIMIT
+    assert time.process_time() - begin <= allowed(limit)
 
 
 def test_a_first_majorant_ends_at_the_time_limit() -> None:
