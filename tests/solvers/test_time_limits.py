@@ -1,7 +1,7 @@
 """A time limit is heard: every solver ends soon after it, what is prepared and judged included.
 
-How late each one is, `benchmarks/costs/time_limits.py` measures. The time is that of this process; limits run on the wall's clock,
-which on a busy machine only passes sooner.
+How late each one is, `benchmarks/costs/time_limits.py` measures. The time is that of this process; limits run on the wall's
+clock, which on a busy machine only passes sooner.
 """
 
 from __future__ import annotations
