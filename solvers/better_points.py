@@ -13,7 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..errors import InputError
-from ..models.arrays import FloatArray
+from ..models.arrays import BoolArray, FloatArray
 from ..models.kernels.threads import blas_threads
 from ..models.model import BareForm, Model
 from ..models.program.bridges import BoundsToRows
@@ -33,6 +33,10 @@ _ACTIVE = 1e-6
 _FEASIBLE, _ROUNDED = 1e-9, 1e-12
 #: Shares of the largest continuous entry up to which an entry may be a zero: with rounding, within a solver's tolerance.
 _NEARLY_ZERO = (1e-12, 1e-6)
+#: The same where the squares of such entries cost less than a feasible point may miss.
+_SQUARED_NEARLY_ZERO = 1e-4
+#: Coefficients of active rows up to which their equations are solved where the objective is linear.
+_LINEAR = 250_000
 #: Relative difference of objectives that violated rows explain.
 _GAINED = 1e-7
 
@@ -62,7 +66,8 @@ def polished(
 
     Where the model knows a simpler problem for fixed integers (`Model.with_integers`) that one is solved. Candidates are first
     counted in exact arithmetic where the model's objective jumps (`Model.recounted`). The point is the rounded input where the
-    re-solve is not feasible to 1e-9 or not better; the choice is made by recomputed objectives and residuals only. ``seconds``
+    re-solve is not feasible to 1e-9 or not better; the choice is made by recomputed objectives and residuals only. Where it costs
+    less than that tolerance, small entries may be zeros: they are fixed there, and the rest is solved once more. ``seconds``
     limits both together, where the solve itself was limited: what is late is left out.
     """
     x = form.join(values)
@@ -73,34 +78,57 @@ def polished(
     if simpler is not None and model is not None:
         candidates += [(form.join(model.complete(simpler.split(y))), source) for y, source in _solutions(simpler, seconds)]
     else:
-        reduced, keep, offset = _eliminate(fix_integers(form, x))
-        for piece, source in _solutions(reduced, seconds) if keep.size else []:
-            full_point = offset.copy()
-            full_point[keep] = piece
-            candidates.append((full_point, source))
+        candidates += _completed(fix_integers(form, x), seconds)
     candidates += [(y, source) for point, source in candidates for y in _with_zeros(form, point)]
+    best, source = _chosen(form, model, candidates)
+    residues = _residues(form, best, _SQUARED_NEARLY_ZERO)
+    if residues.any() and 0.0 < form.objective(best) <= _FEASIBLE:
+        zeroed = np.where(residues, 0.0, best)
+        fixed = fix_integers(form, zeroed)
+        fixed = fixed.replace(lower=np.where(residues, 0.0, fixed.lower), upper=np.where(residues, 0.0, fixed.upper))
+        best, source = _chosen(form, model, [(best, source), *_completed(fixed, seconds)])
+    return PolishedPoint(form.split(best), f"integers fixed, the rest solved again by {source}" if source else "")
+
+
+def _chosen(form: StandardForm, model: Model | None, candidates: list[tuple[FloatArray, str]]) -> tuple[FloatArray, str]:
+    """The best feasible candidate, counted exactly where one is allowed; the one that misses least where none is feasible."""
     counted = [] if model is None else [(form.join(model.recounted(form.split(point))), source) for point, source in candidates]
     certified_points: list[tuple[Certificate, FloatArray, str]] = []
     for group in (counted, candidates):  # where no counted point is allowed, one may be that is within rounding
         certified = [(certify(form, form.split(point)), point, source) for point, source in group]
         if any(c.feasible(_FEASIBLE) for c, _, _ in certified):
             _, point, source = certified[_best_feasible([c for c, _, _ in certified])]
-            break
+            return point, source
         certified_points += certified
-    else:
-        _, point, source = min(certified_points, key=lambda entry: entry[0].primal_residual)
-    return PolishedPoint(form.split(point), f"integers fixed, the rest solved again by {source}" if source else "")
+    _, point, source = min(certified_points, key=lambda entry: entry[0].primal_residual)
+    return point, source
+
+
+def _completed(form: StandardForm, seconds: float | None) -> list[tuple[FloatArray, str]]:
+    """Points of a form whose integers are fixed: what is fixed is eliminated, and the rest solved (`_solutions`)."""
+    reduced, keep, offset = _eliminate(form)
+    points = []
+    for piece, source in _solutions(reduced, seconds) if keep.size else []:
+        point = offset.copy()
+        point[keep] = piece
+        points.append((point, source))
+    return points
 
 
 def _with_zeros(form: StandardForm, x: FloatArray) -> Iterator[FloatArray]:
-    """Yield the point with zeros for entries that are small beside the largest continuous one, where the bounds allow zero."""
-    largest = float(np.abs(x[~form.integer]).max(initial=0.0))
+    """Yield the point with zeros for entries that are small beside the largest continuous one."""
     count = 0
     for share in _NEARLY_ZERO:
-        small = ~form.integer & (x != 0.0) & (np.abs(x) <= share * largest) & (form.lower <= 0.0) & (form.upper >= 0.0)
+        small = _residues(form, x, share)
         if small.sum() > count:
             count = int(small.sum())
             yield np.where(small, 0.0, x)
+
+
+def _residues(form: StandardForm, x: FloatArray, share: float) -> BoolArray:
+    """Where a continuous entry is at most so large a share of the largest, and its bounds allow zero."""
+    largest = float(np.abs(x[~form.integer]).max(initial=0.0))
+    return ~form.integer & (x != 0.0) & (np.abs(x) <= share * largest) & (form.lower <= 0.0) & (form.upper >= 0.0)
 
 
 def _best_feasible(certificates: list[Certificate]) -> int:
@@ -160,19 +188,25 @@ def _eliminate(form: StandardForm) -> tuple[StandardForm, np.ndarray, FloatArray
 
 
 def _on_active_set(form: StandardForm, x: FloatArray) -> FloatArray | None:
-    """Solve the equations of the constraints that are (nearly) active at x; None for cones that are not polyhedral."""
-    if form.quadratic is None or any(not isinstance(c.cone, (Zero, Nonnegative)) for c in form.constraints):
+    """Solve the equations of the constraints that are (nearly) active at x; None for cones that are not polyhedral.
+
+    Where the objective is linear, the nearest point that meets them; None where there are many.
+    """
+    if any(not isinstance(c.cone, (Zero, Nonnegative)) for c in form.constraints):
         return None
-    P = form.quadratic.csc.toarray()
     form = BoundsToRows(form).target if form.has_bounds else form
     F, g = form.rows_matrix()
     slack = np.asarray(F @ x + g)
     equal = np.concatenate([np.full(c.rows, isinstance(c.cone, Zero)) for c in form.constraints] or [np.zeros(0, bool)])
     active = equal | (slack < _ACTIVE * (1.0 + np.abs(g)))
+    if form.quadratic is None and active.sum() * form.n > _LINEAR:
+        return None
     B, b = F[np.flatnonzero(active)].toarray(), g[active]
     k = B.shape[0]
-    system = np.block([[P, B.T], [B, np.zeros((k, k))]])
-    with blas_threads(len(system), None):
+    with blas_threads(form.n + k, None):
+        if form.quadratic is None:
+            return np.asarray(x - np.linalg.lstsq(B, slack[active], rcond=1e-13)[0])
+        system = np.block([[form.quadratic.csc.toarray(), B.T], [B, np.zeros((k, k))]])
         solution = np.linalg.lstsq(system, np.concatenate([-form.q, -b]), rcond=1e-13)[0]
     return np.asarray(solution[: form.n])
 

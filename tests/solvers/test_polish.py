@@ -219,3 +219,16 @@ def test_kept_points_of_a_convex_problem_are_kept_in_exact_arithmetic(solver: st
             assert all(Fraction(y[i]) * sum(Fraction(a) * v for a, v in zip(X[i].tolist(), w, strict=True)) >= 1 for i in (0, 1))
             assert result.certificate is not None
             assert result.certificate.violations["keep"] == 0.0
+
+
+@pytest.mark.parametrize("weights", [1.0, [0.5, 0.75, 1.0]])
+def test_a_point_of_almost_no_cost_costs_nothing_where_its_residues_are_zeros(weights: Any) -> None:
+    """The norm's part of w is a residue of 4e-5, and without it the kept point's margin is short: the rest is solved again."""
+    X = np.array([[1.0, 1.5], [1.0, 1.75], [1.0, 0.25]])
+    loss = mo.margin.PiecewiseLinear(((-2.25, 0.75), (-1.25, 0.75), (-1.0, 0.5), (-1.0, 0.0), (0.5, 0.0), (1.5, 0.0)))
+    model = mo.Margin(
+        X, [1.0, 1.0, -1.0], loss, mo.margin.SquaredNorm(0.25), intercept="free", subject_to=[mo.keep([0])], sample_weight=weights
+    )
+    values = model.complete({"w": np.array([0.9999901482436997, 3.94070252012213e-05])})
+    better = polish(model.form, values, model)
+    assert better["w"][1] == 0.0 and model.form.objective(model.form.join(better)) == 0.0

@@ -312,6 +312,8 @@ class _Parser:
         self.binaries |= self.integer(tokens)
 
     def _variable(self, name: str) -> int:
+        if name.lower() in _SECTIONS:
+            raise DataError(f"a variable is called {name}, which begins a section to other readers: rename it")
         return self.index.setdefault(name, len(self.index))
 
     def _expression(self, tokens: TokenReader) -> _Expression:

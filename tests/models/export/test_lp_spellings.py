@@ -140,3 +140,9 @@ def test_a_sense_that_peers_pass_over_is_refused(word: str, tmp_path: Path) -> N
     path.write_text(f"{word}\n obj: x\nsubject to\n x <= 3\nend\n", encoding="utf-8")
     with pytest.raises(DataError, check=at(path, 1)):
         mo.read(path)
+
+
+@pytest.mark.parametrize("word", ["binary", "st", "Max", "gen"])
+def test_a_variable_that_begins_a_section_to_peers_is_refused(word: str, tmp_path: Path) -> None:
+    with pytest.raises(DataError, check=at(tmp_path / "theirs.lp", 2)):
+        _read(f"minimize\n obj: x + 2 {word}\nsubject to\n x >= 1\nend\n", tmp_path)
