@@ -116,6 +116,7 @@ def test_nl(old: str, new: str, line: int, message: str, tmp_path: Path) -> None
         ("+ 7", "+ [ x ^2 ] / 3", 2, "a quadratic part ends with ']' or with '] / 2'"),
         ("+ 7", "+ [ x ^2 y ^2 ]", 2, "a quadratic term without a sign before 'y'"),
         ("+ 7", "+ inf x", 2, "a coefficient"),
+        ("+ 7", "+ 7 st", 2, "a variable is called st, which begins a section to other readers: rename it"),
         (">= 3", ">= 3 - z", 4, "variables stand left of the side alone: row c1"),
         (">= 3", ">= z", 4, "no number behind >=, but 'z'"),
         ("-5 <= x - y <= 6", "-5 <= x - y >= 6", None, "two sides that do not go together"),
