@@ -20,7 +20,6 @@ from ...statement import Line, Statement
 from ...views import MarginProblem
 from ..linear import first_column_is_one
 from .count_regularisers import L0L1
-from .losses.logistic import Logistic
 from .margin_losses import ZeroOne
 from .model import Margin, checked_parts
 from .named import NamedComposition
@@ -28,6 +27,7 @@ from .part import Integers
 from .points_table import PointsTable
 from .problems import RiskProblem, ScoringProblem, as_fraction, restricted_bounds
 from .restrictions import Restriction
+from .smooth_losses import Logistic
 
 V = TypeVar("V")
 
