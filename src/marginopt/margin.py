@@ -5,7 +5,6 @@
 """
 
 from .models.formulations.margin.conic_losses import Conic, StrongestConic
-from .models.formulations.margin.count_regularisers import L0, L0L1
 from .models.formulations.margin.level_losses import EnclosingBall, NearestHulls, NuHinge, OneClass, SoftBall
 from .models.formulations.margin.loss import Loss
 from .models.formulations.margin.margin_losses import (
@@ -23,6 +22,8 @@ from .models.formulations.margin.naming import at_most, error_budget, fixed, kee
 from .models.formulations.margin.part import Box, Domain, Increasing, Integers, Reals, Signs
 from .models.formulations.margin.piecewise_losses import PiecewiseLinear, PiecewiseQuadratic
 from .models.formulations.margin.regularisers import (
+    L0,
+    L0L1,
     L1,
     ElasticNet,
     GroupL1,

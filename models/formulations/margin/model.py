@@ -41,14 +41,13 @@ from ..linear import dense_signed_rows, first_column_is_one, margin_figures, pri
 from .assembly import Assembly
 from .exact_count import ExactCount
 from .group_losses import GroupLosses
-from .linear_rows import least_norm_point, tightened
 from .loss import Conjugate, Loss, signs
 from .margin_losses import Hinge
 from .naming import DOMAINS, LOSSES, REGULARISERS, AtMost, named
 from .part import Classifier, Domain, Features, Images, Part, Plain, Reals, Setting
 from .problems import MarginProblemView, ScoringProblem, SparseProblem, composed_problem, margin_problem_of, sparse_problem_of
 from .regularisers import Regulariser, SquaredNorm
-from .restrictions import Nonzero, Restriction
+from .restrictions import Nonzero, Restriction, least_norm_point, tightened
 
 V = TypeVar("V")
 
