@@ -1,4 +1,4 @@
-"""Restrictions of a composed problem: the abstract one, linear rows and what they imply, counts, and parity between groups."""
+"""Restrictions of a composed problem: the abstract one, linear rows, counts, and parity between groups."""
 
 from __future__ import annotations
 
@@ -24,9 +24,6 @@ from ..linear import first_column_is_one
 from .assembly import Affine, Assembly
 from .part import Classifier, Part, Setting, as_columns, as_integers, as_numbers, column_places
 from .regularisers import add_support
-
-#: Slack that inequalities of a least-norm point are asked for beyond rounding, relative to their size.
-_SLACK = 1e-9
 
 
 class Restriction(Part):
@@ -709,54 +706,3 @@ def group_differences(groups: Any, n: int) -> FloatArray:
     inside = memberships(groups, n)
     means = inside / inside.sum(axis=1, keepdims=True)
     return np.array([means[g] - means[h] for g, h in itertools.combinations(range(len(means)), 2)])
-
-
-def tightened(
-    lower: FloatArray, upper: FloatArray, A: FloatArray, low: FloatArray, high: FloatArray
-) -> tuple[FloatArray, FloatArray]:
-    """Return bounds of w tightened by the rows that have one coefficient of 1 alone."""
-    single = ((A != 0.0).sum(axis=1) == 1) & (A.max(axis=1, initial=0.0) == 1.0)
-    places = np.argmax(A[single], axis=1)
-    lower, upper = lower.copy(), upper.copy()
-    np.maximum.at(lower, places, low[single])
-    np.minimum.at(upper, places, high[single])
-    return lower, upper
-
-
-def least_norm_point(A: FloatArray, low: FloatArray, high: FloatArray) -> FloatArray | None:
-    """Return a point of low ≤ Aw ≤ high of nearly the least norm; None where none is found.
-
-    Lawson and Hanson's least distance programming: non-negative least squares of the multipliers.
-    Rows that fix one coefficient (one non-zero entry, low = high) are substituted, so that the point has exactly the value.
-    The others hold up to rounding: the caller checks them.
-
-    Parameters
-    ----------
-    A : ndarray (k, p)
-    low, high : ndarray (k,)
-    """
-    import scipy.optimize  # a quarter of a second, for restricted problems alone
-
-    w = np.zeros(A.shape[1])
-    equal = (low == high) & ((A != 0.0).sum(axis=1) == 1)
-    places = np.argmax(A[equal] != 0.0, axis=1)
-    w[places] = low[equal] / A[equal, places]
-    free = np.setdiff1d(np.arange(w.size), places)
-    others, shift = A[~equal][:, free], A[~equal] @ w
-    lower, upper = low[~equal] - shift, high[~equal] - shift
-    G = np.vstack([others[np.isfinite(lower)], -others[np.isfinite(upper)]])
-    h = np.concatenate([lower[np.isfinite(lower)], -upper[np.isfinite(upper)]])
-    if not (h > 0.0).any():  # w = 0 in the free coefficients
-        return w
-    h = h + _SLACK * (1.0 + np.abs(h))
-    target = np.zeros(free.size + 1)
-    target[-1] = 1.0
-    try:
-        multipliers, _ = scipy.optimize.nnls(np.vstack([G.T, h]), target)
-    except RuntimeError:  # its iteration limit
-        return None
-    residual = np.append(G.T @ multipliers, h @ multipliers - 1.0)
-    if not residual[-1] < -np.finfo(float).eps:
-        return None
-    w[free] = -residual[:-1] / residual[-1]
-    return w
