@@ -42,7 +42,7 @@ durations: env-test
 	$(BIN)/python tests/slow_tests.py $(VENV)/durations
 
 # Scripts whose calls of the package are type-checked.
-SCRIPTS := $(foreach folder,benchmarks benchmarks/costs benchmarks/others benchmarks/papers benchmarks/scale docs examples/gallery examples/users,$(folder)/*.py) tests/laws/typed_calls.py
+SCRIPTS := $(foreach folder,benchmarks benchmarks/costs benchmarks/others benchmarks/papers benchmarks/pictures benchmarks/scale docs examples/gallery examples/users,$(folder)/*.py) tests/laws/typed_calls.py
 
 check: lint test
 

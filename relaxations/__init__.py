@@ -36,8 +36,7 @@ from .report.means import fraction_within, performance_ratios, shifted_geometric
 from .report.report import GapReport
 from .report.run import gap_report, model_gaps
 from .report.runner import CellStore, Progress, Runner, digest
-from .strengthening.fixing import Fixing, Fixings, fix_variables
-from .strengthening.strengthen import heuristic, strengthen, tighten
+from .strengthening import Fixing, Fixings, fix_variables, heuristic, strengthen, tighten
 
 __all__ = [
     "AllHulls",

@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-__all__ = ["Points", "alternating", "clouds", "clustered", "nine_points", "noisy_halves"]
+__all__ = ["Points", "alternating", "clouds", "clustered", "nine_points", "noisy_halves", "three_clouds"]
 
 Drawn = tuple[np.ndarray, np.ndarray]
 Order = Literal["mixed", "halves", "turns"]
@@ -72,6 +72,15 @@ def alternating(seed: int = 0, n: int = 30) -> Drawn:
     y = np.where(np.arange(n) % 2 == 0, 1.0, -1.0)
     X = rng.normal(size=(n, 3))
     X[:, 0] += y
+    return X, y
+
+
+def three_clouds(n: int = 60) -> Drawn:
+    """Three features of the classes "x", "y" and "z" by turns, the latter two moved by 4 in one feature each."""
+    X = np.random.default_rng(0).normal(size=(n, 3))
+    y = np.array(["x", "y", "z"])[np.arange(n) % 3]
+    X[y == "y", 0] += 4
+    X[y == "z", 1] += 4
     return X, y
 
 

@@ -10,7 +10,7 @@ from effort import trials
 
 from marginopt.models import ZeroOneSVM
 
-__all__ = ["COUNT", "enumerated", "least_norm", "least_square"]
+__all__ = ["COUNT", "enumerated", "least_norm", "least_square", "within_budget"]
 
 #: Instances of each question that are compared with enumeration.
 COUNT = trials(6, 300)
@@ -38,6 +38,11 @@ def least_square(A: np.ndarray, penalised: np.ndarray) -> float:
     """The optimum of that problem; inf where no w keeps all rows."""
     w = least_norm(A, penalised)
     return np.inf if w is None else float(w[penalised] @ w[penalised])
+
+
+def within_budget(A: np.ndarray, penalised: np.ndarray, k: int) -> float:
+    """The least norm over all choices of k rows that are violated; inf where no w keeps the others of any choice."""
+    return min(least_square(np.delete(A, list(out), axis=0), penalised) for out in itertools.combinations(range(len(A)), k))
 
 
 def enumerated(model: ZeroOneSVM) -> float:

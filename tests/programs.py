@@ -6,7 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from marginopt.models import Block, Constraint, HingeSVM, Nonnegative, Quadratic, StandardForm, Zero, ZeroOneSVM
-from marginopt.solvers.records import Options
+from marginopt.solvers.records import Options, Status
 from marginopt.solvers.solve import solve_problem
 
 QP = ("clarabel", "scs", "highs", "osqp", "piqp", "proxqp", "daqp")
@@ -53,6 +53,12 @@ def form_of(q, constraints=(), lower=None, upper=None, P=None, integer=None, r=0
     )
 
 
+def form_with_rows(F, **changes):
+    """min Σ x_j subject to F x + 1 ≥ 0, and changes of this form."""
+    m, n = F.shape
+    return form_of(np.ones(n), [("rows", F, np.ones(m), Nonnegative(m))]).replace(**changes)
+
+
 def bounded_qp(r=0.0):
     """x2 at its upper bound, x1 free inside its row, multipliers of every kind."""
     rows = [("sum", [[1, 1, 1]], [-1], Zero(1)), ("floor", [[1, 0, 0], [0, 1, 0]], [0.5, 1], Nonnegative(2))]
@@ -96,6 +102,13 @@ UNBOUNDED = {
     "linear": form_of([0, -1], [("side", [[1, 0]], [0], Nonnegative(1))]),
     "quadratic": form_of([0, -1], [("side", [[1, 0]], [0], Nonnegative(1))], P=np.diag([1.0, 0])),
 }
+#: Linear programs and integer ones without an optimum, for solvers of integer programs.
+WITHOUT_OPTIMUM = (
+    (form_of([1, 1], [("c", [[1, 1], [-1, -1]], [-3, 1], Nonnegative(2))], [0, 0], [9, 9]), Status.INFEASIBLE),
+    (form_of([1, 1], [("c", [[2, 2]], [-3], Zero(1))], [0, 0], [5, 5], integer=[1, 1]), Status.INFEASIBLE),
+    (form_of([-1, 0], [("c", [[1, -1]], [0], Nonnegative(1))], [0, 0], [INF, INF]), Status.UNBOUNDED),
+    (form_of([-1, 0], [("c", [[1, -1]], [0], Nonnegative(1))], [0, 0], [INF, INF], integer=[1, 1]), Status.UNBOUNDED),
+)
 
 
 def solve(form, name, **options):

@@ -101,13 +101,15 @@ def damage_pairs(rng, entry, kind, n):
 
 
 def damage_conflicts(rng, log):
-    """The same for a log of the conflict search."""
+    """The same for a log of the conflict search, of the penalised form or of one with a budget."""
     log = copy.deepcopy(log)
+    header, n = log[0], len(log[0]["A"])
     conflicts = [record for record in log if "conflict" in record]
     nodes = [record for record in log if "steps" in record]
     conflict, node = conflicts[int(rng.integers(len(conflicts)))], nodes[int(rng.integers(len(nodes)))]
     at = int(rng.integers(len(conflict["conflict"])))
-    kinds = ["bound", "drop", "clear", "alpha", "point", "pack", "split", "weight", "row", "member", "parent", "cut"]
+    kinds = ["bound", "drop", "clear", "alpha", "point", "pack", "split", "row", "member", "parent", "cut"]
+    kinds += ["budget", "incumbent"] if "budget" in header else ["weight"]
     kind = str(rng.choice(kinds + ["target", "open", "opened"] * ("target" in log[-1])))
     if kind == "bound":
         log[-1]["bound"] *= 1 + 10 ** rng.uniform(-5.5, 1)
@@ -118,21 +120,26 @@ def damage_conflicts(rng, log):
     elif kind == "alpha":
         conflict["alpha"][at] *= float(rng.choice([0.0, 0.5, 2.0, -1.0]))
     elif kind == "point":
-        conflict["conflict"][at] = int(rng.integers(len(log[0]["weights"])))
+        conflict["conflict"][at] = int(rng.integers(n))
     elif kind == "pack":
         for step in node["steps"]:
             if step[0] == "pack":
-                step[1] = [[number, y * float(rng.choice([0.5, 1.5, -1.0]))] for number, y in step[1]]
+                step[1] = [[number, y * float(rng.choice([0.5, 1.5, 2.0, -1.0]))] for number, y in step[1]]
             else:
                 step[1] = int(rng.integers(-1, len(conflicts) + 1))
     elif kind == "split" and "split" in node:
-        node["split"][1] = node["split"][1][:-1] if rng.random() < 0.5 else [*node["split"][1], node["split"][1][0]]
+        points = node["split"][1]
+        node["split"][1] = [points[:-1], [*points, points[0]], [int(rng.integers(n))]][int(rng.integers(3))]
     elif kind == "weight":
-        log[0]["weights"][int(rng.integers(len(log[0]["weights"])))] *= 0.3
+        header["weights"][int(rng.integers(n))] *= 0.3
+    elif kind == "budget":
+        header["budget"] += int(rng.choice([-1, 1, 2]))
+    elif kind == "incumbent" and log[-1]["w"] is not None:
+        log[-1]["w"] = [0.99 * x for x in log[-1]["w"]]
     elif kind == "row":
-        log[0]["A"][int(rng.integers(len(log[0]["A"])))][1] *= -2.0
+        header["A"][int(rng.integers(n))][1] *= -2.0
     elif kind == "member":
-        log[0]["member"][int(rng.integers(len(log[0]["member"])))] = int(rng.integers(-1, len(log[0]["member"])))
+        header["member"][int(rng.integers(len(header["member"])))] = int(rng.integers(-1, len(header["member"])))
     elif kind == "parent":
         node["parent"] = int(rng.integers(len(nodes)))
     elif kind == "target":
@@ -143,5 +150,5 @@ def damage_conflicts(rng, log):
         node["open"] = node.pop("open", None) or []
         log[-1]["bound"] *= float(rng.choice([1.0, 1.2, 1.5]))
     else:
-        log = log[: int(rng.integers(1, len(log)))]
+        kind, log = "cut", log[: int(rng.integers(1, len(log)))]
     return kind, log

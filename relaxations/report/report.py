@@ -10,7 +10,7 @@ from typing import Any, Literal
 from ...display import frame
 from ...drawing import Picture
 from ...errors import InputError
-from ...files import write_text, write_texts
+from ...files import write_texts
 from .data import ReportData
 from .document import Document
 from .formats import FORMATS, format_of, fragment, read_json, render_csv, render_markdown
@@ -54,9 +54,9 @@ class GapReport(ReportData):
         write_texts(texts)
         return list(texts)
 
-    def write_all(self, folder: str | Path, stem: str = "report") -> list[Path]:
-        """Write every format into a folder; returns the paths."""
-        return [path for suffix in FORMATS for path in self.write(Path(folder) / f"{stem}{suffix}")]
+    def write_all(self, folder: str | Path) -> list[Path]:
+        """Write every format into a folder, as ``report`` with its suffix; returns the paths."""
+        return [path for suffix in FORMATS for path in self.write(Path(folder) / f"report{suffix}")]
 
     def html(self) -> str:
         """Return one self-contained page."""
@@ -108,39 +108,9 @@ class GapReport(ReportData):
     def _text(self, suffix: str) -> str:
         return next(iter(FORMATS[suffix].files(self.document, "report").values()))
 
-    def to_html(self, path: str | Path) -> Path:
-        """Write `html` and return the path."""
-        return write_text(path, self.html())
-
-    def to_markdown(self, path: str | Path, pictures: bool = False) -> Path:
-        """Write `markdown`, and the pictures it links to in a folder beside it where asked; returns the path."""
-        if pictures:
-            return self.write(Path(path).with_suffix(".md"))[0]
-        return write_text(path, self.markdown())
-
-    def to_pictures(self, folder: str | Path) -> list[Path]:
-        """Write every picture as SVG into a folder, made where it is not there; returns the paths."""
-        place = Path(folder)
-        place.mkdir(parents=True, exist_ok=True)
-        texts = {place / f"{picture.name}.svg": picture.svg for picture in self.pictures}
-        write_texts(texts)
-        return list(texts)
-
-    def to_csv(self, path: str | Path, table: Literal["rows", "exacts", "kappas"] = "rows") -> Path:
-        """Write `csv` and return the path."""
-        return write_text(path, self.csv(table))
-
-    def to_latex(self, path: str | Path) -> Path:
-        """Write `latex` and return the path."""
-        return write_text(path, self.latex())
-
-    def to_json(self, path: str | Path) -> Path:
-        """Write `json` and return the path."""
-        return write_text(path, self.json())
-
     @classmethod
     def from_json(cls, path: str | Path) -> GapReport:
-        """Read a report that `to_json` wrote.
+        """Read a report that `write` wrote as JSON.
 
         Raises
         ------

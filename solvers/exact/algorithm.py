@@ -19,7 +19,7 @@ from ..parallel.executor import AsynchronousExecutor
 from ..records import Answer, Options
 from .checkpoint import log_file
 from .dispatcher import bound_caveat
-from .limits import Limits, check_path
+from .options import Limits, check_path
 from .search import BoundingRule, SearchCheckpoint, TreeLog, TreeSearch
 
 V = TypeVar("V")

@@ -15,8 +15,8 @@ from ...models.arrays import FloatArray, as_integer
 from ...models.model import Model
 from ...models.views import MarginProblem, PiecewiseLinearLoss
 from ..exact.checkpoint import CheckpointContent, log_file
-from ..exact.limits import Limits, check_path
 from ..exact.log_file import Mark
+from ..exact.options import Limits, check_path
 from ..exact.rotation import rotated_basis, rotation
 from ..interface.algorithm import Algorithm, Outcome
 from ..interface.recorder import Measure, call_outside_fork

@@ -1,11 +1,69 @@
-"""The exact solver of ramp losses with a polyhedral norm."""
+"""`ramp-bb`: the exact solver of ramp losses with a polyhedral norm, a search by its bounding rule."""
 
 from __future__ import annotations
 
-from ..interface.solver import Solver
-from .algorithm import RampBB
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from ...models.model import Model
+from ...models.views import MarginProblem
+from ..exact.algorithm import ExactSearch
+from ..exact.search import BoundingRule
+from ..interface.solver import Gives, Purpose, Solver, SolverInfo
+from .check import RampChecker, ramp_obstacle
+
+if TYPE_CHECKING:
+    from .dual import RampProblem
 
 __all__ = ["SOLVERS", "RampBB"]
+
+
+@dataclass(frozen=True, eq=False)
+class RampBB(ExactSearch[MarginProblem]):
+    """Exact branch and bound for ramp losses with the L1 norm, or that of kernel weights, with any number of coefficients.
+
+    A node decides of some points that they are given up, or are not. It is bounded by a linear program. Sets of points that no w
+    keeps (conflicts) give it rows, of which each pays a whole ramp; lower bounds of margins, which follow from the
+    incumbent, give the slopes of the other losses. Incumbents come from the convex-concave procedure.
+
+    Parameters as in `ExactSearch`: ``proof``, ``checkpoint``, ``cluster``.
+    """
+
+    checker: ClassVar[RampChecker] = RampChecker()
+    info: ClassVar[SolverInfo] = SolverInfo(
+        name="ramp-bb",
+        rank={Purpose.STRUCTURE: 15},
+        summary="exact branch and bound for ramp losses with the L1 norm or that of kernel weights: points, linear programs",
+        views=(MarginProblem,),
+        gives=frozenset({Gives.BOUND, Gives.TRACE, Gives.WARM_START, Gives.INTERRUPT}),
+        tolerance=1e-6,
+        reference="docs/explanation/ramp-bb.md",
+    )
+
+    def rule(self) -> type[BoundingRule[RampProblem]]:
+        """Return the bounding rule of ramp losses."""
+        from .search import RampRule
+
+        return RampRule
+
+    def obstacle(self, model: Model) -> str | None:
+        """Return the obstacle: a model without the view, or with other parts than one ramp and a norm."""
+        view = self.view_of(model)
+        if view is None or (obstacle := ramp_obstacle(view)) is None:
+            return super().obstacle(model)
+        return f"{obstacle} ({model.no_view_reason})" if model.no_view_reason else obstacle
+
+    def problem(self, view: MarginProblem) -> RampProblem:
+        """Return the problem without points of cost 0, with the conflicts of its root."""
+        from .dual import RampProblem
+        from .program import with_conflicts
+
+        keep = view.costs > 0.0
+        fields: dict[str, Any] = {"A": np.ascontiguousarray(view.A[keep]), "costs": view.costs[keep]}
+        return with_conflicts(RampProblem(replace(view, **fields, kept_points=view.kept_points[keep])))
+
 
 #: Read by the registry.
 SOLVERS: tuple[Solver, ...] = (RampBB(),)

@@ -16,7 +16,7 @@ from ...errors import InputError
 from ...models.arrays import as_integer
 from ...models.formulations.margin.problems import ScoringProblem
 from ...models.rounding import below
-from ..exact.limits import Limits, check_path
+from ..exact.options import Limits, check_path
 from ..interface.algorithm import Algorithm, Outcome
 from ..interface.recorder import Measure
 from ..interface.solver import Gives, Purpose, SolverInfo

@@ -19,9 +19,8 @@ from ...models.formulations.zero_one.model import ZeroOneSVM
 from ...models.views import ZeroOneProblem
 from ..exact.checkpoint import CheckpointContent, log_file
 from ..exact.dispatcher import bound_caveat
-from ..exact.earlier import solved_pairs
-from ..exact.limits import Limits, check_path
 from ..exact.log_file import LogFile, Mark
+from ..exact.options import Limits, check_path, solved_pairs
 from ..interface.algorithm import Algorithm, Outcome
 from ..interface.recorder import Measure
 from ..interface.solver import Gives, KeptModel, Purpose, SolverInfo, replace_parameters

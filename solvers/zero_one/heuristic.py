@@ -24,7 +24,7 @@ import numpy as np
 
 from ...models.arrays import BoolArray, FloatArray
 from ...models.views import ZeroOneProblem
-from ..exact.limits import Limits
+from ..exact.options import Limits
 from .engines.engine import SharedState
 from .incumbent import Polish, hinge_path, trivial_incumbent
 from .reduced import evaluate, reduce_problem

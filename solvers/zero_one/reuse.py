@@ -25,7 +25,7 @@ from ...models.model import Model
 from ...models.views import ZeroOneProblem
 from ..certification.result import Result
 from ..exact.check.sealed import stated_bound
-from ..exact.earlier import earlier_bound
+from ..exact.options import earlier_bound
 from .check.checker import ZeroOneChecker
 
 _EPS = 2.0**-53
@@ -42,7 +42,7 @@ class SolvedProblem:
 
     @classmethod
     def of(cls, model: Model, evidence: Result | str | Path) -> SolvedProblem:
-        """Return the record of a solved model with a λ. A bound that is not proved is ignored (`solvers.exact.earlier`)."""
+        """Return the record of a solved model with a λ. A bound that is not proved is ignored (`solvers.exact.options`)."""
         view = model.view(ZeroOneProblem)
         if view is None:
             raise InputError(

@@ -34,7 +34,7 @@ import numpy as np
 
 from ...models.arrays import BoolArray, FloatArray, IntArray
 from ...models.views import ZeroOneProblem
-from ..exact.limits import Limits
+from ..exact.options import Limits
 from ..exact.rotation import constant_column
 from .engines.boxes import SearchData
 from .engines.open_nodes import add_root, empty_pool, grown

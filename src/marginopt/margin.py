@@ -5,20 +5,25 @@
 """
 
 from .models.formulations.margin.conic_losses import Conic, StrongestConic
-from .models.formulations.margin.count_regularisers import L0, L0L1
 from .models.formulations.margin.level_losses import EnclosingBall, NearestHulls, NuHinge, OneClass, SoftBall
 from .models.formulations.margin.loss import Loss
-from .models.formulations.margin.losses.exponential import ExponentialLoss
-from .models.formulations.margin.losses.hard_margin import HardMargin
-from .models.formulations.margin.losses.hat import Hat
-from .models.formulations.margin.losses.huber import Huber
-from .models.formulations.margin.losses.logistic import Logistic
-from .models.formulations.margin.margin_losses import EpsilonInsensitive, Hinge, PairwiseHinge, Ramp, SquaredHinge, ZeroOne
+from .models.formulations.margin.margin_losses import (
+    EpsilonInsensitive,
+    HardMargin,
+    Hat,
+    Hinge,
+    PairwiseHinge,
+    Ramp,
+    SquaredHinge,
+    ZeroOne,
+)
 from .models.formulations.margin.model import Margin
 from .models.formulations.margin.naming import at_most, error_budget, fixed, keep, parity
 from .models.formulations.margin.part import Box, Domain, Increasing, Integers, Reals, Signs
 from .models.formulations.margin.piecewise_losses import PiecewiseLinear, PiecewiseQuadratic
 from .models.formulations.margin.regularisers import (
+    L0,
+    L0L1,
     L1,
     ElasticNet,
     GroupL1,
@@ -39,6 +44,7 @@ from .models.formulations.margin.restrictions import (
     Restriction,
     ViolationBudget,
 )
+from .models.formulations.margin.smooth_losses import ExponentialLoss, Huber, Logistic
 
 __all__ = [
     "L0",

@@ -4,31 +4,23 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
+from programs import form_with_rows
 
 import marginopt as mo
-from marginopt.models import Block, Constraint, Nonnegative, StandardForm
+from marginopt.models import StandardForm
 from marginopt.models.statement import Line, Statement
 
 POINTS = np.column_stack([np.ones(16), np.random.default_rng(5).normal(size=(16, 2))])
 LABELS = np.where(POINTS[:, 1] > 0, 1.0, -1.0)
 
 
-def _form(F: np.ndarray, **changes: object) -> StandardForm:
-    n = F.shape[1]
-    rows = Constraint("rows", sp.csr_array(F), np.ones(F.shape[0]), Nonnegative(F.shape[0]))
-    free = np.full(n, np.inf)
-    form = StandardForm("small", (Block("x", (n,)),), np.ones(n), (rows,), -free, free, np.zeros(n, dtype=bool))
-    return form.replace(**changes)
-
-
 @pytest.mark.parametrize(
     ("form", "sentence"),
     [
-        (_form(np.array([[1.0, 1e-7], [1.0, 2.0]])), "standardise"),
-        (_form(np.array([[1.0, 1.0], [1e5, 1e5]])), "norms of its rows"),
-        (_form(np.eye(2), upper=np.array([1e9, 1.0])), "bounds up to 1e+09"),
-        (_form(np.eye(2), q=np.array([1e8, 1.0])), "scale the objective"),
+        (form_with_rows(np.array([[1.0, 1e-7], [1.0, 2.0]])), "standardise"),
+        (form_with_rows(np.array([[1.0, 1.0], [1e5, 1e5]])), "norms of its rows"),
+        (form_with_rows(np.eye(2), upper=np.array([1e9, 1.0])), "bounds up to 1e+09"),
+        (form_with_rows(np.eye(2), q=np.array([1e8, 1.0])), "scale the objective"),
         (mo.ZeroOneSVM(POINTS, LABELS, big_m=1e5).form, "big M"),
     ],
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
@@ -38,10 +38,10 @@ from ...rounding import UNIT
 from ...statement import DualStatement, Line, Statement, plus, times
 from ...views import ConicProblem, LinearLoss, LinearProblem, MarginProblem
 from ..linear import dense_signed_rows, first_column_is_one, margin_figures, price_words, warn_about_features
+from .activity_bounds import LEVEL, ActivityBounds, capped, largest_valid, least_norm_point, tightened
 from .assembly import Assembly
 from .exact_count import ExactCount
 from .group_losses import GroupLosses
-from .linear_rows import least_norm_point, tightened
 from .loss import Conjugate, Loss, signs
 from .margin_losses import Hinge
 from .naming import DOMAINS, LOSSES, REGULARISERS, AtMost, named
@@ -113,80 +113,6 @@ def unread_parts(loss: Loss, regulariser: Regulariser, domain: Domain, restricti
     norm: list[Part] = [] if regulariser.square else [regulariser]
     named = [type(part).__name__ for part in (*norm, *([] if domain.free else [domain]), *restrictions)]
     return f"because of {', '.join(named)}" if named else f"its loss is {loss!r} with {regulariser!r}"
-
-
-# Bounds of coefficients and arguments at an optimum, from which big-M constants follow.
-
-
-@dataclass(frozen=True, eq=False)
-class ActivityBounds:
-    """Bounds from the domain's, and from R(w) ≤ level, which an optimal w satisfies.
-
-    Parameters
-    ----------
-    loss, regulariser
-        The parts.
-    penalised : ndarray of bool (p,)
-    A, c : ndarray
-        Argument Aw + c of the loss, dense.
-    lower, upper : ndarray (p,)
-        The domain's.
-    cutoff : float or None
-        Of R; None where none is known.
-    saturation : float
-        A t such that an optimal free intercept need not be beyond t + max |x_i'w|; infinite where none is known.
-    """
-
-    loss: Loss
-    regulariser: Regulariser
-    penalised: BoolArray
-    A: FloatArray
-    c: FloatArray
-    lower: FloatArray
-    upper: FloatArray
-    cutoff: float | None
-    saturation: float
-
-    def bounds(self) -> tuple[FloatArray, FloatArray]:
-        """Bounds of |w_j| and of |argument_i|; infinite where none is known."""
-        span = np.maximum(np.abs(self.lower), np.abs(self.upper))
-        if self.cutoff is not None:
-            axis_reach = self.regulariser.support_function(self.cutoff, np.eye(int(self.penalised.sum())))
-            span[self.penalised] = np.minimum(span[self.penalised], axis_reach)
-        with np.errstate(invalid="ignore"):
-            by_span = np.where(self.A != 0, np.abs(self.A) * span, 0.0).sum(axis=1)
-        if self.cutoff is None:
-            return span, by_span + np.abs(self.c)
-        reach = self.regulariser.support_function(self.cutoff, self.A[:, self.penalised])
-        if not self.penalised.all():
-            span[0] = min(span[0], self.saturation + float(reach.max(initial=0.0)))
-            reach = reach + span[0] * np.abs(self.A[:, 0])
-        return span, np.minimum(by_span, reach) + np.abs(self.c)
-
-
-#: Relative accuracy of the level of given constants, and the value beyond which none is looked for.
-LEVEL, _HUGE = 1e-12, 1e280
-
-
-def largest_valid(valid_at: Callable[[float], bool]) -> float:
-    """Return the largest value at which constants are valid, by bisection; infinite where they are at every one."""
-    high = 1.0
-    while high < _HUGE and valid_at(high):
-        high *= 16.0
-    if high >= _HUGE:
-        return np.inf
-    low = 0.0
-    while high - low > LEVEL * high:
-        middle = 0.5 * (low + high)
-        low, high = (middle, high) if valid_at(middle) else (low, middle)
-    return low
-
-
-def capped(bound: Bound, cutoff: float) -> Bound:
-    """Return the bound, up to the level of given constants: a point that costs more may not be in the form."""
-    if bound.value <= cutoff:
-        return bound
-    return replace(bound, value=cutoff, argument=f"{bound.argument}; up to the level of the given M")
 
 
 # The parts of a `Margin` as a user gives them, checked: objects, names, one restriction or several.

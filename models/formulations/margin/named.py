@@ -1,4 +1,4 @@
-"""Compositions with names of their own: support vector regression, the ν-SVM, and support vector data description."""
+"""Compositions with names: hard-margin SVM, support vector regression, ν-SVM, and support vector data description."""
 
 from __future__ import annotations
 
@@ -20,8 +20,9 @@ from ...model import Model
 from ...program.form import StandardForm
 from ...record import Arrays, Chosen, DataKind, FormulationInfo, Parameter, always
 from ...statement import Statement
+from ..linear import dense_signed_rows
 from .level_losses import NuHinge, SoftBall
-from .margin_losses import EpsilonInsensitive
+from .margin_losses import EpsilonInsensitive, HardMargin
 from .model import Margin
 from .naming import LOSSES
 from .regularisers import L1, ElasticNet, SquaredNorm
@@ -300,6 +301,64 @@ def _svdd_objective(model: SVDD, values: Mapping[str, Any]) -> float:
     return float(level + w @ w + outside.sum() / (model.nu * model.X.shape[0]))
 
 
+@dataclass(frozen=True, eq=False, repr=False)
+class HardMarginSVM(NamedComposition):
+    """min ½||w||² subject to y_i x_i'w ≥ 1, FW (5): the widest margin, 1/||w||, of a hyperplane without errors, FW (3), (4).
+
+    Dual: max Σα - ½||Σ α_i y_i x_i||² over α ≥ 0, and Σ α_i y_i = 0 with a free intercept.
+
+    Parameters
+    ----------
+    X, y, kernel
+        As `Margin`.
+    intercept : {"free", "penalised"}
+
+    Notes
+    -----
+    Form: block ``w``, constraint ``margin``: y_i x_i'w - 1 ≥ 0. On data that no hyperplane separates the answer is INFEASIBLE,
+    with a Farkas proof.
+
+    Raises
+    ------
+    InputError
+        As `Margin`.
+    """
+
+    X: Points
+    y: FloatArray = LABELS_OF_X
+    intercept: Literal["free", "penalised"] = "free"
+    kernel: Kernel | None = None
+
+    name = "HardMarginSVM"
+    title = "Hard-margin SVM"
+    source = (
+        "Frandi, Nanculef, Gasparo, Lodi, Sartori: Training support vector machines using "
+        "Frank-Wolfe optimization methods, (3)-(5)"
+    )
+    meanings: ClassVar[Mapping[str, str]] = {"margin": "alpha_i prices the margin of point i; w = sum alpha_i y_i x_i"}
+
+    @cached_property
+    def composed(self) -> Margin:
+        """`HardMargin` with ½||w||²."""
+        return Margin(self.X, self.y, HardMargin(), SquaredNorm(0.5), self.intercept, kernel=self.kernel)
+
+    @property
+    def separable_data(self) -> tuple[FloatArray, str] | None:
+        """The signed rows: no margin may be violated."""
+        return dense_signed_rows(self.composed.points, self.y), "a hard margin asks that no margin be violated"
+
+
+def _hard_margin_small(rng: np.random.Generator) -> dict[str, Any]:
+    y = np.repeat([-1.0, 1.0], 6)
+    points = 0.4 * rng.normal(size=(12, 2)).clip(-2.0, 2.0) + 1.5 * y[:, None]
+    return {"X": np.column_stack([np.ones(12), points]), "y": y}
+
+
+def _hard_margin_objective(model: HardMarginSVM, values: Mapping[str, Any]) -> float:
+    v = values["w"][model.composed.penalised]
+    return float(0.5 * v @ v)
+
+
 FORMULATIONS = (
     FormulationInfo(
         Margin,
@@ -352,5 +411,17 @@ FORMULATIONS = (
         data=DataKind.POINTS,
         objective=_svdd_objective,
         parameters=(Parameter("nu", "ν, share of points outside", float, 0.3),),
+    ),
+    FormulationInfo(
+        HardMarginSVM,
+        name="hard-margin",
+        summary="the widest margin of a hyperplane without errors",
+        reference="Frandi, Nanculef, Gasparo, Lodi, Sartori: Training support vector machines using "
+        "Frank-Wolfe optimization methods, (3)-(5)",
+        data=DataKind.TWO_CLASSES,
+        objective=_hard_margin_objective,
+        small=_hard_margin_small,
+        parameters=(Parameter("intercept", "whether the intercept is part of the norm", str, "free", ("free", "penalised")),),
+        intercept=always,
     ),
 )

@@ -10,17 +10,13 @@ from typing import Any, Literal, TypeVar
 from ....errors import InputError, unknown_name
 from ...arrays import as_integer
 from .conic_losses import Conic, StrongestConic
-from .count_regularisers import L0
 from .level_losses import EnclosingBall, NearestHulls, NuHinge, OneClass, SoftBall
 from .loss import Loss
-from .losses.exponential import ExponentialLoss
-from .losses.hat import Hat
-from .losses.huber import Huber
-from .losses.logistic import Logistic
-from .margin_losses import EpsilonInsensitive, Hinge, PairwiseHinge, Ramp, SquaredHinge, ZeroOne
+from .margin_losses import EpsilonInsensitive, Hat, Hinge, PairwiseHinge, Ramp, SquaredHinge, ZeroOne
 from .part import Box, Domain, Integers, Reals
-from .regularisers import L1, ElasticNet, NoRegulariser, Regulariser, SquaredNorm
+from .regularisers import L0, L1, ElasticNet, NoRegulariser, Regulariser, SquaredNorm
 from .restrictions import CountParity, ErrorBudget, Fixed, Keep, Nonzero, Parity
+from .smooth_losses import ExponentialLoss, Huber, Logistic
 
 P = TypeVar("P")
 

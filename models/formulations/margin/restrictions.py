@@ -22,8 +22,8 @@ from ...statement import Line, latex_words
 from ...views import Budget, EqualRates
 from ..linear import first_column_is_one
 from .assembly import Affine, Assembly
-from .count_regularisers import add_support
 from .part import Classifier, Part, Setting, as_columns, as_integers, as_numbers, column_places
+from .regularisers import add_support
 
 
 class Restriction(Part):

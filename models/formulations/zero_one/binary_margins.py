@@ -34,7 +34,7 @@ from ...record import Parameter
 from ...statement import Line, plus
 from ...views import ZeroOneProblem
 from ..linear import first_column_is_one, price_words, priced_sum
-from ..margin.model import LEVEL, capped, largest_valid
+from ..margin.activity_bounds import LEVEL, capped, largest_valid
 
 
 class ViolationCost(Protocol):

@@ -26,7 +26,7 @@ from ....solvers.solve import solve_problem
 from ....solvers.zero_one.check.checker import LoggedZeroOneProblem
 from ...bounds.big_m import BigM
 from ...reduction import restated, without_warnings
-from ...strengthening.strengthen import strengthen
+from ...strengthening import strengthen
 from .record import BoundingCell, InstanceAt, SolverTask, as_count, as_number
 
 #: Seconds, incumbent and lower bound at that time; None where there is none yet.

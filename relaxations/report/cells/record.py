@@ -24,7 +24,7 @@ from ....solvers.interface.solver import Solver
 from ....solvers.records import Options, Status
 from ....solvers.registry import SolverSpec
 from ...relaxed import bound_words
-from ...strengthening.strengthen import heuristic, heuristic_solution, tighten
+from ...strengthening import heuristic, heuristic_solution, tighten
 
 #: What is solved: the instance's name and λ; None where a model was stated as it is.
 Key: TypeAlias = tuple[str, float | None]

@@ -34,8 +34,7 @@ from ..start import (
     starting_point,
 )
 from . import simplex_loops as loops
-from .box import BoxSMO
-from .working_sets import WorkingSets
+from .box import BoxSMO, WorkingSets
 
 #: Relative gap from which the finisher is considered, decade by decade: before, the support is not known well enough.
 FINISH_FROM = 1.0

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ....models.arrays import FloatArray
-from ...exact.limits import NodeRate
+from ...exact.options import NodeRate
 from ...interface.algorithm import Outcome, named_scalars
 from ..incumbent import penalised_rows, stretched_rows
 from ..loops import conflicts as k

@@ -30,8 +30,8 @@ from ....models.model import fingerprint
 from ....models.views import ZeroOneProblem
 from ...exact.checkpoint import Checkpoint, CheckpointContent
 from ...exact.dispatcher import NODES, Dispatcher, check_counts, check_numbers, check_point, check_work, lines_of
-from ...exact.limits import Limits
 from ...exact.log_file import Mark
+from ...exact.options import Limits
 from ...interface.algorithm import Outcome
 from ...parallel.executor import AsynchronousExecutor, TaskArrays
 from ..box_log import BoxRecords, ProofWriter

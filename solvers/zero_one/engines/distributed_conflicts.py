@@ -15,7 +15,7 @@ import numpy as np
 
 from ....models.arrays import FloatArray
 from ...exact.dispatcher import Dispatcher, check_counts, check_numbers, check_point, check_state, check_work
-from ...exact.limits import Limits
+from ...exact.options import Limits
 from ...interface.algorithm import Outcome
 from ...parallel.executor import AsynchronousExecutor
 from ..incumbent import Incumbent, Polish, penalised_rows, stretched_rows

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from ...exact.limits import Limits
+from ...exact.options import Limits
 from ...interface.algorithm import Outcome
 from ..incumbent import Incumbent, Polish
 from ..reduced import ReducedZeroOneProblem

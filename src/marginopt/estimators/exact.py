@@ -19,9 +19,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..errors import InputError
 from ..models.arrays import FloatArray, Points, as_positive, to_dense
-from ..models.formulations.margin.points_table import PointsTable
 from ..models.formulations.margin.problems import as_fraction
-from ..models.formulations.margin.scoring_system import ScoringSystem
+from ..models.formulations.margin.scoring_system import PointsTable, ScoringSystem
 from ..models.formulations.ramp import RampSVM
 from ..models.formulations.zero_one.model import ZeroOneSVM
 from ..models.model import Model

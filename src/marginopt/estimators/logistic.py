@@ -11,9 +11,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..errors import InputError
 from ..models.arrays import FloatArray, Points, as_positive
-from ..models.formulations.margin.losses.logistic import Logistic
 from ..models.formulations.margin.model import Margin
 from ..models.formulations.margin.regularisers import SquaredNorm
+from ..models.formulations.margin.smooth_losses import Logistic
 from ..models.model import Model
 from .base import EstimatorInfo
 from .classifier import LinearClassifier, WeightedClassifier

@@ -38,7 +38,7 @@ from ..models.model import Model
 from ..models.views import ZeroOneProblem
 from ..solvers.certification.result import Result
 from ..solvers.exact.check.sealed import stated_bound
-from ..solvers.exact.limits import Limits
+from ..solvers.exact.options import Limits
 from ..solvers.records import Options
 from ..solvers.solve import solve
 from ..solvers.zero_one.target_search import TargetSearch

@@ -152,7 +152,7 @@ class MaxMinSelector(Selector):
     parameter : {"log-gamma", "gamma"}
         The variable of the ascent; the paper has γ. Its logarithm reaches the same γ with about one model less.
     rate : {"secant", "printed"}
-        Rule of the learning rate, see `solvers.max_min.ascent.MaxMin`.
+        Rule of the learning rate, see `solvers.max_min.MaxMin`.
     stationarity : float
         ε2, |f'| at which to stop.
     warm : bool

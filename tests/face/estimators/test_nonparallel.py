@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from data import three_clouds
 from facts import about
 from sklearn.exceptions import ConvergenceWarning
 
@@ -17,19 +18,10 @@ from marginopt.models import RBF
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
 
-def _data(n: int = 60) -> tuple[np.ndarray, np.ndarray]:
-    rng = np.random.default_rng(0)
-    y = np.array(["x", "y", "z"])[np.arange(n) % 3]
-    X = rng.normal(size=(n, 3))
-    X[y == "y", 0] += 4
-    X[y == "z", 1] += 4
-    return X, y
-
-
 @pytest.mark.parametrize("orientation", ["one", "rest"])
 @pytest.mark.parametrize("kernel", ["rbf", "linear", "polynomial"])
 def test_separated_classes_are_told_apart(orientation: str, kernel: str) -> None:
-    X, y = _data()
+    X, y = three_clouds()
     model = KernelNPSVC(kernel=kernel, orientation=orientation, intercept=1.0, coef0=1.0).fit(X, y)
     assert model.score(X, y) >= 0.9
     assert model.objectives_.shape == model.tau_.shape == (3,)
@@ -39,7 +31,7 @@ def test_separated_classes_are_told_apart(orientation: str, kernel: str) -> None
 
 
 def test_decision_is_formula_21() -> None:
-    X, y = _data()
+    X, y = three_clouds()
     model = KernelNPSVC(standardise=False, gamma=0.3).fit(X, y)
     U, V, P = model.values_["U"], model.values_["V"], model.model_.P
     K = np.exp(-0.3 * ((X[:, None] - X[None]) ** 2).sum(axis=2))
@@ -49,7 +41,7 @@ def test_decision_is_formula_21() -> None:
 
 
 def test_answer_is_the_proved_optimum_for_its_projection() -> None:
-    X, y = _data()
+    X, y = three_clouds()
     model = KernelNPSVC(c=2.0).fit(X, y)
     conic = solvers.solve(model.model_, "clarabel")
     assert float(model.values_["rho"]) == pytest.approx(conic.objective, rel=1e-5)
@@ -59,7 +51,7 @@ def test_answer_is_the_proved_optimum_for_its_projection() -> None:
 
 
 def test_precomputed_kernel_gives_the_same_classifier_without_the_graph() -> None:
-    X, y = _data()
+    X, y = three_clouds()
     K = np.exp(-0.3 * ((X[:, None] - X[None]) ** 2).sum(axis=2))
     plain = KernelNPSVC(standardise=False, gamma=0.3, mu=0.0).fit(X, y)
     fitted = KernelNPSVC(kernel="precomputed").fit(K, y)
@@ -70,14 +62,14 @@ def test_precomputed_kernel_gives_the_same_classifier_without_the_graph() -> Non
 
 
 def test_all_landmarks_reproduce_the_kernel() -> None:
-    X, y = _data()
+    X, y = three_clouds()
     full = KernelNPSVC(gamma=0.3, mu=0.0, ridge=1e-8, max_iter=3, d=4).fit(X, y)
     landmarks = KernelNPSVC(gamma=0.3, mu=0.0, ridge=1e-8, max_iter=3, d=4, approximation="nystroem", components=60).fit(X, y)
     assert (full.predict(X) == landmarks.predict(X)).mean() >= 0.95
 
 
 def test_fourier_features_approach_the_kernel() -> None:
-    X, y = _data(90)
+    X, y = three_clouds(90)
     few = KernelNPSVC(gamma=0.3, approximation="fourier", components=2000, max_iter=2, tol=1.0, d=4).fit(X, y)
     Z = few.problem_.X
     assert pytest.approx(RBF(0.3).matrix(_standard(X), _standard(X)), abs=0.12) == Z @ Z.T
@@ -89,13 +81,13 @@ def _standard(X: np.ndarray) -> np.ndarray:
 
 
 def test_same_random_state_same_classifier() -> None:
-    X, y = _data()
+    X, y = three_clouds()
     a, b = (KernelNPSVC(random_state=3).fit(X, y).decision_function(X) for _ in range(2))
     assert (a == b).all()
 
 
 def test_short_runs_warn() -> None:
-    X, y = _data()
+    X, y = three_clouds()
     with pytest.warns(ConvergenceWarning):
         estimator = KernelNPSVC(max_iter=1, tol=1e-9).fit(X, y)
     assert estimator.n_iter_ == 1 and estimator.pareto_ > 1e-9
@@ -117,13 +109,13 @@ def test_short_runs_warn() -> None:
     ],
 )
 def test_bad_parameters_are_named(parameters: dict[str, Any], name: str) -> None:
-    X, y = _data()
+    X, y = three_clouds()
     with pytest.raises(InputError, check=about(name)):
         KernelNPSVC(**parameters).fit(X, y)
 
 
 def test_bad_data_are_named() -> None:
-    X, y = _data()
+    X, y = three_clouds()
     with pytest.raises(InputError, check=about("y")):
         KernelNPSVC().fit(X, np.r_[["lonely"], y[1:]])
     with pytest.raises(InputError, check=about("y")):

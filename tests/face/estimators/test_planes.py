@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from data import three_clouds
 from facts import about
 
 import marginopt as mo
@@ -13,18 +14,9 @@ from marginopt.estimators import NonparallelSVC
 LOSSES = ("twsvm", "lstsvm", "npsvm", "pinball", "correntropy", "capped")
 
 
-def _data(n: int = 60) -> tuple[np.ndarray, np.ndarray]:
-    rng = np.random.default_rng(0)
-    y = np.array(["x", "y", "z"])[np.arange(n) % 3]
-    X = rng.normal(size=(n, 3))
-    X[y == "y", 0] += 4
-    X[y == "z", 1] += 4
-    return X, y
-
-
 @pytest.mark.parametrize("loss", LOSSES)
 def test_separated_classes_are_told_apart(loss: str) -> None:
-    X, y = _data()
+    X, y = three_clouds()
     fitted = NonparallelSVC(loss, manifold=0.01 if loss == "capped" else 0.0).fit(X, y)
     assert fitted.score(X, y) >= 0.9
     assert fitted.decision_function(X).shape == (60, 3)
@@ -34,7 +26,7 @@ def test_separated_classes_are_told_apart(loss: str) -> None:
 @pytest.mark.parametrize("loss", ["twsvm", "lstsvm", "npsvm", "pinball"])
 def test_each_hyperplane_is_the_optimum_of_its_model(loss: str) -> None:
     """Another solver finds the same hyperplanes from the same model."""
-    X, y = _data()
+    X, y = three_clouds()
     fitted = NonparallelSVC(loss, gamma=0.2, standardise=False, tol=1e-8).fit(X, y)
     for k, model in enumerate(mo.NonparallelSVM.one_per_class(X, y, loss=loss, c=1.0, r=0.1, kernel=mo.RBF(0.2))):
         assert model.target == fitted.classes_[k]
@@ -42,14 +34,14 @@ def test_each_hyperplane_is_the_optimum_of_its_model(loss: str) -> None:
 
 
 def test_the_nearest_hyperplane_wins() -> None:
-    X, y = _data()
+    X, y = three_clouds()
     fitted = NonparallelSVC(standardise=False).fit(X, y)
     values = [{"u": u} for u in fitted.U_.T]
     assert (fitted.predict(X) == mo.models.nearest_hyperplane(fitted.problems_, values, X)).all()
 
 
 def test_a_precomputed_kernel_is_the_same_classifier() -> None:
-    X, y = _data()
+    X, y = three_clouds()
     K = np.exp(-0.2 * ((X[:, None] - X[None]) ** 2).sum(axis=2))
     by_points = NonparallelSVC(gamma=0.2, standardise=False).fit(X, y)
     by_matrix = NonparallelSVC(kernel="precomputed").fit(K, y)
@@ -57,7 +49,7 @@ def test_a_precomputed_kernel_is_the_same_classifier() -> None:
 
 
 def test_bad_input_is_said() -> None:
-    X, y = _data()
+    X, y = three_clouds()
     with pytest.raises(InputError, check=about("loss")):
         NonparallelSVC("hinge").fit(X, y)
     with pytest.raises(InputError, check=about("manifold")):

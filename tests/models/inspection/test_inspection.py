@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from facts import about
+from programs import form_with_rows
 
 import marginopt as mo
 from marginopt.models import (
@@ -31,14 +32,6 @@ from marginopt.models.inspection.inspection import Range
 _RNG = np.random.default_rng(5)
 _X = np.column_stack([np.ones(16), _RNG.normal(size=(16, 2))])
 _Y = np.where(_RNG.normal(size=16) + _X[:, 1] > 0, 1.0, -1.0)
-
-
-def _form(F: np.ndarray, **changes: object) -> StandardForm:
-    n = F.shape[1]
-    rows = Constraint("rows", sp.csr_array(F), np.ones(F.shape[0]), Nonnegative(F.shape[0]))
-    free = np.full(n, np.inf)
-    form = StandardForm("small", (Block("x", (n,)),), np.ones(n), (rows,), -free, free, np.zeros(n, dtype=bool))
-    return form.replace(**changes)
 
 
 def test_every_kind_of_row_has_a_colour_of_its_own() -> None:
@@ -68,12 +61,12 @@ def test_ranges_are_those_of_the_data() -> None:
 
 def test_condition_is_exact_where_it_can_be_and_a_bound_elsewhere() -> None:
     F = _RNG.normal(size=(6, 4))
-    report = _form(F).inspect()
+    report = form_with_rows(F).inspect()
     assert report.condition is not None
     assert report.condition.exact
     assert report.condition.value == pytest.approx(np.linalg.cond(F))
     wide = sp.diags_array(np.geomspace(1.0, 1e3, 1500)).toarray()
-    bound = _form(wide).inspect().condition
+    bound = form_with_rows(wide).inspect().condition
     assert bound is not None
     assert not bound.exact
     assert bound.value == pytest.approx(1e3)  # a diagonal matrix attains the bound
@@ -83,21 +76,21 @@ def test_convexity() -> None:
     assert mo.HingeSVM(_X, _Y).form.inspect().convexity.convex is True
     assert mo.ConicSVM(_X, _Y, lam=1.0).form.inspect().convexity.reason.startswith("a linear objective")
     assert "continuous relaxation" in mo.ZeroOneSVM(_X, _Y).form.inspect().convexity.reason
-    bent = _form(np.eye(3), quadratic=Quadratic(matrix=np.diag([1.0, -2.0, 3.0])))
+    bent = form_with_rows(np.eye(3), quadratic=Quadratic(matrix=np.diag([1.0, -2.0, 3.0])))
     verdict = bent.inspect().convexity
     assert verdict.convex is False
     assert verdict.smallest_eigenvalue == pytest.approx(-2.0)
-    factored = _form(np.eye(3), quadratic=Quadratic(factor=np.ones((2, 3))))
+    factored = form_with_rows(np.eye(3), quadratic=Quadratic(factor=np.ones((2, 3))))
     assert "by construction" in factored.inspect().convexity.reason
 
 
 def test_convexity_of_large_forms_by_lanczos() -> None:
     n = 1300
     diagonal = np.linspace(1.0, 5.0, n)
-    convex = _form(np.ones((1, n)), quadratic=Quadratic(matrix=sp.csc_array(sp.diags_array(diagonal))))
+    convex = form_with_rows(np.ones((1, n)), quadratic=Quadratic(matrix=sp.csc_array(sp.diags_array(diagonal))))
     assert convex.inspect().convexity.convex is True
     diagonal[7] = -3.0
-    bent = _form(np.ones((1, n)), quadratic=Quadratic(matrix=sp.csc_array(sp.diags_array(diagonal))))
+    bent = form_with_rows(np.ones((1, n)), quadratic=Quadratic(matrix=sp.csc_array(sp.diags_array(diagonal))))
     verdict = bent.inspect().convexity
     assert verdict.convex is False
     assert verdict.smallest_eigenvalue == pytest.approx(-3.0, rel=1e-2)
@@ -106,10 +99,10 @@ def test_convexity_of_large_forms_by_lanczos() -> None:
 
 def test_only_what_is_out_of_scale_has_advice() -> None:
     for form in (
-        _form(np.array([[1.0, 1e-7], [1.0, 2.0]])),
-        _form(np.array([[1.0, 1.0], [1e5, 1e5]])),
-        _form(np.eye(2), upper=np.array([1e9, 1.0])),
-        _form(np.eye(2), q=np.array([1e8, 1.0])),
+        form_with_rows(np.array([[1.0, 1e-7], [1.0, 2.0]])),
+        form_with_rows(np.array([[1.0, 1.0], [1e5, 1e5]])),
+        form_with_rows(np.eye(2), upper=np.array([1e9, 1.0])),
+        form_with_rows(np.eye(2), q=np.array([1e8, 1.0])),
         mo.ZeroOneSVM(_X, _Y, big_m=1e5).form,
     ):
         assert form.inspect().advice

@@ -7,6 +7,7 @@ from functools import cache
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from data import nine_points
 from effort import part
 from facts import about
 
@@ -42,9 +43,7 @@ from marginopt.solvers.certification.certificate import certify
 
 
 def _models() -> list[Model]:
-    rng = np.random.default_rng(3)
-    X = np.column_stack([np.ones(9), rng.normal(size=(9, 2))])
-    y = np.array([1.0, -1, 1, -1, 1, -1, 1, 1, -1])
+    X, y = nine_points()
     return [
         HingeSVM(X, y, lam=0.7),
         L1SVMDual(X, y, C=2.0, kernel=RBF(0.3)),

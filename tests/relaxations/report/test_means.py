@@ -231,18 +231,17 @@ def test_html_and_markdown_hold_every_table(drawn: GapReport) -> None:
 
 def test_markdown_links_to_its_pictures(tmp_path: Path, drawn: GapReport) -> None:
     report = drawn
-    text = report.to_markdown(tmp_path / "gaps.md", pictures=True).read_text(encoding="utf-8")
+    text = report.write(tmp_path / "gaps.md")[0].read_text(encoding="utf-8")
     links = re.findall(r"!\[[^]]+\]\((.+?)\)", text)
     names = ("gaps", "gap-against-seconds", "against-n", "against-m", "profiles", "seeds", "primal-dual-integral",
              "convergence", "against-kappa", "losses")  # fmt: skip
     assert links == [f"gaps-pictures/{name}.svg" for name in names]
     assert all((tmp_path / link).read_text(encoding="utf-8").rstrip().endswith("</svg>") for link in links)
-    assert [p.name for p in report.to_pictures(tmp_path / "a" / "b")] == [f"{name}.svg" for name in names]
 
 
 def test_stored_reports_keep_traces_and_sweeps(tmp_path: Path) -> None:
     report = made_up()
-    again = GapReport.from_json(report.to_json(tmp_path / "report.json"))
+    again = GapReport.from_json(report.write(tmp_path / "report.json")[0])
     assert again.exacts == report.exacts and again.kappas == report.kappas
     assert again.latex() == report.latex() and again.markdown() == report.markdown()
 
@@ -272,7 +271,7 @@ def test_a_report_that_was_changed_after_it_was_written_is_refused(part: str, tm
     """A bound of 100 in place of 4 was printed as proved."""
     import json
 
-    path = made_up().to_json(tmp_path / "report.json")
+    path = made_up().write(tmp_path / "report.json")[0]
     stored = json.loads(path.read_text())
     record = stored["meta"] if part == "meta" else stored[part][0]
     record[{"meta": "base", "instances": "objective"}.get(part, "bound")] = 100.0
@@ -325,7 +324,7 @@ def test_latex_compiles(tmp_path: Path) -> None:
     exacts = tuple(replace(c, encoding=words, m_source=words) for c in long.exacts)
     long = replace(long, kappas=kappas, exacts=exacts)
     for name, report in (("whole", made_up(9)), ("contradictions", wrong), ("long", long)):
-        path = report.to_latex(tmp_path / f"{name}.tex")
+        path = report.write(tmp_path / f"{name}.tex")[0]
         run = subprocess.run(
             ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", path.name],
             cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False,

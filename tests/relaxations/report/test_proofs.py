@@ -60,7 +60,7 @@ def test_cells_keep_the_logs_of_zero_one_bb_which_prove_their_bounds(report: Gap
             path.write_text(unpacked(cell.log))
             verdict = check_proof(path)
             assert verdict.valid and cell.bound is not None and verdict.bound == pytest.approx(cell.bound, rel=1e-5)
-    read = GapReport.from_json(report.to_json(tmp_path / "report.json"))
+    read = GapReport.from_json(report.write(tmp_path / "report.json")[0])
     assert read.checksum == report.checksum and read.html() == report.html()
 
 
@@ -102,7 +102,7 @@ def test_chromium_proves_and_refuses_in_the_page(report: GapReport, tmp_path: Pa
     cases = {"proved": report, "forged": changed(report), "other": changed(report, "0" * 64)}
     with browser(tmp_path) as chromium:
         for name, source in cases.items():
-            chromium.open(source.to_html(tmp_path / f"{name}.html"))
+            chromium.open(source.write(tmp_path / f"{name}.html")[0])
             chromium.evaluate("document.querySelector('button.prove').click()")
             chromium.wait(f"!!{verdict}")
             assert chromium.evaluate(verdict) == ("proved" if name == "proved" else "refused"), name

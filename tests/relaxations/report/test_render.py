@@ -87,7 +87,7 @@ def test_one_thing_is_counted_in_the_singular(tmp_path: Path) -> None:
     whole = made_up()
     one = GapReport(whole.instances[:1], tuple(c for c in whole.relaxations if c.instance == "first & best"), (), {})
     for report, words in ((whole, "2 instances, "), (one, "1 instance, ")):
-        assert words in " ".join(report.to_html(tmp_path / "r.html").read_text(encoding="utf-8").split())
+        assert words in " ".join(report.write(tmp_path / "r.html")[0].read_text(encoding="utf-8").split())
 
 
 def test_each_row_is_on_the_page_once() -> None:
@@ -182,7 +182,7 @@ def test_csv_holds_raw_numbers() -> None:
 
 def test_stored_reports_render_the_same(tmp_path: Path) -> None:
     report = made_up()
-    again = GapReport.from_json(report.to_json(tmp_path / "report.json"))
+    again = GapReport.from_json(report.write(tmp_path / "report.json")[0])
     assert again.instances == report.instances
     assert again.relaxations == report.relaxations
     assert again.exacts == report.exacts
@@ -193,7 +193,7 @@ def test_stored_reports_render_the_same(tmp_path: Path) -> None:
 
 def test_files_are_written_where_asked(tmp_path: Path) -> None:
     report = made_up()
-    paths = [report.to_html(tmp_path / "r.html"), report.to_markdown(str(tmp_path / "r.md")), report.to_csv(tmp_path / "r.csv")]
+    paths = [report.write(path)[0] for path in (tmp_path / "r.html", str(tmp_path / "r.md"), tmp_path / "r.csv")]
     assert [p.name for p in paths] == ["r.html", "r.md", "r.csv"]
     assert paths[0].read_text(encoding="utf-8") == report.html()
 

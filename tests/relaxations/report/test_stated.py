@@ -106,7 +106,7 @@ def test_it_is_stored_continued_and_written(
     first = gap_report(values, ASKED, "scip", time_limit=60, progress=False, store=store)
     again = gap_report({**values, "knapsack": knapsack()}, ASKED, "scip", time_limit=60, progress=False, store=store)
     assert first.checksum == again.checksum  # times included: nothing was solved again
-    read = GapReport.from_json(report.to_json(tmp_path / "report.json"))
+    read = GapReport.from_json(report.write(tmp_path / "report.json")[0])
     assert read.checksum == report.checksum
     for path in report.write_all(tmp_path):
         assert path.stat().st_size > 0

@@ -73,7 +73,7 @@ def test_functions_of_lam_are_stated_at_every_one_and_at_the_chosen_one(tmp_path
     (cell,) = chosen.instances
     assert chosen.checksum == again.checksum
     assert cell.lam_low is not None and cell.parameters["lam"] > cell.lam_low
-    assert GapReport.from_json(chosen.to_json(tmp_path / "report.json")).checksum == chosen.checksum
+    assert GapReport.from_json(chosen.write(tmp_path / "report.json")[0]).checksum == chosen.checksum
 
 
 def test_held_out_points_are_disjoint_seeded_and_fit_nothing() -> None:

@@ -11,7 +11,7 @@ import pytest
 from effort import trials
 from facts import about, missing, unlicensed
 from interrupts import interrupted
-from programs import KNOWN, X11, Y11, form_of, hard_zero_one, knapsack
+from programs import KNOWN, WITHOUT_OPTIMUM, X11, Y11, form_of, hard_zero_one, knapsack
 
 from marginopt.errors import ExportError, InputError, LicenceError, MissingPackageError
 from marginopt.models import (
@@ -127,15 +127,7 @@ def test_semidefinite_cones_are_refused():
         solve_problem(model, "gurobi", Options())
 
 
-@pytest.mark.parametrize(
-    ("form", "status"),
-    [
-        (form_of([1, 1], [("c", [[1, 1], [-1, -1]], [-3, 1], Nonnegative(2))], [0, 0], [9, 9]), Status.INFEASIBLE),
-        (form_of([1, 1], [("c", [[2, 2]], [-3], Zero(1))], [0, 0], [5, 5], integer=[1, 1]), Status.INFEASIBLE),
-        (form_of([-1, 0], [("c", [[1, -1]], [0], Nonnegative(1))], [0, 0], [np.inf, np.inf]), Status.UNBOUNDED),
-        (form_of([-1, 0], [("c", [[1, -1]], [0], Nonnegative(1))], [0, 0], [np.inf, np.inf], integer=[1, 1]), Status.UNBOUNDED),
-    ],
-)
+@pytest.mark.parametrize(("form", "status"), WITHOUT_OPTIMUM)
 def test_infeasible_and_unbounded(form, status):
     result = solve_problem(form, "gurobi", Options())
     assert result.status is status

@@ -12,7 +12,7 @@ from proof_logs import read, sealed
 
 import marginopt as mo
 from marginopt.errors import InputError
-from marginopt.solvers.exact.earlier import earlier_bound
+from marginopt.solvers.exact.options import earlier_bound
 from marginopt.solvers.sparse.check import SparseChecker
 from marginopt.solvers.zero_one.check.checker import ZeroOneChecker
 

@@ -12,8 +12,7 @@ import marginopt as mo
 from marginopt.models.formulations.margin.problems import SparseProblem
 from marginopt.models.views import LinearLoss
 from marginopt.solvers.exact.search import Incumbent, TreeSearch
-from marginopt.solvers.sparse import search as sparse_search
-from marginopt.solvers.sparse.algorithm import _implies
+from marginopt.solvers.sparse import _implies, search as sparse_search
 from marginopt.solvers.sparse.search import SparseRule
 
 pytestmark = pytest.mark.filterwarnings("ignore::marginopt.errors.MarginoptWarning")

@@ -7,7 +7,7 @@ import pytest
 from data import clouds
 from effort import trials
 from facts import about
-from oracles import least_square
+from oracles import within_budget
 
 import marginopt as mo
 from marginopt.errors import InputError, UnsupportedModelError
@@ -17,10 +17,7 @@ from marginopt.models.views import ZeroOneProblem
 
 
 def enumerated(model):
-    """Over all choices of the violated points."""
-    A = model.y[:, None] * np.asarray(model.X)
-    choices = itertools.combinations(range(len(A)), model.budget)
-    return min(least_square(np.delete(A, list(out), axis=0), model.penalised) for out in choices)
+    return within_budget(model.y[:, None] * np.asarray(model.X), model.penalised, model.budget)
 
 
 def instance(seed, low=5, high=12):

@@ -1,16 +1,12 @@
 """Proof logs of the cardinality form: accepted when untouched, never believed beyond the truth; a little less than the bound."""
 
-import copy
-import hashlib
-import itertools
-import json
-
 import numpy as np
 import pytest
 from data import clouds
 from effort import trials
 from facts import about
-from oracles import least_square
+from oracles import within_budget
+from proof_logs import damage_conflicts, read, sealed
 
 import marginopt as mo
 from marginopt.errors import InputError
@@ -23,9 +19,7 @@ from marginopt.solvers.zero_one.budget import BudgetBB
 
 def truth(header):
     """The optimum of the problem that a log states, by enumeration of what is violated."""
-    A, penalised = np.array(header["A"]), np.array(header["penalised"])
-    k = min(header["budget"], len(A))
-    return min(least_square(np.delete(A, list(out), axis=0), penalised) for out in itertools.combinations(range(len(A)), k))
+    return within_budget(np.array(header["A"]), np.array(header["penalised"]), min(header["budget"], len(header["A"])))
 
 
 def instance(seed, n=11, p=2, repeat=True):
@@ -39,15 +33,6 @@ def solved(path, seed, k=3, **more):
     X, y = instance(seed)
     model = mo.ZeroOneSVM(X, y, kappa=k / len(y), intercept="free" if seed % 2 else "penalised")
     return mo.solve(model, "zero-one-bb", proof=str(path), threads=1, **more)
-
-
-def read(path):
-    return [json.loads(line) for line in path.read_text().splitlines()][:-1]
-
-
-def sealed(records):
-    text = "".join(json.dumps(record) + "\n" for record in records)
-    return text + json.dumps({"sha256": hashlib.sha256(text.encode()).hexdigest()}) + "\n"
 
 
 @pytest.mark.parametrize("k", [0, 1, 3])
@@ -94,50 +79,6 @@ def test_bounds_are_logged_before_a_deadline_ends_the_search(tmp_path):
     assert later.valid and later.bound >= report.bound
 
 
-def damage(rng, log):
-    """A log with one random change; returns what was done."""
-    log = copy.deepcopy(log)
-    conflicts = [record for record in log if "conflict" in record]
-    nodes = [record for record in log if "steps" in record]
-    conflict, node = conflicts[int(rng.integers(len(conflicts)))], nodes[int(rng.integers(len(nodes)))]
-    at = int(rng.integers(len(conflict["conflict"])))
-    kinds = ["bound", "drop", "clear", "alpha", "point", "pack", "split", "budget", "row", "member", "parent", "cut", "incumbent"]
-    kind = str(rng.choice(kinds))
-    header = log[0]
-    if kind == "bound":
-        log[-1]["bound"] *= 1 + 10 ** rng.uniform(-5.5, 1)
-    elif kind == "drop":
-        log.remove(node)
-    elif kind == "clear":
-        node["steps"] = []
-    elif kind == "alpha":
-        conflict["alpha"][at] *= float(rng.choice([0.0, 0.5, 2.0, -1.0]))
-    elif kind == "point":
-        conflict["conflict"][at] = int(rng.integers(len(header["A"])))
-    elif kind == "pack":
-        for step in node["steps"]:
-            if step[0] == "pack":
-                step[1] = [[number, y * float(rng.choice([0.5, 1.5, 2.0, -1.0]))] for number, y in step[1]]
-            else:
-                step[1] = int(rng.integers(-1, len(conflicts) + 1))
-    elif kind == "split" and "split" in node:
-        node["split"][1] = [int(rng.integers(len(header["A"])))]
-    elif kind == "budget":
-        header["budget"] += int(rng.choice([-1, 1, 2]))
-    elif kind == "row":
-        header["A"][int(rng.integers(len(header["A"])))][1] *= -2.0
-    elif kind == "member":
-        header["member"][int(rng.integers(len(header["member"])))] = int(rng.integers(-1, len(header["member"])))
-    elif kind == "parent":
-        node["parent"] = int(rng.integers(len(nodes)))
-    elif kind == "incumbent" and log[-1]["w"] is not None:
-        log[-1]["w"] = [0.99 * x for x in log[-1]["w"]]
-    else:
-        log = log[: int(rng.integers(1, len(log)))]
-        kind = "cut"
-    return kind, log
-
-
 @pytest.mark.parametrize("seed", [1, 2, 4, *range(6, trials(6, 12))])
 def test_forged_logs_prove_nothing_false(tmp_path, seed):
     """Whatever is done to a log and sealed anew, what the checker then accepts is true of the problem that the log states."""
@@ -149,7 +90,7 @@ def test_forged_logs_prove_nothing_false(tmp_path, seed):
     rng = np.random.default_rng(seed)
     refused = 0
     for _ in range(40):
-        kind, bad = damage(rng, log)
+        kind, bad = damage_conflicts(rng, log)
         path.write_text(sealed(bad))
         report = check_proof(path)
         refused += not report.valid

@@ -11,7 +11,7 @@ from scipy.optimize import nnls
 
 from marginopt.models.formulations.zero_one.model import ZeroOneSVM
 from marginopt.models.views import ZeroOneProblem
-from marginopt.solvers.exact.limits import Limits
+from marginopt.solvers.exact.options import Limits
 from marginopt.solvers.interface.algorithm import Outcome
 from marginopt.solvers.records import Options
 from marginopt.solvers.zero_one import ZeroOneBB

@@ -5,7 +5,7 @@ import math
 import pytest
 
 from marginopt.models.views import ZeroOneProblem
-from marginopt.solvers.exact.limits import Limits
+from marginopt.solvers.exact.options import Limits
 from marginopt.solvers.interface.algorithm import Outcome
 from marginopt.solvers.zero_one.engines import engine as module
 from marginopt.solvers.zero_one.engines.conflicts import Passes

@@ -5,7 +5,7 @@ import pytest
 from data import clouds
 
 from marginopt.models.views import ZeroOneProblem
-from marginopt.solvers.exact.limits import Limits
+from marginopt.solvers.exact.options import Limits
 from marginopt.solvers.exact.rotation import constant_column, errors, rotated_basis, rotation
 from marginopt.solvers.interface.algorithm import Outcome
 from marginopt.solvers.records import Options

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import marginopt as mo
-from marginopt.models.formulations.margin.linear_rows import least_norm_point
+from marginopt.models.formulations.margin.activity_bounds import least_norm_point
 from marginopt.models.program.cones import Indicator
 
 RESTRICTIONS = {

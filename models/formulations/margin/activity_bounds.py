@@ -1,0 +1,136 @@
+"""Bounds of coefficients and arguments at an optimum, from which big-M constants follow; a point within linear restrictions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ...appraisal import Bound
+from ...arrays import BoolArray, FloatArray
+from .loss import Loss
+from .regularisers import Regulariser
+
+#: Relative accuracy of the level of given constants, and the value beyond which none is looked for.
+LEVEL, _HUGE = 1e-12, 1e280
+#: Slack that inequalities of a least-norm point are asked for beyond rounding, relative to their size.
+_SLACK = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class ActivityBounds:
+    """Bounds from the domain's, and from R(w) ≤ level, which an optimal w satisfies.
+
+    Parameters
+    ----------
+    loss, regulariser
+        The parts.
+    penalised : ndarray of bool (p,)
+    A, c : ndarray
+        Argument Aw + c of the loss, dense.
+    lower, upper : ndarray (p,)
+        The domain's.
+    cutoff : float or None
+        Of R; None where none is known.
+    saturation : float
+        A t such that an optimal free intercept need not be beyond t + max |x_i'w|; infinite where none is known.
+    """
+
+    loss: Loss
+    regulariser: Regulariser
+    penalised: BoolArray
+    A: FloatArray
+    c: FloatArray
+    lower: FloatArray
+    upper: FloatArray
+    cutoff: float | None
+    saturation: float
+
+    def bounds(self) -> tuple[FloatArray, FloatArray]:
+        """Bounds of |w_j| and of |argument_i|; infinite where none is known."""
+        span = np.maximum(np.abs(self.lower), np.abs(self.upper))
+        if self.cutoff is not None:
+            axis_reach = self.regulariser.support_function(self.cutoff, np.eye(int(self.penalised.sum())))
+            span[self.penalised] = np.minimum(span[self.penalised], axis_reach)
+        with np.errstate(invalid="ignore"):
+            by_span = np.where(self.A != 0, np.abs(self.A) * span, 0.0).sum(axis=1)
+        if self.cutoff is None:
+            return span, by_span + np.abs(self.c)
+        reach = self.regulariser.support_function(self.cutoff, self.A[:, self.penalised])
+        if not self.penalised.all():
+            span[0] = min(span[0], self.saturation + float(reach.max(initial=0.0)))
+            reach = reach + span[0] * np.abs(self.A[:, 0])
+        return span, np.minimum(by_span, reach) + np.abs(self.c)
+
+
+def largest_valid(valid_at: Callable[[float], bool]) -> float:
+    """Return the largest value at which constants are valid, by bisection; infinite where they are at every one."""
+    high = 1.0
+    while high < _HUGE and valid_at(high):
+        high *= 16.0
+    if high >= _HUGE:
+        return np.inf
+    low = 0.0
+    while high - low > LEVEL * high:
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if valid_at(middle) else (low, middle)
+    return low
+
+
+def capped(bound: Bound, cutoff: float) -> Bound:
+    """Return the bound, up to the level of given constants: a point that costs more may not be in the form."""
+    if bound.value <= cutoff:
+        return bound
+    return replace(bound, value=cutoff, argument=f"{bound.argument}; up to the level of the given M")
+
+
+def tightened(
+    lower: FloatArray, upper: FloatArray, A: FloatArray, low: FloatArray, high: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Return bounds of w tightened by the rows that have one coefficient of 1 alone."""
+    single = ((A != 0.0).sum(axis=1) == 1) & (A.max(axis=1, initial=0.0) == 1.0)
+    places = np.argmax(A[single], axis=1)
+    lower, upper = lower.copy(), upper.copy()
+    np.maximum.at(lower, places, low[single])
+    np.minimum.at(upper, places, high[single])
+    return lower, upper
+
+
+def least_norm_point(A: FloatArray, low: FloatArray, high: FloatArray) -> FloatArray | None:
+    """Return a point of low ≤ Aw ≤ high of nearly the least norm; None where none is found.
+
+    Lawson and Hanson's least distance programming: non-negative least squares of the multipliers.
+    Rows that fix one coefficient (one non-zero entry, low = high) are substituted, so that the point has exactly the value.
+    The others hold up to rounding: the caller checks them.
+
+    Parameters
+    ----------
+    A : ndarray (k, p)
+    low, high : ndarray (k,)
+    """
+    import scipy.optimize  # a quarter of a second, for restricted problems alone
+
+    w = np.zeros(A.shape[1])
+    equal = (low == high) & ((A != 0.0).sum(axis=1) == 1)
+    places = np.argmax(A[equal] != 0.0, axis=1)
+    w[places] = low[equal] / A[equal, places]
+    free = np.setdiff1d(np.arange(w.size), places)
+    others, shift = A[~equal][:, free], A[~equal] @ w
+    lower, upper = low[~equal] - shift, high[~equal] - shift
+    G = np.vstack([others[np.isfinite(lower)], -others[np.isfinite(upper)]])
+    h = np.concatenate([lower[np.isfinite(lower)], -upper[np.isfinite(upper)]])
+    if not (h > 0.0).any():  # w = 0 in the free coefficients
+        return w
+    h = h + _SLACK * (1.0 + np.abs(h))
+    target = np.zeros(free.size + 1)
+    target[-1] = 1.0
+    try:
+        multipliers, _ = scipy.optimize.nnls(np.vstack([G.T, h]), target)
+    except RuntimeError:  # its iteration limit
+        return None
+    residual = np.append(G.T @ multipliers, h @ multipliers - 1.0)
+    if not residual[-1] < -np.finfo(float).eps:
+        return None
+    w[free] = -residual[:-1] / residual[-1]
+    return w

@@ -1,1 +1,0 @@
-"""Tighter big-M problems: γ*, fixed variables, incumbents."""
