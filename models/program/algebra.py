@@ -223,9 +223,9 @@ class _LinearRow:
 
 def _oriented(rows: Sequence[_LinearRow]) -> list[_LinearRow]:
     """Return all rows as they are or all turned, whichever has fewer minus signs; if neither, with the first coefficient > 0."""
-    turned = [row.turned for row in rows]
-    excess = sum(row.minus_signs for row in rows) - sum(row.minus_signs for row in turned)
-    return turned if excess > 0 or (excess == 0 and bool(rows) and rows[0].leads_negative) else list(rows)
+    opposite = [row.turned for row in rows]
+    excess = sum(row.minus_signs for row in rows) - sum(row.minus_signs for row in opposite)
+    return opposite if excess > 0 or (excess == 0 and bool(rows) and rows[0].leads_negative) else list(rows)
 
 
 def _linear_lines(form: StandardForm, scale: FloatArray, symbols: Sequence[Line]) -> Iterator[Line]:
@@ -233,8 +233,8 @@ def _linear_lines(form: StandardForm, scale: FloatArray, symbols: Sequence[Line]
     for c in form.constraints:
         if isinstance(c.cone, Zero | Nonnegative):
             sign = "=" if isinstance(c.cone, Zero) else ">="
-            stated = [_LinearRow.of(function, sign) for function in _affine_rows(c, scale, symbols)]
-            shown = _oriented(stated) if c.given_names is None else [_oriented([row])[0] for row in stated]
+            constraint_rows = [_LinearRow.of(function, sign) for function in _affine_rows(c, scale, symbols)]
+            shown = _oriented(constraint_rows) if c.given_names is None else [_oriented([row])[0] for row in constraint_rows]
             rows |= dict(zip(c.names(), shown, strict=True))
     ranges = {}
     for name, ending in itertools.product(rows, _SECOND_SIDES):
