@@ -312,7 +312,7 @@ class Import:
         return self.source.point() if self.places is None else None
 
 
-def imported(source: Source) -> StandardForm:
+def import_source(source: Source) -> StandardForm:
     """Return the source's form, compared with its source, which it keeps (in this process: copies elsewhere are without)."""
     return source.form.imported_by(Import.of(source))
 
