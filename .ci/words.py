@@ -4,6 +4,7 @@
 alternatives separated by bars: a regular expression that an identifier must not match, or ``path:`` and one that the name of a
 module or folder must not match.
 
+Docstrings must not document a parameter or a type that is not there.
 Pages must not show such identifiers as code, nor name a file that is not there.
 """
 
@@ -14,7 +15,6 @@ import builtins
 import csv
 import re
 import sys
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -47,6 +47,9 @@ MESSAGE = re.compile(r"(Error|Warning|^warn)$")
 SENTENCE_END, CLAUSE_END = re.compile(r"(?<!\.\.)\.\s+(?=\S)"), re.compile(r"(?:;|(?<!\.\.)\.)\s+(?=\S)")
 #: Beginnings of public docstrings that name nothing.
 FRAGMENT = re.compile(r"(Of|With|Without|From|By|For|In|Its|It|Those|Such|Nothing|Also|Again)\b")
+#: Sections of a docstring that name parameters and types; names of classes.
+SECTION = re.compile(r"^(Parameters|Returns|Raises)\n-{3,}\n(.*?)(?=^\w[\w ]*\n-{3,}\n|\Z)", re.MULTILINE | re.DOTALL)
+CLASS_NAME = re.compile(r"\b[A-Z][a-z]+[A-Za-z]+\b")
 
 
 def banned() -> tuple[re.Pattern[str], re.Pattern[str]]:
@@ -140,6 +143,37 @@ def stale_references(file: str, tree: ast.Module, names: set[str]) -> Iterator[s
                 yield f"{file}:{line}: there is no {reference}"
 
 
+def documented(doc: str) -> Iterator[tuple[str, str]]:
+    """Yield the names and the types of the section Parameters, and no name with the types of Returns and Raises."""
+    for title, body in SECTION.findall(doc):
+        for line in (line for line in body.splitlines() if line and not line.startswith(" ")):
+            names, _, kind = line.partition(" : ") if title == "Parameters" else ("", "", line)
+            yield from ((name.strip().lstrip("*"), kind) for name in names.split(","))
+
+
+def members(owner: ast.ClassDef, classes: dict[str, list[ast.ClassDef]], seen: frozenset[str] = frozenset()) -> set[str]:
+    """Return the fields of a class and of its bases, and the arguments of their constructors."""
+    names = {line.target.id for line in owner.body if isinstance(line, ast.AnnAssign) and isinstance(line.target, ast.Name)}
+    makers = [
+        node for node in owner.body if isinstance(node, ast.FunctionDef) and node.name in ("__init__", "__new__", "__call__")
+    ]
+    names.update(node.arg for maker in makers for node in ast.walk(maker.args) if isinstance(node, ast.arg))
+    bases = {ast.unparse(base).partition("[")[0].rpartition(".")[2] for base in owner.bases} - seen
+    return names.union(*(members(base, classes, seen | {name}) for name in bases for base in classes.get(name, ())))
+
+
+def stale_parameters(tree: ast.Module, classes: dict[str, list[ast.ClassDef]], names: set[str]) -> Iterator[tuple[int, str]]:
+    """Yield the line and the word of every documented parameter that is none, and of every class as a type that no module has."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ClassDef | ast.FunctionDef):
+            is_class = isinstance(node, ast.ClassDef)
+            known = members(node, classes) if is_class else {n.arg for n in ast.walk(node.args) if isinstance(n, ast.arg)}
+            for name, kind in documented(ast.get_docstring(node) or ""):
+                if re.fullmatch(r"[A-Za-z_]\w*", name) and name not in known:
+                    yield node.lineno, name
+                yield from ((node.lineno, word) for word in CLASS_NAME.findall(kind) if word not in names)
+
+
 def pages() -> Iterator[Path]:
     """Yield the pages that are written by hand, without the papers' tables and the lab notes."""
     yield from (ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "docs" / "index.md")
@@ -180,10 +214,16 @@ def main() -> int:
         faults += [f"{name}:{line}: the docstring names nothing at its beginning: {text}" for line, text in questions(tree)]
     fields = [(name, field) for name, tree in trees.items() for field in fields_of(tree) if not name.startswith("reproduction/")]
     faults += [f"{name}: the field {field} says nothing of what it holds" for name, field in fields if field in PRIVATE_LOCALS]
-    classes = Counter(
-        node.name for tree in trees.values() for node in ast.walk(tree) if isinstance(node, ast.ClassDef) and node.name[0] != "_"
-    )
-    faults += [f"{count} classes are called {name}" for name, count in classes.items() if count > 2]
+    classes: dict[str, list[ast.ClassDef]] = {}
+    for node in (node for tree in trees.values() for node in ast.walk(tree) if isinstance(node, ast.ClassDef)):
+        classes.setdefault(node.name, []).append(node)
+    shared = {name: len(nodes) for name, nodes in classes.items() if len(nodes) > 2 and name[0] != "_"}
+    faults += [f"{count} classes are called {name}" for name, count in shared.items()]
+    faults += [
+        f"{name}:{line}: the docstring documents {word}, which is not there"
+        for name, tree in trees.items()
+        for line, word in stale_parameters(tree, classes, names)
+    ]
     beside = sorted(path for folder in BESIDE for path in (ROOT / folder).rglob("*.py"))
     faults += [
         f"{file.relative_to(ROOT)}: the docstring begins with a relative word: {text}"

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from ..display import Display
@@ -24,11 +24,16 @@ _GREEK = {
     "alpha": "α", "beta": "β", "gamma": "γ", "delta": "δ", "epsilon": "ε", "zeta": "ζ", "theta": "θ", "kappa": "κ", "lam": "λ",
     "mu": "μ", "nu": "ν", "xi": "ξ", "rho": "ρ", "sigma": "σ", "tau": "τ", "phi": "φ", "psi": "ψ", "omega": "ω", "Gamma": "Γ",
 }  # fmt: skip
+#: Names that are LaTeX's commands for letters, and Python's name for λ.
+_LATEX_LETTERS = {name: name for name in (*_GREEK, "lambda", "eta") if name != "lam"} | {"lam": "lambda"}
 _LOW = dict(zip("0123456789+-ijklmn", "₀₁₂₃₄₅₆₇₈₉₊₋ᵢⱼₖₗₘₙ", strict=True))
 _SPECIAL |= {letter: rf"$\{name}$" for name, letter in _GREEK.items() if name != "lam"}
 _SPECIAL |= {"‖": r"$\|$", "ᵀ": r"$^\top$", "½": r"$\tfrac12$", "Σ": r"$\sum$"}
 #: Indices and tildes of `typeset`, which LaTeX sets around letters.
 _INDEX, _TILDE = re.compile("[₀₁₂₃₄₅₆₇₈₉₊₋ᵢⱼₖₗₘₙ]+"), re.compile("([A-Za-zα-ωΓ])\N{COMBINING TILDE}")
+#: A name with an index in brackets, or a letter with digits.
+_INDEXED = re.compile(r"(?P<stem>[^\[\]]+)\[(?P<index>[^\[\]]+)\]|(?P<letter>[A-Za-z])(?P<digits>\d+)")
+_NUMBERS = re.compile(r"[\d,]+")
 _PLAIN = {low: plain for plain, low in _LOW.items()}
 _SIGNS = {"||": "‖", "sqrt": "√", "<=": "≤", ">=": "≥", "^2": "²", "1/2": "½"}
 #: What stands for a sign, in order: a letter's name alone or with an index, then what is read in its characters.
@@ -165,10 +170,10 @@ class Statement:
 
     def __str__(self) -> str:
         lines = [f"{self.title}  [{self.problem_class}]"]
-        lines += _program_text(self.sense, self.objective, self.variables, self.constraints)
+        lines += program_text(self.sense, self.objective, self.constraints, self.variables)
         lines.append(f"  sizes: {self.sizes}")
         if self.dual is not None:
-            lines += ["  dual:", *_program_text(self.dual.sense, self.dual.objective, self.dual.variables, self.dual.constraints)]
+            lines += ["  dual:", *program_text(self.dual.sense, self.dual.objective, self.dual.constraints, self.dual.variables)]
             lines += [f"  at an optimum: {line.text}" for line in self.dual.kkt]
         lines += [f"  note: {note}" for note in self.notes]
         lines += [f"  equivalent: {text}" for text in self.equivalences]
@@ -183,19 +188,18 @@ class Statement:
         standalone : bool
             A whole document that compiles as it is; else displays for one that loads amsmath and amssymb.
         """
-        parts = [_program_latex(self.sense, self.objective, self.variables, self.constraints)]
+        parts = [program_latex(self.sense, self.objective, self.constraints, self.variables)]
         if self.dual is not None:
             dual = self.dual
-            parts += ["Dual:", _program_latex(dual.sense, dual.objective, dual.variables, dual.constraints)]
+            parts += ["Dual:", program_latex(dual.sense, dual.objective, dual.constraints, dual.variables)]
             parts += ["At an optimum:", _display([f"& {line.latex}" for line in dual.kkt])]
         body = latex_numbers("\n".join(parts))
         if not standalone:
             return body
-        head = "\\documentclass{article}\n\\usepackage{amsmath,amssymb}\n\\begin{document}\n\\noindent\n"
         lines = [self.problem_class, self.sizes, *self.notes, *(f"equivalent: {text}" for text in self.equivalences)]
         items = "".join(f"\\item {latex_notes(text)}\n" for text in lines)
         notes = f"\\begin{{itemize}}\\raggedright\n{items}\\end{{itemize}}\n"
-        return f"{head}{latex_words(self.title)} ({latex_words(self.source)}).\n{body}\n{notes}\\end{{document}}\n"
+        return latex_document(f"{latex_words(self.title)} ({latex_words(self.source)}).", f"{body}\n{notes.rstrip()}")
 
     def display(self) -> Display:
         """Return the notebook view: the mathematics set, and the text, which is readable without MathJax, folded below it."""
@@ -205,9 +209,10 @@ class Statement:
         return Display(typeset(self.title), (*typeset_facts, ("source", self.source)), latex=self.latex(), text=str(self))
 
 
-def _program_text(sense: str, objective: Line, variables: Line, constraints: tuple[Line, ...]) -> list[str]:
+def program_text(sense: str, objective: Line, constraints: Sequence[Line], variables: Line | None = None) -> list[str]:
+    """Return the lines of a program as text: objective, then one constraint a line behind its label."""
     width = max((len(c.label) for c in constraints), default=0)
-    lines = [f"  {sense}    {objective.text}   over {variables.text}"]
+    lines = [f"  {sense}    {objective.text}" + ("" if variables is None else f"   over {variables.text}")]
     lead = "subject to"
     for c in constraints:
         lines.append(f"  {lead:<10}  {c.label:<{width}}  {c.text}")
@@ -215,12 +220,31 @@ def _program_text(sense: str, objective: Line, variables: Line, constraints: tup
     return lines
 
 
-def _program_latex(sense: str, objective: Line, variables: Line, constraints: tuple[Line, ...]) -> str:
+def program_latex(sense: str, objective: Line, constraints: Sequence[Line], variables: Line | None = None) -> str:
+    """Return a program as an ``aligned`` display."""
     operator = r"\min" if sense == "minimise" else r"\max"
-    rows = [rf"{operator}_{{{variables.latex}}}\quad & {objective.latex}"]
+    rows = [rf"{operator}{'' if variables is None else f'_{{{variables.latex}}}'}\quad & {objective.latex}"]
     for k, c in enumerate(constraints):
         rows.append((r"\text{s.t.}\quad & " if k == 0 else r"& ") + c.latex)
     return _display(rows)
+
+
+def latex_document(title: str, body: str) -> str:
+    """Return a LaTeX document that compiles as it is."""
+    head = "\\documentclass{article}\n\\usepackage{amsmath,amssymb}\n\\begin{document}\n\\noindent\n"
+    return f"{head}{title}\n{body}\n\\end{{document}}\n"
+
+
+def latex_symbol(name: str) -> str:
+    r"""Return a variable's name as LaTeX: letters as they are, ``xi[3]`` as ``\xi_{3}``, ``x1`` as ``x_{1}``, words upright."""
+    indexed = _INDEXED.fullmatch(name)
+    if indexed is not None:
+        index = indexed["index"] or indexed["digits"]
+        subscript = index if _NUMBERS.fullmatch(index) else rf"\text{{{latex_words(index)}}}"
+        return f"{latex_symbol(indexed['stem'] or indexed['letter'])}_{{{subscript}}}"
+    if name in _LATEX_LETTERS:
+        return f"\\{_LATEX_LETTERS[name]}"
+    return name if len(name) == 1 and name.isalpha() else rf"\text{{{latex_words(name)}}}"
 
 
 def latex_numbers(text: str) -> str:

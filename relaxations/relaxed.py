@@ -127,7 +127,7 @@ def relax(
 
     Returns
     -------
-    Relaxed
+    RelaxationResult
         The target's result, the bound of the model's optimum, and the recovered point.
 
     Raises

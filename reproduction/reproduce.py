@@ -70,7 +70,7 @@ class Reproduction:
     paper : Paper
     tables : tuple of TableResult
     pictures : tuple of FigureResult
-    effort : Effort
+    effort : ProtocolSize
     head : tuple of (str, str)
         Machine, versions, seeds, command.
     earlier : tuple of heads

@@ -515,7 +515,9 @@ _LARGEST = 1e150
 
 
 def validate_answer(answer: Answer, form: StandardForm | None) -> tuple[Answer, str]:
-    """The answer without what is no number, or does not fit the form, and what that was; ``details["refused"]`` names it too.
+    """Return the answer without arrays and claims that cannot be used, and a sentence that lists them.
+
+    An array is left out where its shape is not the form's or a number is missing; ``details["refused"]`` lists them too.
 
     A point with one block that does not fit is no point (blocks that the model completes may be missing); multipliers with
     one array that does not fit are none. Claims of numbers that are NaN or infinite are no claims, but for the infinite bound of

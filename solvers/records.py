@@ -494,7 +494,7 @@ class Options:
         return replace(self, time_limit=max(self.time_limit - seconds, min(self.time_limit, 1e-3)))
 
     def sharing(self, threads: int | None) -> Options:
-        """These options in a process whose share of the machine is ``threads``: what takes all otherwise takes so many."""
+        """Return these options with ``threads`` as the number of threads, where they state none of their own."""
         return self if self.threads is not None or threads is None else replace(self, threads=threads)
 
     def record(self) -> dict[str, Any]:

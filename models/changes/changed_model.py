@@ -182,7 +182,7 @@ class AddedParts(Change):
         return float("-inf") if touched else super().cutoff(before, unrestricted)
 
     def apply_to_part(self, form: StandardForm) -> StandardForm:
-        """The rows whose variables the form has, and the new blocks, which stand free where a row of theirs was left out."""
+        """Return a form with some of the blocks after the rows that concern these alone, and after all new blocks."""
         labels, places = shared_places(self.form_blocks, form)
         old, extra = sum(b.size for b in self.form_blocks), sum(b.size for b in self.blocks)
         new_places = np.concatenate([labels, np.arange(old, old + extra)])

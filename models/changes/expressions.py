@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from ...errors import MissingPackageError
 from ..program.cones import svec_indices
 from ..program.form import Block, StandardForm, named_entry
-from ..statement import Line, latex_words
+from ..statement import Line, latex_symbol, latex_words
 
 #: Entries up to which a vector of constants is written out.
 _SHOWN = 4
@@ -52,12 +52,7 @@ class _Writer:
         return self._symbol(e.name()), _ATOM
 
     def _symbol(self, name: str) -> str:
-        if not self.latex:
-            return name
-        greek = {"alpha", "beta", "gamma", "xi", "eta", "tau", "mu", "lambda", "rho", "theta", "zeta"}
-        if name in greek:
-            return "\\" + name
-        return name if len(name) == 1 else rf"\mathrm{{{name.replace('_', chr(92) + '_').replace(' ', chr(92) + ' ')}}}"
+        return latex_symbol(name) if self.latex else name
 
     def _parameter(self, e: Any) -> tuple[str, int]:
         return self._symbol(e.name()), _ATOM
@@ -124,12 +119,7 @@ class _Writer:
 
     def _named_entry(self, block: Block, place: int) -> str:
         """Return the entry by its name; in LaTeX by what is in the brackets, as an index."""
-        name = block.names()[place]
-        if not self.latex:
-            return name
-        # exempt (text): names of a block's variables, as the form makes them
-        entry = name.removeprefix(f"{block.label}[").removesuffix("]")
-        return rf"{self._symbol(block.label)}_{{\text{{{latex_words(entry)}}}}}"
+        return self._symbol(block.names()[place])
 
     def _transpose(self, e: Any) -> tuple[str, int]:
         return self.of(e.args[0], _ATOM) + (r"^\top" if self.latex else "'"), _ATOM

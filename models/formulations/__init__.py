@@ -30,7 +30,7 @@ __all__ = [
 
 
 class FormulationTable(Displayed, Tabular, Mapping[str, FormulationInfo]):
-    """Records by name at the prompt; printable. What packages promise in vain is told of, and is no key."""
+    """Records by name at the prompt; printable. ``failures`` names those of other packages that did not load."""
 
     def __init__(self, records: Iterable[FormulationInfo], failures: Mapping[str, str] | None = None) -> None:
         self._records = {info.name: info for info in records}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import InputError, MissingPackageError
 from ..program.form import StandardForm
-from .source import Recipient, imported
+from .source import Recipient, import_source
 
 if TYPE_CHECKING:
     from .cvxpy import CVXPYSource
@@ -37,7 +37,7 @@ def from_cvxpy(problem: Any) -> StandardForm:
     UnsupportedModelError
         Not DCP, or with exponential or power cones.
     """
-    return imported(_cvxpy(problem))
+    return import_source(_cvxpy(problem))
 
 
 def from_pyomo(model: Any) -> StandardForm:
@@ -60,7 +60,7 @@ def from_pyomo(model: Any) -> StandardForm:
     UnsupportedModelError
         Something that a standard form does not hold; named.
     """
-    return imported(_pyomo(model))
+    return import_source(_pyomo(model))
 
 
 def from_gurobi(model: Any) -> StandardForm:
@@ -81,7 +81,7 @@ def from_gurobi(model: Any) -> StandardForm:
     UnsupportedModelError
         Something that a standard form does not hold (SOS and general constraints, semi-continuous variables); named.
     """
-    return imported(_gurobi(model))
+    return import_source(_gurobi(model))
 
 
 def from_highs(highs: Any) -> StandardForm:
@@ -102,7 +102,7 @@ def from_highs(highs: Any) -> StandardForm:
     UnsupportedModelError
         Semi-continuous or semi-integer variables.
     """
-    return imported(_highs(highs))
+    return import_source(_highs(highs))
 
 
 def recipient_of(problem: Any) -> Recipient:

@@ -13,7 +13,7 @@ from ...errors import InputError
 from ..arrays import FloatArray, as_array
 from ..program.form import StandardForm
 from .rows import RowProgram, RowSource, row_values
-from .source import Evaluation, Recipient, ReturnedAnswer, Termination, imported
+from .source import Evaluation, Recipient, ReturnedAnswer, Termination, import_source
 
 #: Label, matrix, lower and upper sides.
 _Rows: TypeAlias = tuple[str, sp.csr_array, FloatArray, FloatArray]
@@ -96,7 +96,7 @@ def from_scipy(
         upper=upper,
         integer=_integer(integrality, n),
     )
-    return imported(_Arguments(program, q, parts, bounds))
+    return import_source(_Arguments(program, q, parts, bounds))
 
 
 class _Arguments(RowSource):

@@ -106,7 +106,7 @@ class ConstraintValue:
 
 @dataclass(frozen=True, eq=False)
 class Evaluation:
-    """A program at a point: what is minimised, its rows, and by how much variables are outside of their bounds.
+    """The values of a program at a point: its objective, its rows, and the violation of its bounds.
 
     Parameters
     ----------
@@ -114,8 +114,9 @@ class Evaluation:
         NaN where it is not known.
     size : float
         Σ|terms| of the objective; 0 where it is not known.
-    rows : sequence of Row
-    outside : float
+    rows : sequence of ConstraintValue
+    bound_violation : float
+        The largest one, ≥ 0.
     remark : str
         What is wrong with the point itself; empty where nothing is.
     """
@@ -132,7 +133,7 @@ class Evaluation:
         return bool(np.isfinite(self.objective)) or any(row.value.size and np.isfinite(row.value).all() for row in self.rows)
 
     def disagreement(self, package_values: Evaluation) -> str:
-        """Return the first expression that the source evaluates to another number; empty where there is none."""
+        """Say which expression the package evaluates to another number, the first one; empty where both agree."""
         if self.remark:
             return self.remark
         a, b = self.objective, package_values.objective
@@ -176,7 +177,7 @@ class Source(ABC):
     @property
     @abstractmethod
     def variables(self) -> IntArray:
-        """Places in x of the package's own variables; the others are auxiliary."""
+        """Return the indices in x of the package's own variables; the others are auxiliary."""
 
     @abstractmethod
     def evaluate_form(self, x: FloatArray) -> Evaluation:
@@ -204,7 +205,7 @@ class Recipient(ABC):
         """Write values, and dual values in the package's own signs, into its object; return the status in its own terms."""
 
     def check(self, answer: ReturnedAnswer) -> None:
-        """Refuse an answer to another program."""
+        """Raise `InputError` for an answer to another program."""
         shapes = {} if self.source is None else {block.label: block.shape for block in self.source.form.blocks}
         answer_shapes = {label: value.shape for label, value in answer.values.items()}
         if answer.values and shapes != answer_shapes:
@@ -233,7 +234,7 @@ class Import:
     source : Source
     points : tuple of ndarray
         Where it was compared: one of them violates a constraint, where there is one that a point can violate.
-    before : tuple of Evaluated
+    before : tuple of Evaluation
         The source's own evaluations there, at the time of the import.
     disagreement : str
         The first expression that differs; empty where all agree.
@@ -311,7 +312,7 @@ class Import:
         return self.source.point() if self.places is None else None
 
 
-def imported(source: Source) -> StandardForm:
+def import_source(source: Source) -> StandardForm:
     """Return the source's form, compared with its source, which it keeps (in this process: copies elsewhere are without)."""
     return source.form.imported_by(Import.of(source))
 

@@ -30,21 +30,11 @@ from ..export_methods import ExportMethods
 from ..inspection.inspection import FormReport, inspect_form, spy
 from ..kernels.gram import GramOperator
 from ..rounding import Rounded, dot, gamma, transposed_product
+from ..statement import latex_document, latex_numbers, latex_words, program_latex, program_text
+from .algebra import abstract_lines, is_small, program_lines, summary_lines
 from .cones import Cone, Feature, Indicator, Nonnegative, Zero, smat, svec, svec_indices, svec_size
 from .convexity import VERIFY_UP_TO, Convexity, Evidence, matrix_convexity, on_equalities
 from .entries import Entries, by_column, triangle
-
-#: Most variables, or rows, whose own names a print shows.
-_SHOWN_NAMES = 12
-#: Types with bounds of the variables of one block that are shown.
-_SHOWN_KINDS = 6
-
-
-def _own_names(given_names: tuple[str, ...] | None) -> str:
-    """Return the names that came from elsewhere, the first ones of many, to follow on a line."""
-    if given_names is None:
-        return ""
-    return ": " + ", ".join(given_names[:_SHOWN_NAMES]) + (", ..." if len(given_names) > _SHOWN_NAMES else "")
 
 
 @dataclass(frozen=True)
@@ -695,9 +685,9 @@ class StandardForm(Displayed, ExportMethods):
         return {name: value for name, value in vars(self).items() if name != _IMPORT}
 
     def display(self) -> Display:
-        """Return the notebook view: blocks and constraints."""
+        """Return the notebook view: a small program as mathematics, with its text folded; else blocks and constraints."""
         lines = str(self).splitlines()
-        return Display(lines[0], text="\n".join(lines[1:]))
+        return Display(lines[0], latex=self.latex() if is_small(self) else "", text="\n".join(lines[1:]))
 
     def inspect(self) -> FormReport:
         """Ranges of coefficients, conditioning, convexity and scaling advice, printable (`models.inspection.inspection`)."""
@@ -857,45 +847,28 @@ class StandardForm(Displayed, ExportMethods):
 
     def __str__(self) -> str:
         kinds = ", ".join(sorted(f.value for f in self.features)) or "linear"
-        lines = [f"{self.name}: {self.n} variables, {self.rows} rows ({kinds}; {self.bytes:,} bytes)"]
-        lines += [line for b in self.blocks for line in self._block_lines(b)]
-        lines += [
-            f"  {c.label:<12} {c.rows:>6} rows in {c.cone}, {c.F.nnz} non-zeros{_own_names(c.given_names)}"
-            for c in self.constraints
-        ]
-        return "\n".join(lines)
+        title = f"{self.name}: {self.n} variables, {self.rows} rows ({kinds}; {self.bytes:,} bytes)"
+        if not is_small(self):
+            return "\n".join([title, *summary_lines(self)])
+        return "\n".join([title, *program_text(self._sense, *program_lines(self))])
 
     __repr__ = __str__
 
-    def _block_lines(self, b: Block) -> list[str]:
-        """Return a line for a block; if its variables have names, one for each of few, or for each type and pair of bounds."""
-        part, names = self.slices[b.label], b.given_names
-        if names is None:
-            return [f"  {b.label:<12} {b.shape!s:<12} {self._domain(part, b.symmetric)}"]
-        if b.size <= _SHOWN_NAMES:
-            return [f"  {name:<12} {self._domain(slice(k, k + 1))}" for k, name in enumerate(names, part.start)]
-        columns = np.column_stack([self.integer[part], self.lower[part], self.upper[part]])
-        kinds, kind = np.unique(columns, axis=0, return_inverse=True)
-        if len(kinds) > _SHOWN_KINDS:  # by type alone
-            kind = self.integer[part].astype(np.int64)
-        lines = []
-        for number in np.unique(kind)[::-1]:  # integers first
-            members = np.flatnonzero(kind == number)
-            shape = b.shape if members.size == b.size else (members.size,)
-            listed = _own_names(tuple(names[j] for j in members.tolist()))
-            lines.append(f"  {b.label:<12} {shape!s:<12} {self._domain(part.start + members, b.symmetric)}{listed}")
-        return lines
+    @property
+    def _sense(self) -> str:
+        return "maximise" if self.maximise else "minimise"
 
-    def _domain(self, part: slice | IntArray, symmetric: bool = False) -> str:
-        """Return type and bounds of some variables."""
-        integers, count = int(np.count_nonzero(self.integer[part])), self.lower[part].size
-        sort = "symmetric" if symmetric else "real"
-        if integers:
-            sort = "integer" if integers == count else f"{integers} integer, {count - integers} {sort}"
-        lower, upper = self.lower[part].min(initial=np.inf), self.upper[part].max(initial=-np.inf)
-        if not (np.isfinite(self.lower[part]).any() or np.isfinite(self.upper[part]).any()):
-            return f"{sort}, free"
-        return f"{sort}, in [{lower + 0.0:g}, {upper + 0.0:g}]"
+    def latex(self, *, standalone: bool = False) -> str:
+        """Return the program as an ``aligned`` display: row by row if it is small, else by labels, as F x + g in a cone.
+
+        Parameters
+        ----------
+        standalone : bool
+            A whole document that compiles as it is; else a display for one that loads amsmath and amssymb.
+        """
+        objective, rows = program_lines(self) if is_small(self) else abstract_lines(self)
+        body = latex_numbers(program_latex(self._sense, objective, rows))
+        return latex_document(f"{latex_words(self.name)}.", body) if standalone else body
 
     # -- values -------------------------------------------------------------------------------------------------
 

@@ -264,7 +264,7 @@ class Runner:
 
     Parameters
     ----------
-    team : Team
+    team : Executor
     store : Path, optional
         The `CellStore` that keeps what is done.
     progress : Progress

@@ -73,7 +73,7 @@ def run_quadratic(
 
     Raises
     ------
-    LeftRun
+    AbandonedRun
         ``stop`` was set, or the time limit has passed.
     """
     steps: list[Proximal | None] = []

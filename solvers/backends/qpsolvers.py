@@ -136,7 +136,9 @@ def refusal_message(name: str, native: Mapping[str, Any], error: Exception) -> I
     hint = f" (it has {', '.join(sorted(documented_options(name)))})"
     hints = "".join(f"; it has no option {option!r}{near_misses(option, names) or hint}" for option in strangers)
     return InputError(
-        f"{name} does not take the options {dict(native)!r}: {first_line}{hints}", name=next(iter(strangers), "options")
+        f"{name} does not take the options {dict(native)!r}: {first_line}{hints}",
+        name=next(iter(strangers), "options"),
+        allowed=sorted(names),
     )
 
 

@@ -93,7 +93,7 @@ class ScaledRows(ABC):
         return multipliers
 
 
-def fit(form: StandardForm, limit: int) -> bool:
+def fits_least_squares(form: StandardForm, limit: int) -> bool:
     """Return whether no variable is an integer and the least-squares matrices have at most ``limit`` numbers."""
     count = form.rows + int(np.isfinite(form.lower).sum()) + int(np.isfinite(form.upper).sum())
     return not form.integer.any() and (form.n + 1) * (count + 1) <= limit and form.n**2 <= limit
@@ -261,7 +261,7 @@ class FormRows(ScaledRows):
     def of(cls, form: StandardForm) -> FormRows | None:
         """Return the rows; None where a constraint is not linear, a variable is an integer, or the matrix is too large."""
         linear = all(isinstance(c.cone, (Zero, Nonnegative)) for c in form.constraints)
-        if not linear or not fit(form, _MOST):
+        if not linear or not fits_least_squares(form, _MOST):
             return None
         A, b = stacked(form)
         equal = np.zeros(b.size, dtype=bool)
@@ -420,7 +420,7 @@ class ConeRows(ScaledRows):
     @classmethod
     def of(cls, form: StandardForm) -> ConeRows | None:
         """Return the rows; None where a set is not convex, a variable is an integer, or the matrix is too large."""
-        if not all(c.cone.convex for c in form.constraints) or not fit(form, _MOST_OF_CONES):
+        if not all(c.cone.convex for c in form.constraints) or not fits_least_squares(form, _MOST_OF_CONES):
             return None
         A, b = stacked(form)
         size, start = np.sqrt((A**2).sum(axis=1) + b**2), 0

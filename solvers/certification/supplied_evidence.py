@@ -570,7 +570,7 @@ def refine_by_newton(certifier: Certifier, start: Refined, tol: float, seconds: 
     Parameters
     ----------
     certifier : Certifier
-    given
+    start : Refined
         The answer that claims an optimum, its point and their certificate.
     tol : float
         Relative gap that an optimum is held to.

@@ -263,7 +263,7 @@ def sweep(A: Any, weights: Any, first: Any, notes: Any) -> None:
         Unit columns, d ≥ 2.
     weights : ndarray of int (n,)
     first : int
-    notes : Notes
+    notes : SweepOutput
         Output.
     """
     d, n = A.shape

@@ -441,7 +441,7 @@ class TreeSearch:
         return Subproblem(type(rule), rule.problem, packed, best.w, best.value, best.tol, seconds, number, logged)
 
     def check(self, result: SubproblemResult) -> None:
-        """Raise an error of malformed data unless ``found`` is a valid result."""
+        """Raise an error of malformed data unless this is a valid result of a task."""
         _unpacked(self.rule, _packed(result.nodes, self.rule.root()))
         check_numbers(result.closed)
         check_numbers(result.explored, minimum=0)

@@ -331,7 +331,7 @@ def run_with_timeout(call: Callable[[], T], options: Options, begin: float) -> T
 
     Raises
     ------
-    LeftCall
+    CallTimeout
         It was left, at `timeout_at`.
     """
     if options.time_limit is None:
@@ -350,7 +350,7 @@ def run_hearing_interrupts(call: Callable[[], T], options: Options, begin: float
 
     Raises
     ------
-    LeftCall
+    CallTimeout
         It was left, at `timeout_at`.
     """
     handler = signal.getsignal(signal.SIGINT) if threading.current_thread() is threading.main_thread() else None
@@ -371,7 +371,7 @@ def run_in_subprocess(call: Callable[[], Answer], options: Options, begin: float
 
     Raises
     ------
-    LeftCall
+    CallTimeout
         It was left, at `timeout_at` or at Ctrl-C.
     Exception
         What the call raised.

@@ -425,7 +425,13 @@ def check_native(solver: str, native: Mapping[str, Any], names_known: Iterable[s
 
 
 def near_misses(option: str, option_names: Iterable[str]) -> str:
-    """``; did you mean a or b?`` of the names nearest to an option; empty where none is near.
+    """Return the clause of a message that suggests the names nearest to an option; empty where none is near."""
+    names = near_options(option, option_names)
+    return f"; did you mean {' or '.join(names)}?" if names else ""
+
+
+def near_options(option: str, option_names: Iterable[str]) -> list[str]:
+    """Return at most three names that a misspelt option may stand for, the nearest first.
 
     Case and underscores count little, and of names that are paths (``limits/time``) the last part alone may be meant.
     """
@@ -439,8 +445,7 @@ def near_misses(option: str, option_names: Iterable[str]) -> str:
     for form in near_names(_bare(option), bare):
         matches += [name for name in bare[form][:2] if name not in matches]
     exact = [name for name in bare.get(_bare(option), ()) if name not in matches[:1]]
-    chosen = [*exact[:2], *(name for name in matches if name not in exact[:2])][:3]
-    return f"; did you mean {' or '.join(chosen)}?" if chosen else ""
+    return [*exact[:2], *(name for name in matches if name not in exact[:2])][:3]
 
 
 def _bare(name: str) -> str:

@@ -132,9 +132,9 @@ class Descents:
         As the loops have them.
     low, high : ndarray (p,)
         The box.
-    most : float
+    infeasible_value : float
         Objective that infeasible points count as.
-    tree : kernels.Tree, optional
+    tree : loops.Tree, optional
         Its ``state`` and ``incumbent`` are written to.
     """
 

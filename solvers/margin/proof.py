@@ -40,14 +40,14 @@ class MarginLog(LogWriter):
 
     Parameters
     ----------
-    path : str
+    file : LogFile
     problem : MarginProblem
     V : ndarray (p, p)
         Coordinates of the boxes, w = V v.
-    record_cutoff : float
-        The first cutoff.
     loops : loops.LoopProblem
         The problem as the loops have it: terms, and prices of budgets.
+    cut : float
+        The first cutoff.
     """
 
     def __init__(self, file: LogFile, problem: MarginProblem, V: FloatArray, loops: loops.LoopProblem, cut: float) -> None:

@@ -88,7 +88,7 @@ class DaskExecutor(AsynchronousExecutor):
     client : distributed.Client
     jobs : int, optional
         Concurrent tasks; by default all that the workers can run.
-    own : bool
+    owns_client : bool
         Whether `close` closes the client.
     """
 

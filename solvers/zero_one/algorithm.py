@@ -111,7 +111,7 @@ class ZeroOneState:
         recorded = max(self.sealed, 0.0 if self.recorder is None else self.recorder.provable)
         return self.carried > max(recorded, 0.0 if engine is None else engine.own_bound)
 
-    def unrecorded(self, outcome: Outcome) -> bool:
+    def needs_log(self, outcome: Outcome) -> bool:
         """Return whether a log of the proved bound is to be written: the search has ended, or its deadline may be near.
 
         Without workers, a finished pass of the conflict engine is recorded each time that the effort has grown by a factor.
@@ -512,7 +512,7 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
             state.checkpoint = outcome is not Outcome.RUNNING or engine.at_checkpoint
             if state.writer is not None and state.writer.fault is not None:
                 return Outcome.UNWRITTEN
-            if self.proof is None or not state.unrecorded(outcome):
+            if self.proof is None or not state.needs_log(outcome):
                 return outcome
             if outcome is not Outcome.RUNNING:
                 state.search_outcome = outcome

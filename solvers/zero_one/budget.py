@@ -247,7 +247,7 @@ class BudgetState:
         engine = None if self.inner is None else self.inner.engine
         return self.nodes + (0 if engine is None else engine.nodes) + (0 if self.search is None else self.search.nodes)
 
-    def unrecorded(self, outcome: Outcome) -> bool:
+    def needs_log(self, outcome: Outcome) -> bool:
         """Return whether a log of the bound is to be written: the search has ended, or its deadline may be near."""
         if outcome is not Outcome.RUNNING:
             return outcome is not Outcome.TIME_LIMIT
@@ -413,7 +413,7 @@ class BudgetBB(Algorithm[ZeroOneBudget, BudgetState]):
         """Run a slice of the current λ problem, of the tree search, or of the pass that writes the proof."""
         if state.recorder is None:
             outcome = self._search(state, seconds)
-            if self.solver.proof is None or not state.unrecorded(outcome):
+            if self.solver.proof is None or not state.needs_log(outcome):
                 return outcome
             state.search_outcome = None if outcome is Outcome.RUNNING else outcome
             state.recorder = self._recorder(self.solver.proof, state, state.lower_bound)

@@ -352,7 +352,7 @@ class ProofParts:
     goal : ProofGoal
     prover : ConflictProver
         Prover of the first nodes, in this process, and stack of the pool.
-    team : AsynchronousTeam
+    team : AsynchronousExecutor
     """
 
     def __init__(self, goal: ProofGoal, prover: ConflictProver, team: AsynchronousExecutor) -> None:
@@ -426,7 +426,7 @@ class ConflictRecorder(LogWriter):
         weights of one.
     gap : float
         The log claims ``bound`` (1 - gap): a little less is proved much sooner.
-    team : AsynchronousTeam, optional
+    team : AsynchronousExecutor, optional
         Workers that prove subtrees.
 
     Attributes

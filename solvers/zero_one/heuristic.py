@@ -181,7 +181,7 @@ class Heuristic:
 
     Parameters
     ----------
-    shared : Shared
+    shared : SharedState
         Data of the search, with the incumbent to improve.
     rng : numpy Generator
     restarts : int

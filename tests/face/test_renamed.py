@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 import numpy as np
 import pytest
-from facts import subjects
+from facts import about, subjects
 
 import marginopt as mo
 from marginopt import models, renamed as renamed_module
@@ -30,7 +30,7 @@ def test_a_function_of_an_old_name_warns_once_and_works() -> None:
         assert twice(3) == 6
     assert len(warned) == 1
     assert warned[0].filename == __file__
-    assert all(word in str(warned[0].message) for word in ("twice", "double", "0.2", "0.4"))
+    assert subjects(warned) == ["double"]
     assert issubclass(warned[0].category, MarginoptWarning)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -72,9 +72,8 @@ def test_earlier_names_of_parameters_are_refused_with_the_new_ones(kind: str, na
     made = getattr(models, kind)
     for name, earlier in names.items():
         assert name in inspect.signature(made).parameters
-        with pytest.raises(InputError) as refused:
+        with pytest.raises(InputError, check=about(earlier, allowed=[name])):
             made(X=X, y=y, **{earlier: y})
-        assert repr(name) in str(refused.value)
 
 
 def test_digests_hold_the_earlier_names() -> None:

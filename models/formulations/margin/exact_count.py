@@ -55,7 +55,7 @@ class ExactCount:
         Arguments of the loss are Aw + c.
     jumps : tuple of (threshold, side)
         Where the loss jumps: side 1 where it is less from the threshold on, -1 where it is less up to it.
-    kept : ndarray of bool (n,)
+    kept_points : ndarray of bool (n,)
         Arguments that must be ≥ 1.
     budgets : tuple of Budget
         Points of which at most so many may have an argument below 1.

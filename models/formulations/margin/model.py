@@ -121,7 +121,7 @@ def unread_parts(loss: Loss, regulariser: Regulariser, domain: Domain, restricti
 def checked_parts(
     loss: object, regulariser: object, domain: object, subject_to: object, groups: object
 ) -> tuple[Loss, Regulariser, Domain, tuple[Restriction, ...]]:
-    """The four, parts in place of names.
+    """Return loss, regulariser, domain and restrictions as parts, where they were given as parts or by their names.
 
     Raises
     ------

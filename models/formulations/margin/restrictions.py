@@ -105,7 +105,7 @@ class Restriction(Part):
         return 0.0
 
     def excess(self, X: FloatArray, y: FloatArray, w: FloatArray, penalised: BoolArray) -> float:
-        """`violation`, told which coefficients the regulariser sees: what counts those asks for it."""
+        """Return `violation`; restrictions that count coefficients count the ``penalised`` ones alone."""
         return self.violation(X, y, w)
 
 

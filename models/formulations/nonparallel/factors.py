@@ -156,8 +156,8 @@ class PointsFactor:
     Parameters
     ----------
     rows : KernelRows
-    near : ndarray of bool (n,)
-        A.
+    near_points : ndarray of bool (n,)
+        The set A.
     """
 
     rows: KernelRows

@@ -176,7 +176,7 @@ class HingeQuadratic(Model):
 
     Parameters
     ----------
-    factor : HingeFactor, PointsFactor or LoweredFactor
+    factor : HingeFactor, PointsFactor or DowndatedFactor
         H (p, p) symmetric positive definite and G (m, p); m may be 0.
     b : array_like (p,)
     constant : float

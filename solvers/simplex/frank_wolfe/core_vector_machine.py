@@ -73,7 +73,7 @@ class CoreVectorMachine(Algorithm[SimplexQP, CoreState]):
     ----------
     inner : {"adaptive", "full"}
         Accuracy of the inner QP; ``"full"`` is the paper's.
-    start, stop, epsilon, sampling, rescan, cache_bytes, stride
+    initial, stop, epsilon, sampling, rescan, cache_bytes, stride
         As `FrankWolfe`; the core starts as the support of the start.
     """
 

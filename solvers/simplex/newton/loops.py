@@ -80,7 +80,7 @@ def _entry(stored: Any, table: Any, kind: Any) -> Any:
 
 @entry
 def symmetric_rows(block: Any, table: Any, first: int, begin: int, weights: Any, out: Any, sums: Any) -> None:
-    """out += Q weights for the entries that a block of rows ``first``, ... of Q, columns from ``begin`` on, stands for.
+    """Add a block's share of Q weights to ``out``: rows of Q from ``first`` on, columns from ``begin`` on, of the lower triangle.
 
     The columns before ``first`` count twice, as Q_ij and as Q_ji; the square on the diagonal is whole and counts once.
     With a ``table`` Q_ij = table[block_ij], without (None) Q_ij = block_ij. Weights, table and ``sums``, room of `WIDTH`, have

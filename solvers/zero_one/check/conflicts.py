@@ -223,7 +223,7 @@ class Conflicts(NodeRules[State]):
     Parameters
     ----------
     problem : ConflictProblem
-    stated : dict
+    records : dict
         Records of the conflicts by number.
     """
 

@@ -92,13 +92,13 @@ class BoxEngine(Engine):
 
     Parameters
     ----------
-    shared : Shared
+    shared : SharedState
     threads : int
         Number of threads; a proof log allows one.
     log : BoxLog, optional
     resumed : ResumedBoxes, optional
         State of the search to continue; by default the search begins at the root.
-    own : ReducedZeroOneProblem, optional
+    reduced_problem : ReducedZeroOneProblem, optional
         Reduced problem in this engine's own coordinates; by default that of ``shared``.
     """
 

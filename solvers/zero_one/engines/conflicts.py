@@ -117,7 +117,7 @@ class LargeNeighbourhood:
 
     Parameters
     ----------
-    shared : Shared
+    shared : SharedState
     rng : numpy Generator
     order : ndarray (n,)
         Branching priorities of the points: their hinge violations.

@@ -143,10 +143,10 @@ class SubtreeEngine(Engine):
 
     Parameters
     ----------
-    shared : Shared
+    shared : SharedState
     first : BoxEngine
         The local search, from the root or from a checkpoint.
-    team : AsynchronousTeam
+    team : AsynchronousExecutor
     writer : ProofWriter, optional
         Writer of the proof log, which merges the parts of the workers.
     """

@@ -156,10 +156,10 @@ class ConflictTeamEngine(Engine):
 
     Parameters
     ----------
-    shared : Shared
+    shared : SharedState
     order : ndarray (m,)
         Hinge violation of every point: points with the largest violation are deleted first.
-    team : AsynchronousTeam
+    team : AsynchronousExecutor
     """
 
     name: ClassVar[str] = "conflicts"

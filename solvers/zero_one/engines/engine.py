@@ -211,7 +211,7 @@ class Portfolio(Engine):
 
     Parameters
     ----------
-    shared : Shared
+    shared : SharedState
     first : Engine
     second : callable
         Creates the other engine at its first turn.

@@ -24,7 +24,7 @@ from ..solvers import solve
 from ..solvers.interface.algorithm import Outcome
 from ..solvers.linear.newton import LinearNewton
 from ..solvers.records import Options
-from .values import Audit, audited, feasible, hinge_cost, norm, repaired_multipliers, scores, squared_norm
+from .values import Audit, feasible, hinge_cost, make_audit, repaired_multipliers, scores, squared_kernel_norm, squared_norm
 
 #: Gap to which our own multipliers are found, and steps that they may take.
 _NEWTON_TOL, _NEWTON_STEPS = 1e-12, 60
@@ -68,7 +68,7 @@ def appraised_logistic(
         stored_appraisal, view.appraise({"w": w}, {"margin": _logistic_multipliers(view)}), key=lambda appraisal: appraisal.bound
     )
     error = best.bound_error + 4.0 * UNIT * abs(best.bound)
-    return audited(
+    return make_audit(
         machine,
         f"½||w||² + Σ c_i log(1 + exp(-y_i f(x_i))){words}",
         Rounded(stored_appraisal.objective, stored_appraisal.error),
@@ -139,7 +139,7 @@ def audit_stochastic(estimator: Any, X: FloatArray, signs: FloatArray, costs: Fl
     size = squared_norm(w[1:] if intercept else w, np.zeros(w.size - intercept))
     value = size.times(0.5) + hinge_cost(costs, 1.0, margins, error, squared)
     bound = solved_bound(X, signs, costs, squared, intercept)
-    return audited("SGDClassifier", f"½||w||² + Σ c_i max(0, 1 - y_i f(x_i)){'²' if squared else ''}{words}", value, bound)
+    return make_audit("SGDClassifier", f"½||w||² + Σ c_i max(0, 1 - y_i f(x_i)){'²' if squared else ''}{words}", value, bound)
 
 
 def solved_bound(X: FloatArray, signs: FloatArray, costs: FloatArray, squared: bool, intercept: bool) -> Rounded:
@@ -180,7 +180,7 @@ def audit_l1(A: FloatArray, c: FloatArray, w: FloatArray, scale: float | None) -
     value = size + hinge_cost(c, 1.0, margins, error, squared=True)
     bound = _best_l1_bound(A, c, w)
     intercept = "no intercept" if scale is None else f"the intercept penalised at scale {scale:g}"
-    return audited("LinearSVC", f"||w||_1 + Σ c_i max(0, 1 - y_i f(x_i))², {intercept}", value, bound)
+    return make_audit("LinearSVC", f"||w||_1 + Σ c_i max(0, 1 - y_i f(x_i))², {intercept}", value, bound)
 
 
 def _best_l1_bound(A: FloatArray, c: FloatArray, w: FloatArray) -> Rounded:
@@ -240,13 +240,13 @@ def audit_svr(
         As of `Audit`.
     """
     f, error = scores(gram, beta, b)
-    value = norm(gram, beta).times(0.5) + _tube_cost(top, y, f, error, epsilon, squared=False)
+    value = squared_kernel_norm(gram, beta).times(0.5) + _tube_cost(top, y, f, error, epsilon, squared=False)
     signs = np.where(beta < 0.0, -1.0, 1.0)
     repaired, outside = repaired_multipliers(np.abs(beta), signs, top, None)
     a = feasible(repaired, signs, top, None) if (signs < 0.0).any() else np.zeros(y.size)  # of one sign, and Σβ = 0
     assert a is not None
-    bound = _linear_part(signs * a, y, epsilon) - norm(gram, signs * a).times(0.5)
-    return audited("SVR", "½||w||² + Σ c_i (|y_i - f(x_i)| - ε)_+, free intercept", value, bound, condition, outside)
+    bound = _linear_part(signs * a, y, epsilon) - squared_kernel_norm(gram, signs * a).times(0.5)
+    return make_audit("SVR", "½||w||² + Σ c_i (|y_i - f(x_i)| - ε)_+, free intercept", value, bound, condition, outside)
 
 
 def audit_nu_svr(gram: GramOperator, beta: FloatArray, b: float, y: FloatArray, C: float, nu: float, condition: str) -> Audit:
@@ -268,7 +268,7 @@ def audit_nu_svr(gram: GramOperator, beta: FloatArray, b: float, y: FloatArray, 
     f, error = scores(gram, beta, b)
     n, top = y.size, np.full(y.size, C)
     epsilon = float(np.sort(np.abs(y - f))[::-1][min(int(nu * n), n - 1)])
-    value = norm(gram, beta).times(0.5) + _tube_cost(top, y, f, error, epsilon, squared=False)
+    value = squared_kernel_norm(gram, beta).times(0.5) + _tube_cost(top, y, f, error, epsilon, squared=False)
     value = value + Rounded(epsilon, 4.0 * UNIT * epsilon).times(C * nu * n)
     signs = np.where(beta < 0.0, -1.0, 1.0)
     repaired, outside = repaired_multipliers(np.abs(beta), signs, top, None)
@@ -277,8 +277,8 @@ def audit_nu_svr(gram: GramOperator, beta: FloatArray, b: float, y: FloatArray, 
     outside = max(outside, (excess - 1.0) * nu)
     a = feasible(repaired, signs, top, None) if (signs < 0.0).any() else np.zeros(n)  # of one sign, and Σβ = 0
     assert a is not None
-    bound = dot(y, signs * a) - norm(gram, signs * a).times(0.5)
-    return audited("NuSVR", "½||w||² + C ν n ε + C Σ (|y_i - f(x_i)| - ε)_+, free intercept", value, bound, condition, outside)
+    bound = dot(y, signs * a) - squared_kernel_norm(gram, signs * a).times(0.5)
+    return make_audit("NuSVR", "½||w||² + C ν n ε + C Σ (|y_i - f(x_i)| - ε)_+, free intercept", value, bound, condition, outside)
 
 
 def audit_crammer_singer(X: FloatArray, codes: IntArray, costs: FloatArray, W: FloatArray, words: str) -> Audit:
@@ -311,7 +311,7 @@ def audit_crammer_singer(X: FloatArray, codes: IntArray, costs: FloatArray, W: F
         if result.bound is not None and result.bound_kind == "proved":
             bound = Rounded(max(float(result.bound), 0.0), UNIT)
     problem = "½ Σ_k ||w_k||² + Σ c_i max_k (1{k ≠ y_i} + f_k(x_i) - f_{y_i}(x_i))"
-    return audited("LinearSVC", f"{problem}, {words}", value, bound)
+    return make_audit("LinearSVC", f"{problem}, {words}", value, bound)
 
 
 def audit_linear_svr(
@@ -334,7 +334,7 @@ def audit_linear_svr(
         bound = bound - dot(beta, quarter, UNIT * np.abs(quarter))
     intercept = "no intercept" if scale is None else f"the intercept penalised at scale {scale:g}"
     power = "²" if squared else ""
-    return audited("LinearSVR", f"½||w||² + Σ c_i (|y_i - f(x_i)| - ε)_+{power}, {intercept}", value, bound)
+    return make_audit("LinearSVR", f"½||w||² + Σ c_i (|y_i - f(x_i)| - ε)_+{power}, {intercept}", value, bound)
 
 
 def _tube_cost(c: FloatArray, y: FloatArray, f: FloatArray, error: FloatArray, epsilon: float, squared: bool) -> Rounded:

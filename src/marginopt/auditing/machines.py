@@ -70,19 +70,19 @@ from .softmax import audit_softmax
 from .values import (
     Audit,
     AuditTable,
-    audited,
+    audit_wrapper,
     class_against_rest,
     class_codes,
     dual_value,
     feasible,
     hinge_cost,
-    norm,
+    make_audit,
     pairs_of_classes,
     repaired_multipliers,
     scores,
+    squared_kernel_norm,
     squared_norm,
     weights_of_classes,
-    wrapped,
 )
 
 _KERNELS = {"linear": "linear", "polynomial": "poly", "rbf": "rbf", "sigmoid": "sigmoid", "precomputed": "precomputed"}
@@ -405,7 +405,7 @@ def audit(
     if kind in ("OneVsRestClassifier", "OneVsOneClassifier"):
         if sample_weight is not None:
             raise InputError(f"audit of {kind} knows no sample_weight", name="sample_weight")
-        return wrapped(machine, y, lambda part, rows, labels: _one(audit(part, _rows(part, X, rows), labels)))
+        return audit_wrapper(machine, y, lambda part, rows, labels: _one(audit(part, _rows(part, X, rows), labels)))
     return _advised(machine, X, y, sample_weight)
 
 
@@ -663,7 +663,7 @@ def _bound(a: FloatArray | None, signs: FloatArray, gram: GramOperator, linear: 
     """Σ a - ½ (ya)'K(ya) or, without the sum, of NuSVC and OneClassSVM; -∞ where no multipliers are feasible."""
     if a is None:
         return Rounded(-np.inf)
-    curvature = norm(gram, signs * a)
+    curvature = squared_kernel_norm(gram, signs * a)
     return dual_value(a, curvature) if linear else curvature.times(-0.5)
 
 
@@ -672,10 +672,10 @@ def _svc(estimator: Any, X: FloatArray, signs: FloatArray, weights: FloatArray) 
     top = estimator.C * _class_weights(estimator, signs) * weights
     stored, b = _multipliers(estimator, X.shape[0], weights), _number(estimator.intercept_)
     f, error = scores(gram, stored, b)
-    value = norm(gram, stored).times(0.5) + hinge_cost(top, 1.0, signs * f, error)
+    value = squared_kernel_norm(gram, stored).times(0.5) + hinge_cost(top, 1.0, signs * f, error)
     repaired, outside = repaired_multipliers(signs * stored, signs, top, None)
     bound = _bound(feasible(repaired, signs, top, None), signs, gram, linear=True)
-    audit = audited("SVC", "½||w||² + Σ c_i max(0, 1 - y_i f(x_i)), free intercept", value, bound, condition, outside)
+    audit = make_audit("SVC", "½||w||² + Σ c_i max(0, 1 - y_i f(x_i)), free intercept", value, bound, condition, outside)
     strange = int((signs * stored < 0.0).sum())
     if not strange:
         return audit
@@ -697,10 +697,14 @@ def _nu_svc(estimator: Any, X: FloatArray, signs: FloatArray, weights: FloatArra
         raise InputError("the machine stores no multipliers from which its margin ρ follows", name="machine")
     coefficients = rho * stored
     f, error = scores(gram, coefficients, rho * b)
-    value = norm(gram, coefficients).times(0.5) + Rounded(rho).times(-total) + hinge_cost(np.ones(n), rho, signs * f, error)
+    value = (
+        squared_kernel_norm(gram, coefficients).times(0.5)
+        + Rounded(rho).times(-total)
+        + hinge_cost(np.ones(n), rho, signs * f, error)
+    )
     repaired, outside = repaired_multipliers(signs * coefficients, signs, np.ones(n), total)
     bound = _bound(feasible(repaired, signs, np.ones(n), total), signs, gram, linear=False)
-    return audited("NuSVC", "½||w||² - ν n ρ + Σ max(0, ρ - y_i f(x_i)), free intercept", value, bound, condition, outside)
+    return make_audit("NuSVC", "½||w||² - ν n ρ + Σ max(0, ρ - y_i f(x_i)), free intercept", value, bound, condition, outside)
 
 
 def _one_class(estimator: Any, X: FloatArray, signs: FloatArray, weights: FloatArray) -> Audit:
@@ -711,10 +715,10 @@ def _one_class(estimator: Any, X: FloatArray, signs: FloatArray, weights: FloatA
     stored, rho = _multipliers(estimator, n), _number(estimator.offset_)
     total = estimator.nu * n
     f, error = scores(gram, stored, 0.0)
-    value = norm(gram, stored).times(0.5) + Rounded(rho).times(-total) + hinge_cost(np.ones(n), rho, f, error)
+    value = squared_kernel_norm(gram, stored).times(0.5) + Rounded(rho).times(-total) + hinge_cost(np.ones(n), rho, f, error)
     repaired, outside = repaired_multipliers(stored, signs, np.ones(n), total)
     bound = _bound(feasible(repaired, signs, np.ones(n), total), signs, gram, linear=False)
-    return audited("OneClassSVM", "½||w||² - ν n ρ + Σ max(0, ρ - w'φ(x_i))", value, bound, condition, outside)
+    return make_audit("OneClassSVM", "½||w||² - ν n ρ + Σ max(0, ρ - w'φ(x_i))", value, bound, condition, outside)
 
 
 def _linear(estimator: Any, X: FloatArray, signs: FloatArray, weights: FloatArray) -> Audit:
@@ -736,7 +740,7 @@ def _linear(estimator: Any, X: FloatArray, signs: FloatArray, weights: FloatArra
     bound = solved_bound(X[counted], signs[counted], c[counted], squared, intercept=False) if counted.any() else Rounded(0.0)
     power = "²" if squared else ""
     intercept = f", the intercept penalised at scale {s:g}" if estimator.fit_intercept else ", no intercept"
-    return audited("LinearSVC", f"½||w||² + Σ c_i max(0, 1 - y_i f(x_i)){power}{intercept}", value, bound)
+    return make_audit("LinearSVC", f"½||w||² + Σ c_i max(0, 1 - y_i f(x_i)){power}{intercept}", value, bound)
 
 
 def _logistic(estimator: Any, X: FloatArray, signs: FloatArray, weights: FloatArray) -> Audit:

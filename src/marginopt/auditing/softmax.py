@@ -12,7 +12,7 @@ from scipy.special import log_softmax, logsumexp, xlogy
 
 from ..models.arrays import BoolArray, FloatArray, IntArray
 from ..models.rounding import Rounded, dot, gamma, transposed_product
-from .values import Audit, audited, squared_norm, taken
+from .values import Audit, make_audit, squared_norm, take_from_largest
 
 #: Steps of our own, and the largest entry of the gradient, per unit of cost, at which they end.
 _STEPS, _GRADIENT = 5_000, 1e-9
@@ -47,13 +47,13 @@ def audit_softmax(X: FloatArray, codes: IntArray, costs: FloatArray, W: FloatArr
     words = ", no intercepts" if b is None else ", free intercepts"
     problem = f"½ Σ_k ||w_k||² + Σ c_i (log Σ_k exp f_k(x_i) - f_{{y_i}}(x_i)){words}"
     if not codes.size:
-        return audited("LogisticRegression", problem, _norm(W), Rounded(0.0))
+        return make_audit("LogisticRegression", problem, _norm(W), Rounded(0.0))
     value = _value(X, codes, costs, W, b)
     bound = max(
         (_bound(X, codes, costs, *point, free=b is not None) for point in ((W, b), _optimum(X, codes, costs, W, b))),
         key=lambda dual: dual.lower,
     )
-    return audited("LogisticRegression", problem, value, bound)
+    return make_audit("LogisticRegression", problem, value, bound)
 
 
 def _norm(W: FloatArray) -> Rounded:
@@ -149,7 +149,7 @@ def _balance(counts: IntArray, codes: IntArray) -> None:
             left[edge] -= amount
     for giver, other in np.argwhere(left < edges).tolist():
         members = np.flatnonzero(codes == giver)
-        counts[members, other] -= taken(counts[members, other], int(edges[giver, other] - left[giver, other]))
+        counts[members, other] -= take_from_largest(counts[members, other], int(edges[giver, other] - left[giver, other]))
 
 
 def _path(edges: BoolArray, excess: IntArray) -> list[int]:

@@ -76,8 +76,8 @@ class Audit:
         )
 
 
-def audited(machine: str, problem: str, value: Rounded, bound: Rounded, condition: str = "", violation: float = 0.0) -> Audit:
-    """The record of both, rounded outward."""
+def make_audit(machine: str, problem: str, value: Rounded, bound: Rounded, condition: str = "", violation: float = 0.0) -> Audit:
+    """Return the audit of a machine: its value rounded up, the bound rounded down."""
     lower = bound.lower if math.isfinite(bound.value) and math.isfinite(bound.error) else -math.inf
     return Audit(machine, problem, value.upper, lower, condition, violation, value.error + bound.error)
 
@@ -89,7 +89,7 @@ def scores(gram: GramOperator, coefficients: FloatArray, b: float) -> tuple[Floa
     return values, (error + UNIT * np.abs(values)) * (1.0 + 4.0 * UNIT)
 
 
-def norm(gram: GramOperator, coefficients: FloatArray) -> Rounded:
+def squared_kernel_norm(gram: GramOperator, coefficients: FloatArray) -> Rounded:
     """c'K c."""
     return dot(coefficients, gram.product(coefficients), gram.product_error(coefficients))
 
@@ -136,7 +136,7 @@ def feasible(a: FloatArray, signs: FloatArray, top: FloatArray, minimum_total: f
     target = min(sums) if minimum_total is None else math.ceil(Fraction(minimum_total) / Fraction(grid) / len(sides))
     for side, count in zip(sides, sums, strict=True):
         part, free = counts[side], slack[side] - counts[side]
-        adjustment = taken(part, count - target) if count > target else -taken(free, target - count)
+        adjustment = take_from_largest(part, count - target) if count > target else -take_from_largest(free, target - count)
         if int(np.abs(adjustment).sum()) != abs(count - target):
             return None
         counts[side] = part - adjustment
@@ -164,8 +164,8 @@ def repaired_multipliers(a: FloatArray, signs: FloatArray, top: FloatArray, tota
     return clipped, outside / scale
 
 
-def taken(available: np.ndarray, amount: int) -> np.ndarray:
-    """``amount`` taken off these whole numbers, the largest first."""
+def take_from_largest(available: np.ndarray, amount: int) -> np.ndarray:
+    """Return how much to take from each of these whole numbers, the largest first, so that it adds up to ``amount``."""
     order = np.argsort(-available, kind="stable")
     before = np.cumsum(available[order]) - available[order]
     amounts = np.zeros_like(available)
@@ -231,8 +231,8 @@ class AuditTable(Displayed, Tabular):
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
-    """One of the machines: its name, what is stored of it, its rows, signs and weights."""
+class BinaryMachine:
+    """One binary machine of a classifier of several classes: what is stored of it, and its rows with their signs and weights."""
 
     name: str
     stored: Any
@@ -241,7 +241,7 @@ class Part:
     weights: FloatArray
 
 
-def pairs_of_classes(estimator: Any, y: Any, weights: FloatArray) -> Iterator[Part]:
+def pairs_of_classes(estimator: Any, y: Any, weights: FloatArray) -> Iterator[BinaryMachine]:
     """Yield the machine of each pair of classes that LIBSVM fitted, the first class positive.
 
     Of classes i < j the support vectors of i have their coefficients in row j - 1 of ``dual_coef_``, those of j in row i.
@@ -262,10 +262,10 @@ def pairs_of_classes(estimator: Any, y: Any, weights: FloatArray) -> Iterator[Pa
             intercept_=np.ravel(estimator.intercept_)[k],
         )  # fmt: skip
         signs = np.where(codes[rows] == i, 1.0, -1.0)
-        yield Part(f"{classes[i]}, {classes[j]}", stored, rows, signs, costs[rows])
+        yield BinaryMachine(f"{classes[i]}, {classes[j]}", stored, rows, signs, costs[rows])
 
 
-def class_against_rest(estimator: Any, y: Any, weights: FloatArray) -> Iterator[Part]:
+def class_against_rest(estimator: Any, y: Any, weights: FloatArray) -> Iterator[BinaryMachine]:
     """Yield the machine of each class that LIBLINEAR fitted against all others, whose class weights it does not count."""
     classes, codes = estimator.classes_, class_codes(estimator, y)
     stochastic = "alpha" in vars(estimator)  # SGDClassifier counts samples, not their weights
@@ -279,7 +279,9 @@ def class_against_rest(estimator: Any, y: Any, weights: FloatArray) -> Iterator[
         )  # fmt: skip
         positive = codes == k
         signs = np.where(positive, 1.0, -1.0)
-        yield Part(f"{label}, rest", stored, np.arange(codes.size), signs, weights * np.where(positive, by_class[k], 1.0))
+        yield BinaryMachine(
+            f"{label}, rest", stored, np.arange(codes.size), signs, weights * np.where(positive, by_class[k], 1.0)
+        )
 
 
 def weights_of_classes(estimator: Any, labels: Any, weights: FloatArray | None) -> FloatArray:
@@ -301,7 +303,7 @@ def class_codes(estimator: Any, y: Any) -> IntArray:
     return np.asarray(order[np.searchsorted(estimator.classes_, labels, sorter=order)])
 
 
-def wrapped(estimator: Any, y: Any, audit: Callable[[Any, IntArray, IntArray], Audit]) -> AuditTable:
+def audit_wrapper(estimator: Any, y: Any, audit: Callable[[Any, IntArray, IntArray], Audit]) -> AuditTable:
     """Return the audits of the machines of OneVsRestClassifier and OneVsOneClassifier, by ``audit(machine, rows, labels)``."""
     from sklearn.multiclass import OneVsRestClassifier
 

@@ -144,8 +144,8 @@ class Samples:
 
     Parameters
     ----------
-    given, shape : tuple of int
-        Of a sample in X, and as the encoder takes it.
+    sample_shape, shape : tuple of int
+        Of a sample in X, and of the encoder's input.
     shift, factor : ndarray
         One for each feature; for images one for all pixels.
     dtype : torch.dtype

@@ -28,7 +28,7 @@ from ..solvers.parallel import choose_executor
 from ..solvers.records import Options, Status
 from ..solvers.registry import resolve
 from .base import Pair, binary_problems, class_scores, refuse
-from .training import BinaryFit, one_or_all, solved, solved_task, warn_of_one_class
+from .training import BinaryFit, one_or_all, solve_copy, solve_copy_task, warn_of_one_class
 from .training_set import (
     PointsEstimator,
     Predictor,
@@ -144,7 +144,7 @@ class ModelClassifier(ClassifierMixin, PointsEstimator, ABC):  # type: ignore[mi
             problem, options = self._stated(stage, pair), self._options(self._start(stage, pair))
             tasks.append((type(self)._solution, problem, resolve(self._asked()), options, self._expected))
         with choose_executor(self.n_jobs) as team:
-            return team.all(solved_task, tasks)
+            return team.all(solve_copy_task, tasks)
 
     def _validated(self, X: Any, y: Any) -> tuple[Points, np.ndarray]:
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)
@@ -291,7 +291,7 @@ class PathClassifier(ModelClassifier):
         results: list[Solution | None] = []
         for value in values:
             problem = self._stated_at(stage, pair, float(value))
-            results.append(solved(type(self)._solution, problem, self.solver, self._options(), self._expected).solution)
+            results.append(solve_copy(type(self)._solution, problem, self.solver, self._options(), self._expected).solution)
         return results
 
     def _stated_at(self, stage: Stage, pair: Pair, value: float) -> Model:

@@ -19,7 +19,7 @@ from ..solvers.certification.result import Result
 from ..solvers.records import Options
 from .base import EstimatorInfo
 from .classifier import KernelClassifier, ModelClassifier, Stage, WeightedClassifier
-from .training import BinaryFit, one_or_all, solve_checked, solved
+from .training import BinaryFit, one_or_all, solve_checked, solve_copy
 from .training_set import KernelSpace, Sample, Solution, Space
 
 
@@ -166,7 +166,7 @@ def _shared_gamma(problems: Sequence[Model], tol: float, time_limit: float | Non
     bounds = [(np.log(lower), np.log(upper))]
     minimum = minimize(negative, np.log(first.problem.gamma0), jac=True, method="L-BFGS-B", bounds=bounds, options={"gtol": tol})
     gamma = float(np.clip(np.exp(minimum.x[0]), lower, upper))
-    outcomes = [solved(NCHSVC._solution, model.at(gamma), "smo", options) for model in models]
+    outcomes = [solve_copy(NCHSVC._solution, model.at(gamma), "smo", options) for model in models]
     metric = np.asarray(np.sqrt(gamma))
     return [BinaryFit(o.problem, o.result, Solution(o.solution.coefficients, o.solution.intercept, metric)) for o in outcomes]
 

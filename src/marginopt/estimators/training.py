@@ -177,7 +177,7 @@ def _priced(farkas: Mapping[str, FloatArray]) -> list[str]:
     return [label for label, size in sizes.items() if size > threshold]
 
 
-def solved(
+def solve_copy(
     solution: Callable[[Model, Result], Solution],
     problem: Model,
     solver: Any,
@@ -190,10 +190,10 @@ def solved(
     return BinaryFit(problem, result, solution(work, result))
 
 
-def solved_task(task: tuple[Any, ...], threads: int | None) -> BinaryFit:
-    """`solved` as a task: its arguments in a tuple, and the threads to take where the options ask for none."""
+def solve_copy_task(task: tuple[Any, ...], threads: int | None) -> BinaryFit:
+    """Run `solve_copy` as a task: its arguments are a tuple, and the threads to take where the options ask for none."""
     solution, problem, solver, options, expected = task
-    return solved(solution, problem, solver, options.sharing(threads), expected)
+    return solve_copy(solution, problem, solver, options.sharing(threads), expected)
 
 
 def one_or_all(items: list[Any]) -> Any:

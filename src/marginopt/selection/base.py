@@ -42,7 +42,7 @@ class Sample:
         Relative gap to which every model is solved.
     solver : str, Solver or pair
         Of every model.
-    team : Team
+    team : Executor
         Where models that do not wait for each other may be trained.
     threads : int, optional
         Of every model; the solver's own number where it is not given.

@@ -312,7 +312,7 @@ def test_rows_keep_the_names_of_their_indices(tmp_path: Path) -> None:
         assert mo.read(form.write(tmp_path / f"ships.{suffix}")).equals(form)
     relaxed = mo.solve(form.relaxed(), "highs")
     assert relaxed.multipliers is not None and relaxed.multipliers["least[Oslo]"] == relaxed.multipliers["least"][1]
-    with pytest.raises(KeyError, match="Oslo"):
+    with pytest.raises(KeyError):
         _ = relaxed.multipliers["least[Osl]"]
     shut = form.with_fixed({"open[Graz]": 0})
     assert mo.solve(shut, "highs").status.name == "INFEASIBLE" and "least[Graz]" in shut.conflict().elements
@@ -321,7 +321,7 @@ def test_rows_keep_the_names_of_their_indices(tmp_path: Path) -> None:
     assert float(result.values["x[Graz]"]) == pytest.approx(3.0, abs=1e-6)
     result.into(m)
     assert pyo.value(m.x["Graz"]) == pytest.approx(3.0, abs=1e-6)
-    with pytest.raises(InputError, match="from_pyomo"):
+    with pytest.raises(InputError, check=about("model")):
         mo.solve(m)  # type: ignore[arg-type]
 
 

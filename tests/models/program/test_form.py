@@ -51,16 +51,6 @@ def test_sizes_names_features() -> None:
     ]
     assert Constraint("c", sp.csr_array((1, 1)), np.zeros(1), Zero(1)).names() == ["c"]
     assert Block("B", (2, 2)).names() == ["B[0,0]", "B[0,1]", "B[1,0]", "B[1,1]"]
-    text = str(form)
-    for piece in (
-        "small: 6 variables, 8 rows",
-        "integer variables",
-        "in [0, 1]",
-        "RotatedSecondOrder(3)",
-        "PSD(order 2)",
-        "free",
-    ):
-        assert piece in text
     assert form.bytes >= 6 * 8 * 3
     with pytest.raises(InputError, check=about("row")):
         form.constraint("row")

@@ -30,7 +30,7 @@ def paired(data, node, m, relaxation, pairs):
 
 @compiled.entry
 def edged(G, rows, columns, most, env, half, pairs):
-    k.edges(G, rows, columns, most, env, half, pairs)
+    k.set_edges(G, rows, columns, most, env, half, pairs)
 
 
 @compiled.entry

@@ -10,7 +10,7 @@ from __future__ import annotations
 from ....exact.loops.matching import WIDEST, empty_pairs
 from ....exact.loops.newton import empty_relaxation, newton
 from .exploration import explore, gather, move, spread
-from .pairing import edges, pair_up
+from .pairing import pair_up, set_edges
 from .records import (
     BUDGET,
     CANDIDATE,
@@ -48,7 +48,6 @@ __all__ = [
     "BoxData",
     "BoxPool",
     "BoxWorkspace",
-    "edges",
     "empty_node",
     "empty_pairs",
     "empty_relaxation",
@@ -58,5 +57,6 @@ __all__ = [
     "move",
     "newton",
     "pair_up",
+    "set_edges",
     "spread",
 ]  # fmt: skip

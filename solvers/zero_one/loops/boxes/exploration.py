@@ -12,7 +12,7 @@ from ....exact.loops.heap import pop, push
 from ....exact.loops.matching import Pairs
 from ....exact.loops.newton import BoxRelaxation, margins, newton, ranges, reduced_cost_tightening, rounding
 from ..compiled import entry, inner
-from .pairing import by_falling, pair_up
+from .pairing import pair_up, sort_by_decreasing_key
 from .records import (
     BUDGET,
     CANDIDATE,
@@ -417,7 +417,7 @@ def _scaled(data: BoxData, w: Any, total: float, margin: Any, P: Pairs) -> tuple
             margin[count] = u
             margin[n + count] = weights[i]
             count += 1
-    by_falling(margin, count, P.queue, P)
+    sort_by_decreasing_key(margin, count, P.queue, P)
     best, scale = total, 0.0
     cost = total
     for k in range(count):

@@ -16,7 +16,7 @@ SINGLE_ZERO = np.float32(0.0)  # a double-precision zero would widen the compari
 
 
 @inner
-def by_falling(key: Any, m: int, order: Any, P: Pairs) -> None:
+def sort_by_decreasing_key(key: Any, m: int, order: Any, P: Pairs) -> None:
     """Sort positions 0 .. m - 1 by decreasing key into ``order``.
 
     A radix sort by sixteen bits of t/(1 + |t|), which avoids unpredictable branches, is followed by an insertion sort of
@@ -49,10 +49,10 @@ def by_falling(key: Any, m: int, order: Any, P: Pairs) -> None:
 
 
 @inner
-def one_side(data: BoxData, node: BoxNode, m: int, R: BoxRelaxation, P: Pairs, side_number: int) -> tuple[int, int]:
+def select_side(data: BoxData, node: BoxNode, m: int, R: BoxRelaxation, P: Pairs, side_number: int) -> tuple[int, int]:
     """Write the points of one side that a pair can gain from, by decreasing margin, and return the range to use.
 
-    The range of ``P.side[which]`` has at most `WIDEST` points, those with margins nearest to 1.
+    The range of ``P.side[side_number]`` has at most `WIDEST` points, those with margins nearest to 1.
     """
     idx, order, u, residual, env, side = node.idx, P.queue, R.u, R.left, R.env, P.side[side_number]
     positive = side_number == 1
@@ -68,7 +68,7 @@ def one_side(data: BoxData, node: BoxNode, m: int, R: BoxRelaxation, P: Pairs, s
 
 
 @inner
-def edges(G: Any, rows: Any, columns: Any, largest_margin: Any, env: Any, half: Any, P: Pairs) -> None:
+def set_edges(G: Any, rows: Any, columns: Any, largest_margin: Any, env: Any, half: Any, P: Pairs) -> None:
     """Set bit k of ``adjacent[r]`` if rows[r] and columns[k] are a useful pair that the box excludes: max (g_i + g_j)'w < 2.
 
     ``largest_margin`` is g_i'mid - 1 plus an allowance for the rounding of all later operations, which are in single precision.
@@ -184,12 +184,12 @@ def pair_up(data: BoxData, node: BoxNode, m: int, R: BoxRelaxation, P: Pairs) ->
         offset[i] = (offset[i] - 1.0) + err[i]
         residual[i] = data.weights[idx[i]] if z[i] == FREE else np.inf if z[i] == KEPT else 0.0
         env[i] = max(1.0 - u[i], 0.0) / max(1.0 - l[i], 1e-9) if z[i] == FREE else 0.0
-    by_falling(u, m, P.queue, P)
+    sort_by_decreasing_key(u, m, P.queue, P)
     rows = columns = P.side[0]
     for side in range(2):
-        first, last = one_side(data, node, m, R, P, side)
+        first, last = select_side(data, node, m, R, P, side)
         rows, columns = columns, P.side[side, first:last]
-    edges(G, rows, columns, offset, env, half, P)
+    set_edges(G, rows, columns, offset, env, half, P)
     total, count = _fix_partners(P, rows, columns, z, residual)
     if total == np.inf:
         return total, count
