@@ -131,7 +131,8 @@ class ExportMethods(ABC):
         -------
         Model
             A `ChangedModel` (`models.changes`): labels, scores, summary and explanations are the model's. Solvers that read a
-            structural view of the model do not read it; those that read its form do.
+            structural view of the model do not read it; those that read its form do. Rows of the coefficients in
+            ``Margin(..., subject_to=LinearRows(...))`` keep the exact algorithms, and constants that are valid.
 
         Raises
         ------

@@ -27,7 +27,7 @@ from ..renamed import current_names
 from ..rows import Rows
 from .appraisal import Appraisal, Bound, CountedCost, Tilt
 from .arrays import FloatArray, check_bytes
-from .decision import decided_codes, decided_labels
+from .decision import decided_codes
 from .export_methods import ExportMethods
 from .inspection.explanation import Explanation, PointExplanation, Solution, explain
 from .program.cones import Feature
@@ -157,13 +157,32 @@ class Model(Displayed, ExportMethods, ABC, metaclass=FormulationType):
             The form would need more than `materialise_limit` bytes; the hand-written algorithms still run.
         """
         check_bytes(self.form_bytes, f"the standard form of {self.name}")
-        return self.compile().with_names("w", self.feature_names).with_point_names(self.point_names)
+        form = self.compile()
+        for label, axes in self.named_axes.items():
+            form = form.with_names(label, *axes)
+        return form.with_point_names(self.point_names)
+
+    @property
+    def named_axes(self) -> Mapping[str, tuple[tuple[str, ...], ...]]:
+        """Names of the indices of each axis, by block: those of the features for the coefficients ``w``."""
+        return {"w": (self.feature_names,)}
 
     @property
     def feature_names(self) -> tuple[str, ...]:
         """Names of the columns of X; none where the data have none."""
         names = self.unmodified.data_names
         return names.features if names is not None else ()
+
+    @property
+    def class_names(self) -> tuple[str, ...]:
+        """Names of the classes in the order of their codes; none where the data have none."""
+        names = self.unmodified.data_names
+        return names.classes if names is not None else ()
+
+    def class_label(self, code: Any) -> str:
+        """Return the name of the class of a code or label; the label as text where the classes have no names."""
+        names = self.unmodified.data_names
+        return str(code) if names is None or not names.classes else str(names.class_name(code))
 
     @property
     def point_names(self) -> tuple[str, ...]:
@@ -290,8 +309,8 @@ class Model(Displayed, ExportMethods, ABC, metaclass=FormulationType):
         Returns
         -------
         ndarray (rows,)
-            Names of the classes, where the data were given with names; else the codes -1 and +1, or 0 to K - 1. A score of
-            exactly 0 is of class -1, as estimators have it.
+            Names of the classes, where the data were given with names; else -1 and +1, or the labels of several classes. A score
+            of exactly 0 is of class -1, as estimators have it.
 
         Raises
         ------
@@ -303,11 +322,13 @@ class Model(Displayed, ExportMethods, ABC, metaclass=FormulationType):
         if not values:
             raise InputError(f"there is no point of {self.name} to predict by")
         scores = self.decision_function(values, self.unnamed_rows(X))
-        codes = decided_codes(scores)
-        names = self.unmodified.data_names
-        if names is not None and names.classes:
-            return np.array(names.classes)[codes]
-        return decided_labels(scores) if scores.ndim == 1 else codes
+        return self.class_values(1 if scores.ndim == 1 else scores.shape[1])[decided_codes(scores)]
+
+    def class_values(self, scores: int) -> np.ndarray[Any, Any]:
+        """Return the classes in the order of their codes: their names, else -1 and +1 of one score, 0 to K - 1 of K scores."""
+        if self.class_names:
+            return np.array(self.class_names)
+        return np.array([-1.0, 1.0]) if scores == 1 else np.arange(scores)
 
     def unnamed_rows(self, X: object, name: str = "X") -> object:
         """Return new rows without the names of their columns, which must be the model's where both have names.
@@ -320,10 +341,11 @@ class Model(Displayed, ExportMethods, ABC, metaclass=FormulationType):
         named = labelled_arrays(X, None)
         if named is None:
             return X
-        features = named[2].features
-        if self.feature_names and features and features != self.feature_names:
+        features, names = named[2].features, self.unmodified.data_names
+        if names is not None and names.features and features and features != names.features:
             raise InputError(
-                f"{name} has the columns {', '.join(features[:12])}; the model has {', '.join(self.feature_names[:12])}",
+                f"{name} has the columns {', '.join(features[:12])}; the model has {', '.join(names.features[:12])}: rows that came "
+                "later are prepared as the training rows were, instance.prepared(fit_on=training) of both as they were read",
                 name=name,
             )
         return named[0]

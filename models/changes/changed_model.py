@@ -482,9 +482,23 @@ class ChangedModel(Model):
         """Return the base model's counted cost, where the change only restricts it."""
         return self.base.counted_cost(self._before(values)) if self.change.restricts else None
 
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """Return the names of the base model's columns."""
+        return self.base.feature_names
+
+    @property
+    def named_axes(self) -> Mapping[str, tuple[tuple[str, ...], ...]]:
+        """Return the names of the base model's coefficients."""
+        return self.base.named_axes
+
     def decision_function(self, values: Mapping[str, FloatArray], X: object) -> FloatArray:
         """Return the scores of the base model."""
         return self.base.decision_function(self._before(values), X)
+
+    def predict(self, values: Mapping[str, FloatArray], X: object) -> np.ndarray[Any, Any]:
+        """Return the classes that the base model decides."""
+        return self.base.predict(self._before(values), X)
 
     def explain_points(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> PointExplanation:
         """Explain the points as the base model does."""
@@ -514,7 +528,9 @@ def with_constraint(model: Model, statements: Sequence[State | Mapping[str, Stat
     for state in states:
         if not callable(state):
             raise InputError(
-                f"with_constraint takes functions of the blocks, as in lambda v: v.w[3] >= 0; got {state!r}", name="constraints"
+                "with_constraint takes functions of the blocks, as in lambda v: v.w[3] >= 0, and restrictions such as parity are "
+                f"for Margin(..., subject_to=...); got {state!r}",
+                name="constraints",
             )
     return ChangedModel(model, AddedParts.of(model.form, states))
 

@@ -94,8 +94,9 @@ def linear_summary(X: Points | Rows, y: FloatArray, w: FloatArray) -> dict[str, 
     return margin_figures(y * np.asarray(X @ w), w)
 
 
-def margin_figures(u: FloatArray, w: FloatArray, required: float = 1.0) -> dict[str, float]:
-    """Return norm, margin violations (u below the required margin beyond rounding) and misclassified points (u < 0)."""
+def margin_figures(u: FloatArray, w: FloatArray, required: float | None = 1.0) -> dict[str, float]:
+    """Return norm, margin violations (u below the required margin beyond rounding; 1 if None) and misclassified points (u < 0)."""
+    required = 1.0 if required is None else required
     return {
         "norm": float(np.linalg.norm(w)),
         "margin_violations": float((u < required * (1.0 - 1e-9)).sum()),

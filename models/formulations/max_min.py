@@ -411,12 +411,20 @@ class MaxMinSVM(Model):
         value = np.atleast_1d(np.asarray(gamma, dtype=np.float64))
         if value.size == 1:
             kernel = self._moved_kernel.with_parameter(self._plain, float(value[0]))
-            return ConvexHullsDual(self.X, self.y, self.C, kernel, self.sample_weight)
-        return ConvexHullsDual(to_dense(self.X) * np.sqrt(value), self.y, self.C, RBF(1.0), self.sample_weight)
+            return ConvexHullsDual(self.X, self.y, self.C, kernel, self.sample_weight, data_names=self.data_names)
+        scaled = to_dense(self.X) * np.sqrt(value)
+        return ConvexHullsDual(scaled, self.y, self.C, RBF(1.0), self.sample_weight, data_names=self.data_names)
 
     def at_solution(self, optimised: Mapping[str, Any]) -> Model:
         """The inner problem at the parameter that was found."""
         return self.at(optimised[self.problem.label]) if self.problem.label in optimised else self
+
+    def decision_function(self, values: Mapping[str, FloatArray], X: object) -> FloatArray:
+        """Raise UnsupportedModelError: the scores are those of the model at the kernel parameter that was found."""
+        raise UnsupportedModelError(
+            f"{self.name} leaves the kernel's parameter free: predict by the model at the one that was found, "
+            "model.at_solution(result.optimised_parameters)"
+        )
 
     def view(self, kind: type[V]) -> V | None:
         """`MaxMinProblem`, not the simplex view, which would leave γ where it is; nothing where γ is on a grid."""

@@ -397,6 +397,20 @@ class MulticlassSVM(Model):
 
     # -- the program ----------------------------------------------------------------------------------------------
 
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """Names of the columns of X, which W has coefficients for; none with a kernel."""
+        return () if self.kernel is not None else super().feature_names
+
+    @property
+    def named_axes(self) -> Mapping[str, tuple[tuple[str, ...], ...]]:
+        """Classes and features of W."""
+        return {"W": (tuple(map(str, self.class_values(self.classes.size))), self.feature_names)}
+
+    def class_values(self, scores: int) -> np.ndarray:
+        """Return the names of the classes, else their labels."""
+        return super().class_values(scores) if self.class_names else self.classes
+
     def compile(self) -> StandardForm:
         """The form of the notes."""
         builder = Assembly(self.name)
@@ -480,7 +494,7 @@ class MulticlassSVM(Model):
         rows = [
             PointRow(
                 index=i,
-                label=str(self.y[i]),
+                label=self.class_label(self.y[i]),
                 score=float(own_scores[i]),
                 margin=float(lead[i]),
                 weight=None if alpha is None else float(alpha[i]),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Protocol
@@ -185,8 +186,8 @@ class Explainable(Protocol):
         """The standard form."""
 
     @property
-    def feature_names(self) -> tuple[str, ...]:
-        """Names of the columns of X; none where they have none."""
+    def named_axes(self) -> Mapping[str, tuple[tuple[str, ...], ...]]:
+        """Names of the indices of each axis, by block."""
 
     @property
     def point_names(self) -> tuple[str, ...]:
@@ -323,9 +324,7 @@ def explain(model: Explainable, result: Solution) -> Explanation:
     rows = [_activity(c, x, result.multipliers, model.meaning(c.label)) for c in form.constraints if c.rows]
     if form.has_bounds:
         rows.append(_bounds(form, x, result.reduced, model.meaning("bounds")))
-    names = model.feature_names
-    coefficients = dict(zip(names, map(float, result.values["w"]), strict=True)) if _named_by(names, result.values) else {}
-    return Explanation(title, tuple(rows), points, coefficients)
+    return Explanation(title, tuple(rows), points, _coefficients(model, result.values))
 
 
 def _with_names(explanation: PointExplanation, names: Sequence[str]) -> PointExplanation:
@@ -335,9 +334,13 @@ def _with_names(explanation: PointExplanation, names: Sequence[str]) -> PointExp
     return replace(explanation, points=tuple(replace(p, name=names[p.index]) for p in explanation.points))
 
 
-def _named_by(names: Sequence[str], values: Mapping[str, FloatArray]) -> bool:
-    """Return whether w has one entry for each name."""
-    return bool(names) and "w" in values and np.shape(values["w"]) == (len(names),)
+def _coefficients(model: Explainable, values: Mapping[str, FloatArray]) -> dict[str, float]:
+    """Return the coefficients by name: by feature, or by class and feature; none where the entries have no names."""
+    coefficients: dict[str, float] = {}
+    for label, axes in model.named_axes.items():
+        if label in values and np.size(values[label]) and np.shape(values[label]) == tuple(map(len, axes)):
+            coefficients |= dict(zip(map(",".join, itertools.product(*axes)), map(float, np.ravel(values[label])), strict=True))
+    return coefficients
 
 
 def _form(model: Explainable, values: Mapping[str, FloatArray]) -> StandardForm | None:

@@ -204,7 +204,8 @@ class NamedValues(dict[str, FloatArray]):
         self._blocks = blocks
 
     def __missing__(self, name: str) -> FloatArray:
-        blocks: Sequence[Any] = [block for block in self._blocks() if block.label in self]
+        stated: dict[str, Any] = {block.label: block for block in self._blocks()}
+        blocks = [stated.get(label) or Block(label, np.shape(value)) for label, value in self.items()]
         try:
             block, place = named_entry(blocks, name, "entry")
         except InputError as error:
@@ -711,14 +712,18 @@ class StandardForm(Displayed, ExportMethods):
         """
         return LinearArrays(self)
 
-    def with_names(self, label: str, names: Sequence[str]) -> StandardForm:
-        """Return the form with the entries of a block named ``label[name]``, if these are different names, one an entry."""
-        blocks = [
-            block for block in self.blocks if block.label == label and block.shape == (len(names),) and block.given_names is None
-        ]
-        if not blocks or len(set(names)) < len(names):
+    def with_names(self, label: str, *axes: Sequence[str]) -> StandardForm:
+        """Return the form with the entries of a block named ``label[name]``, or ``label[name,name]`` by the names of both axes.
+
+        The names of an axis are different, one an index; else the form is returned as it is.
+        """
+        shape = tuple(map(len, axes))
+        blocks = [block for block in self.blocks if block.label == label and block.shape == shape and block.given_names is None]
+        if not blocks or any(len(set(names)) < len(names) for names in axes):
             return self
-        named = replace(blocks[0], given_names=tuple(f"{label}[{name}]" for name in names))
+        indices = map(blocks[0].index, range(blocks[0].size))
+        given_names = tuple(f"{label}[{','.join(names[i] for names, i in zip(axes, ix, strict=True))}]" for ix in indices)
+        named = replace(blocks[0], given_names=given_names)
         return self.replace(blocks=tuple(named if block is blocks[0] else block for block in self.blocks))
 
     def with_point_names(self, names: Sequence[str]) -> StandardForm:

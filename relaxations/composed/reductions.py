@@ -40,8 +40,10 @@ def parts_of(model: Model) -> Margin | None:
 def best_allowed_multiple(composed: Margin, model: Model, w: FloatArray) -> FloatArray | None:
     """t w of least objective that domain and restrictions allow, t in 0, 1 and the multiples that bring a margin to 1.
 
-    None where none of them is allowed.
+    None where none of them is allowed, or the loss has no value at a classifier.
     """
+    if not composed.loss.has_values:
+        return None
     A, c = composed.loss.rows(composed.points, composed.y)
     products = np.asarray(A @ w)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):

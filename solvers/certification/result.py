@@ -654,11 +654,16 @@ class Result(Displayed):
         counts += [f"{self.nodes} nodes"] if self.nodes is not None else []
         counts.append(self.answer.times)
         lines.append("  " + ", ".join(counts))
-        if self.summary:
-            lines.append("  " + ", ".join(f"{_words(k)} {v:g}" for k, v in self.summary.items()))
+        if self._figures:
+            lines.append("  " + ", ".join(f"{_words(k)} {v:g}" for k, v in self._figures.items()))
         return "\n".join(lines)
 
     __repr__ = __str__
+
+    @property
+    def _figures(self) -> dict[str, float]:
+        """The parameters that were determined, where they are numbers, and the summary."""
+        return {**{k: v for k, v in self.optimised_parameters.items() if isinstance(v, float)}, **self.summary}
 
     def display(self) -> Display:
         """Return the notebook view."""
@@ -674,7 +679,7 @@ class Result(Displayed):
         counts = [("iterations", self.iterations), ("nodes", self.nodes)]
         facts += [(name, f"{count:,}") for name, count in counts if count is not None]
         facts += [("seconds", self.answer.times)]
-        facts += [(_words(name), f"{value:g}") for name, value in self.summary.items()]
+        facts += [(_words(name), f"{value:g}") for name, value in self._figures.items()]
         return Display(f"{self.model} by {self.solver} {self.version}", tuple(facts))
 
     def __getstate__(self) -> dict[str, Any]:

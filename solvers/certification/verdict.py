@@ -107,8 +107,9 @@ def proves_optimum(answer: Answer, certificate: Certificate, tol: float) -> bool
 _STATED = ("as they were given", "leave big_m out to have valid ones computed, or give larger ones")
 _CHANGED = (
     "made before the change",
-    "give the model big_m= that holds after the change (a Margin also takes upper_bound=, the objective of a point that the "
-    "change allows)",
+    "state rows of the coefficients in Margin(..., subject_to=LinearRows(...)), from which valid constants follow; or give "
+    "encoding='bigm' and a big_m= that holds after the change, or a Margin domain=Box(...) and upper_bound=, the objective of a "
+    "point that the change allows",
 )
 _KNOWN = (
     "made from the upper bound that was given",

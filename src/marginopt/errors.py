@@ -34,7 +34,8 @@ __all__ = [
 def near_names(name: str, names: Iterable[str], count: int = 3) -> list[str]:
     """Return the known names that a misspelt one may stand for, the nearest first; case does not count.
 
-    Three quarters of the letters of both names together must match in their order: "nope" is near no solver.
+    Three quarters of the letters of both names together must match in their order: "nope" is near no solver. A part of names, of
+    five letters and more, stands for these.
 
     Parameters
     ----------
@@ -53,7 +54,10 @@ def near_names(name: str, names: Iterable[str], count: int = 3) -> list[str]:
     by_small: dict[str, list[str]] = {}
     for other in names:
         by_small.setdefault(other.lower(), []).append(other)
-    matches = difflib.get_close_matches(name.lower(), by_small, n=count, cutoff=0.75)
+    small_name = name.lower()
+    matches = difflib.get_close_matches(small_name, by_small, n=count, cutoff=0.75)
+    if not matches and len(small_name) >= 5:
+        matches = [other for other in by_small if small_name in other]
     return [other for small in matches for other in by_small[small]][:count]
 
 

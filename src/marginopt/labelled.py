@@ -75,8 +75,10 @@ class DataNames:
         return 2.0 * place - 1.0 if len(self.classes) == 2 else float(place)
 
     def class_name(self, code: float) -> str | int:
-        """Return the name of the class of a code, -1 or +1; the code itself where two classes have no names."""
-        return self.classes[int(code > 0.0)] if len(self.classes) == 2 else int(code)
+        """Return the name of the class of a code: -1 or +1, or its number where there are more than two; else the code itself."""
+        if not self.classes:
+            return int(code)
+        return self.classes[int(code > 0.0) if len(self.classes) == 2 else int(code)]
 
     @property
     def notes(self) -> tuple[str, ...]:

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import io
 import logging
+import re
+import threading
 import time
+import warnings
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from data import clouds
+from sklearn.exceptions import ConvergenceWarning
 
 import marginopt as mo
 from marginopt.display import StatusLine, announce_compilations
@@ -19,8 +23,16 @@ from marginopt.solvers.interface.compile_times import CompileClock, compile_cloc
 X, y = clouds(0, 20)
 
 
-@pytest.fixture(autouse=True)
-def slow_solves(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+@pytest.fixture
+def nothing_said() -> Iterator[None]:
+    """A process in which no fit has said what it waits for."""
+    training._TOLD.clear()
+    yield
+    training._TOLD.clear()
+
+
+@pytest.fixture
+def slow_solves(nothing_said: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """Solves that take longer than the delay, which is a few hundredths of a second here."""
     quick = training.solve_problem
 
@@ -30,11 +42,9 @@ def slow_solves(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
     monkeypatch.setattr(training, "solve_problem", slow)
     monkeypatch.setattr(training, "WAIT", 0.02)
-    training._TOLD.clear()
-    yield
-    training._TOLD.clear()
 
 
+@pytest.mark.usefixtures("slow_solves")
 def test_a_fit_that_takes_long_says_once_what_it_waits_for(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING, "marginopt"):
         for _ in range(2):
@@ -43,6 +53,7 @@ def test_a_fit_that_takes_long_says_once_what_it_waits_for(caplog: pytest.LogCap
     assert record.name == "marginopt" and record.args is not None and "clarabel" in record.args
 
 
+@pytest.mark.usefixtures("slow_solves")
 def test_a_quick_fit_and_one_that_shows_its_progress_say_nothing(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -51,6 +62,31 @@ def test_a_quick_fit_and_one_that_shows_its_progress_say_nothing(
         monkeypatch.setattr(training, "WAIT", 60.0)
         mo.estimators.HingeSVC().fit(X, y)
     assert caplog.records == []
+
+
+@pytest.mark.usefixtures("nothing_said")
+@pytest.mark.parametrize("info", mo.estimators.table().values(), ids=lambda info: info.name)
+def test_every_estimator_says_what_it_waits_for(
+    info: mo.estimators.EstimatorInfo, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With a clock on which the ten seconds are over as soon as a solve begins; the remedy is a parameter of the estimator."""
+
+    class Over(threading.Timer):
+        def start(self) -> None:
+            self.function()
+
+    monkeypatch.setattr(training, "WAIT", 10.0)
+    monkeypatch.setattr(training.threading, "Timer", Over)
+    estimator = info.make()
+    target = {"regressor": X[:, 1], "outlier_detector": None}.get(getattr(estimator, "_estimator_type", ""), y)
+    with caplog.at_level(logging.WARNING, "marginopt"), warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        estimator.fit(X[:, 1:], target)
+    said = [record for record in caplog.records if record.name == "marginopt"]
+    assert said
+    for record in said:
+        (parameter,) = re.findall(r"(\w+)= ", record.getMessage())
+        assert parameter in estimator.get_params()
 
 
 def test_compiling_is_said_in_a_pipe_where_somebody_reads_it(

@@ -23,3 +23,9 @@ def test_a_name_with_one_slip_is_suggested(name: str, data: st.DataObject) -> No
 def test_a_word_that_is_like_no_name_suggests_none() -> None:
     for word in ("nope", "xyz", "q", "", "something else"):
         assert near_names(word, NAMES) == []
+
+
+def test_a_part_of_a_long_name_stands_for_it() -> None:
+    names = [f"zero-one/flipped-n16-p{k}-s0" for k in range(5)]
+    assert near_names("Flipped-n16-P3", names) == [names[3]] and near_names("flipped", names) == names[:3]
+    assert near_names("s0", names) == []

@@ -281,3 +281,87 @@ def test_the_target_of_a_hyperplane_is_a_class_by_name(formulation: Any) -> None
         np.testing.assert_array_equal(model.inside, y == "yes")
         with pytest.raises(mo.errors.InputError):
             formulation(frame, y, "maybe")
+
+
+def several_classes(count: int) -> tuple[pd.DataFrame, np.ndarray]:
+    """A frame with ``count`` classes that are told apart by their words alone, the last of them first in the rows."""
+    rng = np.random.default_rng(0)
+    codes = np.arange(36)[::-1] % count
+    table = pd.DataFrame({"one": 1.0, "age": 2.0 * codes + 0.3 * rng.normal(size=36), "debt": np.cos(3.0 * codes)})
+    return table, np.array(["no", "perhaps", "yes"])[:count][codes] if count > 2 else np.array(["no", "yes"])[codes]
+
+
+@pytest.mark.parametrize("words", [2, 3])
+def test_coefficients_of_each_class_have_the_names_of_class_and_feature(words: int) -> None:
+    table, y = several_classes(words)
+    model = mo.MulticlassSVM(table, y)
+    result = mo.solve(model, "piqp")
+    k = sorted(set(y)).index("yes")
+    assert result.values["W[yes,debt]"] == result.values["W"][k, 2]
+    assert model.explain(result).coefficients["yes,debt"] == result.values["W"][k, 2]
+    assert {row.label for row in model.explain(result).points} == set(y)
+    plain = mo.MulticlassSVM(table.to_numpy(), y)
+    assert set(plain.predict(mo.solve(plain, "piqp").values, table.to_numpy())) <= set(y)
+    assert np.mean(model.predict(result.values, table) == y) > 0.9
+
+
+@pytest.mark.parametrize("target", ["no", "yes"])
+def test_the_nearer_of_two_hyperplanes_is_the_class_whichever_the_target(target: str) -> None:
+    table, y = several_classes(2)
+    model = mo.JointHyperplanesSVM(table, y, target)
+    result = mo.solve(model)
+    assert np.array_equal(model.predict(result.values, table), y)
+    assert not any(row.misclassified for row in model.explain(result).points)
+    assert f"of class {target} " in str(model) and f"u[{target},debt]" in model.form.names()
+    changed = model.with_constraint(lambda v: [v.u[0] <= 10.0])
+    assert np.array_equal(changed.predict(mo.solve(changed).values, table), y)
+
+
+@pytest.mark.parametrize("formulation", [mo.NonparallelSVM, mo.PinballTwinSVM], ids=lambda f: f.__name__)
+def test_one_hyperplane_decides_no_class(formulation: Any) -> None:
+    table, y = several_classes(3)
+    model = formulation(table, y, "yes")
+    result = mo.solve(model)
+    assert result.values["u[debt]"] == result.values["u"][2] and "class yes" in str(model)
+    for stated in (model, model.with_constraint(lambda v: [v.u[0] <= 10.0])):
+        with pytest.raises(mo.errors.UnsupportedModelError):
+            stated.predict(result.values, table)
+
+
+@pytest.mark.parametrize("words", [2, 3])
+def test_parameters_that_a_solver_finds_leave_the_names(words: int) -> None:
+    table, y = several_classes(words)
+    models = [mo.ChebyshevNPSVC(table, y, c=5.0)] + ([mo.MaxMinSVM(table, y)] if words == 2 else [])
+    for model in models:
+        result = mo.solve(model)
+        with pytest.raises(mo.errors.UnsupportedModelError):
+            model.predict(result.values, table)
+        assert np.mean(model.at_solution(result.optimised_parameters).predict(result.values, table) == y) > 0.9
+        for name, value in result.optimised_parameters.items():
+            assert np.ndim(value) or f"{name} {value:g}" in str(result)
+        with pytest.raises(KeyError, match="known: [a-zA-Z]"):
+            result.values["w[debt]"]
+
+
+def test_a_kernel_s_model_refuses_columns_in_another_order() -> None:
+    table, y = frame()
+    model = mo.Margin(table, y, "hinge", kernel=mo.RBF(0.1))
+    values = mo.solve(model).values
+    for rows in (table, table.to_numpy()):
+        model.predict(values, rows)
+    with pytest.raises(mo.errors.InputError, check=about("X")):
+        model.predict(values, table[table.columns[::-1]])
+
+
+def test_a_margin_is_named_only_where_the_loss_has_one() -> None:
+    table, y = several_classes(2)
+    kinds = {
+        loss: {row.kind for row in model.explain(mo.solve(model, time_limit=20)).points}
+        for loss in ("logistic", "hinge")
+        for model in [mo.Margin(table, y, loss)]
+    }
+    assert not any("margin" in kind for kind in kinds["logistic"]) and any("margin" in kind for kind in kinds["hinge"])
+    score = mo.ScoringSystem(table, y)
+    values = {"w": np.array([0.0, 1.0, 0.0]), "z": np.zeros(36), "a": np.ones(2), "s": np.array([1.0, 0.0])}
+    rows = score.explain_points(values, None).points
+    assert all(("beyond" in row.kind) == (row.margin > 0.01) for row in rows if row.margin >= 0.0)

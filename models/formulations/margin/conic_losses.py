@@ -192,6 +192,7 @@ class StrongestConic(Loss):
     curvature: FloatArray | None = field(default=None, repr=False, compare=False)
 
     separable: ClassVar[bool] = False
+    has_values: ClassVar[bool] = False
 
     def bind(self, X: Points, y: FloatArray, sample_weight: FloatArray, curvature: FloatArray) -> StrongestConic:
         """Bind the loss to the regulariser's curvature."""

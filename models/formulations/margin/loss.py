@@ -340,6 +340,8 @@ class Loss(Part):
     symmetric: ClassVar[bool] = False
     #: Whether the cost is a sum of functions of single margins (or residuals), the same for all points.
     separable: ClassVar[bool] = True
+    #: Whether `values` is a formula; one that is a program of its own has none.
+    has_values: ClassVar[bool] = True
 
     def rows(self, X: Points, y: FloatArray) -> tuple[sp.csr_array, FloatArray]:
         """A and c with argument Aw + c; margins unless a loss says otherwise."""
@@ -394,8 +396,8 @@ class Loss(Part):
         """f(x) of new points from x'w and x'x; x'w itself unless a loss has a level of its own."""
         return products
 
-    def required_margin(self, values: Mapping[str, FloatArray]) -> float:
-        """The margin from which on a point costs nothing: 1 unless a loss has a level of its own."""
+    def required_margin(self, values: Mapping[str, FloatArray]) -> float | None:
+        """The margin from which on a point costs nothing: 1 unless a loss has a level of its own; None if every margin costs."""
         return 1.0
 
     def conjugate(self) -> Conjugate | None:

@@ -223,6 +223,10 @@ class ZeroOne(Loss):
     def __post_init__(self) -> None:
         object.__setattr__(self, "threshold", as_positive(self.threshold, "threshold", zero=True))
 
+    def required_margin(self, values: Mapping[str, FloatArray]) -> float:
+        """t."""
+        return self.threshold
+
     def values(self, argument: FloatArray) -> FloatArray:
         """1{m < t}."""
         return (argument < self.threshold).astype(np.float64)

@@ -500,9 +500,8 @@ class Margin(Model):
     def _activity(self) -> ActivityBounds:
         lower, upper = self.coefficient_bounds
         A, c = self.loss.rows(self.points, self.y)
-        is_held = not self.domain.free or any(r.holds_intercept(self.points, self.y) for r in self.subject_to)
         level, saturation = self._level(lower, upper), self.loss.saturation()
-        saturation = np.inf if is_held else max(saturation, 1.0) if self.subject_to else saturation
+        saturation = np.inf if self._intercept_is_held else max(saturation, 1.0) if self.subject_to else saturation
         return ActivityBounds(self.loss, self.regulariser, self.penalised, A.toarray(), c, lower, upper, level, saturation)
 
     @property
@@ -544,9 +543,14 @@ class Margin(Model):
         return capped(bound, self.cutoff) if self.stated_constants else bound
 
     @property
+    def _intercept_is_held(self) -> bool:
+        """Whether domain or restrictions say more of the intercept than the loss, so that no bound follows from the loss."""
+        return not self.domain.free or any(r.holds_intercept(self.points, self.y) for r in self.subject_to)
+
+    @property
     def unrestricted(self) -> tuple[int, ...]:
-        """A free intercept: its bound is that of some optimal point."""
-        return (0,) if self.intercept == "free" else ()
+        """A free intercept whose bound is that of some optimal point."""
+        return (0,) if self.intercept == "free" and not self._intercept_is_held else ()
 
     @property
     def form_bytes(self) -> int:

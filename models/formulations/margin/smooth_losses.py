@@ -56,6 +56,9 @@ class Logistic(Loss):
 
     linear: ClassVar[LinearLoss | None] = LinearLoss.LOGISTIC
 
+    def required_margin(self, values: Mapping[str, FloatArray]) -> None:
+        """Return None: every margin costs."""
+
     def values(self, argument: FloatArray) -> FloatArray:
         """log(1 + e^-m)."""
         return softplus(-np.asarray(argument))[0]

@@ -16,6 +16,7 @@ from ....errors import InputError, TooLargeError, UnsupportedModelError
 from ....labelled import LABELS_OF_X
 from ...appraisal import Appraisal, Bound
 from ...arrays import FloatArray, IntArray, Points, as_points, as_positive, as_vector, materialise_limit
+from ...decision import decided_codes
 from ...inspection.explanation import PointExplanation, PointRow
 from ...kernels.feature_map import FeatureMap
 from ...kernels.kernels import Kernel, Linear, Precomputed, as_kernel
@@ -392,10 +393,23 @@ class ChebyshevNPSVC(Model):
             raise InputError("the hyperplane of some class is u = v = 0, which has no distance: give a larger c", name="c")
         return np.abs(self.features.project(U.T, X)) / norms
 
-    def predict(self, values: Mapping[str, FloatArray], X: object) -> npt.NDArray[Any]:
-        """The class with the smallest score, NPSVC++ (21); with ``orientation="rest"`` the one with the largest."""
-        scores = self.scores(values, X)
-        return self.classes[np.argmin(scores, axis=1) if self.orientation == "one" else np.argmax(scores, axis=1)]
+    def decision_function(self, values: Mapping[str, FloatArray], X: object) -> FloatArray:
+        """Return `scores` with the sign that makes the largest the class, NPSVC++ (21): minus with ``orientation="one"``."""
+        return -self.scores(values, X) if self.orientation == "one" else self.scores(values, X)
+
+    def class_values(self, scores: int) -> npt.NDArray[Any]:
+        """Return the names of the classes, else their labels."""
+        return super().class_values(scores) if self.class_names else self.classes
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """Names of the columns of X, which U has coefficients for; none with a kernel, or an offset."""
+        return super().feature_names if self.features.linear and self.offset == 0.0 else ()
+
+    @property
+    def named_axes(self) -> Mapping[str, tuple[tuple[str, ...], ...]]:
+        """Classes and features of U."""
+        return {"U": (tuple(map(str, self.class_values(self.K))), self.feature_names)}
 
     def transform(self, X: object) -> FloatArray:
         """The learned features P'ψ(x) of new rows, (n, d)."""
@@ -406,7 +420,7 @@ class ChebyshevNPSVC(Model):
         scores, number = self.scores(values, self.X), np.searchsorted(self.classes, self.y)
 
         def surface(grid: FloatArray) -> FloatArray:
-            return np.searchsorted(self.classes, self.predict(values, grid)).astype(np.float64)
+            return decided_codes(self.decision_function(values, grid)).astype(np.float64)
 
         turn = 1.0 if self.orientation == "one" else -1.0  # the smallest score wins, or the largest
         own_scores = scores[np.arange(number.size), number]
@@ -416,7 +430,7 @@ class ChebyshevNPSVC(Model):
         rows = []
         for i, m in enumerate(margins.tolist()):
             kind = "misclassified" if m < 0 else "right class"
-            rows.append(PointRow(i, str(self.y[i]), float(own_scores[i]), m, None, kind, m < 0))
+            rows.append(PointRow(i, self.class_label(self.y[i]), float(own_scores[i]), m, None, kind, m < 0))
         levels = tuple((k + 0.5, "solid") for k in range(self.K - 1))
         plotted = None if self.kernel.of_rows else surface
         return PointExplanation(tuple(rows), "no weights of points", score="own score", X=self.X, surface=plotted, levels=levels)
@@ -614,7 +628,7 @@ class ChebyshevNPSVC(Model):
 
 _FREE = (
     "ChebyshevNPSVC with P free has no multipliers, and no classifier without P: solve(model, 'kernel-npsvcpp') finds one, and "
-    "model.at(P) is the model at that"
+    "model.at_solution(result.optimised_parameters) is the model at that"
 )
 
 

@@ -11,10 +11,11 @@ import numpy as np
 import numpy.typing as npt
 import scipy.linalg
 
-from ....errors import InputError
+from ....errors import InputError, UnsupportedModelError
 from ...arrays import FloatArray, Points
 from ...inspection.explanation import PointExplanation, primal_weights, two_classes
 from ...kernels.kernels import Kernel, Linear
+from ...model import Model
 from ...record import DataKind, FormulationInfo, Parameter, kernel_is_linear, kernel_parameters
 from ...statement import Line, Statement
 from .factors import HingeFactor, Ridge
@@ -104,23 +105,63 @@ class JointHyperplanesSVM(TargetModel):
         u, v = np.split(np.asarray(values["u"], dtype=np.float64), 2)
         return u, v
 
+    @cached_property
+    def classes(self) -> npt.NDArray[Any]:
+        """The labels that there are, in order."""
+        return np.unique(self.y)
+
+    @property
+    def named_axes(self) -> Mapping[str, tuple[tuple[str, ...], ...]]:
+        """Features of u, f's hyperplane first."""
+        f, g = self.class_label(self.target), "others"
+        return {"u": (tuple(f"{plane},{name}" for plane in (f, g) for name in self.feature_names),)}
+
+    @property
+    def side(self) -> float:
+        """Sign of the score at the target class: +1 for the second of two classes, else -1."""
+        return 1.0 if self.classes.size == 2 and self.target == self.classes[1] else -1.0
+
+    def class_values(self, scores: int) -> npt.NDArray[Any]:
+        """Return the names of both classes, else their labels."""
+        return super().class_values(scores) if self.class_names else self.classes
+
+    def predict(self, values: Mapping[str, FloatArray], X: object) -> npt.NDArray[Any]:
+        """Return the class of the nearer hyperplane, of two classes.
+
+        Raises
+        ------
+        UnsupportedModelError
+            There are more classes, which one hyperplane stands for.
+        """
+        if self.classes.size > 2:
+            raise UnsupportedModelError(
+                f"{self.name} tells class {self.class_label(self.target)} from {self.classes.size - 1} others together: "
+                "decision_function(values, X) is negative where that class is the nearer"
+            )
+        return Model.predict(self, values, X)
+
     def decision_function(self, values: Mapping[str, FloatArray], X: object) -> FloatArray:
-        """|f(x)|/||u|| - |g(x)|/||v|| of new rows: negative where the target class's hyperplane is the nearer one."""
+        """Return the difference of the distances |f(x)|/||u|| and |g(x)|/||v|| of new rows.
+
+        It is positive where the second of two classes is the nearer one; of more classes, negative where the target is.
+        """
         planes = np.column_stack(self.hyperplanes(values))
         norms = np.linalg.norm(planes, axis=0)
         if (norms == 0.0).any():
             raise InputError("a hyperplane has no normal vector, so no distance: give a larger c or a smaller r", name="c")
         distances = np.abs(self.features.project(planes, X)) / norms
-        return np.asarray(distances[:, 0] - distances[:, 1])
+        return np.asarray(self.side * (distances[:, 1] - distances[:, 0]))
 
     def explain_points(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> PointExplanation:
-        """y(f - g) of every point, and its multiplier."""
+        """y(f - g) of every point, and its multiplier; the second of two classes has the positive scores."""
         u, v = self.hyperplanes(values)
+        turn = -self.side
 
         def difference(rows: Any) -> FloatArray:
-            return np.asarray(self.features.project((u - v)[:, None], rows)[:, 0])
+            return np.asarray(turn * self.features.project((u - v)[:, None], rows)[:, 0])
 
-        return two_classes(self.X, self.signs, difference, primal_weights(multipliers, "margin", self.signs.size), self.margin)
+        weights = primal_weights(multipliers, "margin", self.signs.size)
+        return two_classes(self.X, turn * self.signs, difference, weights, self.margin)
 
     @property
     def form_bytes(self) -> int:
@@ -133,7 +174,7 @@ class JointHyperplanesSVM(TargetModel):
         """The problem as printed."""
         inside = int(self.inside.sum())
         return Statement(
-            title=f"Two hyperplanes by one problem, of class {self.target} and of the others",
+            title=f"Two hyperplanes by one problem, of class {self.class_label(self.target)} and of the others",
             problem_class="convex QP",
             sense="minimise",
             variables=Line("u, v", "u, v"),

@@ -240,7 +240,7 @@ def _concave(model: NonparallelSVM, size: FloatArray) -> tuple[FloatArray, Float
 
 def _placed(model: NonparallelSVM, i: int, f: float, weight: float | None, top: float) -> PointRow:
     """Point i, with f and its weight (the largest is ``top``)."""
-    label = str(model.y[i])
+    label = model.class_label(model.y[i])
     if model.inside[i]:
         return PointRow(i, label, f, -abs(f), weight, "of the class" + (", on its hyperplane" if abs(f) <= ON else ""))
     slack = f - model.margin
@@ -304,6 +304,23 @@ class TargetModel(Model):
     def features(self) -> FeatureMap:
         """Ψ."""
         return self._first.features if self._first else FeatureMap(self.X, self.kernel, self.ridge, self.offset)
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """Names of the columns of X, which u has coefficients for; none with a kernel, or an offset."""
+        return super().feature_names if self.features.linear and self.offset == 0.0 else ()
+
+    @property
+    def named_axes(self) -> Mapping[str, tuple[tuple[str, ...], ...]]:
+        """Features of u."""
+        return {"u": (self.feature_names,)}
+
+    def predict(self, values: Mapping[str, FloatArray], X: object) -> npt.NDArray[Any]:
+        """Raise UnsupportedModelError: the hyperplane of one class decides no class."""
+        raise UnsupportedModelError(
+            f"{self.name} has the hyperplane of class {self.class_label(self.target)} alone, which decides no class: the nearest of "
+            "all classes' does, in estimators.NonparallelSVC, or by the distances decision_function(values, X) of each class's model"
+        )
 
     @property
     def base(self) -> Ridge | DenseRegulariser:
@@ -617,7 +634,7 @@ class NonparallelSVM(TargetModel):
         graph = "" if self.manifold == 0 else " + mu/2 f'Lf"
         graph_latex = "" if self.manifold == 0 else r" + \tfrac{\mu}{2} f^\top L f"
         return Statement(
-            title=f"Nonparallel classifier ({self.loss}), hyperplane of class {self.target}",
+            title=f"Nonparallel classifier ({self.loss}), hyperplane of class {self.class_label(self.target)}",
             problem_class=self._problem_class,
             sense="minimise",
             variables=Line("u", r"u"),

@@ -121,7 +121,7 @@ class PinballTwinSVM(TargetModel):
         rows = []
         for i, (score, weight) in enumerate(zip(f.tolist(), weights.tolist(), strict=True)):
             kind = ("of the class" if self.inside[i] else "another") + (", on the hyperplane" if abs(score) <= ON else "")
-            rows.append(PointRow(i, str(self.y[i]), score, -abs(score), None if np.isnan(weight) else weight, kind))
+            rows.append(PointRow(i, self.class_label(self.y[i]), score, -abs(score), None if np.isnan(weight) else weight, kind))
 
         def surface(grid: FloatArray) -> FloatArray:
             return self.features.project(values["u"][:, None], grid)[:, 0]
@@ -141,7 +141,7 @@ class PinballTwinSVM(TargetModel):
         """The problem as printed."""
         k = int(self.inside.sum())
         return Statement(
-            title=f"Hyperplane at a quantile of class {self.target}",
+            title=f"Hyperplane at a quantile of class {self.class_label(self.target)}",
             problem_class="convex QP",
             sense="minimise",
             variables=Line("u", "u"),

@@ -32,16 +32,23 @@ def add_options(command: Command) -> None:
         "--remake", action="store_true", help="verify: make logs and certificates anew and check them, in minutes"
     )
     command.add_argument("--solver", help="run: the solver (default: the one whose bounds the book states)")
-    command.add_argument("--time-limit", type=float, default=60.0, metavar="S", help="run, --remake: seconds (default 60)")
+    command.add_argument("--time-limit", type=float, metavar="S", help="run, --remake: seconds (default 60)")
     command.add_argument("--proof", metavar="FILE", help="run: write the proof log to FILE")
     command.add_argument("--of", metavar="NAME", help="submit: the entry (default: the one whose model the result is of)")
     command.add_argument("--who", help="submit: whom the entry names (default: the user's name)")
-    command.add_argument("-o", "--out", metavar="FILE", help="submit: the file of the entry (default book-entry.jsonl)")
+    command.add_argument(
+        "-o", "--out", metavar="FILE",
+        help="run: store the result in FILE (.npz), for submit; submit: the file of the entry (default book-entry.jsonl)",
+    )  # fmt: skip
     command.set_defaults(run=book)
 
 
 def book(a: argparse.Namespace) -> int:
-    """Run one action on the book."""
+    """Run one action on the book; an option that it does not read is refused."""
+    for option in ("log", "remake", "solver", "time_limit", "proof", "of", "who", "out"):
+        if getattr(a, option) and option not in _OPTIONS.get(a.action, ()):
+            readers = [action for action, options in _OPTIONS.items() if option in options]
+            raise InputError(f"--{option.replace('_', '-')} is an option of book {' and '.join(readers)}, not of book {a.action}")
     return _ACTIONS[a.action](a, load_entries(a.entries))
 
 
@@ -63,7 +70,7 @@ def _verify(a: argparse.Namespace, entries: list[Entry]) -> int:
     chosen = entries if a.name is None else [find_entry(a.name, entries)]
     verdicts = []
     for entry in chosen:
-        verdicts.append(remake_entry(entry, a.time_limit) if a.remake else verify_entry(entry, a.log))
+        verdicts.append(remake_entry(entry, _seconds(a)) if a.remake else verify_entry(entry, a.log))
         if a.remake and not a.json:  # some take minutes
             print(verdicts[-1], flush=True)
     failures = [verdict for verdict in verdicts if verdict.stands is False]
@@ -80,9 +87,13 @@ def _verify(a: argparse.Namespace, entries: list[Entry]) -> int:
 
 
 def _run(a: argparse.Namespace, entries: list[Entry]) -> int:
-    """Solve an instance: 0 where the result is solved."""
-    run = run_entry(find_entry(_named(a), entries), a.solver, time_limit=a.time_limit, proof=a.proof)
-    answer(a, run.row, "\n".join(f"{key:<12} {value}" for key, value in run.row.items()))
+    """Solve an instance, and store the result: 0 where it is solved."""
+    run = run_entry(find_entry(_named(a), entries), a.solver, time_limit=_seconds(a), proof=a.proof)
+    lines = [f"{key:<12} {f'{value:.12g}' if isinstance(value, float) else value}" for key, value in run.row.items()]
+    if a.out is not None:
+        run.result.save(a.out)
+        lines.append(f"{a.out} holds the result: `marginopt book submit {a.out}` makes an entry of it where it is better")
+    answer(a, run.row, "\n".join(lines))
     return SOLVED if run.result.solved else NOT_SOLVED
 
 
@@ -99,6 +110,10 @@ def _page(a: argparse.Namespace, entries: list[Entry]) -> int:
     return SOLVED
 
 
+def _seconds(a: argparse.Namespace) -> float:
+    return 60.0 if a.time_limit is None else float(a.time_limit)
+
+
 def _named(a: argparse.Namespace) -> str:
     if a.name is None:
         raise InputError(f"`marginopt book {a.action}` needs a name after it")
@@ -107,4 +122,9 @@ def _named(a: argparse.Namespace) -> str:
 
 _ACTIONS: dict[str, Callable[[argparse.Namespace, list[Entry]], int]] = {
     "list": _list, "verify": _verify, "run": _run, "submit": _submit, "page": _page,
+}  # fmt: skip
+#: The options that each action reads, beside --entries.
+_OPTIONS = {
+    "verify": ("log", "remake", "time_limit"), "run": ("solver", "time_limit", "proof", "out"),
+    "submit": ("log", "of", "who", "out"),
 }  # fmt: skip

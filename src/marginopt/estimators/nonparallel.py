@@ -27,6 +27,7 @@ from ..solvers.box.descent import box_minimum
 from ..solvers.nonparallel.majorise import Majorisation
 from ..solvers.records import Options
 from .base import EstimatorInfo, refuse
+from .training import waiting
 from .training_set import PointsEstimator, Scaling, make_kernel
 
 
@@ -185,7 +186,8 @@ class NonparallelSVC(HyperplaneClassifier):
         results = []
         line = StatusLine()
         for model in models:
-            results.append(self._solved(model))
+            with waiting(model, "boxqp" if model.convex else "npsvc-mm", "a larger tol= ends it earlier", False):
+                results.append(self._solved(model))
             for name in ("program", "all_rows"):  # its matrices, of the order of all points: one class's at a time
                 vars(model).pop(name, None)
             if self.verbose:

@@ -22,6 +22,7 @@ from ..solvers.nonparallel.alternating import KernelNPSVCpp
 from ..solvers.records import Answer, Options, Status
 from .base import EstimatorInfo
 from .nonparallel import HyperplaneClassifier
+from .training import waiting
 
 # Features whose products approximate a kernel: Nyström's and random Fourier features.
 
@@ -227,7 +228,8 @@ class KernelNPSVC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, HyperplaneC
             self._features = approximate(self.approximation, rows, kernel, self.components, self.ridge, rng)
             rows, kernel = self._features.rows(rows), Linear()
         model = self._model(rows, labels, kernel)
-        raw = self._solve(model, int(rng.randint(2**31 - 1)))
+        with waiting(model, "kernel-npsvcpp", "a smaller max_iter= ends it earlier", bool(self.verbose)):
+            raw = self._solve(model, int(rng.randint(2**31 - 1)))
         assert raw.values is not None
         assert isinstance(raw.model, ChebyshevNPSVC)
         self.problem_, self.model_, self.values_ = model, raw.model, dict(raw.values)
@@ -278,8 +280,7 @@ class KernelNPSVC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, HyperplaneC
 
     def _closeness(self, rows: Points) -> FloatArray:
         """Minus the scores of (21); with ``orientation="rest"`` the scores: the farthest hyperplane wins."""
-        scores = self.model_.scores(self.values_, rows)
-        return -scores if self.orientation == "one" else scores
+        return self.model_.decision_function(self.values_, rows)
 
     def transform(self, X: Any) -> FloatArray:
         """The learned features P'ψ(x), n × d."""

@@ -70,7 +70,7 @@ def solve_with_warning(problem: Model, solver: Any, options: Options, expected: 
     SolverError
         The solver gave no point; where there is none, or no best one, that is what it says.
     """
-    with _waiting(problem, resolve(solver).label, options):
+    with waiting(problem, resolve(solver).label, "time_limit= bounds the time", bool(options.progress)):
         result = solve_problem(problem, solver, options)
     if result.values:
         if not result.solved and result.status not in expected:
@@ -102,17 +102,27 @@ def solve_with_warning(problem: Model, solver: Any, options: Options, expected: 
 
 
 @contextmanager
-def _waiting(problem: Model, solver: str, options: Options) -> Iterator[None]:
-    """Log after some seconds, once a process for each kind of problem, which problem is being solved and how to end it."""
+def waiting(problem: Model, solver: str, remedy: str, shows_progress: bool) -> Iterator[None]:
+    """Log after some seconds, once a process for each kind of problem, which problem is being solved and how to end it.
+
+    Parameters
+    ----------
+    problem : Model
+    solver : str
+    remedy : str
+        The parameter of the estimator that shortens the fit, and what it does.
+    shows_progress : bool
+        Whether the solve shows its progress, so that no line is logged.
+    """
 
     def tell() -> None:
         _TOLD.add(problem.name)
         _LOGGER.warning(
-            "%s by %s has taken %g s so far: %s; time_limit= bounds the time, verbose=True shows the progress",
-            problem.name, solver, WAIT, problem.statement.sizes,
+            "%s by %s has taken %g s so far: %s; %s, verbose=True shows the progress",
+            problem.name, solver, WAIT, problem.statement.sizes, remedy,
         )  # fmt: skip
 
-    if options.progress or problem.name in _TOLD:
+    if shows_progress or problem.name in _TOLD:
         yield
         return
     timer = threading.Timer(WAIT, tell)

@@ -256,7 +256,7 @@ class FeatureImportance(Evidence):
     names : tuple of str
     columns : tuple of int
     lower, upper : ndarray
-        Proved lower bound of the rise of the objective without the feature, and the rise that ``witnesses`` attain.
+        Proved lower bound, at least 0, of the rise of the objective without the feature, and the rise that ``witnesses`` attain.
     best : tuple of float
         The best classifier of the model found.
     witnesses : tuple of tuples of float
@@ -274,14 +274,13 @@ class FeatureImportance(Evidence):
         """Return the rise of the objective without each feature."""
         rows = zip(self.names, self.lower, self.upper, strict=True)
         return tuple(
-            (f"without {name}", f"objective +{shown(max(low, 0.0), 'minimum', 6)} to +{shown(max(high, 0.0), 'maximum', 6)}")
-            for name, low, high in rows
+            (f"without {name}", f"objective +{shown(low, 'minimum', 6)} to +{shown(high, 'maximum', 6)}") for name, low, high in rows
         )
 
     def draw(self, ax: Axes) -> None:
         """Draw bars of the proved rises."""
         places = np.arange(len(self.names))[::-1]
-        ax.barh(places, np.maximum(self.lower, 0.0), color=COLOURS[0])
+        ax.barh(places, self.lower, color=COLOURS[0])
         ax.set_yticks(places, [plain(name) for name in self.names])
         ax.set_xlabel("rise of the objective without the feature")
 
@@ -340,7 +339,7 @@ class ImportanceQuestion(BoundedQuestion):
     def _rise(self, j: int, bounds: Mapping[str, float]) -> float:
         item = self.exclusions[j]
         bound = bounds.get(item.name, -math.inf) if item.possible(self.model) else math.inf
-        return bound - cost_of(self.model, self.best)
+        return max(bound - cost_of(self.model, self.best), 0.0)  # classifiers without a feature are classifiers of the model
 
     def objection(self, evidence: Evidence, bounds: Mapping[str, float]) -> str:
         """Return that a rise is proved to be at least less than is stated, or that a witness attains another one."""
@@ -357,6 +356,8 @@ class ImportanceQuestion(BoundedQuestion):
     def claim(self, bound: float) -> str:
         """Return the claim that no classifier without the feature is as good."""
         feature = names_of(self.model)[columns_of(self.model).index(self.column)]
+        if bound <= 0.0:
+            return f"Classifiers without {feature} are not proved to have a larger least objective"
         rise = shown(bound, self.sense, 6)
         return f"Every classifier without {feature} has an objective at least {rise} above the best one found"
 
@@ -401,7 +402,7 @@ def feature_importance(
     bounds = explorer.solve_all(exclusions)
     cost, best = min(explorer.classifiers)
     chosen = [min(((c, w) for c, w in explorer.classifiers if not w[j]), default=(math.inf, best)) for j in columns]
-    lower, upper = np.array(bounds) - cost, np.array([c for c, _ in chosen]) - cost
+    lower, upper = np.maximum(np.array(bounds) - cost, 0.0), np.array([c for c, _ in chosen]) - cost
     evidence = FeatureImportance(names, columns, lower, upper, best, tuple(w for _, w in chosen))
     k = int(lower.argmax())
     question = ImportanceQuestion(base, columns[k], best)

@@ -411,6 +411,21 @@ def test_the_command(tmp_path, capsys):
     assert main(["book", "run", entry.name, "--proof", str(tmp_path / "log")]) == 2
     assert main(["book", "run"]) == 2
     assert main(["book", "verify", "nothing"]) == 2
+    assert main(["book", "run", entry.name, "--who", "me"]) == main(["book", "verify", "-o", "entry.jsonl"]) == 2
     assert main(["book", "page", str(tmp_path / "book.md")]) == 0
     assert (tmp_path / "book.md").read_text(encoding="utf-8") == PAGE.read_text(encoding="utf-8")
+    capsys.readouterr()
+
+
+def test_a_newcomer_s_better_result_becomes_an_entry(tmp_path, capsys):
+    """As the page says: run and store, submit with the log, verify the new entry."""
+    entry = find_entry("zero-one/flipped-n16-p1-s0-lam1", ENTRIES)
+    poor = str(save_entries(tmp_path / "poor.jsonl", [replace(entry, bound=5.0)]))
+    result, log, made = (str(tmp_path / name) for name in ("result.npz", "log.jsonl", "entry.jsonl"))
+    assert main(["book", "run", entry.name, "--time-limit", "60", "--proof", log, "-o", result]) == 0
+    assert main(["book", "submit", result, "--log", log]) == 2  # the book's own is as good
+    assert main(["book", "submit", result, "--log", log, "--entries", poor, "--who", "me", "-o", made]) == 0
+    (better,) = load_entries(made)
+    assert better.who == "me" and 5.9 < better.bound <= better.value
+    assert main(["book", "verify", entry.name, "--entries", made, "--log", log]) == 0
     capsys.readouterr()

@@ -75,6 +75,7 @@ def check_importance(model: mo.Margin, proof: Path) -> None:
     answer = feature_importance(model, proof=proof)
     rises = np.array([costs[W[:, j] == 0].min() for j in range(1, model.width)]) - costs.min()
     assert answer.proved and answer.check().valid
+    assert (answer.evidence.lower >= 0.0).all() and answer.bound >= 0.0
     assert (answer.evidence.lower <= rises + 1e-9).all() and (answer.evidence.upper >= rises - 1e-9).all()
     assert answer.bound == pytest.approx(rises.max(), abs=1e-4)
     assert answer.value == pytest.approx(rises.max(), abs=1e-4)
@@ -130,6 +131,15 @@ def change_a_number(part: Any, rng: np.random.Generator) -> None:
         part[key] += int(rng.integers(-2, 3))
     elif isinstance(part[key], float):
         part[key] *= float(rng.choice([0.0, 0.5, 3.0, -1.0, 100.0]))
+
+
+def test_a_rise_is_never_negative() -> None:
+    """No feature tells the points apart, so that the optimum without each is the optimum: the bound is 0, not less by a tolerance."""
+    X = np.column_stack([np.ones(12), np.tile([-1.0, 1.0], 6), np.tile([1.0, -1.0, -1.0, 1.0], 3)])
+    y = np.repeat([1.0, 1.0, -1.0], 4)
+    answer = feature_importance(mo.Margin(X, y, "ramp", intercept="free"))
+    assert answer.bound == 0.0 and not answer.evidence.lower.any() and answer.value <= 1e-6
+    assert "-" not in answer.sentence.split(":")[0] and answer.check().bound == 0.0
 
 
 @pytest.mark.parametrize("seed", [3, 4])

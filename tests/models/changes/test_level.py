@@ -69,6 +69,30 @@ def test_what_the_level_is() -> None:
     assert mo.Margin(X, y, margin.EpsilonInsensitive(0.1)).cutoff == np.inf
 
 
+@pytest.mark.parametrize(
+    "parts",
+    [
+        {"loss": "ramp", "regulariser": "l1"},
+        {"loss": "ramp", "regulariser": "l1", "encoding": "indicator"},
+        {"loss": "hinge", "subject_to": mo.at_most(2).nonzero},
+    ],
+    ids=lambda parts: ", ".join(map(str, parts)),
+)
+def test_rows_on_a_free_intercept_have_two_ways_out(parts: dict[str, Any]) -> None:
+    """With bounds of the coefficients, and as rows of the model itself, the form's optimum is the problem's."""
+    X, y = points()
+    row = margin.LinearRows(np.eye(3)[:1], 0.75)
+    state = lambda v: v.w[0] >= 0.75  # noqa: E731
+    lost = mo.solve(mo.Margin(X, y, intercept="free", **parts).with_constraint(state), "scip")
+    assert lost.status is Status.INACCURATE and "LinearRows" in lost.evidence
+    bounded = {**parts, "domain": margin.Box(-20.0, 20.0), "upper_bound": 40.0}
+    within = mo.solve(mo.Margin(X, y, intercept="free", **bounded).with_constraint(state), "scip")
+    restrictions = [*([parts["subject_to"]] if "subject_to" in parts else []), row]
+    stated = mo.solve(mo.Margin(X, y, intercept="free", **{**parts, "subject_to": restrictions}), "scip")
+    assert within.status is stated.status is Status.OPTIMAL
+    assert within.objective == pytest.approx(stated.objective, rel=1e-6)
+
+
 def test_constants_of_several_classes() -> None:
     """A row that W = 0 does not satisfy: where M holds, enough; beyond the value of W = 0, nothing is claimed."""
     X, _ = points()

@@ -162,6 +162,14 @@ def test_what_a_report_does_not_take(problems: object, name: str) -> None:
         gap_report(made, progress=False)
 
 
+def test_a_loss_without_a_formula_has_a_report() -> None:
+    """The strongest conic loss at a classifier is a program of its own: no heuristic tries points, the exact solvers solve it."""
+    X, y = points()
+    report = gap_report({"conic": mo.ConicSVM(X, y, 1.0)}, exact=["clarabel"], progress=False)
+    (cell,) = report.exacts
+    assert cell.proven and cell.incumbent == pytest.approx(cell.bound, rel=1e-6)
+
+
 @pytest.mark.parametrize(
     ("bound", "zeta", "expected"),
     [
