@@ -183,8 +183,8 @@ def _answer(
         _check_unused(chosen, options)
         return decided
     # a model that is kept was built under its options, time limit included, and would be built anew under others
-    kept = kept_model is not None and chosen.reads_form
-    return chosen.run(model, options if kept else options.after(time.perf_counter() - begin), kept_model)
+    remaining = options if kept_model is not None and chosen.reads_form else options.after(time.perf_counter() - begin)
+    return chosen.run(model, remaining, kept_model)
 
 
 def _check_reads(chosen: Solver, model: Model, options: Options, licence: Licence) -> None:

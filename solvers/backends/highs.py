@@ -56,7 +56,7 @@ class AbandonedRun(CallTimeout):
         """Return the last incumbent of a mixed-integer program and its bound; of others HiGHS gives no point before it ends."""
         x, last = incumbents[-1] if incumbents else None, recorder.last
         objective, bound = None if x is None else form.objective(x), last.bound if np.isfinite(last.bound) else None
-        given = "it gives no point before it ends" if x is None else "the point is its last incumbent"
+        point = "it gives no point before it ends" if x is None else "the point is its last incumbent"
         name = "HiGHS" if form.quadratic is None else "HiGHS's quadratic solver"
         return Answer(
             status=self.status,
@@ -65,7 +65,7 @@ class AbandonedRun(CallTimeout):
             objective=objective,
             bound=bound,
             trace=recorder.final_trace(last.iteration, objective, bound),
-            details={"abandoned": f"{name} did not return at the limit: {given}"},
+            details={"abandoned": f"{name} did not return at the limit: {point}"},
         )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import threading
 import time
@@ -11,7 +12,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from marginopt.models import Quadratic
+from marginopt.models import L1SVMDual, Quadratic
 from marginopt.models.deadline import (
     PANEL,
     OutOfTimeError,
@@ -22,6 +23,8 @@ from marginopt.models.deadline import (
     eigenvalues,
     remaining_seconds,
 )
+from marginopt.models.export.native.highs import to_highs
+from marginopt.models.export.native.scip import to_scip
 from marginopt.models.kernels.gram import MatrixGram
 from marginopt.models.program.bridges import factor_of
 from marginopt.solvers.backends.qpsolvers import is_positive_definite
@@ -99,6 +102,18 @@ def test_sparse_and_dense_entries_are_scanned_within_the_deadline(monkeypatch: p
             with deadline(PASSED), pytest.raises(OutOfTimeError):
                 getattr(quadratic, name)
             assert getattr(quadratic, name).nnz
+
+
+@pytest.mark.parametrize("module", ["highspy", "pyscipopt"])
+def test_a_program_is_handed_over_within_the_deadline(module: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    library = pytest.importorskip(module)
+    form = L1SVMDual(np.eye(6), np.array([1.0, -1.0] * 3), C=1.0).form
+    assert form.quadratic is not None and form.quadratic.lower.nnz
+    hand_over = functools.partial(to_highs, library) if module == "highspy" else to_scip
+    hand_over(form)
+    monkeypatch.setattr("marginopt.models.deadline._SMALL", 10)
+    with deadline(PASSED), pytest.raises(OutOfTimeError):
+        hand_over(form)
 
 
 def test_a_call_in_a_thread_has_the_deadline_of_its_caller() -> None:
