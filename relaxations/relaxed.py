@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import time
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
-from math import isfinite
+from math import inf, isfinite
 from typing import Any
 
-from ..errors import UnsupportedModelError
+from ..errors import SolverError, UnsupportedModelError
 from ..models.arrays import FloatArray
+from ..models.deadline import OutOfTimeError, deadline
 from ..models.model import Model, as_model
 from ..models.program.form import StandardForm
 from ..models.rounding import Rounded
 from ..solvers.certification.result import Kind, Result
 from ..solvers.records import Options, Status
-from ..solvers.registry import SolverLike, SolverSpec
-from ..solvers.solve import solve_problem
+from ..solvers.registry import SolverLike, SolverSpec, resolve
+from ..solvers.solve import certification_end, solve_problem
 from .reduction import LiftedDual, Reduction
 from .registry import readers, reduction_of
 
@@ -138,6 +141,8 @@ def relax(
         No model; it lacks data that the reduction needs, or there is no relaxation of that name.
     MissingPackageError, LicenceError
         The solver is not installed, or not licensed for the target.
+    SolverError
+        The time limit ended while the target was made.
     """
     model, reduction = as_model(model), reduction_of(reduction)
     obstacle = reduction.obstacle(model)
@@ -147,11 +152,20 @@ def relax(
         words = f"{reduction.name} does not read this {type(model).__name__}: {obstacle}; {readers_text}"
         raise UnsupportedModelError(words, name=reduction.name, allowed=reading)
     original: Any = model  # one that the reduction reads
-    target = reduction.apply(original)
-    result = solve_problem(target, solver, Options.of(options, **overrides))
+    begin, spec = time.perf_counter(), resolve(solver)
+    options = spec.merge_options(Options.of(options, **overrides))
+    limit = inf if options.time_limit is None else options.time_limit
+    try:
+        with deadline(begin + limit):
+            target = reduction.apply(original)
+    except OutOfTimeError:
+        words = f"the time limit of {limit:g} s ended while the target of {reduction.name} was made: give it a longer one"
+        raise SolverError(words) from None
+    result = solve_problem(target, spec, options.after(time.perf_counter() - begin))
     values, objective, lifted = None, float("nan"), None
     if result.values:
-        values = reduction.recover(original, result.values)
+        with suppress(OutOfTimeError), deadline(certification_end(limit, begin)):
+            values = reduction.recover(original, result.values)
         objective = float("nan") if values is None else reduction.value(model, values)
     if result.multipliers is not None:
         lifted = reduction.lifted(original, target, result.multipliers)

@@ -493,6 +493,11 @@ class Options:
             return self
         return replace(self, time_limit=max(self.time_limit - seconds, min(self.time_limit, 1e-3)))
 
+    def within(self, seconds: float) -> Options:
+        """Return these options with a time limit of at most ``seconds`` (a millisecond, if that is less)."""
+        limit = np.inf if self.time_limit is None else self.time_limit
+        return self if limit <= seconds else replace(self, time_limit=max(seconds, 1e-3))
+
     def sharing(self, threads: int | None) -> Options:
         """Return these options with ``threads`` as the number of threads, where they state none of their own."""
         return self if self.threads is not None or threads is None else replace(self, threads=threads)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 import warnings
-from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -19,6 +18,7 @@ from ..errors import (
     UnsupportedModelError,
     WriteError,
 )
+from ..models.deadline import OutOfTimeError, deadline, remaining_seconds
 from ..models.model import BareForm, Model, as_model
 from ..models.program.form import Block, StandardForm
 from ..models.program.multiplier_repair import solved_until
@@ -42,6 +42,8 @@ _MORE, _WRITTEN_OUT = 3, 1e8
 _FEASIBLE = 1e-6
 #: Ends after which another solver may do better; limits are what was asked for, and all others are answers.
 _UNMET = frozenset({Status.STALLED, Status.INACCURATE, Status.FAILED})
+#: The native status of a solver that did not get its model within the time limit.
+NOT_CALLED = "time limit before the call"
 
 
 def solve(model: Model | StandardForm, solver: SolverLike = "auto", options: Options | None = None, **overrides: Any) -> Result:
@@ -101,7 +103,7 @@ def solve_problem(
     model = as_model(problem)
     picked = ""
     spec = resolve(solver)
-    options = spec.merge_options(options)
+    options = spec.merge_options(options).within(remaining_seconds())
     chosen = spec.solver
     if chosen is None:
         name, picked = choose(model, options)
@@ -150,37 +152,75 @@ def _worth(result: Result) -> tuple[bool, bool, float, float]:
 
 def _solved_by(chosen: Solver, model: Model, options: Options, begin: float, picked: str, kept_model: KeptModel | None) -> Result:
     """Check that a solver can solve the model, run it and judge the answer."""
-    licence = _licence(chosen, model, options)
-    obstacle = chosen.obstacle(model)
-    if obstacle is not None:
-        capable, name = list(readers(model)), chosen.info.name
-        words = (
-            f"{name} cannot solve {model.name}: {obstacle}. Solvers that can: {', '.join(capable) or 'none that is installed'}"
-        )
-        raise UnsupportedModelError(words, name=name, allowed=capable)
-    refusal = licence.refusal(model.form) if chosen.reads_form else None
-    if refusal is not None:
-        unlimited = ", ".join(name for name in readers(model) if get_solver(name).licence().limit is None)
-        words = f"{chosen.info.name}: {refusal}. Without such a limit: {unlimited or 'none that is installed'}"
-        raise LicenceError(words + _alternative(model, options), chosen.info.name)
-    _check_start(model, chosen, options)
-    decided = _inseparable(model, chosen) or _crossing(model, chosen) or _constant(model, chosen)
-    if decided is not None:
-        _check_unused(chosen, options)
-        raw = decided
-    else:
-        # a model that is kept was built under its options, time limit included, and would be built anew under others
-        remaining = options if kept_model is not None and chosen.reads_form else options.after(time.perf_counter() - begin)
-        raw = chosen.run(model, remaining, kept_model)
-    with nullcontext() if options.time_limit is None else solved_until(_end(options.time_limit, begin)):
+    licence, limit = _licence(chosen, model, options), options.time_limit
+    try:
+        with deadline(np.inf if limit is None else begin + limit):
+            raw = _answer(chosen, model, options, begin, licence, kept_model)
+    except OutOfTimeError:
+        words = f"{chosen.info.name} was not called: the time limit ended while its matrices were made"
+        raw = Answer(Status.TIME_LIMIT, NOT_CALLED, build_seconds=time.perf_counter() - begin, details={"abandoned": words})
+    with deadline(np.inf), solved_until(np.inf if limit is None else certification_end(limit, begin)):
         result = judge(model, chosen, raw, options, licence, picked)
     if raw.write_error is not None:
         raise WriteError(f"{raw.write_error}; the search ended there, and .result of this error holds what it had found", result)
     return result
 
 
-def _end(time_limit: float, begin: float) -> float:
-    """Return the deadline of the answer's certification: a share of the time limit after it, or after the solver."""
+def _answer(
+    chosen: Solver, model: Model, options: Options, begin: float, licence: Licence, kept_model: KeptModel | None
+) -> Answer:
+    """Return the answer of a solver that can solve the model, or the one that needs no solver.
+
+    Raises
+    ------
+    OutOfTimeError
+        The deadline passed before the solver had its model.
+    """
+    _check_reads(chosen, model, options, licence)
+    _check_start(model, chosen, options)
+    decided = _inseparable(model, chosen) or _crossing(model, chosen) or _constant(model, chosen)
+    if decided is not None:
+        _check_unused(chosen, options)
+        return decided
+    # a model that is kept was built under its options, time limit included, and would be built anew under others
+    remaining = options if kept_model is not None and chosen.reads_form else options.after(time.perf_counter() - begin)
+    return chosen.run(model, remaining, kept_model)
+
+
+def _check_reads(chosen: Solver, model: Model, options: Options, licence: Licence) -> None:
+    """Raise for a model that a solver cannot read, or that its licence does not cover; the message names those that can."""
+    name, obstacle = chosen.info.name, chosen.obstacle(model)
+    if obstacle is not None:
+        with deadline(np.inf):  # a refusal is no matter of time
+            capable = list(readers(model))
+        words = (
+            f"{name} cannot solve {model.name}: {obstacle}. Solvers that can: {', '.join(capable) or 'none that is installed'}"
+        )
+        raise UnsupportedModelError(words, name=name, allowed=capable)
+    refusal = licence.refusal(model.form) if chosen.reads_form else None
+    if refusal is not None:
+        with deadline(np.inf):
+            unlimited = ", ".join(reader for reader in readers(model) if get_solver(reader).licence().limit is None)
+            alternative = _alternative(model, options)
+        words = f"{name}: {refusal}. Without such a limit: {unlimited or 'none that is installed'}{alternative}"
+        raise LicenceError(words, name)
+
+
+def certification_end(time_limit: float, begin: float) -> float:
+    """Return the deadline of an answer's certification: a share of the time limit after it, or after the solver.
+
+    Parameters
+    ----------
+    time_limit : float
+        Seconds.
+    begin : float
+        The beginning of the limit, on `time.perf_counter`'s clock.
+
+    Returns
+    -------
+    float
+        On the same clock.
+    """
     return max(begin + time_limit, time.perf_counter()) + max(_CERTIFYING * time_limit, _CERTIFYING)
 
 
@@ -210,7 +250,7 @@ def _check_start(model: Model, chosen: Solver, options: Options) -> None:
     """
     if options.callback is not None and Gives.TRACE not in chosen.info.gives:
         message = f"callback is not called: {chosen.info.name} reports no progress, so its trace is empty too"
-        warnings.warn(MarginoptWarning(message, name="callback"), stacklevel=5)
+        warnings.warn(MarginoptWarning(message, name="callback"), stacklevel=6)
     if options.start is None:
         return
     if form_that_fits(model) is not None:  # without a form the algorithm checks its start itself

@@ -47,6 +47,7 @@ MODELS: dict[str, tuple[State, int]] = {
     "hinge": (lambda n: mo.HingeSVM(*points(n, 50), lam=1.0), 20_000),
     "hinge, wide": (lambda n: mo.HingeSVM(*points(n, max(n // 2, 3)), lam=1.0), 1_000),
     "L2 dual, RBF": (lambda n: mo.L2SVMDual(*points(n, 30), C=1e4, kernel=mo.RBF(0.1)), 1_500),
+    "L2 dual, RBF, large": (lambda n: mo.L2SVMDual(*points(n, 30), C=1e4, kernel=mo.RBF(0.1)), 5_000),
     "L1 dual, RBF": (lambda n: mo.L1SVMDual(*points(n, 30), C=1e4, kernel=mo.RBF(0.1)), 1_500),
     "conic, κ": (lambda n: mo.ConicSVM(*points(n, max(n // 50, 2)), kappa=0.1), 1_500),
     "0-1 loss": (lambda n: mo.ZeroOneSVM(*points(n, max(n // 100, 3)), lam=1.0), 2_000),

@@ -12,6 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..arrays import FloatArray, IntArray, Points, row_norms_squared, to_dense
+from ..deadline import PANEL, check_deadline, check_scan
 from ..rounding import gamma
 from .feature_map import CentredPoints, centre_points
 from .float32 import FeatureProducts, SingleArray, SingleData, scaled_products, single_values
@@ -146,8 +147,20 @@ class GramOperator(ABC):
 
     @cached_property
     def dense(self) -> FloatArray:
-        """The whole matrix; the caller has checked that it fits."""
-        matrix = self.columns(np.arange(self.n))
+        """The whole matrix; the caller has checked that it fits.
+
+        Raises
+        ------
+        OutOfTimeError
+            The deadline has passed.
+        """
+        check_scan(self.n**2)
+        matrix = np.empty((self.n, self.n), order="F")
+        for start in range(0, self.n, PANEL):
+            if start:
+                check_deadline()
+            columns = np.arange(start, min(start + PANEL, self.n))
+            matrix[:, columns] = self.columns(columns)
         return np.asarray(0.5 * (matrix + matrix.T))
 
 

@@ -12,11 +12,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
-import scipy.linalg
 import scipy.sparse as sp
 
 from ...errors import ExportError, InputError
 from ..arrays import FloatArray
+from ..deadline import check_scan, cholesky, eigenvalues
 from .cones import Bilinear, Cone, Feature, Indicator, Nonnegative, RotatedSecondOrder, SecondOrder, Zero
 from .entries import Entries
 from .form import Block, Constraint, Quadratic, StandardForm
@@ -315,6 +315,8 @@ def factor_of(quadratic: Quadratic) -> sp.csr_array:
     ------
     InputError
         P is not positive semidefinite.
+    OutOfTimeError
+        The deadline has passed.
     """
     if quadratic not in _FACTORS:
         _FACTORS[quadratic] = _factored(quadratic)
@@ -330,14 +332,14 @@ def _factored(quadratic: Quadratic) -> sp.csr_array:
         _check_convex(float(diagonal.min(initial=0.0)), float(diagonal.max(initial=0.0)))
         keep = np.flatnonzero(diagonal > 0)
         return sp.csr_array((np.sqrt(diagonal[keep]), (np.arange(keep.size), keep)), shape=(keep.size, P.shape[0]))
-    dense = P.toarray()
-    try:
-        return sp.csr_array(np.triu(scipy.linalg.cholesky(dense)))
-    except np.linalg.LinAlgError:
-        values, vectors = np.linalg.eigh(dense)
-        _check_convex(float(values[0]), float(values[-1]))
-        keep = values > 1e-14 * max(values[-1], 0.0)
-        return sp.csr_array(np.sqrt(values[keep])[:, None] * vectors[:, keep].T)
+    lower = cholesky(P.toarray())
+    if lower is not None:
+        check_scan(lower.size)
+        return sp.csr_array(lower.T)
+    values, vectors = eigenvalues(P.toarray())
+    _check_convex(float(values[0]), float(values[-1]))
+    keep = values > 1e-14 * max(values[-1], 0.0)
+    return sp.csr_array(np.sqrt(values[keep])[:, None] * vectors[:, keep].T)
 
 
 def _check_convex(smallest: float, largest: float) -> None:

@@ -26,6 +26,7 @@ from ...display import Display, Displayed
 from ...drawing import Picture
 from ...errors import InputError, UnsupportedModelError, unknown_name
 from ..arrays import BoolArray, FloatArray, IntArray, as_array, check_bytes, frozen, to_dense
+from ..deadline import check_scan
 from ..export_methods import ExportMethods
 from ..inspection.inspection import FormReport, inspect_form, spy
 from ..kernels.gram import GramOperator
@@ -274,6 +275,7 @@ class Quadratic:
         if self.matrix is not None:
             return self.matrix
         check_bytes(self.bytes, "the matrix P of the quadratic objective")
+        check_scan(self.bytes // 8)
         if self.operator is not None:
             return self.operator.dense
         assert self.factor is not None
@@ -284,6 +286,7 @@ class Quadratic:
     def csc(self) -> sp.csc_array:
         """P as CSC with sorted indices and no explicit zeros; the given matrix itself where it is so."""
         stored = self.materialised
+        check_scan(stored.size)
         if isinstance(stored, np.ndarray) and stored.all():
             return by_column(stored)
         if isinstance(stored, sp.csc_array) and stored.has_sorted_indices and stored.data.all():
@@ -312,6 +315,7 @@ class Quadratic:
 
     @property
     def _full_or_csc(self) -> FloatArray | sp.csc_array:
+        check_scan(self.materialised.size)
         return P if isinstance(P := self.materialised, np.ndarray) and P.all() else self.csc
 
     @property

@@ -15,6 +15,7 @@ import scipy.sparse as sp
 
 from ...errors import MarginoptError
 from ...models.arrays import FloatArray, IntArray, check_bytes, to_dense
+from ...models.deadline import check_deadline, eigenvalues
 from ...models.formulations.margin.assembly import Affine, Assembly
 from ...models.formulations.margin.model import Margin
 from ...models.model import Model, as_model
@@ -93,6 +94,8 @@ def moment_form(form: StandardForm) -> StandardForm:
     ------
     TooLargeError
         The moment matrix does not fit.
+    OutOfTimeError
+        The deadline passed between two rows.
     """
     n = form.n
     order = (n + 1) * (n + 2) // 2
@@ -107,6 +110,7 @@ def moment_form(form: StandardForm) -> StandardForm:
         moments.of(monomial)  # the constant is number 0, x_j number j + 1
     pieces: list[tuple[str, Cone, sp.coo_array]] = [("moments", PSD.of_order(len(two)), moments.localised({(): 1.0}, two))]
     for label, g, equal in _rows(form, scale):
+        check_deadline()
         if equal:
             pieces.append((label, Zero(len(two)), moments.rows([(g, m, 1.0) for m in two])))
         else:
@@ -249,6 +253,8 @@ def product_form(form: StandardForm, triangles: IntArray) -> StandardForm:
     ------
     TooLargeError
         Products of every binary with every row do not fit.
+    OutOfTimeError
+        The deadline passed between two binaries.
     """
     binary = binaries_of(form)
     check_bytes(product_bytes(form, triangles.shape[0]), "the products of binaries with rows")
@@ -266,6 +272,7 @@ def product_form(form: StandardForm, triangles: IntArray) -> StandardForm:
         if c.rows:
             builder.require(c.label, x.premultiplied(c.F) + c.g, c.cone)
     for number, j in enumerate(binary.tolist()):
+        check_deadline()
         v, z = builder.variables(f"x z{number}", form.n, low, high), x.at([j])
         products.append(v)
         for name, part, weight in ((f"times z{number}", v, z), (f"times 1 - z{number}", x - v, -z + 1.0)):
@@ -320,7 +327,7 @@ def _root(form: StandardForm) -> FloatArray | None:
         return None
     P = to_dense(form.quadratic.materialised)
     used = np.flatnonzero(P.any(axis=0))
-    values, vectors = np.linalg.eigh(P[np.ix_(used, used)])
+    values, vectors = eigenvalues(P[np.ix_(used, used)])
     large = values > 1e-14 * max(float(values.max(initial=0.0)), 0.0)
     R = np.zeros((int(large.sum()), form.n))
     R[:, used] = np.sqrt(values[large])[:, None] * vectors[:, large].T

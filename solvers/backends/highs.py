@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -25,16 +26,22 @@ from ..interface.recorder import (
     forked_with,
     interrupt_flag,
     run_until,
+    time_allowance,
     timeout_at,
 )
 from ..interface.solver import ALL_PARTS, Gives, KeptModel, Purpose, SolverInfo, check_native
 from ..records import Answer, Options, Status
 
-# HiGHS's active-set method for convex quadratic programs: its interruption, and proximal steps if its end point is not optimal.
+# HiGHS's runs and their ends.
 #
-# The method has no callback and checks no time limit during its setup. It runs in a thread, and Python checks time limit and
-# interruption beside it. Its log has a line every few iterations, and an error raised in the log callback ends the run. Before
-# the first line the call cannot be ended and is abandoned.
+# *Linear and mixed-integer programs* end at HiGHS's own time limit or in a callback. Where HiGHS looks at no clock and calls
+# nothing back, such as in its cycles on integers without bounds at a tight tolerance, the run is abandoned somewhat later, with
+# the last incumbent.
+#
+# *The active-set method for convex quadratic programs* has no callback and checks no time limit during its setup. It runs in a
+# thread, and Python checks time limit and interruption beside it. Its log has a line every few iterations, and an error raised in
+# the log callback ends the run. Before the first line the call cannot be ended and is abandoned. Proximal steps follow if its end
+# point is not optimal.
 
 #: Shifts of P in proximal steps, relative to its largest entry, in the order of trial; the number of steps.
 _SHIFTS, _STEPS = (1e-5, 1e-3, 1e-2), 100
@@ -45,25 +52,48 @@ _STATIONARITY = 1e-10
 class AbandonedRun(CallTimeout):
     """The run did not stop in time; the HiGHS object must not be used any more."""
 
-    def answer(self, recorder: Recorder, build_seconds: float, details: dict[str, Any]) -> Answer:
-        """Return an answer without a point: HiGHS returns none before it ends."""
-        note = {"abandoned": "HiGHS's quadratic solver did not return at the limit: it gives no point before it ends"}
+    def answer(self, form: StandardForm, recorder: Recorder, incumbents: list[FloatArray]) -> Answer:
+        """Return the last incumbent of a mixed-integer program and its bound; of others HiGHS gives no point before it ends."""
+        x, last = incumbents[-1] if incumbents else None, recorder.last
+        objective, bound = None if x is None else form.objective(x), last.bound if np.isfinite(last.bound) else None
+        point = "it gives no point before it ends" if x is None else "the point is its last incumbent"
+        name = "HiGHS" if form.quadratic is None else "HiGHS's quadratic solver"
         return Answer(
             status=self.status,
             native_status=LEFT,
-            trace=recorder.final_trace(0, None, None),
-            build_seconds=build_seconds,
-            solve_seconds=recorder.seconds,
-            details={**details, **note},
+            values=None if x is None else form.split(x),
+            objective=objective,
+            bound=bound,
+            trace=recorder.final_trace(last.iteration, objective, bound),
+            details={"abandoned": f"{name} did not return at the limit: {point}"},
         )
 
 
-def run_to_decision(highspy: Any, highs: Any) -> None:
-    """Run; turn presolve off if it proves only "infeasible or unbounded"."""
+def run_to_decision(highspy: Any, highs: Any, native: Mapping[str, Any]) -> None:
+    """Run; turn presolve off if it proves only "infeasible or unbounded", and loosen the integrality if HiGHS fails at it."""
     highs.run()
     if highs.getModelStatus() == highspy.HighsModelStatus.kUnboundedOrInfeasible:
         highs.setOptionValue("presolve", "off")
         highs.run()
+    if highs.getModelStatus() == highspy.HighsModelStatus.kSolveError and _INTEGRALITY not in native:
+        highs.setOptionValue(_INTEGRALITY, _LOOSE)
+        highs.run()
+
+
+def run_linear(highspy: Any, highs: Any, options: Options, begin: float) -> None:
+    """Run a program without a quadratic part; ``begin`` is the start of the time limit.
+
+    Raises
+    ------
+    AbandonedRun
+        HiGHS did not return within the allowance of the time limit.
+    """
+    if options.time_limit is None:
+        call_outside_fork("highspy", lambda: run_to_decision(highspy, highs, options.native))
+        return
+    end = begin + time_allowance(options.time_limit)
+    if not run_until(lambda: run_to_decision(highspy, highs, options.native), threading.Event(), end):  # Ctrl-C: the callbacks'
+        raise AbandonedRun(Status.TIME_LIMIT)
 
 
 def run_quadratic(
@@ -84,7 +114,7 @@ def run_quadratic(
             raise AbandonedRun(Status.INTERRUPTED)
 
     def work() -> None:
-        run_to_decision(highspy, highs)
+        run_to_decision(highspy, highs, options.native)
         shifted = "qp_regularization_value" in options.native
         steps.append(None if shifted else _proximal_correction(highspy, highs, form, options))
 
@@ -183,8 +213,8 @@ _STATUS = {
     "kPostsolveError": Status.FAILED,
 }
 
-#: Feasibility (and integrality) tolerance: a big M multiplies a looser one.
-_TIGHT = 1e-9
+#: Feasibility (and integrality) tolerance: a big M multiplies a looser one. HiGHS sometimes fails at it, and not at its own.
+_TIGHT, _LOOSE, _INTEGRALITY = 1e-9, 1e-6, "mip_feasibility_tolerance"
 #: The heuristic by which HiGHS 1.15 ends the process (a segmentation fault) on some programs whose integers have no bounds.
 _JUMP = "mip_heuristic_run_feasibility_jump"
 #: Iterations for each variable and row (after 10,000) from which the active-set method, which has no limit, is taken to cycle.
@@ -219,7 +249,7 @@ class Highs(Backend):
         module="highspy",
         reads=frozenset({Feature.QUADRATIC, Feature.INTEGER}),
         forbids=(frozenset({Feature.QUADRATIC, Feature.INTEGER}),),
-        integrality=("mip_feasibility_tolerance", _TIGHT),
+        integrality=(_INTEGRALITY, _TIGHT),
         uninterruptible_seconds=_uninterruptible_seconds,
         gives=frozenset({Gives.DUALS, Gives.BOUND, Gives.TRACE, Gives.WARM_START, Gives.UPDATES, Gives.INTERRUPT}),
         reference="Huangfu, Hall: Parallelizing the dual revised simplex method, 2018",
@@ -263,18 +293,20 @@ class Highs(Backend):
         loaded = time.perf_counter()
         recorder.start()
         with interrupt_flag() as flag:
-            _watch(highs, form, recorder, flag)
+            incumbents = _watch(highs, form, recorder, flag)
             proximal: Proximal | None = None
-            if form.quadratic is None:
-                call_outside_fork("highspy", lambda: run_to_decision(highspy, highs))
-            else:
-                try:
+            try:
+                if form.quadratic is None:
+                    run_linear(highspy, highs, options, begin)
+                else:
                     proximal = run_quadratic(highspy, highs, form, options, flag, begin)
-                except AbandonedRun as run:
-                    return run.answer(recorder, loaded - begin, details)
-        solved = time.perf_counter()
-        answer = _read(highspy, highs, form, recorder, proximal)
-        return replace(answer, build_seconds=loaded - begin, solve_seconds=solved - loaded, details={**details, **answer.details})
+            except AbandonedRun as run:
+                recorder.stopped = True  # at its next callback, if there is one
+                answer = run.answer(form, recorder, incumbents)
+            else:
+                answer = _read(highspy, highs, form, recorder, proximal)
+        details |= answer.details
+        return replace(answer, build_seconds=loaded - begin, solve_seconds=recorder.seconds, details=details)
 
     def _set(self, highspy: Any, highs: Any, form: StandardForm, options: Options) -> None:
         highs.setOptionValue("output_flag", options.verbose)
@@ -284,7 +316,7 @@ class Highs(Backend):
         chosen: dict[str, Any] = {
             "primal_feasibility_tolerance": _TIGHT,
             "dual_feasibility_tolerance": _TIGHT,
-            "mip_feasibility_tolerance": _TIGHT,
+            _INTEGRALITY: _TIGHT,
             "qp_regularization_value": 0.0,
             "mip_rel_gap": options.tolerance(self.info.tolerance),
             "mip_abs_gap": 0.0,
@@ -329,14 +361,23 @@ def _start(highspy: Any, highs: Any, form: StandardForm, options: Options) -> di
     return {} if return_code == highspy.HighsStatus.kOk else unused_start("highs", "HiGHS did not take it")
 
 
-def _watch(highs: Any, form: StandardForm, recorder: Recorder, flag: Any) -> None:
-    """Record new incumbents and a row every 50 ms; the user's callback and Ctrl-C end the solve."""
+def _watch(highs: Any, form: StandardForm, recorder: Recorder, flag: Any) -> list[FloatArray]:
+    """Record new incumbents and a row every 50 ms; the user's callback and Ctrl-C end the solve.
+
+    Returns
+    -------
+    list of ndarray
+        Holds the last incumbent of a mixed-integer program once there is one.
+    """
+    incumbents: list[FloatArray] = []
 
     def node(event: Any, *, is_incumbent: bool) -> None:
         with recorder.deferring_errors():
             if is_incumbent or time.perf_counter() >= recorder.next_row:
                 out = event.data_out
                 step = "incumbent" if is_incumbent else "node"
+                if is_incumbent:
+                    incumbents[:] = [np.array(out.mip_solution)]
                 recorder.record_values(int(out.mip_node_count), out.mip_primal_bound, out.mip_dual_bound, step=step)
         event.interrupt(recorder.stopped or flag.is_set())
 
@@ -356,6 +397,7 @@ def _watch(highs: Any, form: StandardForm, recorder: Recorder, flag: Any) -> Non
     else:
         highs.cbSimplexInterrupt.subscribe(iteration)
         highs.cbIpmInterrupt.subscribe(iteration)
+    return incumbents
 
 
 def _read(highspy: Any, highs: Any, form: StandardForm, recorder: Recorder, proximal: Proximal | None) -> Answer:

@@ -19,11 +19,11 @@ from importlib import metadata
 from typing import Any, ClassVar
 
 import numpy as np
-import scipy.linalg
 import scipy.sparse as sp
 
 from ...errors import InputError
 from ...models.arrays import FloatArray
+from ...models.deadline import cholesky
 from ...models.model import Model
 from ...models.program.cones import Feature
 from ...models.program.form import Quadratic, StandardForm
@@ -146,19 +146,19 @@ _DEFINITENESS_CACHE: weakref.WeakKeyDictionary[Quadratic, bool] = weakref.WeakKe
 
 
 def is_positive_definite(quadratic: Quadratic) -> bool:
-    """Return whether P has a Cholesky factor whose squared diagonal is above rounding; cached while P lives."""
+    """Return whether P has a Cholesky factor whose squared diagonal is above rounding; cached while P lives.
+
+    Raises
+    ------
+    OutOfTimeError
+        The deadline has passed.
+    """
     if quadratic not in _DEFINITENESS_CACHE:
         P = quadratic.csc
         diagonal = P.diagonal()
-        is_definite = bool((diagonal > 0).all())
-        if is_definite:
-            try:
-                factor = scipy.linalg.cholesky(P.toarray(), lower=True, overwrite_a=True, check_finite=False)
-                rounding = 10 * diagonal.size * np.finfo(np.float64).eps * float(diagonal.max())
-                is_definite = bool(factor.diagonal().min() ** 2 > rounding)
-            except np.linalg.LinAlgError:
-                is_definite = False
-        _DEFINITENESS_CACHE[quadratic] = is_definite
+        factor = cholesky(P.toarray()) if (diagonal > 0).all() else None
+        rounding = 10 * diagonal.size * np.finfo(np.float64).eps * float(diagonal.max(initial=0.0))
+        _DEFINITENESS_CACHE[quadratic] = factor is not None and bool(factor.diagonal().min(initial=np.inf) ** 2 > rounding)
     return _DEFINITENESS_CACHE[quadratic]
 
 

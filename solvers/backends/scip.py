@@ -23,7 +23,7 @@ from ...models.program.cones import Feature
 from ...models.program.form import StandardForm
 from ...models.views import ZeroOneProblem
 from ..interface.backend import Backend, set_by_block
-from ..interface.recorder import Recorder, deadline_check
+from ..interface.recorder import Recorder
 from ..interface.solver import Gives, KeptModel, Purpose, SolverInfo, check_native
 from ..records import Answer, Options, Status
 from ..zero_one.incumbent import penalised_rows
@@ -370,7 +370,7 @@ class Scip(Backend):
     def solve_form(self, form: StandardForm, options: Options) -> Answer:
         """Build, solve without the interpreter's lock (so that Ctrl-C reaches SCIP), read back."""
         begin = time.perf_counter()
-        model = _build(form, options, begin)
+        model = _build(form)
         return self._solve(model, _watch(model), form, options, begin)
 
     def solve_kept(self, form: StandardForm, options: Options, kept_model: KeptModel) -> Answer:
@@ -378,7 +378,7 @@ class Scip(Backend):
         begin = time.perf_counter()
         parts = kept_model.updates(form, frozenset({"q", "r", "F", "g", "bounds"}), any_bounds=True)
         if parts is None:
-            model = _build(form, options, begin)
+            model = _build(form)
             kept_model.hold(form, (model, _watch(model)))
         else:
             assert kept_model.form is not None
@@ -461,11 +461,11 @@ class Scip(Backend):
                 raise InputError(f"scip does not take {name} = {value!r}: {error}", name=name) from error
 
 
-def _build(form: StandardForm, options: Options, begin: float) -> Any:
+def _build(form: StandardForm) -> Any:
     """Return SCIP's model; raise an error for numbers that SCIP takes for infinite."""
     try:
         with suppress_output():
-            return to_scip(form) if options.time_limit is None else to_scip(form, deadline_check(options, begin))
+            return to_scip(form)
     except Exception as error:
         if type(error) is not Exception:  # PySCIPOpt raises a plain Exception
             raise

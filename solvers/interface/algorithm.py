@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, cast
 import numpy as np
 
 from ...errors import UnsupportedModelError
+from ...models.deadline import deadline
 from ...models.kernels.threads import pooled
 from ...models.model import Model
 from ..records import Answer, Options, Status
@@ -168,9 +169,11 @@ class Algorithm(Solver, Generic[V, S]):
         recorder = Recorder(self.info.name, options)
         try:
             with interrupt_flag() as interrupted:
-                state = self.init(view, options, np.random.default_rng(options.seed))
+                with deadline(np.inf if options.time_limit is None else start + options.time_limit):
+                    state = self.init(view, options, np.random.default_rng(options.seed))
                 try:
-                    status, outcome = self._advance_until_stopped(state, options, recorder, interrupted, start)
+                    with deadline(np.inf):  # a step ends by its own budget, and its point is not given up
+                        status, outcome = self._advance_until_stopped(state, options, recorder, interrupted, start)
                 except BaseException:
                     self.abandon(state)
                     raise

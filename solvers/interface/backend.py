@@ -22,6 +22,7 @@ import scipy.sparse as sp
 
 from ...errors import InputError, MarginoptWarning, UnsupportedModelError
 from ...models.arrays import BoolArray, FloatArray, materialise_limit
+from ...models.deadline import OutOfTimeError
 from ...models.model import Model
 from ...models.program.bridges import BoundsToRows, Bridge, DualPoint, EpigraphBridge, RotatedBridge
 from ...models.program.cones import Feature, Zero
@@ -257,9 +258,11 @@ class Backend(Solver):
         built = time.perf_counter() - begin
         try:
             answer = self._solved(chain.target, options, built, kept_model)
-        except CallTimeout as timeout:
+        except OutOfTimeError as timeout:
             if kept_model is not None:
                 kept_model.close()
+            if not isinstance(timeout, CallTimeout):  # its model was not finished
+                raise
             answer = self._left(timeout, time.perf_counter() - begin - built)
         if not isinstance(answer, Answer):
             raise InputError(

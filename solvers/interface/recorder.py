@@ -13,6 +13,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import copy_context
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -23,6 +24,7 @@ import cloudpickle
 import numpy as np
 
 from ...display import StatusLine
+from ...models.deadline import OutOfTimeError
 from ..records import Answer, Options, Status, Trace, TraceRow
 
 #: Seconds between two rows of a backend's callback where no new incumbent was found.
@@ -265,7 +267,7 @@ if sys.platform != "win32":
     os.register_at_fork(after_in_child=lambda: _before_fork.update(sys.modules))
 
 
-class CallTimeout(Exception):
+class CallTimeout(OutOfTimeError):
     """The call did not end when it was to; what it works on is not to be touched any more."""
 
     def __init__(self, status: Status) -> None:
@@ -293,17 +295,6 @@ def call_outside_fork(module: str, call: Callable[[], T]) -> T:
 def timeout_at(begin: float, limit: float | None) -> float:
     """Return the time at which a call that began at ``begin`` is left, on `time.perf_counter`'s clock."""
     return math.inf if limit is None else begin + _LATE * limit + _LATER
-
-
-def deadline_check(options: Options, begin: float) -> Callable[[], None]:
-    """A function for loops of our own that build a library's model: it raises `CallTimeout` from `timeout_at` on."""
-    deadline = timeout_at(begin, options.time_limit)
-
-    def look() -> None:
-        if time.perf_counter() > deadline:
-            raise CallTimeout(Status.TIME_LIMIT)
-
-    return look
 
 
 def time_allowance(limit: float) -> float:
@@ -457,7 +448,8 @@ def run_until(
         except BaseException as error:  # noqa: BLE001 - raised again below, in the caller's thread
             raised.append(error)
 
-    thread = threading.Thread(target=work, name="marginopt: a solver's call", daemon=True)
+    run = copy_context().run  # a new thread has no deadline of its own
+    thread = threading.Thread(target=run, args=(work,), name="marginopt: a solver's call", daemon=True)
     thread.start()
     pause = _FIRST
     try:

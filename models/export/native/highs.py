@@ -7,12 +7,22 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from ...deadline import check_scan
 from ...program.form import StandardForm, changed_entries
 from ..programs import FlatProgram
 
+#: Scans that take as long as handing over a triangle of P, and HiGHS's reading of it.
+_SCANS = 14
+
 
 def to_highs(highspy: Any, form: StandardForm) -> Any:
-    """The form as a ``highspy.HighsModel``: rows l ≤ A x ≤ u, the lower triangle of P."""
+    """The form as a ``highspy.HighsModel``: rows l ≤ A x ≤ u, the lower triangle of P.
+
+    Raises
+    ------
+    OutOfTimeError
+        The deadline passes before P is handed over.
+    """
     flat = FlatProgram.of(form, quadratic=False)
     model = highspy.HighsModel()
     lp = model.lp_
@@ -30,6 +40,7 @@ def to_highs(highspy: Any, form: StandardForm) -> Any:
         lp.integrality_ = [kinds[int(integer)] for integer in form.integer]
     lower = None if form.quadratic is None else form.quadratic.lower
     if lower is not None and lower.nnz:
+        check_scan(_SCANS * lower.nnz)
         hessian = model.hessian_
         hessian.dim_, hessian.format_ = form.n, highspy.HessianFormat.kTriangular
         hessian.start_, hessian.index_, hessian.value_ = lower.indptr, lower.indices, lower.data

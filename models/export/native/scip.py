@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from ....errors import ExportError, MissingPackageError
 from ...arrays import FloatArray, IntArray
+from ...deadline import check_deadline
 from ...program.bridges import EpigraphBridge
 from ...program.cones import PSD, Bilinear, Nonnegative, Zero
 from ...program.exponential_cones import TranscendentalCone
@@ -24,13 +25,18 @@ from ..programs import (
 )
 
 
-def to_scip(form: StandardForm, check_interrupt: Callable[[], None] = lambda: None) -> Any:
+def to_scip(form: StandardForm) -> Any:
     """The form as a silent ``pyscipopt.Model`` (always a minimisation, as the form is).
 
     SCIP wants a linear objective: a quadratic one goes to its epigraph (`models.program.bridges.EpigraphBridge`). Variables come
     in the order of x under the form's names, then the auxiliary variables of the cones (`quadratic_cones`) under
     their rows' names; ``model.data`` holds them as a list. Indicators are SCIP's own,
-    whose slack variables come last. ``check_interrupt`` is called before every row and at the end: its errors end the building.
+    whose slack variables come last.
+
+    Raises
+    ------
+    OutOfTimeError
+        The deadline passed between two rows.
     """
     unsupported = [c.label for c in form.constraints if isinstance(c.cone, PSD)]
     if unsupported:
@@ -50,17 +56,17 @@ def to_scip(form: StandardForm, check_interrupt: Callable[[], None] = lambda: No
     for c in form.constraints:
         if isinstance(c.cone, (Zero, Nonnegative)):
             for expression, name in zip(_affine(pyscipopt, c, x), c.names(), strict=True):
-                check_interrupt()
+                check_deadline()
                 model.addCons(expression == 0 if isinstance(c.cone, Zero) else expression >= 0, name=name)
     for cone in quadratic_cones(form):
-        _add_cones(pyscipopt, model, cone, x, check_interrupt)
+        _add_cones(pyscipopt, model, cone, x)
     for c in form.constraints:
         if isinstance(c.cone, TranscendentalCone):
-            check_interrupt()
+            check_deadline()
             for name, h in transcendental_rows(c, list(_affine(pyscipopt, c, x)), pyscipopt.exp):
                 model.addCons(h <= 0, name=name)
         elif isinstance(c.cone, Bilinear):
-            check_interrupt()
+            check_deadline()
             rows = list(_affine(pyscipopt, c, x))
             for (t, terms), name in zip(bilinear_rows(c), cone_names(c), strict=True):
                 slack = rows[t] - pyscipopt.quicksum(rows[a] * rows[b] for a, b in terms)
@@ -70,11 +76,12 @@ def to_scip(form: StandardForm, check_interrupt: Callable[[], None] = lambda: No
         expressions = _affine(pyscipopt, indicators.constraint, x, indicators.rows)
         switches = zip(indicators.binary, indicators.active, expressions, strict=True)
         for k, (binary, active, expression) in enumerate(switches):
+            check_deadline()
             # SCIP's own sense of an indicator is a row ≤ 0
             added = model.addConsIndicator(-expression <= 0, x[binary], activeone=bool(active), name=indicators.name(k))
             slacks.append(model.getSlackVarIndicator(added))
     model.data = x + slacks
-    check_interrupt()
+    check_deadline()
     return model
 
 
@@ -144,15 +151,15 @@ def _affine(pyscipopt: Any, c: Constraint, x: list[Any], rows: IntArray | None =
         yield pyscipopt.quicksum(float(F.data[k]) * x[F.indices[k]] for k in range(F.indptr[i], F.indptr[i + 1])) + float(c.g[i])
 
 
-def _add_cones(pyscipopt: Any, model: Any, rows: ConeRows, x: list[Any], check_interrupt: Callable[[], None]) -> None:
+def _add_cones(pyscipopt: Any, model: Any, rows: ConeRows, x: list[Any]) -> None:
     """Auxiliary variables with their equations, and one quadratic constraint for each cone of the stack."""
     c, names = rows.constraint, rows.constraint.names()
     for row, expression in zip(rows.linked, _affine(pyscipopt, c, x, rows.linked), strict=True):
-        check_interrupt()
+        check_deadline()
         x.append(model.addVar(names[row], lb=0.0 if rows.head[row] else None, ub=None))
         model.addCons(expression - x[-1] == 0, name=names[row])
 
     for k in range(c.cone.count):
-        check_interrupt()
+        check_deadline()
         h = pyscipopt.quicksum(coefficient * rows.value(i, x) * rows.value(j, x) for coefficient, i, j in rows.products(k))
         model.addCons(h <= 0, name=c.label if c.cone.count == 1 else f"{c.label}[{k}]")

@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ....errors import SolverError
+from ....models.deadline import OutOfTimeError
 from ....models.model import Model
 from ....models.rounding import below
 from .arithmetic import InvalidProofError, rounded_up
@@ -230,6 +231,8 @@ class ProofChecker(ABC, Generic[P]):
             The model is none that such logs are about.
         SolverError
             The crew is gone.
+        OutOfTimeError
+            The deadline passed between two nodes.
         """
         model_problem = None if model is None else self.of_model(model)
         spot_checked = None if crew is None or crew.size < 2 else SpotCheckingPool(crew)
@@ -249,7 +252,7 @@ class ProofChecker(ABC, Generic[P]):
                 bound = _below(proved)
         except InvalidProofError as error:
             return ProofReport(False, bound, value, 0, str(error), statement, digest)
-        except SolverError:  # the crew is lost, which says nothing of the log
+        except (SolverError, OutOfTimeError):  # which say nothing of the log
             raise
         except Exception as error:  # noqa: BLE001 -- a file may be wrong in every way, and all of them are a verdict
             message = f"the log cannot be read: {type(error).__name__}: {error}"

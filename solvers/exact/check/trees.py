@@ -9,6 +9,7 @@ from typing import Any, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 
+from ....models.deadline import check_deadline
 from .arithmetic import InvalidProofError
 
 #: Parent and side of the root in logs whose nodes are numbered from 1.
@@ -150,11 +151,14 @@ def verify_in_order(rules: NodeRules[S], records: Iterable[dict[str, Any]], root
     ------
     InvalidProofError
         A node is not proved, or is part of no node before it.
+    OutOfTimeError
+        The deadline passed between two nodes.
     """
     waiting: dict[tuple[int, int], S] = {ROOT: root}
     proved: set[int] = set()
     nodes = 0
     for record in records:
+        check_deadline()
         if "id" not in record:
             rules.note(record)
             continue
@@ -189,6 +193,8 @@ def verify_tree(rules: NodeRules[S], tree: Tree, root: tuple[dict[str, Any], S],
     ------
     InvalidProofError
         A node is not proved, or a child is missing.
+    OutOfTimeError
+        The deadline passed between two nodes.
     """
     pending = [root]
     if crew is None or crew.size < 2:
@@ -204,6 +210,7 @@ def _verify(rules: NodeRules[S], tree: Tree, pending: list[tuple[dict[str, Any],
     """Return the number of nodes: depth-first to the end, or breadth-first ``until`` so many are pending, left in the list."""
     visited = 0
     while pending and (until is None or len(pending) < until):
+        check_deadline()
         record, state = pending.pop(-1 if until is None else 0)
         visited += 1
         for side, child in enumerate(rules.children(record, state)):

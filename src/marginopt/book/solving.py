@@ -17,6 +17,7 @@ from ..errors import DataError, InputError
 from ..files import read_bytes
 from ..models import Model
 from ..models.arrays import FloatArray
+from ..models.deadline import OutOfTimeError, deadline
 from ..models.model import fingerprint
 from ..solvers import Result, load_result
 from ..solvers.exact.check.arithmetic import rounded_up
@@ -50,12 +51,15 @@ class Run:
         Exact objective of the result's point, rounded up; None where there is no point that is feasible.
     new_entry : Entry or None
         What the run found, as an entry; None where there is no point or no proved bound.
+    missing : str
+        Why there is no new entry; empty where there is one.
     """
 
     entry: Entry
     result: Result
     value: float | None
     new_entry: Entry | None
+    missing: str = ""
 
     @property
     def row(self) -> dict[str, Any]:
@@ -86,7 +90,7 @@ def run_entry(
     solver : str, optional
         By default the one whose bounds the book states.
     time_limit : float
-        Seconds.
+        Seconds of the solve, and of the check of its log.
     proof : path, optional
         Where the proof log is written, by ``zero-one-bb``, ``margin-bb`` and ``supports-bb``.
     who : str
@@ -157,8 +161,15 @@ def _solved(
         blank = replace(entry, solver=result.solver, seconds=seconds, date=today, log="", multipliers=())
         solved = _with_point(blank, result, X, y)
         if solved is None:
-            return Run(entry, result, None, None)
-        return Run(entry, result, solved.value, _with_evidence(solved, result, model, X, y, log))
+            return Run(entry, result, None, None, f"the run gave no {entry.evidence}: {result.status.name}")
+        try:
+            with deadline(time.perf_counter() + time_limit):
+                proved = _with_evidence(solved, result, model, X, y, log)
+        except OutOfTimeError:
+            words = f"the log was not checked to its end within {time_limit:g} s: give a longer time limit"
+            return Run(entry, result, solved.value, None, words)
+        missing = "" if proved is not None else f"the run gave no {entry.evidence}: {result.status.name}"
+        return Run(entry, result, solved.value, proved, missing)
 
 
 def _with_point(entry: Entry, result: Result, X: FloatArray, y: FloatArray) -> Entry | None:
@@ -211,7 +222,7 @@ def remake_entry(entry: Entry, time_limit: float = 60.0) -> EntryVerdict:
     ----------
     entry : Entry
     time_limit : float
-        Seconds.
+        Seconds of each solve, and of the check of its log.
 
     Returns
     -------
@@ -223,7 +234,7 @@ def remake_entry(entry: Entry, time_limit: float = 60.0) -> EntryVerdict:
         return verdict
     run = _solved_to_bound(entry, time_limit) if entry.status == "open" else run_entry(entry, time_limit=time_limit)
     if run.new_entry is None:
-        return replace(verdict, stands=False, message=f"the run gave no {entry.evidence}: {run.result.status.name}")
+        return replace(verdict, stands=False, message=run.missing)
     proved = run.new_entry.bound
     seconds = f"{run.new_entry.seconds:g} s"
     message = f"the {entry.evidence} made anew proves {proved:.17g}; the entry states {entry.bound:.17g}, {seconds}"

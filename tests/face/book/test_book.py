@@ -28,6 +28,7 @@ from marginopt.book.verification import (
 )
 from marginopt.cli.main import main
 from marginopt.errors import DataError, InputError
+from marginopt.models.deadline import OutOfTimeError, deadline
 from marginopt.solvers.exact.check.arithmetic import rounded_up
 
 sys.path.insert(0, str(Path(__file__).parents[3] / "docs"))
@@ -386,6 +387,19 @@ def test_evidence_made_anew(tmp_path, capsys):
     assert main(["book", "verify", "--entries", str(file), "--remake"]) == 1
     assert main(["book", "verify", SMALL[0].name, "--remake", "--log", "log.jsonl"]) == 2
     capsys.readouterr()
+
+
+def test_logs_are_checked_within_the_time_limit(tmp_path, monkeypatch):
+    """The check ends between two nodes; what was not checked is not called wrong."""
+    for number, entry in enumerate(e for e in SMALL if e.evidence == "log"):
+        log = tmp_path / f"{number}.jsonl.gz"
+        run_entry(entry, time_limit=60.0, proof=log)
+        with deadline(-math.inf), pytest.raises(OutOfTimeError):
+            mo.proofs.check_proof(log)
+    monkeypatch.setattr("marginopt.book.solving.deadline", lambda end: deadline(-math.inf))
+    run = run_entry(SMALL[0], time_limit=60.0)
+    assert run.new_entry is None and run.missing and run.value is not None
+    assert book.remake_entry(SMALL[0], 60.0).stands is False
 
 
 def test_an_open_entry_is_made_anew_up_to_its_bound():

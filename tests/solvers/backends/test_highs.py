@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import threading
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,7 +14,9 @@ from programs import UNBOUNDED, bounded_qp, knapsack, random_qp, solve
 
 from marginopt.errors import UnsupportedModelError
 from marginopt.models import HingeSVM
+from marginopt.solvers.backends import highs
 from marginopt.solvers.backends.highs import Highs
+from marginopt.solvers.interface.recorder import LEFT
 from marginopt.solvers.records import Options, Status
 
 #: A knapsack whose items may be taken any number of times.
@@ -109,3 +113,39 @@ def test_the_feasibility_jump_is_left_out_for_unbounded_integers_alone():
         assert highs.getOptionValue("mip_heuristic_run_feasibility_jump")[1] is jumps
     native = Options(native={"mip_heuristic_run_feasibility_jump": True})
     assert Highs()._load(highspy, UNBOUNDED_KNAPSACK, native).getOptionValue("mip_heuristic_run_feasibility_jump")[1]
+
+
+def test_a_run_that_never_returns_leaves_its_incumbent(monkeypatch):
+    """HiGHS cycles on some integers without bounds, looks at no clock there, and calls nothing back."""
+    stuck, release = threading.Event(), threading.Event()
+    run = highs.run_to_decision
+
+    def never(*arguments):
+        run(*arguments)
+        stuck.set()
+        release.wait()
+
+    def left(call, *_):
+        threading.Thread(target=call, daemon=True).start()
+        stuck.wait()
+        return False
+
+    monkeypatch.setattr(highs, "run_to_decision", never)
+    monkeypatch.setattr(highs, "run_until", left)
+    result = solve(knapsack(), "highs", time_limit=1000.0)
+    release.set()
+    assert result.status is Status.TIME_LIMIT and result.claim.native_status == LEFT and result.details["abandoned"]
+    assert result.objective == pytest.approx(solve(knapsack(), "scip").objective)
+
+
+@pytest.mark.parametrize(("native", "runs"), [({}, 2), ({"mip_feasibility_tolerance": 1e-9}, 1)])
+def test_a_failure_at_our_integrality_is_tried_at_that_of_highs(native, runs):
+    """Unless the user has set it."""
+    statuses, settings, ran = SimpleNamespace(kSolveError="error", kUnboundedOrInfeasible="either"), {}, []
+    stub = SimpleNamespace(
+        run=lambda: ran.append(1),
+        getModelStatus=lambda: "optimal" if settings.get("mip_feasibility_tolerance") == 1e-6 else "error",
+        setOptionValue=settings.__setitem__,
+    )
+    highs.run_to_decision(SimpleNamespace(HighsModelStatus=statuses), stub, native)
+    assert len(ran) == runs and (stub.getModelStatus() == "optimal") is (runs == 2)

@@ -1,0 +1,108 @@
+"""The deadline of the solve that runs: what is made of large matrices looks at it, and is given up when it has passed.
+
+A solver's own clock starts when it has its model. Before that matrices are computed, scanned and factored, which takes seconds
+from some thousands of variables on. Small matrices are made without a look: a limit of a microsecond still brings an answer.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+import numpy as np
+import scipy.linalg
+
+from .arrays import FloatArray
+
+#: Columns of a matrix between two looks.
+PANEL = 512
+#: Seconds of a scan of one entry, and of the eigenvalues of order n by n³: the least of the processors measured.
+_SCAN, _EIGENVALUES = 1e-8, 5e-10
+#: Entries up to which a matrix is scanned without a look.
+_SMALL = 1_000_000
+_end: ContextVar[float] = ContextVar("marginopt_deadline", default=math.inf)
+
+
+class OutOfTimeError(Exception):
+    """The deadline has passed, or would have passed before the computation ends."""
+
+
+@contextmanager
+def deadline(end: float) -> Iterator[None]:
+    """Set the deadline inside the ``with`` block; infinity for none.
+
+    Parameters
+    ----------
+    end : float
+        On `time.perf_counter`'s clock.
+    """
+    before = _end.set(end)
+    try:
+        yield
+    finally:
+        _end.reset(before)
+
+
+def remaining_seconds() -> float:
+    """Return the seconds until the deadline: infinite without one, negative after it."""
+    end = _end.get()
+    return end if math.isinf(end) else end - time.perf_counter()
+
+
+def check_deadline(seconds: float = 0.0) -> None:
+    """Raise `OutOfTimeError` where a computation of so many seconds ends after the deadline."""
+    if remaining_seconds() < seconds:
+        raise OutOfTimeError
+
+
+def check_scan(entries: int) -> None:
+    """Raise `OutOfTimeError` where a scan of so many entries ends after the deadline."""
+    if entries > _SMALL:
+        check_deadline(_SCAN * entries)
+
+
+def cholesky(matrix: FloatArray) -> FloatArray | None:
+    """Return the lower Cholesky factor of a dense matrix, which is overwritten; None where a pivot is not positive.
+
+    Panel by panel, with a look at the deadline after each.
+
+    Raises
+    ------
+    OutOfTimeError
+        The deadline has passed.
+    """
+    n = matrix.shape[0]
+    L = np.asfortranarray(matrix if matrix.flags.f_contiguous else matrix.T)  # symmetric: not copied
+    for start in range(0, n, PANEL):
+        stop = min(start + PANEL, n)
+        corner, failed = scipy.linalg.lapack.dpotrf(L[start:stop, start:stop], lower=1, clean=1)
+        if failed:
+            return None
+        L[start:stop, start:stop], L[:start, start:stop] = corner, 0.0
+        if stop == n:
+            break
+        below = scipy.linalg.blas.dtrsm(1.0, corner, L[stop:, start:stop], side=1, lower=1, trans_a=1)
+        L[stop:, start:stop] = below
+        for first in range(stop, n, PANEL):
+            last = min(first + PANEL, n)
+            L[first:, first:last] -= below[first - stop :] @ below[first - stop : last - stop].T
+        check_deadline()
+    return L
+
+
+def eigenvalues(matrix: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the eigenvalues of a symmetric matrix and its eigenvectors.
+
+    Raises
+    ------
+    OutOfTimeError
+        The matrix has more than one panel, and the deadline passes before they are computed.
+    """
+    n = matrix.shape[0]
+    if n > PANEL:
+        check_deadline(_EIGENVALUES * n**3)
+    values, vectors = np.linalg.eigh(matrix)
+    return values, vectors
