@@ -84,11 +84,11 @@ def run_entry(
     ----------
     entry : Entry
     solver : str, optional
-        By default the one whose bounds the book states.
+        By default the entry's, where the book states that solver's bounds of the model, else the model's default one.
     time_limit : float
         Seconds.
     proof : path, optional
-        Where the proof log is written, by ``zero-one-bb``, ``margin-bb`` and ``supports-bb``.
+        Where the proof log is written, by ``zero-one-bb``, ``margin-bb``, ``ramp-bb`` and ``supports-bb``.
     who : str
         Whom the entry of the run names.
 
@@ -99,9 +99,10 @@ def run_entry(
     DataError
         The data are not on this machine.
     """
-    solver = solver or MODELS[entry.model].solver
+    solver = solver or _solver_of(entry)
     if proof is not None and not _is_logged(entry.model, solver):
-        raise InputError(f"{solver} writes no proof log of {entry.model}; zero-one-bb, margin-bb and supports-bb write them")
+        writers = " or ".join(_logging_solvers(entry.model)) or "no solver"
+        raise InputError(f"{solver} writes no proof log of {entry.model} in the book; {writers} does")
     return _solved(replace(entry, who=who), solver, time_limit, proof, None)
 
 
@@ -115,19 +116,31 @@ def solved_entry(
     who: str,
     start: Mapping[str, Any] | None = None,
     node_limit: int | None = None,
+    solver: str | None = None,
 ) -> Entry | None:
-    """Return a new entry of an instance by the model's default solver, from a start; None without a point or a proved bound.
+    """Return a new entry of an instance from a start, by the model's default solver or another; None without a point or a bound.
 
     A limit of nodes gives an open entry the same bound on a busy machine.
     """
     X, y = build_data(data)
     blank = Entry(name, data, data_digest(X, y), model, parameters, math.inf, {}, 0.0, "certificate", "", 0.0, "", who)
-    solved = _solved(blank, MODELS[model].solver, time_limit, None, start, node_limit).new_entry
+    solved = _solved(blank, solver or _solver_of(blank), time_limit, None, start, node_limit).new_entry
     return None if solved is None else with_stated_bound(solved)
 
 
+def _solver_of(entry: Entry) -> str:
+    """Return the solver that makes an entry's evidence anew: its own where the book states its bounds, else the default one."""
+    solvers = MODELS[entry.model].solvers
+    return entry.solver if entry.solver in solvers else solvers[0]
+
+
 def _is_logged(model: str, solver: str) -> bool:
-    return MODELS[model].evidence == "log" and solver == MODELS[model].solver
+    return solver in _logging_solvers(model)
+
+
+def _logging_solvers(model: str) -> tuple[str, ...]:
+    """Return the solvers whose proof logs the book takes of a model."""
+    return MODELS[model].solvers if MODELS[model].evidence == "log" else ()
 
 
 def _solved(
@@ -232,10 +245,10 @@ def remake_entry(entry: Entry, time_limit: float = 60.0) -> EntryVerdict:
 
 def _solved_to_bound(entry: Entry, time_limit: float) -> Run:
     """Solve an open entry from its point to its gap, anew from each better point: the same bound is a smaller gap there."""
-    best = entry
+    best, (X, _) = entry, build_data(entry.data)
     while True:
-        start = {"w": best.point["w"]} if "w" in best.point else None
-        run = _solved(entry, MODELS[entry.model].solver, time_limit, None, start, tol=_GAP_SHARE * best.gap)
+        start = {"w": MODELS[entry.model].coefficients(best.point, X)}
+        run = _solved(entry, _solver_of(entry), time_limit, None, start, tol=_GAP_SHARE * best.gap)
         proved = run.new_entry
         if proved is None or proved.bound >= entry.bound or not entry.bound < proved.value < best.value:
             return run

@@ -213,7 +213,7 @@ def test_instances_of_tables_become_entries(small_table, model, parameters, infe
     entry = solved_entry("new", small_table, model, parameters, time_limit=20.0, who="a test")
     assert entry is not None and entry.status == "closed" and book.verify_entry(entry).stands
     X, y = build_data(small_table)
-    solved = mo.solve(stated_model(model, parameters, X, y), MODELS[model].solver)
+    solved = mo.solve(stated_model(model, parameters, X, y), MODELS[model].solvers[0])
     assert solved.objective == pytest.approx(entry.value, rel=2e-6)
     for claim in (replace(entry, value=entry.value * (1 - 1e-9)), replace(entry, bound=entry.value * (1 + 1e-9))):
         assert book.verify_entry(claim).stands is False
@@ -222,6 +222,20 @@ def test_instances_of_tables_become_entries(small_table, model, parameters, infe
             exact_value(model, parameters, X, y, {"w": w})
     with pytest.raises(InputError):
         exact_value(model, parameters, X, y, {"w": [0.0], "u": [0.0], "b": [0.0]})
+
+
+@pytest.mark.parametrize("solver", MODELS["kernel-ramp"].solvers)
+def test_an_entry_is_made_anew_by_its_own_solver(small_table, solver):
+    """Its evidence is a log of the solver that it names; an open one is searched again from its point's coefficients."""
+    entry = solved_entry("kernel-ramp/new", small_table, "kernel-ramp", {"C": 3.0}, time_limit=20.0, who="a test", solver=solver)
+    assert entry is not None and entry.solver == run_entry(entry, time_limit=20.0).result.solver == solver
+    X, _ = build_data(small_table)
+    w = MODELS["kernel-ramp"].coefficients(entry.point, X)
+    assert MODELS["kernel-ramp"].point({"w": w}, X)["u"] == pytest.approx(entry.point["u"])
+    for claim in (entry, replace(entry, bound=0.9 * entry.bound)):
+        assert book.remake_entry(claim, 20.0).stands
+    with pytest.raises(InputError):
+        run_entry(entry, "scip", proof="log.jsonl")
 
 
 def test_kernel_weights_pay_for_their_norm_and_their_losses():
