@@ -35,6 +35,9 @@ _TOLERANCE = 1e-6
 _GAP_SHARE = 0.999
 #: Columns of a 0-1 loss from which on the search is by conflicts: logs of boxes take sixty times as long to check there.
 _CONFLICT_COLUMNS = 6
+#: The fields of an entry that go with its value, and with its bound.
+_OF_POINT = ("value", "point", "who", "date")
+_OF_BOUND = ("bound", "evidence", "log", "multipliers", "solver", "seconds", "who", "date")
 
 
 @dataclass(frozen=True)
@@ -215,6 +218,15 @@ def with_stated_bound(entry: Entry) -> Entry:
     return entry if highest is None else replace(entry, bound=min(entry.bound - _LAST_DIGITS * abs(entry.bound), highest))
 
 
+def improved_entry(entry: Entry, other: Entry) -> Entry:
+    """Return the entry with the value and the point, and the bound and its evidence, of another one where those are better."""
+    better = entry
+    for is_better, parts in ((other.value < entry.value, _OF_POINT), (other.bound > entry.bound, _OF_BOUND)):
+        if is_better:
+            better = replace(better, **{part: getattr(other, part) for part in parts})
+    return better
+
+
 def remake_entry(entry: Entry, time_limit: float = 60.0) -> EntryVerdict:
     """Verify an entry with its log or certificate made anew: the instance is solved, and a log checked.
 
@@ -295,13 +307,7 @@ def submit_result(
     if pointed is None:
         raise InputError(f"{path} holds no feasible point: an entry of the book needs one")
     candidate = _with_evidence(pointed, result, model, X, y, proof)
-    better = entry
-    if pointed.value < entry.value:
-        better = replace(entry, value=pointed.value, point=pointed.point, who=who, date=today)
-    candidate = None if candidate is None else with_stated_bound(candidate)
-    if candidate is not None and candidate.bound > entry.bound:
-        shown = ("bound", "evidence", "log", "multipliers", "solver", "seconds", "who", "date")
-        better = replace(better, **{key: getattr(candidate, key) for key in shown})
+    better = improved_entry(entry, pointed if candidate is None else with_stated_bound(candidate))
     if better is entry:
         raise InputError(
             f"the book has value {entry.value:.12g} and bound {entry.bound:.12g} of {entry.name}: {path} is no better"

@@ -17,7 +17,7 @@ from marginopt import book
 from marginopt.book import data as book_data
 from marginopt.book.data import build_data, data_digest
 from marginopt.book.entries import Entry, find_entry, load_entries, save_entries
-from marginopt.book.solving import run_entry, solved_entry, submit_result, with_stated_bound
+from marginopt.book.solving import improved_entry, run_entry, solved_entry, submit_result, with_stated_bound
 from marginopt.book.verification import (
     MODELS,
     book_page,
@@ -182,6 +182,18 @@ def test_results_are_submitted_where_they_are_better(tmp_path):
         submit_result(tmp_path / "result.npz", [SMALL[1]], who="a reader")
     with pytest.raises(InputError):
         submit_result(tmp_path / "result.npz", [worse], proof=tmp_path / "no-log", who="a reader")
+
+
+def test_the_better_value_and_the_better_bound_stay():
+    """A search from a worse point may prove more, and one that finds a better point less."""
+    entry = SMALL[0]
+    poor = replace(entry, value=2 * entry.value, point={"w": [0.0]}, log="", solver="a solver")
+    weak = replace(entry, bound=0.5 * entry.bound, log="", solver="another")
+    assert improved_entry(entry, poor) is entry is improved_entry(entry, weak)
+    for first, second in ((poor, weak), (weak, poor)):
+        both = improved_entry(first, second)
+        assert (both.value, both.point, both.bound) == (entry.value, entry.point, entry.bound)
+        assert (both.solver, both.log) == (poor.solver, poor.log)
 
 
 @pytest.fixture
