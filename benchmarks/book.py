@@ -1,8 +1,9 @@
 """The book of margins: solve the planned instances that it lacks, and write its entries and its page.
 
-    python benchmarks/book.py [--limit 5] [--nodes 1000] [--only zero-one/] [--processor 900] [--entries FILE]
+    python benchmarks/book.py [--limit 5] [--nodes 1000] [--only zero-one/] [--processor 900] [--open] [--entries FILE]
 
-Instances that the book has are left as they are. Those of files need MARGINOPT_DATA, which holds e01loss/voicepath_data.csv
+Instances that the book has are left as they are; with --open those without a proof are searched again, from the best point
+that the book has of their data. Those of files need MARGINOPT_DATA, which holds e01loss/voicepath_data.csv
 of the package e01loss too.
 """
 
@@ -23,7 +24,7 @@ import zero_one_slim
 from marginopt import book
 from marginopt.book.data import build_data
 from marginopt.book.entries import Entry, load_entries, save_entries
-from marginopt.book.solving import solved_entry
+from marginopt.book.solving import improved_entry, solved_entry
 from marginopt.book.verification import book_page, exact_value, verify_entry
 from marginopt.errors import DataError
 
@@ -36,6 +37,7 @@ class PlannedInstance:
     data: Mapping[str, Any]
     model: str
     parameters: Mapping[str, Any]
+    solver: str | None = None  #: whose bound is stated; by default the model's first solver
 
 
 #: Sizes (n, p) of drawn instances by model: those that the model's solver proves in seconds, and some beyond.
@@ -132,9 +134,10 @@ def _fewest_errors() -> Iterator[PlannedInstance]:
 
 
 def _of_miplib() -> Iterator[PlannedInstance]:
-    """The ramps of MIPLIB, from points of the concave-convex procedure."""
+    """The ramps of MIPLIB, from points of the concave-convex procedure; those of ten features by `ramp-bb`."""
     for name, (C, _, _) in zero_one_miplib.PUBLISHED.items():
-        yield PlannedInstance(f"kernel-ramp/{name}", _table(f"miplib/{name}.csv.bz2", 0, 1), "kernel-ramp", {"C": C})
+        solver = "margin-bb" if name in ("gsvm2rl5", "gsvm2rl11") else "ramp-bb"
+        yield PlannedInstance(f"kernel-ramp/{name}", _table(f"miplib/{name}.csv.bz2", 0, 1), "kernel-ramp", {"C": C}, solver)
 
 
 def _semi_supervised() -> Iterator[PlannedInstance]:
@@ -211,11 +214,14 @@ def main() -> None:
     parser.add_argument("--nodes", type=int, help="nodes a solve, which are the same on a busy machine")
     parser.add_argument("--only", default="", help="names that begin so")
     parser.add_argument("--processor", type=float, default=900.0, help="processor seconds in all")
+    parser.add_argument("--open", action="store_true", help="search open entries again, and no others")
     parser.add_argument("--entries", type=Path, default=ENTRIES, help="the file of entries")
     a = parser.parse_args()
     entries = {entry.name: entry for entry in load_entries(a.entries if a.entries.exists() else ENTRIES)}
     for planned in planned_instances():
-        if planned.name in entries or not planned.name.startswith(a.only):
+        known = entries.get(planned.name)
+        status = None if known is None else known.status
+        if status != ("open" if a.open else None) or not planned.name.startswith(a.only):
             continue
         if time.process_time() > a.processor:
             break
@@ -223,6 +229,7 @@ def main() -> None:
             solved = solved_entry(
                 planned.name, planned.data, planned.model, planned.parameters, time_limit=a.limit,
                 who="the marginopt developers", start=_start(planned, a.limit, entries.values()), node_limit=a.nodes,
+                solver=planned.solver,
             )  # fmt: skip
         except DataError as error:
             print(f"{planned.name}: {error}")
@@ -230,6 +237,7 @@ def main() -> None:
         if solved is None:
             print(f"{planned.name}: no point with a proved bound")
             continue
+        solved = solved if known is None else improved_entry(known, solved)
         verdict = verify_entry(solved)
         print(f"{verdict}, gap {solved.gap:.2g}, {solved.seconds:g} s", flush=True)
         if verdict.stands:

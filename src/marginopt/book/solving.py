@@ -36,6 +36,9 @@ _TOLERANCE = 1e-6
 _GAP_SHARE = 0.999
 #: Columns of a 0-1 loss from which on the search is by conflicts: logs of boxes take sixty times as long to check there.
 _CONFLICT_COLUMNS = 6
+#: The fields of an entry that go with its value, and with its bound.
+_OF_POINT = ("value", "point", "who", "date")
+_OF_BOUND = ("bound", "evidence", "log", "multipliers", "solver", "seconds", "who", "date")
 
 
 @dataclass(frozen=True)
@@ -88,11 +91,11 @@ def run_entry(
     ----------
     entry : Entry
     solver : str, optional
-        By default the one whose bounds the book states.
+        By default the entry's, where the book states that solver's bounds of the model, else the model's default one.
     time_limit : float
         Seconds of the solve, and of the check of its log.
     proof : path, optional
-        Where the proof log is written, by ``zero-one-bb``, ``margin-bb`` and ``supports-bb``.
+        Where the proof log is written, by ``zero-one-bb``, ``margin-bb``, ``ramp-bb`` and ``supports-bb``.
     who : str
         Whom the entry of the run names.
 
@@ -103,9 +106,10 @@ def run_entry(
     DataError
         The data are not on this machine.
     """
-    solver = solver or MODELS[entry.model].solver
+    solver = solver or _solver_of(entry)
     if proof is not None and not _is_logged(entry.model, solver):
-        raise InputError(f"{solver} writes no proof log of {entry.model}; zero-one-bb, margin-bb and supports-bb write them")
+        writers = " or ".join(_logging_solvers(entry.model)) or "no solver"
+        raise InputError(f"{solver} writes no proof log of {entry.model} in the book; {writers} does")
     return _solved(replace(entry, who=who), solver, time_limit, proof, None)
 
 
@@ -119,19 +123,31 @@ def solved_entry(
     who: str,
     start: Mapping[str, Any] | None = None,
     node_limit: int | None = None,
+    solver: str | None = None,
 ) -> Entry | None:
-    """Return a new entry of an instance by the model's default solver, from a start; None without a point or a proved bound.
+    """Return a new entry of an instance from a start, by the model's default solver or another; None without a point or a bound.
 
     A limit of nodes gives an open entry the same bound on a busy machine.
     """
     X, y = build_data(data)
     blank = Entry(name, data, data_digest(X, y), model, parameters, math.inf, {}, 0.0, "certificate", "", 0.0, "", who)
-    solved = _solved(blank, MODELS[model].solver, time_limit, None, start, node_limit).new_entry
+    solved = _solved(blank, solver or _solver_of(blank), time_limit, None, start, node_limit).new_entry
     return None if solved is None else with_stated_bound(solved)
 
 
+def _solver_of(entry: Entry) -> str:
+    """Return the solver that makes an entry's evidence anew: its own where the book states its bounds, else the default one."""
+    solvers = MODELS[entry.model].solvers
+    return entry.solver if entry.solver in solvers else solvers[0]
+
+
 def _is_logged(model: str, solver: str) -> bool:
-    return MODELS[model].evidence == "log" and solver == MODELS[model].solver
+    return solver in _logging_solvers(model)
+
+
+def _logging_solvers(model: str) -> tuple[str, ...]:
+    """Return the solvers whose proof logs the book takes of a model."""
+    return MODELS[model].solvers if MODELS[model].evidence == "log" else ()
 
 
 def _solved(
@@ -213,6 +229,15 @@ def with_stated_bound(entry: Entry) -> Entry:
     return entry if highest is None else replace(entry, bound=min(entry.bound - _LAST_DIGITS * abs(entry.bound), highest))
 
 
+def improved_entry(entry: Entry, other: Entry) -> Entry:
+    """Return the entry with the value and the point, and the bound and its evidence, of another one where those are better."""
+    better = entry
+    for is_better, parts in ((other.value < entry.value, _OF_POINT), (other.bound > entry.bound, _OF_BOUND)):
+        if is_better:
+            better = replace(better, **{part: getattr(other, part) for part in parts})
+    return better
+
+
 def remake_entry(entry: Entry, time_limit: float = 60.0) -> EntryVerdict:
     """Verify an entry with its log or certificate made anew: the instance is solved, and a log checked.
 
@@ -243,10 +268,10 @@ def remake_entry(entry: Entry, time_limit: float = 60.0) -> EntryVerdict:
 
 def _solved_to_bound(entry: Entry, time_limit: float) -> Run:
     """Solve an open entry from its point to its gap, anew from each better point: the same bound is a smaller gap there."""
-    best = entry
+    best, (X, _) = entry, build_data(entry.data)
     while True:
-        start = {"w": best.point["w"]} if "w" in best.point else None
-        run = _solved(entry, MODELS[entry.model].solver, time_limit, None, start, tol=_GAP_SHARE * best.gap)
+        start = {"w": MODELS[entry.model].coefficients(best.point, X)}
+        run = _solved(entry, _solver_of(entry), time_limit, None, start, tol=_GAP_SHARE * best.gap)
         proved = run.new_entry
         if proved is None or proved.bound >= entry.bound or not entry.bound < proved.value < best.value:
             return run
@@ -293,13 +318,7 @@ def submit_result(
     if pointed is None:
         raise InputError(f"{path} holds no feasible point: an entry of the book needs one")
     candidate = _with_evidence(pointed, result, model, X, y, proof)
-    better = entry
-    if pointed.value < entry.value:
-        better = replace(entry, value=pointed.value, point=pointed.point, who=who, date=today)
-    candidate = None if candidate is None else with_stated_bound(candidate)
-    if candidate is not None and candidate.bound > entry.bound:
-        shown = ("bound", "evidence", "log", "multipliers", "solver", "seconds", "who", "date")
-        better = replace(better, **{key: getattr(candidate, key) for key in shown})
+    better = improved_entry(entry, pointed if candidate is None else with_stated_bound(candidate))
     if better is entry:
         raise InputError(
             f"the book has value {entry.value:.12g} and bound {entry.bound:.12g} of {entry.name}: {path} is no better"

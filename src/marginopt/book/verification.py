@@ -233,6 +233,14 @@ def _shifted(X: FloatArray, y: FloatArray, parameters: Parameters) -> Model:
     return as_model(shifted_form(X, y, float(parameters["shift"])))
 
 
+def _stated_coefficients(point: Point, X: FloatArray) -> list[float]:
+    return list(point["w"])
+
+
+def _coefficients_of_weights(point: Point, X: FloatArray) -> list[float]:
+    return [*point["b"], *(np.asarray(point["u"]) @ X[:, 1:]).tolist()]
+
+
 def _kernel_weights(values: Point, X: FloatArray) -> dict[str, Any]:
     """Return b and the kernel weights of least L1 norm that give w."""
     b, *w = np.asarray(values["w"], dtype=np.float64).tolist()
@@ -254,10 +262,10 @@ class BookModel:
         Exact objective of a point, from X, y, parameters and point.
     state : callable
         The model, from X, y and parameters.
-    solver : str
-        The solver whose bounds the book states.
+    solvers : tuple of str
+        The solvers whose bounds the book states, the default one first.
     evidence : {"log", "multipliers", "certificate"}
-        What a bound rests on: that solver's proof log, multipliers in the entry, or the certificate that it computes.
+        What a bound rests on: such a solver's proof log, multipliers in the entry, or the certificate that it computes.
     price : str
         The parameter that the page shows, which every entry has.
     options : mapping
@@ -268,6 +276,8 @@ class BookModel:
         The parts of a result's values that determine the others, from values and X.
     block : str
         The block of the result's values that has the point.
+    coefficients : callable
+        The coefficients w of a point, from point and X, with which a search begins.
     bound : callable, optional
         Exact bound by multipliers, from X, y, parameters and multipliers, where the evidence is multipliers.
     multipliers : callable, optional
@@ -277,13 +287,14 @@ class BookModel:
     line: str
     value: Callable[[FloatArray, FloatArray, Parameters, Point], Fraction]
     state: Callable[[FloatArray, FloatArray, Parameters], Model]
-    solver: str
+    solvers: tuple[str, ...]
     evidence: str = "log"
     price: str = "lam"
     options: Mapping[str, Callable[[Any], bool]] = field(default_factory=dict)
     parts: tuple[str, ...] = ("w",)
     point: Callable[[Point, FloatArray], dict[str, Any]] = _w
     block: str = "w"
+    coefficients: Callable[[Point, FloatArray], list[float]] = _stated_coefficients
     bound: Callable[[FloatArray, FloatArray, Parameters, Sequence[float]], Fraction] | None = None
     multipliers: Callable[[Mapping[str, Any], Parameters], list[float]] | None = None
 
@@ -301,37 +312,40 @@ def _is_range(value: Any) -> bool:
 
 MODELS: dict[str, BookModel] = {
     "zero-one": BookModel(
-        "min ||w||² + λ Σ 1{u_i < 1}", _priced(_zero_one), _by_name("zero-one"), "zero-one-bb", options=_INTERCEPT
+        "min ||w||² + λ Σ 1{u_i < 1}", _priced(_zero_one), _by_name("zero-one"), ("zero-one-bb",), options=_INTERCEPT
     ),
     "balanced": BookModel(
         "min ||w||² + Σ C_i 1{u_i < 1}, w_0 outside the norm, C_i = C / size of i's class",
-        _balanced, _balanced_model, "zero-one-bb", price="C",
+        _balanced, _balanced_model, ("zero-one-bb",), price="C",
     ),
     "hinge": BookModel(
-        "min ||w||² + λ Σ (1 - u_i)_+", _priced(_hinge), _by_name("hinge"), "auto", "multipliers",
+        "min ||w||² + λ Σ (1 - u_i)_+", _priced(_hinge), _by_name("hinge"), ("auto",), "multipliers",
         bound=_hinge_bound, multipliers=_hinge_multipliers,
     ),
-    "ramp": BookModel("min ||w||² + λ Σ min((1 - u_i)_+, 2)", _priced(_ramp), _by_name("ramp"), "margin-bb", options=_INTERCEPT),
+    "ramp": BookModel(
+        "min ||w||² + λ Σ min((1 - u_i)_+, 2)", _priced(_ramp), _by_name("ramp"), ("margin-bb",), options=_INTERCEPT
+    ),
     "conic": BookModel(
         "min Tr W + λ Σz, x_i'W x_i - 2u_i + 1 ≥ (1 - u_i)_+²/z_i + (1 - u_i)_-²/(1 - z_i), W ⪰ ww'",
-        _priced(_conic), _by_name("conic"), "conic-ipm", "certificate", parts=("w", "W"), point=_w_and_W,
+        _priced(_conic), _by_name("conic"), ("conic-ipm",), "certificate", parts=("w", "W"), point=_w_and_W,
     ),
     "scoring": BookModel(
         "min Σ 1{y_i x_i'ρ < t} + N C0 ||ρ||_0 + N C1 ||ρ||_1, ρ whole numbers, C1 so small that it breaks ties",
-        _scoring, _scoring_system, "supports-bb", price="C0",
+        _scoring, _scoring_system, ("supports-bb",), price="C0",
         options={"max_features": _is_count, "intercept_range": _is_range},
     ),
     "semi-supervised": BookModel(
         "min ||w||² + C Σ_labelled (1 - u_i)_+ + C Σ_others (1 - |x_i'w|)_+, w_0 outside the norm",
-        _semi_supervised, _semi_supervised_model, "margin-bb", price="C",
+        _semi_supervised, _semi_supervised_model, ("margin-bb",), price="C",
     ),
     "kernel-ramp": BookModel(
         "min ||α||_1 + Σ C_i min((1 - u_i)_+, 2 + (-99 - u_i)_+), w = (b, Σ α_j x_j), C_i = C / size of i's class",
-        _kernel_ramp, _kernel_ramp_model, "margin-bb", price="C", parts=("u", "b"), point=_kernel_weights,
+        _kernel_ramp, _kernel_ramp_model, ("margin-bb", "ramp-bb"), price="C", parts=("u", "b"), point=_kernel_weights,
+        coefficients=_coefficients_of_weights,
     ),
     "semidefinite": BookModel(
         "min c'x, Σ x_k F_k - F_0 ⪰ 0",
-        _semidefinite, _shifted, "clarabel", "multipliers", price="shift", parts=("x",), point=_x, block="x",
+        _semidefinite, _shifted, ("clarabel",), "multipliers", price="shift", parts=("x",), point=_x, block="x",
         bound=_semidefinite_bound, multipliers=_semidefinite_multipliers,
     ),
 }  # fmt: skip

@@ -17,7 +17,7 @@ from marginopt import book
 from marginopt.book import data as book_data
 from marginopt.book.data import build_data, data_digest
 from marginopt.book.entries import Entry, find_entry, load_entries, save_entries
-from marginopt.book.solving import run_entry, solved_entry, submit_result, with_stated_bound
+from marginopt.book.solving import improved_entry, run_entry, solved_entry, submit_result, with_stated_bound
 from marginopt.book.verification import (
     MODELS,
     book_page,
@@ -185,6 +185,18 @@ def test_results_are_submitted_where_they_are_better(tmp_path):
         submit_result(tmp_path / "result.npz", [worse], proof=tmp_path / "no-log", who="a reader")
 
 
+def test_the_better_value_and_the_better_bound_stay():
+    """A search from a worse point may prove more, and one that finds a better point less."""
+    entry = SMALL[0]
+    poor = replace(entry, value=2 * entry.value, point={"w": [0.0]}, log="", solver="a solver")
+    weak = replace(entry, bound=0.5 * entry.bound, log="", solver="another")
+    assert improved_entry(entry, poor) is entry is improved_entry(entry, weak)
+    for first, second in ((poor, weak), (weak, poor)):
+        both = improved_entry(first, second)
+        assert (both.value, both.point, both.bound) == (entry.value, entry.point, entry.bound)
+        assert (both.solver, both.log) == (poor.solver, poor.log)
+
+
 @pytest.fixture
 def small_table(tmp_path, monkeypatch):
     """A table with an outcome and two whole-numbered columns in the data directory."""
@@ -214,7 +226,7 @@ def test_instances_of_tables_become_entries(small_table, model, parameters, infe
     entry = solved_entry("new", small_table, model, parameters, time_limit=20.0, who="a test")
     assert entry is not None and entry.status == "closed" and book.verify_entry(entry).stands
     X, y = build_data(small_table)
-    solved = mo.solve(stated_model(model, parameters, X, y), MODELS[model].solver)
+    solved = mo.solve(stated_model(model, parameters, X, y), MODELS[model].solvers[0])
     assert solved.objective == pytest.approx(entry.value, rel=2e-6)
     for claim in (replace(entry, value=entry.value * (1 - 1e-9)), replace(entry, bound=entry.value * (1 + 1e-9))):
         assert book.verify_entry(claim).stands is False
@@ -223,6 +235,20 @@ def test_instances_of_tables_become_entries(small_table, model, parameters, infe
             exact_value(model, parameters, X, y, {"w": w})
     with pytest.raises(InputError):
         exact_value(model, parameters, X, y, {"w": [0.0], "u": [0.0], "b": [0.0]})
+
+
+@pytest.mark.parametrize("solver", MODELS["kernel-ramp"].solvers)
+def test_an_entry_is_made_anew_by_its_own_solver(small_table, solver):
+    """Its evidence is a log of the solver that it names; an open one is searched again from its point's coefficients."""
+    entry = solved_entry("kernel-ramp/new", small_table, "kernel-ramp", {"C": 3.0}, time_limit=20.0, who="a test", solver=solver)
+    assert entry is not None and entry.solver == run_entry(entry, time_limit=20.0).result.solver == solver
+    X, _ = build_data(small_table)
+    w = MODELS["kernel-ramp"].coefficients(entry.point, X)
+    assert MODELS["kernel-ramp"].point({"w": w}, X)["u"] == pytest.approx(entry.point["u"])
+    for claim in (entry, replace(entry, bound=0.9 * entry.bound)):
+        assert book.remake_entry(claim, 20.0).stands
+    with pytest.raises(InputError):
+        run_entry(entry, "scip", proof="log.jsonl")
 
 
 def test_kernel_weights_pay_for_their_norm_and_their_losses():
