@@ -19,7 +19,7 @@ from sklearn.utils.validation import validate_data
 
 from ..display import StatusLine
 from ..errors import InputError
-from ..models.arrays import FloatArray, Points, as_points
+from ..models.arrays import FloatArray, Points, as_points, as_positive
 from ..models.decision import decided_codes
 from ..models.formulations.nonparallel.npsvc import NonparallelSVM
 from ..models.kernels.kernels import Kernel, Precomputed
@@ -51,13 +51,14 @@ class HyperplaneClassifier(ClassifierMixin, PointsEstimator, ABC):  # type: igno
         Raises
         ------
         InputError
-            An unknown kernel, or values too large to standardise.
+            An unknown kernel, an intercept < 0, or values too large to standardise.
         TypeError
             ``fit`` was given more than X and y.
         """
         refuse(self, other)
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64, ensure_min_samples=2)
         check_classification_targets(y)
+        as_positive(self.intercept, "intercept", zero=True)
         points = as_points(X)
         kernel = make_kernel(self.kernel, self.gamma, self.degree, self.coef0)
         plain = isinstance(kernel, Precomputed) or not self.standardise
@@ -178,6 +179,8 @@ class NonparallelSVC(HyperplaneClassifier):
             A parameter or the data cannot be used; says which, and what is needed.
         """
         rows, labels, kernel = self._begin(X, y, other)
+        for name in ("decay", "tol"):
+            as_positive(getattr(self, name), name)
         models = NonparallelSVM.one_per_class(
             rows, labels, loss=self.loss, c=self.c, r=self.r, margin=self.margin, epsilon=self.epsilon, tau=self.tau,
             gamma=self.decay, manifold=self.manifold, kernel=kernel, ridge=self.ridge,

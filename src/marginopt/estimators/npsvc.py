@@ -14,7 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from ..errors import InputError
-from ..models.arrays import FloatArray, Points, as_integer, as_positive
+from ..models.arrays import FloatArray, Points, as_integer, as_positive, as_share
 from ..models.formulations.nonparallel.chebyshev import ChebyshevNPSVC
 from ..models.kernels.kernels import RBF, Kernel, Linear, Precomputed
 from ..solvers.certification.certificate import certify_by_model
@@ -222,6 +222,7 @@ class KernelNPSVC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, HyperplaneC
             A parameter or the data cannot be used; says which, and what is needed.
         """
         rows, labels, kernel = self._begin(X, y, other)
+        self._check_steps()
         rng = check_random_state(self.random_state)
         self._features: Approximation | None = None
         if self.approximation is not None:
@@ -247,6 +248,15 @@ class KernelNPSVC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, HyperplaneC
                 stacklevel=2,
             )
         return self
+
+    def _check_steps(self) -> None:
+        """Check the parameters of Algorithm 1, which has other names for them."""
+        for name in ("dual_weight", "eta"):
+            as_positive(getattr(self, name), name, zero=True)
+        as_share(self.tau_weight, "tau_weight")
+        as_integer(self.max_iter, "max_iter", 1)
+        if self.classes_step not in ("alternate", "joint"):
+            raise InputError(f"classes_step must be 'alternate' or 'joint'; it is {self.classes_step!r}", name="classes_step")
 
     def _model(self, rows: Points, labels: np.ndarray, kernel: Kernel) -> ChebyshevNPSVC:
         K, n = max(np.unique(labels).size, 1), rows.shape[0]

@@ -104,7 +104,12 @@ def test_short_runs_warn() -> None:
         ({"approximation": "fourier", "kernel": "polynomial"}, "approximation"),
         ({"approximation": "nystroem", "ridge": -1.0}, "ridge"),
         ({"d": 1000}, "d"),
-        ({"dual_weight": -1.0}, "gamma"),
+        ({"dual_weight": -1.0}, "dual_weight"),
+        ({"eta": -1.0}, "eta"),
+        ({"tau_weight": 2.0}, "tau_weight"),
+        ({"classes_step": "both"}, "classes_step"),
+        ({"intercept": -1.0}, "intercept"),
+        ({"max_iter": 0}, "max_iter"),
         ({"neighbours": 60}, "neighbours"),
     ],
 )

@@ -52,5 +52,8 @@ def test_bad_input_is_said() -> None:
     X, y = three_clouds()
     with pytest.raises(InputError, check=about("loss")):
         NonparallelSVC("hinge").fit(X, y)
+    for parameters in ({"decay": -1.0}, {"intercept": -1.0}, {"tol": 0.0}):
+        with pytest.raises(InputError, check=about(*parameters)):
+            NonparallelSVC("correntropy", **parameters).fit(X, y)
     with pytest.raises(InputError, check=about("manifold")):
         NonparallelSVC(kernel="precomputed", manifold=1.0).fit(np.eye(60), y)
