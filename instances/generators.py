@@ -233,6 +233,13 @@ def flipped_labels(n: int, p: int, tau: float, seed: Rng = 0) -> Instance:
     -------
     Instance
         X is n × (p+1), the constant column first; w̄ is ``instance.bayes``.
+
+    Raises
+    ------
+    InputError
+        n, p, tau or seed is out of range.
+    DataError
+        All draws showed one class alone.
     """
     n, p, generator = as_count(n, "n", minimum=2), as_count(p, "p"), as_generator(seed)
     tau = as_fraction(tau, "tau", 0.5)
@@ -262,6 +269,11 @@ def clean_test_set(instance: Instance, seed: Rng, n: int = 100_000) -> Instance:
     -------
     Instance
         ``n`` points of the same population without outliers or flipped labels.
+
+    Raises
+    ------
+    InputError
+        The instance does not know its distribution.
     """
     if instance.population is None:
         raise InputError(

@@ -477,6 +477,11 @@ class Instance(Displayed, LabelledData):
         -------
         Instance
             The rows in the order given.
+
+        Raises
+        ------
+        InputError
+            No such rows, no integers, or a mask of another length.
         """
         rows = np.asarray(indices)
         if rows.dtype == np.bool_ and rows.shape == (self.n,):
@@ -543,6 +548,11 @@ class Instance(Displayed, LabelledData):
         -------
         tuple of Instance
             One for each seed.
+
+        Raises
+        ------
+        InputError
+            No seeds, or more rows than there are.
         """
         samples = [self.subsample(n, seed, stratified) for seed in seeds]
         if not samples:
@@ -581,6 +591,11 @@ class Instance(Displayed, LabelledData):
         -------
         Instance
             The rows of the two classes, with codes -1 and +1.
+
+        Raises
+        ------
+        InputError
+            A label that the data do not have, or one label twice.
         """
         codes = [self._code(a), self._code(b)]
         if codes[0] == codes[1]:

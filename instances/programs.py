@@ -178,6 +178,11 @@ def linprog_arguments(program: StoredProgram) -> dict[str, Any]:
     -------
     dict
         The arguments by name.
+
+    Raises
+    ------
+    DataError
+        The program is no linear program, or its file is damaged.
     """
     if program.collection in ("maros-meszaros", "sdplib"):
         raise DataError(f"{program.name} is no linear program: marginopt.read({str(program.path)!r}) reads it", name=program.name)

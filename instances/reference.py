@@ -66,6 +66,11 @@ def tiny_instances() -> dict[str, Instance]:
     -------
     dict of str to Instance
         By name.
+
+    Raises
+    ------
+    DataError
+        The package was installed without them.
     """
     folder = resources.files(__package__).joinpath("tiny")
     instances = {}

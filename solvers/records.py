@@ -126,7 +126,22 @@ class Trace(Displayed, Tabular):
         return self.rows[index]
 
     def column(self, name: str) -> FloatArray:
-        """Return one numeric field (or ``"gap"``) of every row."""
+        """Return one numeric field (or ``"gap"``) of every row.
+
+        Parameters
+        ----------
+        name : str
+
+        Returns
+        -------
+        ndarray (rows,)
+            NaN where the field is missing.
+
+        Raises
+        ------
+        KeyError
+            There is no such field.
+        """
         allowed = [f.name for f in fields(TraceRow) if f.name != "step"] + ["gap"]
         if name not in allowed:
             raise KeyError(f"a trace has the columns {', '.join(allowed)}, not {name!r}")

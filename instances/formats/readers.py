@@ -457,6 +457,11 @@ def read_libsvm(path: PathLike, name: str | None = None, n_features: int | None 
     -------
     Instance
         Rows, dense or sparse, with their labels.
+
+    Raises
+    ------
+    DataError
+        The file cannot be read, holds no rows, is no LIBSVM text, or a line of it is at fault.
     """
     from sklearn.datasets import load_svmlight_file
 

@@ -132,7 +132,21 @@ class StiefelQP(Model):
         object.__setattr__(self, "E", E)
 
     def with_linear(self, E: FloatArray) -> StiefelQP:
-        """The same H, which is shared and not looked at again, with another E of the same shape."""
+        """Return the same problem with another E; H is shared and not checked again.
+
+        Parameters
+        ----------
+        E : ndarray (n, d)
+
+        Returns
+        -------
+        StiefelQP
+
+        Raises
+        ------
+        InputError
+            E has another shape, or entries that are not finite.
+        """
         if E.shape != self.E.shape or not np.isfinite(E).all():
             raise InputError(f"E must be a finite matrix of shape {self.E.shape}; its shape is {E.shape}", name="E")
         other = object.__new__(StiefelQP)

@@ -148,6 +148,11 @@ def gamma_by_rule(rule: GammaRule, X: Points, sample_weight: FloatArray | None =
     -------
     float
         γ > 0.
+
+    Raises
+    ------
+    InputError
+        All rows are equal, so that their distances give no γ.
     """
     if rule in ("scale", "auto"):
         return _scikit_learn(rule, X)
@@ -212,7 +217,13 @@ class Kernel(ABC):
 
     @abstractmethod
     def matrix(self, X: Points, Z: Points) -> FloatArray:
-        """k(x_i, z_j), len(X) × len(Z)."""
+        """k(x_i, z_j), len(X) × len(Z).
+
+        Raises
+        ------
+        InputError
+            Points that the kernel cannot take.
+        """
 
     @abstractmethod
     def diagonal(self, X: Points) -> FloatArray:
@@ -249,7 +260,17 @@ class Kernel(ABC):
         return replace(self, **{parameter: float(value)})
 
     def check_parameter(self, parameter: str) -> None:
-        """Raise `InputError` where there is no such parameter."""
+        """Raise `InputError` where there is no such parameter.
+
+        Parameters
+        ----------
+        parameter : str
+
+        Raises
+        ------
+        InputError
+            The kernel has no differentiable parameter of this name.
+        """
         if parameter not in self.parameters:
             names = ", ".join(self.parameters) or "none"
             raise InputError(

@@ -87,7 +87,13 @@ class Block:
         return smat(x) if self.symmetric else x.reshape(self.shape)
 
     def pack(self, value: FloatArray) -> FloatArray:
-        """The block's piece of x from its value: the inverse of `unpack`."""
+        """The block's piece of x from its value: the inverse of `unpack`.
+
+        Raises
+        ------
+        InputError
+            The value has another shape than the block.
+        """
         value = np.asarray(value, dtype=np.float64)
         if value.shape != self.shape:
             raise InputError(f"values[{self.label!r}] must have shape {self.shape}; it has {value.shape}", name=self.label)
@@ -841,14 +847,42 @@ class StandardForm(Displayed, ExportMethods):
         return [name for block in self.blocks for name in block.names()]
 
     def constraint(self, label: str) -> Constraint:
-        """The constraint of this label."""
+        """The constraint of this label.
+
+        Parameters
+        ----------
+        label : str
+
+        Returns
+        -------
+        Constraint
+
+        Raises
+        ------
+        InputError
+            There is none; the message lists the labels.
+        """
         for c in self.constraints:
             if c.label == label:
                 return c
         raise InputError(f"no constraint {label!r}; there are {', '.join(c.label for c in self.constraints)}", name=label)
 
     def block(self, label: str) -> Block:
-        """The block of this label."""
+        """The block of this label.
+
+        Parameters
+        ----------
+        label : str
+
+        Returns
+        -------
+        Block
+
+        Raises
+        ------
+        InputError
+            There is none; the message lists the labels.
+        """
         for b in self.blocks:
             if b.label == label:
                 return b
@@ -961,7 +995,23 @@ class StandardForm(Displayed, ExportMethods):
         return values
 
     def join(self, values: Mapping[str, FloatArray]) -> FloatArray:
-        """x from values by label: the inverse of `split`."""
+        """x from values by label: the inverse of `split`.
+
+        Parameters
+        ----------
+        values : mapping of label to ndarray
+            One for each block, in its own shape; others are not read.
+
+        Returns
+        -------
+        ndarray (n,)
+            x, symmetric blocks as svec.
+
+        Raises
+        ------
+        InputError
+            A block without a value, or one of another shape.
+        """
         missing = [b.label for b in self.blocks if b.label not in values]
         if missing:
             raise InputError(f"values for {', '.join(missing)} are missing; the form has {', '.join(self.slices)}", name="values")

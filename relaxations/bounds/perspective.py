@@ -152,7 +152,22 @@ class Perspective(Convexification[PerspectiveRelaxation]):
         return f"perspective, {source}" + ("" if self.big_m is None else f" + big-M, {BigM(self.big_m).source_name}")
 
     def chosen(self, model: ZeroOneSVM) -> FloatArray:
-        """γ for this model, in Γ."""
+        """γ for this model, in Γ.
+
+        Parameters
+        ----------
+        model : ZeroOneSVM
+
+        Returns
+        -------
+        ndarray (n,)
+            γ ≥ 0 with Σ γ_i a_i a_i' ⪯ I.
+
+        Raises
+        ------
+        InputError
+            γ is not in Γ, or ``"stated"`` and the model has none.
+        """
         if isinstance(self.gamma, str) and self.gamma == "stated":
             if model.gamma is None:
                 raise InputError("gamma='stated' needs a model with a gamma: strengthen(model) returns one", name="gamma")

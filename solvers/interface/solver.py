@@ -385,6 +385,11 @@ class Solver(ABC):
         """Solve and return the answer.
 
         ``kept_model`` holds what a solver keeps between the calls of one path, for those that update their own model.
+
+        Raises
+        ------
+        InputError
+            The model is none that the solver reads, or an option is not known.
         """
 
     @property

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import enum
 import inspect
 import re
+import textwrap
 from collections.abc import Callable, Iterator
 from importlib import import_module
 from typing import Any
@@ -74,6 +76,39 @@ def test_every_parameter_and_value_is_documented() -> None:
     assert {name: missing for name, thing in things.items() if (missing := undocumented(thing))} == {}
     for name, method in public_methods():
         assert set(undocumented(method)) <= {"returns"}, name  # the first line of a method says what it returns
+
+
+def raises(function: Any) -> bool:
+    """Return whether the function itself raises an error of its own; the abstract ones and Python's attribute errors aside."""
+    body = ast.parse(textwrap.dedent(inspect.getsource(function))).body[0]
+    kinds = (ast.unparse(node.exc) for node in ast.walk(body) if isinstance(node, ast.Raise) and node.exc is not None)
+    return any(not kind.startswith(("NotImplementedError", "AttributeError")) for kind in kinds)
+
+
+def public_functions() -> Iterator[tuple[str, Any, list[str]]]:
+    """Yield public functions and methods of public classes: name, function, and its docstring with those that it overrides."""
+    for name, thing in public_objects():
+        if not isinstance(thing, type):
+            yield name, thing, [thing.__doc__ or ""]
+            continue
+        bases = [base for base in thing.__mro__ if base.__module__.startswith("marginopt")]
+        for k, owner in enumerate(bases):
+            for member, value in vars(owner).items():
+                function = getattr(value, "__func__", value)
+                if inspect.isfunction(function) and not member.startswith("_"):
+                    overridden = [getattr(vars(base).get(member), "__doc__", None) or "" for base in bases[k:]]
+                    yield f"{owner.__name__}.{member}", function, overridden
+
+
+def test_every_error_is_documented() -> None:
+    functions = {name: (function, docs) for name, function, docs in public_functions()}
+    assert len(functions) > 1000
+    missing = {
+        name
+        for name, (function, docs) in functions.items()
+        if raises(function) and not any(section(inspect.cleandoc(doc), "Raises") for doc in docs)
+    }
+    assert missing == set()
 
 
 def _halves(number: float, /, *, parts: int = 2) -> float:

@@ -384,6 +384,11 @@ class Loss(Part):
             The data, and the points' costs.
         curvature : ndarray (p,) or (p, p)
             D ⪰ 0, or its diagonal, such that the regulariser minus w'Dw is convex.
+
+        Raises
+        ------
+        InputError
+            Data or weights on which the loss cannot be stated.
         """
         return self
 

@@ -307,7 +307,13 @@ class Domain(Part):
 
     @abstractmethod
     def bounds(self, p: int) -> tuple[FloatArray, FloatArray]:
-        """Lower and upper bounds of p coefficients."""
+        """Lower and upper bounds of p coefficients.
+
+        Raises
+        ------
+        InputError
+            Bounds or signs of another number of coefficients.
+        """
 
     def add(self, builder: Assembly, w: Affine) -> None:
         """Further rows; none by default."""

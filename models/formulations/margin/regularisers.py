@@ -46,7 +46,13 @@ class Regulariser(Part):
         return 0.0
 
     def curvatures(self, penalised: BoolArray) -> FloatArray:
-        """D ⪰ 0 over all coefficients, or its diagonal, such that R(w) - w'Dw is convex."""
+        """D ⪰ 0 over all coefficients, or its diagonal, such that R(w) - w'Dw is convex.
+
+        Raises
+        ------
+        InputError
+            A matrix of another order than there are penalised coefficients.
+        """
         return np.where(penalised, self.curvature(), 0.0)
 
     @property

@@ -48,6 +48,11 @@ class Restriction(Part):
         """Add variables and constraints, under labels that begin with ``name``.
 
         ``errors`` are the loss's 0-1 variables that count errors, where it has such.
+
+        Raises
+        ------
+        InputError
+            The loss does not count what the restriction limits.
         """
 
     @property

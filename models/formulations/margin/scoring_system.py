@@ -303,7 +303,22 @@ class ScoringSystem(NamedComposition):
         )
 
     def value(self, rho: Sequence[int] | FloatArray) -> Fraction:
-        """The objective at whole coefficients, the intercept first, in exact arithmetic (0-1 loss)."""
+        """The objective at whole coefficients, the intercept first, in exact arithmetic (0-1 loss).
+
+        Parameters
+        ----------
+        rho : sequence of int (d + 1,)
+            Points, the intercept first; other numbers are rounded.
+
+        Returns
+        -------
+        Fraction
+
+        Raises
+        ------
+        UnsupportedModelError
+            The loss is logistic.
+        """
         if self.logistic:
             raise UnsupportedModelError("the logistic loss is no fraction: objective(w) evaluates it")
         rounded = np.rint(np.asarray(rho, dtype=np.float64))
@@ -355,6 +370,16 @@ class ScoringSystem(NamedComposition):
             ``result.values``, of which ``w`` counts.
         feature_names : sequence of str, optional
             Names of the d features; those of the data where they are not given.
+
+        Returns
+        -------
+        PointsTable
+            A feature and its points a row, the largest first, with the threshold and the share of points that it gets wrong.
+
+        Raises
+        ------
+        InputError
+            Another number of names than of features.
         """
         w = np.rint(np.asarray(values["w"])).astype(int)
         names = list(map(str, self.feature_names[1:] if feature_names is None else feature_names))

@@ -385,7 +385,25 @@ class ChebyshevNPSVC(Model):
         return {"rho": np.asarray(rho), "U": U, "V": V, "xi": np.concatenate(xi)}
 
     def scores(self, values: Mapping[str, FloatArray], X: object) -> FloatArray:
-        """|f_l(x)| / sqrt(||u_l - Pv_l||² + ||v_l||²) for new rows, one column for each class, NPSVC++ (21)."""
+        """|f_l(x)| / sqrt(||u_l - Pv_l||² + ||v_l||²) for new rows, one column for each class, NPSVC++ (21).
+
+        Parameters
+        ----------
+        values : mapping of label to ndarray
+            ``U`` (K, features), ``V`` (K, d) and, unless it is fixed, ``P`` (features, d).
+        X : array_like (m, p)
+            New rows, as the data were given.
+
+        Returns
+        -------
+        ndarray (m, K)
+            Distances from the hyperplanes, ≥ 0.
+
+        Raises
+        ------
+        InputError
+            A class whose hyperplane is u = v = 0.
+        """
         U, V_, P = values["U"], values["V"], self._fixed(values.get("P") if self.P is None else None)
         residual = U - V_ @ P.T
         norms = np.sqrt(np.sum(residual * residual, axis=1) + np.sum(V_ * V_, axis=1))

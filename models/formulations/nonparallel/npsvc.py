@@ -520,6 +520,20 @@ class NonparallelSVM(TargetModel):
 
         At the kink of the capped loss, |ā| = ε, the slope 0 of the flat side is taken.
         ω|a| is the pinball loss of target 0 and τ = 1: one row for each point, and a dual matrix that is regular.
+
+        Parameters
+        ----------
+        u : ndarray (features,)
+            The point at which both problems agree.
+
+        Returns
+        -------
+        HingeQuadratic
+
+        Raises
+        ------
+        InputError
+            The loss is convex: the problem is its own majorant.
         """
         if self.convex:
             raise InputError(f"the loss pair {self.loss!r} is convex: its problem is model.program", name="loss")
@@ -682,6 +696,11 @@ def nearest_hyperplane(
     -------
     ndarray (m,)
         Class labels.
+
+    Raises
+    ------
+    InputError
+        Another number of solutions than of models.
     """
     if len(models) != len(values) or not models:
         raise InputError(f"one solution is needed for each class: {len(models)} models, {len(values)} solutions", name="values")

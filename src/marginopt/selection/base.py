@@ -94,7 +94,15 @@ class Selector(ABC):
 
     @abstractmethod
     def choose(self, sample: Sample) -> Choice:
-        """Choose; every solve of the inner problem to tolerance counts as one model trained."""
+        """Choose; every solve of the inner problem to tolerance counts as one model trained.
+
+        Raises
+        ------
+        InputError
+            Candidates that the selector cannot use.
+        SolverError
+            A model was not solved.
+        """
 
 
 @dataclass(frozen=True, eq=False)
