@@ -344,8 +344,8 @@ class Model(Displayed, ExportMethods, ABC, metaclass=FormulationType):
         features, names = named[2].features, self.unmodified.data_names
         if names is not None and names.features and features and features != names.features:
             raise InputError(
-                f"{name} has the columns {', '.join(features[:12])}; the model has {', '.join(names.features[:12])}: rows that came "
-                "later are prepared as the training rows were, instance.prepared(fit_on=training) of both as they were read",
+                f"{name} has the columns {', '.join(features[:12])}; the model has {', '.join(names.features[:12])}: prepare new "
+                "rows as the training rows were, rows.prepared(fit_on=training)",
                 name=name,
             )
         return named[0]

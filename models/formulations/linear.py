@@ -95,7 +95,7 @@ def linear_summary(X: Points | Rows, y: FloatArray, w: FloatArray) -> dict[str, 
 
 
 def margin_figures(u: FloatArray, w: FloatArray, required: float | None = 1.0) -> dict[str, float]:
-    """Return norm, margin violations (u below the required margin beyond rounding; 1 if None) and misclassified points (u < 0)."""
+    """Return norm, margin violations (u below the required margin, or 1, beyond rounding) and misclassified points (u < 0)."""
     required = 1.0 if required is None else required
     return {
         "norm": float(np.linalg.norm(w)),

@@ -150,7 +150,7 @@ class RampSVM(BinaryMargins):
         p = self.X.shape[1]
         reach = float(np.sqrt(self.incumbent_value)) if self.encoding == "indicator" else np.inf
         lower, upper = np.full(p, -reach), np.full(p, reach)
-        if self.free:
+        if self.free and not self.stated_constants:  # given M bound b by the rows
             lower[0], upper[0] = -self.intercept_bound, self.intercept_bound
         rows = self.composed.form_with(self.name, lower, upper, self.big_m_values)
         return rows if self.encoding == "bigm" else self._with_indicators(rows)

@@ -211,8 +211,8 @@ class NamedValues(dict[str, FloatArray]):
         self._blocks = blocks
 
     def __missing__(self, name: str) -> FloatArray:
-        stated: dict[str, Any] = {block.label: block for block in self._blocks()}
-        blocks = [stated.get(label) or Block(label, np.shape(value)) for label, value in self.items()]
+        form_blocks: dict[str, Any] = {block.label: block for block in self._blocks()}
+        blocks = [form_blocks.get(label) or Block(label, np.shape(value)) for label, value in self.items()]
         try:
             block, place = named_entry(blocks, name, "entry")
         except InputError as error:

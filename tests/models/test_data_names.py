@@ -339,7 +339,7 @@ def test_parameters_that_a_solver_finds_leave_the_names(words: int) -> None:
         assert np.mean(model.at_solution(result.optimised_parameters).predict(result.values, table) == y) > 0.9
         for name, value in result.optimised_parameters.items():
             assert np.ndim(value) or f"{name} {value:g}" in str(result)
-        with pytest.raises(KeyError, match="known: [a-zA-Z]"):
+        with pytest.raises(KeyError, match=r"known: [a-zA-Z]"):
             result.values["w[debt]"]
 
 

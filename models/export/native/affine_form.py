@@ -124,7 +124,8 @@ class _Line:
         if not (change + self.base).near(self.base + self.slope.times(move)):
             raise UnsupportedModelError(
                 f"{self.model.name} does not move along a line with {self.name}: its constants (a big M, for example) "
-                f"follow from {self.name}; give the model constants that stay, or make a problem for each value",
+                f"follow from {self.name}; give constants that stay (big_m= that is valid at the largest {self.name}), or make a "
+                "problem for each value",
                 name=self.name,
             )
         return move

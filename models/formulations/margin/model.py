@@ -544,7 +544,7 @@ class Margin(Model):
 
     @property
     def _intercept_is_held(self) -> bool:
-        """Whether domain or restrictions say more of the intercept than the loss, so that no bound follows from the loss."""
+        """Return whether domain or restrictions limit the intercept, so that its bound does not follow from the loss."""
         return not self.domain.free or any(r.holds_intercept(self.points, self.y) for r in self.subject_to)
 
     @property

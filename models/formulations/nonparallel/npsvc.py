@@ -318,8 +318,8 @@ class TargetModel(Model):
     def predict(self, values: Mapping[str, FloatArray], X: object) -> npt.NDArray[Any]:
         """Raise UnsupportedModelError: the hyperplane of one class decides no class."""
         raise UnsupportedModelError(
-            f"{self.name} has the hyperplane of class {self.class_label(self.target)} alone, which decides no class: the nearest of "
-            "all classes' does, in estimators.NonparallelSVC, or by the distances decision_function(values, X) of each class's model"
+            f"{self.name} has the hyperplane of class {self.class_label(self.target)} alone, which decides no class: the nearest "
+            "one of all classes does, in estimators.NonparallelSVC, or by decision_function(values, X) of each class's model"
         )
 
     @property

@@ -384,7 +384,7 @@ def big_m_form(program: Program, big_m: FloatArray) -> StandardForm:
     """||w||² + cost with the rows u + Mz - 1 ≥ 0."""
     free = np.full(program.X.shape[1], np.inf)
     lower, upper = -free, free
-    if not program.penalised[0]:
+    if not program.penalised[0] and program.big_m_constants.given_constants is None:  # given M bound b by the rows
         lower[0], upper[0] = -program.big_m_constants.intercept_bound, program.big_m_constants.intercept_bound
     intercept: Literal["penalised", "free"] = "penalised" if program.penalised[0] else "free"
     composed = Margin.of_checked(program.X, program.y, ZeroOne(), intercept=intercept, sample_weight=program.cost.prices)

@@ -274,7 +274,8 @@ class FeatureImportance(Evidence):
         """Return the rise of the objective without each feature."""
         rows = zip(self.names, self.lower, self.upper, strict=True)
         return tuple(
-            (f"without {name}", f"objective +{shown(low, 'minimum', 6)} to +{shown(high, 'maximum', 6)}") for name, low, high in rows
+            (f"without {name}", f"objective +{shown(low, 'minimum', 6)} to +{shown(high, 'maximum', 6)}")
+            for name, low, high in rows
         )
 
     def draw(self, ax: Axes) -> None:

@@ -458,7 +458,7 @@ def test_the_command(tmp_path, capsys):
 
 
 def test_a_newcomer_s_better_result_becomes_an_entry(tmp_path, capsys):
-    """As the page says: run and store, submit with the log, verify the new entry."""
+    """Run an instance and store the result, submit it with its log, verify the new entry."""
     entry = find_entry("zero-one/flipped-n16-p1-s0-lam1", ENTRIES)
     poor = str(save_entries(tmp_path / "poor.jsonl", [replace(entry, bound=5.0)]))
     result, log, made = (str(tmp_path / name) for name in ("result.npz", "log.jsonl", "entry.jsonl"))

@@ -134,7 +134,7 @@ def change_a_number(part: Any, rng: np.random.Generator) -> None:
 
 
 def test_a_rise_is_never_negative() -> None:
-    """No feature tells the points apart, so that the optimum without each is the optimum: the bound is 0, not less by a tolerance."""
+    """No feature tells the points apart, so the optimum without each is the optimum: the bound is 0, not less by a tolerance."""
     X = np.column_stack([np.ones(12), np.tile([-1.0, 1.0], 6), np.tile([1.0, -1.0, -1.0, 1.0], 3)])
     y = np.repeat([1.0, 1.0, -1.0], 4)
     answer = feature_importance(mo.Margin(X, y, "ramp", intercept="free"))

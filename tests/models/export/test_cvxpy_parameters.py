@@ -32,6 +32,12 @@ CASES: dict[str, tuple[str, tuple[float, ...], Callable[[float], mo.Model]]] = {
     "l2 dual, C": ("C", (1.0, 0.25, 30.0), lambda C: mo.L2SVMDual(X, Y, C=C)),
     "hulls, C": ("C", (1.0, 0.25, 30.0), lambda C: mo.ConvexHullsDual(X, Y, C=C)),
     "0-1, lam": ("lam", (1.0, 0.4, 3.0), lambda lam: mo.ZeroOneSVM(X, Y, lam=lam, big_m=50.0)),
+    "0-1, lam, free intercept": (
+        "lam",
+        (1.0, 0.4, 3.0),
+        lambda lam: mo.ZeroOneSVM(X[:, :3], Y, lam=lam, intercept="free", big_m=50.0),
+    ),
+    "ramp, lam": ("lam", (1.0, 0.4, 3.0), lambda lam: mo.RampSVM(X[:, :3], Y, lam=lam, big_m=50.0)),
     "0-1, kappa": ("kappa", (0.5, 0.4, 0.66, 0.99), lambda kappa: mo.ZeroOneSVM(X, Y, kappa=kappa, big_m=50.0)),
 }
 
