@@ -822,9 +822,13 @@ class BoxEqualityQP:
         its slope is r + Σ_{s=-1} u at -∞, and each kink lowers it by u_i.
         """
         kinks = self.signs * gradient
-        order = np.argsort(kinks)
-        slope = self.total + float(self.upper[self.signs < 0].sum()) - np.cumsum(self.upper[order])
-        nu = float(kinks[order[min(int(np.searchsorted(-slope, 0.0)), self.n - 1)]])
+        first, initial_slope = int(np.argmin(kinks)), self.total + float(self.upper[self.signs < 0].sum())
+        if self.upper[first] >= initial_slope:  # a simplex, among others: no need of an order
+            nu = float(kinks[first])
+        else:
+            order = np.argsort(kinks)
+            slope = initial_slope - np.cumsum(self.upper[order])
+            nu = float(kinks[order[min(int(np.searchsorted(-slope, 0.0)), self.n - 1)]])
         return self.total * nu + float(self.upper @ np.minimum(0.0, gradient - nu * self.signs)), nu
 
     def gap(self, a: FloatArray, product: FloatArray | None = None) -> float:

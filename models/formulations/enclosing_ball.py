@@ -89,10 +89,10 @@ class MEBDual(SimplexModel):
 
     @cached_property
     def simplex(self) -> SimplexQP:
-        """Q = 2K, c = -diag K."""
+        """Q = 2K, c = -diag K; halves are exact."""
         K = self.gram
         double = KernelGram(K.X, K.kernel, K.signs, K.offset, K.ridge, scale=2.0)
-        return SimplexQP(double, -K.diagonal, np.zeros(K.n, dtype=np.int64), c_error=K.diagonal_error)
+        return SimplexQP(double, -0.5 * double.diagonal, np.zeros(K.n, dtype=np.int64), c_error=0.5 * double.diagonal_error)
 
     def radius(self, values: Mapping[str, FloatArray]) -> float:
         """r = √Φ(a): the radius at the optimum, a lower bound of it at any feasible a."""
@@ -100,9 +100,9 @@ class MEBDual(SimplexModel):
 
     def squared_distances(self, values: Mapping[str, FloatArray]) -> FloatArray:
         """||φ(x_i) - c||² of every point to the centre c = Σ a_i φ(x_i)."""
-        a = values["a"]
-        product = self.gram.product(a)
-        return np.asarray(self.gram.diagonal - 2.0 * product + float(a @ product))
+        a, view = values["a"], self.simplex
+        product = view.gram.product(a)  # 2Ka
+        return np.asarray(0.5 * float(a @ product) - view.c - product)
 
     def explain_points(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> PointExplanation:
         """Squared distances to the centre, and what is left to the squared radius Σ a_i ||φ_i - c||² = Φ(a)."""

@@ -72,6 +72,11 @@ class GramOperator(ABC):
         return np.zeros(self.n)
 
     @property
+    def rank(self) -> int:
+        """Bound of the rank of Q, by construction; n where none is known."""
+        return self.n
+
+    @property
     def semidefinite(self) -> str:
         """Return the reason why Q is positive semidefinite, by construction; empty where that is not known."""
         return ""
@@ -85,6 +90,11 @@ class GramOperator(ABC):
     def diagonal_error(self) -> FloatArray:
         """Bound of |computed - exact| for the diagonal."""
         return np.zeros(self.n)
+
+    @property
+    def blocks_from_points(self) -> bool:
+        """Return whether `single_block` computes few entries from their points in less time than cached columns take to read."""
+        return False
 
     @property
     def entry_kind(self) -> np.dtype[Any]:
@@ -144,6 +154,10 @@ class GramOperator(ABC):
             chosen = support[start : start + BLOCK]
             result += self.columns(chosen) @ a[chosen]
         return result
+
+    def combination(self, points: IntArray, weights: FloatArray, out: FloatArray) -> None:
+        """Write Q[:, points]·weights in float64 into ``out``: for steps, a certificate takes `product`."""
+        out[:] = self.columns(points) @ weights
 
     @cached_property
     def dense(self) -> FloatArray:
@@ -205,6 +219,8 @@ class MatrixGram(GramOperator):
 
 #: Order up to which a kernel without a theorem is computed whole, to find out whether it is positive semidefinite.
 _LOOKED_AT = 3000
+#: Features up to which a kernel value of dense points costs less than a scattered read.
+_FEW_FEATURES = 64
 #: Kernel values from which a product is worth loading compiled code.
 _COMPILED_FROM = 2_000_000
 
@@ -252,6 +268,13 @@ class KernelGram(GramOperator):
     def loading(self) -> FloatArray:
         """scale·ridge."""
         return np.asarray(np.broadcast_to(self.scale * np.asarray(self.ridge), (self.n,)))
+
+    @property
+    def rank(self) -> int:
+        """Features, and one for the offset, of the linear kernel without a ridge."""
+        if not isinstance(self.kernel, Linear) or np.any(self.ridge):
+            return self.n
+        return min(self.n, self.X.shape[1] + int(self.offset != 0.0))
 
     @property
     def semidefinite(self) -> str:
@@ -366,6 +389,12 @@ class KernelGram(GramOperator):
         return isinstance(self.kernel, RadialKernel) and sp.issparse(self.X) and BitDistances.suits(self.X)
 
     @property
+    def blocks_from_points(self) -> bool:
+        """True of points of zeros and ones by bits, and of dense points of few features; a precomputed kernel has no points."""
+        is_dense = not (sp.issparse(self.X) or isinstance(self.kernel, Precomputed))
+        return self._bits or (is_dense and self.X.shape[1] <= _FEW_FEATURES)
+
+    @property
     def entry_kind(self) -> np.dtype[Any]:
         """Kind of the entries; of points of zeros and ones, that of their distances."""
         return BitDistances.distance_type(self.X) if self._bits else super().entry_kind
@@ -453,6 +482,23 @@ class KernelGram(GramOperator):
         """RBF kernels on dense points of fewer features."""
         radial = self._radial if self.offset >= 0.0 else None
         return radial.series(count, self._single_signs, self.offset, self.scale) if isinstance(radial, RBFExponents) else None
+
+    def combination(self, points: IntArray, weights: FloatArray, out: FloatArray) -> None:
+        """Write the combination; for the linear kernel through X'(s∘weights), without any column of Q."""
+        if not isinstance(self.kernel, Linear):
+            super().combination(points, weights, out)
+            return
+        signed = weights if self.signs is None else self.signs[points] * weights
+        total = self.scale * np.asarray(self.X[points].T @ signed)
+        if sp.issparse(self.X):
+            out[:] = self.X @ total
+        else:
+            np.matmul(self.X, total, out=out)
+        if self.offset:
+            out += self.scale * self.offset * float(signed.sum())
+        if self.signs is not None:
+            out *= self.signs
+        out[points] += self.scale * self._ridge_at(points) * weights
 
     @cached_property
     def _last(self) -> dict[str, FloatArray]:

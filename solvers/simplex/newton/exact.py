@@ -56,7 +56,7 @@ def finish(view: SimplexQP, a: FloatArray, gradient: FloatArray, tol: float) -> 
     Ends when a guess repeats itself or becomes a crowd, when the point's gap is at most tol·|f|, or after `_GUESSES` guesses.
     """
     guess, best = first_guess(view, a, gradient), Finish(a, gradient, 0)
-    size_limit = max(_CROWD * int(np.count_nonzero(a)), _CROWD_FROM)
+    size_limit = guess_limit(a)
     factor: _Factor | None = None
     visited: set[bytes] = set()
     accuracy = max(_ROUGH, 1e-3 * tol)  # the first guess is rarely right: a rough solution shows as well what to change
@@ -93,6 +93,11 @@ def finish(view: SimplexQP, a: FloatArray, gradient: FloatArray, tol: float) -> 
                 return best
         guess = following
     return best
+
+
+def guess_limit(a: FloatArray) -> int:
+    """The largest guess that the support of a feasible point deserves."""
+    return max(_CROWD * int(np.count_nonzero(a)), _CROWD_FROM)
 
 
 def _next_guess(view: SimplexQP, guess: IntArray, values: FloatArray, slope: FloatArray, nu: FloatArray) -> IntArray:

@@ -23,7 +23,7 @@ from ....models.kernels.threads import cuts, share, workers
 from ....models.views import SimplexQP
 from ..start import ColumnCache
 from . import loops as loops
-from .exact import Finish
+from .exact import Finish, guess_limit
 from .krylov import CG_STEPS, Inverse, Steps, conjugate_gradients, shifted_cholesky, weighted_squares
 
 _STEPS, _PATIENCE = 40, 12
@@ -59,7 +59,7 @@ def inexact_finish(
     matrix = _Matrix(cache, np.flatnonzero(a), view.n)
     yield from matrix.fill()
     yield from matrix.landmark(_LANDMARKS)
-    last = np.zeros(0, dtype=np.int64)
+    last, size_limit = np.zeros(0, dtype=np.int64), guess_limit(a)
     for count in range(1, _STEPS + 1):
         guess, dropped = run.guess()
         if not dropped.size:
@@ -73,7 +73,8 @@ def inexact_finish(
             if run.exact and gap <= tol * scale:
                 break
         since += 1
-        if since > _PATIENCE or not guess.size:  # no guess: the point is no longer made of numbers
+        # no guess: the point is no longer made of numbers; a crowd: the point is far from the optimum
+        if since > _PATIENCE or not 0 < guess.size <= size_limit:
             break
         if not (yield from matrix.cover(guess)):
             landmark_count, matrix = matrix.landmarks.size, _Matrix(cache, np.union1d(guess, dropped), view.n)

@@ -223,7 +223,7 @@ def block_round(state: BoxState, size: int, pairs: int) -> bool:
     if missing.size:
         cache.load(missing, int(work.scalars.clock))
     state.cached_block_streak = 0 if missing.size >= _NEW * chosen.size else state.cached_block_streak + 1
-    block = _block(work, chosen)
+    block = _block(work, cache, chosen)
     before = block.a.copy()
     loops.run(block, min(pairs, _PAIRS * chosen.size), max(state.epsilon, _INNER * float(work.scalars.violation)))
     if not block.scalars.iteration:
@@ -266,13 +266,17 @@ def _working_set(state: BoxState, size: int) -> tuple[IntArray, float]:
     return np.concatenate([np.array(merged, dtype=np.int64), previous]), violation
 
 
-def _block(work: BoxWork, chosen: IntArray) -> BoxWork:
+def _block(work: BoxWork, cache: ColumnCache, chosen: IntArray) -> BoxWork:
     """Return the iteration restricted to the working set."""
     q = chosen.size
+    if cache.single and cache.gram.blocks_from_points:
+        columns = cache.gram.single_block(chosen, chosen)
+    else:
+        columns = work.columns[np.ix_(work.slot[chosen], chosen)]
     scalars = named_scalars(SCALARS)
     scalars.active = q
     return BoxWork(
-        columns=work.columns[np.ix_(work.slot[chosen], chosen)],
+        columns=columns,
         slot=np.arange(q), stamp=np.zeros(q, dtype=np.int64), diagonal=work.diagonal[chosen], short=work.short[chosen],
         upper=work.upper[chosen], s=work.s[chosen], a=work.a[chosen], d=work.d[chosen], rise=work.rise[chosen],
         fall=work.fall[chosen], store=work.store, bits=work.bits, slope=work.slope, slopes=work.slopes, gain=work.gain,
@@ -304,8 +308,9 @@ class OrderedGram(GramOperator):
         return self.view.gram.diagonal[self.order]
 
     @cached_property
-    def _signs(self) -> SingleArray:
-        return self.view.signs.astype(np.float32)
+    def _signs(self) -> SingleArray | None:
+        """The signs; None where all are 1."""
+        return None if (self.view.signs == 1.0).all() else self.view.signs.astype(np.float32)
 
     @property
     def _moved(self) -> bool:
@@ -317,16 +322,31 @@ class OrderedGram(GramOperator):
         block = self.view.gram.columns(chosen) * (signs[:, None] * signs[chosen])
         return np.asarray(block[self.order])
 
+    @property
+    def blocks_from_points(self) -> bool:
+        """Return whether blocks of Q are."""
+        return self.view.gram.blocks_from_points
+
+    def single_block(self, rows: IntArray, columns: IntArray) -> SingleArray:
+        """Return K[rows, columns], float32."""
+        chosen, others, signs = self.order[rows], self.order[columns], self._signs
+        block = self.view.gram.single_block(chosen, others)
+        if signs is not None:
+            block *= signs[others]
+            block *= signs[chosen][:, None]
+        return block
+
     def single_columns(self, indices: IntArray, out: SingleArray | None = None) -> SingleArray:
         """Return columns of K as rows, float32."""
         chosen, signs = self.order[indices], self._signs
         permutation = self._moved
         block = self.view.gram.single_columns(chosen, None if permutation else out)
-        block *= signs
-        block *= signs[chosen][:, None]
+        if signs is not None:
+            block *= signs
+            block *= signs[chosen][:, None]
         if not permutation:
             return block
-        return np.take(block, self.order, axis=1, out=out)
+        return np.take(block, self.order, axis=1, out=out, mode="clip")  # other modes copy by way of a buffer
 
 
 def shrink(work: Any, cache: ColumnCache, order: IntArray) -> bool:

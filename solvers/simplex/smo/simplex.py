@@ -19,6 +19,7 @@ from ...interface.recorder import Measure
 from ...records import Answer, Options
 from .. import RECORDS
 from ..newton.exact import Finish, finish, finisher_bytes, first_guess
+from ..newton.growing_set import growing_set, growing_set_applies
 from ..newton.inexact import inexact_bytes, inexact_finish, inexact_seconds
 from ..newton.loops import PASSES_FROM, load_passes
 from ..newton.lowrank_start import LOW_RANK_FROM, START_BYTES, lowrank_applies, lowrank_start
@@ -74,6 +75,7 @@ class Phase(enum.Enum):
     """The phase of a run."""
 
     LOW_RANK = "low-rank start"
+    GROWING_SET = "exact solutions on a growing set of points"
     WORKING_SETS = "pair steps in working sets"
     PAIRS = "pair steps"
     FACTORED = "Newton steps by a factor"
@@ -266,8 +268,8 @@ class SMO(Algorithm[SimplexQP, SmoState]):
     newton : bool
         Finish by `newton` where a count of operations says that it is cheaper than more pairs.
     lowrank : bool
-        Begin with `lowrank_start` where it applies, or with working sets of pairs (`WorkingSets`) where its model leaves much;
-        neither with ``newton=False`` or a starting point in the options.
+        Begin with `growing_set` or `lowrank_start` where one applies, or with working sets of pairs (`WorkingSets`) where the
+        low-rank model leaves much; with none of them where ``newton=False`` or the options have a starting point.
     stride : int, optional
         At most so many pair steps between two rows of the trace; as many as fit in the driver's budget where it is not given.
 
@@ -314,8 +316,11 @@ class SMO(Algorithm[SimplexQP, SmoState]):
         )
         state.look_later()
         has_start = options.start is not None and view.label in options.start
-        if self.newton and self.lowrank and not has_start and lowrank_applies(view, state.memory):
-            state.begin(Phase.LOW_RANK, lowrank_start(view, work.a.copy(), work.g.copy(), state.tol, state.memory))
+        if self.newton and self.lowrank and not has_start:
+            if growing_set_applies(view):
+                state.begin(Phase.GROWING_SET, growing_set(view, work.a, work.g, state.tol))
+            elif lowrank_applies(view, state.memory):
+                state.begin(Phase.LOW_RANK, lowrank_start(view, work.a.copy(), work.g.copy(), state.tol, state.memory))
         return state
 
     def advance(self, state: SmoState, seconds: float) -> Outcome:
@@ -440,11 +445,12 @@ class SMO(Algorithm[SimplexQP, SmoState]):
             state.newton.inexact_left -= 1
             if state.newton.inexact_left == 0:
                 state.newton.last_gap = np.inf
+        if phase in (Phase.LOW_RANK, Phase.GROWING_SET):
+            state.began = phase
         outcome = self._confirm(state)
         if phase is not Phase.LOW_RANK:
             state.mark(max(state.gap, 1e-300))
             return outcome
-        state.began = Phase.LOW_RANK
         if outcome is Outcome.RUNNING:
             self._consider_newton(state, state.gap, hopeless=True)
         return outcome
@@ -496,7 +502,7 @@ class SMO(Algorithm[SimplexQP, SmoState]):
             state.end()
         refresh(state)
         work = state.work
-        starts = {Phase.LOW_RANK: "low rank", Phase.WORKING_SETS: "working sets"}
+        starts = {Phase.LOW_RANK: "low rank", Phase.GROWING_SET: "growing set", Phase.WORKING_SETS: "working sets"}
         details = {
             "start": starts.get(state.began, "pairs"),
             "columns": state.cache.computed,

@@ -12,10 +12,12 @@ from facts import about
 
 from marginopt.errors import InputError
 from marginopt.models.formulations.l1_svm import L1SVMDual
-from marginopt.models.kernels.kernels import RBF, Linear
+from marginopt.models.kernels.gram import KernelGram
+from marginopt.models.kernels.kernels import RBF, Linear, Precomputed
+from marginopt.models.views import BoxEqualityQP
 from marginopt.solvers.interface.algorithm import Outcome
 from marginopt.solvers.records import Options, Status
-from marginopt.solvers.simplex.smo.box import CALM, BoxSMO, block_round, into_box, make_work, restored
+from marginopt.solvers.simplex.smo.box import CALM, BoxSMO, OrderedGram, block_round, into_box, make_work, restored
 from marginopt.solvers.simplex.smo.box_loops import active_gap
 from marginopt.solvers.solve import solve_problem
 
@@ -105,3 +107,23 @@ def test_limits_hold_and_small_caches_take_pairs() -> None:
     assert solver.advance(solver.init(model.box, Options(), np.random.default_rng(0)), 1.0) is Outcome.RUNNING
     with pytest.raises(InputError, check=about("block")):
         solve_problem(model, BoxSMO(block=0), Options())
+
+
+@pytest.mark.parametrize("signed", [False, True])
+@pytest.mark.parametrize("sparse", [False, True])
+def test_reordered_columns_and_blocks_are_the_matrix(signed: bool, sparse: bool) -> None:
+    rng = np.random.default_rng(2)
+    X = (rng.random((60, 5)) < 0.5).astype(float)
+    signs = rng.choice([-1.0, 1.0], 60) if signed else np.ones(60)
+    for kernel in (RBF(0.3), Linear()):
+        gram = KernelGram(sp.csr_array(X) if sparse else X, kernel, offset=1.0, ridge=0.1)
+        order = rng.permutation(60)
+        ordered = OrderedGram(BoxEqualityQP(gram, -np.ones(60), np.ones(60), signs), order)
+        K = (gram.dense * np.outer(signs, signs))[np.ix_(order, order)]
+        rows, columns = rng.permutation(60)[:20], rng.permutation(60)[:30]
+        out = np.empty((20, 60), dtype=np.float32)
+        assert ordered.single_columns(rows, out) is out
+        np.testing.assert_allclose(out, K[rows], rtol=1e-5, atol=1e-5)
+        np.testing.assert_allclose(ordered.single_block(rows, columns), K[np.ix_(rows, columns)], rtol=1e-5, atol=1e-5)
+        assert ordered.blocks_from_points == gram.blocks_from_points
+    assert not KernelGram(X @ X.T, Precomputed()).blocks_from_points
