@@ -47,8 +47,9 @@ class Range:
         return self.largest / self.smallest if self.entries else 1.0
 
     def __str__(self) -> str:
-        span = f"[{self.smallest:.2g}, {self.largest:.2g}]" if self.entries else "none"
-        return f"{self.part:<16} {self.entries:>9,} non-zeros  {span}"
+        if not self.entries:
+            return f"{self.part:<16} no non-zeros"
+        return f"{self.part:<16} {self.entries:>9,} non-zeros  [{self.smallest:.2g}, {self.largest:.2g}]"
 
 
 @dataclass(frozen=True)

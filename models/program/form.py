@@ -478,7 +478,9 @@ class FormDelta:
         parts += ["constant of the objective"] if self.r else []
         names = ("q", "lower", "upper", "integer")
         vectors = (self.q, self.lower, self.upper, self.integer)
-        parts += [f"{name}: {v.size} entries" for name, v in zip(names, vectors, strict=True) if v.size]
+        parts += [
+            f"{name}: {v.size} {'entry' if v.size == 1 else 'entries'}" for name, v in zip(names, vectors, strict=True) if v.size
+        ]
         parts += [f"F of {label}" for label in self.F] + [f"g of {label}" for label in self.g]
         return "; ".join(parts)
 

@@ -8,7 +8,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import maximum_bipartite_matching
 
 from marginopt.solvers.zero_one.loops import boxes as k, compiled
-from marginopt.solvers.zero_one.loops.boxes.pairing import by_falling
+from marginopt.solvers.zero_one.loops.boxes.pairing import sort_by_decreasing_key
 
 
 def case(seed, n=90, p=4, half=0.6, weighted=False):
@@ -35,7 +35,7 @@ def edged(G, rows, columns, most, env, half, pairs):
 
 @compiled.entry
 def sorted_by(key, m, order, pairs):
-    by_falling(key, m, order, pairs)
+    sort_by_decreasing_key(key, m, order, pairs)
 
 
 def pair_up(data, lo, hi, w, z=None):
