@@ -126,7 +126,7 @@ def _with_zeros(form: StandardForm, x: FloatArray) -> Iterator[FloatArray]:
 
 
 def _residues(form: StandardForm, x: FloatArray, share: float) -> BoolArray:
-    """Where a continuous entry is at most so large a share of the largest, and its bounds allow zero."""
+    """Return the mask of continuous entries that are at most so large a share of the largest, where bounds allow zero."""
     largest = float(np.abs(x[~form.integer]).max(initial=0.0))
     return ~form.integer & (x != 0.0) & (np.abs(x) <= share * largest) & (form.lower <= 0.0) & (form.upper >= 0.0)
 
