@@ -236,7 +236,7 @@ def _linear_lines(form: StandardForm, scale: FloatArray, symbols: Sequence[Line]
             constraint_rows = [_LinearRow.of(function, sign) for function in _affine_rows(c, scale, symbols)]
             shown = _oriented(constraint_rows) if c.given_names is None else [_oriented([row])[0] for row in constraint_rows]
             rows |= dict(zip(c.names(), shown, strict=True))
-    ranges = {}
+    ranges: dict[str, Line | None] = {}
     for name, ending in itertools.product(rows, _SECOND_SIDES):
         line = rows[name].range_line(rows[name + ending]) if name + ending in rows else None
         if line is not None:
@@ -264,8 +264,8 @@ def _domain_lines(form: StandardForm, scale: FloatArray, symbols: Sequence[Line]
         )
         for place, symbol in members:
             groups.setdefault(domains[place], []).append(symbol)
-    for (low, high, integer), members in groups.items():
-        yield _domain_line(low, high, integer, _joined(members))
+    for (low, high, integer), variables in groups.items():
+        yield _domain_line(low, high, integer, _joined(variables))
 
 
 def _domain_line(low: float, high: float, integer: bool, variables: Line) -> Line:
