@@ -299,6 +299,16 @@ def test_a_new_instance_becomes_an_entry():
     assert entry.sha256 == data_digest(X, y)
 
 
+@pytest.mark.parametrize(("n", "p", "kind"), [(40, 5, "conflicts"), (220, 5, "boxes"), (220, 6, "conflicts")])
+def test_logs_are_of_the_engine_that_is_sooner_checked(tmp_path, n, p, kind):
+    data = {"kind": "flipped", "n": n, "p": p, "tau": 0.1, "seed": 0}
+    parameters = {"lam": 1e-4, "intercept": "penalised"}
+    entry = solved_entry("zero-one/new", data, "zero-one", parameters, time_limit=20.0, who="a test")
+    assert entry is not None
+    run_entry(entry, proof=tmp_path / "log.jsonl", time_limit=20.0)
+    assert json.loads((tmp_path / "log.jsonl").read_text().splitlines()[0])["kind"] == kind
+
+
 @pytest.mark.parametrize("text", ["{", "[]\n", '{"name": "a"}\n', '{"name": 1, "extra": 2}\n'])
 def test_files_that_are_no_entries_are_refused(tmp_path, text):
     file = tmp_path / "entries.jsonl"
