@@ -27,6 +27,7 @@ from marginopt.book.entries import Entry, load_entries, save_entries
 from marginopt.book.solving import improved_entry, solved_entry
 from marginopt.book.verification import book_page, exact_value, verify_entry
 from marginopt.errors import DataError
+from marginopt.solvers import Options
 
 
 @dataclass(frozen=True)
@@ -227,9 +228,9 @@ def main() -> None:
             break
         try:
             solved = solved_entry(
-                planned.name, planned.data, planned.model, planned.parameters, time_limit=a.limit,
-                who="the marginopt developers", start=_start(planned, a.limit, entries.values()), node_limit=a.nodes,
-                solver=planned.solver,
+                planned.name, planned.data, planned.model, planned.parameters,
+                options=Options(time_limit=a.limit, node_limit=a.nodes, start=_start(planned, a.limit, entries.values())),
+                who="the marginopt developers", solver=planned.solver,
             )  # fmt: skip
         except DataError as error:
             print(f"{planned.name}: {error}")

@@ -21,7 +21,7 @@ result = mo.solve(model)
 # %%
 side = np.linspace(-4.0, 4.0, 200)
 plane = np.column_stack([np.ones(40_000), *(part.ravel() for part in np.meshgrid(side, side))])
-predicted = model.predict(result.values, plane).reshape(200, 200)
+predicted = np.searchsorted(names, model.predict(result.values, plane)).reshape(200, 200)
 figure, axes = plt.subplots(figsize=(5, 4.5), layout="constrained")
 axes.contour(side, side, predicted, levels=[0.5, 1.5], colors="black")
 for name, marker, colour in zip(names, "os^", ("#0072B2", "#D55E00", "#009E73"), strict=True):

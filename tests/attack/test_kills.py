@@ -22,6 +22,7 @@ from pathlib import Path
 import numpy as np
 import marginopt as mo
 from marginopt.errors import WriteError
+from marginopt.files import write_text
 warnings.simplefilter("ignore")
 rng = np.random.default_rng(0)
 y = np.where(np.arange(400) % 2, 1.0, -1.0)
@@ -61,9 +62,11 @@ elif kind.startswith("."):
 elif kind.startswith("report"):
     name = kind
     reports = shared.get("reports") or shared.setdefault("reports", [report(1.0), report(2.0)])
-    ways = {"html": "to_html", "md": "to_markdown", "csv": "to_csv", "tex": "to_latex", "json": "to_json"}
-    way = ways[kind.split(".")[1]]
-    write, read = (lambda k, path: getattr(reports[k], way)(path)), (lambda path: path.read_bytes())
+    texts = {".md": "markdown", ".csv": "csv"}  # whose other files are written by the same function
+    def write(k, path):
+        one = texts.get(path.suffix)
+        write_text(path, getattr(reports[k], one)()) if one else reports[k].write(path)
+    read = lambda path: path.read_bytes()
 else:
     raise SystemExit(kind)
 path = folder / name

@@ -20,6 +20,8 @@ _FILES = all((Path(os.environ.get(DATA_VARIABLE, "")) / folder).is_dir() for fol
 def plan(files: bool) -> dict[str, dict[str, object]]:
     """Return data, model and parameters of the planned instances by name, as JSON has them."""
     instances = [json.loads(json.dumps(asdict(instance))) for instance in book.planned_instances(files)]
+    for instance in instances:
+        del instance["solver"]  # the one that the plan takes, which an entry need not have been proved by
     assert len({instance["name"] for instance in instances}) == len(instances)
     return {instance.pop("name"): instance for instance in instances}
 

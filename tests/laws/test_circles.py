@@ -15,6 +15,8 @@ DOORS = frozenset(
         ("marginopt.models.export_methods", "marginopt.models.model"),
         # a form is written, handed to other packages and dualised by its own methods
         ("marginopt.models.program.form", "marginopt.models.export_methods"),
+        # a form prints itself, and has latex(); the types of the arguments lead back
+        ("marginopt.models.program.form", "marginopt.models.program.algebra"),
         # form.inspect() and form.spy(); the types of the arguments lead back
         ("marginopt.models.program.form", "marginopt.models.inspection.inspection"),
         # the κ form has an algorithm of its own over the same solver

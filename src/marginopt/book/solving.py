@@ -13,13 +13,15 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from ..errors import DataError, InputError
 from ..files import read_bytes
 from ..models import Model
 from ..models.arrays import FloatArray
 from ..models.deadline import OutOfTimeError, deadline
 from ..models.model import fingerprint
-from ..solvers import Result, load_result
+from ..solvers import Options, Result, load_result
 from ..solvers.exact.check.arithmetic import rounded_up
 from ..solvers.margin.algorithm import MarginBB
 from ..solvers.proofs import check_proof
@@ -111,7 +113,7 @@ def run_entry(
     if proof is not None and not _is_logged(entry.model, solver):
         writers = " or ".join(_logging_solvers(entry.model)) or "no solver"
         raise InputError(f"{solver} writes no proof log of {entry.model} in the book; {writers} does")
-    return _solved(replace(entry, who=who), solver, time_limit, proof, None)
+    return _solved(replace(entry, who=who), solver, Options(time_limit=time_limit), proof)
 
 
 def solved_entry(
@@ -120,19 +122,18 @@ def solved_entry(
     model: str,
     parameters: Mapping[str, Any],
     *,
-    time_limit: float,
+    options: Options,
     who: str,
-    start: Mapping[str, Any] | None = None,
-    node_limit: int | None = None,
     solver: str | None = None,
 ) -> Entry | None:
-    """Return a new entry of an instance from a start, by the model's default solver or another; None without a point or a bound.
+    """Return a new entry of an instance, by the model's default solver or another; None without a point or a bound.
 
-    A limit of nodes gives an open entry the same bound on a busy machine.
+    ``options`` has the time limit, and may have a start, and a limit of nodes, which gives an open entry the same bound on a busy
+    machine.
     """
     X, y = build_data(data)
     blank = Entry(name, data, data_digest(X, y), model, parameters, math.inf, {}, 0.0, "certificate", "", 0.0, "", who)
-    solved = _solved(blank, solver or _solver_of(blank), time_limit, None, start, node_limit).new_entry
+    solved = _solved(blank, solver or _solver_of(blank), options).new_entry
     return None if solved is None else with_stated_bound(solved)
 
 
@@ -154,11 +155,8 @@ def _logging_solvers(model: str) -> tuple[str, ...]:
 def _solved(
     entry: Entry,
     solver: str,
-    time_limit: float,
-    proof: str | Path | None,
-    start: Mapping[str, Any] | None,
-    node_limit: int | None = None,
-    tol: float | None = None,
+    options: Options,
+    proof: str | Path | None = None,
 ) -> Run:
     X, y = build_data(entry.data)
     if data_digest(X, y) != entry.sha256:
@@ -172,7 +170,7 @@ def _solved(
             native["engine"] = _engine(*X.shape)
         chosen = MarginBB(max_coefficients=X.shape[1]) if solver == "margin-bb" else solver
         began = time.process_time()
-        result = solve(model, chosen, time_limit=time_limit, node_limit=node_limit, start=start, tol=tol, **native)
+        result = solve(model, chosen, options=options, **native)
         seconds = round(time.process_time() - began, 3)
         today = datetime.now(UTC).date().isoformat()
         blank = replace(entry, solver=result.solver, seconds=seconds, date=today, log="", multipliers=())
@@ -180,10 +178,10 @@ def _solved(
         if solved is None:
             return Run(entry, result, None, None, f"the run gave no {entry.evidence}: {result.status.name}")
         try:
-            with deadline(time.perf_counter() + time_limit):
+            with deadline(time.perf_counter() + (options.time_limit or math.inf)):
                 proved = _with_evidence(solved, result, model, X, y, log)
         except OutOfTimeError:
-            words = f"the log was not checked to its end within {time_limit:g} s: give a longer time limit"
+            words = f"the log was not checked to its end within {options.time_limit:g} s: give a longer time limit"
             return Run(entry, result, solved.value, None, words)
         missing = "" if proved is not None else f"the run gave no {entry.evidence}: {result.status.name}"
         return Run(entry, result, solved.value, proved, missing)
@@ -278,8 +276,8 @@ def _solved_to_bound(entry: Entry, time_limit: float) -> Run:
     """Solve an open entry from its point to its gap, anew from each better point: the same bound is a smaller gap there."""
     best, (X, _) = entry, build_data(entry.data)
     while True:
-        start = {"w": MODELS[entry.model].coefficients(best.point, X)}
-        run = _solved(entry, _solver_of(entry), time_limit, None, start, tol=_GAP_SHARE * best.gap)
+        start = {"w": np.asarray(MODELS[entry.model].coefficients(best.point, X))}
+        run = _solved(entry, _solver_of(entry), Options(time_limit=time_limit, start=start, tol=_GAP_SHARE * best.gap))
         proved = run.new_entry
         if proved is None or proved.bound >= entry.bound or not entry.bound < proved.value < best.value:
             return run

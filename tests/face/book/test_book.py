@@ -29,6 +29,7 @@ from marginopt.book.verification import (
 from marginopt.cli.main import main
 from marginopt.errors import DataError, InputError
 from marginopt.models.deadline import OutOfTimeError, deadline
+from marginopt.solvers import Options
 from marginopt.solvers.exact.check.arithmetic import rounded_up
 
 sys.path.insert(0, str(Path(__file__).parents[3] / "docs"))
@@ -223,7 +224,7 @@ def small_table(tmp_path, monkeypatch):
 )
 def test_instances_of_tables_become_entries(small_table, model, parameters, infeasible):
     """The exact value is the solver's objective, the bound below it; lower values, higher bounds and bad points are refused."""
-    entry = solved_entry("new", small_table, model, parameters, time_limit=20.0, who="a test")
+    entry = solved_entry("new", small_table, model, parameters, options=Options(time_limit=20.0), who="a test")
     assert entry is not None and entry.status == "closed" and book.verify_entry(entry).stands
     X, y = build_data(small_table)
     solved = mo.solve(stated_model(model, parameters, X, y), MODELS[model].solvers[0])
@@ -240,7 +241,9 @@ def test_instances_of_tables_become_entries(small_table, model, parameters, infe
 @pytest.mark.parametrize("solver", MODELS["kernel-ramp"].solvers)
 def test_an_entry_is_made_anew_by_its_own_solver(small_table, solver):
     """Its evidence is a log of the solver that it names; an open one is searched again from its point's coefficients."""
-    entry = solved_entry("kernel-ramp/new", small_table, "kernel-ramp", {"C": 3.0}, time_limit=20.0, who="a test", solver=solver)
+    entry = solved_entry(
+        "kernel-ramp/new", small_table, "kernel-ramp", {"C": 3.0}, options=Options(time_limit=20.0), who="a test", solver=solver
+    )
     assert entry is not None and entry.solver == run_entry(entry, time_limit=20.0).result.solver == solver
     X, _ = build_data(small_table)
     w = MODELS["kernel-ramp"].coefficients(entry.point, X)
@@ -293,7 +296,9 @@ def test_a_forged_entry_is_refused():
 
 def test_a_new_instance_becomes_an_entry():
     data = {"kind": "flipped", "n": 12, "p": 1, "tau": 0.2, "seed": 9}
-    entry = solved_entry("zero-one/new", data, "zero-one", {"lam": 1.0, "intercept": "penalised"}, time_limit=10.0, who="a test")
+    entry = solved_entry(
+        "zero-one/new", data, "zero-one", {"lam": 1.0, "intercept": "penalised"}, options=Options(time_limit=10.0), who="a test"
+    )
     assert entry is not None and entry.status == "closed" and book.verify_entry(entry).stands
     X, y = build_data(data)
     assert entry.sha256 == data_digest(X, y)
@@ -303,7 +308,7 @@ def test_a_new_instance_becomes_an_entry():
 def test_logs_are_of_the_engine_that_is_sooner_checked(tmp_path, n, p, kind):
     data = {"kind": "flipped", "n": n, "p": p, "tau": 0.1, "seed": 0}
     parameters = {"lam": 1e-4, "intercept": "penalised"}
-    entry = solved_entry("zero-one/new", data, "zero-one", parameters, time_limit=20.0, who="a test")
+    entry = solved_entry("zero-one/new", data, "zero-one", parameters, options=Options(time_limit=20.0), who="a test")
     assert entry is not None
     run_entry(entry, proof=tmp_path / "log.jsonl", time_limit=20.0)
     assert json.loads((tmp_path / "log.jsonl").read_text().splitlines()[0])["kind"] == kind

@@ -17,6 +17,7 @@ from marginopt.book.entries import Entry
 from marginopt.book.semidefinite import exact_cost, exact_dual_value
 from marginopt.book.solving import solved_entry
 from marginopt.models.program.convexity import is_semidefinite
+from marginopt.solvers import Options
 
 A = np.random.default_rng(3).integers(-3, 4, (4, 4))
 A = A + A.T
@@ -35,7 +36,9 @@ def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Mapping[str, Any
 
 
 def _entry(program: Mapping[str, Any]) -> Entry:
-    entry = solved_entry("semidefinite/new", program, "semidefinite", {"shift": 1e-8}, time_limit=20.0, who="a test")
+    entry = solved_entry(
+        "semidefinite/new", program, "semidefinite", {"shift": 1e-8}, options=Options(time_limit=20.0), who="a test"
+    )
     assert entry is not None
     return entry
 

@@ -47,6 +47,6 @@ def test_print_tells_types_and_bounds_of_many_named_variables_apart(tmp_path: Pa
     (tmp_path / "plan.lp").write_text(text)
     lines = [line.split() for line in str(mo.read(tmp_path / "plan.lp")).splitlines()]
     kinds = {tuple(line[line.index("in") :][:3]): line for line in lines if "in" in line and "[0," in line}
-    assert [kind[2] for kind in kinds] == ["1]:", "inf]:", "7]:"] and "integer," in kinds["in", "[0,", "1]:"]
+    assert [kind[2] for kind in kinds] == ["1]:", "inf):", "7]:"] and "integer," in kinds["in", "[0,", "1]:"]
     assert "open3" in kinds["in", "[0,", "1]:"] and "ship3" in kinds["in", "[0,", "7]:"]
     assert all("integer," not in line for kind, line in kinds.items() if kind[2] != "1]:")

@@ -105,7 +105,7 @@ def test_statement_and_latex_name_every_part() -> None:
     text = str(model)
     for word in ("Ramp", "L1", "parity", "budget", "nonzero count", "mixed-integer"):
         assert word in text
-    assert r"\text{cov}" in model.latex()
+    assert r"\mathrm{cov}" in model.latex()
     assert r"\begin{document}" in model.latex(standalone=True)
 
 
