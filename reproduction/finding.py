@@ -1,4 +1,4 @@
-"""Tables and figures of the papers by name, found by looking into the papers' folders."""
+"""Tables and figures of the papers by name, found by a scan of the papers' folders."""
 
 from __future__ import annotations
 

@@ -112,7 +112,7 @@ def judge(
     judgement = Judgement(model, owner, form, solver, options, tol, claim=answer, answer=answer)
     for stage in STAGES_OF_GIVEN_POINTS if as_given else STAGES:
         judgement = stage(judgement)
-    return _result(judgement, licence, picked).judged()
+    return _result(judgement, licence, picked).register_proved_bound()
 
 
 def form_that_fits(model: Model) -> StandardForm | None:
@@ -439,12 +439,12 @@ STAGES: tuple[Callable[[Judgement], Judgement], ...] = (
 def _keeping_point(stage: Callable[[Judgement], Judgement]) -> Callable[[Judgement], Judgement]:
     """Return the stage without its effect where that would put another point in place of the one that is judged."""
 
-    def applied(judgement: Judgement) -> Judgement:
+    def guarded_stage(judgement: Judgement) -> Judgement:
         after, before = stage(judgement), judgement.values or {}
         unchanged = all(np.array_equal(value, before[label]) for label, value in (after.values or {}).items() if label in before)
         return after if unchanged else judgement
 
-    return applied
+    return guarded_stage
 
 
 #: The same for the point of a file or a stored result. A point that refutes its claim still takes its place, with a remark.

@@ -180,7 +180,7 @@ def stated_at(model: Model | StandardForm, parameter: str, value: Any, *, share:
     if parameter == FIXED:
         form = model.form if isinstance(model, Model) else model
         fixed = FixedVariables.of(form, value)
-        return fixed.applied(form), fixed.summary
+        return fixed.apply(form), fixed.summary
     assert isinstance(model, Model)
     # the parameter is changed and nothing else: fields that the model completed for itself stay
     return model.with_parameter(parameter, value) if share else model.replace(parameter, value), value
@@ -311,7 +311,7 @@ def path(
                 result = solve_problem(problem, chosen or "auto", next_options, kept_model)
                 update_made = _NOT_ACCURATE
             shown_values.append(shown)
-            results.append(result.noting(update_made, **{parameter: shown}))
+            results.append(result.with_details(update_made, **{parameter: shown}))
             if isinstance(problem, Model):
                 solved.append((problem, result))
             chosen = get_solver(result.solver) if chosen is None else chosen
@@ -351,7 +351,7 @@ def _apart(
     tasks = [(problem, bound_spec, options, out) for (problem, _), out in zip(problems, out_of_reach, strict=True)]
     results = team.all(_solve_value, tasks)
     shown = tuple(value for _, value in problems)
-    annotated = tuple(r.noting(r.update or BUILT, **{parameter: value}) for r, value in zip(results, shown, strict=True))
+    annotated = tuple(r.with_details(r.update or BUILT, **{parameter: value}) for r, value in zip(results, shown, strict=True))
     return SolutionPath(parameter, shown, annotated, time.perf_counter() - begin)
 
 

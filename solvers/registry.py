@@ -1,7 +1,7 @@
 """The registry: solvers by name, as users ask for them, and the choice of ``auto`` by the ranks in their records.
 
 Nothing is listed by hand: every module of ``solvers/backends`` and every subpackage of ``solvers`` that defines
-``SOLVERS`` is found by looking. A module that finds further solvers at run time (those that qpsolvers or CVXPY reach)
+``SOLVERS`` is found by a scan. A module that finds further solvers at run time (those that qpsolvers or CVXPY reach)
 defines ``DISCOVER``, called on first need, and ``ABSENT``, which says what a solver of a name that it did not find needs.
 Solvers of other packages and of the session are in `EXTENSIONS`.
 """

@@ -413,7 +413,7 @@ def read(
         return read_frame(path, label, name, tidying)
     file = as_path(path)
     kind = suffix(file)
-    if tidying.asked and kind not in (".csv", ".tsv", ".arff", ".parquet", ".pq"):
+    if tidying.is_active and kind not in (".csv", ".tsv", ".arff", ".parquet", ".pq"):
         raise InputError(f"{file}: missing, categories and leave_out are for CSV, TSV, ARFF and Parquet files", name="missing")
     if kind in LIBSVM_SUFFIXES:
         if label is not None:
@@ -622,8 +622,8 @@ def _tidied(table: Table, label: str | int | None, name: str, tidying: Tidying) 
     """The table's instance, whose source says what was tidied."""
     index = [column_name(table.names, j) for j, kind in table.kinds.items() if kind == "index"]
     note = f"{'names of rows from' if table.point_names else 'without the names of rows in'} {index[0]}" if index else ""
-    if tidying.asked:
-        table, label, tidied = tidying.applied(table, label)
+    if tidying.is_active:
+        table, label, tidied = tidying.apply(table, label)
         note = "; ".join(filter(None, (note, tidied)))
     instance = table_instance(table, label, name)
     return replace(instance, source=f"{instance.source}: {note}") if note else instance
@@ -676,7 +676,7 @@ def read_parquet(
         raise DataError(f"{file} holds no rows of data", file=file)
     table = table.select(feature_places(table.schema))
     names = [str(column) for column in table.column_names]
-    if tidying.asked:
+    if tidying.is_active:
         dates: dict[int, Kind] = {j: "date" for j, kind in enumerate(table.schema.types) if pa.types.is_temporal(kind)}
         cells = _table_of_columns(str(file), tuple(names), [column.to_pylist() for column in table.columns], dates)
         return _tidied(cells, label, _name(file, name), tidying)

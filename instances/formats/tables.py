@@ -420,12 +420,12 @@ class Tidying:
             object.__setattr__(self, "leave_out", (self.leave_out,))
 
     @property
-    def asked(self) -> bool:
-        """Return whether anything is to be done."""
+    def is_active(self) -> bool:
+        """Return whether the options differ from the defaults."""
         return self != Tidying()
 
-    def applied(self, table: Table, label: str | int | None) -> tuple[Table, int, str]:
-        """The tidied table, the place of its label, and what was done, in words."""
+    def apply(self, table: Table, label: str | int | None) -> tuple[Table, int, str]:
+        """Return the tidied table, the place of its label, and a note of the changes."""
         if not table.rows:
             return table, 0, ""
         width = len(table.rows[0])

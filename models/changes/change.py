@@ -39,7 +39,7 @@ class Change(ABC):
     problem_class: ClassVar[str] = ""
 
     @abstractmethod
-    def applied(self, form: StandardForm) -> StandardForm:
+    def apply(self, form: StandardForm) -> StandardForm:
         """Return the changed form.
 
         Raises
@@ -56,7 +56,8 @@ class Change(ABC):
         before : float
             The model's, finite or -inf.
         unrestricted : tuple of int
-            Places of variables whose bounds do not stand once a row speaks of them.
+            Positions of variables whose bounds hold for some optimal point only, so that they become invalid if an added row
+            contains the variable.
         """
         return before if self.restricts else float("-inf")
 
@@ -66,7 +67,7 @@ class Change(ABC):
 
     @property
     def imports(self) -> tuple[Import, ...]:
-        """The programs of other packages that the change adds, compared with their sources; none by default."""
+        """The imported programs behind the added parts, each with the comparison of form and source package; empty by default."""
         return ()
 
     @property
@@ -158,15 +159,15 @@ class FixedVariables(Change):
             )
         return cls(form.blocks, places, nearest)
 
-    def applied(self, form: StandardForm) -> StandardForm:
-        """Both bounds are the value."""
+    def apply(self, form: StandardForm) -> StandardForm:
+        """Return the form with both bounds of each fixed variable set to its value."""
         check_blocks(form, self.form_blocks)
         lower, upper = form.lower.copy(), form.upper.copy()
         lower[self.places] = upper[self.places] = self.values
         return form.with_bounds(lower, upper)
 
     def apply_to_part(self, form: StandardForm) -> StandardForm:
-        """Bounds of the variables that the form has."""
+        """Return the form with the fixed variables that it contains fixed."""
         labels, places = shared_places(self.form_blocks, form)
         lower, upper = form.lower.copy(), form.upper.copy()
         own_places = np.isin(self.places, labels)
@@ -204,7 +205,7 @@ class ContinuousRelaxation(Change):
         """Return the level of the constants, which the relaxation keeps."""
         return float("inf")
 
-    def applied(self, form: StandardForm) -> StandardForm:
+    def apply(self, form: StandardForm) -> StandardForm:
         """Drop integrality and indicators."""
         return form.relax_integrality()
 

@@ -160,7 +160,7 @@ class AddedParts(Change):
         vars(added)[_IMPORT] = Import.of(source, places)
         return added
 
-    def applied(self, form: StandardForm) -> StandardForm:
+    def apply(self, form: StandardForm) -> StandardForm:
         """Return the form with the new blocks and rows after its own."""
         check_blocks(form, self.form_blocks)
         extra = self.q.size - form.n
@@ -334,7 +334,7 @@ class ChangedModel(Model):
 
     def compile(self) -> StandardForm:
         """Compile the form of the base model and apply the change."""
-        return self.change.applied(self.base.form).replace(name=self.name)
+        return self.change.apply(self.base.form).replace(name=self.name)
 
     @property
     def statement(self) -> Statement:

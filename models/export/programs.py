@@ -299,11 +299,14 @@ class FlatProgram:
     maximise: bool = False
     infinite: float = np.inf
     indicators: tuple[IndicatorRow, ...] = ()
-    curved: tuple[QuadraticRow, ...] = ()
+    quadratic_rows: tuple[QuadraticRow, ...] = ()
 
     @classmethod
     def of(cls, form: StandardForm, *, quadratic: bool = True) -> FlatProgram:
-        """Rows F x ≥ -g and F x = -g of a form, its indicators and bilinear rows; P is left out for who takes it elsewhere."""
+        """Return the program of a form: rows F x ≥ -g and F x = -g, indicators and bilinear rows.
+
+        ``quadratic=False`` omits P, for formats that write it separately.
+        """
         linear = [c for c in form.constraints if not isinstance(c.cone, Indicator | Bilinear)]
         F, g = form.rows_matrix([c.label for c in linear])
         equal = np.concatenate([np.zeros(0, dtype=bool), *(np.full(c.rows, isinstance(c.cone, Zero)) for c in linear)])
@@ -315,27 +318,32 @@ class FlatProgram:
             )
             for rows in indicator_rows(form) for k, i in enumerate(rows.rows.tolist())
         )  # fmt: skip
-        curved = tuple(row for c in form.constraints if isinstance(c.cone, Bilinear) for row in quadratic_rows(c))
+        bilinear = tuple(row for c in form.constraints if isinstance(c.cone, Bilinear) for row in quadratic_rows(c))
         # + 0.0 turns -0 into 0: equal numbers, and some formats print the sign
         return cls(
             P, form.q + 0.0, form.r, F, -g + 0.0, equal, form.lower, form.upper, form.integer,
-            indicators=indicators, curved=curved,
+            indicators=indicators, quadratic_rows=bilinear,
         )  # fmt: skip
 
     @property
     def kinds(self) -> list[tuple[str, bool]]:
         """Kind of each row and whether it is an equality: linear rows, then indicators, then quadratic rows."""
         kinds = [("row", is_equal) for is_equal in self.equal.tolist()] + [("indicator", False)] * len(self.indicators)
-        return kinds + [("quadratic row", row.equality) for row in self.curved]
+        return kinds + [("quadratic row", row.equality) for row in self.quadratic_rows]
 
     @property
     def further_rows(self) -> list[tuple[str, sp.csr_array, float, str]]:
         """Name, linear part, side and sense of the rows behind the linear ones: indicators, then quadratic rows."""
         switched = [(row.name, row.a, row.lower, "G") for row in self.indicators]
-        return switched + [(c.name, sp.csr_array(c.a[None, :]), c.b, "E" if c.equality else "L") for c in self.curved]
+        return switched + [(c.name, sp.csr_array(c.a[None, :]), c.b, "E" if c.equality else "L") for c in self.quadratic_rows]
 
-    def arranged(self, columns: Sequence[str], rows: Sequence[str], kinds: Sequence[tuple[str, bool]]) -> FlatProgram | None:
-        """Return the program with its variables and rows in the order of these names; None where others are there."""
+    def reordered_by_name(
+        self, columns: Sequence[str], rows: Sequence[str], kinds: Sequence[tuple[str, bool]]
+    ) -> FlatProgram | None:
+        """Return the program with its variables and rows in the order of these names.
+
+        None if a name repeats, or if the sets of names or the kinds of the rows differ.
+        """
         names = [*(self.rows or ()), *(name for name, *_ in self.further_rows)]
         if self.columns is None or len(set(columns)) < len(columns) or len(set(rows)) < len(rows):
             return None
@@ -351,7 +359,7 @@ class FlatProgram:
         program = replace(
             self, A=sp.csr_array(self.A[linear]), b=self.b[linear], equal=self.equal[linear], rows=None,
             indicators=tuple(self.indicators[i - m] for i in order[m:last]),
-            curved=tuple(self.curved[i - last] for i in order[last:]),
+            quadratic_rows=tuple(self.quadratic_rows[i - last] for i in order[last:]),
         )  # fmt: skip
         return program.by_columns(np.array([index[name] for name in columns], dtype=np.int64))
 
@@ -371,7 +379,7 @@ class FlatProgram:
             integer=self.integer[place],
             columns=None if self.columns is None else tuple(self.columns[j] for j in place.tolist()),
             indicators=indicators,
-            curved=tuple(row.by_columns(place) for row in self.curved),
+            quadratic_rows=tuple(row.by_columns(place) for row in self.quadratic_rows),
         )
 
     def to_form(self, layout: Layout | None) -> StandardForm:
@@ -405,7 +413,7 @@ class FlatProgram:
             F, g, names = _switched(self.indicators, self.q.size)
             constraints.append(Constraint("switched", F, g, Indicator(2, g.size // 2), names))
         labels = {"x", "switched", *(c.label for c in constraints)}
-        cones = (Constraint(unique(row.name, labels), *quadratic_cone(row, self.lower)) for row in self.curved)
+        cones = (Constraint(unique(row.name, labels), *quadratic_cone(row, self.lower)) for row in self.quadratic_rows)
         return (*constraints, *cones)
 
     def _labelled(self, layout: Layout) -> tuple[Constraint, ...]:
@@ -414,14 +422,14 @@ class FlatProgram:
         total = sum(c.cone.rows for c in layout.constraints) - 2 * pairs - sum(c.cone.rows for c in products)
         F, g, _ = _switched(self.indicators, self.q.size)
         sizes = total, 2 * pairs, sum(c.cone.count for c in products), sum(b.size for b in layout.blocks)
-        if sizes != (self.b.size, g.size, len(self.curved), self.q.size):
+        if sizes != (self.b.size, g.size, len(self.quadratic_rows), self.q.size):
             raise DataError("the sidecar's layout does not fit the file: other sizes")
-        curved = iter(self.curved)
+        remaining_rows = iter(self.quadratic_rows)
         stacks = {False: (self.A, -self.b + 0.0), True: (F, g)}
         constraints, used = [], {False: 0, True: 0}
         for label, cone, row_names in layout.constraints:
             if isinstance(cone, Bilinear):
-                stack = list(islice(curved, cone.count))
+                stack = list(islice(remaining_rows, cone.count))
                 if not stack or any(row.equality != cone.equality for row in stack):
                     raise DataError("the sidecar's layout does not fit the file: other kinds of rows")
                 constraints.append(Constraint(label, *bilinear_stack(stack)))
@@ -451,7 +459,9 @@ def _switched(indicators: Iterable[IndicatorRow], n: int) -> tuple[sp.csr_array,
 
 
 def stack_label(label: str, names: Sequence[str] | None) -> str:
-    """Return the label of several named variables or rows in one stack: another one where one of them has that name."""
+    """Return the label of a stack of named variables or rows: ``label`` itself, or a variant if the stack has several entries and
+    one of them is called ``label``.
+    """
     return label if names is None or len(names) == 1 else unique(label, set(names))
 
 
@@ -465,8 +475,8 @@ def one_block(size: int, names: tuple[str, ...] | None) -> Block:
 class ConicProgram:
     """min q'x + r over pieces F x + g in K in the order of a file, bounds, integrality.
 
-    ``surplus`` allows rows after those of the layout: formats without bounds write them there. ``columns`` are the names of the
-    variables in the file; ``maximise`` as in `FlatProgram`.
+    ``allows_extra_rows`` permits rows after those of the layout: formats without bounds write them there. ``columns`` are the
+    names of the variables in the file; ``maximise`` as in `FlatProgram`.
     """
 
     q: FloatArray
@@ -475,7 +485,7 @@ class ConicProgram:
     lower: FloatArray
     upper: FloatArray
     integer: BoolArray
-    surplus: bool = False
+    allows_extra_rows: bool = False
     columns: tuple[str, ...] | None = None
     maximise: bool = False
 
@@ -496,7 +506,7 @@ class ConicProgram:
             if used[kind] > g.size:
                 raise DataError("the sidecar's layout does not fit the file: it has more rows")
             constraints.append(Constraint(label, sp.csr_array(F[rows]), g[rows], cone, row_names))
-        lower, upper = self._surplus(*(part[used[False] :] for part in stacks[False]))
+        lower, upper = self._bounds_of_extra_rows(*(part[used[False] :] for part in stacks[False]))
         return self._form(tuple(constraints), lower, upper, layout)
 
     def _stack(self, semidefinite: bool) -> tuple[sp.csr_array, FloatArray]:
@@ -505,10 +515,10 @@ class ConicProgram:
             return sp.csr_array((0, self.q.size)), np.zeros(0)
         return sp.csr_array(sp.vstack([c.F for c in chosen], format="csr")), np.concatenate([c.g for c in chosen])
 
-    def _surplus(self, F: sp.csr_array, g: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Rows x_j - l_j and u_j - x_j behind the layout's become bounds."""
+    def _bounds_of_extra_rows(self, F: sp.csr_array, g: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the bounds that rows x_j - l_j and u_j - x_j after those of the layout state."""
         lower, upper = self.lower.copy(), self.upper.copy()
-        if g.size and not self.surplus:
+        if g.size and not self.allows_extra_rows:
             raise DataError("the sidecar's layout does not fit the file: it has fewer rows")
         for i in range(g.size):
             entries = slice(F.indptr[i], F.indptr[i + 1])
@@ -538,8 +548,8 @@ class ConicProgram:
         )
 
 
-def symmetric(entries: list[tuple[int, int, float]], n: int) -> sp.csc_array | None:
-    """The symmetric matrix with these entries of one triangle; None where there are none."""
+def symmetric_matrix(entries: list[tuple[int, int, float]], n: int) -> sp.csc_array | None:
+    """Return the symmetric matrix with these entries of one triangle; None without entries."""
     if not entries:
         return None
     i, j, v = (np.array(part) for part in zip(*entries, strict=True))
@@ -560,8 +570,8 @@ class OneSidedRows(NamedTuple):
     names: tuple[str, ...] | None
 
 
-def one_sided(A: sp.csr_array, left: FloatArray, right: FloatArray, names: Sequence[str] | None = None) -> OneSidedRows:
-    """Rows left ≤ Ax ≤ right as rows with one side: those from above are turned, free ones left out.
+def to_one_sided_rows(A: sp.csr_array, left: FloatArray, right: FloatArray, names: Sequence[str] | None = None) -> OneSidedRows:
+    """Return the rows left ≤ Ax ≤ right as rows with one side: upper sides are negated, free rows left out.
 
     A row with two different sides is two: the one from below in its place and, after all others, the one from above, which is
     called "its name (other side)".
@@ -662,10 +672,10 @@ def native_size(form: StandardForm) -> tuple[int, int]:
     """Variables (auxiliary ones included) and linear rows (linking equations included) of the solver's model."""
     auxiliary = sum(rows.linked.size for rows in quadratic_cones(form))
     linear = sum(c.rows for c in form.constraints if isinstance(c.cone, (Zero, Nonnegative)))
-    curved = sum(
+    quadratic_count = sum(
         (1 + isinstance(c.cone, Power)) * c.cone.count for c in form.constraints if isinstance(c.cone, TranscendentalCone)
     )
-    return form.n + auxiliary + curved, linear + auxiliary
+    return form.n + auxiliary + quadratic_count, linear + auxiliary
 
 
 def _rows(form: StandardForm, c: Constraint, first: int) -> ConeRows:

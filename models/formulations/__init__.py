@@ -1,6 +1,6 @@
 """The formulations, one file each, and their collection: ``models.formulations()``.
 
-Nothing is listed by hand: every module below this package that defines ``FORMULATIONS`` is found by looking. Formulations of
+Nothing is listed by hand: every module below this package that defines ``FORMULATIONS`` is found by a scan. Formulations of
 other packages and of the session are in the registry `EXTENSIONS`.
 """
 

@@ -214,7 +214,7 @@ class ConicSVM(Model):
             return
         if self.kernel is not None:
             raise InputError("a kernel has its intercept in offset: leave intercept='free' out", name="intercept")
-        if self.hard:
+        if self.is_hard_margin:
             raise InputError("kappa = 0 with a free intercept is HardMarginSVM", name="intercept")
         if not first_column_is_one(self.X):
             raise InputError(
@@ -230,8 +230,8 @@ class ConicSVM(Model):
         return self.intercept == "free"
 
     @cached_property
-    def span(self) -> float:
-        """B, rounded upwards where it follows from the data."""
+    def intercept_radius(self) -> float:
+        """B, the bound on |b|; if it follows from the data, rounded upwards."""
         if self.intercept_bound is not None:
             return self.intercept_bound
         costs = np.broadcast_to(np.asarray(self.lam, dtype=np.float64), self.y.shape)
@@ -268,7 +268,7 @@ class ConicSVM(Model):
         return np.asarray(0.5 * (K + K.T))
 
     @property
-    def hard(self) -> bool:
+    def is_hard_margin(self) -> bool:
         """κ = 0: the hard-margin problem."""
         return self.kappa == 0.0
 
@@ -278,7 +278,7 @@ class ConicSVM(Model):
         return float("inf") if self.lam is None else float(np.sum(np.broadcast_to(self.lam, self.y.shape)))
 
     @property
-    def priced(self) -> bool:
+    def has_point_costs(self) -> bool:
         """Return whether points have costs of their own."""
         return np.ndim(self.lam) > 0  # type: ignore[arg-type]
 
@@ -286,11 +286,11 @@ class ConicSVM(Model):
     def form_bytes(self) -> int:
         """Bytes of the dense hull rows, n rows of svec length."""
         n, p = self.X.shape if self.kernel is None else (self.X.shape[0],) * 2
-        return 12 * n * (svec_size(p) + 2 * p) if not self.hard else 12 * n * p + 8 * p * p
+        return 12 * n * (svec_size(p) + 2 * p) if not self.is_hard_margin else 12 * n * p + 8 * p * p
 
     def view(self, kind: type[V]) -> V | None:
         """The `ConicProblem` view (κ > 0, or one λ; a penalised intercept)."""
-        if kind is not ConicProblem or self.hard or self.priced or self.free:
+        if kind is not ConicProblem or self.is_hard_margin or self.has_point_costs or self.free:
             return None
         return self._conic_problem  # type: ignore[return-value]
 
@@ -301,8 +301,8 @@ class ConicSVM(Model):
 
     @property
     def separable_data(self) -> tuple[FloatArray, str] | None:
-        """κ = 0 needs separable data."""
-        return (self.signed, "κ = 0 asks that no margin be violated") if self.hard else None
+        """The signed rows that some hyperplane must separate if κ = 0, and the reason; else None."""
+        return (self.signed, "κ = 0 asks that no margin be violated") if self.is_hard_margin else None
 
     def compile(self) -> StandardForm:
         """The form of the notes."""
@@ -314,8 +314,10 @@ class ConicSVM(Model):
 
     @cached_property
     def composed(self) -> Margin | None:
-        """`StrongestConic` with ||w||², or w'Kw over K's rows; κ is a `ViolationBudget`. None for the hard margin."""
-        if self.hard:
+        """The same problem as a `Margin`: the loss `StrongestConic`, the regulariser ||w||² (or w'Kw over K's rows), κ as a
+        `ViolationBudget`. None for κ = 0.
+        """
+        if self.is_hard_margin:
             return None
         K = self.metric
         norm: Regulariser = SquaredNorm() if K is None else KernelNorm(K)
@@ -325,7 +327,7 @@ class ConicSVM(Model):
         domain: Domain = Reals()
         if self.free:
             others = (np.inf,) * (self.X.shape[1] - 1)
-            domain = Box((-self.span, *(-end for end in others)), (self.span, *others))
+            domain = Box((-self.intercept_radius, *(-end for end in others)), (self.intercept_radius, *others))
         return Margin.of_checked(
             X, self.y, StrongestConic(), norm, self.intercept, sample_weight=weights, domain=domain, subject_to=budget
         )
@@ -336,8 +338,8 @@ class ConicSVM(Model):
         same_statement = (
             parameter in ("lam", "kappa")
             and (self.lam is None) == (other.lam is None)
-            and not (self.hard or other.hard)
-            and (not self.free or self.span == other.span)
+            and not (self.is_hard_margin or other.is_hard_margin)
+            and (not self.free or self.intercept_radius == other.intercept_radius)
         )
         if not same_statement or "form" not in vars(self):
             return other
@@ -375,7 +377,7 @@ class ConicSVM(Model):
 
         The ``split`` multipliers v are tried first; they are improved only where they leave a relative gap above 1e-9.
         """
-        if self.hard or self.priced:
+        if self.is_hard_margin or self.has_point_costs:
             return super().bound(x, multipliers)
         return self._dual_bound(x, multipliers, None) if not self.free else self._bound_at_price(x, multipliers)
 
@@ -398,14 +400,14 @@ class ConicSVM(Model):
         w = None if x is None else x[: scales.size] / scales
         mu = float(np.ravel(multipliers["budget"])[0]) if "budget" in multipliers else None
         bound = certified_bound(problem, np.asarray(multipliers["hull"]), w=w, mu=mu, v=multipliers.get("split"))
-        cost = (self.span / c) ** 2
+        cost = (self.intercept_radius / c) ** 2
         error = 8.0 * UNIT * (cost + abs(bound.value))
         value = bound.value - cost - error
         return Bound(value, argument, bound.error + error) if value > 0.0 else Bound(0.0, "no term of the objective is negative")
 
     def tilted_bound(self, x: FloatArray | None, multipliers: Mapping[str, FloatArray], tilt: Tilt) -> Bound | None:
         """The dual value with a linear function of w subtracted; None for the hard margin and in the kernel form."""
-        closed = not (self.hard or self.priced or self.free) and self.metric is None
+        closed = not (self.is_hard_margin or self.has_point_costs or self.free) and self.metric is None
         return self._dual_bound(x, multipliers, tilt) if closed else None
 
     def _dual_bound(self, x: FloatArray | None, multipliers: Mapping[str, FloatArray] | None, tilt: Tilt | None) -> Bound:
@@ -437,7 +439,7 @@ class ConicSVM(Model):
         return appraise_point(problem, values, self.bound(point, multipliers))
 
     def zero_objective_point(self) -> dict[str, FloatArray] | None:
-        """κ = 1 lets every point go: w = 0, W = 0, z = 1."""
+        """κ = 1 lets every margin be violated at no cost: w = 0, W = 0, z = 1."""
         if self.kappa != 1.0:
             return None
         n, p = self.signed.shape
@@ -453,7 +455,7 @@ class ConicSVM(Model):
 
     def rank_ratio(self, values: Mapping[str, FloatArray]) -> float:
         """Second over first eigenvalue of W: (near) zero where the relaxation is exact, W = ww'."""
-        if self.hard:
+        if self.is_hard_margin:
             return 0.0
         eigenvalues = np.linalg.eigvalsh(values["W"])
         if eigenvalues.size < 2 or eigenvalues[-1] <= 0:
@@ -470,7 +472,7 @@ class ConicSVM(Model):
 
     def explain_points(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> PointExplanation:
         """Points by their margins."""
-        weights = primal_weights(multipliers, "margin" if self.hard else "hull", self.y.size)
+        weights = primal_weights(multipliers, "margin" if self.is_hard_margin else "hull", self.y.size)
         return two_classes(self.X, self.y, partial(self.decision_function, values), weights)
 
     def summary(self, values: Mapping[str, FloatArray]) -> dict[str, float]:
@@ -481,7 +483,7 @@ class ConicSVM(Model):
             u = self.signed @ values["w"]
             figures = {"margin_violations": float((u < 1 - 1e-9).sum()), "misclassified": float((u < 0).sum())}
         figures["rank_ratio"] = self.rank_ratio(values)
-        if not self.hard:
+        if not self.is_hard_margin:
             figures["sum_z"] = float(values["z"].sum())
         return figures
 
@@ -489,7 +491,7 @@ class ConicSVM(Model):
     def statement(self) -> Statement:
         """Conic (21) and its dual; the hard-margin problem for κ = 0."""
         n, p = self.signed.shape
-        bound = self.span if self.free else None
+        bound = self.intercept_radius if self.free else None
         return conic_statement(n, p, self.lam, self.kappa, self.kernel, self.offset, bound)
 
 
@@ -565,16 +567,16 @@ def conic_statement(
     kappa: float | None,
     kernel: Kernel | None,
     offset: float = 1.0,
-    span: float | None = None,
+    intercept_radius: float | None = None,
 ) -> Statement:
-    """Conic (21) with its dual; the hard-margin problem for κ = 0. ``span`` is B of a free intercept."""
+    """Conic (21) with its dual; the hard-margin problem for κ = 0. ``intercept_radius`` is B of a free intercept."""
     added = f" + {offset:g}" if offset else ""
     if kappa == 0.0:
         return _hard(n, p, kernel, added)
-    s = _Symbols.of(kernel) if span is None else _Symbols.free()
+    s = _Symbols.of(kernel) if intercept_radius is None else _Symbols.free()
     x = s.x
-    intercept = "penalised" if span is None else "free"
-    bounded = () if span is None else (Line("W_11 <= B^2", r"W_{11} \le B^2", "bounded"),)
+    intercept = "penalised" if intercept_radius is None else "free"
+    bounded = () if intercept_radius is None else (Line("W_11 <= B^2", r"W_{11} \le B^2", "bounded"),)
     cost = Line("", "") if lam is None else priced_sum(lam, Line("z_i", "z_i"))
     budget = () if kappa is None else (Line("sum_i z_i <= kappa n", r"\textstyle\sum_{i=1}^n z_i \le \kappa n", "budget"),)
     hull = Line(
@@ -595,14 +597,14 @@ def conic_statement(
             *budget,
         ),
         sizes=f"n = {n} points, p = {p}, PSD order {p + 1}, {f'kappa = {kappa:g}' if lam is None else price_words(lam)}"
-        + ("" if span is None else f", B = {span:.6g}"),
+        + ("" if intercept_radius is None else f", B = {intercept_radius:.6g}"),
         notes=(
             f"u_i = y_i x_i'w{'' if kernel is None else f' = K_i w, K_ij = y_i y_j (k_ij{added}), {kernel}'}",
             "lower bound of ZeroOneSVM; exact where W = ww' (rank ratio 0) and z binary; multipliers of hull are gamma*",
         ),
         equivalences=(f"ZeroOneSVM with a {intercept} intercept where the rank ratio is 0 and z is binary",),
         source=f"{_SOURCE}, (21), Theorem 2, Appendices A and C; dual: (13)-(19)",
-        dual=_dual(s, kappa, "" if np.ndim(lam) == 0 else "_i", span is not None),  # type: ignore[arg-type]
+        dual=_dual(s, kappa, "" if np.ndim(lam) == 0 else "_i", intercept_radius is not None),  # type: ignore[arg-type]
     )
 
 

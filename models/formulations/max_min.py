@@ -51,8 +51,8 @@ def fisher_ratio(distances: FloatArray, y: FloatArray, gamma: float) -> float:
     return class_ratio(-np.expm1(-gamma * distances), y)
 
 
-def named(parameter: str) -> tuple[str, bool]:
-    """The kernel's parameter that a user names, and whether its logarithm is moved: "log-gamma", "gamma"."""
+def parse_parameter(parameter: str) -> tuple[str, bool]:
+    """Return the kernel's parameter that "gamma" or "log-gamma" names, and whether its logarithm is moved."""
     # exempt (text): a user's 'log-gamma'
     return parameter.removeprefix("log-"), parameter.startswith("log-")
 
@@ -103,10 +103,10 @@ class MaxMinProblem(ABC):
     @property
     def logarithmic(self) -> bool:
         """Return whether the logarithm is moved."""
-        return named(self.parameter)[1]
+        return parse_parameter(self.parameter)[1]
 
     @property
-    def additive(self) -> bool:
+    def range_contains_zero(self) -> bool:
         """Return whether the range contains 0, so that moves are measured by its length and not by a factor."""
         return self.lower <= 0.0
 
@@ -135,8 +135,8 @@ class MaxMinProblem(ABC):
         """The two-hulls dual at θ, on the precomputed kernel matrix."""
         return ConvexHullsDual(self.kernel(gamma), self.y, self.C, Precomputed(), self.sample_weight)
 
-    def slack(self, a: FloatArray) -> float:
-        """a'a/C, or Σ a_i²/(C s_i)."""
+    def slack_cost(self, a: FloatArray) -> float:
+        """Return a'a/C, or Σ a_i²/(C s_i)."""
         return float(a @ a / self.C if self.sample_weight is None else a @ (a / self.sample_weight) / self.C)
 
 
@@ -170,7 +170,7 @@ class GaussianMaxMin(MaxMinProblem):
         """½a'Q(γ)a at fixed a."""
         support = np.flatnonzero(a)
         b = (a * self.y)[support]
-        return 0.5 * (float(b @ self._block(support, gamma) @ b) + self.slack(a))
+        return 0.5 * (float(b @ self._block(support, gamma) @ b) + self.slack_cost(a))
 
     def derivative(self, a: FloatArray, gamma: FloatArray) -> FloatArray:
         """Return one number, or one for each feature."""
@@ -226,7 +226,7 @@ class KernelMaxMin(MaxMinProblem):
         """½a'Q(θ)a at fixed a."""
         support = np.flatnonzero(a)
         b, points = (a * self.y)[support], self.X[support]
-        return 0.5 * (float(b @ self.at(gamma).matrix(points, points) @ b) + self.slack(a))
+        return 0.5 * (float(b @ self.at(gamma).matrix(points, points) @ b) + self.slack_cost(a))
 
     def derivative(self, a: FloatArray, gamma: FloatArray) -> FloatArray:
         """½Σ a_i a_j y_i y_j ∂k_ij/∂θ."""
@@ -349,7 +349,7 @@ class MaxMinSVM(Model):
     @property
     def _plain(self) -> str:
         """The parameter's name in the kernel."""
-        return "gamma" if self.parameter == "per-feature" else named(self.parameter)[0]
+        return "gamma" if self.parameter == "per-feature" else parse_parameter(self.parameter)[0]
 
     @property
     def _gaussian(self) -> bool:
@@ -369,11 +369,11 @@ class MaxMinSVM(Model):
         start = self._moved_kernel.parameter_value(self._plain) if self.gamma0 is None else self.gamma0
         object.__setattr__(self, "gamma0", as_positive(start, "gamma0", zero=True))
         assert self.lower is not None and self.upper is not None and self.gamma0 is not None
-        excluded = self.lower <= 0.0 and (allowed.positive or named(self.parameter)[1])
+        excluded = self.lower <= 0.0 and (allowed.positive or parse_parameter(self.parameter)[1])
         if excluded or self.lower < allowed.lower or not self.upper <= min(allowed.upper, 1e300):
             raise InputError(
                 f"the range of {self._plain} must be finite and inside {'(' if allowed.positive else '['}{allowed.lower:g}, "
-                f"{allowed.upper:g}]{', > 0 for a logarithm' if named(self.parameter)[1] else ''}; lower and upper are "
+                f"{allowed.upper:g}]{', > 0 for a logarithm' if parse_parameter(self.parameter)[1] else ''}; lower and upper are "
                 f"{self.lower:g} and {self.upper:g}",
                 name="lower",
             )

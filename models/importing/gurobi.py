@@ -67,10 +67,10 @@ class GurobiSource(RowSource, Recipient):
             upper = row.Sense == "<"
             value = np.array([-slack if upper else slack])
             rows += row_values(np.array([i]), {i: row.ConstrName}, value, None, equal=row.Sense == "=", upper=upper)
-        for k, curved in enumerate(model.getQConstrs()):
-            slack = _value(model.getQCRow(curved), x) - curved.QCRHS
-            slack = slack if curved.QCSense == ">" else -slack
-            rows.append(slacks(f"{curved.QCName}, quadratic row {k}", slack, equal=curved.QCSense == "="))
+        for k, quadratic_row in enumerate(model.getQConstrs()):
+            slack = _value(model.getQCRow(quadratic_row), x) - quadratic_row.QCRHS
+            slack = slack if quadratic_row.QCSense == ">" else -slack
+            rows.append(slacks(f"{quadratic_row.QCName}, quadratic row {k}", slack, equal=quadratic_row.QCSense == "="))
         switched = [_switched_violation(model, row, x) for row in model.getGenConstrs()]
         rows += [indicators(max(switched))] if switched else []
         variables = model.getVars()

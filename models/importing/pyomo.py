@@ -64,8 +64,11 @@ class PyomoSource(RowSource, Recipient):
                 variable.set_value(value, skip_validation=True)
             objective = _value(model_objective.expr) * (-1.0 if model_objective.sense == pyo.maximize else 1.0)
             rows = [row for i, c in enumerate(self._rows) for row in _slacks(i, c)]
-            curved = [(c.name, *side) for c in self._curved for side in _curved_slacks(c)]
-            rows += [slacks(f"{name}, quadratic row {k}", slack, equal=equal) for k, (name, slack, equal) in enumerate(curved)]
+            quadratic_slacks = [(c.name, *side) for c in self._curved for side in _curved_slacks(c)]
+            rows += [
+                slacks(f"{name}, quadratic row {k}", slack, equal=equal)
+                for k, (name, slack, equal) in enumerate(quadratic_slacks)
+            ]
             ends = [(_bounds(v), value) for v, value in zip(self._variables, x.tolist(), strict=True)]
         finally:
             for variable, value, stale in before:
@@ -120,13 +123,13 @@ def _program(model: Any) -> tuple[list[Any], list[Any], RowProgram]:
     objective = reader.read(objectives[0].name, objectives[0].expr)
     rows: list[Any] = []
     linear: list[_Expression] = []
-    curved: list[QuadraticRow] = []
+    quadratic_rows: list[QuadraticRow] = []
     sides: list[tuple[float, float]] = []
     for constraint in model.component_data_objects(pyo.Constraint, active=True):
         body = reader.read(constraint.name, constraint.body)
         low, high = (side - body.constant for side in _sides(constraint))
         if body.quadratic is not None:
-            curved += two_sided(constraint.name, body.quadratic, body.linear.toarray().ravel(), low, high)
+            quadratic_rows += two_sided(constraint.name, body.quadratic, body.linear.toarray().ravel(), low, high)
         else:
             rows.append(constraint)
             linear.append(body)
@@ -146,7 +149,7 @@ def _program(model: Any) -> tuple[list[Any], list[Any], RowProgram]:
         lower=low_high[:, 0],
         upper=low_high[:, 1],
         integer=np.array([not v.is_continuous() for v in variables], dtype=bool),
-        quadratic_rows=curved,
+        quadratic_rows=quadratic_rows,
         maximise=sign < 0,
     )
     return variables, rows, program

@@ -75,14 +75,14 @@ class RowProgram:
                 _with_names(piece, [f"{self.rows[i]} upper" if kind == "≤ of range" else self.rows[i] for i in rows])
             )
             pieces.append(RowPiece(label, index, sign))
-        curved: list[tuple[QuadraticRow, int]] = []
+        quadratic_rows: list[tuple[QuadraticRow, int]] = []
         for row in self.quadratic_rows:
             F, g, cone = quadratic_cone(row, self.lower)
-            curved.append((row, len(constraints)))
+            quadratic_rows.append((row, len(constraints)))
             constraints.append(Constraint(unique(row.name, labels), F, g, cone))
-        switched: list[int] = []
+        indicator_places: list[int] = []
         for stem, F, g, cone in _switched(self.indicators, len(self.variables)):
-            switched.append(len(constraints))
+            indicator_places.append(len(constraints))
             constraints.append(Constraint(unique(stem, labels), F, g, cone))
         quadratic = None if self.P is None or not self.P.nnz else Quadratic(matrix=self.P)
         form = StandardForm(
@@ -97,7 +97,7 @@ class RowProgram:
             r=self.r,
             maximise=self.maximise,
         )
-        return ImportedForm(form, tuple(pieces), tuple(self.rows), tuple(curved), tuple(switched))
+        return ImportedForm(form, tuple(pieces), tuple(self.rows), tuple(quadratic_rows), tuple(indicator_places))
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,17 +119,17 @@ class ImportedForm:
     pieces : tuple of RowPiece
     names : tuple of str
         The package's linear rows.
-    curved : tuple of pairs
+    quadratic_rows : tuple of pairs
         Quadratic rows with the places of their constraints.
-    switched : tuple of int
+    indicator_places : tuple of int
         Places of the constraints that hold indicators.
     """
 
     form: StandardForm
     pieces: tuple[RowPiece, ...]
     names: tuple[str, ...]
-    curved: tuple[tuple[QuadraticRow, int], ...] = ()
-    switched: tuple[int, ...] = ()
+    quadratic_rows: tuple[tuple[QuadraticRow, int], ...] = ()
+    indicator_places: tuple[int, ...] = ()
 
     @property
     def count(self) -> int:
@@ -144,12 +144,14 @@ class ImportedForm:
             c = form.constraints[k]
             size = abs(c.F) @ np.abs(x) + np.abs(c.g)
             rows += row_values(piece.rows, self.names, c.value(x), size, equal=isinstance(c.cone, Zero), upper=piece.sign < 0.0)
-        for number, (row, k) in enumerate(self.curved):
+        for number, (row, k) in enumerate(self.quadratic_rows):
             size = 0.5 * float(np.abs(x) @ (abs(row.Q) @ np.abs(x))) + float(np.abs(row.a) @ np.abs(x)) + abs(row.b)
             slack = slack_of(form.constraints[k], x)
             rows.append(slacks(f"{row.name}, quadratic row {number}", slack, size, equal=row.equality))
-        if self.switched:
-            rows.append(indicators(max(form.constraints[k].cone.violation(form.constraints[k].value(x)) for k in self.switched)))
+        if self.indicator_places:
+            rows.append(
+                indicators(max(form.constraints[k].cone.violation(form.constraints[k].value(x)) for k in self.indicator_places))
+            )
         outside = np.maximum(np.maximum(form.lower - x, x - form.upper), 0.0)
         return Evaluation(form.objective(x), objective_size(form, x), rows, float(outside.max(initial=0.0)))
 

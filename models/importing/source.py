@@ -282,9 +282,9 @@ class Import:
         """Return the difference between form and source at a point of the model; empty if they agree."""
         y = self.package_part(x)
         own_values, package_values = self.source.evaluate_form(y), self.source.evaluate_source(y)
-        return own_values.disagreement(package_values) or self._one_sided(x, own_values, package_values)
+        return own_values.disagreement(package_values) or self._worse_in_source(x, own_values, package_values)
 
-    def _one_sided(self, x: FloatArray, own_values: Evaluation, package_values: Evaluation) -> str:
+    def _worse_in_source(self, x: FloatArray, own_values: Evaluation, package_values: Evaluation) -> str:
         """Return the violation or the higher cost of a feasible point of the form in the source, where auxiliaries are unknown.
 
         Whatever values auxiliary variables have at a feasible point of the form, the source has that point, at no higher cost.

@@ -9,13 +9,15 @@ Where a variable has none on the side to which s_j descends there are three ways
 
 - *it has curvature*: P ⪰ μD on such variables, verified by Cholesky, and s_j x_j + ½μD_j y_j² ≥ s_j x̂_j - s_j²/(2μD_j); x̂ is
   chosen so that these s_j are rounding errors, whose squares cost nothing;
-- *it has none*: the multipliers (and, where these alone do not do, x̂) are moved so that s_j = 0, first in floating point and
-  then in the mind: what meets the equations exactly exists within a known distance (`models.program.multiplier_repair`).
-  Where that fails, one direction of the multipliers may give all such slopes the right sign.
+- *it has none*: the multipliers (and, where these alone do not do, x̂) are moved so that s_j = 0, first in floating point; then
+  multipliers that satisfy the equations exactly are proved to exist within a known distance
+  (`models.program.multiplier_repair`). Where that fails, one direction of the multipliers may give all such slopes the right
+  sign.
 
 - *the rows imply a bound*, as a trace does of a semidefinite matrix: the least over that box.
 
-Of a problem without constants, whose objective is linear, a bound that is finite is zero.
+A problem without constants and with a linear objective has f(tx) = t f(x) on a feasible cone: its optimum is 0 or -∞. Any finite
+lower bound therefore proves the bound 0, which is returned without the rounding error of the sums.
 
 Every quantity carries a bound of its rounding error, and what is returned is rounded outward.
 
@@ -220,8 +222,10 @@ _GAIN = 0.25
 _STEPS = 200
 
 
-def raised(z: Multipliers, slope: FloatArray, error: FloatArray) -> Multipliers | None:
-    """z moved along linear rows until no one-sided slope descends beyond its error; None where no such direction was found."""
+def raise_slopes(z: Multipliers, slope: FloatArray, error: FloatArray) -> Multipliers | None:
+    """Return the multipliers after a step along one direction in the linear rows that gives every one-sided slope the right sign;
+    None without such a direction.
+    """
     form = z.form
     below, above = ~np.isfinite(form.lower), ~np.isfinite(form.upper)
     sign = above.astype(np.float64) - below
@@ -264,7 +268,21 @@ _ROUNDINGS = (1e-9, 1e-8)
 
 @dataclass(frozen=True)
 class LagrangianBound:
-    """The bound (-inf: none follows), why it holds, its rounding, its condition (P may be indefinite), implied bounds in it."""
+    """A lower bound and its argument.
+
+    Parameters
+    ----------
+    value : float
+        The bound; -inf if none follows.
+    argument : str
+        Why it holds.
+    error : float
+        Its rounding error.
+    condition : str
+        An unproved assumption, such as that P is semidefinite; empty without one.
+    derived : str
+        The implied bounds of variables that it uses; empty without them.
+    """
 
     value: float
     argument: str
@@ -338,7 +356,7 @@ def _with_raised_slopes(form: StandardForm, z: Multipliers, x: FloatArray | None
     raised_multipliers: Multipliers | None = z
     for _ in range(2):  # the second takes what the first one's rounding left
         if raised_multipliers is not None and tangent.open_side(*tangent.slopes(raised_multipliers)).any():
-            raised_multipliers = raised(raised_multipliers, *tangent.slopes(raised_multipliers))
+            raised_multipliers = raise_slopes(raised_multipliers, *tangent.slopes(raised_multipliers))
     return otherwise if raised_multipliers is None else _bound(form, raised_multipliers, tangent, None)
 
 

@@ -236,8 +236,8 @@ def parse_seeds(seed_list: Sequence[int] | None, options: Options) -> tuple[int,
 _WORDS = re.compile(r"(?:([0-9.eE+-]+)\s*x\s*)?(zero|incumbent|stated)")
 
 
-def constants(value: str | float) -> BigM:
-    """The big-M relaxation whose constants a word or a number names.
+def parse_big_m(value: str | float) -> BigM:
+    """Return the big-M relaxation whose constants a word or a number names.
 
     Parameters
     ----------
@@ -334,7 +334,7 @@ class Plan:
         instances, models = split_instances_and_models(problems)
         instances, tests = parse_held_out(held_out, instances, models, options.seed)
         constants_list = (
-            () if big_m is None else tuple(constants(m) for m in ([big_m] if isinstance(big_m, str | float | int) else big_m))
+            () if big_m is None else tuple(parse_big_m(m) for m in ([big_m] if isinstance(big_m, str | float | int) else big_m))
         )
         relaxation_list = None if relaxations is None else parse_relaxations(relaxations)
         chosen = list(default_relaxations() if relaxation_list is None else relaxation_list)
@@ -361,7 +361,7 @@ class Plan:
 
     @property
     def relaxation_options(self) -> Options:
-        """A limit of nodes says nothing to a relaxation."""
+        """The options without the node limit, which relaxations do not use."""
         return replace(self.options, node_limit=None)
 
     def tradeoff_tasks(self) -> list[TradeoffTask]:
@@ -384,7 +384,7 @@ class Plan:
             ]
 
     def model_tasks(self, chosen: Sequence[Tradeoff]) -> list[StatedTask]:
-        """The first tasks of the models; functions of λ are stated at each."""
+        """Return the first tasks of the models; a function of λ yields one model for each λ."""
         remaining = iter(chosen[len(self.instances) :])
         subjects: list[ModelSubject] = []
         for model in self.models:
@@ -400,22 +400,22 @@ class Plan:
     def _model(self, model: ModelAtLam, lam: float) -> ModelSubject:
         return replace(model.at(lam), test=self.held_out.get(model.name))
 
-    def relaxation_tasks(self, tight: InstanceAt, w: FloatArray) -> list[RelaxationTask]:
-        """Every relaxation of one instance at one λ, with the M of the incumbent that its heuristic found."""
-        common = (tight, self.relaxation_options, w)
+    def relaxation_tasks(self, tightened: InstanceAt, w: FloatArray) -> list[RelaxationTask]:
+        """Return a task for every relaxation of one instance at one λ, with the M that the heuristic's incumbent tightened."""
+        common = (tightened, self.relaxation_options, w)
         return [RelaxationTask(*common, reduction, self.solver) for reduction in self.relaxations]
 
-    def exact_tasks(self, tight: InstanceAt, w: FloatArray) -> list[ExactTask]:
-        """Every exact solver × encoding × M × seed."""
+    def exact_tasks(self, tightened: InstanceAt, w: FloatArray) -> list[ExactTask]:
+        """Return a task for every exact solver × encoding × M × seed."""
         return [
-            ExactTask(tight, replace(self.options, seed=seed), w, solver, self.proofs, encoding, m, self.solver)
-            for solver in self._solvers(tight.model)
+            ExactTask(tightened, replace(self.options, seed=seed), w, solver, self.proofs, encoding, m, self.solver)
+            for solver in self._solvers(tightened.model)
             for encoding, m in self._variants(solver)
             for seed in self.seeds
         ]
 
     def kappa_tasks(self, subject: InstanceAt, w: FloatArray) -> list[KappaTask]:
-        """Every κ, once for an instance."""
+        """Return one task for each κ, at the first λ only, since the κ form has none."""
         if self.lams and subject.lam != self.lams[0]:
             return []
         common = (subject, self.relaxation_options, w)
@@ -423,8 +423,8 @@ class Plan:
 
     def tasks_after_heuristic(self, first: HeuristicTask, w: FloatArray) -> list[Task[Any]]:
         """Return the tasks that follow a heuristic; they share one model, whose form is compiled once."""
-        tight = first.subject.tightened(w)
-        return [*self.relaxation_tasks(tight, w), *self.exact_tasks(tight, w), *self.kappa_tasks(first.subject, w)]
+        tightened = first.subject.tightened(w)
+        return [*self.relaxation_tasks(tightened, w), *self.exact_tasks(tightened, w), *self.kappa_tasks(first.subject, w)]
 
     def tasks_after_model(self, first: StatedTask, w: FloatArray | None) -> list[Task[Any]]:
         """Every relaxation that was asked for, or all that bound the model, and every exact solver × seed."""

@@ -57,8 +57,8 @@ class Verification:
         Exact, in the form's minimisation sense, where rational arithmetic was asked for; the bound None where none follows in it.
     violations : mapping of label to float
         Exact too: 0.0 is exact, other figures are rounded up.
-    unrepeated : str
-        Why there is no exact bound, in words.
+    no_exact_bound_reason : str
+        The reason why rational arithmetic gives no bound; empty with one.
     exact : bool
         Whether it was recomputed in rational arithmetic.
     """
@@ -70,7 +70,7 @@ class Verification:
     objective: Fraction | None = None
     bound: Fraction | None = None
     violations: dict[str, float] = field(default_factory=dict)
-    unrepeated: str = ""
+    no_exact_bound_reason: str = ""
 
     @property
     def stands(self) -> bool:
@@ -95,7 +95,7 @@ class Verification:
             lines.append(
                 f"  exactly: bound {_shown(self.bound)}, gap {float(self.gap):.3g}"
                 if self.bound is not None and self.gap is not None
-                else f"  exactly: {self.unrepeated}"
+                else f"  exactly: {self.no_exact_bound_reason}"
             )
         return "\n".join(lines)
 
@@ -110,30 +110,35 @@ _WORDS = {True: "agrees", False: "DIFFERS"}
 
 @dataclass(frozen=True)
 class DualRow:
-    """One row: its multiplier beside -φ'(+) and -φ'(-), and whether these enclose it within ``error``."""
+    """One row of the check: its multiplier z, and the negated forward and backward difference quotients of the optimum φ(g_i),
+    between which z must lie up to ``error``.
+    """
 
     name: str
     multiplier: float
-    after: float
-    before: float
+    forward: float
+    backward: float
     error: float
 
     @property
     def agrees(self) -> bool:
-        """-φ'(+) ≤ z ≤ -φ'(-) up to the error of the differences."""
-        return min(self.after, self.before) - self.error <= self.multiplier <= max(self.after, self.before) + self.error
+        """Return whether z lies between the two quotients, up to their error."""
+        return min(self.forward, self.backward) - self.error <= self.multiplier <= max(self.forward, self.backward) + self.error
 
 
 @dataclass(frozen=True)
 class DualCheck:
-    """The rows that were compared."""
+    """Comparison of multipliers with difference quotients of the optimum.
+
+    ``step`` is the relative change of the right-hand side.
+    """
 
     rows: tuple[DualRow, ...]
     step: float
 
     @property
     def agrees(self) -> bool:
-        """Return whether every multiplier lies where the differences put it."""
+        """Return whether every row agrees."""
         return all(row.agrees for row in self.rows)
 
     def __str__(self) -> str:
@@ -141,7 +146,7 @@ class DualCheck:
             f"multipliers z and difference quotients of the optimum, step {self.step:g}: {'agree' if self.agrees else 'DISAGREE'}"
         ]
         lines += [
-            f"  {r.name:<20} z {r.multiplier:>14.7g}   between {r.after:>14.7g} and {r.before:>14.7g}   {_WORDS[r.agrees]}"
+            f"  {r.name:<20} z {r.multiplier:>14.7g}   between {r.forward:>14.7g} and {r.backward:>14.7g}   {_WORDS[r.agrees]}"
             for r in self.rows
         ]
         return "\n".join(lines)
@@ -212,14 +217,14 @@ def _claimed(claim: Claim, sign: float) -> str:
     return (", " + ", ".join(parts)) if parts else ""
 
 
-#: The proved bounds, in the form's sense, of results that were judged in this process. A changed copy is another result.
-_JUDGED_BOUNDS: WeakKeyDictionary[Result, float] = WeakKeyDictionary()
+#: The proved bounds, in the form's sense, of results that this process has certified. A changed copy is another result.
+_REGISTERED_BOUNDS: WeakKeyDictionary[Result, float] = WeakKeyDictionary()
 #: Statuses beside which a bound is not carried to other problems: objective and bound may contradict each other.
 _DOUBTFUL = (Status.INACCURATE, Status.FAILED)
 
 # The status of a result in the words of other packages, and a check that its point is the same in theirs.
 
-_ENDINGS = {
+_TERMINATIONS = {
     Status.OPTIMAL: Termination.OPTIMAL,
     Status.STATIONARY: Termination.STATIONARY,
     Status.INFEASIBLE: Termination.INFEASIBLE,
@@ -235,14 +240,14 @@ _ENDINGS = {
 _INACCURATE = 1e-4
 
 
-def foreign_ending(result: Result) -> Termination:
-    """Return how a result ended.
+def termination_of(result: Result) -> Termination:
+    """Return the termination to report to another package.
 
-    A claim of infeasibility or unboundedness that its ray does not support is one of the two, undecided. A point that is not
-    near its constraints is none, however the solver calls it.
+    Infeasibility or unboundedness without a valid ray is INFEASIBLE_OR_UNBOUNDED. Any other status without an equivalent is
+    INACCURATE if the point is nearly feasible, else FAILED.
     """
-    if result.status in _ENDINGS:
-        return _ENDINGS[result.status]
+    if result.status in _TERMINATIONS:
+        return _TERMINATIONS[result.status]
     if result.claim.status in (Status.INFEASIBLE, Status.UNBOUNDED):
         return Termination.INFEASIBLE_OR_UNBOUNDED
     nearly_feasible = result.certificate is not None and result.certificate.feasible(_INACCURATE)
@@ -337,8 +342,8 @@ class Result(Displayed):
 
     Notes
     -----
-    Whoever makes a result: OPTIMAL beside a bound that the objective does not meet becomes INACCURATE. Objective and best bound
-    of an optimum are within ``tol`` of each other, or both zero within the rounding error of the objective's terms at the point.
+    OPTIMAL becomes INACCURATE if objective and bound do not meet. Objective and best bound of an optimum are within ``tol`` of
+    each other, or both zero within the rounding error of the objective's terms at the point.
     """
 
     model: str
@@ -686,8 +691,8 @@ class Result(Displayed):
         """Without the model: results travel between processes whose data are there already."""
         return {**self.__dict__, "original_model": None}
 
-    def noting(self, update: Update | None = None, **details: Any) -> Result:
-        """Return the same result with an update, and more to show.
+    def with_details(self, update: Update | None = None, **details: Any) -> Result:
+        """Return a copy of the result with an update, and with further details.
 
         Parameters
         ----------
@@ -704,25 +709,25 @@ class Result(Displayed):
         a = self.answer
         annotated = replace(a, update=a.update if update is None else update, details={**a.details, **details})
         result = replace(self, answer=annotated)
-        if self in _JUDGED_BOUNDS:
-            _JUDGED_BOUNDS[result] = self.judged_bound
+        if self in _REGISTERED_BOUNDS:
+            _REGISTERED_BOUNDS[result] = self.registered_bound
         return result
 
-    def judged(self) -> Result:
-        """Return the result itself, after its proved bound was recorded as one that this process has judged."""
+    def register_proved_bound(self) -> Result:
+        """Register the proved bound as one that this process has certified; return the result itself."""
         bound, kind = self.best_bound
         accepted = kind == Kind.PROVED.value and not self.unverified and not self.answer.bound_caveat
         if accepted and self.status not in _DOUBTFUL:
-            _JUDGED_BOUNDS[self] = bound
+            _REGISTERED_BOUNDS[self] = bound
         return self
 
     @property
-    def judged_bound(self) -> float:
-        """The proved bound that this process has judged, in the form's sense; -∞ of results from elsewhere and changed copies.
+    def registered_bound(self) -> float:
+        """The proved bound that this process has registered, in the form's sense; -∞ for other results and changed copies.
 
-        Bounds that rest on what remote workers sent back are not among these: their proof log is.
+        A bound that rests on results of remote workers is not registered: its evidence is the proof log.
         """
-        return _JUDGED_BOUNDS.get(self, float("-inf"))
+        return _REGISTERED_BOUNDS.get(self, float("-inf"))
 
     def support(self, label: str = "a", threshold: float = 0.0) -> IntArray:
         """Return the indices of a block's entries above ``threshold``: the support vectors of a dual.
@@ -848,7 +853,7 @@ class Result(Displayed):
         """
         recipient = recipient_of(problem)
         returned = ReturnedAnswer(
-            ending=foreign_ending(self),
+            ending=termination_of(self),
             values=self.values,
             multipliers=self.multipliers,
             reduced=self.reduced,

@@ -143,12 +143,14 @@ def _exactly(plain: Verification, result: Result, model: Model | StandardForm) -
     if feasible and np.isfinite(certificate.bound):
         stands = Fraction(certificate.bound) <= objective
         checks.append(Check("bound below objective", certificate.bound, float(objective), stands))
-    reason = _unrepeated(result)
-    return replace(plain, checks=tuple(checks), objective=objective, bound=bound, violations=violations, unrepeated=reason)
+    reason = _no_exact_bound_reason(result)
+    return replace(
+        plain, checks=tuple(checks), objective=objective, bound=bound, violations=violations, no_exact_bound_reason=reason
+    )
 
 
-def _unrepeated(result: Result) -> str:
-    """Return the meaning of a missing exact bound beside the bound in double precision."""
+def _no_exact_bound_reason(result: Result) -> str:
+    """Return the reason why rational arithmetic gives no bound."""
     if result.multipliers is None:
         return "no multipliers to repeat a bound from (what a search proves is in its log: check_proof)"
     if result.certificate is not None and np.isfinite(result.certificate.bound) and not result.certificate.condition:

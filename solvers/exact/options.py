@@ -133,8 +133,8 @@ def earlier_bound(checker: ProofChecker[Any], model: Model, evidence: Result | s
         digest = fingerprint(model)
         if evidence.digest != digest:
             raise InputError(f"earlier has a result of other data or parameters than its model, {model.name}", name="earlier")
-        if digest and evidence.judged_bound > -math.inf:
-            return evidence.judged_bound
+        if digest and evidence.registered_bound > -math.inf:
+            return evidence.registered_bound
         if not evidence.answer.proof:
             return -math.inf
     log = evidence.answer.proof if isinstance(evidence, Result) else evidence

@@ -182,7 +182,7 @@ class MaxMin(Algorithm[MaxMinProblem, MaxMinState]):
         """Return the length of the first move: a factor of 4, or a quarter of a range that contains 0."""
         if state.problem.logarithmic:
             return float(np.log(_FACTOR))
-        if state.problem.additive:
+        if state.problem.range_contains_zero:
             return (state.problem.upper - state.problem.lower) / _FACTOR
         return (_FACTOR - 1.0) * float(state.gamma.max())
 
@@ -228,7 +228,9 @@ class MaxMin(Algorithm[MaxMinProblem, MaxMinState]):
         if self.rate == "printed":
             return float(np.abs(slope).max())
         problem = state.problem
-        factor = 1.0 if problem.logarithmic else problem.upper - problem.lower if problem.additive else state.solved_gamma
+        factor = (
+            1.0 if problem.logarithmic else problem.upper - problem.lower if problem.range_contains_zero else state.solved_gamma
+        )
         return float(np.abs(slope * factor).max()) / state.value
 
     def _clip(self, state: MaxMinState, gamma: FloatArray) -> FloatArray:
@@ -236,14 +238,14 @@ class MaxMin(Algorithm[MaxMinProblem, MaxMinState]):
         problem = state.problem
         if self.rate == "printed":
             return np.clip(gamma, problem.lower, problem.upper)
-        if problem.additive:
+        if problem.range_contains_zero:
             reach = self._first_move_length(state)
             gamma = np.clip(gamma, state.gamma - reach, state.gamma + reach)
         else:
             gamma = np.clip(gamma, state.gamma / _FACTOR, state.gamma * _FACTOR)
         if gamma.size == 1 and not state.low < gamma[0] < state.high:
             low, high = max(state.low, problem.lower), min(state.high, problem.upper)
-            gamma = np.array([0.5 * (low + high) if problem.additive else np.sqrt(low * high)])
+            gamma = np.array([0.5 * (low + high) if problem.range_contains_zero else np.sqrt(low * high)])
         return np.clip(gamma, problem.lower, problem.upper)
 
     def _move(self, state: MaxMinState, slope: FloatArray) -> bool:

@@ -1,4 +1,4 @@
-"""The records of the formulations: found by looking, complete, and what states each on data."""
+"""The records of the formulations: found by a scan, complete, and what states each on data."""
 
 from __future__ import annotations
 

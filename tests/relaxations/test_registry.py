@@ -1,4 +1,4 @@
-"""Relaxations as records: found by looking, registered in a session, refused where they do not read a model."""
+"""Relaxations as records: found by a scan, registered in a session, refused where they do not read a model."""
 
 from __future__ import annotations
 

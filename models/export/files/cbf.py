@@ -231,7 +231,7 @@ class _Reader:
             q[self._matrix_place(k, i, l)] += float(v) * (1.0 if i == l else 2.0)
         pieces = (*self._scalar(n), *self._semidefinite(n), *self._variable_cones(n))
         bounds = np.concatenate([lower, -free]), np.concatenate([upper, free])
-        return ConicProgram(q, self.r, pieces, *bounds, integer, surplus=True, maximise=self.maximise)
+        return ConicProgram(q, self.r, pieces, *bounds, integer, allows_extra_rows=True, maximise=self.maximise)
 
     def _take(self, words: list[str]) -> None:
         keyword = words[0]

@@ -23,7 +23,7 @@ from ...importing.quadratic_rows import plain_products, two_sided
 from ...importing.rows import IndicatorRow
 from ...program.cones import Bilinear, Feature, Indicator, Zero
 from ...program.form import Constraint, StandardForm
-from ..programs import INFINITE, FlatProgram, Layout, cone_names, one_sided, sidecar, symmetric
+from ..programs import INFINITE, FlatProgram, Layout, cone_names, sidecar, symmetric_matrix, to_one_sided_rows
 from .formats import FileFormat, Source
 
 #: HiGHS and SCIP pass over an objective behind "maximise": the spelling is no section here, and refused.
@@ -420,18 +420,18 @@ class _Parser:
             np.where(sides[:, 1] >= INFINITE, np.inf, sides[:, 1]),
         )
         names = self._row_names()
-        curved = tuple(
+        quadratic_rows = tuple(
             side
             for i, row in enumerate(self.rows_read)
-            if (Q := symmetric(row.terms.quadratic, n)) is not None
+            if (Q := symmetric_matrix(row.terms.quadratic, n)) is not None
             for side in two_sided(names[i], Q, A[[i]].toarray().ravel(), float(left[i]), float(right[i]))
         )
         indicators = tuple(self._indicators(A, left, right, names, integer & (lower >= 0) & (upper <= 1)))
         plain = [i for i, row in enumerate(self.rows_read) if row.switch is None and not row.terms.quadratic]
-        A, b, equal, rows = one_sided(sp.csr_array(A[plain]), left[plain], right[plain], [names[i] for i in plain])
+        A, b, equal, rows = to_one_sided_rows(sp.csr_array(A[plain]), left[plain], right[plain], [names[i] for i in plain])
         return FlatProgram(
-            symmetric(self.objective.quadratic, n), q, self.objective.constant, A, b, equal, lower, upper, integer,
-            tuple(self.index), rows, self.maximise, INFINITE, indicators, curved,
+            symmetric_matrix(self.objective.quadratic, n), q, self.objective.constant, A, b, equal, lower, upper, integer,
+            tuple(self.index), rows, self.maximise, INFINITE, indicators, quadratic_rows,
         )  # fmt: skip
 
     def _indicators(
@@ -517,8 +517,8 @@ def labelled(flat: FlatProgram, source: Source) -> StandardForm:
     kinds = [("row", isinstance(c.cone, Zero)) for c in linear for _ in range(c.rows)]
     kinds += [("indicator", False) for c in empty if isinstance(c.cone, Indicator) for _ in range(c.cone.count)]
     kinds += [("quadratic row", c.cone.equality) for c in empty if isinstance(c.cone, Bilinear) for _ in range(c.cone.count)]
-    arranged = flat.arranged(plain_names(layout.names), plain_rows(empty), kinds)
-    return flat.to_form(None) if arranged is None else arranged.to_form(layout)
+    reordered = flat.reordered_by_name(plain_names(layout.names), plain_rows(empty), kinds)
+    return flat.to_form(None) if reordered is None else reordered.to_form(layout)
 
 
 class _LP(FileFormat):
@@ -549,10 +549,13 @@ class _LP(FileFormat):
         for name, row in zip(rows[flat.b.size : last], flat.indicators, strict=True):
             terms = _terms(row.a.data, row.a.indices, x)
             lines += [f" {name}: {x[row.binary]} = {row.active} ->", *_wrapped(terms), f"  >= {row.lower:.17g}"]
-        for name, curved in zip(rows[last:], flat.curved, strict=True):
-            used = np.flatnonzero(curved.a)
-            lines += [f" {name}:", *_wrapped([f"{_signed(curved.a[j])} {x[j]}" for j in used]), " + ["]
-            lines += [*_wrapped(list(_products(curved.products(), x))), f" ] {'=' if curved.equality else '<='} {curved.b:.17g}"]
+        for name, quadratic_row in zip(rows[last:], flat.quadratic_rows, strict=True):
+            used = np.flatnonzero(quadratic_row.a)
+            lines += [f" {name}:", *_wrapped([f"{_signed(quadratic_row.a[j])} {x[j]}" for j in used]), " + ["]
+            lines += [
+                *_wrapped(list(_products(quadratic_row.products(), x))),
+                f" ] {'=' if quadratic_row.equality else '<='} {quadratic_row.b:.17g}",
+            ]
         lines.append("bounds")
         lines += [_bound(name, low, high) for name, low, high in zip(x, flat.lower, flat.upper, strict=True)]
         if flat.integer.any():

@@ -39,7 +39,7 @@ from ...program.cones import (
 )
 from ...program.exponential_cones import Exponential, Power
 from ...program.form import Constraint, Quadratic, StandardForm
-from ..programs import Layout, indicator_rows, one_block, one_sided, stack_label, symmetric
+from ..programs import Layout, indicator_rows, one_block, stack_label, symmetric_matrix, to_one_sided_rows
 from .formats import FileFormat, Source
 
 # MathOptFormat as JuMP writes it: scalar and vector functions, affine or lists of variables, in the sets that a form has.
@@ -71,7 +71,7 @@ class MofProgram:
     pieces: list[Constraint] = field(default_factory=list)
     #: Rows of scalar functions: name, coefficients, least and largest value.
     rows: list[tuple[str, dict[int, float], float, float]] = field(default_factory=list)
-    curved: list[QuadraticRow] = field(default_factory=list)
+    quadratic_rows: list[QuadraticRow] = field(default_factory=list)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -83,7 +83,7 @@ class MofProgram:
         """Return the constraints: scalar rows by kind, then vector constraints under their own names, then quadratic rows."""
         rows = (*self.scalar(), *self.pieces)
         labels = {"x", *(c.label for c in rows)}
-        return (*rows, *(Constraint(unique(row.name, labels), *quadratic_cone(row, self.lower)) for row in self.curved))
+        return (*rows, *(Constraint(unique(row.name, labels), *quadratic_cone(row, self.lower)) for row in self.quadratic_rows))
 
     def scalar(self) -> list[Constraint]:
         """Return the rows of scalar affine functions, one constraint for each kind of set."""
@@ -93,7 +93,7 @@ class MofProgram:
         i, j, v = ([e[k] for e in entries] for k in range(3))
         A = sp.csr_array((v, (i, j)), shape=(len(self.rows), len(self.index)), dtype=np.float64)
         left, right = (np.array([row[k] for row in self.rows], dtype=np.float64) for k in (2, 3))
-        A, b, equal, names = one_sided(A, left, right, [name for name, *_ in self.rows])
+        A, b, equal, names = to_one_sided_rows(A, left, right, [name for name, *_ in self.rows])
         assert names is not None
         constraints = list[Constraint]()
         for label, mask, cone in (("equal", equal, Zero), ("greater", ~equal, Nonnegative)):
@@ -131,7 +131,7 @@ def read_program(document: dict[str, Any]) -> MofProgram:
             low, high = _limits(c["set"])
             program.rows.append((name, row, low - constant, high - constant))
         elif kind == "ScalarQuadraticFunction":
-            program.curved += _read_quadratic(name, c, index)
+            program.quadratic_rows += _read_quadratic(name, c, index)
         elif kind in ("VectorAffineFunction", "VectorOfVariables"):
             program.pieces.append(_read_piece(name, c, index))
         else:
@@ -152,7 +152,7 @@ def _read_quadratic(name: str, c: dict[str, Any], index: dict[str, int]) -> Iter
 def _products(function: dict[str, Any], index: dict[str, int], sign: float) -> sp.csc_array | None:
     """Return Q of a function ½x'Qx + ..., in which a term (c, x, x) stands for ½c x² and (c, x, y) for c xy."""
     terms = function.get("quadratic_terms", [])
-    return symmetric(
+    return symmetric_matrix(
         [(index[t["variable_1"]], index[t["variable_2"]], sign * float(t["coefficient"])) for t in terms], len(index)
     )
 
@@ -377,14 +377,14 @@ def _layout(document: dict[str, Any]) -> Layout | None:
 
 
 def _regrouped(program: MofProgram, layout: Layout) -> tuple[Constraint, ...]:
-    pieces, curved = (*program.scalar(), *program.pieces), iter(program.curved)
+    pieces, remaining_rows = (*program.scalar(), *program.pieces), iter(program.quadratic_rows)
     F = sp.csr_array(sp.vstack([c.F for c in pieces], format="csr")) if pieces else None
     g = np.concatenate([c.g for c in pieces]) if pieces else np.zeros(0)
     unfit = DataError("the layout in the file's description does not fit its constraints")
     constraints, start = [], 0
     for label, cone, row_names in layout.constraints:
         if isinstance(cone, Bilinear):
-            stack = list(islice(curved, cone.count))
+            stack = list(islice(remaining_rows, cone.count))
             if len(stack) < cone.count or any(row.equality != cone.equality for row in stack):
                 raise unfit
             constraints.append(Constraint(label, *bilinear_stack(stack)))
@@ -394,7 +394,7 @@ def _regrouped(program: MofProgram, layout: Layout) -> tuple[Constraint, ...]:
         if F is None or start > g.size:
             raise unfit
         constraints.append(Constraint(label, sp.csr_array(F[rows]), g[rows], cone, row_names))
-    if start != g.size or next(curved, None) is not None:
+    if start != g.size or next(remaining_rows, None) is not None:
         raise unfit
     return tuple(constraints)
 

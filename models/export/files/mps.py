@@ -19,7 +19,7 @@ from ...importing.quadratic_rows import QuadraticRow, plain_products, two_sided
 from ...importing.rows import IndicatorRow
 from ...program.cones import Feature
 from ...program.form import StandardForm
-from ..programs import INFINITE, FlatProgram, Layout, one_sided, sidecar, symmetric
+from ..programs import INFINITE, FlatProgram, Layout, sidecar, symmetric_matrix, to_one_sided_rows
 from .formats import FileFormat, Source, is_number, number
 from .lp import labelled, plain_names, plain_rows
 
@@ -302,7 +302,7 @@ class _Reader:
         left, right = self._limits()
         names = [*self.rows]
         parts = {i: self._symmetric(i) for i in self.quadratic}
-        curved = tuple(
+        quadratic_rows = tuple(
             row
             for i, Q in parts.items()
             if i is not None and Q is not None
@@ -311,11 +311,11 @@ class _Reader:
         indicators = tuple(self._indicators(A, left, right, names, integer & (lower >= 0) & (upper <= 1)))
         special = {*self.switches, *(i for i, Q in parts.items() if i is not None and Q is not None)}
         plain = [i for i in range(m) if i not in special]
-        A, b, equal, rows = one_sided(sp.csr_array(A[plain]), left[plain], right[plain], [names[i] for i in plain])
+        A, b, equal, rows = to_one_sided_rows(sp.csr_array(A[plain]), left[plain], right[plain], [names[i] for i in plain])
         constant = float(self.constant.fill(np.zeros(1))[0])
         return FlatProgram(
             parts.get(None), q, constant, A, b, equal, lower, upper, integer, tuple(self.columns), rows, self.maximise, INFINITE,
-            indicators, curved,
+            indicators, quadratic_rows,
         )  # fmt: skip
 
     def _intervals(self) -> tuple[FloatArray, FloatArray]:
@@ -367,7 +367,7 @@ class _Reader:
         self.source.at(line)
         n = len(self.columns)
         if section in ("QUADOBJ", "QSECTION"):
-            return symmetric(entries, n)
+            return symmetric_matrix(entries, n)
         by_place: dict[tuple[int, int], float] = {}
         for i, j, value in entries:
             if (i, j) in by_place:
@@ -376,7 +376,7 @@ class _Reader:
         if any(by_place.get((j, i)) != value for (i, j), value in by_place.items()):
             raise DataError(f"{section} must hold both triangles of a symmetric matrix")
         scale = 1.0 if place is None else 2.0
-        return symmetric([(i, j, scale * value) for (i, j), value in by_place.items() if i >= j], n)
+        return symmetric_matrix([(i, j, scale * value) for (i, j), value in by_place.items() if i >= j], n)
 
 
 #: What reads the words behind the name of each section, and its lines.
@@ -519,8 +519,8 @@ class _MPS(FileFormat):
             lower = sp.coo_array(sp.tril(flat.P))
             lines += [f"    {x[j]} {x[i]} {v:.17g}" for i, j, v in zip(lower.row, lower.col, lower.data, strict=True)]
         last = flat.b.size + len(flat.indicators)
-        for name, curved in zip(rows[last:], flat.curved, strict=True):
-            lines += [f"QCMATRIX {name}", *_whole(curved, x)]
+        for name, quadratic_row in zip(rows[last:], flat.quadratic_rows, strict=True):
+            lines += [f"QCMATRIX {name}", *_whole(quadratic_row, x)]
         if flat.indicators:
             lines.append("INDICATORS")
             lines += [f" IF {n} {x[k.binary]} {k.active}" for n, k in zip(rows[flat.b.size : last], flat.indicators, strict=True)]

@@ -21,7 +21,7 @@ from ...arrays import BoolArray, FloatArray, IntArray
 from ...importing.quadratic_rows import plain_products, two_sided
 from ...program.cones import Bilinear, Feature
 from ...program.form import StandardForm
-from ..programs import FlatProgram, Layout, cone_names, one_sided, sidecar, symmetric
+from ..programs import FlatProgram, Layout, cone_names, sidecar, symmetric_matrix, to_one_sided_rows
 from .formats import FileFormat, Source, number, whole
 
 # Quadratic expressions of NL files: prefix notation, one operator, number or variable a line.
@@ -135,17 +135,17 @@ class _NL(FileFormat):
         flat = FlatProgram.of(form)
         parts = _Nonlinear.of(flat)
         order = parts.order(flat)
-        rows = [_columns(sp.csr_array(row.a[None, :]), _used(row.Q), order) for row in flat.curved]
+        rows = [_columns(sp.csr_array(row.a[None, :]), _used(row.Q), order) for row in flat.quadratic_rows]
         rows += [_columns(flat.A[[i]], np.zeros(form.n, dtype=bool), order) for i in range(flat.b.size)]
         gradient = np.flatnonzero((flat.q[order] != 0) | parts.objective[order])
         lines = [f"g3 1 1 0\t# {' '.join(form.name.split())}"]
         lines += _header(flat, parts, sum(columns.size for columns, _ in rows), gradient.size)
-        for i, curved in enumerate(flat.curved):
-            lines += [f"C{i}", *quadratic_lines(curved.Q, 0.0, order)]
+        for i, quadratic_row in enumerate(flat.quadratic_rows):
+            lines += [f"C{i}", *quadratic_lines(quadratic_row.Q, 0.0, order)]
         for i in range(flat.b.size):
-            lines += [f"C{len(flat.curved) + i}", "n0"]
+            lines += [f"C{len(flat.quadratic_rows) + i}", "n0"]
         lines += ["O0 0", *quadratic_lines(flat.P, flat.r, order), "r"]
-        lines += [f"{4 if row.equality else 1} {row.b:.17g}" for row in flat.curved]
+        lines += [f"{4 if row.equality else 1} {row.b:.17g}" for row in flat.quadratic_rows]
         lines += [f"{4 if equal else 2} {value:.17g}" for equal, value in zip(flat.equal, flat.b, strict=True)]
         lines += ["b", *(_interval(flat.lower[j], flat.upper[j]) for j in order), f"k{form.n - 1}"]
         counts = np.bincount(np.concatenate([np.zeros(0, dtype=np.int64), *(columns for columns, _ in rows)]), minlength=form.n)
@@ -202,8 +202,8 @@ class _Nonlinear:
     @classmethod
     def of(cls, flat: FlatProgram) -> _Nonlinear:
         rows, objective = np.zeros(flat.q.size, dtype=bool), np.zeros(flat.q.size, dtype=bool)
-        for curved in flat.curved:
-            rows |= _used(curved.Q)
+        for quadratic_row in flat.quadratic_rows:
+            rows |= _used(quadratic_row.Q)
         return cls(rows, objective if flat.P is None else _used(flat.P))
 
     def order(self, flat: FlatProgram) -> IntArray:
@@ -215,8 +215,8 @@ class _Nonlinear:
 
 
 def _header(flat: FlatProgram, parts: _Nonlinear, entries: int, gradient: int) -> list[str]:
-    n, curved = flat.q.size, len(flat.curved)
-    m, equal = flat.b.size + curved, int(flat.equal.sum()) + sum(row.equality for row in flat.curved)
+    n, quadratic_count = flat.q.size, len(flat.quadratic_rows)
+    m, equal = flat.b.size + quadratic_count, int(flat.equal.sum()) + sum(row.equality for row in flat.quadratic_rows)
     in_both, rows, objective = parts.rows & parts.objective, parts.rows & ~parts.objective, parts.objective & ~parts.rows
     linear = flat.integer & ~(parts.rows | parts.objective)
     binary = int((linear & (flat.lower == 0) & (flat.upper == 1)).sum())
@@ -224,7 +224,7 @@ def _header(flat: FlatProgram, parts: _Nonlinear, entries: int, gradient: int) -
     discrete = " ".join(str(int((flat.integer & part).sum())) for part in (in_both, rows, objective))
     return [
         f" {n} {m} 1 0 {equal}\t# variables, constraints, objectives, ranges, equalities",
-        f" {curved} {int(parts.objective.any())}\t# nonlinear constraints, objectives",
+        f" {quadratic_count} {int(parts.objective.any())}\t# nonlinear constraints, objectives",
         " 0 0\t# network constraints: nonlinear, linear",
         f" {int(parts.rows.sum())} {last} {int(in_both.sum())}\t# nonlinear variables in constraints, objectives, both",
         " 0 0 0 1\t# linear network variables; functions; arithmetic, flags",
@@ -288,7 +288,7 @@ class _Reader:
         lower, upper = np.array(self.bounds).reshape(-1, 2).T + 0.0
         called = _names_beside(self.path.with_suffix(".col"), self.n) if named else None
         row_names = _names_beside(self.path.with_suffix(".row"), self.m) if named else None
-        curved = tuple(
+        quadratic_rows = tuple(
             side
             for i, terms in sorted(self.squares.items())
             for side in two_sided(
@@ -301,17 +301,17 @@ class _Reader:
         )
         plain = [i for i in range(self.m) if i not in self.squares]
         names = [row_names[i] for i in plain] if row_names else None
-        flat = one_sided(sp.csr_array(A[plain]), left[plain], right[plain], names)
+        flat = to_one_sided_rows(sp.csr_array(A[plain]), left[plain], right[plain], names)
         return FlatProgram(
             self.P, self.q, self.r, flat.A, flat.b, flat.equal, lower, upper, self.integer, called, flat.names, self.maximise,
-            curved=curved,
+            quadratic_rows=quadratic_rows,
         )  # fmt: skip
 
     def _matrix(self, terms: Quadric) -> sp.csc_array:
         """Return P of ½x'Px."""
         for pair in terms.quadratic:
             _index(max(pair), self.n)
-        P = symmetric([(i, j, 2.0 * v if i == j else v) for (i, j), v in terms.quadratic.items() if v], self.n)
+        P = symmetric_matrix([(i, j, 2.0 * v if i == j else v) for (i, j), v in terms.quadratic.items() if v], self.n)
         return sp.csc_array((self.n, self.n)) if P is None else P
 
     def _table(self, count: str) -> list[tuple[int, float]]:

@@ -18,7 +18,7 @@ from ...arrays import FloatArray, check_bytes
 from ...importing.quadratic_rows import plain_products, two_sided
 from ...program.cones import Feature
 from ...program.form import StandardForm
-from ..programs import FlatProgram, Layout, one_sided, sidecar, symmetric
+from ..programs import FlatProgram, Layout, sidecar, symmetric_matrix, to_one_sided_rows
 from .formats import FileFormat, Source, number, whole
 
 
@@ -30,7 +30,7 @@ class _QPLIB(FileFormat):
     def write(self, form: StandardForm, path: Path) -> None:
         form = plain_products(form)
         flat = FlatProgram.of(form)
-        m, n = flat.b.size + len(flat.curved), flat.q.size
+        m, n = flat.b.size + len(flat.quadratic_rows), flat.q.size
         kind = _kind(flat, Feature.NONCONVEX in form.features)
         lines = [_word(form.name), kind, "minimize", f"{n} # number of variables"]
         lines += [f"{m} # number of constraints"] if m else []
@@ -39,15 +39,15 @@ class _QPLIB(FileFormat):
         lines += _vector(flat.q, 0.0, "linear coefficients in objective")
         lines.append(f"{flat.r:.17g} # objective constant")
         infinity = _infinity(flat)
-        if flat.curved:
+        if flat.quadratic_rows:
             lines += _products(flat)
         if m:
-            A = sp.vstack([flat.A, *(sp.csr_array(row.a[None, :]) for row in flat.curved)])
+            A = sp.vstack([flat.A, *(sp.csr_array(row.a[None, :]) for row in flat.quadratic_rows)])
             lines += _matrix(sp.coo_array(A), "linear terms in all constraints")
         lines.append(f"{infinity:.17g} # value for infinity")
         if m:
-            left = np.append(flat.b, [row.b if row.equality else -infinity for row in flat.curved])
-            right = np.append(np.where(flat.equal, flat.b, infinity), [row.b for row in flat.curved])
+            left = np.append(flat.b, [row.b if row.equality else -infinity for row in flat.quadratic_rows])
+            right = np.append(np.where(flat.equal, flat.b, infinity), [row.b for row in flat.quadratic_rows])
             lines += _vector(left, 0.0, "left-hand-sides")
             lines += _vector(right, infinity, "right-hand-sides")
         lines += _vector(np.maximum(flat.lower, -infinity), -infinity, "variable lower bounds")
@@ -78,13 +78,13 @@ def _kind(flat: FlatProgram, nonconvex: bool) -> str:
         diagonal = abs(flat.P - sp.diags_array(flat.P.diagonal())).sum() == 0
         objective = "Q" if nonconvex else "D" if diagonal else "C"
     variables = "G" if flat.integer.any() else "C"
-    rows = "Q" if flat.curved else "L" if flat.b.size else "B"
+    rows = "Q" if flat.quadratic_rows else "L" if flat.b.size else "B"
     return objective + ("I" if flat.integer.all() else variables) + rows
 
 
 def _products(flat: FlatProgram) -> Iterator[str]:
     """Lower triangles of Q of the rows ½x'Qx + a'x ≤ b, which come behind the linear ones."""
-    lowers = [sp.coo_array(sp.tril(row.Q)) for row in flat.curved]
+    lowers = [sp.coo_array(sp.tril(row.Q)) for row in flat.quadratic_rows]
     yield f"{sum(lower.nnz for lower in lowers)} # number of quadratic terms in all constraints"
     for k, lower in enumerate(lowers, flat.b.size + 1):
         yield from (f"{k} {i + 1} {j + 1} {v:.17g}" for i, j, v in zip(lower.row, lower.col, lower.data, strict=True))
@@ -92,7 +92,7 @@ def _products(flat: FlatProgram) -> Iterator[str]:
 
 def _infinity(flat: FlatProgram) -> float:
     """1e20, or more where a finite bound or side is as large."""
-    sides = np.array([row.b for row in flat.curved])
+    sides = np.array([row.b for row in flat.quadratic_rows])
     finite = [np.abs(v[np.isfinite(v)]).max(initial=0.0) for v in (flat.lower, flat.upper, flat.b, sides)]
     return max(1e20, 10.0 * max(finite))
 
@@ -126,7 +126,7 @@ class _Reader:
         n = self._whole()
         m = self._whole() if kind[2] not in "NB" else 0
         check_bytes(64 * (n + m), "the variables and rows that it declares")
-        P = None if kind[0] == "L" else symmetric(self._triples(), n)
+        P = None if kind[0] == "L" else symmetric_matrix(self._triples(), n)
         q, r = self._full(n), number(next(self.lines)[0])
         products = self._products(m, n) if m and kind[2] in "DCQ" else {}
         entries = self._triples() if m else []
@@ -141,16 +141,17 @@ class _Reader:
         columns, rows = self._names(n, "x"), self._names(m, "c") if m else None
         left, right = np.where(left <= -infinity, -np.inf, left), np.where(right >= infinity, np.inf, right)
         A = _entries(entries, m, n)
-        curved = tuple(
+        quadratic_rows = tuple(
             side
             for i, Q in products.items()
             for side in two_sided(rows[i] if rows else f"c{i + 1}", Q, A[[i]].toarray().ravel(), float(left[i]), float(right[i]))
         )
         plain = [i for i in range(m) if i not in products]
         names = [rows[i] for i in plain] if rows else None
-        A, b, equal, rows = one_sided(sp.csr_array(A[plain]), left[plain], right[plain], names)
+        A, b, equal, rows = to_one_sided_rows(sp.csr_array(A[plain]), left[plain], right[plain], names)
         return FlatProgram(
-            P, q + 0.0, r + 0.0, A, b, equal, lower, upper, integer, columns, rows, sense == "maximize", curved=curved
+            P, q + 0.0, r + 0.0, A, b, equal, lower, upper, integer, columns, rows, sense == "maximize",
+            quadratic_rows=quadratic_rows,
         )  # fmt: skip
 
     def _products(self, m: int, n: int) -> dict[int, sp.csc_array]:
@@ -163,7 +164,7 @@ class _Reader:
                 raise DataError(f"a second entry of row {i} and column {j} of the constraint {row}")
             triangle[place] = number(v)
         entries = {k: [(i, j, v) for (i, j), v in triangle.items()] for k, triangle in sorted(triangles.items())}
-        return {k: Q for k, part in entries.items() if (Q := symmetric(part, n)) is not None}
+        return {k: Q for k, part in entries.items() if (Q := symmetric_matrix(part, n)) is not None}
 
     def _optional(self, size: int) -> None:
         """A vector that many files end before."""

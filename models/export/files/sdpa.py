@@ -212,7 +212,7 @@ class _Reader:
             if n == sum(block.size for block in layout.blocks) + 1:
                 pieces, constant, q, integer = _without_constant(pieces), float(q[-1]), q[:-1], integer[:-1]
         free = np.full(q.size, np.inf)
-        return ConicProgram(q, constant, tuple(pieces), -free, free, integer, surplus=True)
+        return ConicProgram(q, constant, tuple(pieces), -free, free, integer, allows_extra_rows=True)
 
     def _next(self, noun: str) -> _DataLine:
         line = next(self._lines, None)

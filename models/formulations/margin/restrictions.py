@@ -230,13 +230,14 @@ class LinearRows(Restriction):
 
 @dataclass(frozen=True, eq=False)
 class Fixed(Restriction):
-    """w_j = v for each j: v of ``coefficients``, whose keys are indices or names of columns; ``shown`` are print's names.
+    """w_j = v_j for each key j of ``coefficients``.
 
     Parameters
     ----------
     coefficients : mapping of int or str to float
-    shown : mapping of int to str
-        Names of the columns in print.
+        v_j by the index or the name of a column.
+    shown : tuple of str
+        Printed names of the columns, in the order of ``coefficients``; empty without names.
     """
 
     coefficients: Mapping[int | str, float] = field(default_factory=dict)

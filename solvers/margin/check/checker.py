@@ -1,15 +1,16 @@
 """Checker of `margin-bb`'s proof logs: it shares no code with the solver and trusts only the problem's data.
 
-For the claimed bound B, every w that costs less than B, or one as good, lies in a root box (`coordinates`); if no point is
-claimed to be feasible, every feasible w. A node's rounds tighten its box by proved lower bounds of its cost, and so do whole
-numbers, rows, counts and budgets (`boxes`); it must end with no box or a bound of B, or be split. The log states pairs,
-multipliers and splits; boxes and bounds are recomputed, in float64 with all roundings taken off. Sums are numpy's, each with its
-error bound: a sum of m products, in any order, is wrong by less than (m + 4)·2⁻⁵²·Σ|terms|. The incumbent is evaluated in
-rational arithmetic.
+Let B be the claimed bound. For every feasible w that costs less than B, the root box (`coordinates`) holds w or a point that is
+as good. A claim of infeasibility is checked with B = ∞. Each round of a node tightens its box by proved lower bounds of the cost;
+integrality, rows, counts and budgets tighten it too (`boxes`). A node must end with an empty box or a bound of at least B, or be
+split. The log states pairs, multipliers and splits; boxes and bounds are recomputed, in float64 with all roundings taken off.
+Sums are numpy's, each with its error bound: a sum of m products, in any order, is wrong by less than (m + 4)·2⁻⁵²·Σ|terms|. The
+incumbent is evaluated in rational arithmetic.
 
-*Lower bounds of losses on a box.* A loss is a tail and a bounded part that pairs may pay. Costs are those of the terms: the
-points, then for each budget and each of its points a loss 1{m < 1} that costs the budget's price. Slopes α of losses that do
-not rise are ≥ 0; any sign is valid.
+*Lower bounds of losses on a box.* Each loss is a linear tail plus a bounded part. Two terms whose margins have a small enough sum
+cannot both be cheap, so a pair of bounded parts has a lower bound of its own (`pair_bound`). Costs are those of the terms: the
+points, then for each budget and each of its points a loss 1{m < 1} that costs the budget's price. Slopes α of losses that do not
+rise are ≥ 0; any sign is valid.
 """
 
 from __future__ import annotations
@@ -38,9 +39,9 @@ _BELOW, _ABOVE = 1.0 - 2.0**-48, 1.0 + 2.0**-48
 
 @dataclass(eq=False)
 class BoxLosses:
-    """Lower bounds of all terms on a box: ``fixed_cost`` plus, for each term, left·(bounded part) + cost·tail."""
+    """Lower bounds of all terms on a box: ``fixed_cost`` plus, for each term, unpaid·(bounded part) + cost·tail."""
 
-    fixed_cost: float  #: payment of the pairs
+    fixed_cost: float  #: sum of the pair bounds
     #: (N,) the costs, and their unpaid parts
     costs: Array
     unpaid: Array
@@ -76,7 +77,7 @@ def pair_bound(first: LinearPieces, second: LinearPieces, top: Array) -> Array:
     return np.maximum(minimum, 0.0)
 
 
-def pay_pairs(problem: RotatedProblem, box: CheckedBox, loss: BoxLosses, levels: list[list[int]]) -> None:
+def apply_pair_bounds(problem: RotatedProblem, box: CheckedBox, loss: BoxLosses, levels: list[list[int]]) -> None:
     """Subtract from both terms of each pair (i, j), level by level, the smaller remaining cost; add it times the pair's bound."""
     for level in levels:
         named = np.array(level, dtype=np.int64)
@@ -108,7 +109,7 @@ def _of_pairs(problem: RotatedProblem, i: IntArray, j: IntArray, top: Array) -> 
 
 
 def least_costs(problem: RotatedProblem, loss: BoxLosses, alpha: Array) -> Array:
-    """Return a lower bound of left·bounded(m) + cost·tail(m) + α m of every term on its margins.
+    """Return a lower bound of unpaid·bounded(m) + cost·tail(m) + α m of every term on its margins.
 
     The function is piecewise linear and lower semicontinuous: least at an end, at a breakpoint (of an even loss, also at the
     negative of one), or at the start of the tail.
@@ -220,7 +221,7 @@ def apply_relaxation(problem: RotatedProblem, box: CheckedBox, entry: dict[str, 
 
     For feasible points of interest in the box, with slopes α, rows and demanded points R w ≥ r, prices θ of budgets,
 
-        cost ≥ paid + Σ_t min_m (left·bounded + cost·tail + α m)_t + r'μ - θ'limits + Σ_{used} π_j
+        cost ≥ fixed_cost + Σ_t min_m (unpaid·bounded + cost·tail + α m)_t + r'μ - θ'limits + Σ_{used} π_j
                + Σ_j (d_j v_j² + (p + γ - Σ_t α_t g_t - R'μ)_j v_j).
 
     With x = v - m the last part is const + Σ_j (a_j x_j² + b_j x_j): each x_j has its own least value c_j, and rises from there.
@@ -231,7 +232,7 @@ def apply_relaxation(problem: RotatedProblem, box: CheckedBox, entry: dict[str, 
     if (theta < 0.0).any():
         raise InvalidProofError("prices of budgets must not be negative")
     loss = box_losses(problem, box, theta)
-    pay_pairs(problem, box, loss, entry["pairs"])
+    apply_pair_bounds(problem, box, loss, entry["pairs"])
     multipliers = entry if is_relaxed else {}
     alpha, mu = (
         _sparse(multipliers, "alpha", loss.unpaid.size, signed=True),

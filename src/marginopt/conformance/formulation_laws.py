@@ -57,23 +57,23 @@ def latex(case: Case) -> LawVerdict:
     return holds(f"{len(body)} characters")
 
 
-@FORMULATION_LAWS.law("constraints are stated")
-def stated(case: Case) -> LawVerdict:
+@FORMULATION_LAWS.law("stated labels are constraints")
+def stated_labels(case: Case) -> LawVerdict:
     """Check that the labels of the statement's lines are constraints of the form."""
     if case.form is None:
         return not_applicable("there is no standard form")
     labels = {line.label.split("[")[0] for line in case.model.statement.constraints} - {""}  # sum[0] is a row of sum
-    stated_rows = {c.label for c in case.form.constraints}
+    form_labels = {c.label for c in case.form.constraints}
     # exempt (text): labels, of which stem_0, stem_1, ... are one for each class l
-    families = {re.sub(r"_\d+$", "_l", label) for label in stated_rows}
-    unknown = labels - stated_rows - families
+    families = {re.sub(r"_\d+$", "_l", label) for label in form_labels}
+    unknown = labels - form_labels - families
     if unknown:
         return violated(f"lines are labelled {', '.join(sorted(unknown))}, which the form does not have")
     return holds(f"{len(labels)} labelled lines")
 
 
 @FORMULATION_LAWS.law("form against the statement", every_case=True)
-def direct(case: Case) -> LawVerdict:
+def form_objective(case: Case) -> LawVerdict:
     """At a solution the form's objective is the stated one, computed from the data without the form."""
     evaluate = case.info.objective
     if evaluate is None:

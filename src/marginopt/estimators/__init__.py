@@ -1,6 +1,7 @@
 """scikit-learn estimators over the models: fit, predict, and the certificate of what was solved.
 
-An estimator is one file with a record in ``ESTIMATORS``, found by looking; ``marginopt.estimators.table()`` lists them.
+An estimator is one file with a record in ``ESTIMATORS``, found by a scan of the package. ``marginopt.estimators.table()`` lists
+them.
 """
 
 import functools

@@ -133,7 +133,7 @@ class KernelNPSVC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, HyperplaneC
     c : float
         > 0, weight of the dissimilarity loss.
     r1, r2 : float, optional
-        > 0; 1/K where not given (released code).
+        > 0: weights of ½||u_l - Pv_l||² and ½||v_l||²; 1/K if not given (released code).
     mu : float, optional
         Weight of the graph regulariser (A.12); 2/(n - 1) where not given (released code), 0 for a precomputed kernel.
     d : int, optional
@@ -148,7 +148,8 @@ class KernelNPSVC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, HyperplaneC
     neighbours : int, optional
         Of the graph; ⌊log2 n⌋ where not given.
     dual_weight, eta, tau_weight : float
-        γ and η of (20) and its step, and the share of the new τ: `KernelNPSVCpp`.
+        γ of (20), the step length η of P along the common descent direction, and the share of the new τ in its update:
+        `KernelNPSVCpp`.
     classes_step : {"alternate", "joint"}
         As printed, or U and V at once.
     qp, stiefel : str
@@ -161,7 +162,7 @@ class KernelNPSVC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, HyperplaneC
         Features in place of the kernel matrix: Nyström's (k(x, Z)L^{-T} at landmarks Z drawn from the training points,
         LL' = k(Z, Z) + εI), or random Fourier features (kernel "rbf" only).
     components : int
-        Their number.
+        Number of approximate features.
     dual_values : bool
         Whether ``history_`` has the dual value of the projection in each iteration, which costs a solve of its own.
     standardise : bool
@@ -180,12 +181,13 @@ class KernelNPSVC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, HyperplaneC
     model_ : ChebyshevNPSVC
         The same with the final P: a second-order cone program.
     certificate_ : Certificate
-        That ``values_`` is the optimum of ``model_``, recomputed from the model.
+        Certificate of ``values_`` as a point of ``model_``.
     values_ : dict
         ρ, U, V and the slacks.
     objectives_ : ndarray (K,)
-        J_l.
+        The objective J_l of each class.
     tau_ : ndarray (K,)
+        Weights τ_l of the classes' objectives, from (20).
     pareto_ : float
         ||Σ τ_l grad_l|| / max ||G_l|| at the answer, for the best τ.
     history_ : list of dict

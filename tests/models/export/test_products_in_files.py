@@ -236,7 +236,7 @@ def test_casadi_reads_the_same_products_from_nl(tmp_path: Path) -> None:
     names = (tmp_path / "form.col").read_text(encoding="utf-8").split()
     objective, rows = value(x[[form.names().index(name) for name in names]])
     assert float(objective) == pytest.approx(form.objective(x), rel=1e-12)
-    sides = np.array([row.b for row in FlatProgram.of(plain_products(form)).curved])
+    sides = np.array([row.b for row in FlatProgram.of(plain_products(form)).quadratic_rows])
     np.testing.assert_allclose(sides - np.array(rows).ravel()[: sides.size], slacks(form, x), atol=1e-12)
     called = (tmp_path / "form.row").read_text(encoding="utf-8").split()
     assert called == ["same[0]", "same[1]", "over[0]", "over[1]", "row[0]", "row[1]", "obj"]

@@ -55,7 +55,7 @@ def random_form(seed: int) -> StandardForm:
     )
 
 
-def applied(form: StandardForm) -> list[Bridge]:
+def bridges_of(form: StandardForm) -> list[Bridge]:
     return [EpigraphBridge(form), RotatedBridge(form), BoundsToRows(form)]
 
 
@@ -78,7 +78,7 @@ def raw_kkt(bridge: Bridge, checker: Checker) -> None:
 @settings(max_examples=8)
 @given(st.integers(0, 10_000))
 def test_each_bridge_alone(assert_kkt: Checker, seed: int) -> None:
-    for bridge in applied(random_form(seed)):
+    for bridge in bridges_of(random_form(seed)):
         raw_kkt(bridge, assert_kkt)
 
 
@@ -100,7 +100,7 @@ def test_the_chain_that_a_narrow_solver_needs(assert_kkt: Checker, seed: int) ->
 def test_points_there_and_back(seed: int) -> None:
     form = random_form(seed)
     x = np.random.default_rng(seed + 1).normal(size=form.n)
-    for bridge in applied(form):
+    for bridge in bridges_of(form):
         there = bridge.extend(x)
         np.testing.assert_array_equal(bridge.recover(there), x)
         assert bridge.target.objective(there) == pytest.approx(form.objective(x), rel=1e-12, abs=1e-12)

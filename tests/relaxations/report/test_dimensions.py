@@ -18,7 +18,7 @@ from joblib.parallel import ThreadingBackend
 from marginopt.errors import InputError
 from marginopt.relaxations import BigM, CellStore, Conic, GapReport, gap_report
 from marginopt.relaxations.report.cells.exact import _thinned, _time_to_bound
-from marginopt.relaxations.report.run import constants
+from marginopt.relaxations.report.run import parse_big_m
 from marginopt.relaxations.report.runner import Progress
 from marginopt.solvers.records import Trace, TraceRow
 
@@ -234,12 +234,12 @@ def test_a_node_limit_is_for_exact_solvers_alone() -> None:
 
 
 def test_words_for_constants() -> None:
-    assert constants("incumbent") == BigM("incumbent")
-    assert constants("100x zero") == constants(" 1e2 x zero") == BigM("zero", factor=100.0)
-    assert constants("5") == constants(5.0) == BigM(5.0)
+    assert parse_big_m("incumbent") == BigM("incumbent")
+    assert parse_big_m("100x zero") == parse_big_m(" 1e2 x zero") == BigM("zero", factor=100.0)
+    assert parse_big_m("5") == parse_big_m(5.0) == BigM(5.0)
     for wrong in ("five", "x zero", "-1", "1..5x zero", ""):
         with pytest.raises(InputError, check=about("big_m")):
-            constants(wrong)
+            parse_big_m(wrong)
 
 
 @pytest.mark.parametrize(

@@ -206,6 +206,6 @@ def test_a_proof_that_is_not_repeated_exactly_stays_one(model: mo.HingeSVM) -> N
     relaxed = mo.solve(mo.ConicSVM(model.X, model.y, lam=1.0), "clarabel")
     assert relaxed.bound_kind == "proved"
     verdict = relaxed.verify(exact=True)
-    assert verdict.stands and (verdict.bound is not None or verdict.unrepeated)
+    assert verdict.stands and (verdict.bound is not None or verdict.no_exact_bound_reason)
     searched = mo.solve(mo.ZeroOneSVM(model.X, model.y, lam=1.0), "zero-one-bb").verify(exact=True)
-    assert searched.bound is None and searched.unrepeated
+    assert searched.bound is None and searched.no_exact_bound_reason

@@ -61,7 +61,9 @@ def test_a_judged_result_and_a_valid_log_bound_related_problems(solver, solved):
     model, result, log = solved[solver]
     target = _model(solver)
     assert (
-        earlier_bound(CHECKERS[solver], model, result.noting()) == earlier_bound(CHECKERS[solver], model, result) == result.bound
+        earlier_bound(CHECKERS[solver], model, result.with_details())
+        == earlier_bound(CHECKERS[solver], model, result)
+        == result.bound
     )
     assert earlier_bound(CHECKERS[solver], model, log) == pytest.approx(result.bound, rel=1e-5)
     optimum = mo.solve(target, solver, threads=1).objective
@@ -78,7 +80,7 @@ def test_forged_bounds_are_not_believed(solver, solved, tmp_path):
     result.save(tmp_path / "a.npz")
     forged = [
         _forged(result, bound=high), _forged(result, bound=high, proved=True), _forged(result, proof=str(tmp_path / "none.log")),
-        _forged(result, bound_caveat="of workers").judged(), dataclasses.replace(result, certificate=certificate),
+        _forged(result, bound_caveat="of workers").register_proved_bound(), dataclasses.replace(result, certificate=certificate),
         mo.io.load_result(tmp_path / "a.npz"), pickle.loads(pickle.dumps(result)),
     ]  # fmt: skip
     assert [earlier_bound(CHECKERS[solver], model, evidence) for evidence in forged] == [-math.inf] * len(forged)

@@ -55,7 +55,7 @@ def test_its_proved_bound_is_positive_and_below_the_optimum_of_the_count(seed: i
     result = mo.solve(model, "clarabel")
     assert result.bound_kind == "proved" and 0.0 < result.bound <= exact.objective
     assert result.bound == pytest.approx(result.objective, rel=1e-4)
-    assert abs(exact.values["w"][0]) <= model.span
+    assert abs(exact.values["w"][0]) <= model.intercept_radius
 
 
 def test_the_multiplier_of_the_bound_is_a_price_of_the_intercept() -> None:

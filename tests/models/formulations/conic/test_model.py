@@ -143,7 +143,7 @@ def test_kappa_is_a_path(overlapping: Any) -> None:
 
 def test_kappa_zero_on_separable_data_is_the_hard_margin_qp(separable: Any, assert_kkt: Checker) -> None:
     model = ConicSVM(separable.X, separable.y, kappa=0)
-    assert model.hard
+    assert model.is_hard_margin
     assert model.view(ConicProblem) is None
     result = solve_problem(model, "clarabel", TIGHT)
     assert result.status is Status.OPTIMAL
