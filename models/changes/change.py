@@ -48,14 +48,14 @@ class Change(ABC):
             The form's blocks are not those that the change was stated over.
         """
 
-    def cutoff(self, before: float, unrestricted: tuple[int, ...]) -> float:
+    def cutoff(self, before: float, loss_bounded: tuple[int, ...]) -> float:
         """`Model.cutoff` after the change: as before where it only restricts, unknown (-inf) where it changes the cost.
 
         Parameters
         ----------
         before : float
             The model's, finite or -inf.
-        unrestricted : tuple of int
+        loss_bounded : tuple of int
             Places of variables whose bounds do not stand once a row speaks of them.
         """
         return before if self.restricts else float("-inf")
@@ -200,7 +200,7 @@ class ContinuousRelaxation(Change):
     suffix: ClassVar[str] = "continuous"
     problem_class: ClassVar[str] = "continuous relaxation"
 
-    def cutoff(self, before: float, unrestricted: tuple[int, ...]) -> float:
+    def cutoff(self, before: float, loss_bounded: tuple[int, ...]) -> float:
         """Return the level of the constants, which the relaxation keeps."""
         return float("inf")
 
