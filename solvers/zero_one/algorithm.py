@@ -78,7 +78,7 @@ class ZeroOneState:
     @property
     def hinge_violations(self) -> FloatArray:
         """Hinge violation of every point: the conflict engine deletes points with the largest violation first."""
-        return np.ones(len(self.shared.reduced.weights)) if self.heuristic is None else self.heuristic.order
+        return np.ones(len(self.shared.reduced.weights)) if self.heuristic is None else self.heuristic.hinge_violations
 
     @property
     def logging_engine(self) -> BoxEngine | SubtreeEngine | None:
