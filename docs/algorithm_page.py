@@ -17,7 +17,7 @@ from marginopt.errors import MarginoptError
 from marginopt.models import BoxProgram, Model, StiefelQP
 from marginopt.models.formulations import all_formulations
 from marginopt.solvers.interface import algorithm
-from marginopt.solvers.interface.solver import Solver, loaded
+from marginopt.solvers.interface.solver import Solver, resolve_deferred
 from marginopt.solvers.registry import readers
 
 __all__ = ["algorithm_page"]
@@ -32,7 +32,7 @@ algorithm.BUDGET = 1e-3  # a row of the trace for every millisecond
 
 def algorithm_page(folder: Path, name: str, solver: Solver) -> str:
     """Return the page of an algorithm and write its picture beside it."""
-    solver = loaded(solver)
+    solver = resolve_deferred(solver)
     info = solver.info
     views = ", ".join(f"`{view.__name__}`" for view in info.views)
     source = _PAGE.sub(r"[\1](../../explanation/\1.md)", escaped(info.reference)) or "ours"

@@ -32,7 +32,7 @@ _HOOKS = frozenset(
         "appraise", "base", "bound", "changes", "compile", "complete", "composed", "zero_objective_point", "counted_cost",
         "counting", "display", "form_bytes", "free", "has_margins", "incumbent_source", "intercept_bound", "cutoff",
         "m_source", "maximised", "meaning", "with_parameter", "nonnegative", "norm", "norm_line", "bounding_model",
-        "parameters", "recounted", "separable_data", "at_solution", "violation_cost", "replace", "unmodified", "unrestricted",
+        "parameters", "recounted", "separable_data", "at_solution", "violation_cost", "replace", "unmodified", "loss_bounded",
         "no_view_reason", "view", "with_integers",
     }
 )  # fmt: skip
@@ -43,7 +43,7 @@ _EXTENDING = {
         "Nonnegative", "SecondOrder", "RotatedSecondOrder", "PSD", "Exponential", "Power", "Indicator", "Bilinear", "BoxQP",
         "SimplexQP", "StiefelProblem", "ConicProblem", "ZeroOneProblem",
     ),
-    "solvers": ("SolverInfo", "Backend", "Algorithm", "Measure", "Outcome", "Answer", "Gives", "TraceRow"),
+    "solvers": ("SolverInfo", "Backend", "Algorithm", "ProgressState", "Outcome", "Answer", "Gives", "TraceRow"),
     "relaxations": ("Relaxation", "Reduction", "Need", "Direction", "LiftedDual"),
     "instances": ("DataSet",),
 }  # fmt: skip

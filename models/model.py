@@ -459,8 +459,8 @@ class Model(Displayed, ExportMethods, ABC, metaclass=FormulationType):
         return False
 
     @property
-    def unrestricted(self) -> tuple[int, ...]:
-        """Places in x whose bounds hold for some optimal point only, because nothing but the loss restricts them."""
+    def loss_bounded(self) -> tuple[int, ...]:
+        """Return the indices in x of variables that only the loss bounds: their bounds hold for some optimal point only."""
         return ()
 
     def at_solution(self, optimised: Mapping[str, Any]) -> Model:

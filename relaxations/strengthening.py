@@ -463,7 +463,7 @@ def _begun(model: Model, options: Options) -> tuple[FloatArray, float] | None:
     for solver in all_solvers().values():
         if solver.reads_form or Gives.BOUND not in solver.info.gives or not installed(solver):
             continue
-        starting = solver.starting
+        starting = solver.for_start_search
         try:
             if starting.obstacle(model) is not None:
                 continue

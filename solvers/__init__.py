@@ -10,7 +10,7 @@ from .checks.feasibility import certify
 from .compare import Comparison, compare
 from .interface.algorithm import Algorithm, Outcome
 from .interface.backend import Backend
-from .interface.recorder import Measure, Recorder
+from .interface.recorder import ProgressState, Recorder
 from .interface.solver import Gives, Licence, LicenceState, Solver, SolverInfo
 from .path import SolutionPath, path
 from .records import Answer, Options, Status, Trace, TraceRow, relative_gap
@@ -29,9 +29,9 @@ __all__ = [
     "Gives",
     "Licence",
     "LicenceState",
-    "Measure",
     "Options",
     "Outcome",
+    "ProgressState",
     "Recorder",
     "Result",
     "Separability",

@@ -44,8 +44,8 @@ from .certification.verdict import (
     proves_optimum,
     verdict,
 )
-from .interface.recorder import time_limit_remark
 from .interface.solver import NONCONVEX, Licence, Solver, version_of
+from .interface.timeouts import time_limit_remark
 from .records import Answer, Options, Status
 
 #: Integers within this of a whole number are rounded before the rest is re-solved.

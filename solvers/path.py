@@ -382,7 +382,7 @@ def _order(model: Model | StandardForm, parameter: str, values: Values, chosen: 
 
 def _carried(chosen: Solver | None, solved: list[tuple[Model, Result]]) -> Mapping[str, Any]:
     """Return the values that a hand-written algorithm takes over from the problems solved before."""
-    return chosen.carried_over(solved) if solved and chosen is not None else {}
+    return chosen.reuse_options(solved) if solved and chosen is not None else {}
 
 
 def _check(model: Model | StandardForm, parameter: str, values: Values) -> None:

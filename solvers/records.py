@@ -286,7 +286,7 @@ class Answer:
     write_error : WriteError, optional
         Why a file that the run was to write (a proof log) is not there: ``solve`` raises it, with the result.
     bound_caveat : str
-        On whose word the bound rests beside this process's, in words for the evidence; empty where on nobody's.
+        Caveat of a bound that rests on results of other processes; empty without one.
     details : mapping
         Anything else worth showing. For people: no code reads it.
     pool : sequence of mapping of label to array

@@ -30,7 +30,7 @@ from ..errors import (
     unknown_name,
 )
 from ..models.model import Model, identity
-from .interface.solver import Licence, LicenceState, Purpose, Solver, installed_version, loaded
+from .interface.solver import Licence, LicenceState, Purpose, Solver, installed_version, resolve_deferred
 from .records import Options
 
 
@@ -69,7 +69,7 @@ def _own() -> dict[str, Solver]:
 def is_builtin(solver: Solver) -> bool:
     """Return whether this very object is one of marginopt's: not one from outside, nor one that somebody made."""
     of_name = _of_name(solver.info.name)
-    return of_name is not None and loaded(of_name) is loaded(solver)
+    return of_name is not None and resolve_deferred(of_name) is resolve_deferred(solver)
 
 
 def _of_name(name: str) -> Solver | None:
@@ -130,7 +130,7 @@ def get_solver(name: str) -> Solver:
     key = name.lower()
     solver = _of_name(key)
     if solver is not None:
-        return loaded(solver)
+        return resolve_deferred(solver)
     outside = EXTENSIONS.get(key)
     if outside is not None:
         return outside

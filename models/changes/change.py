@@ -48,14 +48,14 @@ class Change(ABC):
             The form's blocks are not those that the change was stated over.
         """
 
-    def cutoff(self, before: float, unrestricted: tuple[int, ...]) -> float:
+    def cutoff(self, before: float, loss_bounded: tuple[int, ...]) -> float:
         """`Model.cutoff` after the change: as before where it only restricts, unknown (-inf) where it changes the cost.
 
         Parameters
         ----------
         before : float
             The model's, finite or -inf.
-        unrestricted : tuple of int
+        loss_bounded : tuple of int
             Positions of variables whose bounds hold for some optimal point only, so that they become invalid if an added row
             contains the variable.
         """
@@ -201,7 +201,7 @@ class ContinuousRelaxation(Change):
     suffix: ClassVar[str] = "continuous"
     problem_class: ClassVar[str] = "continuous relaxation"
 
-    def cutoff(self, before: float, unrestricted: tuple[int, ...]) -> float:
+    def cutoff(self, before: float, loss_bounded: tuple[int, ...]) -> float:
         """Return the level of the constants, which the relaxation keeps."""
         return float("inf")
 

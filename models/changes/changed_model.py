@@ -39,8 +39,8 @@ from .expressions import BlockVariables, variables_behind
 
 # Constraints, variables and costs stated in CVXPY, canonicalised by CVXPY, and taken into a form with names.
 
-#: What a user gives: a function of the blocks that returns CVXPY constraints (or an expression).
-State = Callable[[Any], Any]
+#: A function that takes the form's blocks as CVXPY variables and returns CVXPY constraints (or an expression).
+CVXPYStatement = Callable[[Any], Any]
 #: Where a change keeps its import.
 _IMPORT = "_import"
 #: Characters of a constraint's text that are shown.
@@ -91,7 +91,11 @@ class AddedParts(Change):
 
     @classmethod
     def of(
-        cls, form: StandardForm, statements: Sequence[State], variables: Sequence[Any] = (), cost: State | None = None
+        cls,
+        form: StandardForm,
+        statements: Sequence[CVXPYStatement],
+        variables: Sequence[Any] = (),
+        cost: CVXPYStatement | None = None,
     ) -> AddedParts:
         """Return the change that functions of the form's blocks describe.
 
@@ -176,10 +180,12 @@ class AddedParts(Change):
             quadratic=_sum(form.quadratic, extra, self.P),
         )
 
-    def cutoff(self, before: float, unrestricted: tuple[int, ...]) -> float:
-        """Return the cutoff of the changed form: unknown (-inf) where an added row restricts an unrestricted variable."""
-        touched = any(np.isin(unrestricted, c.F.indices[c.F.data != 0.0]).any() for c in self.constraints)
-        return float("-inf") if touched else super().cutoff(before, unrestricted)
+    def cutoff(self, before: float, loss_bounded: tuple[int, ...]) -> float:
+        """Return the cutoff of the changed form: unknown (-inf) where an added row contains a variable of
+        `Model.loss_bounded`.
+        """
+        touched = any(np.isin(loss_bounded, c.F.indices[c.F.data != 0.0]).any() for c in self.constraints)
+        return float("-inf") if touched else super().cutoff(before, loss_bounded)
 
     def apply_to_part(self, form: StandardForm) -> StandardForm:
         """Return a form with some of the blocks after the rows that concern these alone, and after all new blocks."""
@@ -236,7 +242,7 @@ def _numbered(label: str, rows: Any) -> list[tuple[str, Any]]:
     return [(label if k == 0 else f"{label} {k + 1}", row) for k, row in enumerate(row_list)]
 
 
-def _cost(cost: State | None, v: BlockVariables) -> Any:
+def _cost(cost: CVXPYStatement | None, v: BlockVariables) -> Any:
     cvxpy = cvxpy_module()
     if cost is None:
         return cvxpy.Constant(0.0)
@@ -372,12 +378,13 @@ class ChangedModel(Model):
 
     @property
     def cutoff(self) -> float:
-        """Return the base model's cutoff; none is known where the change adds a cost or meets a free intercept.
+        """Return the base model's cutoff; none is known if the change adds a cost or an added row contains a
+        variable of `loss_bounded`.
 
         Big-M constants that the user gave are taken to hold after a change of that kind.
         """
         before = self.base.cutoff
-        after = before if np.isposinf(before) else self.change.cutoff(before, self.base.unrestricted)
+        after = before if np.isposinf(before) else self.change.cutoff(before, self.base.loss_bounded)
         return float("inf") if self.stated_constants and np.isneginf(after) else after
 
     @property
@@ -386,9 +393,9 @@ class ChangedModel(Model):
         return self.base.stated_constants
 
     @property
-    def unrestricted(self) -> tuple[int, ...]:
+    def loss_bounded(self) -> tuple[int, ...]:
         """Return the variables whose bounds hold for some optimal point only, as in the base model."""
-        return self.base.unrestricted
+        return self.base.loss_bounded
 
     @property
     def no_view_reason(self) -> str:
@@ -471,7 +478,9 @@ class ChangedModel(Model):
     def recounted(
         self, values: Mapping[str, FloatArray], box: tuple[FloatArray, FloatArray] | None = None
     ) -> dict[str, FloatArray]:
-        """Recount a point by the base model within the bounds that the change leaves; else return the point itself."""
+        """Return a nearby point whose exact cost equals its reported cost, by the base model and within the changed bounds; the
+        point itself if the change adds a cost.
+        """
         if not self.change.restricts or "w" not in values:
             return dict(values)
         ends_of_w = (self.form.split(end)["w"] for end in (self.form.lower, self.form.upper))
@@ -520,7 +529,9 @@ class ChangedModel(Model):
         return tuple(block.label for block in self.base.form.blocks)
 
 
-def with_constraint(model: Model, statements: Sequence[State | Mapping[str, State | Sequence[State]]]) -> ChangedModel:
+def with_constraint(
+    model: Model, statements: Sequence[CVXPYStatement | Mapping[str, CVXPYStatement | Sequence[CVXPYStatement]]]
+) -> ChangedModel:
     """See `Model.with_constraint`."""
     if not statements:
         raise InputError("with_constraint needs a function of the blocks, as in lambda v: v.w[3] >= 0", name="constraints")
@@ -535,11 +546,11 @@ def with_constraint(model: Model, statements: Sequence[State | Mapping[str, Stat
     return ChangedModel(model, AddedParts.of(model.form, states))
 
 
-def _by_label(state: Any) -> list[State]:
+def _by_label(state: Any) -> list[CVXPYStatement]:
     """Return the functions of a mapping of labels to a function or several, with their label; a function as it is."""
     if not isinstance(state, Mapping):
         return [state]
-    labelled: list[State] = []
+    labelled: list[CVXPYStatement] = []
     for label, value in state.items():
         functions = tuple(value) if isinstance(value, list | tuple) else (value,)
         if not functions or not all(map(callable, functions)):
@@ -555,14 +566,14 @@ class _Labelled:
     """Functions of the blocks whose constraints have a label."""
 
     label: str
-    functions: tuple[State, ...]
+    functions: tuple[CVXPYStatement, ...]
 
     def __call__(self, v: Any) -> Mapping[str, Any]:
         results = [function(v) for function in self.functions]
         return {self.label: [c for part in results for c in (part if isinstance(part, list | tuple) else (part,))]}
 
 
-def with_variables(model: Model, variables: Sequence[Any], cost: State | None) -> ChangedModel:
+def with_variables(model: Model, variables: Sequence[Any], cost: CVXPYStatement | None) -> ChangedModel:
     """See `Model.with_variables`."""
     cvxpy = cvxpy_module()
     for variable in variables:

@@ -28,7 +28,7 @@ import scipy.sparse as sp
 from ..arrays import FloatArray, IntArray, Points, row_norms_squared
 from .float32 import FeatureProducts, SingleArray, by_feature, products
 from .kernels import RBF
-from .threads import cuts, share, workers
+from .threads import run_on_threads, split_range, thread_count
 from .tiles import STRIP, BlockPanel, EntryEncoding, ExponentPanel, Panel, RoundedPanel, Strips
 
 
@@ -163,20 +163,20 @@ class RBFExponents:
 
         Z, half = self._single
         row_half, row_signs = half[indices], signs[indices]
-        count = workers(indices.size * half.size)
+        count = thread_count(indices.size * half.size)
         if count == 1 or isinstance(Z, FeatureProducts):
             block = products(Z, indices, out)
             finish_single(block, half, row_half, signs, row_signs, np.float32(offset), np.float32(scale))
             return block
         block = np.empty((indices.size, half.size), dtype=np.float32) if out is None else out
-        chosen_rows, parts = Z[indices], cuts(half.size, count)
+        chosen_rows, parts = Z[indices], split_range(half.size, count)
 
         def fill(k: int) -> None:
             part = parts[k]
             np.matmul(chosen_rows, Z[part].T, out=block[:, part])
             finish_single(block[:, part], half[part], row_half, signs[part], row_signs, np.float32(offset), np.float32(scale))
 
-        share(fill, count)
+        run_on_threads(fill, count)
         return block
 
     def single_block(self, rows: IntArray, columns: IntArray, signs: SingleArray, offset: float, scale: float) -> SingleArray:
@@ -231,7 +231,7 @@ class RBFExponents:
         size = -(-support.size // STRIP) * STRIP  # other points begin with a strip: before them may be points without weight
         order, ordered_weights = np.zeros(size + others.size, dtype=np.int64), np.zeros(size)
         order[: support.size], order[size:], ordered_weights[: support.size] = support, others, weights
-        Z, half, n, count = Z[order], self.half[order], order.size, workers(support.size * self.half.size)
+        Z, half, n, count = Z[order], self.half[order], order.size, thread_count(support.size * self.half.size)
         strips, sums = Strips(Z, half), np.zeros((count, n))
 
         def add(starts: range, out: FloatArray) -> None:
@@ -246,7 +246,7 @@ class RBFExponents:
                     if stop <= first < size:
                         out[start:stop] += block @ ordered_weights[first:last]
 
-        share(lambda k: add(range(k * _ROWS, size, count * _ROWS), sums[k]), count)
+        run_on_threads(lambda k: add(range(k * _ROWS, size, count * _ROWS), sums[k]), count)
         result, total = np.empty(self.half.size), sums.sum(axis=0)
         result[support], result[others] = total[: support.size], total[size:]
         return result

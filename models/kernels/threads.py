@@ -57,15 +57,17 @@ def _single_blas() -> AbstractContextManager[object]:
     return limited
 
 
-def workers(entries: int) -> int:
-    """Return the number of threads to use for so many matrix entries; one inside a thread of `share`."""
+def thread_count(entries: int) -> int:
+    """Return the number of threads to use for so many matrix entries; one inside a thread of `run_on_threads`."""
     allowed = _allowed.get()
     return max(1, min(_threads_of_blas() if allowed is None else allowed, entries // _LEAST))
 
 
 @contextmanager
-def pooled(threads: int | None) -> Generator[None]:
-    """Limit BLAS to one thread and give its threads, or so many, to `share`: a context manager."""
+def reserve_threads(threads: int | None) -> Generator[None]:
+    """Limit BLAS to one thread inside the ``with`` block, and let `run_on_threads` use ``threads`` threads; if that is None,
+    those already reserved or as many as BLAS had.
+    """
     token = _allowed.set(threads or _allowed.get() or _threads_of_blas())
     try:
         with _single_blas():
@@ -74,13 +76,13 @@ def pooled(threads: int | None) -> Generator[None]:
         _allowed.reset(token)
 
 
-def cuts(size: int, count: int) -> list[slice]:
+def split_range(size: int, count: int) -> list[slice]:
     """Cut range(size) into ``count`` slices of about equal length."""
     edges = [size * k // count for k in range(count + 1)]
     return [slice(first, last) for first, last in itertools.pairwise(edges)]
 
 
-def share(work: Callable[[int], object], count: int) -> None:
+def run_on_threads(work: Callable[[int], object], count: int) -> None:
     """Run work(0), ..., work(count - 1) on threads; the work should release Python's lock."""
     if count == 1:
         work(0)

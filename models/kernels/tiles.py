@@ -26,7 +26,7 @@ import numpy.typing as npt
 from ..arrays import FloatArray, IntArray
 from .float32 import SingleArray
 from .kernels import RadialKernel
-from .threads import cuts, share, workers
+from .threads import run_on_threads, split_range, thread_count
 
 #: A block of entries as they are stored.
 Tile: TypeAlias = npt.NDArray[Any]
@@ -391,8 +391,10 @@ class BitDistances:
         from .loops import table_rows
 
         table = (scale * (self.table + offset)).astype(np.float32)
-        parts = cuts(block.shape[1], workers(block.size))
-        share(lambda k: table_rows(words, chosen, table, signs, row_factors, parts[k].start, parts[k].stop, block), len(parts))
+        parts = split_range(block.shape[1], thread_count(block.size))
+        run_on_threads(
+            lambda k: table_rows(words, chosen, table, signs, row_factors, parts[k].start, parts[k].stop, block), len(parts)
+        )
         return block
 
     def product(self, weights: FloatArray) -> FloatArray:
@@ -401,11 +403,11 @@ class BitDistances:
 
         support, result = np.flatnonzero(weights), np.zeros(weights.size)
         parts, chosen, signed_weights = (
-            cuts(weights.size, workers(support.size * weights.size)),
+            split_range(weights.size, thread_count(support.size * weights.size)),
             self._rows(support),
             weights[support],
         )
-        share(
+        run_on_threads(
             lambda k: accumulate_table(self.words, chosen, self.table, signed_weights, parts[k].start, parts[k].stop, result),
             len(parts),
         )

@@ -141,8 +141,8 @@ class Combined(WithConstants[CombinedRelaxation], Convexification[CombinedRelaxa
         return f"conic SDP + big-M, {self.source_name}"
 
     @property
-    def of_costs(self) -> tuple[Need, ...]:
-        """Return no demands on the costs: every point may have its own λ."""
+    def cost_needs(self) -> tuple[Need, ...]:
+        """Return no requirement: every point may have its own λ."""
         return ()
 
     def target(self, model: ZeroOneSVM) -> CombinedRelaxation:

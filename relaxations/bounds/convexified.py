@@ -326,12 +326,12 @@ class WholeNorm(Reduction[T]):
 
     @property
     def needs(self) -> tuple[Need, ...]:
-        """A penalised intercept, and what `of_costs` asks."""
-        return (*super().needs, PENALISED, *self.of_costs)
+        """A penalised intercept, and `cost_needs`."""
+        return (*super().needs, PENALISED, *self.cost_needs)
 
     @property
-    def of_costs(self) -> tuple[Need, ...]:
-        """Return one λ, where the closed form has one."""
+    def cost_needs(self) -> tuple[Need, ...]:
+        """Return the requirement that all points have one λ, as in the closed form."""
         return (ONE_COST,)
 
     def apply(self, model: ZeroOneSVM) -> T:

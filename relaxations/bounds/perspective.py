@@ -1,4 +1,4 @@
-"""The perspective relaxation at a fixed γ in Γ, Conic (13): what strengthens the mixed-integer form, without integrality."""
+"""The perspective relaxation at a fixed γ in Γ, Conic (13): the continuous relaxation of the strengthened mixed-integer form."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class PerspectiveRelaxation(ConvexifiedLosses):
     big_m: float | FloatArray | None = None
 
     name = "PerspectiveRelaxation"
-    proving = ()
+    proving = ()  # labels whose multipliers a proof needs; none here
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -151,7 +151,7 @@ class Perspective(Convexification[PerspectiveRelaxation]):
         source = f"{self.gamma} gamma" if isinstance(self.gamma, str) else "given gamma"
         return f"perspective, {source}" + ("" if self.big_m is None else f" + big-M, {BigM(self.big_m).source_name}")
 
-    def chosen(self, model: ZeroOneSVM) -> FloatArray:
+    def gamma_for(self, model: ZeroOneSVM) -> FloatArray:
         """γ for this model, in Γ.
 
         Parameters
@@ -179,14 +179,14 @@ class Perspective(Convexification[PerspectiveRelaxation]):
         return repair_gamma(A, np.asarray(as_vector(self.gamma, A.shape[0], "gamma")), margin=1e-8)
 
     @property
-    def of_costs(self) -> tuple[Need, ...]:
-        """Return one λ where there are no rows with M."""
-        return super().of_costs if self.big_m is None else ()
+    def cost_needs(self) -> tuple[Need, ...]:
+        """Return the requirement that all points have one λ; none with big-M rows."""
+        return super().cost_needs if self.big_m is None else ()
 
     def target(self, model: ZeroOneSVM) -> PerspectiveRelaxation:
         """The relaxation with the same data, λ and this γ; with "stated" the model's own γ."""
         assert model.lam is not None  # the λ form
-        return PerspectiveRelaxation(model.X, model.y, model.lam, self.chosen(model), self.constants(model))
+        return PerspectiveRelaxation(model.X, model.y, model.lam, self.gamma_for(model), self.constants(model))
 
     def constants(self, model: ZeroOneSVM) -> FloatArray | None:
         """M_i of the rows."""

@@ -16,8 +16,9 @@ from ...models.program.cones import PSD, Feature, Nonnegative, SecondOrder, Zero
 from ...models.program.exponential_cones import Exponential, Power
 from ...models.program.form import Constraint, StandardForm, by_label
 from ..interface.backend import Backend, fill_order, ignored_options_note, set_natives
-from ..interface.recorder import Recorder, forked_with, interrupt_flag, run_with_timeout
+from ..interface.recorder import Recorder, interrupt_flag
 from ..interface.solver import ALL_PARTS, Gives, KeptModel, Purpose, SolverInfo, check_native
+from ..interface.timeouts import forked_with, run_with_timeout
 from ..records import Answer, Options, Status
 
 _STATUS = {

@@ -18,18 +18,9 @@ from ...models.program.cones import Feature
 from ...models.program.form import StandardForm, by_label
 from ..certification.rays import ray_residual
 from ..interface.backend import Backend, ignored_options_note, unused_start
-from ..interface.recorder import (
-    LEFT,
-    CallTimeout,
-    Recorder,
-    call_outside_fork,
-    forked_with,
-    interrupt_flag,
-    run_until,
-    time_allowance,
-    timeout_at,
-)
+from ..interface.recorder import Recorder, interrupt_flag
 from ..interface.solver import ALL_PARTS, Gives, KeptModel, Purpose, SolverInfo, check_native
+from ..interface.timeouts import LEFT, CallTimeout, abandon_time, call_outside_fork, forked_with, run_until, time_allowance
 from ..records import Answer, Options, Status
 
 # HiGHS's runs and their ends.
@@ -123,7 +114,7 @@ def run_quadratic(
     highs.cbLogging.clear()  # of a reused model
     highs.cbLogging.subscribe(line)
     try:
-        completed = run_until(work, stop, timeout_at(begin, options.time_limit))
+        completed = run_until(work, stop, abandon_time(begin, options.time_limit))
     except AbandonedRun:
         completed = False
     if not completed:

@@ -11,8 +11,8 @@ from ...errors import InputError, SolverError
 from ...models.program.cones import Feature
 from ...models.program.form import LinearArrays, StandardForm
 from ..interface.backend import Backend, fill_order, ignored_options_note, start_point
-from ..interface.recorder import run_with_timeout
 from ..interface.solver import Gives, KeptModel, Purpose, SolverInfo, check_native
+from ..interface.timeouts import run_with_timeout
 from ..records import Answer, Options, Status
 
 #: The inaccurate statuses count as an iteration limit.

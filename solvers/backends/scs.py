@@ -15,8 +15,8 @@ from ...models.program.cones import PSD, Feature, Nonnegative, SecondOrder, Zero
 from ...models.program.exponential_cones import Exponential, Power
 from ...models.program.form import StandardForm, by_label
 from ..interface.backend import Backend, ignored_options_note, start_point
-from ..interface.recorder import run_hearing_interrupts, run_with_timeout
 from ..interface.solver import Gives, KeptModel, Purpose, SolverInfo, check_native
+from ..interface.timeouts import run_hearing_interrupts, run_with_timeout
 from ..records import Answer, Options, Status
 
 #: SCS's exit flags, documented with its API. The inaccurate ones count as a limit.

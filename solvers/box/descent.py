@@ -13,7 +13,7 @@ from ...errors import InputError
 from ...models.arrays import FloatArray
 from ...models.views import BoxQP
 from ..interface.algorithm import Algorithm, Outcome
-from ..interface.recorder import Measure
+from ..interface.recorder import ProgressState
 from ..records import Answer, Options
 from . import RECORDS
 from .newton import FinishRun, active_set_steps, newton_steps
@@ -262,11 +262,11 @@ class BoxDescent(Algorithm[BoxQP, BoxState]):
             state.refresh()
             state.restart()
 
-    def measure(self, state: BoxState) -> Measure:
+    def measure(self, state: BoxState) -> ProgressState:
         """Return objective and bound in the sense of the model's form, and the number of free variables."""
         primal, bound = state.pair
         free = int(np.count_nonzero((state.a > state.view.lower) & (state.a < state.view.upper)))
-        return Measure(int(state.scalars.epochs) + state.finish_steps, primal, bound, active=free, step=state.step)
+        return ProgressState(int(state.scalars.epochs) + state.finish_steps, primal, bound, active=free, step=state.step)
 
     def answer(self, state: BoxState) -> Answer:
         """Return the answer in the model's form."""

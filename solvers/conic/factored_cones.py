@@ -25,7 +25,7 @@ from ...models.conic_bound import ConicBound, ConicPoint, conic_multipliers, con
 from ...models.kernels.threads import blas_threads
 from ...models.views import ConicProblem
 from ..interface.algorithm import Algorithm, Outcome
-from ..interface.recorder import Measure
+from ..interface.recorder import ProgressState
 from ..interface.solver import Gives, SolverInfo
 from ..records import Answer, Options
 from .iterate import ConicData, PreparedProblem
@@ -171,13 +171,13 @@ class ConicFactored(Algorithm[ConicProblem, FactoredState]):
         elif not progressed and (state.rank == state.prepared.data.A.shape[1] or not _widen(state)):
             state.outcome = Outcome.STALLED
 
-    def measure(self, state: FactoredState) -> Measure:
+    def measure(self, state: FactoredState) -> ProgressState:
         """Return the objective of the current point and the best proved bound."""
         if state.outcome is Outcome.INFEASIBLE:
-            return Measure(state.iteration, np.nan)
+            return ProgressState(state.iteration, np.nan)
         objective = state.evaluation.value / state.prepared.sigma2 + state.prepared.offset()
         bound = -np.inf if state.best is None else state.best.value
-        return Measure(state.iteration, objective, bound, step="quasi-newton")
+        return ProgressState(state.iteration, objective, bound, step="quasi-newton")
 
     def answer(self, state: FactoredState) -> Answer:
         """Return the feasible point, repaired multipliers, and the certified bound."""

@@ -14,7 +14,7 @@ from ...models.conic_bound import ConicBound, ConicPoint, conic_multipliers, con
 from ...models.kernels.threads import blas_threads
 from ...models.views import ConicProblem
 from ..interface.algorithm import Algorithm, Outcome
-from ..interface.recorder import Measure
+from ..interface.recorder import ProgressState
 from ..interface.solver import Gives, Purpose, SolverInfo
 from ..records import Answer, Options
 from .iterate import ConicData, Iterate, PointScaling, PreparedProblem, Step, Sym2, max_step
@@ -377,13 +377,13 @@ class ConicIPM(Algorithm[ConicProblem, ConicState]):
                     break
         return state.outcome
 
-    def measure(self, state: ConicState) -> Measure:
+    def measure(self, state: ConicState) -> ProgressState:
         """Return objective and lower bound of the best iterate, both proved."""
         if state.outcome is Outcome.INFEASIBLE:
-            return Measure(state.iteration, np.nan)
+            return ProgressState(state.iteration, np.nan)
         offset, scale = state.prepared.offset(), state.prepared.sigma2
         objective, bound = state.best.objective / scale + offset, state.best.bound / scale + offset
-        return Measure(state.iteration, objective, bound, step="newton")
+        return ProgressState(state.iteration, objective, bound, step="newton")
 
     def answer(self, state: ConicState) -> Answer:
         """Return the feasible point, repaired multipliers of every constraint, and the certified bound."""

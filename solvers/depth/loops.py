@@ -181,8 +181,8 @@ class SweepOutput(NamedTuple):
     """The output and the work arrays of a sweep."""
 
     best: IntArray  #: (d,) the least count so far and its subset
-    below: IntArray  #: (most, d - 1) subsets with counts below counts[3]
-    singular: IntArray  #: (most, d - 1) subsets, or initial parts padded with -1, that are numerically dependent
+    below: IntArray  #: (capacity, d - 1) subsets with counts below counts[3]
+    singular: IntArray  #: (capacity, d - 1) subsets, or initial parts padded with -1, that are numerically dependent
     counts: IntArray  #: (4,) numbers of entries of ``below`` and ``singular``, number of rays, and the limit of ``below``
     #: work arrays: chosen points, projected points of each level, products of lengths
     chosen: IntArray

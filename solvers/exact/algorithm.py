@@ -12,7 +12,7 @@ import numpy as np
 
 from ...errors import InputError, WriteError
 from ..interface.algorithm import Algorithm, Outcome
-from ..interface.recorder import Measure
+from ..interface.recorder import ProgressState
 from ..parallel import Cluster
 from ..parallel.choose_executor import cluster_executor
 from ..parallel.executor import AsynchronousExecutor
@@ -31,8 +31,8 @@ class SearchState:
 
     search: TreeSearch
     limits: Limits
-    keeper: SearchCheckpoint | None = None
-    team: AsynchronousExecutor | None = None
+    checkpoint_file: SearchCheckpoint | None = None
+    executor: AsynchronousExecutor | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,29 +83,29 @@ class ExactSearch(Algorithm[V, SearchState]):
         """Take the root and the start, or continue from the checkpoint."""
         rule, limits = self.rule()(self.problem(view)), Limits.of(options, self.info.tolerance or 0.0)
         rule.lowest, rule.deadline = max(rule.lowest, self.known_bound(view)), limits.deadline
-        keeper = None if self.checkpoint is None else SearchCheckpoint(self.checkpoint, self.info.name, rule, limits.tol)
-        stopped = None if keeper is None else keeper.read(self.proof)
+        checkpoint_file = None if self.checkpoint is None else SearchCheckpoint(self.checkpoint, self.info.name, rule, limits.tol)
+        stopped = None if checkpoint_file is None else checkpoint_file.read(self.proof)
         search = TreeSearch.resumed(rule, limits.tol, stopped)
-        state = SearchState(search, limits, keeper)
+        state = SearchState(search, limits, checkpoint_file)
         if options.start is not None and "w" in options.start:
             w, p = np.asarray(options.start["w"], dtype=np.float64), search.incumbent.w.size
             if w.shape != (p,) or not np.isfinite(w).all():
                 raise InputError(f"start['w'] must hold {p} finite numbers; it has shape {w.shape}")
             rule.improve(w, search.incumbent)
         if self.cluster is not None:
-            state.team = cluster_executor(self.cluster)
+            state.executor = cluster_executor(self.cluster)
         if self.proof is not None:
-            file = log_file(str(self.proof), keeper, None if stopped is None else stopped.log)
+            file = log_file(str(self.proof), checkpoint_file, None if stopped is None else stopped.log)
             search.log = TreeLog(file, {"format": rule.format, "version": rule.version, **rule.header()})
             search.listener = search.log.append
-        if state.team is not None:
-            search.distribute(state.team)
+        if state.executor is not None:
+            search.distribute(state.executor)
         return state
 
     def advance(self, state: SearchState, seconds: float) -> Outcome:
         """Process nodes for about ``seconds``, one at least."""
         search, limits, end = state.search, state.limits, time.perf_counter() + seconds
-        if state.keeper is not None and state.keeper.due:
+        if state.checkpoint_file is not None and state.checkpoint_file.due:
             self._save(state)
         try:
             while not search.done:
@@ -114,7 +114,7 @@ class ExactSearch(Algorithm[V, SearchState]):
                 if search.memory > limits.memory_or(math.inf):
                     return Outcome.MEMORY_LIMIT
                 search.work(max(min(end, limits.deadline) - time.perf_counter(), 1e-3))
-                if search.log is not None and search.log.fault is not None:
+                if search.log is not None and search.log.write_error is not None:
                     return Outcome.UNWRITTEN
                 if time.perf_counter() >= min(end, limits.deadline):
                     break
@@ -132,21 +132,21 @@ class ExactSearch(Algorithm[V, SearchState]):
     def abandon(self, state: SearchState) -> None:
         """End the log: nothing takes its path's place."""
         if state.search.log is not None:
-            state.search.log.drop()
+            state.search.log.discard()
 
     def _save(self, state: SearchState) -> WriteError | None:
         search = state.search
-        return None if state.keeper is None else state.keeper.update(search.done, search.log, search.saved)
+        return None if state.checkpoint_file is None else state.checkpoint_file.update(search.done, search.log, search.saved)
 
     def _release(self, state: SearchState) -> None:
         state.search.release()
-        if state.team is not None:
-            state.team.close()
+        if state.executor is not None:
+            state.executor.close()
 
-    def measure(self, state: SearchState) -> Measure:
+    def measure(self, state: SearchState) -> ProgressState:
         """Return incumbent, proved bound, nodes and open nodes."""
         search = state.search
-        return Measure(search.explored, search.incumbent.value, search.bound, search.open_nodes)
+        return ProgressState(search.explored, search.incumbent.value, search.bound, search.open_nodes)
 
     def answer(self, state: SearchState) -> Answer:
         """Return the incumbent, and the proved bound."""
@@ -157,7 +157,7 @@ class ExactSearch(Algorithm[V, SearchState]):
         self._release(state)
         if search.log is not None:
             search.log.finish(bound, w)
-            unwritten = search.log.fault or unwritten
+            unwritten = search.log.write_error or unwritten
         return Answer(
             values={"w": w}, bound=bound, proved=True, nodes=search.explored, write_error=unwritten, details=details,
             proof=str(self.proof or ""),

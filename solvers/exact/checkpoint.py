@@ -15,7 +15,7 @@ import numpy as np
 
 from ...errors import DataError, InputError, WriteError
 from ...files import READ_ERRORS, read_arrays, read_error, write_arrays
-from .log_file import LogFile, LogWriter, Mark
+from .log_file import LogFile, LogPosition, LogWriter
 
 #: Version of the file layout; other versions are rejected.
 LAYOUT = 1
@@ -31,7 +31,7 @@ class CheckpointContent:
 
     numbers: Mapping[str, float]
     arrays: Mapping[str, Any]
-    log: Mark | None = None
+    log: LogPosition | None = None
     next_id: int = 0
 
 
@@ -40,7 +40,7 @@ class Checkpoint(ABC, Generic[S]):
 
     It is written every minute and when the search is interrupted, and removed when the search is finished. Its content is
     trusted; only a proof log can be verified. An unfinished log is stored beside the checkpoint in a part file, whose content the
-    checkpoint identifies by a mark.
+    checkpoint identifies by a `LogPosition`.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ class Checkpoint(ABC, Generic[S]):
     def __init__(self, path: str | os.PathLike[str], digest: str, tol: float) -> None:
         self.path, self._digest, self._tol = Path(path), digest, tol
         self._next_time = time.monotonic() + INTERVAL
-        self._log: Mark | None = None
+        self._log: LogPosition | None = None
 
     @abstractmethod
     def parse(self, saved: CheckpointContent) -> S:
@@ -80,9 +80,9 @@ class Checkpoint(ABC, Generic[S]):
         names = [f"{self.path.name}.log{k}" for k in (0, 1)]
         return self.path.with_name(names[1] if self._log is not None and self._log.name == names[0] else names[0])
 
-    def part_of(self, mark: Mark) -> Path:
-        """Return the path of the log with this mark."""
-        return self.path.with_name(Path(mark.name).name)
+    def part_of(self, position: LogPosition) -> Path:
+        """Return the path of the log with this position."""
+        return self.path.with_name(Path(position.name).name)
 
     @final
     def save(self, saved: CheckpointContent) -> None:
@@ -106,7 +106,7 @@ class Checkpoint(ABC, Generic[S]):
 
     @final
     def update(
-        self, finished: bool, log: LogWriter | None, content: Callable[[Mark | None], CheckpointContent]
+        self, finished: bool, log: LogWriter | None, content: Callable[[LogPosition | None], CheckpointContent]
     ) -> WriteError | None:
         """Save a search, or remove the file of a finished one; return the error of a file that could not be written.
 
@@ -121,17 +121,17 @@ class Checkpoint(ABC, Generic[S]):
         if finished:
             self.remove()
             if log is not None:
-                log.hold(False)
+                log.set_keep_part(False)
             return None
-        mark = None if log is None else log.mark()
-        if log is not None and mark is None:
-            return log.fault
+        position = None if log is None else log.sync()
+        if log is not None and position is None:
+            return log.write_error
         try:
-            self.save(content(mark))
+            self.save(content(position))
         except WriteError as error:  # the search continues without this checkpoint; a later one may succeed
             return error
         if log is not None:
-            log.hold(True)
+            log.set_keep_part(True)
         return None
 
     def remove(self) -> None:
@@ -172,9 +172,9 @@ class Checkpoint(ABC, Generic[S]):
                 raise InputError(
                     f"the search in {self.path} was begun with tol={numbers['tol']:g}; it is {self._tol:g} now", name="checkpoint"
                 )
-            mark = json.loads(bytes(arrays["log"]).decode()) if "log" in arrays else {"next_id": 0}
-            next_id = int(mark.pop("next_id"))
-            self._log = Mark(str(mark["name"]), int(mark["size"]), str(mark["digest"])) if mark else None
+            position = json.loads(bytes(arrays["log"]).decode()) if "log" in arrays else {"next_id": 0}
+            next_id = int(position.pop("next_id"))
+            self._log = LogPosition(str(position["name"]), int(position["size"]), str(position["digest"])) if position else None
             if proof is not None and self._log is None:
                 raise InputError(
                     "the search in the checkpoint was begun without a proof log, which holds all from the root: omit proof=",
@@ -189,7 +189,7 @@ class Checkpoint(ABC, Generic[S]):
             ) from error
 
 
-def log_file(path: str, checkpoint: Checkpoint[Any] | None, mark: Mark | None = None) -> LogFile:
-    """Return the file of a proof log that begins, or continues at a mark; beside the checkpoint, if there is one."""
-    part = None if checkpoint is None else checkpoint.part() if mark is None else checkpoint.part_of(mark)
-    return LogFile(path, part, mark)
+def log_file(path: str, checkpoint: Checkpoint[Any] | None, position: LogPosition | None = None) -> LogFile:
+    """Return the file of a proof log that begins, or continues at a position; beside the checkpoint, if there is one."""
+    part = None if checkpoint is None else checkpoint.part() if position is None else checkpoint.part_of(position)
+    return LogFile(path, part, position)

@@ -142,8 +142,8 @@ class Dispatcher:
         Whether a worker has answered `start_workers`.
     """
 
-    def __init__(self, team: AsynchronousExecutor, pool: WorkerPool, job: Job) -> None:
-        self._team, self._pool, self._job = team, pool, job
+    def __init__(self, executor: AsynchronousExecutor, pool: WorkerPool, job: Job) -> None:
+        self._team, self._pool, self._job = executor, pool, job
         self._batch_size = BatchSize()
         self.flying: dict[int, Any] = {}
         self.number, self.awake = 0, False

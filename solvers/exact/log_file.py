@@ -28,7 +28,7 @@ _PACKED = 1
 
 
 @dataclass(frozen=True)
-class Mark:
+class LogPosition:
     """The position of a log: bytes of its part file, and the SHA-256 of the text in them."""
 
     name: str
@@ -39,24 +39,24 @@ class Mark:
 class LogFile:
     """Writes records as they come. The last one, the seal, is the SHA-256 of everything before it.
 
-    The file is there once it is sealed and not before; a search that ends otherwise leaves what was there. A disk that fills
-    raises nothing in the midst of the search: `fault` says so, and what is written after it is dropped.
+    The log appears at ``path`` when it is sealed; until then an older file there stays. A full disk raises no error during the
+    search: `write_error` holds it, and later records are discarded.
 
-    With ``part`` the records are in that file until then, which outlives the process: a later one goes on from a `mark`.
+    With ``part`` the records are first written to that file, which a later process can continue from a `LogPosition`.
 
     Parameters
     ----------
     path : str
     part : Path, optional
-        Where the records are kept meanwhile.
-    mark : Mark, optional
-        What of ``part`` is to be kept, of an earlier run; what it wrote after that is dropped.
+        File of the records until the log is sealed.
+    position : LogPosition, optional
+        The end of the records of an earlier run that stay in ``part``; later ones are removed from it.
 
     Attributes
     ----------
-    fault : WriteError or None
-        Why nothing will be at the path.
-    kept : bool
+    write_error : WriteError or None
+        The error because of which no log will be at the path.
+    keep_part : bool
         Whether ``part`` stays when the log is sealed, since a checkpoint refers to it.
     continued : bool
         Whether an earlier run began the log.
@@ -66,12 +66,12 @@ class LogFile:
     WriteError
         The path, or the part, cannot be written.
     DataError
-        The part is not there, or is not what the mark says.
+        The part is not there, or differs from the position's digest.
     """
 
-    def __init__(self, path: str, part: Path | None = None, mark: Mark | None = None) -> None:
-        self.fault: WriteError | None = None
-        self.kept = self.continued = mark is not None
+    def __init__(self, path: str, part: Path | None = None, position: LogPosition | None = None) -> None:
+        self.write_error: WriteError | None = None
+        self.keep_part = self.continued = position is not None
         self._path, self._part = path, part
         self._digest = hashlib.sha256()
         self._held: list[str] = []
@@ -82,31 +82,31 @@ class LogFile:
             self._target = whole_file(path)
             self._file = self._target.__enter__()
         else:
-            self._file = self._opened(part, mark)
+            self._file = self._opened(part, position)
         self._packed = self._packer()
 
     def _packer(self) -> gzip.GzipFile | None:
         """Return a packer without name and time in its header: equal logs are equal files, with equal digests."""
         return gzip.GzipFile("", "wb", _PACKED, self._file, mtime=0) if self._pack else None
 
-    def _opened(self, part: Path, mark: Mark | None) -> BinaryIO:
+    def _opened(self, part: Path, position: LogPosition | None) -> BinaryIO:
         try:
-            if mark is None:
+            if position is None:
                 return part.open("w+b")
             file = part.open("r+b")
         except OSError as error:
-            if mark is not None:
+            if position is not None:
                 raise DataError(f"the proof's first part cannot be read: {part}: {error.strerror or error}", file=part) from error
             raise WriteError(f"{part} could not be written: {error.strerror or error}") from error
         try:
-            file.truncate(mark.size)
+            file.truncate(position.size)
             with gzip.open(file) if self._pack else nullcontext(file) as text:
                 while block := text.read(_HELD):
                     self._digest.update(block)
         except READ_ERRORS as error:
             file.close()
             raise DataError(f"the proof's first part, {part}, is damaged: {read_error(error)}", file=part) from error
-        if self._digest.hexdigest() != mark.digest:
+        if self._digest.hexdigest() != position.digest:
             file.close()
             raise DataError(
                 f"the proof's first part, {part}, differs from the checkpoint; give proof= with the suffix of the first run",
@@ -121,7 +121,7 @@ class LogFile:
 
     def write_text(self, text: str) -> None:
         """Append records that are lines of JSON already."""
-        if self.fault is not None:
+        if self.write_error is not None:
             return
         self._digest.update(text.encode())
         self._held.append(text)
@@ -129,19 +129,19 @@ class LogFile:
         if self._size > _HELD:
             self._flush()
 
-    def mark(self) -> Mark | None:
-        """Everything so far is in the part, on the disk; None where there is no part, or it cannot be written."""
+    def sync(self) -> LogPosition | None:
+        """Flush all records to the part file and return the position; None without a part file or after a write error."""
         if self._part is None:
             return None
         self._flush()
-        if self.fault is None:
+        if self.write_error is None:
             try:
                 self._end_member()
                 self._file.flush()
                 os.fsync(self._file.fileno())
-                mark = Mark(self._part.name, self._file.tell(), self._digest.hexdigest())
+                position = LogPosition(self._part.name, self._file.tell(), self._digest.hexdigest())
                 self._packed = self._packer()
-                return mark
+                return position
             except OSError as error:
                 self._fail(error)
         return None
@@ -155,7 +155,7 @@ class LogFile:
         """Write the seal and everything that was held back; the file takes its place."""
         self.write([{"sha256": self._digest.hexdigest()}])
         self._flush()
-        if self.fault is None:
+        if self.write_error is None:
             try:
                 self._end_member()
                 if self._target is not None:
@@ -171,23 +171,23 @@ class LogFile:
         self._file.seek(0)
         with whole_file(self._path) as file:
             shutil.copyfileobj(self._file, file)
-        self.drop()
+        self.discard()
 
-    def drop(self) -> None:
-        """Stop writing this log."""
-        if self._target is not None and self.fault is None:
+    def discard(self) -> None:
+        """Discard the log: nothing is written to ``path``, and the part file is removed unless a checkpoint refers to it."""
+        if self._target is not None and self.write_error is None:
             error = WriteError(f"the log for {self._path} was dropped")
             with suppress(WriteError):
                 self._target.__exit__(WriteError, error, None)
-            self.fault = error
+            self.write_error = error
         if self._part is not None:
             self._file.close()
-            if not self.kept:
+            if not self.keep_part:
                 self._part.unlink(missing_ok=True)
 
     def _flush(self) -> None:
         text, self._held, self._size = "".join(self._held), [], 0
-        if self.fault is not None:
+        if self.write_error is not None:
             return
         try:
             (self._packed or self._file).write(text.encode())
@@ -197,14 +197,14 @@ class LogFile:
     def _fail(self, error: OSError | WriteError) -> None:
         """The part that was written goes away, but for one that a checkpoint refers to."""
         if isinstance(error, WriteError):  # the file has ended already
-            self.fault = error
+            self.write_error = error
         elif self._target is None:
-            self.fault = WriteError(f"{self._part} could not be written: {error.strerror or error}")
+            self.write_error = WriteError(f"{self._part} could not be written: {error.strerror or error}")
         else:
             try:
                 self._target.__exit__(type(error), error, error.__traceback__)
             except WriteError as write_error:
-                self.fault = write_error
+                self.write_error = write_error
 
 
 class LogWriter:
@@ -223,25 +223,25 @@ class LogWriter:
             file.write([header])
 
     @property
-    def fault(self) -> WriteError | None:
+    def write_error(self) -> WriteError | None:
         """The reason why no log can be written to the path; None as long as it is written."""
-        return self._file.fault
+        return self._file.write_error
 
-    def mark(self) -> Mark | None:
-        """Return the position of all records, once they are on the disk; None without a part file, or if it cannot be written."""
-        return self._file.mark()
+    def sync(self) -> LogPosition | None:
+        """Flush all records to the part file and return the position; None without a part file or after a write error."""
+        return self._file.sync()
 
-    def hold(self, keep: bool) -> None:
+    def set_keep_part(self, keep: bool) -> None:
         """Keep the part file once the log is sealed, since a checkpoint refers to it, or remove it then."""
-        self._file.kept = keep
+        self._file.keep_part = keep
 
     def merge(self, text: str) -> None:
         """Append lines that another process wrote about subtrees of this search: their nodes have numbers of their own."""
         self._file.write_text(text)
 
-    def drop(self) -> None:
-        """End the log: another tree is searched instead."""
-        self._file.drop()
+    def discard(self) -> None:
+        """Discard the log: nothing is written to its path."""
+        self._file.discard()
 
     def _seal(self, claim: dict[str, Any]) -> None:
         """Write the claim and the seal."""

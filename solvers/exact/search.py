@@ -29,7 +29,7 @@ from ...models.arrays import FloatArray
 from ..parallel.executor import AsynchronousExecutor, TaskArrays
 from .checkpoint import Checkpoint, CheckpointContent
 from .dispatcher import NODES, Dispatcher, check_numbers, check_point, check_work, lines_of
-from .log_file import LogWriter, Mark
+from .log_file import LogPosition, LogWriter
 
 P = TypeVar("P")
 #: Data of a node: arrays by name, of the same shapes and types in all nodes of a problem.
@@ -209,7 +209,7 @@ class StoppedSearch:
     closed: float
     explored: int
     next_id: int
-    log: Mark | None = None
+    log: LogPosition | None = None
 
 
 class SearchCheckpoint(Checkpoint[StoppedSearch]):
@@ -371,11 +371,11 @@ class TreeSearch:
         """Number of remote workers that returned results."""
         return 0 if self._dispatcher is None else int(self._dispatcher.figures()["workers"])
 
-    def saved(self, mark: Mark | None) -> CheckpointContent:
+    def saved(self, position: LogPosition | None) -> CheckpointContent:
         """Return the content of a checkpoint."""
         next_id = self.next_id if self._dispatcher is None else max(self.next_id, (self._dispatcher.number + 1) * NODES)
         arrays = {"w": self.incumbent.w, **_packed(self.open, self.rule.root())}
-        return CheckpointContent({"closed": self.closed, "explored": self.explored}, arrays, mark, next_id)
+        return CheckpointContent({"closed": self.closed, "explored": self.explored}, arrays, position, next_id)
 
     # -- search -------------------------------------------------------------------------------------------------
 
@@ -413,9 +413,9 @@ class TreeSearch:
 
     # -- the dispatcher's pool ----------------------------------------------------------------------------------
 
-    def distribute(self, team: AsynchronousExecutor) -> None:
-        """Dispatch nodes to a team once a worker is ready."""
-        self._dispatcher = Dispatcher(team, self, solve_subproblem)
+    def distribute(self, executor: AsynchronousExecutor) -> None:
+        """Dispatch nodes to the workers of an executor once one is ready."""
+        self._dispatcher = Dispatcher(executor, self, solve_subproblem)
         self._dispatcher.number = self.next_id // NODES
 
     @property

@@ -22,10 +22,10 @@ import numpy as np
 
 from ...errors import UnsupportedModelError
 from ...models.deadline import deadline
-from ...models.kernels.threads import pooled
+from ...models.kernels.threads import reserve_threads
 from ...models.model import Model
 from ..records import Answer, Options, Status
-from .recorder import Measure, Recorder, interrupt_flag
+from .recorder import ProgressState, Recorder, interrupt_flag
 from .solver import KeptModel, Solver, SolverInfo, replace_parameters
 
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ class Algorithm(Solver, Generic[V, S]):
         """Work on for about ``seconds``; must return within a few times that, and leave the state consistent."""
 
     @abstractmethod
-    def measure(self, state: S) -> Measure:
+    def measure(self, state: S) -> ProgressState:
         """Return the progress of the run."""
 
     @abstractmethod
@@ -145,7 +145,7 @@ class Algorithm(Solver, Generic[V, S]):
         last completed ``advance``: a valid, usable point in every case.
         """
         solver = self.accept({**self._rows_by(options.trace_every), **options.native})
-        with pooled(options.threads) if self.pooled else nullcontext():
+        with reserve_threads(options.threads) if self.pooled else nullcontext():
             if not self.compiles:  # Numba is not even imported
                 return solver._drive(model, options, None)
             from .compile_times import compile_clock
@@ -200,10 +200,10 @@ class Algorithm(Solver, Generic[V, S]):
         """Advance until the algorithm's rule, a limit, the callback or Ctrl-C ends the run."""
         outcome = Outcome.RUNNING
         shortest = options.trace_every is not None and not self._rows_by(1)
-        status = Status.INTERRUPTED if recorder.record_measure(self.measure(state)) else None
+        status = Status.INTERRUPTED if recorder.record_progress(self.measure(state)) else None
         while status is None:
             outcome = self.advance(state, _budget(options, start, shortest))
-            stop = recorder.record_measure(self.measure(state))
+            stop = recorder.record_progress(self.measure(state))
             if outcome is not Outcome.RUNNING:
                 status = STATUS[outcome]
             elif interrupted.is_set() or stop:

@@ -28,8 +28,8 @@ from ...models.program.bridges import BoundsToRows, Bridge, DualPoint, EpigraphB
 from ...models.program.cones import Feature, Zero
 from ...models.program.form import StandardForm, by_label
 from ..records import Answer, Options, Update, UpdateKind
-from .recorder import LEFT, CallTimeout, forked_with, run_in_subprocess, time_allowance
 from .solver import BUILT, KeptModel, Solver, SolverInfo, version_of
+from .timeouts import LEFT, CallTimeout, forked_with, run_in_subprocess, time_allowance
 
 # Logs of off-the-shelf solvers: in a file, or on the standard output that Python code sees.
 #
@@ -289,7 +289,7 @@ class Backend(Solver):
             return run_in_subprocess(functools.partial(self._logged, form, remaining), remaining, begin)
         if kept_model is None:
             return self._logged(form, options.after(built))
-        other = kept_model.under(options)
+        other = kept_model.drop_if_options_changed(options)
         with native_log(self.info.name, options) as logged:
             answer = self.solve_kept(form, logged, kept_model)
         kept_model.update = Update(UpdateKind.REBUILT, "other options") if other else kept_model.update

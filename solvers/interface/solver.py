@@ -137,7 +137,7 @@ class Purpose(enum.Enum):
 
 # The model that a solver keeps between related forms, so that a new parameter updates it.
 
-#: Of a model that is the first.
+#: The update of a solve for which no model was kept.
 BUILT = Update(UpdateKind.BUILT)
 
 
@@ -165,8 +165,8 @@ class KeptModel:
     release: Callable[[], None] | None = None
     options: Options | None = None
 
-    def under(self, options: Options) -> bool:
-        """Return whether a model that is kept was built under other options; it is freed then, since solvers remember theirs."""
+    def drop_if_options_changed(self, options: Options) -> bool:
+        """Free the kept model if it was built under other options; return whether it was. Start and callback are not compared."""
         plain = replace(options, start=None, callback=None)
         other = self.native is not None and plain != self.options
         if other:
@@ -182,7 +182,7 @@ class KeptModel:
         if self.form is None or self.native is None:
             self.update = BUILT
             return None
-        parts, reason = kept_parts(self.form, form, any_bounds=any_bounds)
+        parts, reason = changed_parts(self.form, form, any_bounds=any_bounds)
         not_updatable = sorted(parts - allowed)
         if reason or not_updatable:
             self.update = Update(UpdateKind.REBUILT, reason or "the solver does not update " + ", ".join(not_updatable))
@@ -208,7 +208,7 @@ class KeptModel:
 ALL_PARTS = frozenset({"P", "q", "r", "F", "g", "F of cones", "g of cones", "bounds"})
 
 
-def kept_parts(old: StandardForm, new: StandardForm, *, any_bounds: bool = False) -> tuple[frozenset[str], str]:
+def changed_parts(old: StandardForm, new: StandardForm, *, any_bounds: bool = False) -> tuple[frozenset[str], str]:
     """Return the parts that differ, of `ALL_PARTS` and integer, or the reason why the structure differs, places of non-zeros
     included.
 
@@ -291,8 +291,8 @@ class SolverInfo:
         Relative gap asked for by default.
     first_order : bool
         Whether the accuracy to expect is that of a first-order method.
-    reaches : float, optional
-        Relative gap that it can be held to on small problems, where that is not the usual one: 1e-4 for a first-order method,
+    achievable_gap : float, optional
+        Relative gap that the solver achieves on small problems, where that is not the usual one: 1e-4 for a first-order method,
         else 1e-6.
     rank : mapping of Purpose to int
         Where ``auto`` may take it, the smallest rank first; nowhere by default.
@@ -302,7 +302,7 @@ class SolverInfo:
     extra : str
         Extra of marginopt that installs it; empty where the base install does.
     time_limit_caveat : str
-        What of it does not look at the time limit, where that may take long; empty where nothing does.
+        The phase during which the solver does not check the time limit, if it can take long; empty without one.
     uninterruptible_seconds : callable, optional
         About how many seconds a call on a form holds Python's lock without a look at the time limit (backends): where that is
         beyond the limit, the call runs in a process of its own, which is ended. Nothing where it never is long.
@@ -330,7 +330,7 @@ class SolverInfo:
     gives: frozenset[Gives] = frozenset()
     tolerance: float = 1e-6
     first_order: bool = False
-    reaches: float | None = None
+    achievable_gap: float | None = None
     rank: Mapping[Purpose, int] = field(default_factory=dict, hash=False)
     takes_over: Callable[[Any], bool] | None = None
     extra: str = ""
@@ -393,7 +393,7 @@ class Solver(ABC):
         """
 
     @property
-    def starting(self) -> Solver:
+    def for_start_search(self) -> Solver:
         """Return the solver without those limits of size that concern the search, for finding a first point."""
         return self
 
@@ -401,8 +401,8 @@ class Solver(ABC):
         """Return the order in which a path solves its values: as given, unless the solver gains by another one."""
         return range(len(values))
 
-    def carried_over(self, solved: Sequence[tuple[Model, Result]]) -> Mapping[str, Any]:
-        """Native options by which the next problem of a path uses those solved before; none by default."""
+    def reuse_options(self, solved: Sequence[tuple[Model, Result]]) -> Mapping[str, Any]:
+        """Return native options by which the next problem of a path reuses those solved before; none by default."""
         return {}
 
 
@@ -490,9 +490,9 @@ class DeferredSolver(Solver):
         """Return the order of a path, by the solver that stands behind."""
         return self.solver.path_order(parameter, values)
 
-    def carried_over(self, solved: Sequence[tuple[Model, Result]]) -> Mapping[str, Any]:
+    def reuse_options(self, solved: Sequence[tuple[Model, Result]]) -> Mapping[str, Any]:
         """Return the solved problems as options, by the solver that stands behind."""
-        return self.solver.carried_over(solved)
+        return self.solver.reuse_options(solved)
 
 
 def records_by_name(*records: SolverInfo) -> dict[str, SolverInfo]:
@@ -500,7 +500,7 @@ def records_by_name(*records: SolverInfo) -> dict[str, SolverInfo]:
     return {record.name: record for record in records}
 
 
-def deferred(records: Mapping[str, SolverInfo]) -> tuple[Solver, ...]:
+def deferred_solvers(records: Mapping[str, SolverInfo]) -> tuple[Solver, ...]:
     """Return the solvers of records that name their implementations, ``"package.module:Class"``."""
     kinds: list[type[Solver]] = [
         type("DeferredSolver", (DeferredSolver,), {"info": info, "__module__": __name__}) for info in records.values()
@@ -508,8 +508,8 @@ def deferred(records: Mapping[str, SolverInfo]) -> tuple[Solver, ...]:
     return tuple(kind() for kind in kinds)
 
 
-def loaded(solver: Solver) -> Solver:
-    """The solver itself where it stands for one."""
+def resolve_deferred(solver: Solver) -> Solver:
+    """Return the implementation behind a `DeferredSolver`; any other solver unchanged."""
     return solver.solver if isinstance(solver, DeferredSolver) else solver
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...models.views import LinearProblem
-from ..interface.solver import Gives, Purpose, Solver, SolverInfo, deferred, records_by_name
+from ..interface.solver import Gives, Purpose, Solver, SolverInfo, deferred_solvers, records_by_name
 
 #: Records by name, in the order of the table: `auto` reads them without the compiled loops, and the classes hold them.
 RECORDS = records_by_name(
@@ -22,4 +22,4 @@ RECORDS = records_by_name(
 )
 
 #: Read by the registry.
-SOLVERS: tuple[Solver, ...] = deferred(RECORDS)
+SOLVERS: tuple[Solver, ...] = deferred_solvers(RECORDS)

@@ -28,7 +28,7 @@ from ...models.views import LinearLoss, LinearProblem
 from ...rows import BLOCK_BYTES, LOOK_BYTES, Block, MemoryRows, sampled
 from ...rows.blocks import stacked
 from ..interface.algorithm import Algorithm, Outcome
-from ..interface.recorder import Measure
+from ..interface.recorder import ProgressState
 from ..records import Answer, Options, relative_gap
 from . import RECORDS
 from .loops import add_squares, descend, slope, weigh
@@ -714,10 +714,10 @@ class LinearNewton(Algorithm[LinearProblem, LinearState]):
             t = 2.0 * t if high == np.inf else 0.5 * (low + high)
         return t
 
-    def measure(self, state: LinearState) -> Measure:
+    def measure(self, state: LinearState) -> ProgressState:
         """Return the best objective and bound, and the number of points with curved loss."""
         step = "newton" if state.descent is None else "coordinate"
-        return Measure(state.steps, state.best_primal, state.best_dual, active=int(state.sums[2]), step=step)
+        return ProgressState(state.steps, state.best_primal, state.best_dual, active=int(state.sums[2]), step=step)
 
     def answer(self, state: LinearState) -> Answer:
         """Return the best w and the best α, which may come from different steps."""

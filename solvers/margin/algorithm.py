@@ -15,12 +15,13 @@ from ...models.arrays import FloatArray, as_integer
 from ...models.model import Model
 from ...models.views import MarginProblem, PiecewiseLinearLoss
 from ..exact.checkpoint import CheckpointContent, log_file
-from ..exact.log_file import Mark
+from ..exact.log_file import LogPosition
 from ..exact.options import Limits, check_path
 from ..exact.rotation import rotated_basis, rotation
 from ..interface.algorithm import Algorithm, Outcome
-from ..interface.recorder import Measure, call_outside_fork
+from ..interface.recorder import ProgressState
 from ..interface.solver import Gives, Purpose, SolverInfo
+from ..interface.timeouts import call_outside_fork
 from ..records import Answer, Options
 from .check.checker import MarginChecker
 from .proof import MarginCheckpoint, MarginLog, StoppedMarginSearch
@@ -292,7 +293,7 @@ class MarginState:
     log: MarginLog | None = None
     rate: float = 0.0
     batch: int = FIRST
-    keeper: MarginCheckpoint | None = None
+    checkpoint_file: MarginCheckpoint | None = None
     first_value: float = math.inf  #: the objective with which the search began
 
     @property
@@ -313,20 +314,20 @@ class MarginState:
 
 def write_checkpoint(state: MarginState, bound: float) -> WriteError | None:
     """Write the checkpoint, or remove it once the bound is within the tolerance; return the error if it could not be written."""
-    keeper, tree = state.keeper, state.tree
-    if keeper is None:
+    checkpoint_file, tree = state.checkpoint_file, state.tree
+    if checkpoint_file is None:
         return None
 
-    def content(mark: Mark | None) -> CheckpointContent:
+    def content(position: LogPosition | None) -> CheckpointContent:
         nodes = tree.heap[: tree.count[0]]
         is_rotated = not np.array_equal(state.rotated.V, np.eye(len(state.rotated.V)))
-        return keeper.content(StoppedMarginSearch(
+        return checkpoint_file.content(StoppedMarginSearch(
             tree.boxes[nodes], tree.keys.ravel()[nodes], tree.origin[nodes], tree.signs[nodes], tree.state, tree.incumbent,
-            int(tree.count[1]), state.first_value, is_rotated, mark,
+            int(tree.count[1]), state.first_value, is_rotated, position,
         ))  # fmt: skip
 
     closed = state.has_point and state.value - bound <= state.limits.tol * state.value
-    return keeper.update(closed or not tree.count[0], state.log, content)
+    return checkpoint_file.update(closed or not tree.count[0], state.log, content)
 
 
 #: Initial capacity for open nodes, and bytes that nodes may take without a memory limit.
@@ -410,7 +411,7 @@ class MarginBB(Algorithm[MarginProblem, MarginState]):
         )
 
     @property
-    def starting(self) -> MarginBB:
+    def for_start_search(self) -> MarginBB:
         """Return the algorithm without its limit on coefficients: the convex-concave procedure, which finds starts, takes any
         number.
         """
@@ -430,8 +431,8 @@ class MarginBB(Algorithm[MarginProblem, MarginState]):
         tree = loops.new_tree(view.A.shape[1], _ROOM, 0.25 * tol, len(view.A) if view.rates else 0)
         state = MarginState(view, axes, limits, tree)
         if self.checkpoint is not None:
-            state.keeper = MarginCheckpoint(self.checkpoint, view, tol)
-            if (stopped := state.keeper.read(self.proof)) is not None:
+            state.checkpoint_file = MarginCheckpoint(self.checkpoint, view, tol)
+            if (stopped := state.checkpoint_file.read(self.proof)) is not None:
                 return self._resume(state, stopped, options, rng)
         starts = starting_points(view, None if options.start is None else options.start.get("w"))
         self._search(state, [axes.rotate(w) for w in starts], rng)
@@ -484,11 +485,11 @@ class MarginBB(Algorithm[MarginProblem, MarginState]):
         state.loops = loops.loop_problem(axes.problem, axes.margin_errors(first_value))
         state.node = loops.new_node(state.loops)
 
-    def _begin_log(self, state: MarginState, path: str, mark: Mark | None = None) -> None:
+    def _begin_log(self, state: MarginState, path: str, position: LogPosition | None = None) -> None:
         """Begin the log, or continue it, and allocate the buffer of its events."""
         from . import loops
 
-        node, file = state.node, log_file(path, state.keeper, mark)
+        node, file = state.node, log_file(path, state.checkpoint_file, position)
         state.log = MarginLog(file, state.problem, state.rotated.V, state.loops, self._cutoff(state))
         numbers = loops.max_numbers_of_node(node.paired.shape[1], node.hinges.size, node.w.size, 2 * loops.ROUNDS)
         state.tree = state.tree._replace(log=np.zeros(2 * numbers + _HELD))
@@ -519,7 +520,7 @@ class MarginBB(Algorithm[MarginProblem, MarginState]):
         from . import loops
 
         end = time.perf_counter() + seconds
-        if state.keeper is not None and state.keeper.due:
+        if state.checkpoint_file is not None and state.checkpoint_file.due:
             write_checkpoint(state, self.measure(state).bound)
         if state.has_point and state.value <= 0.0:
             return Outcome.CONVERGED
@@ -536,7 +537,7 @@ class MarginBB(Algorithm[MarginProblem, MarginState]):
             if state.log is not None:
                 state.log.append_nodes(state.tree.log[: state.tree.count[2]])
                 state.tree.count[2] = 0
-                if state.log.fault is not None:
+                if state.log.write_error is not None:
                     return Outcome.UNWRITTEN
             if code == loops.DONE:
                 return self._end(state)
@@ -583,12 +584,12 @@ class MarginBB(Algorithm[MarginProblem, MarginState]):
     def abandon(self, state: MarginState) -> None:
         """End the log: nothing takes its path's place."""
         if state.log is not None:
-            state.log.drop()
+            state.log.discard()
 
-    def measure(self, state: MarginState) -> Measure:
+    def measure(self, state: MarginState) -> ProgressState:
         """Return incumbent, proved bound, nodes and open nodes."""
         bound = max(state.rotated.original_bound(self._global_bound(state)), 0.0)
-        return Measure(
+        return ProgressState(
             iteration=int(state.tree.count[1]),
             objective=state.value if state.has_point else float("nan"),
             bound=min(bound, state.value) if state.has_point else bound,
@@ -613,7 +614,7 @@ class MarginBB(Algorithm[MarginProblem, MarginState]):
         if state.log is not None:
             no_point = bound == np.inf and not state.has_point  # the point is feasible
             state.log.finish(min(bound, state.value), w, infeasible=no_point)  # nodes prove more if the rotation lost digits
-            unwritten = state.log.fault or unwritten
+            unwritten = state.log.write_error or unwritten
         return Answer(
             values={} if w is None else {"w": w},
             bound=bound,

@@ -22,7 +22,7 @@ from ...errors import DataError
 from ...models.arrays import FloatArray, IntArray
 from ...models.views import MarginProblem, PiecewiseLinearLoss
 from ..exact.checkpoint import Checkpoint, CheckpointContent
-from ..exact.log_file import LogFile, LogWriter, Mark
+from ..exact.log_file import LogFile, LogPosition, LogWriter
 from .check.statement import FORMAT, HEADER_KEYS, LoggedMarginProblem
 
 if TYPE_CHECKING:
@@ -216,7 +216,7 @@ class StoppedMarginSearch:
     #: the objective of the incumbent with which the search began: the loops allow for the rounding of margins up to it
     first_value: float
     rotated: bool  #: whether the coordinates are rotated
-    log: Mark | None = None  #: the position of the proof log
+    log: LogPosition | None = None  #: the position of the proof log
 
 
 _ARRAYS = tuple(item.name for item in fields(StoppedMarginSearch))[:6]

@@ -11,10 +11,10 @@ import numpy as np
 from ...errors import InputError
 from ...models.arrays import FloatArray
 from ...models.formulations.max_min import MaxMinProblem
-from ...models.kernels.threads import pooled
+from ...models.kernels.threads import reserve_threads
 from ...models.views import SimplexQP
 from ..interface.algorithm import Algorithm, Outcome
-from ..interface.recorder import Measure
+from ..interface.recorder import ProgressState
 from ..interface.solver import Gives, Purpose, Solver, SolverInfo
 from ..records import Answer, Options
 from ..registry import SolverLike, SolverSpec, resolve
@@ -137,7 +137,7 @@ class MaxMin(Algorithm[MaxMinProblem, MaxMinState]):
     def advance(self, state: MaxMinState, seconds: float) -> Outcome:
         """Run a slice of the inner solve, or move γ after the last slice."""
         run = state.run = state.run or self._begin_inner(state)
-        with pooled(None) if run.algorithm.pooled else nullcontext():
+        with reserve_threads(None) if run.algorithm.pooled else nullcontext():
             if run.algorithm.advance(run.state, seconds) is Outcome.RUNNING:
                 return Outcome.RUNNING
             self._record_inner(state, run)
@@ -267,10 +267,10 @@ class MaxMin(Algorithm[MaxMinProblem, MaxMinState]):
             state.eta *= 0.5
         return False
 
-    def measure(self, state: MaxMinState) -> Measure:
+    def measure(self, state: MaxMinState) -> ProgressState:
         """Return f(γ); there is no bound in γ."""
         active = -1 if state.a is None else int(np.count_nonzero(state.a))
-        return Measure(
+        return ProgressState(
             len(state.steps), state.value, active=active, columns=state.models, step="gamma", checkpoint=state.run is None
         )
 

@@ -24,7 +24,7 @@ from ...models.arrays import FloatArray, IntArray
 from ...models.views import MulticlassProblem
 from ..interface.algorithm import Algorithm, Outcome, integers_and_floats, named_scalars
 from ..interface.numba_flags import by_reference
-from ..interface.recorder import Measure
+from ..interface.recorder import ProgressState
 from ..records import Answer, Options, relative_gap
 from . import RECORDS, loops
 
@@ -267,9 +267,9 @@ class BlockAscent(Algorithm[MulticlassProblem, AscentState]):
         if gap <= max(0.3 * state.tol * abs(state.best_primal), 0.1 * state.first_gap):
             state.sweeps_left = 0
 
-    def measure(self, state: AscentState) -> Measure:
+    def measure(self, state: AscentState) -> ProgressState:
         """Return the best objective and bound, and the number of points with free multipliers."""
-        return Measure(state.sweeps, state.best_primal, state.best_dual, active=state.curved, step=state.step)
+        return ProgressState(state.sweeps, state.best_primal, state.best_dual, active=state.curved, step=state.step)
 
     def answer(self, state: AscentState) -> Answer:
         """Return the best W and the multipliers of ``margin``, at which the loss's conditions hold exactly."""

@@ -18,7 +18,7 @@ from ...models.views import StiefelProblem
 from ..box.descent import box_minimum
 from ..box.state import load_descent
 from ..interface.algorithm import Algorithm, Outcome
-from ..interface.recorder import Measure
+from ..interface.recorder import ProgressState
 from ..records import Answer, Options, relative_gap
 from ..registry import SolverLike
 from ..simplex.smo.simplex import SMO
@@ -313,10 +313,10 @@ class KernelNPSVCpp(Algorithm[ChebyshevNPSVC, NPSVCState]):
         tau = np.maximum(dict(solve_raw(self.simplex, problem, options).values or {})["a"], 0.0)
         return np.asarray(tau / tau.sum())
 
-    def measure(self, state: NPSVCState) -> Measure:
+    def measure(self, state: NPSVCState) -> ProgressState:
         """Return max ϖ_l J_l; there is no bound while P moves."""
         value = state.steps[-1].largest if state.steps else float("nan")
-        return Measure(len(state.steps), value, active=int(np.count_nonzero(state.tau > 1e-8)), step="outer")
+        return ProgressState(len(state.steps), value, active=int(np.count_nonzero(state.tau > 1e-8)), step="outer")
 
     def answer(self, state: NPSVCState) -> Answer:
         """Return every class's own optimum for the final P or, if its max ϖ_l J_l is less, for the best P of all iterations."""

@@ -14,7 +14,7 @@ from ...models.formulations.nonparallel.npsvc import NonparallelSVM
 from ..box.descent import box_minimum
 from ..box.state import load_descent
 from ..interface.algorithm import Algorithm, Outcome
-from ..interface.recorder import Measure
+from ..interface.recorder import ProgressState
 from ..records import Answer, Options, relative_gap
 from . import RECORDS
 
@@ -143,9 +143,9 @@ class Majorisation(Algorithm[NonparallelSVM, MajorisationState]):
         state.steps += 1
         return Outcome.RUNNING
 
-    def measure(self, state: MajorisationState) -> Measure:
+    def measure(self, state: MajorisationState) -> ProgressState:
         """Return the least objective; there is no bound."""
-        return Measure(state.steps, state.best_run.objectives[-1], step="majorant")
+        return ProgressState(state.steps, state.best_run.objectives[-1], step="majorant")
 
     def answer(self, state: MajorisationState) -> Answer:
         """Return u with the multipliers of its own majorant, whose certificate measures the stationarity of u."""

@@ -17,7 +17,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ...models.arrays import BoolArray, FloatArray
-from ..interface.recorder import call_outside_fork
+from ..interface.timeouts import call_outside_fork
 from .dual import RampConflicts, RampProblem
 
 #: Feasibility of rows and reduced costs.

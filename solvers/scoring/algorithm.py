@@ -18,7 +18,7 @@ from ...models.formulations.margin.problems import ScoringProblem
 from ...models.rounding import below
 from ..exact.options import Limits, check_path
 from ..interface.algorithm import Algorithm, Outcome
-from ..interface.recorder import Measure
+from ..interface.recorder import ProgressState
 from ..interface.solver import Gives, Purpose, SolverInfo
 from ..records import Answer, Options
 from .check import ScoringChecker
@@ -137,7 +137,7 @@ class SupportsBB(Algorithm[ScoringProblem, SupportsState]):
             return Outcome.NODE_LIMIT
         search.step(limits.nodes_left(search.nodes))
         state.lower_bound = max(state.lower_bound, search.bound)
-        if state.log is not None and state.log.fault is not None:
+        if state.log is not None and state.log.write_error is not None:
             return Outcome.UNWRITTEN
         if search.value - state.lower_bound <= Fraction(limits.tol) * search.value:
             return Outcome.CONVERGED
@@ -148,13 +148,15 @@ class SupportsBB(Algorithm[ScoringProblem, SupportsState]):
     def abandon(self, state: SupportsState) -> None:
         """End the log: nothing takes its path's place."""
         if state.log is not None:
-            state.log.drop()
+            state.log.discard()
 
-    def measure(self, state: SupportsState) -> Measure:
+    def measure(self, state: SupportsState) -> ProgressState:
         """Incumbent, proved bound, nodes and open nodes."""
         search = state.search
         bound = below(max(state.lower_bound, search.bound))
-        return Measure(search.nodes, float(search.value), bound, search.open_nodes, step="search" if search.nodes else "descents")
+        return ProgressState(
+            search.nodes, float(search.value), bound, search.open_nodes, step="search" if search.nodes else "descents"
+        )
 
     def answer(self, state: SupportsState) -> Answer:
         """The incumbent, and the proved bound."""
@@ -171,7 +173,7 @@ class SupportsBB(Algorithm[ScoringProblem, SupportsState]):
             for node_bound in search.multipliers:
                 state.log.certify(node_bound.number, node_bound.multipliers)
             state.log.finish(search.bound, search.rho0, search.rho)
-            unwritten = state.log.fault
+            unwritten = state.log.write_error
         return Answer(
             values={"w": w}, bound=below(bound), proved=True, nodes=search.nodes, write_error=unwritten,
             proof=str(self.proof or ""), details=dict(details),

@@ -24,7 +24,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ...models.arrays import BoolArray, FloatArray, IntArray
-from ..interface.recorder import call_outside_fork
+from ..interface.timeouts import call_outside_fork
 from .reduced import ReducedScoringProblem
 
 

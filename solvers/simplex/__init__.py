@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...models.views import BoxEqualityQP, SimplexQP
-from ..interface.solver import Gives, Purpose, Solver, SolverInfo, deferred, records_by_name
+from ..interface.solver import Gives, Purpose, Solver, SolverInfo, deferred_solvers, records_by_name
 
 _GIVES = frozenset({Gives.DUALS, Gives.BOUND, Gives.TRACE, Gives.WARM_START, Gives.INTERRUPT})
 _SOURCE = "Frandi, Nanculef, Gasparo, Lodi, Sartori: Training support vector machines using Frank-Wolfe optimization methods"
@@ -44,7 +44,7 @@ RECORDS = records_by_name(
         views=(SimplexQP,),
         gives=_GIVES,
         first_order=True,
-        reaches=1e-3,  # sublinear
+        achievable_gap=1e-3,  # sublinear
         reference=f"{_SOURCE}, Algorithm 2",
     ),
     SolverInfo(
@@ -97,4 +97,4 @@ RECORDS = records_by_name(
 )
 
 #: Read by the registry.
-SOLVERS: tuple[Solver, ...] = deferred(RECORDS)
+SOLVERS: tuple[Solver, ...] = deferred_solvers(RECORDS)

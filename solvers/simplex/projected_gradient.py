@@ -13,7 +13,7 @@ from ...errors import InputError
 from ...models.arrays import BoolArray, FloatArray, IntArray, as_integer, check_bytes
 from ...models.views import SimplexQP
 from ..interface.algorithm import Algorithm, Outcome
-from ..interface.recorder import Measure
+from ..interface.recorder import ProgressState
 from ..records import Answer, Options
 from . import RECORDS
 from .start import StartRule, iterations_allowed, relative, simplex_answer, starting_point
@@ -128,11 +128,11 @@ class ProjectedGradient(Algorithm[SimplexQP, DenseState]):
             if time.perf_counter() >= end:
                 return Outcome.RUNNING
 
-    def measure(self, state: DenseState) -> Measure:
+    def measure(self, state: DenseState) -> ProgressState:
         """Objective, Frank-Wolfe bound f - gap, size of the support."""
         f = state.objective
         active = int(np.count_nonzero(state.a))
-        return Measure(state.steps, f, f - state.gap, active=active, columns=state.view.n, step=state.step)
+        return ProgressState(state.steps, f, f - state.gap, active=active, columns=state.view.n, step=state.step)
 
     def answer(self, state: DenseState) -> Answer:
         """The point on the simplices to the last bit of rounding, with the multipliers of its gradient."""

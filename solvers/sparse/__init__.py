@@ -92,7 +92,7 @@ class SparseBB(ExactSearch[SparseProblem]):
             sorted(range(len(values)), key=lambda i: -int(values[i])) if parameter == "k" and all_integer else range(len(values))
         )
 
-    def carried_over(self, solved: Sequence[tuple[Model, Result]]) -> Mapping[str, Any]:
+    def reuse_options(self, solved: Sequence[tuple[Model, Result]]) -> Mapping[str, Any]:
         """Return the solved problems as the option ``earlier``."""
         return {"earlier": tuple(solved)} if solved and self.proof is None else {}
 

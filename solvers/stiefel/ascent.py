@@ -15,7 +15,7 @@ from ...models.arrays import FloatArray
 from ...models.formulations.stiefel import polar, stiefel_gradient
 from ...models.views import StiefelProblem
 from ..interface.algorithm import Algorithm, Outcome
-from ..interface.recorder import Measure
+from ..interface.recorder import ProgressState
 from ..interface.solver import Gives, Purpose, SolverInfo
 from ..records import Answer, Options
 
@@ -96,9 +96,9 @@ class _Ascent(Algorithm[StiefelProblem, StiefelState]):
             if time.perf_counter() >= end and not state.residual <= state.tol:
                 return Outcome.RUNNING
 
-    def measure(self, state: StiefelState) -> Measure:
+    def measure(self, state: StiefelState) -> ProgressState:
         """Return the objective -f; there is no bound."""
-        return Measure(state.steps, -state.f * state.scale, step=state.step)
+        return ProgressState(state.steps, -state.f * state.scale, step=state.step)
 
     def answer(self, state: StiefelState) -> Answer:
         """Return P with its stationarity measure."""

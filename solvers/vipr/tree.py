@@ -21,7 +21,7 @@ from ...models.arrays import FloatArray
 from ...models.export.native.highs import to_highs
 from ...models.program.cones import Feature, Zero
 from ...models.program.form import StandardForm
-from ..interface.recorder import call_outside_fork
+from ..interface.timeouts import call_outside_fork
 from ..rational import RationalForm, Vector, solve_linear
 
 #: Bounds of variables; None for no bound.

@@ -19,10 +19,10 @@ from ...models.formulations.zero_one.model import ZeroOneSVM
 from ...models.views import ZeroOneProblem
 from ..exact.checkpoint import CheckpointContent, log_file
 from ..exact.dispatcher import bound_caveat
-from ..exact.log_file import LogFile, Mark
+from ..exact.log_file import LogFile, LogPosition
 from ..exact.options import Limits, check_path, solved_pairs
 from ..interface.algorithm import Algorithm, Outcome
-from ..interface.recorder import Measure
+from ..interface.recorder import ProgressState
 from ..interface.solver import Gives, KeptModel, Purpose, SolverInfo, replace_parameters
 from ..parallel import Cluster
 from ..parallel.choose_executor import cluster_executor
@@ -65,20 +65,20 @@ class ZeroOneState:
     writer: ProofWriter | None = None
     recorder: ConflictRecorder | None = None
     search_outcome: Outcome | None = None  #: outcome of the search, while its proof is written
-    sealed: float = 0.0  #: bound that the log at the path claims: one of a finished pass of the search
-    recorded: float = RECORDED  #: effort of the engine from which the next finished pass is recorded
-    carried: float = 0.0
-    transfer: Transfer = field(default_factory=Transfer)  #: bounds of earlier problems that imply ``carried``
+    logged_bound: float = 0.0  #: bound that the log at the path claims: one of a finished pass of the search
+    next_record_effort: float = RECORDED  #: effort of the engine from which the next finished pass is recorded
+    transferred_bound: float = 0.0
+    transfer: Transfer = field(default_factory=Transfer)  #: bounds of earlier problems that imply ``transferred_bound``
     next_heuristic: int = 0  #: node count of the engine at which the heuristic runs again
-    keeper: ZeroOneCheckpoint | None = None
+    checkpoint_file: ZeroOneCheckpoint | None = None
     stopped: StoppedSearch | None = None  #: the saved search, until it continues
-    team: AsynchronousExecutor | None = None
+    executor: AsynchronousExecutor | None = None
     checkpoint: bool = True  #: whether every repeated run passes through this state, independent of the clock
 
     @property
-    def order(self) -> FloatArray:
+    def hinge_violations(self) -> FloatArray:
         """Hinge violation of every point: the conflict engine deletes points with the largest violation first."""
-        return np.ones(len(self.shared.reduced.weights)) if self.heuristic is None else self.heuristic.order
+        return np.ones(len(self.shared.reduced.weights)) if self.heuristic is None else self.heuristic.hinge_violations
 
     @property
     def logging_engine(self) -> BoxEngine | SubtreeEngine | None:
@@ -91,9 +91,9 @@ class ZeroOneState:
         return first if self.writer is not None and isinstance(first, BoxEngine | SubtreeEngine) else None
 
     @property
-    def logged(self) -> bool:
+    def log_closes_gap(self) -> bool:
         """Return whether the log of the box search, or cited logs, prove the end of a finished search."""
-        if self._closed_at(self.carried):
+        if self._closed_at(self.transferred_bound):
             return True
         engine = self.logging_engine
         if engine is None or engine is self.engine:
@@ -105,11 +105,11 @@ class ZeroOneState:
         return bound > 0.0 and value - bound <= self.shared.limits.tol * value
 
     @property
-    def cites(self) -> bool:
+    def cited_bound_is_best(self) -> bool:
         """Return whether the bounds of cited logs are the best ones that a log can prove."""
         engine = self.logging_engine
-        recorded = max(self.sealed, 0.0 if self.recorder is None else self.recorder.provable)
-        return self.carried > max(recorded, 0.0 if engine is None else engine.own_bound)
+        recorded = max(self.logged_bound, 0.0 if self.recorder is None else self.recorder.provable)
+        return self.transferred_bound > max(recorded, 0.0 if engine is None else engine.own_bound)
 
     def needs_log(self, outcome: Outcome) -> bool:
         """Return whether a log of the proved bound is to be written: the search has ended, or its deadline may be near.
@@ -118,25 +118,25 @@ class ZeroOneState:
         """
         engine = self.engine
         if outcome is Outcome.CONVERGED:
-            return not self.logged
-        if self.logging_engine is not None or outcome is Outcome.TIME_LIMIT or not self.shared.lower_bound > self.sealed:
+            return not self.log_closes_gap
+        if self.logging_engine is not None or outcome is Outcome.TIME_LIMIT or not self.shared.lower_bound > self.logged_bound:
             return False
         if outcome is not Outcome.RUNNING:
             return True
-        due = engine is not None and self.earlier_effort + engine.effort >= self.recorded
-        return due and self.team is None and math.isfinite(self.shared.limits.deadline)
+        due = engine is not None and self.earlier_effort + engine.effort >= self.next_record_effort
+        return due and self.executor is None and math.isfinite(self.shared.limits.deadline)
 
     def seal(self) -> WriteError | None:
         """End the recorder's log, which takes the path's place if it proves more; return the error if it could not be written."""
         recorder, engine = self.recorder, self.engine
         assert recorder is not None
-        self.recorder, fault = None, recorder.fault
-        self.recorded = _RECORDED_GROWTH * (self.earlier_effort + (0.0 if engine is None else engine.effort))
-        if self.sealed and recorder.provable <= self.sealed:
-            recorder.drop()
-            return fault
-        self.sealed = recorder.finish(self.shared.incumbent.w)
-        return recorder.fault
+        self.recorder, write_error = None, recorder.write_error
+        self.next_record_effort = _RECORDED_GROWTH * (self.earlier_effort + (0.0 if engine is None else engine.effort))
+        if self.logged_bound and recorder.provable <= self.logged_bound:
+            recorder.discard()
+            return write_error
+        self.logged_bound = recorder.finish(self.shared.incumbent.w)
+        return recorder.write_error
 
     def take_start(self, w: FloatArray) -> None:
         """Offer a classifier, and its polish, to the incumbent."""
@@ -156,7 +156,7 @@ class ZeroOneState:
             if item.w is not None:
                 self.take_start(item.w)
         self.shared.lower_bound = max(self.shared.lower_bound, min(self.transfer.bound, self.shared.incumbent.value))
-        self.carried = self.shared.lower_bound
+        self.transferred_bound = self.shared.lower_bound
 
 
 # Distributed and resumable searches: construction of their engines, reading and writing of the checkpoint.
@@ -204,23 +204,23 @@ def resumable_engine(state: ZeroOneState, threads: int, proof: str | None) -> En
     if stopped is None:
         shared.reduced = shared.reduced.restretched(shared.upper)
     shared.polish = Polish.of(shared.reduced)
-    if state.team is not None and state.engine_name == "conflicts":
-        return ConflictTeamEngine(shared, state.order, state.team)
+    if state.executor is not None and state.engine_name == "conflicts":
+        return ConflictTeamEngine(shared, state.hinge_violations, state.executor)
     if proof is not None:
         state.writer = _writer(state, stopped, proof)
-    local_threads = 1 if state.team is not None else threads
+    local_threads = 1 if state.executor is not None else threads
     local_engine = BoxEngine(shared, local_threads, state.writer, None if stopped is None else stopped.resumed)
-    return local_engine if state.team is None else SubtreeEngine(shared, local_engine, state.team, state.writer)
+    return local_engine if state.executor is None else SubtreeEngine(shared, local_engine, state.executor, state.writer)
 
 
 def _writer(state: ZeroOneState, stopped: StoppedSearch | None, proof: str) -> ProofWriter:
     """Return the proof writer of a new tree, or of one that continues from a checkpoint."""
     if state.writer is not None:
-        state.writer.drop()
-    mark = None if stopped is None else stopped.log
-    if mark is None:
+        state.writer.discard()
+    position = None if stopped is None else stopped.log
+    if position is None:
         state.earlier_nodes = 0  # the log covers the nodes of this tree only
-    return ProofWriter(log_file(proof, state.keeper, mark), state.shared.reduced)
+    return ProofWriter(log_file(proof, state.checkpoint_file, position), state.shared.reduced)
 
 
 def write_checkpoint(state: ZeroOneState) -> WriteError | None:
@@ -228,12 +228,12 @@ def write_checkpoint(state: ZeroOneState) -> WriteError | None:
     from .engines.boxes import BoxEngine
     from .engines.distributed_boxes import SubtreeEngine
 
-    checkpoint, engine, shared = state.keeper, state.engine, state.shared
+    checkpoint, engine, shared = state.checkpoint_file, state.engine, state.shared
     if checkpoint is None or not isinstance(engine, BoxEngine | SubtreeEngine):
         return None
 
-    def content(mark: Mark | None) -> CheckpointContent:
-        return checkpoint.content(shared, engine.resumed, state.earlier_nodes + engine.nodes, mark)
+    def content(position: LogPosition | None) -> CheckpointContent:
+        return checkpoint.content(shared, engine.resumed, state.earlier_nodes + engine.nodes, position)
 
     return checkpoint.update(shared.closed or not engine.open_nodes, state.writer, content)
 
@@ -249,9 +249,9 @@ CLUSTER_COORDINATES = 9
 #: Number of coordinates up to which the conflict engine, which comes first above `BOX_COORDINATES`, shares with the box engine.
 PORTFOLIO_COORDINATES = 10
 #: Nodes before the heuristic first runs again; later intervals grow by half.
-AGAIN = 20_000
+HEURISTIC_INTERVAL = 20_000
 #: Effort of the box engine (of the conflict engine), about nanoseconds, before the other engine joins.
-BOX_HEAD, CONFLICT_HEAD = 2e9, 3e8
+BOX_HEAD_START, CONFLICT_HEAD_START = 2e9, 3e8
 #: Effort of the heuristic before the engine begins, about nanoseconds, and per unit of the engine's effort. The incumbent
 #: determines the passes of the conflict engine, so a good one matters more there; the box engine hardly depends on it.
 _BESIDE_BOXES, _BESIDE_CONFLICTS = (1e6, 1.0), (3e7, 2.0)
@@ -291,12 +291,12 @@ def engine_at_checkpoint(state: ZeroOneState, chosen: EngineName, proof: str | N
             state.earlier_nodes += engine.nodes
             state.earlier_effort += engine.effort
         engine = state.engine = _create_engine(state, chosen, proof)
-        state.next_heuristic = AGAIN
+        state.next_heuristic = HEURISTIC_INTERVAL
     if engine.nodes >= state.next_heuristic:
         assert state.heuristic is not None
         # the box engine compiles no conflict kernels before they are needed
-        state.heuristic.again(state.engine_name == "conflicts" or engine.effort >= BOX_HEAD)
-        state.next_heuristic = engine.nodes * 3 // 2 + AGAIN
+        state.heuristic.again(state.engine_name == "conflicts" or engine.effort >= BOX_HEAD_START)
+        state.next_heuristic = engine.nodes * 3 // 2 + HEURISTIC_INTERVAL
     engine.begin_stretch()
     return engine
 
@@ -310,23 +310,23 @@ def _create_engine(state: ZeroOneState, chosen: EngineName, proof: str | None) -
 
     shared = state.shared
     threads = state.options.threads or joblib.cpu_count()
-    if state.team is not None or state.keeper is not None:
+    if state.executor is not None or state.checkpoint_file is not None:
         return resumable_engine(state, threads, proof)
     shared.reduced = shared.reduced.restretched(shared.upper)
     shared.polish = Polish.of(shared.reduced)
     if state.engine_name == "boxes":
         if proof is not None:
             if state.writer is not None:
-                state.writer.drop()
+                state.writer.discard()
             state.earlier_nodes = 0  # the log covers the nodes of this tree only
             state.writer = ProofWriter(LogFile(proof), shared.reduced)
         first = BoxEngine(shared, threads, state.writer)
         if chosen == "boxes":
             return first
-        return Portfolio(shared, first, lambda: ConflictEngine(shared, state.order, threads), BOX_HEAD)
+        return Portfolio(shared, first, lambda: ConflictEngine(shared, state.hinge_violations, threads), BOX_HEAD_START)
     if chosen == "conflicts" or shared.reduced.rows.shape[1] > PORTFOLIO_COORDINATES:
-        return ConflictEngine(shared, state.order, threads)
-    conflicts = ConflictEngine(shared, state.order, threads)
+        return ConflictEngine(shared, state.hinge_violations, threads)
+    conflicts = ConflictEngine(shared, state.hinge_violations, threads)
 
     def boxes() -> BoxEngine:
         """Return the box engine in rotated coordinates. A bound of either engine loses the larger δ of both reductions."""
@@ -334,7 +334,7 @@ def _create_engine(state: ZeroOneState, chosen: EngineName, proof: str | None) -
         shared.reduced = dataclasses.replace(shared.reduced, shrink=max(rotated.shrink, shared.reduced.shrink))
         return BoxEngine(shared, threads, reduced_problem=rotated)
 
-    return Portfolio(shared, conflicts, boxes, CONFLICT_HEAD)
+    return Portfolio(shared, conflicts, boxes, CONFLICT_HEAD_START)
 
 
 @dataclass(frozen=True, eq=False)
@@ -436,7 +436,7 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
             return range(len(values))
         return ends_first(np.argsort(np.asarray(values, dtype=np.float64), kind="stable").tolist())
 
-    def carried_over(self, solved: Sequence[tuple[Model, Result]]) -> Mapping[str, Any]:
+    def reuse_options(self, solved: Sequence[tuple[Model, Result]]) -> Mapping[str, Any]:
         """Return the solved problems as the option ``earlier``."""
         pairs = tuple((model, result) for model, result in solved if model.view(ZeroOneProblem) is not None)
         return {"earlier": pairs} if pairs and self.proof is None else {}
@@ -463,11 +463,11 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
             reduced = for_boxes(reduced if self.proof is None else reduce_problem(view, full=True))
         incumbent = trivial_incumbent(reduced)
         shared = SharedState(reduced, incumbent, Polish.of(reduced), limits)
-        state = ZeroOneState(shared, options, rng, engine_name, keeper=checkpoint)
+        state = ZeroOneState(shared, options, rng, engine_name, checkpoint_file=checkpoint)
         if stopped is not None:
             resume_search(state, stopped)
         if self.cluster is not None and reduced.rows.size:
-            state.team = cluster_executor(self.cluster)
+            state.executor = cluster_executor(self.cluster)
         shared.improve_bound(0.0)
         if options.start is not None and "w" in options.start:
             state.take_start(np.asarray(options.start["w"], dtype=np.float64))
@@ -484,25 +484,25 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
             return self._advance(state, seconds)
         except Exception:  # such as a lost cluster: save the search
             write_checkpoint(state)
-            if state.team is not None:
-                state.team.close()
+            if state.executor is not None:
+                state.executor.close()
             raise
 
     def abandon(self, state: ZeroOneState) -> None:
         """End the logs: nothing takes their path's place."""
         for log in (state.writer, state.recorder):
             if log is not None:
-                log.drop()
+                log.discard()
 
     def _advance(self, state: ZeroOneState, seconds: float) -> Outcome:
         end = time.perf_counter() + seconds
-        if state.carried > 0.0 and state.shared.closed:
+        if state.transferred_bound > 0.0 and state.shared.closed:
             return Outcome.CONVERGED
         if state.shared.reduced.rows.shape[0] == 0:
             state.shared.improve_bound(0.0)
             return Outcome.CONVERGED
         state.checkpoint = False
-        if state.keeper is not None and state.keeper.due:
+        if state.checkpoint_file is not None and state.checkpoint_file.due:
             write_checkpoint(state)
         if state.recorder is None:
             if not run_due_heuristic(state, end):
@@ -510,7 +510,7 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
             engine = engine_at_checkpoint(state, self._engine_option, self.proof)
             outcome = engine.work(max(end - time.perf_counter(), 1e-3))
             state.checkpoint = outcome is not Outcome.RUNNING or engine.at_checkpoint
-            if state.writer is not None and state.writer.fault is not None:
+            if state.writer is not None and state.writer.write_error is not None:
                 return Outcome.UNWRITTEN
             if self.proof is None or not state.needs_log(outcome):
                 return outcome
@@ -520,7 +520,7 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
             state.recorder = self._recorder(self.proof, state, state.shared.lower_bound)
         state.recorder.work(max(end - time.perf_counter(), 1e-3))
         state.checkpoint = state.recorder.finished
-        if state.recorder.fault is not None:
+        if state.recorder.write_error is not None:
             return Outcome.UNWRITTEN
         if not state.recorder.finished:
             return Outcome.RUNNING
@@ -529,12 +529,14 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
         return state.search_outcome or Outcome.RUNNING
 
     def _recorder(self, path: str, state: ZeroOneState, bound: float) -> ConflictRecorder:
-        return ConflictRecorder(path, state.shared.reduced, bound, state.order, gap=self.proof_gap, team=state.team)
+        return ConflictRecorder(
+            path, state.shared.reduced, bound, state.hinge_violations, gap=self.proof_gap, executor=state.executor
+        )
 
-    def measure(self, state: ZeroOneState) -> Measure:
+    def measure(self, state: ZeroOneState) -> ProgressState:
         """Return incumbent, proved bound, nodes and open nodes."""
         shared, engine = state.shared, state.engine
-        return Measure(
+        return ProgressState(
             iteration=0 if engine is None else engine.nodes,
             objective=shared.incumbent.value,
             bound=shared.lower_bound if state.checkpoint else max(shared.lower_bound, shared.provisional_bound),
@@ -555,34 +557,34 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
         if engine is not None:
             details |= {"open_nodes": engine.open_nodes, **figures}
         if self.earlier:
-            details["carried_bound"] = state.carried
+            details["carried_bound"] = state.transferred_bound
             update = Update(UpdateKind.CLOSED if engine is None and shared.closed else UpdateKind.STARTED)
-        if state.team is not None:
-            state.team.close()
+        if state.executor is not None:
+            state.executor.close()
         logging_engine = state.logging_engine
-        if self.proof is not None and state.cites:
+        if self.proof is not None and state.cited_bound_is_best:
             for log in (state.recorder, state.writer):
                 if log is not None:
-                    log.drop()
-            file = write_citing_log(self.proof, problem, state.transfer, state.carried, w)
-            details["proof_bound"] = state.carried
-            write_error = file.fault
+                    log.discard()
+            file = write_citing_log(self.proof, problem, state.transfer, state.transferred_bound, w)
+            details["proof_bound"] = state.transferred_bound
+            write_error = file.write_error
         elif logging_engine is not None and (state.recorder is None or state.recorder.provable <= logging_engine.own_bound):
             assert state.writer is not None
             if state.recorder is not None:
-                state.recorder.drop()
+                state.recorder.discard()
             state.writer.finish(logging_engine.own_bound, w)
             details["proof_bound"] = logging_engine.own_bound
-            write_error = state.writer.fault
+            write_error = state.writer.write_error
         elif self.proof is not None:
             if state.writer is not None:
-                state.writer.drop()
-            if state.recorder is None and not state.sealed:
+                state.writer.discard()
+            if state.recorder is None and not state.logged_bound:
                 state.recorder = self._recorder(self.proof, state, 0.0)
             if (recorder := state.recorder) is not None:
                 details |= {"proof_nodes": recorder.nodes, **recorder.figures()}
                 write_error = state.seal()
-            details["proof_bound"] = state.sealed
+            details["proof_bound"] = state.logged_bound
         return Answer(
             values={"w": w, "z": z},
             proof=str(self.proof or ""),

@@ -17,7 +17,7 @@ import numpy as np
 
 from ...models.arrays import FloatArray
 from ...models.views import ZeroOneProblem
-from ..exact.log_file import LogFile, LogWriter, Mark
+from ..exact.log_file import LogFile, LogPosition, LogWriter
 from .reduced import ReducedZeroOneProblem
 from .reuse import Transfer
 
@@ -154,10 +154,10 @@ class ProofWriter(LogWriter):
         super().__init__(file, header)
         self._records = BoxRecords()
 
-    def mark(self) -> Mark | None:
+    def sync(self) -> LogPosition | None:
         """Return the position of all complete nodes, once they are on the disk; None without a part file, or if it fails."""
         self._file.write(self._records.taken(last=True))
-        return super().mark()
+        return super().sync()
 
     def block(self, log: FloatArray) -> None:
         """Events of the kernels; see `BoxRecords.block`."""

@@ -22,7 +22,7 @@ from ...models.arrays import FloatArray
 from ...models.formulations.zero_one.binary_margins import ZeroOneBudget
 from ...models.views import ZeroOneProblem
 from ..interface.algorithm import Algorithm, Outcome, clear
-from ..interface.recorder import Measure
+from ..interface.recorder import ProgressState
 from ..interface.solver import Gives, SolverInfo
 from ..records import Answer, Options
 from .conflict_log import ConflictFinder, ConflictRecorder, copied, empty_book
@@ -238,8 +238,8 @@ class BudgetState:
     checkpoint: bool = True  #: whether every repeated run passes through this state
     search_outcome: Outcome | None = None  #: outcome of the search, while its proof is written
     recorder: ConflictRecorder | None = None
-    sealed: float = 0.0  #: bound that the log at the path claims
-    recorded: int = _RECORDED  #: nodes of the search from which its bound is recorded before a deadline may end it
+    logged_bound: float = 0.0  #: bound that the log at the path claims
+    next_record_nodes: int = _RECORDED  #: nodes of the search from which its bound is recorded before a deadline may end it
 
     @property
     def searched_nodes(self) -> int:
@@ -251,18 +251,18 @@ class BudgetState:
         """Return whether a log of the bound is to be written: the search has ended, or its deadline may be near."""
         if outcome is not Outcome.RUNNING:
             return outcome is not Outcome.TIME_LIMIT
-        due = self.checkpoint and self.searched_nodes >= self.recorded and self.lower_bound > self.sealed
+        due = self.checkpoint and self.searched_nodes >= self.next_record_nodes and self.lower_bound > self.logged_bound
         return due and self.options.time_limit is not None
 
     def seal(self) -> None:
         """End the recorder's log, which takes the path's place if it proves more."""
         recorder = self.recorder
         assert recorder is not None
-        self.recorder, self.recorded = None, _RECORDED_GROWTH * self.searched_nodes
-        if self.sealed and recorder.provable <= self.sealed:
-            recorder.drop()
+        self.recorder, self.next_record_nodes = None, _RECORDED_GROWTH * self.searched_nodes
+        if self.logged_bound and recorder.provable <= self.logged_bound:
+            recorder.discard()
         else:
-            self.sealed = recorder.finish(None if self.best is None else self.best.w)
+            self.logged_bound = recorder.finish(None if self.best is None else self.best.w)
 
 
 def offer(state: BudgetState, w: FloatArray) -> Point:
@@ -421,7 +421,7 @@ class BudgetBB(Algorithm[ZeroOneBudget, BudgetState]):
         recorder = state.recorder
         recorder.work(seconds)
         state.checkpoint = recorder.finished
-        if recorder.fault is not None:
+        if recorder.write_error is not None:
             return Outcome.UNWRITTEN
         if state.search_outcome is None and (
             recorder.finished or recorder.nodes > _RECORD_NODES * max(state.searched_nodes, _RECORDED)
@@ -433,7 +433,7 @@ class BudgetBB(Algorithm[ZeroOneBudget, BudgetState]):
     def abandon(self, state: BudgetState) -> None:
         """End the logs: nothing takes their path's place."""
         if state.recorder is not None:
-            state.recorder.drop()
+            state.recorder.discard()
         if state.inner is not None:
             self._inner_solver.abandon(state.inner)
 
@@ -515,10 +515,10 @@ class BudgetBB(Algorithm[ZeroOneBudget, BudgetState]):
             return Outcome.MEMORY_LIMIT
         return Outcome.NODE_LIMIT if out_of_nodes(state) else Outcome.RUNNING
 
-    def measure(self, state: BudgetState) -> Measure:
+    def measure(self, state: BudgetState) -> ProgressState:
         """Return best feasible norm, proved bound and nodes."""
         search = state.search
-        return Measure(
+        return ProgressState(
             iteration=state.searched_nodes,
             objective=math.nan if state.best is None else state.best.norm,
             bound=state.lower_bound,
@@ -539,12 +539,12 @@ class BudgetBB(Algorithm[ZeroOneBudget, BudgetState]):
             values = {"w": best.w, "z": violated.astype(np.float64)}
             details |= {"value": best.norm, "violations": int(violated.sum())}
         if self.solver.proof is not None:
-            if state.recorder is None and not state.sealed:
+            if state.recorder is None and not state.logged_bound:
                 state.recorder = self._recorder(self.solver.proof, state, 0.0)
             if (recorder := state.recorder) is not None:
                 state.seal()
-                details["proof_nodes"], write_error = recorder.nodes, recorder.fault
-            details["proof_bound"] = state.sealed
+                details["proof_nodes"], write_error = recorder.nodes, recorder.write_error
+            details["proof_bound"] = state.logged_bound
         nodes = self.measure(state).iteration
         log = str(self.solver.proof or "")
         return Answer(

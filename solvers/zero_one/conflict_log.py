@@ -352,12 +352,12 @@ class ProofParts:
     goal : ProofGoal
     prover : ConflictProver
         Prover of the first nodes, in this process, and stack of the pool.
-    team : AsynchronousExecutor
+    executor : AsynchronousExecutor
     """
 
-    def __init__(self, goal: ProofGoal, prover: ConflictProver, team: AsynchronousExecutor) -> None:
+    def __init__(self, goal: ProofGoal, prover: ConflictProver, executor: AsynchronousExecutor) -> None:
         self._goal, self._prover = goal, prover
-        self._dispatcher = Dispatcher(team, self, prove_subproblem)
+        self._dispatcher = Dispatcher(executor, self, prove_subproblem)
         self._lines: list[str] = []
         self.nodes = 0
 
@@ -426,7 +426,7 @@ class ConflictRecorder(LogWriter):
         weights of one.
     gap : float
         The log claims ``bound`` (1 - gap): a little less is proved much sooner.
-    team : AsynchronousExecutor, optional
+    executor : AsynchronousExecutor, optional
         Workers that prove subtrees.
 
     Attributes
@@ -443,12 +443,12 @@ class ConflictRecorder(LogWriter):
         order: FloatArray,
         budget: int | None = None,
         gap: float = 0.0,
-        team: AsynchronousExecutor | None = None,
+        executor: AsynchronousExecutor | None = None,
     ) -> None:
         problem, bound = reduced.problem, bound * (1.0 - gap)
         header: dict[str, Any] = {
             "format": "marginopt-zero-one-proof",
-            "version": 4 if team is None else 5,
+            "version": 4 if executor is None else 5,
             "kind": "conflicts",
             "A": problem.A.tolist(),
             "weights": problem.weights.tolist(),
@@ -467,10 +467,10 @@ class ConflictRecorder(LogWriter):
         self.prover: ConflictProver | None = None
         self._parts: ProofParts | None = None
         if cut > 0.0 and len(weights) and allowed >= 0.0:
-            self.prover = ConflictProver(goal, numbered=team is not None)
+            self.prover = ConflictProver(goal, numbered=executor is not None)
             self.prover.start_search()
-            if team is not None:
-                self._parts = ProofParts(goal, self.prover, team)
+            if executor is not None:
+                self._parts = ProofParts(goal, self.prover, executor)
 
     @property
     def nodes(self) -> int:
@@ -508,7 +508,7 @@ class ConflictRecorder(LogWriter):
     def work(self, seconds: float) -> None:
         """Prove on for about ``seconds``."""
         end = time.perf_counter() + seconds
-        while not self.finished and self.fault is None and (remaining := end - time.perf_counter()) > 0.0:
+        while not self.finished and self.write_error is None and (remaining := end - time.perf_counter()) > 0.0:
             assert self.prover is not None
             self._file.write_text(self.prover.work(min(remaining, 0.1)) if self._parts is None else self._parts.work(remaining))
 

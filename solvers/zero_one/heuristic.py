@@ -221,7 +221,7 @@ class Heuristic:
             self._optimal = shared.upper <= float(shared.reduced.weights.min())
 
     @property
-    def order(self) -> FloatArray:
+    def hinge_violations(self) -> FloatArray:
         """Hinge violation of every point: the conflict engine deletes points with the largest violation first."""
         return np.maximum(1.0 - self._shared.reduced.rows @ self.starts[3], 0.0) + 1e-3
 
@@ -287,7 +287,7 @@ class Heuristic:
         from .engines.conflicts import LargeNeighbourhood
 
         if self._neighbourhood_search is None:
-            self._neighbourhood_search = LargeNeighbourhood(self._shared, self._rng, self.order)
+            self._neighbourhood_search = LargeNeighbourhood(self._shared, self._rng, self.hinge_violations)
         return self._neighbourhood_search
 
     def _local_step(self) -> bool:

@@ -10,10 +10,10 @@ recomputed outside the solver::
     result = mo.solve(model, "scip", time_limit=60)
 
 Here is what first programs need; the groups ``estimators``, ``proofs``, ``io``, ``margin``, ``models``, ``solvers``,
-``relaxations``, ``instances``, ``selection`` and ``errors`` hold the rest, and asking here for one of their names says which.
-``marginopt.solvers.table()``, and ``table()`` of ``formulations``, ``relaxations`` and ``estimators``, list what there is; a
-prompt takes ``marginopt.solvers()`` too. Every name is imported when it is first asked for, with the packages that it needs, so
-that ``import marginopt`` itself costs next to nothing.
+``relaxations``, ``instances``, ``selection`` and ``errors`` hold the rest, and an error for one of their names here says which
+group holds it. ``marginopt.solvers.table()``, and ``table()`` of ``formulations``, ``relaxations`` and ``estimators``, list what
+there is; a prompt takes ``marginopt.solvers()`` too. Every name is imported when it is first asked for, with the packages that it
+needs, so that ``import marginopt`` itself costs next to nothing.
 """
 
 from __future__ import annotations

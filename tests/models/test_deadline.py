@@ -28,7 +28,7 @@ from marginopt.models.export.native.scip import to_scip
 from marginopt.models.kernels.gram import MatrixGram
 from marginopt.models.program.bridges import factor_of
 from marginopt.solvers.backends.qpsolvers import is_positive_definite
-from marginopt.solvers.interface.recorder import run_with_timeout
+from marginopt.solvers.interface.timeouts import run_with_timeout
 from marginopt.solvers.records import Options
 
 PASSED = -math.inf

@@ -12,7 +12,7 @@ from facts import about
 
 import marginopt as mo
 from marginopt.models import Block, Constraint, Nonnegative, Quadratic, StandardForm
-from marginopt.solvers.interface.solver import KeptModel, kept_parts
+from marginopt.solvers.interface.solver import KeptModel, changed_parts
 from marginopt.solvers.records import UpdateKind
 
 _RNG = np.random.default_rng(0)
@@ -239,18 +239,18 @@ def test_other_options_are_not_remembered(solver: str) -> None:
 def test_parts_and_reasons() -> None:
     first = _form()
     for part, change in _CHANGES.items():
-        assert kept_parts(first, _form(**change)) == (frozenset({part}), "")
+        assert changed_parts(first, _form(**change)) == (frozenset({part}), "")
     sparser = Constraint("rows", sp.csr_array(np.array([[1.0, 0.0], [0.0, 1.0]])), -np.ones(2), Nonnegative(2))
-    assert kept_parts(first, _form(constraints=(sparser,)))[1] == "non-zeros of rows in other places"
-    assert kept_parts(first, _form(quadratic=None))[1] == "non-zeros of P in other places"
-    assert kept_parts(first, _form(lower=np.zeros(2)))[1] == "bounds on other variables"
-    assert kept_parts(first, _form(lower=np.zeros(2)), any_bounds=True) == (frozenset({"bounds"}), "")
+    assert changed_parts(first, _form(constraints=(sparser,)))[1] == "non-zeros of rows in other places"
+    assert changed_parts(first, _form(quadratic=None))[1] == "non-zeros of P in other places"
+    assert changed_parts(first, _form(lower=np.zeros(2)))[1] == "bounds on other variables"
+    assert changed_parts(first, _form(lower=np.zeros(2)), any_bounds=True) == (frozenset({"bounds"}), "")
     conic = mo.ConicSVM(_X, _Y, kappa=0.1).form
     lifted = conic.constraint("lifted")
     moved = Constraint("lifted", sp.csr_array(2 * lifted.F), lifted.g + 1.0, lifted.cone)
     other = conic.replace(constraints=tuple(moved if c.label == "lifted" else c for c in conic.constraints))
-    assert kept_parts(conic, other) == (frozenset({"F of cones", "g of cones"}), "")
-    assert "constraints" in kept_parts(first, _form(constraints=()))[1]
+    assert changed_parts(conic, other) == (frozenset({"F of cones", "g of cones"}), "")
+    assert "constraints" in changed_parts(first, _form(constraints=()))[1]
 
 
 _SHARING: list[tuple[mo.Model, str, list[float]]] = [

@@ -28,8 +28,8 @@ from marginopt.solvers.conic.ipm import ConicIPM
 from marginopt.solvers.interface.algorithm import Algorithm, Outcome
 from marginopt.solvers.interface.backend import Backend
 from marginopt.solvers.interface.compile_times import slowdown
-from marginopt.solvers.interface.recorder import LEFT, CallTimeout, run_with_timeout, time_limit_remark
 from marginopt.solvers.interface.solver import OPEN, SolverInfo
+from marginopt.solvers.interface.timeouts import LEFT, CallTimeout, run_with_timeout, time_limit_remark
 from marginopt.solvers.judgement import judge
 from marginopt.solvers.records import UpdateKind
 from marginopt.solvers.registry import all_solvers, get_solver

@@ -9,7 +9,7 @@ import numpy as np
 
 from marginopt.models import BoxQP
 from marginopt.models.arrays import FloatArray
-from marginopt.solvers import Algorithm, Answer, Gives, Measure, Options, Outcome, SolverInfo
+from marginopt.solvers import Algorithm, Answer, Gives, Options, Outcome, ProgressState, SolverInfo
 
 __all__ = ["BOX_FISTA", "BoxFista"]
 
@@ -100,11 +100,11 @@ class BoxFista(Algorithm[BoxQP, State]):
                 state.iteration += 1
             state.look()
 
-    def measure(self, state: State) -> Measure:
+    def measure(self, state: State) -> ProgressState:
         """Objective, bound and the free variables."""
         primal, bound = state.pair
         free = int(np.count_nonzero((state.a > state.view.lower) & (state.a < state.view.upper)))
-        return Measure(state.iteration, primal, bound, active=free, step="fista")
+        return ProgressState(state.iteration, primal, bound, active=free, step="fista")
 
     def answer(self, state: State) -> Answer:
         """Return what a means in the model's form."""

@@ -548,7 +548,7 @@ class Margin(Model):
         return not self.domain.free or any(r.holds_intercept(self.points, self.y) for r in self.subject_to)
 
     @property
-    def unrestricted(self) -> tuple[int, ...]:
+    def loss_bounded(self) -> tuple[int, ...]:
         """A free intercept whose bound is that of some optimal point."""
         return (0,) if self.intercept == "free" and not self._intercept_is_held else ()
 

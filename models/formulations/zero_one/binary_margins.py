@@ -271,7 +271,7 @@ class BinaryMargins(Model):
         return capped(bound, self.cutoff) if self.stated_constants else bound
 
     @property
-    def unrestricted(self) -> tuple[int, ...]:
+    def loss_bounded(self) -> tuple[int, ...]:
         """A free intercept: its bound is that of some optimal point."""
         return (0,) if self.free else ()
 

@@ -13,7 +13,7 @@ from ....models.arrays import FloatArray
 from ....models.model import Model
 from ....models.views import SimplexQP
 from ...interface.algorithm import Algorithm, Outcome
-from ...interface.recorder import Measure
+from ...interface.recorder import ProgressState
 from ...records import Answer, Options
 from .. import RECORDS
 from ..start import (
@@ -223,9 +223,9 @@ class CoreVectorMachine(Algorithm[SimplexQP, CoreState]):
         a[state.core[: state.size]] = state.alpha[: state.size]
         return a
 
-    def measure(self, state: CoreState) -> Measure:
+    def measure(self, state: CoreState) -> ProgressState:
         """Objective, bound, size of the core, columns computed."""
-        return Measure(
+        return ProgressState(
             iteration=state.iteration,
             objective=state.objective,
             bound=state.objective - state.gap,

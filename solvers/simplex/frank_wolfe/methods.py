@@ -19,7 +19,7 @@ from ....models.model import Model
 from ....models.views import SimplexQP
 from ...interface.algorithm import Algorithm, Outcome, integers_and_floats, named_scalars
 from ...interface.numba_flags import by_reference
-from ...interface.recorder import Measure
+from ...interface.recorder import ProgressState
 from ...records import Answer, Options
 from .. import RECORDS
 from ..start import (
@@ -471,10 +471,10 @@ class FrankWolfe(Algorithm[SimplexQP, FrankWolfeState]):
         """Return whether steps other than toward steps are allowed."""
         return self.method != loops.FW and self.away
 
-    def measure(self, state: FrankWolfeState) -> Measure:
+    def measure(self, state: FrankWolfeState) -> ProgressState:
         """Return objective, Frank-Wolfe bound, support size, number of columns computed, and kind of the last step."""
         scalars, f = state.work.scalars, objective(state.work)
-        return Measure(
+        return ProgressState(
             iteration=int(scalars.iteration),
             objective=f,
             bound=f - float(scalars.gap),

@@ -19,7 +19,7 @@ import numpy as np
 import scipy.linalg
 
 from ....models.arrays import FloatArray, IntArray
-from ....models.kernels.threads import cuts, share, workers
+from ....models.kernels.threads import run_on_threads, split_range, thread_count
 from ....models.views import SimplexQP
 from ..start import ColumnCache
 from . import loops as loops
@@ -199,10 +199,10 @@ class _Matrix:
         values, vector, parts = (
             self.values,
             weights.astype(self._store.dtype),
-            cuts(self.members.size, workers(self.members.size**2)),
+            split_range(self.members.size, thread_count(self.members.size**2)),
         )
         out = np.empty_like(vector)
-        share(lambda k: np.matmul(values[parts[k]], vector, out=out[parts[k]]), len(parts))
+        run_on_threads(lambda k: np.matmul(values[parts[k]], vector, out=out[parts[k]]), len(parts))
         return out.astype(np.float64)
 
     def steps(self, weights: FloatArray) -> Steps:

@@ -11,7 +11,7 @@ import scipy.linalg
 
 from ....models.arrays import BoolArray, FloatArray, IntArray
 from ....models.kernels.gram import GramOperator
-from ....models.kernels.threads import cuts, share, workers
+from ....models.kernels.threads import run_on_threads, split_range, thread_count
 from ....models.kernels.tiles import Panel, Tile
 from .loops import TRIANGLE_WIDTH as WIDTH, gather_rows, symmetric_rows
 
@@ -40,7 +40,7 @@ def shifted_cholesky(A: FloatArray, shift: float) -> FloatArray:
 
 def weighted_squares(B: Any, weights: FloatArray, points: IntArray) -> FloatArray:
     """Σ weights_i b_i b_i' over the given columns of B: products of some of them in B's precision, their sum in float64."""
-    parts = cuts(points.size, workers(B.shape[0] * points.size))
+    parts = split_range(points.size, thread_count(B.shape[0] * points.size))
     sums = np.zeros((len(parts), B.shape[0], B.shape[0]))
 
     def add(k: int) -> None:
@@ -51,7 +51,7 @@ def weighted_squares(B: Any, weights: FloatArray, points: IntArray) -> FloatArra
             scaled *= np.sqrt(weights[chosen]).astype(B.dtype)
             sums[k] += scaled @ scaled.T
 
-    share(add, len(parts))
+    run_on_threads(add, len(parts))
     return np.asarray(sums.sum(axis=0))
 
 
@@ -212,7 +212,7 @@ class Triangle:
             for first, last, block in part:
                 self._panel.rows(self.members[first:last], block)
 
-        yield from _shared(blocks, lambda part, _: rows(part), workers(sum(block.size for _, _, block in blocks)))
+        yield from _shared(blocks, lambda part, _: rows(part), thread_count(sum(block.size for _, _, block in blocks)))
 
     def _room(self, rows: int, columns: int) -> Tile | None:
         begin, self._used = self._used, self._used + rows * columns
@@ -262,7 +262,7 @@ class Triangle:
     def _multiplied(self, weights: FloatArray, panel: Panel, blocks: list[Block]) -> Steps:
         scale, entries = float(np.abs(weights).max()) or 1.0, panel.entries
         signed_weights = entries.signed_weights(self.members, (weights / scale).astype(np.float32))
-        sums, table = np.zeros((workers(self.members.size**2 // 2), self.members.size)), entries.table
+        sums, table = np.zeros((thread_count(self.members.size**2 // 2), self.members.size)), entries.table
 
         def add(part: list[Block], out: FloatArray) -> None:
             buffer = np.empty(WIDTH, dtype=np.float32)
@@ -294,7 +294,9 @@ class Triangle:
                 chosen = points[start : start + _ROWS]
                 out[start : start + chosen.size] = panel.product(chosen, factors)
 
-        yield from _shared(list(range(0, points.size, _ROWS)), lambda part, _: multiply(part), workers(points.size * used.size))
+        yield from _shared(
+            list(range(0, points.size, _ROWS)), lambda part, _: multiply(part), thread_count(points.size * used.size)
+        )
         return scale * out
 
 
@@ -302,7 +304,7 @@ def _shared(pieces: list[T], work: Callable[[list[T], int], object], count: int)
     """work(part, k) on so many threads k for a few pieces at a time, which get more costly from first to last."""
     for start in range(0, len(pieces), count * _TOGETHER):
         parts = [pieces[start + k : start + count * _TOGETHER : count] for k in range(count)]
-        share(functools.partial(_part, work, parts), count)
+        run_on_threads(functools.partial(_part, work, parts), count)
         yield
 
 

@@ -131,7 +131,7 @@ def symmetric_rows(block: Any, table: Any, first: int, begin: int, weights: Any,
         out[first + k] += s0
 
 
-#: Points below which a run seldom comes to need them (then they are compiled in the run).
+#: Number of points from which the passes are loaded in advance; smaller runs compile them only if needed.
 PASSES_FROM = 1000
 
 

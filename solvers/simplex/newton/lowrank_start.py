@@ -27,7 +27,7 @@ from ....models.arrays import BoolArray, FloatArray, IntArray
 from ....models.kernels.float32 import SingleArray
 from ....models.kernels.gram import GramOperator
 from ....models.kernels.rbf import Series
-from ....models.kernels.threads import cuts, share, workers
+from ....models.kernels.threads import run_on_threads, split_range, thread_count
 from ....models.views import SimplexQP
 from .exact import Finish
 from .krylov import COLUMNS, Inverse, Steps, Triangle, conjugate_gradients, shifted_cholesky, weighted_squares
@@ -214,25 +214,25 @@ def _factor(gram: GramOperator, chosen: IntArray) -> SingleArray:
 
 def _solve(factor: SingleArray, rows: SingleArray) -> None:
     """rows ← L⁻¹ rows."""
-    parts = cuts(rows.shape[1], workers(rows.size))
+    parts = split_range(rows.shape[1], thread_count(rows.size))
 
     def solve(k: int) -> None:
         for block in _blocks(parts[k]):
             rows[:, block] = scipy.linalg.solve_triangular(factor, rows[:, block], lower=True, check_finite=False)
 
-    share(solve, len(parts))
+    run_on_threads(solve, len(parts))
 
 
 def _terms(n: int, series: Series) -> SingleArray:
     """The series' rows at all points."""
     rows = np.empty((series.count, n), dtype=np.float32)
-    parts = cuts(n, workers(rows.size))
+    parts = split_range(n, thread_count(rows.size))
 
     def fill(k: int) -> None:
         for block in _blocks(parts[k]):
             series.rows(np.arange(block.start, block.stop), rows[:, block])
 
-    share(fill, len(parts))
+    run_on_threads(fill, len(parts))
     return rows
 
 
@@ -400,8 +400,8 @@ class _Run:
             del self._B, self._room  # the old one goes first
             self._room = np.empty(rank * members.size, dtype=np.float32)
         B = self._room[: rank * members.size].reshape(rank, members.size)
-        parts = cuts(B.shape[0], workers(B.size))
-        share(lambda k: np.take(self.model.B[parts[k]], members, axis=1, out=B[parts[k]], mode="clip"), len(parts))
+        parts = split_range(B.shape[0], thread_count(B.size))
+        run_on_threads(lambda k: np.take(self.model.B[parts[k]], members, axis=1, out=B[parts[k]], mode="clip"), len(parts))
         self._B, self._inverse, self._groups = B, 1.0 / self.model.D[members], self.view.groups[members]
 
     def value(self) -> float:

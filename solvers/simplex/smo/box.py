@@ -17,7 +17,7 @@ from ....models.kernels.gram import GramOperator
 from ....models.views import BoxEqualityQP, SimplexQP
 from ...interface.algorithm import Algorithm, Outcome, integers_and_floats, named_scalars
 from ...interface.numba_flags import by_reference
-from ...interface.recorder import Measure
+from ...interface.recorder import ProgressState
 from ...records import Answer, Options
 from .. import RECORDS
 from ..newton.exact import Finish
@@ -531,14 +531,14 @@ class BoxSMO(Algorithm[BoxEqualityQP, BoxState]):
         state.epsilon = max(state.epsilon * factor, 1e-16)
         return Outcome.RUNNING
 
-    def measure(self, state: BoxState) -> Measure:
+    def measure(self, state: BoxState) -> ProgressState:
         """Return objective, the bound of the last refresh, support size, and number of columns computed."""
         work, view = state.work, state.view
         objective, bound = float(work.scalars.objective), state.bound
         if work.scalars.active == view.n:
             gradient = restored(state, work.d * work.s)
             bound = objective - (float(work.a @ (work.d * work.s)) - view.level(gradient)[0])
-        return Measure(
+        return ProgressState(
             iteration=int(work.scalars.iteration),
             objective=objective,
             bound=bound,

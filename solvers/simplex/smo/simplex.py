@@ -15,7 +15,7 @@ from ....models.arrays import FloatArray
 from ....models.views import SimplexQP
 from ...interface.algorithm import Algorithm, Outcome, integers_and_floats, named_scalars
 from ...interface.numba_flags import by_reference
-from ...interface.recorder import Measure
+from ...interface.recorder import ProgressState
 from ...records import Answer, Options
 from .. import RECORDS
 from ..newton.exact import Finish, finish, finisher_bytes, first_guess
@@ -481,13 +481,13 @@ class SMO(Algorithm[SimplexQP, SmoState]):
         state.last_gap = min(gap, state.last_gap)
         return Outcome.RUNNING
 
-    def measure(self, state: SmoState) -> Measure:
+    def measure(self, state: SmoState) -> ProgressState:
         """Objective, Frank-Wolfe bound, support size, columns computed."""
         if state.sets is not None:
             return state.sets.algorithm.measure(state.sets.state)
         scalars = state.work.scalars
         f = float(scalars.objective)
-        return Measure(
+        return ProgressState(
             iteration=int(scalars.iteration),
             objective=f,
             bound=f - float(scalars.gap),
@@ -589,7 +589,7 @@ class AutoSimplex(Algorithm[SimplexQP, AutoState]):
         """Let SMO work."""
         return state.algorithm.advance(state.state, seconds)
 
-    def measure(self, state: AutoState) -> Measure:
+    def measure(self, state: AutoState) -> ProgressState:
         """Return the progress of SMO."""
         return state.algorithm.measure(state.state)
 

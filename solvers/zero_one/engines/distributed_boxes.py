@@ -30,7 +30,7 @@ from ....models.model import fingerprint
 from ....models.views import ZeroOneProblem
 from ...exact.checkpoint import Checkpoint, CheckpointContent
 from ...exact.dispatcher import NODES, Dispatcher, check_counts, check_numbers, check_point, check_work, lines_of
-from ...exact.log_file import Mark
+from ...exact.log_file import LogPosition
 from ...exact.options import Limits
 from ...interface.algorithm import Outcome
 from ...parallel.executor import AsynchronousExecutor, TaskArrays
@@ -146,18 +146,18 @@ class SubtreeEngine(Engine):
     shared : SharedState
     first : BoxEngine
         The local search, from the root or from a checkpoint.
-    team : AsynchronousExecutor
+    executor : AsynchronousExecutor
     writer : ProofWriter, optional
         Writer of the proof log, which merges the parts of the workers.
     """
 
     name: ClassVar[str] = "boxes"
 
-    def __init__(self, shared: SharedState, first: BoxEngine, team: AsynchronousExecutor, writer: ProofWriter | None) -> None:
+    def __init__(self, shared: SharedState, first: BoxEngine, executor: AsynchronousExecutor, writer: ProofWriter | None) -> None:
         super().__init__(shared)
         self._first, self._writer = first, writer
         self.ground = first.ground
-        self._dispatcher = Dispatcher(team, self, search)
+        self._dispatcher = Dispatcher(executor, self, search)
         self._parts: list[tuple[float, int, OpenNodes, int]] = []  # a heap of (least bound, sequence number, nodes, bytes)
         self._sequence = itertools.count()
         self._distributed = False
@@ -251,7 +251,7 @@ class SubtreeEngine(Engine):
 
     def _outcome(self) -> Outcome:
         shared, limits = self._shared, self._shared.limits
-        if self._writer is not None and self._writer.fault is not None:
+        if self._writer is not None and self._writer.write_error is not None:
             return Outcome.UNWRITTEN
         if not self._parts and not self._dispatcher.flying:
             return Outcome.CONVERGED if self.unresolved >= shared.cut else Outcome.STALLED
@@ -355,7 +355,7 @@ class StoppedSearch:
     w: FloatArray
     lower_bound: float
     nodes: int
-    log: Mark | None = None
+    log: LogPosition | None = None
 
 
 class ZeroOneCheckpoint(Checkpoint[StoppedSearch]):
@@ -376,7 +376,7 @@ class ZeroOneCheckpoint(Checkpoint[StoppedSearch]):
         self._problem = problem
 
     @staticmethod
-    def content(shared: SharedState, resumed: ResumedBoxes, count: int, log: Mark | None = None) -> CheckpointContent:
+    def content(shared: SharedState, resumed: ResumedBoxes, count: int, log: LogPosition | None = None) -> CheckpointContent:
         """Return the content of the file of a search, with the position of its log."""
         reduced = resumed.ground.reduced
         numbers = {

@@ -159,16 +159,16 @@ class ConflictTeamEngine(Engine):
     shared : SharedState
     order : ndarray (m,)
         Hinge violation of every point: points with the largest violation are deleted first.
-    team : AsynchronousExecutor
+    executor : AsynchronousExecutor
     """
 
     name: ClassVar[str] = "conflicts"
 
-    def __init__(self, shared: SharedState, order: FloatArray, team: AsynchronousExecutor) -> None:
+    def __init__(self, shared: SharedState, order: FloatArray, executor: AsynchronousExecutor) -> None:
         super().__init__(shared)
         self.ground = ConflictSearchData.of(shared.reduced, shared.upper, order)
         self._dive = self.ground.dive()
-        self._dispatcher = Dispatcher(team, self, search_conflicts)
+        self._dispatcher = Dispatcher(executor, self, search_conflicts)
         self._heap: list[tuple[float, int, ConflictNode]] = []
         self._sequence = itertools.count()
         self._counts: dict[str, int] = {}

@@ -194,7 +194,7 @@ class Trial:
     def tol(self) -> float:
         """Relative gap of the solves."""
         info = self.solver.info
-        return info.reaches or (FIRST_ORDER if info.first_order else USUAL)
+        return info.achievable_gap or (FIRST_ORDER if info.first_order else USUAL)
 
     @cached_property
     def obstacle(self) -> str:

@@ -16,7 +16,7 @@ from marginopt.models.model import BareForm
 from marginopt.models.program.bridges import EpigraphBridge
 from marginopt.solvers.backends.mosek import Mosek
 from marginopt.solvers.interface.backend import BridgeChain
-from marginopt.solvers.interface.solver import ALL_PARTS, kept_parts
+from marginopt.solvers.interface.solver import ALL_PARTS, changed_parts
 from marginopt.solvers.records import Options, Status
 from marginopt.solvers.solve import solve_problem
 
@@ -161,7 +161,7 @@ def test_an_updated_task_holds_what_a_new_one_does(name, kinds):
     """By MOSEK's own reading of both tasks; no licence is needed to put and get data."""
     old = FORMS[name]
     new = _moved(old, kinds)
-    parts, why = kept_parts(old, new, any_bounds=True)
+    parts, why = changed_parts(old, new, any_bounds=True)
     assert not why
     assert parts <= kinds
     if parts - updatable_parts(new, ALL_PARTS):  # the backend builds the task again

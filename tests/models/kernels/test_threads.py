@@ -14,7 +14,7 @@ from marginopt import L2SVMDual, solve
 from marginopt.models.kernels import threads as module
 from marginopt.models.kernels.gram import KernelGram
 from marginopt.models.kernels.kernels import RBF
-from marginopt.models.kernels.threads import blas_controller, cuts, pooled, share, workers
+from marginopt.models.kernels.threads import blas_controller, reserve_threads, run_on_threads, split_range, thread_count
 from marginopt.solvers.simplex.newton.krylov import Triangle, shifted_cholesky, weighted_squares
 
 
@@ -27,7 +27,7 @@ def blas_threads():
 def test_every_piece_is_done_once_and_none_shares_again(count):
     seen = []
     with threadpool_limits(3, user_api="blas"):
-        share(lambda k: seen.append((k, workers(10**9), blas_threads())), count)
+        run_on_threads(lambda k: seen.append((k, thread_count(10**9), blas_threads())), count)
         assert blas_threads() == 3
     assert sorted(k for k, _, _ in seen) == list(range(count))
     if count > 1:
@@ -41,28 +41,28 @@ def test_an_error_in_any_piece_reaches_the_caller_and_blas_has_its_threads_again
 
     with threadpool_limits(2, user_api="blas"):
         with pytest.raises(ValueError, check=lambda error: error.args == ("piece 1",)):
-            share(work, 3)
+            run_on_threads(work, 3)
         assert blas_threads() == 2
-        assert workers(10**9) == 2
+        assert thread_count(10**9) == 2
 
 
 def test_threads_are_those_of_blas_or_those_asked_for():
     with threadpool_limits(2, user_api="blas"):
-        assert workers(10**9) == 2
-        with pooled(None):
-            assert workers(10**9) == 2
+        assert thread_count(10**9) == 2
+        with reserve_threads(None):
+            assert thread_count(10**9) == 2
             assert blas_threads() == 1
-            with pooled(4):
-                assert workers(10**9) == 4
-            assert workers(10**9) == 2
+            with reserve_threads(4):
+                assert thread_count(10**9) == 4
+            assert thread_count(10**9) == 2
             assert blas_threads() == 1
         assert blas_threads() == 2
 
 
 def test_small_computations_stay_on_one_thread():
-    with pooled(4):
-        assert workers(1000) == 1
-        assert 1 < workers(3 * module._LEAST) < 4
+    with reserve_threads(4):
+        assert thread_count(1000) == 1
+        assert 1 < thread_count(3 * module._LEAST) < 4
 
 
 @pytest.mark.parametrize("first", [True, False])
@@ -71,7 +71,7 @@ def test_runs_that_overlap_leave_blas_as_it_was(first):
     before, entered, leave = blas_threads(), threading.Event(), threading.Event()
 
     def other():
-        with pooled(2):
+        with reserve_threads(2):
             entered.set()
             leave.wait(10)
 
@@ -79,7 +79,7 @@ def test_runs_that_overlap_leave_blas_as_it_was(first):
     if first:
         thread.start()
         assert entered.wait(10)
-    with pooled(2):
+    with reserve_threads(2):
         assert blas_threads() == 1
         if not first:
             thread.start()
@@ -94,7 +94,7 @@ def test_runs_that_overlap_leave_blas_as_it_was(first):
 
 @pytest.mark.parametrize(("size", "count"), [(10, 3), (2, 5), (0, 2)])
 def test_cuts_cover_everything_in_order(size, count):
-    parts = cuts(size, count)
+    parts = split_range(size, count)
     assert len(parts) == count
     assert [i for part in parts for i in range(size)[part]] == list(range(size))
 
@@ -121,9 +121,9 @@ def test_kernel_blocks_and_products_do_not_depend_on_the_threads(count, monkeypa
             weighted_squares(B, np.abs(a) + 1.0, np.arange(5, 1200)),
         )
 
-    with pooled(1):
+    with reserve_threads(1):
         alone = values()
-    with pooled(count):
+    with reserve_threads(count):
         together = values()
     for one, other in zip(alone, together, strict=True):
         assert other.shape == one.shape and (np.abs(other - one) <= 1e-5 * np.abs(one).max()).all()

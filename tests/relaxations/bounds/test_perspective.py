@@ -75,9 +75,9 @@ def test_the_multipliers_of_the_combined_relaxation_reach_its_bound() -> None:
 
 def test_stated_gamma_is_the_models() -> None:
     X, y = points(0)
-    uniform = Perspective().chosen(ZeroOneSVM(X, y))
+    uniform = Perspective().gamma_for(ZeroOneSVM(X, y))
     model = ZeroOneSVM(X, y, encoding="strengthened", gamma=0.5 * uniform)
-    assert np.array_equal(Perspective("stated").chosen(model), model.gamma)
+    assert np.array_equal(Perspective("stated").gamma_for(model), model.gamma)
     target = Perspective("stated").apply(model)
     cone = ZeroOneSVM(X, y, encoding="strengthened", gamma=model.gamma, rows="cone")
     continuous = solve(cone.form.relax_integrality(), "clarabel", tol=1e-9)

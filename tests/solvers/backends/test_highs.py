@@ -16,7 +16,7 @@ from marginopt.errors import UnsupportedModelError
 from marginopt.models import HingeSVM
 from marginopt.solvers.backends import highs
 from marginopt.solvers.backends.highs import Highs
-from marginopt.solvers.interface.recorder import LEFT
+from marginopt.solvers.interface.timeouts import LEFT
 from marginopt.solvers.records import Options, Status
 
 #: A knapsack whose items may be taken any number of times.

@@ -17,7 +17,7 @@ from marginopt.errors import InputError, UnsupportedModelError
 from marginopt.models import HingeSVM, L2SVMDual, SimplexQP
 from marginopt.models.model import Model
 from marginopt.solvers.interface.algorithm import Algorithm, Outcome
-from marginopt.solvers.interface.recorder import Measure
+from marginopt.solvers.interface.recorder import ProgressState
 from marginopt.solvers.interface.solver import SolverInfo
 from marginopt.solvers.records import Answer, Options, Status, Trace, TraceRow, relative_gap
 from marginopt.solvers.solve import solve_problem
@@ -65,9 +65,9 @@ class Counter(Algorithm[SimplexQP, State]):
         time.sleep(self.sleep)
         return self.end if state.calls >= self.steps else Outcome.RUNNING
 
-    def measure(self, state: State) -> Measure:
+    def measure(self, state: State) -> ProgressState:
         """A gap of 2^-calls."""
-        return Measure(state.calls, 1.0, 1.0 - 0.5**state.calls, active=state.calls, columns=2 * state.calls, step="toward")
+        return ProgressState(state.calls, 1.0, 1.0 - 0.5**state.calls, active=state.calls, columns=2 * state.calls, step="toward")
 
     def answer(self, state: State) -> Answer:
         """The uniform weights."""

@@ -17,7 +17,7 @@ from effort import trials
 
 import marginopt as mo
 from marginopt.solvers import Answer, Options, Status
-from marginopt.solvers.interface.recorder import LEFT, CallTimeout, run_in_subprocess
+from marginopt.solvers.interface.timeouts import LEFT, CallTimeout, run_in_subprocess
 from marginopt.solvers.records import UpdateKind
 from marginopt.solvers.registry import get_solver
 

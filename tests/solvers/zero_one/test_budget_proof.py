@@ -69,10 +69,10 @@ def test_bounds_are_logged_before_a_deadline_ends_the_search(tmp_path):
     view = mo.ZeroOneSVM(data.X, data.y, kappa=0.15).view(ZeroOneBudget)
     algorithm = BudgetBB(ZeroOneBB(proof=str(path), restarts=2, neighbourhoods=2))
     state = algorithm.init(view, Options(time_limit=1e6), np.random.default_rng(0))
-    while not state.sealed:
+    while not state.logged_bound:
         assert algorithm.advance(state, 1e-3).name == "RUNNING"
     report = check_proof(path)
-    assert report.valid and report.bound == state.sealed == pytest.approx(state.lower_bound, rel=2e-9)
+    assert report.valid and report.bound == state.logged_bound == pytest.approx(state.lower_bound, rel=2e-9)
     algorithm.advance(state, 1e-3)
     algorithm.answer(state)
     later = check_proof(path)

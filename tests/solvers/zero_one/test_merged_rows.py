@@ -80,7 +80,7 @@ def audit_like(seed: int, n: int = 40) -> ZeroOneSVM:
 def test_conflicts_that_win_against_logged_boxes_write_the_log(
     seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(algorithm, "BOX_HEAD", 0.0)
+    monkeypatch.setattr(algorithm, "BOX_HEAD_START", 0.0)
     model, path = audit_like(seed), tmp_path / "proof.jsonl"
     without = mo.solve(model, "zero-one-bb", threads=1)
     result = mo.solve(model, "zero-one-bb", threads=1, proof=str(path))
@@ -108,7 +108,7 @@ def test_the_engine_counts_the_rank_with_and_without_a_log(tmp_path: Path) -> No
 
 
 def test_a_search_that_ends_early_keeps_the_better_log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(algorithm, "BOX_HEAD", 0.0)
+    monkeypatch.setattr(algorithm, "BOX_HEAD_START", 0.0)
     model, path = audit_like(1, 80), tmp_path / "proof.jsonl"
     result = mo.solve(model, "zero-one-bb", threads=1, proof=str(path), node_limit=200)
     report = mo.check_proof(path, model)

@@ -264,11 +264,11 @@ def test_finished_passes_are_logged_before_a_deadline_ends_the_next(tmp_path, en
     problem = ZeroOneSVM(data.X, data.y, 5.0).view(ZeroOneProblem)
     algorithm = ZeroOneBB(proof=str(path), engine=engine, restarts=2, neighbourhoods=2)
     state = algorithm.init(problem, Options(time_limit=1e6), np.random.default_rng(0))
-    state.recorded = 0.0  # the effort from which passes are recorded
-    while not state.sealed:
+    state.next_record_effort = 0.0  # the effort from which passes are recorded
+    while not state.logged_bound:
         assert algorithm.advance(state, 1e-3).name == "RUNNING"
     report = check_proof(path)
-    assert report.valid and 0.0 < report.bound == state.sealed < algorithm.measure(state).objective
+    assert report.valid and 0.0 < report.bound == state.logged_bound < algorithm.measure(state).objective
     algorithm.advance(state, 1e-3)
     algorithm.answer(state)
     later = check_proof(path)
@@ -290,7 +290,7 @@ def test_a_proof_needs_a_path_that_can_be_written(tmp_path):
 
 
 def stated(intercept="free", lam=2.0, seed=0, **options):
-    X, y = clouds(seed, 24, 2, 0.7, order="turns")
+    X, y = clouds(seed, 24, 2, 0.7, hinge_violations="turns")
     return ZeroOneSVM(X, y, lam, intercept=intercept, **options)
 
 

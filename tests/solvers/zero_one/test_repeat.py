@@ -41,9 +41,9 @@ SLICES = ([1e-4], [0.3, 1e-3, 0.01], [0.05])[: trials(2, 3)]
 @pytest.mark.parametrize(("case", "threads"), [((100, 5, 10.0, 1.2), 2), ((150, 7, 1.0, 1.1), 1)])
 def test_portfolio_repeats_whatever_the_clock_did(monkeypatch, case, threads):
     """Both engines run (their head start is short here); slices of very different lengths give the same run."""
-    monkeypatch.setattr(module, "BOX_HEAD", 600)
-    monkeypatch.setattr(module, "CONFLICT_HEAD", 100)
-    monkeypatch.setattr(module, "AGAIN", 2000)
+    monkeypatch.setattr(module, "BOX_HEAD_START", 600)
+    monkeypatch.setattr(module, "CONFLICT_HEAD_START", 100)
+    monkeypatch.setattr(module, "HEURISTIC_INTERVAL", 2000)
     n, p, lam, sigma = case
     view = model(n, p, lam, sigma).view(ZeroOneProblem)
     first, *others = (record(ZeroOneBB(restarts=20, neighbourhoods=9), view, slices, threads) for slices in SLICES)
