@@ -290,7 +290,7 @@ def test_a_proof_needs_a_path_that_can_be_written(tmp_path):
 
 
 def stated(intercept="free", lam=2.0, seed=0, **options):
-    X, y = clouds(seed, 24, 2, 0.7, hinge_violations="turns")
+    X, y = clouds(seed, 24, 2, 0.7, order="turns")
     return ZeroOneSVM(X, y, lam, intercept=intercept, **options)
 
 
