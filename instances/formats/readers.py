@@ -707,8 +707,8 @@ def read_npz(path: PathLike, label: str = "y", name: str | None = None) -> Insta
     Parameters
     ----------
     path : str or Path
-    label : str or int, optional
-        Column of the labels by name or index; the rule of `read` where it is not given.
+    label : str
+        Name of the array of labels.
     name : str, optional
         Name of the instance; the file's name where it is not given.
 
@@ -719,7 +719,7 @@ def read_npz(path: PathLike, label: str = "y", name: str | None = None) -> Insta
     Raises
     ------
     DataError
-        The file does not exist, or a cell cannot be read; the message names file and line.
+        The file does not exist or cannot be read, an array is missing, or the arrays make no instance.
     """
     file = as_path(path)
     if not file.exists():

@@ -1,4 +1,6 @@
-"""Compiled loops of kernels: distances by bits, the RBF kernel's last pass over a block, products of sparse points.
+"""Compiled loops of kernels: Hamming distances, the RBF kernel's last pass over a block, products of sparse points.
+
+Distances are of points packed as bits: ``words`` has a column of words for each point, ``chosen`` a row for each chosen point.
 
 *Compiled loops for RBF kernels.* exp is 2^x = 2^k·2^r with k = round(x) and |r| ≤ ½: the factor 2^r by its Taylor polynomial
 (degree 7 in float32 and 13 in float64, remainders 6e-9 and 5e-18), the factor 2^k by writing k into a float's exponent. Callers
@@ -80,7 +82,7 @@ def accumulate_table(words: Any, chosen: Any, table: Any, weights: Any, first: i
 
 @_njit
 def count_rows(words: Any, chosen: Any, first: int, out: Any) -> None:
-    """out_ij ← d_ij for the points from ``first`` on, so many as out has columns; its type holds every distance there is."""
+    """out_ij ← the number of bits in which row i of ``chosen`` and point ``first`` + j differ; the type of out must hold it."""
     buffer = np.empty(_BLOCK, dtype=np.uint32)
     for b in range(0, out.shape[1], _BLOCK):
         e = min(out.shape[1], b + _BLOCK)

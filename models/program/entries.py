@@ -15,7 +15,7 @@ import scipy.sparse as sp
 
 from ..arrays import BoolArray, FloatArray
 
-#: SciPy's, of four bytes where they do.
+#: Index arrays as SciPy has them: int32 where that is enough, else int64.
 Places: TypeAlias = "npt.NDArray[np.signedinteger[Any]]"
 
 #: Numbers of a matrix that are multiplied as they are, zeros with them.

@@ -226,7 +226,7 @@ class NamedValues(dict[str, FloatArray]):
 
 @dataclass(frozen=True, eq=False)
 class Quadratic:
-    """The symmetric P ⪰ 0 of ½x'Px: dense, sparse, factored as P = R'R (``factor`` = R), or known by its columns.
+    """The symmetric P of ½x'Px, perhaps indefinite: dense, sparse, factored as P = R'R (``factor`` = R), or known by its columns.
 
     Parameters
     ----------
@@ -334,7 +334,7 @@ class Quadratic:
 
     @cached_property
     def convexity(self) -> Convexity:
-        """Evidence that P ⪰ 0: its factor, its kernel's theorem, or a factorisation (`models.program.convexity`)."""
+        """Return what is known of P ⪰ 0: by its factor, its kernel's theorem, or a factorisation (`models.program.convexity`)."""
         if self.factor is not None:
             return Convexity(Evidence.CONSTRUCTION, "P = R'R")
         if self.operator is not None:
@@ -688,7 +688,7 @@ class StandardForm(Displayed, ExportMethods):
         return tuple(filter(None, [vars(self).get(_IMPORT)]))
 
     def imported_by(self, record: Any) -> StandardForm:
-        """A copy of the form that keeps the comparison with its source, as long as it is in this process."""
+        """Return a copy of the form that keeps ``record`` of the foreign program that it was made from; pickling drops it."""
         copy = replace(self)
         vars(copy)[_IMPORT] = record
         return copy

@@ -1,4 +1,6 @@
-"""Compiled: a depth-first search below one node, for so many nodes, in arrays that Python keeps between calls.
+"""Compiled branch and bound over the integer coefficients of scoring systems: a depth-first search below one node.
+
+A call visits so many nodes, in arrays that Python keeps between calls.
 
 Nodes are split in three ways.
 
@@ -189,7 +191,7 @@ def _split(rows: Any, k: Any, kind: Any, j: Any, half: Any, cut: Any, flows: Any
 
 @entry
 def split(rows: Any, k: Any, kind: Any, j: Any, half: Any, cut: Any) -> Any:
-    """Split the one node on the stack; its children are bounded by prices and cells."""
+    """Split the one node on the stack; its children are bounded by prices and by errors that equal rows force."""
     k.scalars.top = 0
     _split(rows, k, kind, j, half, cut, False)
 

@@ -91,7 +91,7 @@ class _Record:
 
 
 class SparseRule(BoundingRule[SparseProblem]):
-    """The bounding rule of supports.
+    """Branch and bound over supports, the sets of non-zero coefficients: how a node is bounded, split and rounded.
 
     A node has the states of the features, and ``order``: the features by their gains at the parent's dual point, the largest
     first. A side is a feature with a sign: 2 j is w_j > 0, 2 j + 1 is w_j < 0. ``sides`` says which may be the largest

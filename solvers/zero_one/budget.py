@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 # norm below the cutoff, and each of them deletes a point of every conflict at the cutoff. So a node is empty if disjoint
 # conflicts (points counted by their multiplicity) need more than r deletions, or if a conflict has no free point. If a conflict
 # has a single free point, that point is deleted. Otherwise a point is deleted in one child and kept in the other. The kernel is
-# that of the proof pass, `kernels.conflicts.prove`.
+# that of the proof pass, `loops.conflicts.prove`.
 
 _FREE, _KEPT, _DELETED = -1, 0, 1
 #: Nodes of the search from which its bound is recorded, the growth between two records, and the nodes of a record for one of the

@@ -57,13 +57,13 @@ class ConflictFinder:
         self.workspace = empty_workspace(len(tau), self.rows.a.shape[1], self.exact.a.shape[1])
 
     def start(self) -> Any:
-        """The S-pair of no points."""
+        """Return an S-pair of the dual active-set method (points, multipliers and the w that they define) without points."""
         from .loops.conflicts import no_active
 
         return no_active(self.rows.a.shape[1])
 
     def norm_of(self, active: Any) -> float:
-        """The norm that an S-pair certifies."""
+        """Return the lower bound of ||w||² that the multipliers of an S-pair prove."""
         from .loops.conflicts import certified_norm
 
         return float(certified_norm(active, self.rows.intercept_bound))
@@ -269,7 +269,7 @@ class ConflictProver:
 
 
 def empty_book(n: int, p: int) -> Any:
-    """`kernels.conflicts.Book` for n points in p coordinates."""
+    """Return an empty `loops.conflicts.Book` for n points in p coordinates."""
     from .loops.conflicts import BOOK, Book
 
     width, i64 = 2 * p + 6, np.int64
@@ -284,7 +284,7 @@ def _bytes_of(node: ProofNode) -> int:
 
 
 def copied(active: Any) -> Any:
-    """An S-pair that may be changed."""
+    """Return a copy of an S-pair."""
     return type(active)(*(np.array(part) for part in active))
 
 

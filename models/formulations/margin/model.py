@@ -549,7 +549,7 @@ class Margin(Model):
 
     @property
     def loss_bounded(self) -> tuple[int, ...]:
-        """A free intercept whose bound is that of some optimal point."""
+        """Return (0,) for a free intercept that the loss alone bounds: the bound holds for some optimal point; else ()."""
         return (0,) if self.intercept == "free" and not self._intercept_is_held else ()
 
     @property
@@ -893,7 +893,7 @@ class Margin(Model):
 
     @property
     def bounded_below(self) -> str:
-        """Return the reason of a nonnegative loss, or that of a loss with a conjugate beside a strongly convex regulariser.
+        """Return why the objective is bounded below: a nonnegative loss, or one with a conjugate and strong convexity; else "".
 
         ½||w||² and a convex loss have a dual that is finite wherever the conjugate of the loss is; a free intercept must balance.
         """

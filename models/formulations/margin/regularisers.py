@@ -104,7 +104,7 @@ class NoRegulariser(Regulariser):
 
     @property
     def sparsity(self) -> Sparsity:
-        """Return the regulariser itself."""
+        """Return the regulariser as a `Sparsity`."""
         return Sparsity(0.0, 0.0)
 
 
@@ -280,7 +280,7 @@ class L1(Regulariser):
 
     @property
     def sparsity(self) -> Sparsity:
-        """Return the regulariser itself."""
+        """Return the regulariser as a `Sparsity`."""
         return Sparsity(0.0, self.mu)
 
 
@@ -431,12 +431,12 @@ class KernelWeightsL1(Regulariser):
         object.__setattr__(self, "mu", as_positive(self.mu, "mu"))
 
     def value(self, w: FloatArray) -> float:
-        """μ||α||_1 of the best combination; infinite where w is none of the points."""
+        """μ||α||_1 of the best combination; infinite where w is no combination of the points."""
         weights = self._combination(w)
         return float("inf") if weights is None else float(self.mu * weights.sum())
 
     def blocks(self, w: FloatArray) -> dict[str, FloatArray]:
-        """The best combination; nothing where w is none of the points."""
+        """The best combination, as its positive and negative parts; nothing where w is no combination of the points."""
         weights = self._combination(w)
         return (
             {} if weights is None else {"alpha plus": weights[: weights.size // 2], "alpha minus": weights[weights.size // 2 :]}
@@ -550,7 +550,7 @@ class L0(Regulariser):
 
     @property
     def sparsity(self) -> Sparsity:
-        """Return the regulariser itself."""
+        """Return the regulariser as a `Sparsity`."""
         return Sparsity(self.mu, 0.0)
 
     def blocks(self, w: FloatArray) -> dict[str, FloatArray]:
@@ -626,7 +626,7 @@ class L0L1(Regulariser):
 
     @property
     def sparsity(self) -> Sparsity:
-        """Return the regulariser itself."""
+        """Return the regulariser as a `Sparsity`."""
         return Sparsity(self.mu0, self.mu1, self.k)
 
     def blocks(self, w: FloatArray) -> dict[str, FloatArray]:

@@ -35,7 +35,7 @@ class BoxProgram(Model):
     ----------
     Z : array_like (m, r)
     q, lower, upper : array_like (m,)
-        A single number stands for m equal ones; lower < upper, both finite.
+        A single number stands for m equal ones; lower ≤ upper, both finite.
     ridge : array_like (m,)
         D ≥ 0.
 

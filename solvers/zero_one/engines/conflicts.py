@@ -69,7 +69,7 @@ class Dive:
         stack.candidate_value[-1] = upper
 
     def run(self, cut: float, nodes: int) -> int:
-        """Continue the search for at most ``nodes`` nodes and return a status code of `kernels.conflicts.search`."""
+        """Continue the search for at most ``nodes`` nodes and return a status code of `loops.conflicts.search`."""
         return int(k.search(self.rows, self.exact, self.weights, self.order, self.stack, self._workspace, cut, nodes))
 
     def bound(self) -> float:

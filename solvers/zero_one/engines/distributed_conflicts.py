@@ -30,7 +30,7 @@ from .engine import Engine, SharedState
 ConflictNode: TypeAlias = tuple[float, float, bytes]
 #: Work between two readings of the clock, in nodes × points × coordinates.
 _WORK_PER_CHECK = 1_250_000
-#: Names of the counters and of their fields in `kernels.conflicts.SCALARS`.
+#: Names of the counters and of their fields in `loops.conflicts.SCALARS`.
 _COUNTER_FIELDS = {"nodes": "nodes", "hard_margin_solves": "solves", "conflicts": "conflicts", "forced_deletions": "forced"}
 
 

@@ -1,4 +1,7 @@
-"""The models of the book; the check of an entry: data, point and value in rational arithmetic, the bound's evidence; the page."""
+"""The open book of margins (instances with best points and proved bounds): its models, the check of an entry, its page.
+
+An entry is checked in rational arithmetic: its data, its point and value, and the evidence of its bound.
+"""
 
 from __future__ import annotations
 
@@ -252,7 +255,7 @@ def _kernel_weights(values: Point, X: FloatArray) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class BookModel:
-    """A model of the book.
+    """A model whose instances the book has as entries: how its points and bounds are stated and checked.
 
     Parameters
     ----------

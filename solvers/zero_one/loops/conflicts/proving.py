@@ -28,6 +28,8 @@ from .records import (
 
 #: Fields of `Book.scalars`: numbers of conflicts, of those in the last packing, of steps, of entries.
 BOOK = integers_and_floats("booked packed steps entries", "")
+#: Kinds of a step in `Book.steps`: a packing of conflicts, which raises the proved cost of further deletions; one conflict, which
+#: ends the node or deletes its only free point.
 PACK, CUT = 0, 1
 # Return codes of `prove` besides a branching point (≥ 0): the node is proved; there is no branching point.
 PROVED, OPEN_LEAF = -1, -2
