@@ -68,9 +68,9 @@ def polished(
     counted in exact arithmetic where the model's objective jumps (`Model.recounted`). The point is the rounded input where the
     re-solve is not feasible to 1e-9 or not better; the choice is made by recomputed objectives and residuals only. Where it costs
     less than that tolerance, small entries may be zeros: they are fixed there, and the rest is solved once more. ``seconds``
-    limits both together, where the solve itself was limited: what is late is left out.
+    limits all together, where the solve itself was limited: what is late is left out.
     """
-    x = form.join(values)
+    begin, x = time.perf_counter(), form.join(values)
     rounded = x.copy()
     rounded[form.integer] = np.round(x[form.integer])
     candidates = [(rounded, "")]
@@ -82,11 +82,12 @@ def polished(
     candidates += [(y, source) for point, source in candidates for y in _with_zeros(form, point)]
     best, source = _chosen(form, model, candidates)
     residues = _residues(form, best, _SQUARED_NEARLY_ZERO)
-    if residues.any() and 0.0 < form.objective(best) <= _FEASIBLE:
+    left = None if seconds is None else seconds - (time.perf_counter() - begin)
+    if (left is None or left > 0.0) and residues.any() and 0.0 < form.objective(best) <= _FEASIBLE:
         zeroed = np.where(residues, 0.0, best)
         fixed = fix_integers(form, zeroed)
         fixed = fixed.replace(lower=np.where(residues, 0.0, fixed.lower), upper=np.where(residues, 0.0, fixed.upper))
-        best, source = _chosen(form, model, [(best, source), *_completed(fixed, seconds)])
+        best, source = _chosen(form, model, [(best, source), *_completed(fixed, left)])
     return PolishedPoint(form.split(best), f"integers fixed, the rest solved again by {source}" if source else "")
 
 

@@ -364,7 +364,9 @@ def examine_optimum(judgement: Judgement) -> Judgement:
 
 
 def _own_tolerance(judgement: Judgement) -> float:
-    """Return the absolute tolerance of a mixed-integer solver, as it was set."""
+    """Return the absolute tolerance of a mixed-integer solver: the one that its run ended with, or as it was set."""
+    if judgement.answer.integrality is not None:
+        return judgement.answer.integrality
     native, tolerance = judgement.solver.info.integrality
     return float(judgement.options.native.get(native, tolerance))
 

@@ -285,6 +285,8 @@ class Answer:
         given one's; else it is an inner problem, whose bound bounds nothing else.
     write_error : WriteError, optional
         Why a file that the run was to write (a proof log) is not there: ``solve`` raises it, with the result.
+    integrality : float, optional
+        The tolerance on integers that the run ended with, where the solver may choose another than it was given.
     bound_caveat : str
         Caveat of a bound that rests on results of other processes; empty without one.
     details : mapping
@@ -322,6 +324,7 @@ class Answer:
     model: Model | None = None
     same_problem: bool = False
     write_error: WriteError | None = None
+    integrality: float | None = None
     bound_caveat: str = ""
     details: Mapping[str, Any] = field(default_factory=dict)
     pool: Sequence[Mapping[str, FloatArray]] = ()

@@ -65,8 +65,9 @@ def thread_count(entries: int) -> int:
 
 @contextmanager
 def reserve_threads(threads: int | None) -> Generator[None]:
-    """Limit BLAS to one thread inside the ``with`` block, and let `run_on_threads` use ``threads`` threads; if that is None,
-    those already reserved or as many as BLAS had.
+    """Limit BLAS to one thread inside the ``with`` block, and let `run_on_threads` use so many threads.
+
+    Of None, those that are reserved already, or as many as BLAS had.
     """
     token = _allowed.set(threads or _allowed.get() or _threads_of_blas())
     try:

@@ -416,6 +416,10 @@ def _read(highspy: Any, highs: Any, form: StandardForm, recorder: Recorder, prox
     iterations = sum(max(int(count), 0) for count in counts)
     nodes = int(info.mip_node_count) if mixed else None
     trace = recorder.final_trace(iterations if nodes is None else nodes, objective, bound)
+    details = {} if proximal is None else {"qp_regularization_value": proximal.shift, "proximal_steps": proximal.steps}
+    integrality = float(highs.getOptionValue(_INTEGRALITY)[1]) if mixed else None
+    if integrality is not None and integrality > _TIGHT:
+        details[_INTEGRALITY] = integrality
     return Answer(
         status=status,
         native_status=status_name,
@@ -429,7 +433,8 @@ def _read(highspy: Any, highs: Any, form: StandardForm, recorder: Recorder, prox
         nodes=nodes,
         iterations=iterations,
         trace=trace,
-        details={} if proximal is None else {"qp_regularization_value": proximal.shift, "proximal_steps": proximal.steps},
+        integrality=integrality,
+        details=details,
     )
 
 

@@ -82,9 +82,9 @@ def test_every_estimator_says_what_it_waits_for(
     with caplog.at_level(logging.WARNING, "marginopt"), warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         estimator.fit(X[:, 1:], target)
-    said = [record for record in caplog.records if record.name == "marginopt"]
-    assert said
-    for record in said:
+    records = [record for record in caplog.records if record.name == "marginopt"]
+    assert records
+    for record in records:
         (parameter,) = re.findall(r"(\w+)= ", record.getMessage())
         assert parameter in estimator.get_params()
 

@@ -56,8 +56,8 @@ def counted_fault(result: mo.Result, exact: Compositions) -> str:
         return f"{float(stated)!r} is stated, its w costs {float(cost)!r} counted exactly"
     if exact.counted and sum(bool(w[j]) for j in exact.counted) > exact.max_nonzeros:
         return f"{exact.max_nonzeros} coefficients may be non-zero, w = {result.values['w'].tolist()}"
-    kept = 1 - (ROUNDING if _says_that_kept_points_miss(result) else 0)
-    if any(margins[i] < kept for i in exact.kept_points) or any(sum(margins[i] < 1 for i in p) > k for p, k in exact.budgets):
+    least = 1 - (ROUNDING if _says_that_kept_points_miss(result) else 0)
+    if any(margins[i] < least for i in exact.kept_points) or any(sum(margins[i] < 1 for i in p) > k for p, k in exact.budgets):
         return f"w = {result.values['w'].tolist()} gives up points that must be kept, or more than a budget"
     return "" if exact.allowed(w, _row_slack(result)) else f"w = {result.values['w'].tolist()} is not allowed"
 

@@ -178,7 +178,7 @@ def _solved(
         if solved is None:
             return Run(entry, result, None, None, f"the run gave no {entry.evidence}: {result.status.name}")
         try:
-            with deadline(time.perf_counter() + (options.time_limit or math.inf)):
+            with deadline(math.inf if options.time_limit is None else time.perf_counter() + options.time_limit):
                 proved = _with_evidence(solved, result, model, X, y, log)
         except OutOfTimeError:
             words = f"the log was not checked to its end within {options.time_limit:g} s: give a longer time limit"

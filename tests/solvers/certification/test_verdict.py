@@ -211,6 +211,15 @@ def test_a_big_m_beyond_the_integers_tolerance_makes_a_word_void(flipped: bool, 
         assert "a row of row, M = " in big_m_exceeds_tolerance(switched(1e6, flipped, unit), x, 1e-6)
 
 
+def test_a_run_that_ended_with_a_looser_tolerance_is_judged_by_it() -> None:
+    """HiGHS fails on some programs at an integrality of 1e-9 and ends at 1e-6."""
+    form = switched(1e6)
+    answer = Answer(Status.OPTIMAL, values={"x": np.float64(0.0), "z": np.float64(1.0)}, objective=1.0, bound=1.0)
+    for integrality, status in ((None, Status.OPTIMAL), (1e-9, Status.OPTIMAL), (1e-6, Status.INACCURATE)):
+        ended = replace(answer, integrality=integrality)
+        assert judge(BareForm(form), get_solver("highs"), ended, Options(), OPEN).status is status
+
+
 def test_a_row_that_costs_nothing_needs_no_small_m() -> None:
     """Ramps of points without weight, 1e8 away: HiGHS and Gurobi were right, and their word was void for that row."""
     F = sp.csr_array(np.array([[1.0, 5e8, 1.0]]))  # x + M z + slack >= 1
