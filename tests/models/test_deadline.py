@@ -106,7 +106,7 @@ def test_sparse_and_dense_entries_are_scanned_within_the_deadline(monkeypatch: p
 
 @pytest.mark.parametrize("module", ["highspy", "pyscipopt"])
 def test_a_program_is_handed_over_within_the_deadline(module: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    library = pytest.importorskip(module)
+    library = pytest.importorskip(module, reason=f"{module} is not installed")
     form = L1SVMDual(np.eye(6), np.array([1.0, -1.0] * 3), C=1.0).form
     assert form.quadratic is not None and form.quadratic.lower.nnz
     hand_over = functools.partial(to_highs, library) if module == "highspy" else to_scip
