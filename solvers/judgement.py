@@ -9,6 +9,7 @@ small problem of their own (`solvers.better_points`). No stage calls ``solve``.
 
 from __future__ import annotations
 
+import time
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -57,7 +58,7 @@ _MISSED = "counted exactly, margins miss their thresholds by up to {:.1e}, and n
 #: The remarks on margins that miss, and on restrictions that are broken where margins are counted.
 _SHORT = "margins miss their thresholds by up to {:.1e}"
 _BROKEN = "counted exactly, w breaks its restrictions {} times: " + _SHORT
-#: Share of the time limit (and seconds at least) that a stage may take which solves or searches.
+#: Share of the time limit (and seconds at least) that a stage may take which solves or searches, where no more is left of it.
 _SHARE = 0.1
 
 
@@ -80,12 +81,16 @@ class Judgement:
     ray: Ray = field(default_factory=Ray)  #: the evidence behind a claim of infeasibility or unboundedness
     objection: str = ""  #: the sentence that contradicts such a claim; empty where nothing does
     verdict: Verdict = field(default_factory=lambda: Verdict(Status.FAILED))  #: the status and its remarks
+    begin: float = field(default_factory=time.perf_counter)  #: the time at which the first stage began
 
     @property
     def seconds(self) -> float | None:
-        """The seconds that a stage may take which solves or searches; None without a time limit."""
+        """The seconds that a stage may take which solves or searches: what is left of the time limit; None without one."""
         limit = self.options.time_limit
-        return None if limit is None else max(_SHARE * limit, _SHARE)
+        if limit is None:
+            return None
+        left = limit - self.claim.build_seconds - self.claim.solve_seconds - (time.perf_counter() - self.begin)
+        return max(left, _SHARE * limit, _SHARE)
 
     @property
     def certifier(self) -> Certifier:
