@@ -152,14 +152,12 @@ def _solutions(form: StandardForm, seconds: float | None) -> list[tuple[FloatArr
         return []
     y = np.clip(form.join(answer.values), form.lower, form.upper)  # else what is below zero may seem to cost less than nothing
     is_late = seconds is not None and time.perf_counter() - begin > seconds
-    on_active_set = None if is_late else _on_active_set(form, y)
     source = f"{Clarabel.info.name} {answer.version}"
-    solutions = [(y, source)]
-    return (
-        solutions
-        if on_active_set is None
-        else [*solutions, (np.clip(on_active_set, form.lower, form.upper), f"{source} and the equations of its active set")]
-    )
+    on_active_set = [] if is_late else _on_active_set(form, y)
+    return [
+        (y, source),
+        *((np.clip(x, form.lower, form.upper), f"{source} and the equations of its active set") for x in on_active_set),
+    ]
 
 
 def _eliminate(form: StandardForm) -> tuple[StandardForm, np.ndarray, FloatArray]:
@@ -188,28 +186,31 @@ def _eliminate(form: StandardForm) -> tuple[StandardForm, np.ndarray, FloatArray
     return reduced, keep, offset
 
 
-def _on_active_set(form: StandardForm, x: FloatArray) -> FloatArray | None:
-    """Solve the equations of the constraints that are (nearly) active at x; None for cones that are not polyhedral.
+def _on_active_set(form: StandardForm, x: FloatArray) -> list[FloatArray]:
+    """Return the least solution of the equations of the (nearly) active constraints, and the solution nearest to x.
 
-    Where the objective is linear, the nearest point that meets them; None where there are many.
+    They differ where the equations leave a variable free, as the slack of a point without a cost. A linear objective has the
+    nearest one alone. None for cones that are not polyhedral, or for many equations of a linear objective.
     """
     if any(not isinstance(c.cone, (Zero, Nonnegative)) for c in form.constraints):
-        return None
+        return []
     form = BoundsToRows(form).target if form.has_bounds else form
     F, g = form.rows_matrix()
     slack = np.asarray(F @ x + g)
     equal = np.concatenate([np.full(c.rows, isinstance(c.cone, Zero)) for c in form.constraints] or [np.zeros(0, bool)])
     active = equal | (slack < _ACTIVE * (1.0 + np.abs(g)))
     if form.quadratic is None and active.sum() * form.n > _LINEAR:
-        return None
+        return []
     B, b = F[np.flatnonzero(active)].toarray(), g[active]
     k = B.shape[0]
     with blas_threads(form.n + k, None):
         if form.quadratic is None:
-            return np.asarray(x - np.linalg.lstsq(B, slack[active], rcond=1e-13)[0])
+            return [np.asarray(x - np.linalg.lstsq(B, slack[active], rcond=1e-13)[0])]
         system = np.block([[form.quadratic.csc.toarray(), B.T], [B, np.zeros((k, k))]])
-        solution = np.linalg.lstsq(system, np.concatenate([-form.q, -b]), rcond=1e-13)[0]
-    return np.asarray(solution[: form.n])
+        from_zero = np.concatenate([-form.q, -b])
+        from_x = np.concatenate([-form.q - form.quadratic.product(x), -slack[active]])
+        least, step = np.linalg.lstsq(system, np.column_stack([from_zero, from_x]), rcond=1e-13)[0][: form.n].T
+    return [least, x + step]
 
 
 # Points of the model's own beside a solver's claim: a better one refutes an optimum, any one refutes infeasibility.

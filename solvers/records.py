@@ -505,6 +505,13 @@ class Options:
         """The gap asked for, or the solver's default."""
         return default if self.tol is None else self.tol
 
+    def search_gap(self, default: float) -> float:
+        """Return the relative gap at which another package's mixed-integer search stops.
+
+        It is a little below the tolerance: a point that is moved onto its rows afterwards may cost more than the package says.
+        """
+        return 0.9 * self.tolerance(default)
+
     def after(self, seconds: float) -> Options:
         """These options when ``seconds`` of the time limit are spent; a millisecond is left (or the limit, if that is less)."""
         if self.time_limit is None:

@@ -173,7 +173,7 @@ class Gurobi(Backend):
             "OptimalityTol": _TIGHT,
             "BarConvTol": accuracy,
             "BarQCPConvTol": accuracy,
-            "MIPGap": tol,
+            "MIPGap": options.search_gap(self.info.tolerance),
             "Seed": options.seed % 2_000_000_000,
         }
         if not (form.integer.any() or form.features & _SEARCHED):

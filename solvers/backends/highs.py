@@ -309,7 +309,7 @@ class Highs(Backend):
             "dual_feasibility_tolerance": _TIGHT,
             _INTEGRALITY: _TIGHT,
             "qp_regularization_value": 0.0,
-            "mip_rel_gap": options.tolerance(self.info.tolerance),
+            "mip_rel_gap": options.search_gap(self.info.tolerance),
             "mip_abs_gap": 0.0,
             "random_seed": options.seed % 2_147_483_647,
             "presolve": "choose",

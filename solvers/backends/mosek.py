@@ -145,7 +145,7 @@ class Mosek(Backend):
         for family in ("INTPNT_TOL", "INTPNT_QO_TOL", "INTPNT_CO_TOL"):
             chosen |= {f"MSK_DPAR_{family}_{rule}": accuracy for rule in ("REL_GAP", "PFEAS", "DFEAS")}
         chosen |= {
-            "MSK_DPAR_MIO_TOL_REL_GAP": tol,
+            "MSK_DPAR_MIO_TOL_REL_GAP": options.search_gap(self.info.tolerance),
             "MSK_DPAR_MIO_TOL_ABS_GAP": 0.0,
             "MSK_DPAR_MIO_TOL_ABS_RELAX_INT": _TIGHT,
             "MSK_DPAR_MIO_TOL_FEAS": _TIGHT,

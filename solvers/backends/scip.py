@@ -434,11 +434,10 @@ class Scip(Backend):
         check_native("scip", options.native, [CUTS, "priorities", *model.getParams()])
         if options.verbose:
             model.hideOutput(False)
-        tol = options.tolerance(self.info.tolerance)
         chosen: dict[str, Any] = {
             "numerics/feastol": _WITH_INDICATORS if Feature.INDICATOR in form.features else _TIGHT,
             "numerics/dualfeastol": _TIGHT,
-            "limits/gap": tol,
+            "limits/gap": options.search_gap(self.info.tolerance),
             "randomization/randomseedshift": options.seed % 2_147_483_647,
             **dict.fromkeys(_DUAL_REDUCTIONS, True),
         }

@@ -613,7 +613,8 @@ class MarginBB(Algorithm[MarginProblem, MarginState]):
         unwritten = write_checkpoint(state, bound)
         if state.log is not None:
             no_point = bound == np.inf and not state.has_point  # the point is feasible
-            state.log.finish(min(bound, state.value), w, infeasible=no_point)  # nodes prove more if the rotation lost digits
+            proved = min(bound, state.value)  # nodes prove more if the rotation lost digits
+            state.log.finish(proved, w, self._cutoff(state), infeasible=no_point)
             unwritten = state.log.write_error or unwritten
         return Answer(
             values={} if w is None else {"w": w},

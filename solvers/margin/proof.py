@@ -28,8 +28,8 @@ from .check.statement import FORMAT, HEADER_KEYS, LoggedMarginProblem
 if TYPE_CHECKING:
     from . import loops
 
-#: Reserve for the checker's rounding: this share of the claimed bound, and this many last places of all costs, and of the terms
-#: of margins times their slopes, for each term of a sum.
+#: Reserve for the checker's rounding: this share of the claimed bound, and this many last places of all costs, of the terms of
+#: margins times their slopes, and of the cutoff, for each term of a sum.
 _SLACK, _PLACES = 1e-8, 4.0 * 2.0**-52
 #: By how much an incumbent is made longer, relative to its length.
 _STRETCHES = (0.0, 1e-10, 1e-9, 4e-9, 1.6e-8)
@@ -127,13 +127,14 @@ class MarginLog(LogWriter):
             np.add.at(support, prices[is_price] // 2, np.where(prices % 2 == 0, alpha, -alpha)[is_price])
             multipliers["support"] = support.tolist()
 
-    def finish(self, bound: float, w: FloatArray | None, infeasible: bool = False) -> None:
+    def finish(self, bound: float, w: FloatArray | None, cutoff: float, infeasible: bool = False) -> None:
         """Write the claim, a little below the bound, the incumbent with its combination of atoms, and the seal.
 
         A claim of infeasibility holds if every node is empty. A node that only its bound closed supports the finite bound.
         """
         w = None if w is None else self._least_multiple(w)
-        below = bound * (1.0 - _SLACK) - _rounding_reserve(self._problem, np.zeros(len(self._V)) if w is None else w)
+        near = np.zeros(len(self._V)) if w is None else w
+        below = bound * (1.0 - _SLACK) - _rounding_reserve(self._problem, near, cutoff)
         claimed = below if 0.0 < below < np.inf else 0.0  # NaN, of sums that overflow, makes no claim
         point = None if w is None else w.tolist()
         combination = None if w is None else least_combination(self._problem.atoms, w)
@@ -177,14 +178,14 @@ def _loss_fields(loss: PiecewiseLinearLoss) -> dict[str, Any]:
     return {**values, "tail": loss.tail, "again": rise_start, **({"even": True} if loss.symmetric else {})}
 
 
-def _rounding_reserve(problem: MarginProblem, w: FloatArray) -> float:
-    """Return the reserve for rounding near w: of sums of costs, and of margins, which slopes turn into costs."""
+def _rounding_reserve(problem: MarginProblem, w: FloatArray, cutoff: float) -> float:
+    """Return the reserve for rounding near w: of sums of costs, of margins, which slopes turn into costs, and of the cutoff."""
     n, p = problem.A.shape
     with np.errstate(over="ignore", invalid="ignore"):
         terms = 1.0 + np.abs(problem.A) @ np.abs(w)
         steep = float((problem.costs * problem.of_losses(lambda loss: loss.steepest)) @ terms)
         heights = float(problem.costs @ problem.of_losses(lambda loss: loss.height))
-    return _PLACES * ((n + p + 16) * heights + (p + 4) * steep)
+    return _PLACES * ((n + p + 16) * (heights + cutoff) + (p + 4) * steep)
 
 
 def least_combination(atoms: FloatArray, w: FloatArray) -> list[float]:

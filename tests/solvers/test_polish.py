@@ -232,3 +232,26 @@ def test_a_point_of_almost_no_cost_costs_nothing_where_its_residues_are_zeros(we
     values = model.complete({"w": np.array([0.9999901482436997, 3.94070252012213e-05])})
     better = polish(model.form, values, model)
     assert better["w"][1] == 0.0 and model.form.objective(model.form.join(better)) == 0.0
+
+
+def test_a_point_without_a_cost_does_not_keep_others_off_their_rows() -> None:
+    """Its slack is in no equation of the active set, whose solution was infeasible where the slack came back as zero."""
+    X, y = np.array([[1.0, -1.75], [1.0, -1.75], [1.0, -2.0], [1.0, 1.5]]), np.array([1.0, 1.0, -1.0, -1.0])
+    rows = mo.margin.LinearRows(np.array([[2.0, 1.5], [1.5, -1.0]]), lower=-1.0, upper=-0.75)
+    costs = np.array([0.5, 1.25, 0.0, 1.75])
+    model = mo.Margin(X, y, mo.margin.Ramp(2.5, 2.5), mo.margin.SquaredNorm(0.5), sample_weight=costs, subject_to=rows)
+    integers = {"z": np.zeros(4), "w": np.array([-0.5 - 6e-10, -1e-9])}
+    values = polish(model.form, model.complete(integers), model)
+    assert max(certify(model.form, values).violations.values()) <= 1e-12
+
+
+def test_a_search_that_stops_at_its_gap_is_optimal_after_its_point_moved_onto_the_rows() -> None:
+    """SCIP stops at .99 of the tolerance, and the point that keeps the rows costs 3e-8 more."""
+    X, y = np.array([[1.0, 0.5], [1.0, -0.5], [1.0, -0.75], [1.0, -0.5]]), np.array([-1.0, 1.0, 1.0, 1.0])
+    model = mo.Margin(
+        X, y, mo.margin.Ramp(0.5, 2.75), mo.margin.SquaredNorm(0.25), domain=mo.margin.Signs((-1, 0)),
+        sample_weight=np.array([1.25, 0.25, 0.0, 1.5]), intercept="free",
+        subject_to=mo.margin.Parity(np.array([1, 1, 0, 1]), 0.125),
+    )  # fmt: skip
+    result = mo.solve(model, "scip", time_limit=20.0)
+    assert result.status is Status.OPTIMAL and result.gap <= 1e-6

@@ -38,8 +38,10 @@ def attack(number: int) -> tuple[str, str]:
 
 
 def _scaled(model: mo.Margin, scale: float) -> mo.Margin | None:
+    """Return the model with scaled rows; None where those are refused, or need bounds of the margins for their form."""
     try:
-        return model.replace("X", np.asarray(model.X) * scale)
+        scaled = model.replace("X", np.asarray(model.X) * scale)
+        return scaled if scaled.form.n else None
     except MarginoptError:
         return None
 

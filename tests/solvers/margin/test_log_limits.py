@@ -140,3 +140,16 @@ def test_small_packed_logs_stay_small_in_the_memory(tmp_path: Path) -> None:
     assert len(measured) == len(logs) and all(valid == "False" and float(megabytes) < 200.0 for valid, megabytes in measured), (
         measured
     )
+
+
+@pytest.mark.parametrize("nodes", [3, 7, 11])
+def test_a_log_without_an_incumbent_claims_no_more_than_its_nodes_prove(tmp_path: Path, nodes: int) -> None:
+    """Equal points of both classes can't be kept; the cutoff, of all points of the domain, is a million times the bound."""
+    X, y = np.array([[1.0, 0.5, 0.0], [1.0, 0.5, 0.0]]), np.array([-1.0, 1.0])
+    model = mo.Margin(
+        X, y, mo.margin.Ramp(1.0, 3.0), mo.margin.ElasticNet(0.5, 0.75), sample_weight=np.array([1.25, 2.0]),
+        domain=mo.margin.Signs((0, 0, 1)), subject_to=[mo.margin.ErrorBudget(1, 0.5), mo.keep([0, 1])],
+    )  # fmt: skip
+    result = mo.solve(model, "margin-bb", proof=str(tmp_path / "p.log"), node_limit=nodes)
+    report = mo.check_proof(tmp_path / "p.log", model)
+    assert report.valid and 0.0 < report.bound <= result.bound
