@@ -433,5 +433,5 @@ def test_zeros_and_integers_of_a_value_are_exact() -> None:
     assert exact_value(stated, [3.0, 1e-30], [3.0 * 0.3, 0.0]) == np.inf
     assert exact_value(stated, [3.0 + 1e-15, 0.0], [3.0 * 0.3, 0.0]) == np.inf
     jump = LoggedMarginProblem.of_problem(replace(base, loss=PiecewiseLinearLoss.count(1.0)))
-    assert jump.value([1.0 - 1e-12, 2.0], [0.3, 0.6]) < 0.91
-    assert jump.value([1.0 - 1e-6, 2.0], [0.3, 0.6]) > 1.8
+    assert exact_value(jump, [1.0 - 1e-12, 2.0], [0.3, 0.6]) < 0.91
+    assert exact_value(jump, [1.0 - 1e-6, 2.0], [0.3, 0.6]) > 1.8
