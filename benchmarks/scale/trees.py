@@ -28,7 +28,7 @@ class Recorder:
         self.parents: list[int] = []
         self.work: list[int] = []
 
-    def block(self, log: Any) -> None:
+    def append_events(self, log: Any) -> None:
         at = 0
         while at < len(log):
             kind = int(log[at])
@@ -43,7 +43,7 @@ class Recorder:
             else:
                 at += 3 if kind == 4 else 4
 
-    def leaf(self, active: Any, tau: Any, target: float) -> None:
+    def append_leaf(self, active: Any, tau: Any, target: float) -> None:
         """Hard-margin problems of decided nodes count nothing here."""
 
 

@@ -196,10 +196,8 @@ def ray(points: Sequence[Vector], weights: Sequence[int], subset: Sequence[int])
         depth_on_hyperplane, tilt = depth_of([points[k] for k in on_hyperplane], [weights[k] for k in on_hyperplane])
     above = sum(w for v, w in zip(values, weights, strict=True) if v > 0)
     below = sum(w for v, w in zip(values, weights, strict=True) if v < 0)
-    sign = 1 if above <= below else -1
-    shifts = [abs(_depth_dot(tilt, point)) for point in points]
-    step = min((abs(v) / m / 2 for v, m in zip(values, shifts, strict=True) if v and m), default=Fraction(1))
-    return min(above, below) + depth_on_hyperplane, [sign * a + step * b for a, b in zip(r, tilt, strict=True)]
+    side = r if above <= below else [-a for a in r]
+    return min(above, below) + depth_on_hyperplane, _tilted(side, tilt, points, values)
 
 
 def move_off_points(u: Vector, points: Sequence[Sequence[Fraction]]) -> Vector:
@@ -211,6 +209,11 @@ def move_off_points(u: Vector, points: Sequence[Sequence[Fraction]]) -> Vector:
     # on the directions of the moment curve a point's values are a polynomial, with fewer roots than the point has coordinates
     powers = ([Fraction(s) ** j for j in range(len(u))] for s in itertools.count(1))
     tilt = next(t for t in powers if all(_depth_dot(t, point) for point in on_hyperplane))
+    return _tilted(u, tilt, points, values)
+
+
+def _tilted(u: Vector, tilt: Vector, points: Sequence[Sequence[Fraction]], values: Sequence[Fraction]) -> Vector:
+    """Return u moved along ``tilt`` by so little that no point changes its side, ``values`` their products with ±u."""
     shifts = [abs(_depth_dot(tilt, point)) for point in points]
     step = min((abs(v) / m / 2 for v, m in zip(values, shifts, strict=True) if v and m), default=Fraction(1))
     return [a + step * b for a, b in zip(u, tilt, strict=True)]

@@ -23,7 +23,7 @@ from ...models.arrays import FloatArray, IntArray
 from ...models.views import MarginProblem, PiecewiseLinearLoss
 from ..exact.checkpoint import Checkpoint, CheckpointContent
 from ..exact.log_file import LogFile, LogPosition, LogWriter
-from .check.statement import FORMAT, HEADER_KEYS, LoggedMarginProblem
+from .check.statement import FORMAT, HEADER_KEYS, LoggedMarginProblem, exact_value, least_combination
 
 if TYPE_CHECKING:
     from . import loops
@@ -62,7 +62,7 @@ class MarginLog(LogWriter):
         self._file.write([{"cut": value}])
 
     def append_nodes(self, events: FloatArray) -> None:
-        """Append the nodes of these events (`loops.events`), which contain whole nodes only."""
+        """Append the nodes of these events (`loops.records`), which contain whole nodes only."""
         records: list[dict[str, Any]] = []
         position = 0
         while position < len(events):
@@ -104,7 +104,7 @@ class MarginLog(LogWriter):
 
     def _multipliers(self, multipliers: dict[str, Any], rows: Any, alpha: FloatArray) -> None:
         """Add the multipliers of terms, rows, demanded points, demanded signs and prices, from the relaxation's rows
-        (`loops.hinges`).
+        (`loops.relaxation`).
         """
         n, p = self._terms, len(self._V)
         slopes = np.zeros(n)
@@ -146,9 +146,9 @@ class MarginLog(LogWriter):
 
         Margins of w may miss their thresholds by the rounding of the search; a multiple reaches them.
         """
-        problem = LoggedMarginProblem.of_problem(self._problem)
+        problem = self._problem
         multiples = [w * (1.0 + stretch) for stretch in _STRETCHES]
-        costs = [problem.value(v.tolist(), least_combination(self._problem.atoms, v)) for v in multiples]
+        costs = [exact_value(problem, v.tolist(), least_combination(problem.atoms, v)) for v in multiples]
         return multiples[int(np.argmin(costs))]
 
 
@@ -188,19 +188,6 @@ def _rounding_reserve(problem: MarginProblem, w: FloatArray, cutoff: float) -> f
     return _PLACES * ((n + p + 16) * (heights + cutoff) + (p + 4) * steep)
 
 
-def least_combination(atoms: FloatArray, w: FloatArray) -> list[float]:
-    """Return α of least ||α||_1 with Σ_k α_k x_k = w, if there are atoms."""
-    if not len(atoms):
-        return []
-    from scipy.optimize import linprog  # imported here: the import is slow, and few logs need it
-
-    in_norm = atoms.any(axis=0)
-    signed_atoms = np.hstack([atoms[:, in_norm].T, -atoms[:, in_norm].T])
-    solution = linprog(np.ones(signed_atoms.shape[1]), A_eq=signed_atoms, b_eq=w[in_norm], bounds=(0.0, None), method="highs")
-    plus, minus = np.split(solution.x, 2)
-    return np.asarray(plus - minus).tolist()
-
-
 @dataclass(frozen=True, eq=False)
 class StoppedMarginSearch:
     """An interrupted search."""
@@ -225,14 +212,7 @@ _TYPES: dict[str, Any] = dict.fromkeys(_ARRAYS, np.float64) | {"origin": np.int6
 
 
 class MarginCheckpoint(Checkpoint[StoppedMarginSearch]):
-    """The checkpoint file of a search.
-
-    Parameters
-    ----------
-    path : path-like
-    problem : MarginProblem
-    tol : float
-    """
+    """The checkpoint file of a search."""
 
     solver = "margin-bb"
     numbers = ("layout", "tol", "nodes", "first_value", "rotated")

@@ -38,7 +38,7 @@ from ...models.views import MarginProblem
 from ..exact.check.arithmetic import InvalidProofError, round_down, round_up, stored_multipliers, sum_down, sum_up
 from ..exact.check.checker import TreeChecker
 from ..exact.check.trees import NodeRules
-from ..margin.check.statement import LoggedMarginProblem
+from ..margin.check.statement import LoggedMarginProblem, exact_value, least_combination
 
 FORMAT, VERSION = "marginopt-ramp-proof", 1
 _CLOSED = -1
@@ -94,20 +94,6 @@ class LoggedRampProblem(LoggedMarginProblem):
         n = len(problem.A)
         conflicts = np.array([stored_multipliers(size, text, n) for size, text in header["conflicts"]]).reshape(-1, n)
         return cls(**vars(problem), conflicts=conflicts)
-
-    def value_of(self, w: list[float]) -> float:
-        """Return the objective of w, rounded up; infinite if it is not finite."""
-        return self.value(w, _combination(self.atoms, w))
-
-
-def _combination(atoms: FloatArray, w: list[float]) -> list[float]:
-    """Return a combination of atoms that is about w; `value` corrects its error exactly."""
-    from scipy.optimize import linprog  # imported here: the import is slow
-
-    used = atoms.any(axis=0)
-    signed_atoms = np.hstack([atoms[:, used].T, -atoms[:, used].T])
-    x = linprog(np.ones(signed_atoms.shape[1]), A_eq=signed_atoms, b_eq=np.array(w)[used], bounds=(0.0, None), method="highs").x
-    return [0.0] * len(atoms) if x is None else (x[: len(atoms)] - x[len(atoms) :]).tolist()
 
 
 @dataclass(frozen=True, eq=False)
@@ -242,7 +228,7 @@ class RampChecker(TreeChecker[LoggedRampProblem]):
 
     def value(self, problem: LoggedRampProblem, w: list[float]) -> float:
         """Return the objective of a point, rounded up."""
-        return problem.value_of(w)
+        return exact_value(problem, w, least_combination(problem.atoms, np.array(w)))
 
     def rules(self, problem: LoggedRampProblem, bound: float) -> tuple[RampRules, _OpenNode]:
         """Return the rules, and the root: a bound of 0 needs no proof."""

@@ -69,12 +69,7 @@ class RampSolution:
 
 @final
 class RampProgram:
-    """The program of one node after another in HiGHS.
-
-    Parameters
-    ----------
-    problem : RampProblem
-    """
+    """The program of one node after another in HiGHS."""
 
     def __init__(self, problem: RampProblem) -> None:
         view = self._view = problem.view

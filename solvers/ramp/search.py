@@ -12,7 +12,8 @@ import numpy as np
 from ...models.arrays import BoolArray, FloatArray
 from ...models.views import MarginProblem, PiecewiseLinearLoss
 from ..exact.search import BoundingRule, Branching, Incumbent, Node, NodeArrays, TreeSearch
-from ..margin.proof import header_fields, least_combination
+from ..margin.check.statement import least_combination
+from ..margin.proof import header_fields
 from .check import FORMAT, VERSION
 from .dual import RampProblem, initial_lower
 from .program import RampProgram, RampSolution, with_conflicts
@@ -49,10 +50,6 @@ class RampRule(BoundingRule[RampProblem]):
     A node has the points that are ``given_up`` and lower bounds of all margins. Its relaxation is a linear program. At the root,
     the multipliers of each least margin where the relaxation is below the cutoff raise these bounds. A node is split by the point
     whose loss the relaxation underestimates most: its margin is at least the ramp's corner, or at most.
-
-    Parameters
-    ----------
-    problem : RampProblem
     """
 
     format, version = FORMAT, VERSION

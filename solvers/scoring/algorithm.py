@@ -107,7 +107,7 @@ class SupportsBB(Algorithm[ScoringProblem, SupportsState]):
             )
         reduced = reduce_problem(view)
         log = None if self.proof is None else SupportsLog(str(self.proof), reduced)
-        listeners = (None, None) if log is None else (log.take, log.certify)
+        listeners = (None, None) if log is None else (log.append_splits, log.append_multipliers)
         search = Search(reduced, rng, listeners[0], self.branching, listeners[1], limits.deadline)
         m, d = search.reduced.Z.shape
         one = float(m) * float((view.upper - view.lower + 1).sum()) * 4
@@ -123,15 +123,15 @@ class SupportsBB(Algorithm[ScoringProblem, SupportsState]):
         return state
 
     def advance(self, state: SupportsState, seconds: float) -> Outcome:
-        """Descents for about ``seconds``, or a stretch of the search; what comes when is counted in nodes, not in time."""
+        """Run descents, or a stretch of the search, for about ``seconds``; their order depends on nodes, not on time."""
         search, limits = state.search, state.limits
         if search.done:
             return Outcome.CONVERGED
         due, end = state.first + search.nodes // _NODES_A_DESCENT, time.perf_counter() + seconds
         if search.rounds < due and search.value > 0:
-            search.improve()  # one in any case
+            search.run_descent()  # one in any case
             while search.rounds < due and search.value > 0 and time.perf_counter() < end:
-                search.improve()
+                search.run_descent()
             return Outcome.RUNNING
         if limits.nodes_left(search.nodes) <= 0:
             return Outcome.NODE_LIMIT
@@ -159,7 +159,7 @@ class SupportsBB(Algorithm[ScoringProblem, SupportsState]):
         )
 
     def answer(self, state: SupportsState) -> Answer:
-        """The incumbent, and the proved bound."""
+        """Return the incumbent, and the proved bound."""
         search, problem = state.search, state.search.reduced.problem
         free = problem.intercept != (0, 0)
         w = np.concatenate([[search.rho0] * free, search.rho]).astype(np.float64)
@@ -171,7 +171,7 @@ class SupportsBB(Algorithm[ScoringProblem, SupportsState]):
         unwritten = None
         if state.log is not None:
             for node_bound in search.multipliers:
-                state.log.certify(node_bound.number, node_bound.multipliers)
+                state.log.append_multipliers(node_bound.number, node_bound.multipliers)
             state.log.finish(search.bound, search.rho0, search.rho)
             unwritten = state.log.write_error
         return Answer(
@@ -192,6 +192,6 @@ def _load() -> None:
         bounds = np.array([3.0, 3.0])
         problem = ScoringProblem(X, y, np.ones(5), -bounds, bounds, (-9, 9), Fraction(1, 10), Fraction(1, 100), 2, Fraction(1))
         search = Search(reduce_problem(problem), np.random.default_rng(0), branching=branching)
-        search.improve()
+        search.run_descent()
         while not search.done:
             search.step()

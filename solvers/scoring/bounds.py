@@ -97,7 +97,7 @@ def _pairs(rows: Any, l: Any, u: Any, active: Any, m: Any, k: Any, s: Any) -> An
 
 @inner
 def _path(m: Any, k: Any, s: Any) -> Any:
-    """A shortest augmenting path, by breadth: the cell of class -1 where it ends, or -1."""
+    """Return A shortest augmenting path, by breadth: the cell of class -1 where it ends, or -1."""
     head, tail = 0, 0
     for b in range(k):
         s.from_plus[b] = -1
@@ -148,7 +148,7 @@ def _push(end: Any, s: Any) -> Any:
 
 @inner
 def flow(rows: Any, l: Any, u: Any, active: Any, count: Any, demand: Any, s: Any) -> Any:
-    """The largest flow between the cells' classes, or one that reaches ``demand``."""
+    """Return the largest flow between the cells' classes, or one that reaches ``demand``."""
     m, k, base = 0, 0, np.int64(0)
     for c in range(count):
         m += s.P[c] > 0

@@ -15,6 +15,7 @@ are those of `solvers.scoring.check`, which verifies them; `PairProgram` finds t
 from __future__ import annotations
 
 import math
+import time
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -25,6 +26,7 @@ import scipy.sparse as sp
 
 from ...models.arrays import BoolArray, FloatArray, IntArray
 from ..interface.timeouts import call_outside_fork
+from .bounds import entry
 from .reduced import ReducedScoringProblem
 
 
@@ -66,12 +68,7 @@ class NodeBound(NamedTuple):
 
 
 class Scores:
-    """Rows in whole numbers, times the common denominator of their entries.
-
-    Parameters
-    ----------
-    reduced : ReducedScoringProblem
-    """
+    """Rows in whole numbers, times the common denominator of their entries."""
 
     def __init__(self, reduced: ReducedScoringProblem) -> None:
         self.reduced = reduced
@@ -119,7 +116,7 @@ _NEAR = 1e-6
 
 
 def middle(box: ScoreBox) -> tuple[int, int]:
-    """The widest coefficient, and its middle."""
+    """Return the widest coefficient, and its middle."""
     j = int(np.argmax(box.upper - box.lower))
     return j, int(box.lower[j] + box.upper[j]) // 2
 
@@ -187,7 +184,7 @@ class NodeProgram:
         self.add(pairs)
 
     def _uses(self) -> None:
-        """The columns a and r, and their rows: the limit on features, a ≤ r ≤ largest a, and one sign for each."""
+        """Add the columns a and r, and their rows: the limit on features, a ≤ r ≤ largest a, and one sign for each."""
         r, box, d = self.reduced, self.box, self.box.lower.size
         largest = np.concatenate([np.maximum(box.upper, 0), np.maximum(-box.lower, 0)]).astype(float)
         smallest = np.concatenate([np.maximum(box.lower, 0), np.maximum(-box.upper, 0)]).astype(float)
@@ -252,7 +249,7 @@ class NodeProgram:
         return BoxSolution(value, use.reshape(2, d), parts[:d] - parts[d:], wrong, self._whole(duals, cut))
 
     def _whole(self, duals: FloatArray, cut: int) -> PairMultipliers:
-        """Multipliers of the pairs that have one, rounded down."""
+        """Return multipliers of the pairs that have one, rounded down."""
         denominator = 1 << max(0, _BITS - int(cut).bit_length())
         of_pairs = np.zeros((len(self.pairs), 2))
         of_pairs[*self._of_row.T] = np.floor(np.maximum(duals[self._base :], 0.0) * float(denominator))
@@ -260,3 +257,192 @@ class NodeProgram:
         used = (of_pairs > 0).any(axis=1)
         cover, margin = (tuple(map(int, side.tolist())) for side in of_pairs[used].T)
         return PairMultipliers(denominator, limit, self.pairs[used], cover, margin)
+
+
+# Pairs of opposite points whose rows a solution of the program violates.
+
+#: Pairs a round, of either kind; of one row; rows of one class that are looked at; rows of one cell.
+_PAIRS, _OF_ONE, _ROWS, _OF_CELL = 40, 3, 1500, 50
+_VIOLATED = 1e-5
+#: Numbers that cells may have before they are numbered anew.
+_NUMBERS = 2**62
+
+
+class _Cells(NamedTuple):
+    """Cells of a class's rows: each from a start to an end, the rows that are least wrong first."""
+
+    rows: IntArray
+    starts: IntArray
+    ends: IntArray
+    wrong: FloatArray
+
+    @property
+    def first(self) -> IntArray:
+        return self.rows[self.starts]
+
+    def members(self, i: int) -> IntArray:
+        """Return the rows of a cell that are least wrong."""
+        rows = self.rows[self.starts[i] : self.ends[i]]
+        return rows[self.wrong[rows] <= self.wrong[rows[0]] + _VIOLATED][:_OF_CELL]
+
+
+class ViolatedPairs:
+    """The search for violated rows among all pairs.
+
+    Rows that agree on the columns in use are one cell; of a cell's rows the pair is taken that fewest other coefficients help.
+    """
+
+    def __init__(self, reduced: ReducedScoringProblem) -> None:
+        self.reduced = reduced
+        self._of_class = (np.flatnonzero(reduced.positive > 0), np.flatnonzero(reduced.negative > 0))
+
+    def pairs(self, box: ScoreBox, use: FloatArray, rho: FloatArray, wrong: FloatArray, known_rows: IntArray) -> IntArray:
+        """Return new pairs (p, 2), the most violated first."""
+        decided = ~box.free & ((box.lower != 0) | (box.upper != 0))
+        columns = np.flatnonzero((use.sum(axis=0) > 1e-9) | (rho != 0) | decided)
+        scores = self.reduced.Z[:, columns] @ rho[columns]
+        plus, minus = (self._cells(c, columns, scores * side, wrong[c]) for c, side in ((0, 1), (1, -1)))
+        a, b = plus.first, minus.first
+        if not a.size or not b.size:
+            return np.zeros((0, 2), dtype=np.int64)
+        shortfalls = self._violations(box, columns, use, scores, wrong, a, b)
+        known_pairs, new_pairs = set(map(tuple, known_rows.tolist())), []
+        for shortfall in shortfalls:
+            counts: dict[tuple[int, int], int] = {}
+            violated = np.flatnonzero(shortfall > _VIOLATED)
+            order = violated[np.argsort(-shortfall.ravel()[violated], kind="stable")[: 100 * _PAIRS]]
+            count = 0
+            for i, k in zip(*(indices.tolist() for indices in np.unravel_index(order, shortfall.shape)), strict=True):
+                if count == _PAIRS:
+                    break
+                if max(counts.get((0, i), 0), counts.get((1, k), 0)) >= _OF_ONE:
+                    continue
+                pair = self._nearest(box, plus.members(i), minus.members(k))
+                if pair in known_pairs:
+                    continue
+                known_pairs.add(pair)
+                new_pairs.append(pair)
+                count += 1
+                counts[0, i], counts[1, k] = counts.get((0, i), 0) + 1, counts.get((1, k), 0) + 1
+        return np.array(new_pairs, dtype=np.int64).reshape(-1, 2)
+
+    def _cells(self, c: int, columns: IntArray, scores: FloatArray, wrong: FloatArray) -> _Cells:
+        """Return the cells of a class, of least score first."""
+        rows, r = self._of_class[c], self.reduced
+        cell, count = np.zeros(rows.size, dtype=np.int64), 1
+        for j in columns:
+            if count * int(r.levels[j]) > _NUMBERS:
+                _, cell = np.unique(cell, return_inverse=True)
+                cell, count = cell.ravel(), int(cell.max(initial=0)) + 1
+            cell, count = cell * int(r.levels[j]) + r.codes[j, rows], count * int(r.levels[j])
+        order = np.lexsort((wrong[rows], cell))
+        starts = np.flatnonzero(np.diff(cell[order], prepend=-1))
+        ends, rows = np.append(starts[1:], rows.size), rows[order]
+        best = np.argsort(scores[rows[starts]], kind="stable")[:_ROWS]
+        return _Cells(rows, starts[best], ends[best], wrong)
+
+    def _violations(
+        self, box: ScoreBox, columns: IntArray, use: FloatArray, scores: FloatArray, wrong: FloatArray,
+        a: IntArray, b: IntArray,
+    ) -> FloatArray:  # fmt: skip
+        """Return by how much both rows of each pair are violated, the second one as a share of what it may lack."""
+        Z, separation = self.reduced.Z, self.reduced.separation
+        z, slack = wrong[0][a][:, None] + wrong[1][b], separation - (scores[a][:, None] - scores[b])
+        if z.any():
+            columns = np.flatnonzero((box.lower != 0) | (box.upper != 0))
+        P, Q = np.ascontiguousarray(Z[np.ix_(a, columns)]), np.ascontiguousarray(Z[np.ix_(b, columns)].T)
+        limits = box.lower[columns].astype(float), box.upper[columns].astype(float), box.free[columns]
+        shortfalls, scratch = np.empty((2, *z.shape)), np.empty((2, b.size))
+        _shortfalls(P, Q, separation, limits, np.ascontiguousarray(use[:, columns]), np.stack([slack, z]), shortfalls, scratch)
+        return shortfalls
+
+    def _nearest(self, box: ScoreBox, plus: IntArray, minus: IntArray) -> tuple[int, int]:
+        """Return the pair of these rows that fewest undecided coefficients help."""
+        if plus.size == minus.size == 1:
+            return int(plus[0]), int(minus[0])
+        free = np.flatnonzero(box.free)
+        Z, Q = self.reduced.Z, np.ascontiguousarray(self.reduced.Z[np.ix_(minus, free)].T)
+        helpers = np.zeros((plus.size, minus.size))
+        _helpers(np.ascontiguousarray(Z[np.ix_(plus, free)]), Q, np.stack([box.upper > 0, box.lower < 0])[:, free] + 0.0, helpers)
+        i, k = divmod(int(np.argmin(helpers)), minus.size)
+        return int(plus[i]), int(minus[k])
+
+
+@entry
+def _shortfalls(P: Any, Q: Any, separation: Any, box: Any, use: Any, sums: Any, shortfalls: Any, scratch: Any) -> None:
+    """Compute by how much both rows of each pair of a row of P and a column of Q are violated, by pieces that vectorise."""
+    lower, upper, free = box
+    slack, z = sums
+    ceilings, reach = scratch
+    for i in range(len(P)):
+        covered, parted = shortfalls[0, i], shortfalls[1, i]
+        for k in range(ceilings.size):
+            ceilings[k], reach[k], covered[k] = separation, 0.0, z[i, k]
+        for j in range(len(Q)):
+            l, u, up, down = lower[j], upper[j], use[0, j], use[1, j]
+            for k in range(ceilings.size):
+                v = P[i, j] - Q[j, k]
+                ceilings[k] -= min(l * v, u * v)
+            if not free[j]:
+                for k in range(ceilings.size):
+                    v = P[i, j] - Q[j, k]
+                    reach[k] += max(l * v, u * v)
+            elif up + down > 0.0:
+                for k in range(ceilings.size):
+                    v = P[i, j] - Q[j, k]
+                    covered[k] += up * (v > 0.0) + down * (v < 0.0)
+        for k in range(ceilings.size):
+            covered[k] = 1.0 - covered[k] if reach[k] < separation else 0.0
+            parted[k] = slack[i, k] / max(ceilings[k], 1.0) - z[i, k]
+
+
+@entry
+def _helpers(P: Any, Q: Any, candidates: Any, helpers: Any) -> None:
+    """Count the coefficients that can part a row of P and a column of Q to the right side."""
+    for i in range(len(P)):
+        for j in range(len(Q)):
+            p, up, down = P[i, j], candidates[0, j], candidates[1, j]
+            for k in range(Q.shape[1]):
+                helpers[i, k] += up * (p > Q[j, k]) + down * (p < Q[j, k])
+
+
+#: Share of the gap that two rounds must close for another one, where the solution is not whole anyway.
+_PROGRESS = 0.01
+_ROUNDS = 40
+
+
+class PairProgram:
+    """Bounds of boxes by linear programs, to which pairs are added as solutions violate them."""
+
+    def __init__(self, reduced: ReducedScoringProblem) -> None:
+        self.reduced, self.scores, self.violated = reduced, Scores(reduced), ViolatedPairs(reduced)
+
+    def bound(
+        self, box: ScoreBox, node_bound: NodeBound | None, cut: int, deadline: float = math.inf
+    ) -> tuple[int, BoxSolution | None]:
+        """Return a lower bound of every system of the box, in units, and the program's solution; first with the pairs held.
+
+        No round is begun after the deadline, by the clock of `time.perf_counter`.
+        """
+        best, values = None, []
+        program = NodeProgram(
+            self.reduced, box, np.zeros((0, 2), dtype=np.int64) if node_bound is None else node_bound.multipliers.pairs
+        )
+        for _ in range(_ROUNDS):
+            if time.perf_counter() > deadline:
+                break
+            solved = program.solve(cut)
+            if solved is None:
+                break
+            best = solved
+            values.append(solved.value)
+            if solved.value >= cut:
+                break
+            slow = len(values) > 2 and values[-1] - values[-3] < _PROGRESS * (cut - values[-1])
+            if slow and not solved.integer_scores:
+                break
+            new = self.violated.pairs(box, solved.use, solved.rho, solved.wrong, program.pairs)
+            if not new.size:
+                break
+            program.add(new)
+        return (0, None) if best is None else (self.scores.least(box, best.multipliers), best)

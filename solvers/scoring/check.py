@@ -57,12 +57,12 @@ class CheckedNode:
     needs_feature: bool = False
 
     def undecided(self) -> list[int]:
-        """Coefficients that may be 0 and something else."""
+        """Return coefficients that may be 0 and something else."""
         sides = zip(self.lower, self.upper, strict=True)
         return [j for j, (a, b) in enumerate(sides) if a <= 0 <= b and a < b and j not in self.forced]
 
     def bounded(self, j: int, low: int, high: int) -> CheckedNode:
-        """The node with other bounds of one coefficient."""
+        """Return the node with other bounds of one coefficient."""
         return replace(
             self, lower=(*self.lower[:j], low, *self.lower[j + 1 :]), upper=(*self.upper[:j], high, *self.upper[j + 1 :])
         )  # fmt: skip
@@ -92,11 +92,11 @@ class CheckedNode:
         return node
 
     def used(self) -> list[int]:
-        """Coefficients that are not 0."""
+        """Return coefficients that are not 0."""
         return [j for j, (a, b) in enumerate(zip(self.lower, self.upper, strict=True)) if a > 0 or b < 0 or j in self.forced]
 
     def split(self, kind: int, j: int, half: int) -> list[CheckedNode]:
-        """The children, which together hold every system of the node."""
+        """Return the children, which together hold every system of the node."""
         if not 0 <= j < len(self.lower):
             raise InvalidProofError(f"a split of coefficient {j}, which there is not")
         a, b = self.lower[j], self.upper[j]
@@ -164,7 +164,7 @@ class LoggedScoringProblem:
         return 2 * self.threshold
 
     def cells(self, active: list[int]) -> tuple[IntArray, IntArray, IntArray]:
-        """Rows that agree on these columns: one of each, and what the two classes cost there."""
+        """Return rows that agree on these columns: one of each, and what the two classes cost there."""
         stored = self._cells.get(tuple(active))
         if stored is not None:
             return stored
@@ -180,7 +180,7 @@ class LoggedScoringProblem:
         return merged
 
     def least(self, node: CheckedNode, bound: Fraction) -> Fraction:
-        """A lower bound of a node that is tightened, exact where that matters."""
+        """Return A lower bound of a node that is tightened, exact where that matters."""
         price = self.problem.price * (len(node.used()) + node.needs_feature)
         price += self.problem.size_price * (sum(max(1, node.lower[j], -node.upper[j]) for j in node.used()) + node.needs_feature)
         if price >= bound:
@@ -219,7 +219,7 @@ class LoggedScoringProblem:
         return int(amount.sum())
 
     def errors(self, scores: Whole, positive: IntArray, negative: IntArray) -> int:
-        """The fewest errors of one system over the intercepts that are allowed."""
+        """Return the fewest errors of one system over the intercepts that are allowed."""
         low, high = self.problem.intercept
         above = -((scores - self.threshold) // self.scale)
         below = (-self.threshold - scores) // self.scale
@@ -229,7 +229,7 @@ class LoggedScoringProblem:
 
 
 def _sums(cell: IntArray, cost: IntArray, count: int) -> IntArray:
-    """Costs by cell, in whole numbers."""
+    """Return costs by cell, in whole numbers."""
     sums = np.zeros(count, dtype=np.int64)
     np.add.at(sums, cell, cost)
     return sums
@@ -365,7 +365,7 @@ class ScoringChecker(ProofChecker[StatedScoringProblem]):
 def _leaves(
     data: LoggedScoringProblem, splits: list[list[int]], multipliers: dict[int, LoggedMultipliers]
 ) -> Iterator[tuple[CheckedNode, Fraction]]:
-    """The nodes that are not split, after every split; each with what multipliers prove of it or of a node that holds it."""
+    """Yield the nodes that are not split, each with what multipliers prove of it or of a node that holds it."""
     problem = data.problem
     lower, upper = (tuple(map(int, side)) for side in (problem.lower, problem.upper))
     nodes: dict[int, tuple[CheckedNode | None, Fraction]] = {}
@@ -390,7 +390,7 @@ def _leaves(
 
 
 def stated_problem(header: dict[str, Any]) -> ScoringProblem:
-    """The problem that a log states."""
+    """Return the problem that a log states."""
     X = np.array(header["X"], dtype=np.float64)
     arrays = {name: np.array(header[name], dtype=np.float64) for name in ("y", "weights", "lower", "upper")}
     n, d = X.shape

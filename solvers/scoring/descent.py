@@ -33,13 +33,13 @@ def workspace_for(reduced: ReducedScoringProblem) -> DescentWorkspace:
 
 @inner
 def _right_from(t: Any, score: Any) -> Any:
-    """The least intercept at which a point of class +1 with this score is right, and the largest for class -1."""
+    """Return the least intercept at which a point of class +1 with this score is right, and the largest for class -1."""
     return np.ceil(t - score - 1e-9), np.floor(-t - score + 1e-9)
 
 
 @inner
 def _counted(rows: Any, t: Any, low: Any, high: Any, score: Any, hist: Any) -> Any:
-    """The best intercept by counting: (errors in units, intercept)."""
+    """Return the best intercept by counting: (errors in units, intercept)."""
     width, wrong = high - low + 1, np.int64(0)
     for v in range(width + 1):
         hist[0, v] = hist[1, v] = 0
@@ -76,7 +76,7 @@ def _sort(keys: Any, values: Any, count: Any) -> None:
 
 @inner
 def _sorted(rows: Any, t: Any, low: Any, high: Any, score: Any, workspace: Any) -> Any:
-    """The best intercept of a long range: (errors in units, intercept)."""
+    """Return the best intercept of a long range: (errors in units, intercept)."""
     count, wrong = 0, np.int64(0)
     turns, gain = workspace.turns, workspace.gain
     for i in range(score.size):
@@ -103,7 +103,7 @@ def _sorted(rows: Any, t: Any, low: Any, high: Any, score: Any, workspace: Any) 
 
 @inner
 def _offset(rows: Any, t: Any, low: Any, high: Any, score: Any, workspace: Any) -> Any:
-    """The best intercept for these scores: (errors in units, intercept)."""
+    """Return the best intercept for these scores: (errors in units, intercept)."""
     if high - low + 2 <= workspace.hist.shape[1]:
         return _counted(rows, t, low, high, score, workspace.hist)
     return _sorted(rows, t, low, high, score, workspace)
@@ -111,7 +111,7 @@ def _offset(rows: Any, t: Any, low: Any, high: Any, score: Any, workspace: Any) 
 
 @inner
 def _add(rows: Any, score: Any, j: Any, value: Any) -> None:
-    """Scores with so much more of a feature."""
+    """Add a multiple of a feature to the scores."""
     for i in range(score.size):
         score[i] += value * rows.Z[i, j]
 
@@ -127,14 +127,14 @@ def _scores(rows: Any, rho: Any, score: Any) -> None:
 
 @entry
 def best_intercept(rows: Any, t: Any, low: Any, high: Any, rho: Any, workspace: Any) -> Any:
-    """The best intercept of a system: (errors in units, intercept)."""
+    """Return the best intercept of a system: (errors in units, intercept)."""
     _scores(rows, rho, workspace.score)
     return _offset(rows, t, low, high, workspace.score, workspace)
 
 
 @inner
 def _best_value(rows: Any, t: Any, box: Any, rho: Any, j: Any, used: Any, workspace: Any) -> Any:
-    """The best value of one coefficient, whose share the scores do not hold: (cost of errors and of it, value, intercept)."""
+    """Return (cost of errors and of it, value, intercept) of the best value of a coefficient that the scores do not hold."""
     lower, upper, low, high = box
     best, value, best_size = ALL, 0, 0
     for v in range(lower[j], upper[j] + 1):
@@ -163,7 +163,7 @@ def _total(rows: Any, rho: Any) -> Any:
 
 @inner
 def _swap(rows: Any, t: Any, box: Any, rho: Any, out: Any, best: Any, workspace: Any) -> Any:
-    """Another coefficient in the place of this one, the first that helps: (cost, intercept), rho and scores changed; or best."""
+    """Put another coefficient in the place of this one, the first that helps: return (cost, intercept), or ``best``."""
     units, used = _total(rows, rho)
     units -= rows.price + rows.size_price * abs(rho[out])
     _add(rows, workspace.score, out, -rho[out])

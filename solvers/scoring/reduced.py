@@ -41,11 +41,11 @@ class ReducedScoringProblem:
     points: IntArray  #: (2, m) a point of class +1, and one of class -1, with this row; -1 where there is none
 
     def units(self, value: Fraction) -> int:
-        """The least whole number of units that is not below a value: a bound that reaches it has reached the value."""
+        """Return the least whole number of units that is not below a value: a bound that reaches it has reached the value."""
         return math.ceil(value * self.unit)
 
     def bound(self, units: int) -> Fraction:
-        """A bound in units as a fraction."""
+        """Return A bound in units as a fraction."""
         return units / self.unit
 
 

@@ -72,7 +72,7 @@ class RiskRule(BoundingRule[RiskProblem]):
         return bool(all_integer and inside.all())
 
     def price(self, rho: FloatArray) -> float:
-        """Price of the coefficients."""
+        """Return price of the coefficients."""
         p = self.problem
         return p.price * int(np.count_nonzero(rho[1:])) + p.size_price * float(np.abs(rho[1:]).sum())
 
@@ -128,7 +128,7 @@ class RiskRule(BoundingRule[RiskProblem]):
         return np.asarray(self.problem.weights * np.exp(-np.logaddexp(0.0, margins)))
 
     def _slopes(self, lower: FloatArray, upper: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Slopes of the price's convex envelope to the right and to the left of 0; of the size alone without 0 in the box."""
+        """Return the slopes of the price's convex envelope right and left of 0; of the size alone without 0 in the box."""
         p, inside = self.problem, (lower <= 0.0) & (upper >= 0.0)
         inside[0] = False
         right, left = (

@@ -1,4 +1,4 @@
-"""The search: open nodes by their bounds, the best one searched in depth for a while; incumbents in fractions; the log."""
+"""The search of `supports-bb`: open nodes, best bound first, incumbents by coordinate descent, and the proof log."""
 
 from __future__ import annotations
 
@@ -8,218 +8,18 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from ...models.arrays import FloatArray, IntArray
 from ..exact.log_file import LogFile, LogWriter
-from .bounds import ALL, entry, rows_of
-from .box_program import BoxSolution, NodeBound, NodeProgram, PairMultipliers, ScoreBox, Scores, middle
+from .bounds import ALL, rows_of
+from .box_program import BoxSolution, NodeBound, PairMultipliers, PairProgram, ScoreBox, middle
 from .check import FORMAT
 from .descent import best_intercept, descend, workspace_for
 from .reduced import ReducedScoringProblem
 from .tree import CLOSED, HALVES, Stack, make_stack, search_below, split
-
-# Bounds of boxes by linear programs over pairs of opposite points (`NodeProgram`).
-
-# Pairs of opposite points whose rows a solution of the pairs' program violates.
-
-#: Pairs a round, of either kind; of one row; rows of one class that are looked at; rows of one cell.
-_PAIRS, _OF_ONE, _ROWS, _OF_CELL = 40, 3, 1500, 50
-_NEAR = 1e-5
-#: Numbers that cells may have before they are numbered anew.
-_NUMBERS = 2**62
-
-
-class _Cells(NamedTuple):
-    """Cells of a class's rows: each from a start to an end, the rows that are least wrong first."""
-
-    rows: IntArray
-    starts: IntArray
-    ends: IntArray
-    wrong: FloatArray
-
-    @property
-    def first(self) -> IntArray:
-        return self.rows[self.starts]
-
-    def members(self, i: int) -> IntArray:
-        """The rows of one that are least wrong."""
-        rows = self.rows[self.starts[i] : self.ends[i]]
-        return rows[self.wrong[rows] <= self.wrong[rows[0]] + _NEAR][:_OF_CELL]
-
-
-class ViolatedPairs:
-    """Looks for violated rows among all pairs.
-
-    Rows that agree on the columns in use are one cell; of a cell's rows the pair is taken that fewest other coefficients help.
-
-    Parameters
-    ----------
-    reduced : ReducedScoringProblem
-    """
-
-    def __init__(self, reduced: ReducedScoringProblem) -> None:
-        self.reduced = reduced
-        self._of_class = (np.flatnonzero(reduced.positive > 0), np.flatnonzero(reduced.negative > 0))
-
-    def pairs(self, box: ScoreBox, use: FloatArray, rho: FloatArray, wrong: FloatArray, known_rows: IntArray) -> IntArray:
-        """New pairs (p, 2), the most violated first."""
-        decided = ~box.free & ((box.lower != 0) | (box.upper != 0))
-        columns = np.flatnonzero((use.sum(axis=0) > 1e-9) | (rho != 0) | decided)
-        scores = self.reduced.Z[:, columns] @ rho[columns]
-        plus, minus = (self._cells(c, columns, scores * side, wrong[c]) for c, side in ((0, 1), (1, -1)))
-        a, b = plus.first, minus.first
-        if not a.size or not b.size:
-            return np.zeros((0, 2), dtype=np.int64)
-        shortfalls = self._lacking(box, columns, use, scores, wrong, a, b)
-        known_pairs, new_pairs = set(map(tuple, known_rows.tolist())), []
-        for shortfall in shortfalls:
-            counts: dict[tuple[int, int], int] = {}
-            violated = np.flatnonzero(shortfall > _NEAR)
-            order = violated[np.argsort(-shortfall.ravel()[violated], kind="stable")[: 100 * _PAIRS]]
-            count = 0
-            for i, k in zip(*(indices.tolist() for indices in np.unravel_index(order, shortfall.shape)), strict=True):
-                if count == _PAIRS:
-                    break
-                if max(counts.get((0, i), 0), counts.get((1, k), 0)) >= _OF_ONE:
-                    continue
-                pair = self._nearest(box, plus.members(i), minus.members(k))
-                if pair in known_pairs:
-                    continue
-                known_pairs.add(pair)
-                new_pairs.append(pair)
-                count += 1
-                counts[0, i], counts[1, k] = counts.get((0, i), 0) + 1, counts.get((1, k), 0) + 1
-        return np.array(new_pairs, dtype=np.int64).reshape(-1, 2)
-
-    def _cells(self, c: int, columns: IntArray, scores: FloatArray, wrong: FloatArray) -> _Cells:
-        """The cells of a class, of least score first."""
-        rows, r = self._of_class[c], self.reduced
-        cell, count = np.zeros(rows.size, dtype=np.int64), 1
-        for j in columns:
-            if count * int(r.levels[j]) > _NUMBERS:
-                _, cell = np.unique(cell, return_inverse=True)
-                cell, count = cell.ravel(), int(cell.max(initial=0)) + 1
-            cell, count = cell * int(r.levels[j]) + r.codes[j, rows], count * int(r.levels[j])
-        order = np.lexsort((wrong[rows], cell))
-        starts = np.flatnonzero(np.diff(cell[order], prepend=-1))
-        ends, rows = np.append(starts[1:], rows.size), rows[order]
-        best = np.argsort(scores[rows[starts]], kind="stable")[:_ROWS]
-        return _Cells(rows, starts[best], ends[best], wrong)
-
-    def _lacking(
-        self, box: ScoreBox, columns: IntArray, use: FloatArray, scores: FloatArray, wrong: FloatArray,
-        a: IntArray, b: IntArray,
-    ) -> FloatArray:  # fmt: skip
-        """By how much the two rows of each pair are violated; the second one as a share of what it may lack."""
-        Z, separation = self.reduced.Z, self.reduced.separation
-        z, slack = wrong[0][a][:, None] + wrong[1][b], separation - (scores[a][:, None] - scores[b])
-        if z.any():
-            columns = np.flatnonzero((box.lower != 0) | (box.upper != 0))
-        P, Q = np.ascontiguousarray(Z[np.ix_(a, columns)]), np.ascontiguousarray(Z[np.ix_(b, columns)].T)
-        limits = box.lower[columns].astype(float), box.upper[columns].astype(float), box.free[columns]
-        shortfalls, scratch = np.empty((2, *z.shape)), np.empty((2, b.size))
-        _lack(P, Q, separation, limits, np.ascontiguousarray(use[:, columns]), np.stack([slack, z]), shortfalls, scratch)
-        return shortfalls
-
-    def _nearest(self, box: ScoreBox, plus: IntArray, minus: IntArray) -> tuple[int, int]:
-        """The pair of these rows that fewest coefficients which are not decided help."""
-        if plus.size == minus.size == 1:
-            return int(plus[0]), int(minus[0])
-        free = np.flatnonzero(box.free)
-        Z, Q = self.reduced.Z, np.ascontiguousarray(self.reduced.Z[np.ix_(minus, free)].T)
-        helpers = np.zeros((plus.size, minus.size))
-        _helpers(np.ascontiguousarray(Z[np.ix_(plus, free)]), Q, np.stack([box.upper > 0, box.lower < 0])[:, free] + 0.0, helpers)
-        i, k = divmod(int(np.argmin(helpers)), minus.size)
-        return int(plus[i]), int(minus[k])
-
-
-@entry
-def _lack(P: Any, Q: Any, separation: Any, box: Any, use: Any, sums: Any, shortfalls: Any, scratch: Any) -> None:
-    """Compiled: by how much both rows of each pair of a row of P and a column of Q are violated; by pieces that vectorise."""
-    lower, upper, free = box
-    slack, z = sums
-    ceilings, reach = scratch
-    for i in range(len(P)):
-        covered, parted = shortfalls[0, i], shortfalls[1, i]
-        for k in range(ceilings.size):
-            ceilings[k], reach[k], covered[k] = separation, 0.0, z[i, k]
-        for j in range(len(Q)):
-            l, u, up, down = lower[j], upper[j], use[0, j], use[1, j]
-            for k in range(ceilings.size):
-                v = P[i, j] - Q[j, k]
-                ceilings[k] -= min(l * v, u * v)
-            if not free[j]:
-                for k in range(ceilings.size):
-                    v = P[i, j] - Q[j, k]
-                    reach[k] += max(l * v, u * v)
-            elif up + down > 0.0:
-                for k in range(ceilings.size):
-                    v = P[i, j] - Q[j, k]
-                    covered[k] += up * (v > 0.0) + down * (v < 0.0)
-        for k in range(ceilings.size):
-            covered[k] = 1.0 - covered[k] if reach[k] < separation else 0.0
-            parted[k] = slack[i, k] / max(ceilings[k], 1.0) - z[i, k]
-
-
-@entry
-def _helpers(P: Any, Q: Any, candidates: Any, helpers: Any) -> None:
-    """Compiled: how many coefficients can part a row of P and a column of Q to the right side."""
-    for i in range(len(P)):
-        for j in range(len(Q)):
-            p, up, down = P[i, j], candidates[0, j], candidates[1, j]
-            for k in range(Q.shape[1]):
-                helpers[i, k] += up * (p > Q[j, k]) + down * (p < Q[j, k])
-
-
-#: Share of the gap that two rounds must close for another one, where the solution is not whole anyway.
-_PROGRESS = 0.01
-_ROUNDS = 40
-
-
-class PairProgram:
-    """Bounds of boxes by linear programs.
-
-    Parameters
-    ----------
-    reduced : ReducedScoringProblem
-    """
-
-    def __init__(self, reduced: ReducedScoringProblem) -> None:
-        self.reduced, self.scores, self.violated = reduced, Scores(reduced), ViolatedPairs(reduced)
-
-    def bound(
-        self, box: ScoreBox, node_bound: NodeBound | None, cut: int, deadline: float = math.inf
-    ) -> tuple[int, BoxSolution | None]:
-        """Return a lower bound of every system of the box, in units, and the program's solution; first with the pairs held.
-
-        No round is begun after the deadline, by the clock of `time.perf_counter`.
-        """
-        best, values = None, []
-        program = NodeProgram(
-            self.reduced, box, np.zeros((0, 2), dtype=np.int64) if node_bound is None else node_bound.multipliers.pairs
-        )
-        for _ in range(_ROUNDS):
-            if time.perf_counter() > deadline:
-                break
-            solved = program.solve(cut)
-            if solved is None:
-                break
-            best = solved
-            values.append(solved.value)
-            if solved.value >= cut:
-                break
-            slow = len(values) > 2 and values[-1] - values[-3] < _PROGRESS * (cut - values[-1])
-            if slow and not solved.integer_scores:
-                break
-            new = self.violated.pairs(box, solved.use, solved.rho, solved.wrong, program.pairs)
-            if not new.size:
-                break
-            program.add(new)
-        return (0, None) if best is None else (self.scores.least(box, best.multipliers), best)
-
 
 # Branching of a search: by supports, signs or pairs; the order of columns, and how much each moves scores.
 
@@ -244,13 +44,13 @@ def branching_for(reduced: ReducedScoringProblem) -> str:
 
 
 def greedy_order(reduced: ReducedScoringProblem) -> IntArray:
-    """Columns, each the one by which fewest errors are left in cells beside those before it."""
+    """Return the columns in an order in which each one leaves the fewest errors in cells beside those before it."""
     r = reduced
     order, candidates = [], list(range(len(r.codes)))
     cells, count = np.zeros(r.codes.shape[1], dtype=np.int64), 1
 
     def numbered(j: int) -> IntArray:
-        """The cells, each parted by the column's values."""
+        """Return the cells, each parted by the column's values."""
         finer = cells * int(r.levels[j]) + r.codes[j]
         return finer if count * int(r.levels[j]) <= 4 * finer.size else np.unique(finer, return_inverse=True)[1].ravel()
 
@@ -267,7 +67,7 @@ def greedy_order(reduced: ReducedScoringProblem) -> IntArray:
 
 
 def spread_of(reduced: ReducedScoringProblem) -> FloatArray:
-    """Mean |x_j - x'_j| over rows of the two classes (a sample of them)."""
+    """Return the mean |x_j - x'_j| over a sample of rows of the two classes."""
     pick = np.random.default_rng(0)
     sides = [np.flatnonzero(side > 0) for side in (reduced.positive, reduced.negative)]
     if not all(side.size for side in sides):
@@ -356,8 +156,8 @@ class Search:
         self.value, self.rho0, self.rho = value, rho0, rho.copy()
         self.cut = min(self.reduced.units(value), int(ALL) - 1)
 
-    def improve(self) -> None:
-        """One descent: from 0 at first, then by turns from few features and from the incumbent, some coefficients drawn anew."""
+    def run_descent(self) -> None:
+        """Descend from 0 at first, then by turns from few features and from the incumbent, some coefficients drawn anew."""
         d, problem = self.rho.size, self.reduced.problem
         turn, self.rounds = self.rounds, self.rounds + 1
         if turn == 0:
@@ -375,7 +175,7 @@ class Search:
         self._descend(rho, self.rng.permutation(d), 2 * d)
 
     def _small(self, turn: int) -> IntArray:
-        """A good system on few features: the first ones of the greedy order, later drawn with a preference for them."""
+        """Return a good system on few features: the first ones of the greedy order, later drawn with a preference for them."""
         d, support_limit = self.rho.size, min(self.reduced.problem.max_nonzeros, self.rho.size)
         count = min(1 + turn % 5, support_limit)
         support = self.stack.order[:count]
@@ -392,7 +192,7 @@ class Search:
         return chosen
 
     def _descend(self, rho: IntArray, order: IntArray, swaps: int) -> int:
-        """Improve rho in place and offer it: its cost in units."""
+        """Improve rho in place and offer it; return its cost in units."""
         units, rho0 = descend(self.rows, self.t, self.box, rho, order, swaps, self.workspace)
         if not self.reduced.integer_scores or units < self.cut:  # whole scores are counted exactly: fractions would say the same
             self.offer(int(rho0), rho)
@@ -464,21 +264,21 @@ class Search:
         return node_bound
 
     def _below(self, node_limit: int) -> bool:
-        """Search below the nodes on the stack, in depth, for at most so many nodes; whether the stretch goes on."""
+        """Search below the nodes on the stack, in depth, for at most so many nodes; return whether the stretch goes on."""
         k, end, batch = self.stack, min(self.nodes + node_limit, self._until), max(_FEW, node_limit // 16)
         while k.scalars.top > 0 and self.nodes < end and time.perf_counter() < self.deadline:
             before = self.nodes
             search_below(self.rows, k, np.int64(self.cut), min(batch, end - before), self.branching == "supports")
-            self._take()
+            self._process_events()
             if self.nodes == before and k.scalars.top + 5 > k.bound.size:
                 return False
         return bool(k.scalars.top) and self.nodes < self._until
 
     def _bounded_by_pairs(self, program: PairProgram, box: ScoreBox, node_bound: NodeBound | None) -> NodeBound | None:
-        """Put what is left of the first node's children on the stack, and say what bounds them."""
+        """Put what is left of the first node's children on the stack; return what bounds them."""
         k = self.stack
         if k.bound[0] < self.cut and box.single:
-            self.single(box.lower)
+            self.offer_coefficients(box.lower)
             return node_bound
         relaxed: BoxSolution | None = None
         if k.bound[0] < self.cut:
@@ -493,7 +293,7 @@ class Search:
             return node_bound
         j, half = middle(box) if relaxed is None else relaxed.split(box)
         split(self.rows, k, np.int64(HALVES), np.int64(j), np.int64(half), np.int64(self.cut))
-        self._take()
+        self._process_events()
         return node_bound
 
     def _round(self, relaxed: BoxSolution) -> None:
@@ -506,17 +306,17 @@ class Search:
         chosen[support] = rho[support]
         self._descend(chosen, support, 0)
 
-    def _take(self) -> None:
-        """Hand the events on, and look at the single systems in fractions."""
+    def _process_events(self) -> None:
+        """Pass the events to the listener, and offer the single systems."""
         k = self.stack
         if self.listener is not None and k.scalars.noted:
             self.listener(k.events[: k.scalars.noted])
         k.scalars.noted = 0
         for rho in k.candidates[: k.scalars.systems].copy():
-            self.single(rho)
+            self.offer_coefficients(rho)
         k.scalars.systems = 0
 
-    def single(self, rho: IntArray) -> None:
+    def offer_coefficients(self, rho: IntArray) -> None:
         """Offer a system with its best intercept; where scores are not whole, with each at which some point changes sides."""
         self.offer(self._intercept(rho), rho)
         if self.reduced.integer_scores:
@@ -549,13 +349,13 @@ class SupportsLog(LogWriter):
         })  # fmt: skip
         self._reduced, self._written = reduced, set[int]()
 
-    def take(self, events: IntArray) -> None:
+    def append_splits(self, events: IntArray) -> None:
         """Append the splits among these events."""
         splits = events[events[:, 0] != CLOSED].tolist()
         if splits:
             self._file.write([{"splits": splits}])
 
-    def certify(self, number: int, multipliers: PairMultipliers) -> None:
+    def append_multipliers(self, number: int, multipliers: PairMultipliers) -> None:
         """Write a node's multipliers, once: pairs of points in the place of pairs of rows."""
         if number in self._written:
             return

@@ -20,7 +20,7 @@ import numpy as np
 
 from ..interface.algorithm import integers_and_floats, named_scalars
 from ..interface.numba_flags import by_reference
-from .bounds import ALL, Scratch, bound, entry, inner, scratch_for
+from .bounds import Scratch, bound, entry, inner, scratch_for
 from .reduced import ReducedScoringProblem
 
 #: Events: what happened to a node.
@@ -221,6 +221,3 @@ def search_below(rows: Any, k: Any, cut: Any, node_limit: Any, by_support: Any) 
             continue
         half = (k.lower[node, j] + k.upper[node, j]) // 2
         _split(rows, k, kind, j, half, cut, True)
-
-
-assert ALL > 0

@@ -4,7 +4,7 @@
 
 with z_j = 1 for features that the node holds in. All inequalities are linear, so that iterates stay feasible; each step
 eliminates the points, whose multipliers are α, and z. The multipliers of every iterate are feasible for the dual
-(`solvers.sparse.bound`), so that a step may be the last one.
+(`solvers.sparse.dual`), so that a step may be the last one.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ entry, inner = _loops.entry, _loops.inner
 
 #: The numbers of `LinearLoss`.
 _HINGE, _SQUARED, _LOGISTIC = 1, 2, 3
-#: Share of the way to the boundary; the least weight that a step may centre with.
-_STEP, _CENTRE = 0.995, 1e-3
+#: Share of the way to the boundary.
+_STEP = 0.995
 
 
 @by_reference
@@ -123,7 +123,7 @@ def _transposed(A: Any, d: Any, x: Any, out: Any) -> None:
 
 @inner
 def _factor(H: Any, d: Any) -> None:
-    """Cholesky's factor in the lower triangle; the floor keeps pivots positive where columns depend on each other."""
+    """Compute Cholesky's factor in the lower triangle; the floor keeps pivots positive where columns are dependent."""
     for j in range(d):
         top = H[j, j]
         for k in range(j):
@@ -152,7 +152,7 @@ def _solve(H: Any, d: Any, x: Any) -> None:
 
 @inner
 def _begin(A: Any, cost: Any, kind: Any, low: Any, high: Any, fixed: Any, count: Any, r: Any) -> None:
-    """An interior point: w = 0 where that is inside, z alike, the points' multipliers in the middle."""
+    """Set an interior point: w = 0 where that is inside, z alike, the points' multipliers in the middle."""
     d, n, free = fixed.size, cost.size, 0
     for j in range(d):
         free += not fixed[j]
@@ -286,7 +286,7 @@ def _matrix(A: Any, q: Any, low: Any, high: Any, fixed: Any, budget: Any, r: Any
 # exempt (arguments): compiled, array by array
 @inner
 def _direction(A: Any, q: Any, price: Any, low: Any, high: Any, fixed: Any, budget: Any, mu: Any, kappa: Any, r: Any) -> None:
-    """Newton's step with the central path's weight ``mu``: Δw, Δz, Δmargin, Δα, Δλ, Δθ."""
+    """Compute Newton's step for the central path's weight ``mu``: Δw, Δz, Δmargin, Δα, Δλ, Δθ."""
     d, n = fixed.size, r.D.size
     for i in range(n):
         r.step[i] = r.alpha[i] + r.shift[i]

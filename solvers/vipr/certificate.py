@@ -86,15 +86,9 @@ class _BoundLines:
 
 
 class _Derivations:
-    """Derived lines, children before their parents.
+    """Derived lines, numbered from ``first`` on, children before their parents; each bounds the objective by ``bound``.
 
-    Parameters
-    ----------
-    first : int
-        Number of the first line.
-    bound : Fraction, optional
-        The bound of the objective in every node's line; None if no node has a point.
-    ends : _Ends
+    The bound is None if no node has a point.
     """
 
     def __init__(self, first: int, bound: Fraction | None, ends: _BoundLines) -> None:

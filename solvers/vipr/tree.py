@@ -49,15 +49,7 @@ class LinearProgram:
 
     @classmethod
     def of(cls, form: StandardForm) -> LinearProgram:
-        """Return the program of a form.
-
-        Raises
-        ------
-        UnsupportedModelError
-            The form is not linear: the format has no quadratic objective and no cones.
-        TooLargeError
-            It has more coefficients than rational arithmetic supports.
-        """
+        """Return the program of a linear form: the format has no quadratic objective and no cones."""
         unsupported = sorted(feature.value for feature in form.features - {Feature.INTEGER})
         if unsupported:
             raise UnsupportedModelError(
@@ -197,12 +189,7 @@ class NodeRelaxation:
 
 
 class RelaxationSolver:
-    """A HiGHS model whose bounds change from node to node.
-
-    Parameters
-    ----------
-    program : LinearProgram
-    """
+    """A HiGHS model whose bounds change from node to node."""
 
     def __init__(self, program: LinearProgram) -> None:
         import highspy

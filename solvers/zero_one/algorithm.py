@@ -19,7 +19,7 @@ from ...models.formulations.zero_one.model import ZeroOneSVM
 from ...models.views import ZeroOneProblem
 from ..exact.checkpoint import CheckpointContent, log_file
 from ..exact.dispatcher import bound_caveat
-from ..exact.log_file import LogFile, LogPosition
+from ..exact.log_file import LogPosition
 from ..exact.options import Limits, check_path, solved_pairs
 from ..interface.algorithm import Algorithm, Outcome
 from ..interface.recorder import ProgressState
@@ -162,28 +162,6 @@ class ZeroOneState:
 # Distributed and resumable searches: construction of their engines, reading and writing of the checkpoint.
 
 
-def check_checkpoint_option(engine: str, checkpoint: object) -> None:
-    """Check the option ``checkpoint`` and its compatibility with the engine.
-
-    Raises
-    ------
-    InputError
-        The checkpoint is for the conflict engine, or is not a path.
-    WriteError
-        The checkpoint cannot be written to that path.
-    """
-    if checkpoint is not None and engine == "conflicts":
-        raise InputError("a checkpoint needs the search of boxes: engine must be 'auto' or 'boxes'", name="checkpoint")
-    check_path("checkpoint", checkpoint, "the checkpoint")
-
-
-def checkpoint_of(path: str, problem: ZeroOneProblem, tol: float) -> ZeroOneCheckpoint:
-    """Return the checkpoint file of a search."""
-    from .engines.distributed_boxes import ZeroOneCheckpoint
-
-    return ZeroOneCheckpoint(path, problem, tol)
-
-
 def resume_search(state: ZeroOneState, stopped: StoppedSearch) -> None:
     """Restore the state from a saved search."""
     shared = state.shared
@@ -295,7 +273,7 @@ def engine_at_checkpoint(state: ZeroOneState, chosen: EngineName, proof: str | N
     if engine.nodes >= state.next_heuristic:
         assert state.heuristic is not None
         # the box engine compiles no conflict kernels before they are needed
-        state.heuristic.again(state.engine_name == "conflicts" or engine.effort >= BOX_HEAD_START)
+        state.heuristic.run_between_slices(state.engine_name == "conflicts" or engine.effort >= BOX_HEAD_START)
         state.next_heuristic = engine.nodes * 3 // 2 + HEURISTIC_INTERVAL
     engine.begin_stretch()
     return engine
@@ -316,10 +294,7 @@ def _create_engine(state: ZeroOneState, chosen: EngineName, proof: str | None) -
     shared.polish = Polish.of(shared.reduced)
     if state.engine_name == "boxes":
         if proof is not None:
-            if state.writer is not None:
-                state.writer.discard()
-            state.earlier_nodes = 0  # the log covers the nodes of this tree only
-            state.writer = ProofWriter(LogFile(proof), shared.reduced)
+            state.writer = _writer(state, None, proof)
         first = BoxEngine(shared, threads, state.writer)
         if chosen == "boxes":
             return first
@@ -405,7 +380,9 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
                 name="proof_gap",
             )
         object.__setattr__(self, "earlier", solved_pairs(self.earlier))
-        check_checkpoint_option(self.engine, self.checkpoint)
+        if self.checkpoint is not None and self.engine == "conflicts":
+            raise InputError("a checkpoint needs the search of boxes: engine must be 'auto' or 'boxes'", name="checkpoint")
+        check_path("checkpoint", self.checkpoint, "the checkpoint")
         check_path("proof", self.proof, "the proof log")
 
     def run(self, model: Model, options: Options, kept_model: KeptModel | None = None) -> Answer:
@@ -452,9 +429,11 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
 
     def init(self, view: ZeroOneProblem, options: Options, rng: np.random.Generator) -> ZeroOneState:
         """Reduce the problem and evaluate the starting points."""
+        from .engines.distributed_boxes import ZeroOneCheckpoint
+
         limits = Limits.of(options, self.info.tolerance)
         reduced = reduce_problem(view)
-        checkpoint = None if self.checkpoint is None else checkpoint_of(self.checkpoint, view, limits.tol)
+        checkpoint = None if self.checkpoint is None else ZeroOneCheckpoint(self.checkpoint, view, limits.tol)
         stopped = None if checkpoint is None else checkpoint.read(self.proof)
         reduced = reduced if stopped is None else stopped.resumed.ground.reduced
         engine_name = first_engine(self._engine_option, reduced.rows.shape[1], self.cluster is not None)
@@ -550,7 +529,7 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
         shared, engine = state.shared, state.engine
         write_error = write_checkpoint(state)
         problem, w = shared.reduced.problem, shared.incumbent.w
-        z = _violations(problem, w)
+        z = (problem.A @ w < 1.0).astype(np.float64)
         update: Update | None = None
         details: dict[str, object] = {"engine": state.engine_name, "open_nodes": 0, "value": shared.incumbent.value}
         figures = {} if engine is None else engine.figures()
@@ -596,10 +575,6 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
             bound_caveat=bound_caveat(int(figures.get("workers", 0)), self.proof),
             details=details,
         )
-
-
-def _violations(problem: ZeroOneProblem, w: FloatArray) -> FloatArray:
-    return (problem.A @ w < 1.0).astype(np.float64)
 
 
 @functools.cache

@@ -35,12 +35,12 @@ class BoxRecords:
         self._theta = 1.0
         self._done: list[dict[str, Any]] = []
 
-    def block(self, log: FloatArray) -> None:
-        """Events of the kernels: 0 node, parent, side; 1 node, count, (point, state, α)...; 2 node, split, mid; 3 node, count,
-        (point, point, price)...; 4 node, θ
+    def append_events(self, log: FloatArray) -> None:
+        """Append events of the kernels.
 
-        The θ of 4 is that of the round that follows. The pairs of 3 belong to the round that follows, or stand alone where two
-        kept points exclude each other.
+        These are 0 node, parent, side; 1 node, count, (point, state, α)...; 2 node, split, mid; 3 node, count, (point, point,
+        price)...; 4 node, θ. The θ of 4 is that of the round that follows. The pairs of 3 belong to the round that follows, or
+        stand alone where two kept points exclude each other.
         """
         start = 0
         while start < len(log):
@@ -75,7 +75,7 @@ class BoxRecords:
         self._node["rounds"].append([*entry, pairs[:, :2].astype(int).tolist(), pairs[:, 2].tolist(), *levels])
 
     def _end(self) -> None:
-        """The node is complete; pairs without multipliers after them emptied it."""
+        """Complete the node; pairs without multipliers after them emptied it."""
         if self._node is None:
             return
         if len(self._pairs):
@@ -83,8 +83,8 @@ class BoxRecords:
         self._done.append(self._node)
         self._node = None
 
-    def taken(self, last: bool = False) -> list[dict[str, Any]]:
-        """The records that are complete, each once; with ``last`` the one in hand too."""
+    def completed(self, last: bool = False) -> list[dict[str, Any]]:
+        """Return the complete records, each once; with ``last`` the current one too."""
         if last:
             self._end()
         records, self._done = self._done, []
@@ -92,10 +92,10 @@ class BoxRecords:
 
     def text(self) -> str:
         """Return the rest as lines of a log."""
-        return "".join(json.dumps(record) + "\n" for record in self.taken(last=True))
+        return "".join(json.dumps(record) + "\n" for record in self.completed(last=True))
 
-    def leaf(self, active: Any, tau: FloatArray, target: float) -> None:
-        """Multipliers of a decided node's hard-margin problem, scaled to prove a norm of ``target``.
+    def append_leaf(self, active: Any, tau: FloatArray, target: float) -> None:
+        """Append the multipliers of a decided node's hard-margin problem, scaled to prove a norm of ``target``.
 
         α = 2t u proves 2tΣu - t²||v||², v = Σ u g: best at t = Σu/||v||², and unbounded in t where v vanishes.
         """
@@ -115,11 +115,18 @@ class BoxRecords:
         self._round(points, np.zeros(len(points)), np.array([alpha[int(i)] for i in points]))
 
 
+def log_header(problem: ZeroOneProblem, version: int, kind: str) -> dict[str, Any]:
+    """Return the first record of a log of this kind: its format and the problem."""
+    return {
+        "format": "marginopt-zero-one-proof", "version": version, "kind": kind, "A": problem.A.tolist(),
+        "weights": problem.weights.tolist(), "penalised": problem.penalised.tolist(),
+    }  # fmt: skip
+
+
 def write_citing_log(path: str, problem: ZeroOneProblem, transfer: Transfer, bound: float, w: FloatArray) -> LogFile:
     """Write a log whose bound follows from those of other logs (`solvers.zero_one.reuse`), cited by digest; return its file."""
     file = LogFile(path)
-    header = {"A": problem.A.tolist(), "weights": problem.weights.tolist(), "penalised": problem.penalised.tolist()}
-    file.write([{"format": "marginopt-zero-one-proof", "version": 6, "kind": "cited", **header}])
+    file.write([log_header(problem, 6, "cited")])
     for item, share in transfer.shares:
         assert item.log is not None
         log = Path(item.log)
@@ -130,46 +137,29 @@ def write_citing_log(path: str, problem: ZeroOneProblem, transfer: Transfer, bou
 
 
 class ProofWriter(LogWriter):
-    """Writes a proof log as the search goes; what other processes searched is merged into it, in any order.
-
-    Parameters
-    ----------
-    file : LogFile
-    reduced : ReducedZeroOneProblem
-    """
+    """Writes a proof log as the search goes; what other processes searched is merged into it, in any order."""
 
     def __init__(self, file: LogFile, reduced: ReducedZeroOneProblem) -> None:
-        problem = reduced.problem
-        header = {
-            "format": "marginopt-zero-one-proof",
-            "version": 4,
-            "kind": "boxes",
-            "A": problem.A.tolist(),
-            "weights": problem.weights.tolist(),
-            "penalised": problem.penalised.tolist(),
-            "T": reduced.T.tolist(),
-            "member": reduced.member.tolist(),
-            "step": reduced.step * reduced.unit,
-        }
-        super().__init__(file, header)
+        coordinates = {"T": reduced.T.tolist(), "member": reduced.member.tolist(), "step": reduced.step * reduced.unit}
+        super().__init__(file, log_header(reduced.problem, 4, "boxes") | coordinates)
         self._records = BoxRecords()
 
     def sync(self) -> LogPosition | None:
         """Return the position of all complete nodes, once they are on the disk; None without a part file, or if it fails."""
-        self._file.write(self._records.taken(last=True))
+        self._file.write(self._records.completed(last=True))
         return super().sync()
 
-    def block(self, log: FloatArray) -> None:
-        """Events of the kernels; see `BoxRecords.block`."""
-        self._records.block(log)
-        self._file.write(self._records.taken())
+    def append_events(self, log: FloatArray) -> None:
+        """Append events of the kernels; see `BoxRecords.append_events`."""
+        self._records.append_events(log)
+        self._file.write(self._records.completed())
 
-    def leaf(self, active: Any, tau: FloatArray, target: float) -> None:
-        """Multipliers of the last node; see `BoxRecords.leaf`."""
-        self._records.leaf(active, tau, target)
+    def append_leaf(self, active: Any, tau: FloatArray, target: float) -> None:
+        """Append the multipliers of the last node; see `BoxRecords.append_leaf`."""
+        self._records.append_leaf(active, tau, target)
 
     def finish(self, bound: float, w: FloatArray) -> None:
-        """The claim: a stated lower bound (reduced by `SLACK`), and the incumbent."""
+        """Write the claim, a stated lower bound (reduced by `SLACK`), and the incumbent."""
         claimed = bound * (1.0 - SLACK) if math.isfinite(bound) else 0.0
-        self._file.write(self._records.taken(last=True))
+        self._file.write(self._records.completed(last=True))
         self._seal({"bound": claimed, "w": w.tolist()})

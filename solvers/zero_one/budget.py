@@ -21,13 +21,13 @@ from ...errors import InputError
 from ...models.arrays import FloatArray
 from ...models.formulations.zero_one.binary_margins import ZeroOneBudget
 from ...models.views import ZeroOneProblem
-from ..interface.algorithm import Algorithm, Outcome, clear
+from ..interface.algorithm import Algorithm, Outcome
 from ..interface.recorder import ProgressState
 from ..interface.solver import Gives, SolverInfo
 from ..records import Answer, Options
-from .conflict_log import ConflictFinder, ConflictRecorder, copied, empty_book
+from .conflict_log import DELETED, FREE, ConflictFinder, ConflictRecorder, copied
 from .incumbent import Polish
-from .reduced import ReducedZeroOneProblem, evaluate, reduce_problem
+from .reduced import ReducedZeroOneProblem, evaluate_multiples, reduce_problem
 
 if TYPE_CHECKING:
     from .algorithm import ZeroOneBB, ZeroOneState
@@ -42,15 +42,12 @@ if TYPE_CHECKING:
 # has a single free point, that point is deleted. Otherwise a point is deleted in one child and kept in the other. The kernel is
 # that of the proof pass, `loops.conflicts.prove`.
 
-_FREE, _KEPT, _DELETED = -1, 0, 1
 #: Nodes of the search from which its bound is recorded, the growth between two records, and the nodes of a record for one of the
 #: search. A record proves the bound with about as many nodes as the search; one that takes more does not delay the search.
 _RECORDED, _RECORDED_GROWTH, _RECORD_NODES = 50, 4, 4
 #: Trial norms for the bounds of the first `_PROBED_NODES` nodes, as shares of the interval from a node's bound to the cutoff.
 _TRIALS = (0.97, 0.9, 0.75, 0.5)
 _PROBED_NODES = 200
-#: Number of nodes after which activities decay by a tenth.
-_DECAY_PERIOD = 256
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,35 +64,22 @@ class BudgetSearch:
     Parameters
     ----------
     finder : ConflictFinder
-    counts : ndarray (n,)
-        Multiplicity of each reduced point.
-    budget : float
-        k less the number of points that every w violates.
-    order : ndarray (n,)
-        Branching priorities of the points.
+        Its weights are the multiplicities of the reduced points, its budget is k less the points that every w violates.
+    points : int
+        Number of reduced points.
     offer : callable
         Function that takes the mask of points to keep, tries to improve the incumbent, and returns the new cutoff.
     cut : float
         Cutoff of ||w||².
     """
 
-    def __init__(
-        self,
-        finder: ConflictFinder,
-        counts: FloatArray,
-        budget: float,
-        order: FloatArray,
-        offer: Callable[[Any], float],
-        cut: float,
-    ) -> None:
-        self._finder, self._counts, self._budget, self._order, self._offer = finder, counts, budget, order, offer
-        self._activity, self._book = np.zeros(len(counts)), empty_book(*finder.rows.a.shape)
-        self.cut = cut
+    def __init__(self, finder: ConflictFinder, points: int, offer: Callable[[Any], float], cut: float) -> None:
+        self._finder, self._points, self._offer, self.cut = finder, points, offer, cut
         self.nodes = 0
         self._unresolved_bound = math.inf
         self._sequence = 0
         self._heap: list[tuple[float, int, _Node]] = []
-        self._current: _Node | None = _Node(0.0, np.full(len(counts), _FREE, dtype=np.int8), 0.0, finder.start())
+        self._current: _Node | None = _Node(0.0, np.full(points, FREE, dtype=np.int8), 0.0, finder.start())
 
     @property
     def open_nodes(self) -> int:
@@ -105,8 +89,8 @@ class BudgetSearch:
     @property
     def memory(self) -> float:
         """Approximate bytes of the open nodes: a byte per point, and an S-pair that two children share."""
-        p = self._finder.rows.a.shape[1]
-        return float(self.open_nodes * (len(self._counts) + 4 * (p + 2) * (p + 4) + 500))
+        p = self._finder.width
+        return float(self.open_nodes * (self._points + 4 * (p + 2) * (p + 4) + 500))
 
     @property
     def bound(self) -> float:
@@ -147,36 +131,23 @@ class BudgetSearch:
         from .loops.conflicts import PROVED
 
         self.nodes += 1
-        if self.nodes % _DECAY_PERIOD == 0:
-            self._activity *= 0.9
+        self._finder.count_node()
         state, extra, start, bound = node.state.copy(), np.array([node.extra]), copied(node.start), node.bound
         while True:
-            point = self._prove(state, extra, start, self.cut)
+            point = self._finder.prove(state, extra, start, self.cut)
             if point == PROVED:
                 return []
             bound = max(bound, self._finder.norm_of(start))
-            if point >= 0 and self._book.scalars.packed > 0:
+            if point >= 0 and self._finder.book.scalars.packed > 0:
                 break
             # without a conflict all remaining points can be kept
             previous_cutoff = self.cut
-            self.cut = min(self.cut, self._offer(state != _DELETED))
+            self.cut = min(self.cut, self._offer(state != DELETED))
             if self.cut >= previous_cutoff:
                 return self._branch_anyway(state, float(extra[0]), bound, start)
         if self.nodes <= _PROBED_NODES:
             bound = self._probe_bound(state, float(extra[0]), bound, start)
         return self._children(state, point, float(extra[0]), bound, start)
-
-    def _prove(self, state: Any, extra: FloatArray, start: Any, cut: float) -> int:
-        from .loops.conflicts import prove
-
-        finder = self._finder
-        clear(self._book.scalars)
-        return int(
-            prove(
-                finder.rows, finder.exact, self._counts, self._order, self._activity, finder.workspace, state, extra, start,
-                self._book, cut, self._budget,
-            )
-        )  # fmt: skip
 
     def _probe_bound(self, state: Any, extra: float, bound: float, start: Any) -> float:
         """Return the largest trial norm at which the conflicts need more deletions than the budget allows."""
@@ -186,20 +157,17 @@ class BudgetSearch:
             return bound
         for share in _TRIALS:
             T = bound + share * (self.cut - bound)
-            if bound < T and self._prove(state.copy(), np.array([extra]), copied(start), T) == PROVED:
+            if bound < T and self._finder.prove(state.copy(), np.array([extra]), copied(start), T) == PROVED:
                 return T
         return bound
 
     def _children(self, state: Any, point: int, extra: float, bound: float, start: Any) -> list[_Node]:
         """Return the two children: the point deleted, first, and kept."""
-        deleted, demanded = state.copy(), state.copy()
-        deleted[point], demanded[point] = _DELETED, _KEPT
-        remaining = max(extra - float(self._counts[point]), 0.0)
-        return [_Node(bound, deleted, remaining, start), _Node(bound, demanded, extra, start)]
+        return [_Node(bound, *child, start) for child in self._finder.split(state, extra, point)]
 
     def _branch_anyway(self, state: Any, extra: float, bound: float, start: Any) -> list[_Node]:
         """Branch on any free point where rounding hid the conflict; record a leaf without free points as unresolved."""
-        free = np.flatnonzero(state == _FREE)
+        free = np.flatnonzero(state == FREE)
         if free.size == 0:
             self._unresolved_bound = min(self._unresolved_bound, bound)
             return []
@@ -268,11 +236,9 @@ class BudgetState:
 def offer(state: BudgetState, w: FloatArray) -> Point:
     """Polish w, keep it if it is feasible and better, and return the best resulting point."""
     view = state.view
-    problem = state.reduced.problem
-    candidates = [evaluate(problem, w, tolerance)[1] for tolerance in (1e-12, 1e-9, 1e-7)]
     polished = state.polish.solve(state.reduced.rows @ state.reduced.contract(w) >= 1.0 - 1e-7)
-    if polished is not None:
-        candidates += [evaluate(problem, polished, tolerance)[1] for tolerance in (1e-12, 1e-9, 1e-7)]
+    starts = [w] if polished is None else [w, polished]
+    candidates = [multiple for start in starts for _, multiple in evaluate_multiples(state.reduced.problem, start)]
     points = [Point(c, float((view.A @ c < 1.0).sum()), float(c[view.penalised] @ c[view.penalised])) for c in candidates]
     points = [point for point in points if math.isfinite(point.norm)]
     feasible = [point for point in points if point.violated <= view.budget]
@@ -332,7 +298,8 @@ def budget_search(state: BudgetState) -> BudgetSearch:
             offer(state, w)
         return current_cutoff()
 
-    return BudgetSearch(ConflictFinder(reduced, upper), counts, float(budget), order(state), improve, current_cutoff())
+    finder = ConflictFinder(reduced, upper, counts, order(state), float(budget))
+    return BudgetSearch(finder, len(counts), improve, current_cutoff())
 
 
 def order(state: BudgetState) -> FloatArray:

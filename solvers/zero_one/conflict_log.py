@@ -34,46 +34,82 @@ from ..exact.dispatcher import NODES, Dispatcher, check_numbers, check_state, ch
 from ..exact.log_file import LogFile, LogWriter
 from ..interface.algorithm import clear, named_scalars
 from ..parallel.executor import AsynchronousExecutor
+from .box_log import SLACK, log_header
 from .incumbent import penalised_rows, stretched_rows
 from .reduced import ReducedZeroOneProblem
 
+FREE, KEPT, DELETED = -1, 0, 1
+#: Nodes after which a point's activity has faded by a tenth.
+_FADE = 256
+
 
 class ConflictFinder:
-    """The reduced points as the compiled kernels read them, with room for their work.
+    """The reduced points as the compiled kernels read them, with room for their work, and the conflicts of the last node.
 
     Parameters
     ----------
     reduced : ReducedZeroOneProblem
     upper : float
         Reduced value (or squared norm) below which solutions are of interest: it bounds the intercept and the rounding errors.
+    weights : ndarray (m,)
+        What deletions cost.
+    order : ndarray (m,)
+        Branching priorities of the points.
+    budget : float
+        Deletions that are allowed; infinite where they are paid.
     """
 
-    def __init__(self, reduced: ReducedZeroOneProblem, upper: float) -> None:
+    def __init__(
+        self, reduced: ReducedZeroOneProblem, upper: float, weights: FloatArray, order: FloatArray, budget: float
+    ) -> None:
         from .loops.conflicts import empty_workspace
 
         tau = reduced.thresholds(upper)
-        self.rows = stretched_rows(reduced, tau, upper)
-        self.exact = penalised_rows(reduced, tau)
-        self.workspace = empty_workspace(len(tau), self.rows.a.shape[1], self.exact.a.shape[1])
+        self._rows, self._exact = stretched_rows(reduced, tau, upper), penalised_rows(reduced, tau)
+        self._weights, self._order, self._budget = weights, order, budget
+        self._activity, self._visits = np.zeros(len(tau)), 0
+        n, self.width = self._rows.a.shape
+        self._workspace, self.book = empty_workspace(n, self.width, self._exact.a.shape[1]), _empty_book(n, self.width)
+
+    def prove(self, state: Any, extra: FloatArray, start: Any, cut: float) -> int:
+        """Process a node at a cutoff: change states, deletion cost and S-pair in place, and return the code of `prove`."""
+        from .loops.conflicts import prove
+
+        clear(self.book.scalars)
+        return int(
+            prove(
+                self._rows, self._exact, self._weights, self._order, self._activity, self._workspace, state, extra, start,
+                self.book, cut, self._budget,
+            )
+        )  # fmt: skip
+
+    def count_node(self) -> None:
+        """Count a node: activities fade with their number."""
+        self._visits += 1
+        if self._visits % _FADE == 0:
+            self._activity *= 0.9
+
+    def split(self, state: Any, extra: float, point: int) -> tuple[tuple[Any, float], tuple[Any, float]]:
+        """Return the states, and the cost of further deletions, where a free point is deleted, and where it is kept."""
+        deleted, demanded = state.copy(), state.copy()
+        deleted[point], demanded[point] = DELETED, KEPT
+        return (deleted, max(extra - float(self._weights[point]), 0.0)), (demanded, extra)
 
     def start(self) -> Any:
         """Return an S-pair of the dual active-set method (points, multipliers and the w that they define) without points."""
         from .loops.conflicts import no_active
 
-        return no_active(self.rows.a.shape[1])
+        return no_active(self.width)
 
     def norm_of(self, active: Any) -> float:
         """Return the lower bound of ||w||² that the multipliers of an S-pair prove."""
         from .loops.conflicts import certified_norm
 
-        return float(certified_norm(active, self.rows.intercept_bound))
+        return float(certified_norm(active, self._rows.intercept_bound))
 
 
-_FREE, _KEPT, _DELETED = -1, 0, 1
 #: Conflicts that a node can find.
 _BOOK = 512
-#: Nodes after which a point's activity has faded by a tenth.
-_FADE = 256
 #: Bytes of open nodes beyond which the newest node is next.
 _MAX_BYTES = 2**27
 #: Share of a norm that rounding may take when an open node is closed at its own bound.
@@ -125,9 +161,7 @@ class ConflictProver:
 
     def __init__(self, goal: ProofGoal, first: int = 0, numbered: bool = False) -> None:
         self._goal, self._numbered = goal, numbered
-        self._finder = ConflictFinder(goal.reduced, goal.cut)
-        self._activity = np.zeros(len(goal.weights))
-        self._book = empty_book(*self._finder.rows.a.shape)
+        self._finder = ConflictFinder(goal.reduced, goal.cut, goal.weights, goal.order, goal.budget)
         self._ident = self._conflicts = first
         self._pushes = self._bytes = 0
         self._heap: list[tuple[float, int, ProofNode]] = []
@@ -158,9 +192,9 @@ class ConflictProver:
 
     def start_search(self) -> None:
         """Begin at the root."""
-        root = np.full(len(self._goal.weights), _FREE, dtype=np.int8)
+        root = np.full(len(self._goal.weights), FREE, dtype=np.int8)
         if math.isinf(self._goal.budget):
-            root[self._goal.weights >= self._goal.cut] = _KEPT
+            root[self._goal.weights >= self._goal.cut] = KEPT
         self.push(ProofNode(-1, 0, root, 0.0))
 
     def work(self, seconds: float, node_limit: int | None = None) -> str:
@@ -175,12 +209,11 @@ class ConflictProver:
 
         point, state, extra, start = self._proved(node, self._goal.cut)
         self.nodes += 1
-        if self.nodes % _FADE == 0:
-            self._activity *= 0.9
+        self._finder.count_node()
         bound = max(node.bound, min(self._paid(state, extra) + self._finder.norm_of(start), self._goal.cut))
         if point == OPEN_LEAF:
             # rounding hid the conflict, as the bound is proved; any free point is as good
-            free = np.flatnonzero(state == _FREE)
+            free = np.flatnonzero(state == FREE)
             if not free.size:
                 self.stuck.append(replace(node, bound=bound))
                 return []
@@ -194,21 +227,14 @@ class ConflictProver:
 
     def _proved(self, node: ProofNode, cut: float) -> tuple[int, Any, float, Any]:
         """Return the code of `prove` at a cutoff, the states after it, the cost of further deletions and the S-pair."""
-        from .loops.conflicts import prove
-
-        clear(self._book.scalars)
-        proof_goal, finder = self._goal, self._finder
-        start = copied(finder.start() if node.start is None else node.start)
+        start = copied(self._finder.start() if node.start is None else node.start)
         state, extra = node.state.copy(), np.array([node.extra])
-        code = prove(
-            finder.rows, finder.exact, proof_goal.weights, proof_goal.order, self._activity, finder.workspace, state, extra,
-            start, self._book, cut, proof_goal.budget,
-        )  # fmt: skip
-        return int(code), state, float(extra[0]), start
+        code = self._finder.prove(state, extra, start, cut)
+        return code, state, float(extra[0]), start
 
     def _paid(self, state: Any, extra: float) -> float:
         """Return what a node's solutions pay for deletions, from below."""
-        return float(self._goal.weights[state == _DELETED].sum()) + extra if math.isinf(self._goal.budget) else 0.0
+        return float(self._goal.weights[state == DELETED].sum()) + extra if math.isinf(self._goal.budget) else 0.0
 
     def _record(self, node: ProofNode, steps: list[Any]) -> tuple[int, dict[str, Any]]:
         ident = self._ident
@@ -221,7 +247,8 @@ class ConflictProver:
 
         bound = node.bound * (1.0 - _NORM_SLACK)
         code = self._proved(node, bound)[0]
-        count, kind = int(self._book.scalars.steps), int(self._book.steps[0, 0])
+        book = self._finder.book
+        count, kind = int(book.scalars.steps), int(book.steps[0, 0])
         if code == PROVED and (count == 0 or (count == 1 and kind == CUT)):
             steps, lines = self._steps()
         else:  # rounding hid the conflict of the kept points: deletions alone
@@ -230,10 +257,10 @@ class ConflictProver:
         return [*lines, json.dumps(record | {"open": [number for _, number in steps]}) + "\n"], bound
 
     def _steps(self) -> tuple[list[Any], list[str]]:
-        """A node's steps, and the lines of the conflicts that they use."""
+        """Return A node's steps, and the lines of the conflicts that they use."""
         from .loops.conflicts import CUT
 
-        book, steps = self._book, []
+        book, steps = self._finder.book, []
         entries = int(book.scalars.entries)
         number: dict[int, int] = {}
         lines = []
@@ -260,15 +287,13 @@ class ConflictProver:
         return steps, lines
 
     def _branch(self, ident: int, point: int, state: Any, extra: float, start: Any, bound: float) -> None:
-        """Two children: the point deleted, and kept."""
-        deleted, demanded = state.copy(), state.copy()
-        deleted[point], demanded[point] = _DELETED, _KEPT
-        remaining = max(extra - float(self._goal.weights[point]), 0.0)
-        self.push(ProofNode(ident, 1, demanded, extra, start, bound))
-        self.push(ProofNode(ident, 0, deleted, remaining, start, bound))
+        """Push the two children: the point deleted, and kept."""
+        deleted, demanded = self._finder.split(state, extra, point)
+        self.push(ProofNode(ident, 1, *demanded, start, bound))
+        self.push(ProofNode(ident, 0, *deleted, start, bound))
 
 
-def empty_book(n: int, p: int) -> Any:
+def _empty_book(n: int, p: int) -> Any:
     """Return an empty `loops.conflicts.Book` for n points in p coordinates."""
     from .loops.conflicts import BOOK, Book
 
@@ -313,15 +338,6 @@ class ProofSubproblemResult:
     seconds: float
     busy_seconds: float
     worker: str
-
-    def check(self, points: int) -> None:
-        """Raise ValueError unless the result is well formed and about ``points`` points."""
-        for node in (*self.nodes, *self.stuck):
-            check_numbers(node.parent, node.side, node.extra, node.bound, minimum=0.0)
-            check_state(node.state, points)
-        check_numbers(self.count, minimum=0)
-        check_work(self.seconds, self.busy_seconds, 0.0, self.worker)
-        lines_of(self.lines)
 
 
 def prove_subproblem(task: ProofSubproblem, threads: int | None) -> ProofSubproblemResult:
@@ -392,8 +408,13 @@ class ProofParts:
         return ProofSubproblem(self._goal, nodes, seconds, number)
 
     def check(self, outcome: ProofSubproblemResult) -> None:
-        """Raise an error of malformed data unless ``outcome`` is a valid result."""
-        outcome.check(len(self._goal.weights))
+        """Raise an error of malformed data unless the result is well formed and about the problem's points."""
+        for node in (*outcome.nodes, *outcome.stuck):
+            check_numbers(node.parent, node.side, node.extra, node.bound, minimum=0.0)
+            check_state(node.state, len(self._goal.weights))
+        check_numbers(outcome.count, minimum=0)
+        check_work(outcome.seconds, outcome.busy_seconds, 0.0, outcome.worker)
+        lines_of(outcome.lines)
 
     def add_result(self, number: int, outcome: ProofSubproblemResult) -> None:
         """Add a result: its log lines and its open nodes."""
@@ -402,10 +423,6 @@ class ProofParts:
         self._prover.stuck += outcome.stuck
         for node in outcome.nodes:
             self._prover.push(node)
-
-
-#: Share of the claimed bound that is left to rounding: the pass proves half of it more than the log claims.
-_SLACK = 1e-9
 
 
 class ConflictRecorder(LogWriter):
@@ -445,20 +462,13 @@ class ConflictRecorder(LogWriter):
         gap: float = 0.0,
         executor: AsynchronousExecutor | None = None,
     ) -> None:
-        problem, bound = reduced.problem, bound * (1.0 - gap)
-        header: dict[str, Any] = {
-            "format": "marginopt-zero-one-proof",
-            "version": 4 if executor is None else 5,
-            "kind": "conflicts",
-            "A": problem.A.tolist(),
-            "weights": problem.weights.tolist(),
-            "penalised": problem.penalised.tolist(),
-            "member": reduced.member.tolist(),
-        }
-        super().__init__(LogFile(path), header if budget is None else header | {"kind": "budget", "budget": budget})
-        self._claim = bound * (1.0 - _SLACK)
+        header = log_header(reduced.problem, 4 if executor is None else 5, "conflicts" if budget is None else "budget")
+        header |= {"member": reduced.member.tolist()} | ({} if budget is None else {"budget": budget})
+        super().__init__(LogFile(path), header)
+        bound = bound * (1.0 - gap)
+        self._claim = bound * (1.0 - SLACK)
         self._unit, self._constant = reduced.unit, reduced.constant if budget is None else 0.0
-        cut = (bound * (1.0 - 0.5 * _SLACK) - self._constant) / reduced.unit
+        cut = (bound * (1.0 - 0.5 * SLACK) - self._constant) / reduced.unit  # proves half of the slack more than the log claims
         allowed = math.inf if budget is None else float(budget) - reduced.constant
         weights, unit = reduced.weights, reduced.unit
         if budget is not None:
@@ -499,7 +509,7 @@ class ConflictRecorder(LogWriter):
         return self._stated(min(node.bound for node in remaining)) if remaining else max(self._claim, 0.0)
 
     def _stated(self, bound: float) -> float:
-        return max(min((bound * self._unit + self._constant) * (1.0 - _SLACK), self._claim), 0.0)
+        return max(min((bound * self._unit + self._constant) * (1.0 - SLACK), self._claim), 0.0)
 
     def figures(self) -> dict[str, float]:
         """Return the figures of the team's work."""

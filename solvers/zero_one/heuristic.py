@@ -165,9 +165,9 @@ def line_minima(
 
 #: Unsuccessful directions that end a local search, by level; ratio of the search's effort to the heuristic's effort at which the
 #: next level begins.
-LEVELS, LATER = (40, 100, 250), 3.0
+LEVELS, LEVEL_RATIO = (40, 100, 250), 3.0
 #: Unsuccessful restarts that end the local searches of a level.
-VAIN = 10
+MAX_FAILURES = 10
 #: Neighbourhoods per local search.
 ROUNDS = 3
 #: Nodes of the search of a neighbourhood, and of one step of it.
@@ -185,7 +185,7 @@ class Heuristic:
         Data of the search, with the incumbent to improve.
     rng : numpy Generator
     restarts : int
-        Maximum number of local searches; `VAIN` failures end those of a level sooner.
+        Maximum number of local searches; `MAX_FAILURES` failures end those of a level sooner.
     neighbourhoods : int
         Maximum number of large neighbourhoods; a third of them without success ends those of a level sooner.
     """
@@ -227,7 +227,7 @@ class Heuristic:
 
     @property
     def _local_search_finished(self) -> bool:
-        return self._local_search is None and (self._restart_count >= self._restarts or self._failures >= VAIN)
+        return self._local_search is None and (self._restart_count >= self._restarts or self._failures >= MAX_FAILURES)
 
     @property
     def _neighbourhoods_finished(self) -> bool:
@@ -254,7 +254,7 @@ class Heuristic:
             Effort of the tree search so far.
         """
         level = self._level + 1
-        if self.finished and level < len(LEVELS) and tree_effort >= LATER * self.effort:
+        if self.finished and level < len(LEVELS) and tree_effort >= LEVEL_RATIO * self.effort:
             self._level, self._failures = level, 0
             if self._neighbourhood_search is not None:
                 self._neighbourhood_search.failures = 0
@@ -273,7 +273,7 @@ class Heuristic:
             search.start_search()
         self.effort += search.search(max(min(SLICE, 1_250_000 // self._shared.reduced.rows.size), 1), NODES)
 
-    def again(self, neighbourhood: bool) -> None:
+    def run_between_slices(self, neighbourhood: bool) -> None:
         """Run a complete local search, and optionally a short neighbourhood, between two slices of a long tree search."""
         if neighbourhood:
             search = self._get_neighbourhood()

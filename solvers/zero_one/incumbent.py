@@ -10,11 +10,7 @@ from typing import Any
 import numpy as np
 
 from ...models.arrays import BoolArray, FloatArray
-from .reduced import ReducedZeroOneProblem, evaluate
-
-#: Distances below 1 within which a margin is raised to 1: rounding of an accurate solve, of a poor one, of an iterative method.
-_NEAR = (1e-12, 1e-9, 1e-7)
-
+from .reduced import ReducedZeroOneProblem, evaluate_multiples
 
 #: Share of the objective by which a stretched intercept may weaken a certificate of the conflict search.
 _INTERCEPT_SHARE = 1e-4
@@ -31,10 +27,9 @@ class Incumbent:
     value: float
 
     def offer(self, reduced: ReducedZeroOneProblem, w: FloatArray) -> bool:
-        """Accept w if it is better, scaled up so that margins within each of `_NEAR` of 1 are exactly met; return True if so."""
+        """Accept w if it is better, scaled up so that margins near 1 are exactly met; return True if so."""
         improved = False
-        for tolerance in _NEAR:
-            value, scaled = evaluate(reduced.problem, w, tolerance)
+        for value, scaled in evaluate_multiples(reduced.problem, w):
             if value < self.value:
                 self.w, self.value, improved = scaled, value, True
         return improved
@@ -57,12 +52,10 @@ class Polish:
 
         None if that fails, or if the squared norm is proved to be at least ``below``, in reduced units.
         """
-        from .loops.conflicts import OPTIMUM, active_set, empty_scratch, no_active
+        from .loops.conflicts import OPTIMUM
 
         rows, reduced = self.rows, self.reduced
-        n, p = rows.a.shape
-        active = no_active(p)
-        status, _ = active_set(rows, demanded, np.ones(n), below, active, empty_scratch(n, p))
+        status, active = hard_margin(rows, demanded, below)
         if status != OPTIMUM:
             return None
         q = int(active.count[0])
@@ -95,6 +88,19 @@ class Polish:
             improved = True
             v = reduced.contract(incumbent.w)
         return improved
+
+
+def hard_margin(rows: Any, demanded: BoolArray, below: float) -> tuple[int, Any]:
+    """Solve the hard-margin problem of the rows ``demanded`` by the dual active-set method; return its code and its S-pair.
+
+    The code is CONFLICT as soon as the squared norm is proved to be at least ``below``.
+    """
+    from .loops.conflicts import active_set, empty_scratch, no_active
+
+    n, p = rows.a.shape
+    active = no_active(p)
+    status, _ = active_set(rows, demanded, np.ones(n), below, active, empty_scratch(n, p))
+    return int(status), active
 
 
 def penalised_rows(reduced: ReducedZeroOneProblem, tau: FloatArray) -> Any:
@@ -157,8 +163,7 @@ def hinge_path(reduced: ReducedZeroOneProblem, deadline: float = math.inf) -> Fl
 
     Where the next solve would end after ``deadline`` (of ``time.perf_counter``) the last point found is repeated.
     """
-    from ..exact.loops.newton import newton
-    from .loops.boxes import empty_relaxation
+    from ..exact.loops.newton import empty_relaxation, newton
 
     n, p = reduced.rows.shape
     width = np.full(p, 4.0 * math.sqrt(max(reduced.trivial, 1e-300)))

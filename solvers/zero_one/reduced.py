@@ -141,11 +141,6 @@ def reduce_problem(problem: ZeroOneProblem, *, full: bool = False) -> ReducedZer
     """Validate the view and reduce it: scale by a power of two, merge equal rows, rotate, drop null directions.
 
     With ``full`` no direction is dropped.
-
-    Raises
-    ------
-    InputError
-        More than one column is not penalised, or that column does not hold the labels ±1; squares of the rows exceed float64.
     """
     A = np.asarray(problem.A, dtype=np.float64)
     weights = np.asarray(problem.weights, dtype=np.float64)
@@ -232,7 +227,7 @@ def _stretch(block: FloatArray, upper: float) -> float:
     return float(2.0 ** round(math.log2(reach / (0.1 * math.sqrt(upper)))))
 
 
-def evaluate(problem: ZeroOneProblem, w: FloatArray, tolerance: float = 1e-9) -> tuple[float, FloatArray]:
+def evaluate(problem: ZeroOneProblem, w: FloatArray, tolerance: float) -> tuple[float, FloatArray]:
     """Return (value, w) with w scaled up so that margins within ``tolerance`` of 1 hold in any floating-point order of summation.
 
     A margin counts as kept if fl(a_i'w) ≥ 1 + (p + 2) EPS Σ|a_ij w_j|. Then the exact margin is at least 1, and so is every
@@ -251,6 +246,11 @@ def evaluate(problem: ZeroOneProblem, w: FloatArray, tolerance: float = 1e-9) ->
     kept_points = A @ w >= 1.0 + (A.shape[1] + 2) * _EPS * (np.abs(A) @ np.abs(w))
     value = float(w[penalised] @ w[penalised]) + float(problem.weights[~kept_points].sum())
     return value, w
+
+
+def evaluate_multiples(problem: ZeroOneProblem, w: FloatArray) -> list[tuple[float, FloatArray]]:
+    """Return `evaluate` at the tolerances of an accurate solve, of a poor one, and of an iterative method."""
+    return [evaluate(problem, w, tolerance) for tolerance in (1e-12, 1e-9, 1e-7)]
 
 
 def smallest_problem() -> ZeroOneProblem:

@@ -35,28 +35,23 @@ import numpy as np
 from ...models.arrays import BoolArray, FloatArray, IntArray
 from ...models.views import ZeroOneProblem
 from ..exact.options import Limits
-from ..exact.rotation import constant_column
-from .engines.boxes import SearchData
-from .engines.open_nodes import add_root, empty_pool, grown
+from .engines.boxes import SearchData, positive_side
+from .engines.open_nodes import MEMORY, add_root, empty_pool, grown_within, least_bound
 from .heuristic import LocalSearch
-from .incumbent import Polish
+from .incumbent import Polish, hard_margin
 from .loops import boxes as k
-from .reduced import ReducedZeroOneProblem, evaluate, for_boxes, reduce_problem
+from .reduced import ReducedZeroOneProblem, evaluate_multiples, for_boxes, reduce_problem
 
 #: Nodes between two looks at the limits.
 _CHUNK = 2000
 #: Nodes between two candidates: a better classifier shortens the searches of all later targets.
 _PERIOD = 8
-#: Default memory limit in bytes.
-_MEMORY = 2e9
 #: Relative error of the norm in reduced coordinates that `BoxData.scaled` allows for.
 _SHRINK = 1e-10
 #: Relative difference of values that rounding may make.
 _ROUNDING = 1e-12
 #: Directions without success that end a descent.
 _PATIENCE = 100
-#: Distances below 1 within which a margin is raised to 1.
-_NEAR = (1e-12, 1e-9, 1e-7)
 #: Rounds of random classifiers, about the optimum and then about each target's best one; their number for each target in a round,
 #: and their relative distances.
 _ROUNDS, _SAMPLES, _DISTANCES = 2, 20, (0.01, 0.03, 0.1, 0.3, 1.0)
@@ -101,7 +96,7 @@ class TargetSearch:
         self._cap = (cap - plain.constant) / plain.unit
         plain = plain.restretched(min(plain.trivial, self._cap))
         self._reduced = _with_targets(plain, rows)
-        self._sides = _sides(self._reduced, rows)
+        self._sides = positive_side(self._reduced, rows)
         self._polish = Polish.of(self._reduced)
         self._values = np.full(len(rows), math.inf)
         self._points = np.full((len(rows), self._reduced.rows.shape[1]), math.nan)
@@ -232,7 +227,7 @@ class TargetSearch:
             elif code == k.LEAF:
                 open_bound = min(open_bound, self._close_leaf(target, data, ground.leaf_rows, pool))
             elif code == k.GROW:
-                larger = self._grown(pool)
+                larger = grown_within(pool, self._limits.memory_or(MEMORY))
                 if larger is None:
                     break
                 pool = larger
@@ -240,7 +235,7 @@ class TargetSearch:
                 return None
         if closed:
             return open_bound
-        return min(open_bound, _open_bound(pool) - _excess(data))
+        return min(open_bound, least_bound(pool) - _excess(data))
 
     def _root(self, target: int, cutoff: float, data: k.BoxData, half: FloatArray) -> k.BoxPool:
         """Return a pool with the box |v| ≤ ``half``, the target kept, and the targets whose L reaches the cutoff violated."""
@@ -271,33 +266,20 @@ class TargetSearch:
         self._offer_polished(pool.candidate[:p].copy())
         pool.candidate[p] = min(float(pool.candidate[p]) * (1.0 - _ROUNDING), float(self._cutoffs[target]))
 
-    def _grown(self, pool: k.BoxPool) -> k.BoxPool | None:
-        """Return a larger pool, or the same one in the frugal mode; None at the memory limit."""
-        limit = _MEMORY if self._limits.memory is None else self._limits.memory
-        growth = int(limit / sum(array.nbytes for array in pool))
-        if growth >= 2:
-            return grown(pool, min(growth, 4))
-        if pool.scalars.frugal:
-            return None
-        pool.scalars.frugal = 1
-        return pool
-
     def _close_leaf(self, target: int, data: k.BoxData, leaf_rows: Any, pool: k.BoxPool) -> float:
         """Close a leaf by the least norm of its kept rows; return its bound if rounding leaves it unresolved, else ∞."""
-        from .loops.conflicts import CONFLICT, active_set, empty_scratch, no_active
+        from .loops.conflicts import CONFLICT
 
         state, bound = pool.leaf.copy(), float(pool.candidate[-1])
         is_kept = state == k.KEPT
         is_kept[self._first :] = False
         is_kept[self._first + target] = True
         violated = float(data.weights[: self._first][state[: self._first] == k.VIOLATED].sum())
-        n, p = leaf_rows.a.shape
         for attempt in range(2):  # the leaf may hold a better classifier, and the cutoff below its value
             level = float(self._cutoffs[target]) - violated * (1 - 1e-15 * len(state))
             if level <= 0.0:
                 return math.inf
-            status, _ = active_set(leaf_rows, is_kept, np.ones(n), level, no_active(p), empty_scratch(n, p))
-            if status == CONFLICT:
+            if hard_margin(leaf_rows, is_kept, level)[0] == CONFLICT:
                 return math.inf
             if attempt == 0:
                 self._offer_kept(is_kept)
@@ -318,8 +300,7 @@ class TargetSearch:
         weight = 4.0 * float(problem.weights.sum()) + 1.0
         extended = ZeroOneProblem(np.vstack([problem.A, row]), np.append(problem.weights, weight), problem.penalised)
         best, point = math.inf, np.full(w.size, math.nan)
-        for tolerance in _NEAR:
-            value, scaled = evaluate(extended, w, tolerance)
+        for value, scaled in evaluate_multiples(extended, w):
             if value < best and float(row @ scaled) >= 1.0:
                 best, point = value, scaled
         return best, point
@@ -335,28 +316,6 @@ def _with_targets(reduced: ReducedZeroOneProblem, rows: FloatArray) -> ReducedZe
     )
 
 
-def _sides(reduced: ReducedZeroOneProblem, targets: FloatArray) -> BoolArray:
-    """Return the class of each row and target: pairs of points that exclude each other have one of each.
-
-    The class of a target that is kept decides which points it excludes.
-    """
-    labels, member = constant_column(np.vstack([reduced.problem.A, targets])), reduced.member
-    if labels is None:
-        return np.ascontiguousarray(reduced.rows[:, 0] > 0.0)
-    count = len(member)
-    sides = np.zeros(len(reduced.rows), dtype=bool)
-    sides[member[member >= 0]] = labels[:count][member >= 0] > 0.0
-    sides[len(sides) - len(targets) :] = labels[count:] > 0.0
-    return sides
-
-
 def _excess(data: k.BoxData) -> float:
     """Return a bound on f(rw) - f(w) for the multiple rw of w that the boxes cover, see 6 above."""
     return float(data.step) if data.scaled else 0.0
-
-
-def _open_bound(pool: k.BoxPool) -> float:
-    """Return the least bound of the open nodes; ∞ without one."""
-    codes = [int(code) for code in pool.heap[: int(pool.scalars.waiting)]]
-    codes += [int(pool.scalars.current)] if pool.scalars.current >= 0 else []
-    return min((float(pool.key[code >> 1, code & 1]) for code in codes), default=math.inf)

@@ -50,7 +50,7 @@ class CheckedBox:
         return np.maximum(np.abs(self.lo), np.abs(self.hi))
 
     def part(self, j: int, value: float, side: int) -> CheckedBox:
-        """Return the part with v_j ≤ at, or for side 1 with v_j ≥ at."""
+        """Return the part with v_j ≤ value, or for side 1 with v_j ≥ value."""
         part = copy.deepcopy(self)
         if side:
             part.lo[j] = max(part.lo[j], value)

@@ -31,7 +31,7 @@ from ...exact.check.sealed import SealedLog
 from ...exact.check.trees import NodeRules, VerifierPool, verify_in_order
 from .boxes import CheckedBox, margins, propagate, root, sum_error
 from .coordinates import LinearPieces, RotatedProblem, in_coordinates
-from .statement import FORMAT, VERSION, LoggedMarginProblem
+from .statement import FORMAT, VERSION, LoggedMarginProblem, exact_value
 
 _EPS = 2.0**-52
 _BELOW, _ABOVE = 1.0 - 2.0**-48, 1.0 + 2.0**-48
@@ -331,7 +331,7 @@ class MarginChecker(ProofChecker[LoggedMarginProblem]):
             raise InvalidProofError("a claim of infeasibility has a point")
         if claim["bound"] is not None and not math.isfinite(bound):
             raise InvalidProofError(f"the claimed bound {bound:g} is not finite")
-        return Claim(bound, math.inf if claim["w"] is None else problem.value(claim["w"], claim["combination"]))
+        return Claim(bound, math.inf if claim["w"] is None else exact_value(problem, claim["w"], claim["combination"]))
 
     def prove(self, problem: LoggedMarginProblem, log: SealedLog, claim: Claim, crew: VerifierPool | None) -> tuple[float, int]:
         """Return the proved bound and the number of nodes; a claim of infeasibility is tried first, then the finite bound."""

@@ -74,13 +74,7 @@ class RotatedProblem:
 
 
 def in_coordinates(logged: LoggedMarginProblem, T: Array, target: float) -> RotatedProblem:
-    """Return the problem in the log's coordinates, with margins and root box that are valid for a claimed bound ``target`` > 0.
-
-    Raises
-    ------
-    InvalidProofError
-        T is no rotation up to rounding, or mixes coordinates that must be separate, or a coefficient has no bound.
-    """
+    """Return the problem in the log's coordinates, with margins and a root box that hold for a claimed bound ``target`` > 0."""
     p = logged.curvature.size
     if T.shape != (p, p) or not np.isfinite(T).all():
         raise InvalidProofError("T must be a finite square matrix")

@@ -51,6 +51,22 @@ def exact_value(problem: MarginProblem, w: list[float], combination: list[float]
     return rounded_up(total)
 
 
+def least_combination(atoms: Array, w: Array) -> list[float]:
+    """Return α of about least ||α||_1 with Σ_k α_k x_k = w, empty without atoms; `exact_value` corrects its error."""
+    if not len(atoms):
+        return []
+    from scipy.optimize import linprog  # imported here: the import is slow, and few logs need it
+
+    in_norm = atoms.any(axis=0)
+    columns = atoms[:, in_norm].T
+    equations = {"A_eq": np.hstack([columns, -columns]), "b_eq": w[in_norm]}
+    solution = linprog(np.ones(2 * len(atoms)), **equations, bounds=(0.0, None), method="highs").x
+    if solution is None:  # numbers that are too large or too small for HiGHS
+        return np.asarray(np.linalg.lstsq(columns, w[in_norm], rcond=None)[0]).tolist()
+    plus, minus = np.split(solution, 2)
+    return np.asarray(plus - minus).tolist()
+
+
 def _allowance(target: float, terms: Fraction, size: int) -> Fraction:
     """Return by how much a margin with these terms may be short of a target."""
     return _SHORT * abs(Fraction(target)) if target else size * _ROUNDING * terms
@@ -124,7 +140,7 @@ _Made = dict[int, Fraction]
 
 
 def _combined(atoms: list[list[Fraction]], order: list[int], target: list[Fraction]) -> _Made | None:
-    """Return β with Σ_k β_k x_k = wanted, of the first atoms in this order that are independent, by Gauss's elimination."""
+    """Return β with Σ_k β_k x_k = target, of the first atoms in this order that are independent, by Gauss's elimination."""
     echelon: list[tuple[int, list[Fraction], _Made]] = []
     for k in order:
         if len(echelon) == len(target):
@@ -156,13 +172,7 @@ HEADER_KEYS = {
 
 
 def fields_of(header: dict[str, Any]) -> dict[str, Any]:
-    """Return the fields of `MarginProblem`.
-
-    Raises
-    ------
-    InvalidProofError
-        The header states no problem.
-    """
+    """Return the fields of `MarginProblem` that a log's header states, after checking them."""
     A = np.array(header["A"], dtype=np.float64)
     _demand(A.ndim == 2 and A.shape[1] > 0 and np.isfinite(A).all(), "A must be a finite matrix")
     n, p = A.shape
@@ -293,13 +303,7 @@ class LoggedMarginProblem(MarginProblem):
 
     @classmethod
     def of_log(cls, header: dict[str, Any]) -> LoggedMarginProblem:
-        """Return the problem of a log's header.
-
-        Raises
-        ------
-        InvalidProofError
-            It states no problem.
-        """
+        """Return the problem of a log's header."""
         return cls(**fields_of(header))
 
     @classmethod
@@ -358,10 +362,6 @@ class LoggedMarginProblem(MarginProblem):
             for array in arrays:
                 sha256.update(np.ascontiguousarray(array.astype(np.float64) + 0.0, dtype="<f8").tobytes())  # + 0.0: -0.0 is 0.0
         return sha256.hexdigest()
-
-    def value(self, w: list[float], combination: list[float]) -> float:
-        """Return the objective of w, not less than it is; infinite if w is not feasible (`exact_value`)."""
-        return exact_value(self, w, combination)
 
     def __str__(self) -> str:
         n, p = self.A.shape

@@ -102,7 +102,7 @@ def _distances_needed(losses: tuple[PiecewiseLinearLoss, ...], shares: tuple[flo
 
 
 def _least_of_two(one: PiecewiseLinearLoss, other: PiecewiseLinearLoss, distances: FloatArray) -> FloatArray:
-    """Return the values of `values.paid` at each of these distances, up to rounding."""
+    """Return the values of `envelopes.pair_bound` at each of these distances, up to rounding."""
     total = one.margins[-1] + other.margins[-1] - distances
     minimum = np.full(distances.size, min(one.height, other.height))
     for a, b in ((one, other), (other, one)):

@@ -59,7 +59,7 @@ def loss(r: LoopProblem, kind: Any, m: float) -> float:
 
 @inner
 def pair_bound(r: LoopProblem, one: Any, other: Any, distance: float) -> float:
-    """Return the least cost of two points: min ρ(x) + ρ'(y), their bounded parts, over x + y ≤ t + t' - apart, t, t' the last
+    """Return the least cost of two points: min ρ(x) + ρ'(y), their bounded parts, over x + y ≤ t + t' - distance, t, t' the last
     corners.
 
     As no loss rises, x + y is as large as possible; the minimum is at a corner of one of them, or one margin is far out and the

@@ -1,4 +1,4 @@
-"""The search tree: nodes by their bounds, the least first."""
+"""Compiled loops of a descent from a point, of the bounding and branching of a node, and of the search tree, best bound first."""
 
 from __future__ import annotations
 
@@ -172,7 +172,7 @@ def descend(r: LoopProblem, k: LoopNode, infeasible_value: float, sharp: bool) -
     return _drop_negligible(r, k, best)
 
 
-#: Tasks of `work`.
+#: Tasks of `run_task`.
 EXPLORE, DESCEND, EVALUATE = 0, 1, 2
 #: Results of an exploration: no open nodes, no capacity, or all its nodes (or half of the log) used up.
 DONE, FULL, PAUSED = 0, 1, 2

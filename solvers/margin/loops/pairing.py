@@ -1,8 +1,8 @@
 """Pairs of terms whose losses cannot both be zero on a box.
 
-If m_i + m_j ≤ S on the box, the bounded parts of the two losses are at least min over x + y ≤ S (`values.paid`). A matching pays
-that minimum from both terms' costs; the remaining costs stay in the relaxation. Pairs that pay the whole height are matched
-first, then cheaper ones, each if it pays more than both envelopes at w.
+If m_i + m_j ≤ S on the box, the bounded parts of the two losses are at least their minimum over x + y ≤ S
+(`envelopes.pair_bound`). A matching pays that minimum from both terms' costs; the remaining costs stay in the relaxation. Pairs
+that pay the whole height are matched first, then cheaper ones, each if it pays more than both envelopes at w.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def _sides(r: LoopProblem, k: LoopNode) -> tuple[int, int]:
 
 @inner
 def _distances(r: LoopProblem, k: LoopNode, rows: Any, columns: Any) -> None:
-    """Compute ``k.pays``: for each two terms the distance of the sum of their margins below the last corners, less rounding.
+    """Compute ``k.pair_slack``: the distance of the sum of two terms' margins below their last corners, less rounding.
 
     Single precision: a sum of p + 4 terms, in any order, is wrong by at most (p + 6)·SINGLE·Σ|terms| with the rounding of each;
     twice that is allowed.

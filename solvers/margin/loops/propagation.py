@@ -103,7 +103,7 @@ def demand_signs(r: LoopProblem, k: LoopNode) -> bool:
 @inner
 def _near(share: float, size: Any, count: Any, epsilon: float) -> Any:
     """Return the number of positive scores of a group of this size that is nearest to ``count``, its share from ``share`` to
-    ``least + epsilon``; -1 if there is none.
+    ``share + epsilon``; -1 if there is none.
     """
     low, high = math.ceil(size * (share - _MET)), math.floor(size * (share + epsilon + 0.5 * _MET))
     return -1 if low > high else min(max(count, low), high)
@@ -239,7 +239,7 @@ def _integers(r: LoopProblem, k: LoopNode) -> bool:
 
 @inner
 def _row(k: LoopNode, limit: float, error: float) -> bool:
-    """Tighten the ends by a'w ≥ least - off, a in ``k.edge``."""
+    """Tighten the ends by a'w ≥ limit - error, a in ``k.edge``; return False if that leaves no point."""
     lo, hi, coefficients, maximum, size = k.lo, k.hi, k.edge, 0.0, abs(limit) + error
     for j in range(lo.size):
         a = coefficients[j]

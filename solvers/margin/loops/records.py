@@ -4,7 +4,7 @@ Events of the search for a proof log, as numbers in one array that `solvers.marg
 empty.
 
 0, number, parent, side                              the current node
-1, pairs, hinges, relaxed, priced, (level, i, j)..., a round; hinges as `hinges` numbers them, with multipliers that are not 0;
+1, pairs, hinges, relaxed, priced, (level, i, j)..., a round; hinges that have multipliers, as `relaxation` numbers them;
 (hinge, α)..., spend, lo, hi, p                      whether budgets have their prices; α < 0 where the envelope of an even
                                                      loss rises; p is the point of the polar
 2, coordinate, at                                    the node's split
@@ -84,7 +84,7 @@ class Tree(NamedTuple):
     incumbent: Any  #: (p,) the incumbent
     origin: Any  #: (room, 2) the number of a node's parent, and the side
     signs: Any  #: (room, n) signs that margins must have; (room, 0) without equal rates
-    log: Any  #: events (`.events`); empty without a log
+    log: Any  #: events, as above; empty without a log
 
 
 @by_reference
@@ -128,7 +128,7 @@ class LoopNode(NamedTuple):
     pair_slack: Any  #: (side, side) distance of the sum of two margins below the last corners, single precision
     masks: Any  #: (2, words) bits of the columns of each loss
     paired: Any  #: (3, pairs) level, term and term of each pair that pays
-    hinges: Any  #: (rows,) source of a row of the relaxation (`.hinges`)
+    hinges: Any  #: (rows,) source of a row, as `relaxation` numbers them
     spread: Any  #: (rows,) range of its argument
     counts: Any  #: (2,) pairs; hinges
     basis: Any  #: (q,) atoms x_b'p = ±1 at the vertex that was steepest last, and their signs

@@ -2,7 +2,7 @@
 
 With the remaining costs after pairs, a node costs at least
 
-    const + Σ d_j w_j² + max{p'w : |x_j'p| ≤ 1} + Σ_i (hinges, `hinges`),   lo ≤ w ≤ hi.
+    const + Σ d_j w_j² + max{p'w : |x_j'p| ≤ 1} + Σ_i (hinges of `envelopes`),   lo ≤ w ≤ hi.
 
 The maximum is replaced by p'w + Σ_t (D_t'w)_+ for a point p of the polar and moves D_t that do not leave it: hinges too, whose
 multipliers move p. If the polar is a parallelepiped (L1, elastic nets), p is a vertex and the moves are its edges: this is the

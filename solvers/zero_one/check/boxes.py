@@ -72,7 +72,7 @@ class Packing:
 def reduced_box_problem(
     header: dict[str, Any], A: Array, weights: Array, penalised: npt.NDArray[np.bool_], bound: float
 ) -> BoxProblem | None:
-    """The problem in the log's coordinates; None where the zero rows alone prove the bound."""
+    """Return the problem in the log's coordinates; None where the zero rows alone prove the bound."""
     T = np.array(header["T"], dtype=np.float64)
     member = np.array(header["member"], dtype=np.int64)
     p = A.shape[1]
@@ -107,7 +107,7 @@ def reduced_box_problem(
 
 
 def _step(step: Any, weights: Array) -> float:
-    """The stated step of the losses, if all costs are whole multiples of it."""
+    """Return the stated step of the losses, if all costs are whole multiples of it."""
     step = float(step)
     if step == 0.0:
         return 0.0
@@ -119,7 +119,7 @@ def _step(step: Any, weights: Array) -> float:
 
 
 def scale_losses(problem: BoxProblem, node: CheckedBox, theta: float) -> BoxProblem:
-    """The problem with losses weighed θ times, and what its solutions of interest in the node's box stay below.
+    """Return the problem with losses weighed θ times, whose target bounds the solutions of interest in the node's box.
 
     There ||v||² + j·u < target for a loss of j·u, so j ≤ k = ⌊(target - ν)/u⌋, ν the least norm in the box, and
     ||v||² + θ·j·u < target + (θ - 1)·j·u ≤ target + (θ - 1)·k·u.
@@ -136,7 +136,7 @@ def scale_losses(problem: BoxProblem, node: CheckedBox, theta: float) -> BoxProb
 
 
 def _merge(A: Array, weights: Array, member: npt.NDArray[np.int64]) -> tuple[Array, Array]:
-    """One row for each group of the log, all of whose members must be equal; weights summed, rounded down."""
+    """Return one row for each group of the log, whose members must be equal, and their weights, summed and rounded down."""
     count = int(member.max()) + 1
     if count > len(member):
         raise InvalidProofError("a merged row has no point")
@@ -156,7 +156,7 @@ def _merge(A: Array, weights: Array, member: npt.NDArray[np.int64]) -> tuple[Arr
 
 
 def _ranges(problem: BoxProblem, node: CheckedBox) -> tuple[Array, Array]:
-    """Least and greatest margin over the node's box."""
+    """Return least and greatest margin over the node's box."""
     a, b = problem.g * node.lo, problem.g * node.hi
     low, high = row_sums_down(round_down(np.minimum(a, b))), row_sums_up(round_up(np.maximum(a, b)))
     return round_down(low - problem.e), round_up(high + problem.e)
@@ -177,7 +177,7 @@ def apply_box(problem: BoxProblem, node: CheckedBox) -> bool:
 
 
 def pack(problem: BoxProblem, node: CheckedBox, entry: list[Any]) -> Packing | None:
-    """Pairs that cannot both be kept, max over the box of (g_i + g_j)'v < 2, paid from the weights of free points.
+    """Pay pairs that cannot both be kept, max over the box of (g_i + g_j)'v < 2, from the weights of free points.
 
     Of a pair with one kept point the other is violated from here on. None where both are kept: the node is empty. Pairs that
     the box does not exclude, or with a violated point, count nothing.
@@ -216,7 +216,7 @@ def _exclusive(
 
 
 def multipliers(problem: BoxProblem, node: CheckedBox, entry: list[Any], packing: Packing) -> tuple[Array, Array]:
-    """α of the rows u ≥ 1 (free and kept points) and of the rows u ≤ 1 (violated points), clipped to what is valid.
+    """Return α of the rows u ≥ 1 (free and kept points) and of the rows u ≤ 1 (violated points), clipped to what is valid.
 
     On a free point with λ left after its pairs, λ 1{u < 1} ≥ α(1 - u) for u ≥ l needs α ≤ λ/(1 - l).
     """
@@ -264,7 +264,7 @@ def linear_bound(problem: BoxProblem, node: CheckedBox, alpha: Array, flipped: A
 
 
 def square_bound(problem: BoxProblem, node: CheckedBox, linear: LinearBound) -> tuple[float, Array, Array]:
-    """D with F(v) ≥ D + Σ_j (v_j - c_j)² + slope_j |v_j - c_j| on the box; also c and the slopes."""
+    """Return D with F(v) ≥ D + Σ_j (v_j - c_j)² + slope_j |v_j - c_j| on the box; also c and the slopes."""
     const, s, delta = linear.constant, linear.slope.copy(), linear.error.copy()
     if problem.free:
         # 0 ≥ (v - lo)(v - hi) stands for the intercept's missing square.
@@ -427,7 +427,7 @@ def _emptied_by_levels(problem: BoxProblem, node: CheckedBox, entry: list[Any]) 
 
 
 def _settled_by_count(problem: BoxProblem, node: CheckedBox) -> bool:
-    """The bound of no multipliers at all: violated points and the least norm in the box."""
+    """Return the bound of no multipliers at all: violated points and the least norm in the box."""
     p = len(node.lo)
     linear = LinearBound(sum_down(problem.weights[node.state == VIOLATED]), np.zeros(p), np.zeros(p))
     node.bound = max(node.bound, square_bound(problem, node, linear)[0], intercept_bound(problem, node, linear))

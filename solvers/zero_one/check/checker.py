@@ -47,13 +47,7 @@ class LoggedZeroOneProblem:
 
     @classmethod
     def of_log(cls, header: dict[str, Any]) -> LoggedZeroOneProblem:
-        """Return the problem that a log's header states.
-
-        Raises
-        ------
-        InvalidProofError
-            It states no problem.
-        """
+        """Return the problem that a log's header states."""
         if header["kind"] not in _KINDS:
             raise InvalidProofError(f"the log is of an unknown kind, {header['kind']!r}")
         A = np.array(header["A"], dtype=np.float64)

@@ -48,12 +48,12 @@ FREE, KEPT, DELETED = -1, 0, 1
 
 
 def next_up(x: float) -> float:
-    """The next number above."""
+    """Return the next number above."""
     return math.nextafter(x, math.inf)
 
 
 def next_down(x: float) -> float:
-    """The next number below."""
+    """Return the next number below."""
     return math.nextafter(x, -math.inf)
 
 
@@ -137,18 +137,7 @@ def reduced_conflict_problem(
 ) -> ConflictProblem | None:
     """Return the problem on groups of equal points; None if the points that every w violates prove the claimed bound C.
 
-    Parameters
-    ----------
-    header : dict
-        First record of the log.
-    A : ndarray (n, p)
-        Signed rows.
-    weights : ndarray (n,)
-    penalised : ndarray of bool (p,)
-    bound : float
-        The claimed bound C.
-    target : float
-        The target B of the search.
+    ``bound`` is the claimed bound C, ``target`` the target B of the search.
     """
     member = [int(k) for k in header["member"]]
     if len(member) != len(weights) or int((~penalised).sum()) > 1:
@@ -218,14 +207,7 @@ State: TypeAlias = tuple[States, float]
 
 
 class Conflicts(NodeRules[State]):
-    """The rules of nodes, with the log's conflicts by number; each is verified when it is first used.
-
-    Parameters
-    ----------
-    problem : ConflictProblem
-    records : dict
-        Records of the conflicts by number.
-    """
+    """The rules of nodes, with the records of the log's conflicts by number; each is verified when it is first used."""
 
     def __init__(self, problem: ConflictProblem, records: dict[int, dict[str, Any]]) -> None:
         self._problem, self._stated = problem, records
@@ -286,13 +268,7 @@ def _named(record: dict[str, Any]) -> Iterator[int]:
 
 
 def check_conflict_tree(problem: ConflictProblem, records: list[dict[str, Any]], crew: VerifierPool | None = None) -> int:
-    """Verify the tree of a log, and return the number of its nodes.
-
-    Raises
-    ------
-    InvalidProofError
-        A node, a conflict or the tree is not as the rules of the module ask.
-    """
+    """Verify the tree of a log, and return the number of its nodes."""
     tree, conflicts = tree_of([record for record in records if "conflict" not in record]), _numbered(records)
     root = np.full(len(problem.weights), FREE, dtype=np.int8)
     if not problem.counted:

@@ -13,11 +13,11 @@ import numpy as np
 from ....models.arrays import BoolArray, FloatArray
 from ...exact.rotation import constant_column
 from ...interface.algorithm import Outcome
-from ..incumbent import penalised_rows
+from ..incumbent import hard_margin, penalised_rows
 from ..loops import boxes as k
 from ..reduced import ReducedZeroOneProblem
 from .engine import Engine, SharedState
-from .open_nodes import OpenNodes, add_root, empty_pool, grown
+from .open_nodes import MEMORY, OpenNodes, add_root, empty_pool, grown, grown_within, least_bound
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,26 +40,29 @@ class SearchData:
         norms = np.linalg.norm(rows, axis=1) * (1 + 1e-14)
         # A point that costs more than the incumbent is never violated: a truncated weight is valid and improves the scaling.
         weights = np.minimum(reduced.weights, upper)
-        data = k.BoxData(rows, weights, norms, _positive_side(reduced), reduced.free, float(weights.mean()), reduced.step)
+        data = k.BoxData(rows, weights, norms, positive_side(reduced), reduced.free, float(weights.mean()), reduced.step)
         return cls(reduced, upper, data, penalised_rows(reduced, reduced.thresholds(upper)))
 
 
-def _positive_side(reduced: ReducedZeroOneProblem) -> BoolArray:
-    """Return the sign of the intercept's column, or of the first reduced coordinate without an intercept."""
-    labels, member = constant_column(reduced.problem.A), reduced.member
+def positive_side(reduced: ReducedZeroOneProblem, targets: FloatArray | None = None) -> BoolArray:
+    """Return the class of each reduced row: pairs of points that exclude each other have one of each.
+
+    The class is the sign of the intercept's column, or of the first reduced coordinate without an intercept. ``targets`` are
+    further original rows, which the last reduced rows stand for.
+    """
+    A, member = reduced.problem.A, reduced.member
+    labels = constant_column(A if targets is None else np.vstack([A, targets]))
     if labels is None:
         return np.ascontiguousarray(reduced.rows[:, 0] > 0.0)
+    further = labels[len(member) :]
     sign = np.zeros(len(reduced.rows), dtype=bool)
-    sign[member[member >= 0]] = labels[member >= 0] > 0.0
+    sign[member[member >= 0]] = labels[: len(member)][member >= 0] > 0.0
+    sign[len(sign) - len(further) :] = further > 0.0
     return sign
 
 
-#: Default memory limit in bytes; beyond it the search continues nearly depth-first.
-MEMORY = 2e9
 #: Nodes before further threads join, and nodes of each thread per round: fixed numbers, so that runs repeat.
 ALONE, ROUND = 1500, 200
-#: Largest growth factor of a pool. Growth copies the whole pool, and untouched pages take no memory.
-GROWTH = 4
 #: Names of the counters in a pool.
 COUNTS = ("nodes", "relaxations", "newton_steps", "points")
 
@@ -67,10 +70,10 @@ COUNTS = ("nodes", "relaxations", "newton_steps", "points")
 class BoxLog(Protocol):
     """The writer of a proof log for the search tree."""
 
-    def block(self, log: FloatArray) -> None:
+    def append_events(self, log: FloatArray) -> None:
         """Write a block of kernel events."""
 
-    def leaf(self, active: Any, tau: FloatArray, target: float) -> None:
+    def append_leaf(self, active: Any, tau: FloatArray, target: float) -> None:
         """Write the multipliers that close the last node, a leaf without free points."""
 
 
@@ -129,7 +132,8 @@ class BoxEngine(Engine):
             pool.scalars.next_id = resumed.first_id
         self._pools = [pool]
         self._workspaces = [k.empty_workspace(n, p)]
-        self._unresolved = math.inf if resumed is None else resumed.unresolved
+        #: Least lower bound of the leaves that rounding left unresolved; ∞ without such leaves.
+        self.unresolved = math.inf if resumed is None else resumed.unresolved
         self._leaf_rows = self.ground.leaf_rows
         self._nodes_per_second = 2000.0
         self._sampling_period = max(4, n // 32)
@@ -187,28 +191,14 @@ class BoxEngine(Engine):
         return ResumedBoxes(self.ground, self.open, self.unresolved, self.next_id)
 
     @property
-    def unresolved(self) -> float:
-        """Least lower bound of the leaves that rounding left unresolved; ∞ without such leaves."""
-        return self._unresolved
-
-    @property
     def own_bound(self) -> float:
         """The lower bound of this tree alone, in original units; the shared bound may come from another engine."""
-        return min(self.ground.reduced.proved(self._bound()), self._shared.incumbent.value)
+        return min(self.ground.reduced.proved(self.bound), self._shared.incumbent.value)
 
     @property
     def bound(self) -> float:
         """The lower bound of this tree, in units of the reduced problem."""
-        return self._bound()
-
-    def _bound(self) -> float:
-        bound = min(self._unresolved, self._shared.cut)
-        for pool in self._pools:
-            # In the frugal mode nodes leave from the end of the heap, so its first node always has the least bound.
-            codes = [int(pool.heap[0])] if pool.scalars.waiting > 0 else []
-            codes += [int(pool.scalars.current)] if pool.scalars.current >= 0 else []
-            bound = min([bound, *(float(pool.key[code >> 1, code & 1]) for code in codes)])
-        return bound
+        return min([self.unresolved, self._shared.cut, *map(least_bound, self._pools)])
 
     def work(self, seconds: float) -> Outcome:
         """Explore nodes, polish candidates, close leaves and grow the pools."""
@@ -223,7 +213,7 @@ class BoxEngine(Engine):
                 outcome = self._explore_alone(end)
                 if self._threads > 1 and self.nodes >= ALONE:
                     break
-        return self._conclude(self._bound(), outcome)
+        return self._conclude(self.bound, outcome)
 
     def _explore(self, index: int, cut: float, nodes: int) -> int:
         total = float(self._data.weights.sum())
@@ -284,7 +274,7 @@ class BoxEngine(Engine):
             if outcome is not Outcome.RUNNING:
                 return outcome
         if all(code == k.DONE for code in codes) and len(codes) == len(self._pools):
-            return Outcome.CONVERGED if self._unresolved >= shared.cut else Outcome.STALLED
+            return Outcome.CONVERGED if self.unresolved >= shared.cut else Outcome.STALLED
         if limits.nodes is not None and self.nodes >= limits.nodes:
             return Outcome.NODE_LIMIT
         return Outcome.RUNNING
@@ -294,7 +284,7 @@ class BoxEngine(Engine):
         p = self._data.rows.shape[1]
         if self._log is not None:
             length = int(pool.scalars.log_at)
-            self._log.block(pool.log[:length].copy())
+            self._log.append_events(pool.log[:length].copy())
             pool.scalars.log_at = 0
         if code == k.CANDIDATE:
             reduced, point = self.ground.reduced, pool.candidate[:p].copy()
@@ -317,14 +307,10 @@ class BoxEngine(Engine):
         reserved_pages = k.RESERVE * (len(pool.leaf) // k.PAGE + 2)
         if self._log is not None and scalars.records >= 2 * k.RESERVE and scalars.pages >= reserved_pages:
             return Outcome.RUNNING  # only the log was full
-        limit = self._shared.limits.memory_or(MEMORY)
-        growth = int(limit / len(self._pools) / sum(array.nbytes for array in pool))
-        if growth >= 2:
-            self._pools[index] = grown(pool, min(growth, GROWTH))
-        elif scalars.frugal:
+        larger = grown_within(pool, self._shared.limits.memory_or(MEMORY) / len(self._pools))
+        if larger is None:
             return Outcome.MEMORY_LIMIT
-        else:
-            scalars.frugal = 1
+        self._pools[index] = larger
         return Outcome.RUNNING
 
     def _close_leaf(self, state: Any, bound: float) -> None:
@@ -333,7 +319,7 @@ class BoxEngine(Engine):
         The solution w keeps every kept point, so f(w) ≤ ||w||² + Σ_{violated} λ, which becomes the leaf's lower bound. After the
         offer either the cutoff or the leaf's bound closes the leaf.
         """
-        from ..loops.conflicts import CONFLICT, active_set, empty_scratch, no_active
+        from ..loops.conflicts import CONFLICT
 
         shared, data = self._shared, self._data
         demanded = state == k.KEPT
@@ -344,12 +330,8 @@ class BoxEngine(Engine):
         target = shared.cut - violated * (1 - 1e-15 * len(state))
         if target <= 0.0:
             return
-        rows, n = self._leaf_rows, len(state)
-        p = rows.a.shape[1]
-        active = no_active(p)
-        status, _ = active_set(rows, demanded, np.ones(n), target, active, empty_scratch(n, p))
-        if status == CONFLICT:
-            if self._log is not None:
-                self._log.leaf(active, rows.tau, target)
-        else:
-            self._unresolved = min(self._unresolved, max(bound, violated))
+        status, active = hard_margin(self._leaf_rows, demanded, target)
+        if status != CONFLICT:
+            self.unresolved = min(self.unresolved, max(bound, violated))
+        elif self._log is not None:
+            self._log.append_leaf(active, self._leaf_rows.tau, target)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import heapq
+import itertools
 import math
 import time
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, ClassVar
+from dataclasses import dataclass
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
@@ -15,10 +17,19 @@ from ...exact.options import NodeRate
 from ...interface.algorithm import Outcome, named_scalars
 from ..incumbent import penalised_rows, stretched_rows
 from ..loops import conflicts as k
+from ..reduced import ReducedZeroOneProblem
 from .engine import Engine, SharedState
 
+#: Limits of a round for each search: nodes, and nodes × points × coordinates, so that a round is short.
+ROUND, ROUND_WORK = 100, 1_250_000
 #: Points in the conflict lists of all levels, at most. A conflict that is not stored is searched for again.
 LISTED = 4_000_000
+#: Names of the counters and of their fields in `loops.conflicts.SCALARS`.
+COUNTERS = {
+    "nodes": "nodes", "hard_margin_solves": "solves", "conflicts": "conflicts", "forced_deletions": "forced", "probes": "probes",
+}  # fmt: skip
+#: An open node: lower bound, proved cost of further deletions, states of the points.
+ConflictNode: TypeAlias = tuple[float, float, bytes]
 
 
 class Dive:
@@ -55,6 +66,11 @@ class Dive:
         return int(self.stack.scalars.nodes)
 
     @property
+    def nodes_per_round(self) -> int:
+        """Number of nodes between two readings of the clock: few where points and coordinates are many."""
+        return max(min(ROUND, ROUND_WORK // max(self.rows.a.size, 1)), 1)
+
+    @property
     def effort(self) -> float:
         """Counted work of all searches, calibrated to about 4 ns per coordinate of a point in a hard-margin problem."""
         return 4.0 * (int(self.stack.scalars.solves) + self.nodes) * self.rows.a.size
@@ -77,21 +93,25 @@ class Dive:
         level = int(self.stack.scalars.level)
         return float(self.stack.bound[: level + 1].min()) if level >= 0 else math.inf
 
-    def frontier(self) -> list[tuple[float, float, Any]]:
-        """Return the open nodes as (bound, extra, states) and end the search."""
-        stack, nodes = self.stack, []
+    def counts(self) -> dict[str, int]:
+        """Return the counts of nodes, hard-margin solves, conflicts, forced deletions and probed children."""
+        return {name: int(self.stack.scalars[field]) for name, field in COUNTERS.items()}
+
+    def frontier(self) -> list[ConflictNode]:
+        """Return the open nodes and end the search."""
+        stack, nodes = self.stack, list[ConflictNode]()
         level = int(stack.scalars.level)
         state = stack.state.copy()
         trail = int(stack.scalars.trailed)
-        if stack.scalars.expand:
-            nodes.append((float(stack.bound[level]), float(stack.extra[level]), state.copy()))
+        if self.running and stack.scalars.expand:
+            nodes.append((float(stack.bound[level]), float(stack.extra[level]), state.tobytes()))
             trail = self._undo(state, level, trail)
             level -= 1
         while level >= 0:
             point = int(stack.point[level])
             if stack.at[level] == 0:
                 state[point] = k.KEPT
-                nodes.append((float(stack.bound[level]), float(stack.extra[level]), state.copy()))
+                nodes.append((float(stack.bound[level]), float(stack.extra[level]), state.tobytes()))
             state[point] = k.FREE
             trail = self._undo(state, level, trail)
             level -= 1
@@ -102,6 +122,33 @@ class Dive:
         start = int(self.stack.trail_from[level])
         state[self.stack.trail[start:trail]] = k.FREE
         return start
+
+
+@dataclass(frozen=True, eq=False)
+class ConflictSearchData:
+    """The problem data of one conflict search, in every process: rows that are valid for solutions better than ``upper``."""
+
+    reduced: ReducedZeroOneProblem
+    upper: float
+    rows: Any
+    exact: Any
+    weights: FloatArray
+    order: FloatArray
+
+    @classmethod
+    def of(cls, reduced: ReducedZeroOneProblem, upper: float, order: FloatArray) -> ConflictSearchData:
+        """Return the data of a search that begins with an incumbent of value ``upper``, in reduced units."""
+        tau = reduced.thresholds(upper)
+        rows, exact = stretched_rows(reduced, tau, upper), penalised_rows(reduced, tau)
+        return cls(reduced, upper, rows, exact, np.minimum(reduced.weights, upper), np.ascontiguousarray(order))
+
+    def dive(self) -> Dive:
+        """Return a depth-first search with its arrays."""
+        return Dive(self.rows, self.exact, self.weights, self.order)
+
+    def root(self) -> Any:
+        """Return the states at the root: points that cost more than the incumbent are kept, all others free."""
+        return np.where(self.weights >= self.upper, k.KEPT, k.FREE).astype(np.int8)
 
 
 def offer_kept(shared: SharedState, dive: Dive) -> bool:
@@ -238,10 +285,6 @@ class Passes:
         )
 
 
-#: Limits of a round for each search: nodes, and nodes × points × coordinates, so that a round is short.
-ROUND, _ROUND_WORK = 100, 1_250_000
-
-
 class ConflictEngine(Engine):
     """Branch and bound on norm-conflicts; see `solvers.zero_one.loops.conflicts` and ``docs/explanation/zero-one-bb.md``.
 
@@ -256,22 +299,18 @@ class ConflictEngine(Engine):
 
     def __init__(self, shared: SharedState, order: FloatArray, threads: int = 1) -> None:
         super().__init__(shared)
-        tau = shared.reduced.thresholds(shared.upper)
-        rows, exact = stretched_rows(shared.reduced, tau, shared.upper), penalised_rows(shared.reduced, tau)
-        weights = np.minimum(shared.reduced.weights, shared.upper)
-        self._dives = [Dive(rows, exact, weights, order) for _ in range(threads)]
+        ground = ConflictSearchData.of(shared.reduced, shared.upper, order)
+        self._dives = [ground.dive() for _ in range(threads)]
         self._remaining = [0] * threads
-        self._heap: list[tuple[float, int, float, bytes]] = []
-        self._pushes = 0
-        self._root = np.full(len(weights), k.FREE, dtype=np.int8)
-        self._root[weights >= shared.upper] = k.KEPT
+        self._heap: list[tuple[float, int, ConflictNode]] = []
+        self._sequence = itertools.count()
+        self._root: ConflictNode = (0.0, 0.0, ground.root().tobytes())
         self._passes = Passes(shared.cut)
-        self._pace = NodeRate.guessed(shared.limits, rows.a.size)
-        self._push(0.0, 0.0, self._root)
+        self._pace = NodeRate.guessed(shared.limits, ground.rows.a.size)
+        self._push(self._root)
 
-    def _push(self, bound: float, extra: float, state: Any) -> None:
-        self._pushes += 1
-        heapq.heappush(self._heap, (bound, self._pushes, extra, state.tobytes()))
+    def _push(self, node: ConflictNode) -> None:
+        heapq.heappush(self._heap, (node[0], next(self._sequence), node))
 
     @property
     def nodes(self) -> int:
@@ -295,8 +334,8 @@ class ConflictEngine(Engine):
 
     def figures(self) -> dict[str, float]:
         """Return the counts of hard-margin solves, conflicts, forced deletions and probed children."""
-        names = {"hard_margin_solves": "solves", "conflicts": "conflicts", "forced_deletions": "forced", "probes": "probes"}
-        return {name: sum(int(dive.stack.scalars[field]) for dive in self._dives) for name, field in names.items()}
+        counts = [dive.counts() for dive in self._dives]
+        return {name: sum(count[name] for count in counts) for name in COUNTERS if name != "nodes"}
 
     def _unresolved_bound(self) -> float:
         return min(float(dive.stack.unresolved[0]) for dive in self._dives)
@@ -354,9 +393,9 @@ class ConflictEngine(Engine):
             if code == k.CANDIDATE:
                 offer_kept(shared, dive)
             elif code == k.BUDGET and self._remaining[i] <= 0:
-                for bound, extra, state in dive.frontier():
-                    if bound < cutoff:
-                        self._push(bound, extra, state)
+                for node in dive.frontier():
+                    if node[0] < cutoff:
+                        self._push(node)
         return Outcome.RUNNING
 
     def _next_pass(self) -> None:
@@ -365,14 +404,14 @@ class ConflictEngine(Engine):
         self._passes.advance(self.nodes, self._shared.cut, self._unresolved_bound() >= self._passes.target)
         for dive in self._dives:
             dive.stack.unresolved[0] = np.inf
-        self._push(0.0, 0.0, self._root)
+        self._push(self._root)
 
     def _start_dive(self, i: int, cut: float) -> None:
         """Start search ``i`` at the best node of the heap, or clear a heap without nodes below the cutoff."""
         if not self._heap or self._heap[0][0] >= cut:
             self._heap.clear()
             return
-        bound, _, extra, state = heapq.heappop(self._heap)
+        bound, extra, state = heapq.heappop(self._heap)[-1]
         self._dives[i].start_search(np.frombuffer(state, dtype=np.int8), extra, bound, self._shared.upper)
         node_limit = 2**62 if len(self._dives) == 1 else 100
         self._remaining[i] = node_limit if len(self._heap) < 1000 else 1000 if len(self._heap) < 10_000 else 1_000_000
@@ -380,5 +419,5 @@ class ConflictEngine(Engine):
     def _node_allowance(self, running: int) -> int:
         """Return the number of nodes of each search in the next round, within the time and node limits."""
         limit = self._shared.limits.nodes
-        allowance = self._pace.nodes(max(min(ROUND, _ROUND_WORK // self._dives[0].rows.a.size), 1))
+        allowance = self._pace.nodes(self._dives[0].nodes_per_round)
         return allowance if limit is None else max(min(allowance, (limit - self.nodes) // running), 1)

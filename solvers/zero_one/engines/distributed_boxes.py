@@ -20,6 +20,7 @@ import os
 import platform
 import time
 import zlib
+from collections import Counter
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar
 
@@ -37,9 +38,9 @@ from ...parallel.executor import AsynchronousExecutor, TaskArrays
 from ..box_log import BoxRecords, ProofWriter
 from ..incumbent import Incumbent, Polish, trivial_incumbent
 from ..reduced import ReducedZeroOneProblem, for_boxes, reduce_problem, smallest_problem
-from .boxes import COUNTS, MEMORY, BoxEngine, ResumedBoxes, SearchData
+from .boxes import COUNTS, BoxEngine, ResumedBoxes, SearchData
 from .engine import Engine, SharedState
-from .open_nodes import OpenNodes
+from .open_nodes import MEMORY, OpenNodes
 
 #: Tolerance of the problem that loads the compiled kernels.
 _LOAD_TOL = 1e-6
@@ -79,16 +80,6 @@ class SubproblemResult:
     busy_seconds: float
     log: bytes  #: lines of the proof log, compressed
     worker: str  #: machine and process
-
-    def check(self, ground: SearchData) -> None:
-        """Raise ValueError unless the result is well formed, finite, and about the points of ``ground``."""
-        reduced = ground.reduced
-        self.nodes.check(*reduced.rows.shape)
-        check_numbers(self.unresolved)
-        check_point(self.w, reduced.problem.A.shape[1])
-        check_counts(self.counts, COUNTS)
-        check_work(self.seconds, self.busy_seconds, self.effort, self.worker)
-        lines_of(self.log)
 
 
 def load(ground: SearchData, threads: int | None) -> None:
@@ -161,7 +152,7 @@ class SubtreeEngine(Engine):
         self._parts: list[tuple[float, int, OpenNodes, int]] = []  # a heap of (least bound, sequence number, nodes, bytes)
         self._sequence = itertools.count()
         self._distributed = False
-        self._counts: dict[str, int] = {}
+        self._counts: Counter[str] = Counter()
         self._effort = 0.0
         self._unresolved_bound = float("inf")
         self._no_nodes = first.open.chosen(slice(0, 0))
@@ -171,7 +162,7 @@ class SubtreeEngine(Engine):
     @property
     def nodes(self) -> int:
         """Number of nodes of this process and of finished subproblems."""
-        return self._first.nodes + self._counts.get("nodes", 0)
+        return self._first.nodes + self._counts["nodes"]
 
     @property
     def effort(self) -> float:
@@ -222,7 +213,7 @@ class SubtreeEngine(Engine):
 
     def figures(self) -> dict[str, float]:
         """Return the counts of all searches and of the dispatcher."""
-        counts = {name: value + self._counts.get(name, 0) for name, value in self._first.counts().items()}
+        counts = {name: value + self._counts[name] for name, value in self._first.counts().items()}
         points = counts.pop("points") / max(counts.pop("nodes"), 1)
         return {**counts, "points_per_node": points, **self._dispatcher.figures()}
 
@@ -327,8 +318,14 @@ class SubtreeEngine(Engine):
         return OpenNodes.joined(parts) if parts else self._no_nodes
 
     def check(self, outcome: SubproblemResult) -> None:
-        """Raise an error of malformed data unless ``outcome`` is a valid result."""
-        outcome.check(self.ground)
+        """Raise an error of malformed data unless the result is well formed, finite, and about the problem's points."""
+        reduced = self.ground.reduced
+        outcome.nodes.check(*reduced.rows.shape)
+        check_numbers(outcome.unresolved)
+        check_point(outcome.w, reduced.problem.A.shape[1])
+        check_counts(outcome.counts, COUNTS)
+        check_work(outcome.seconds, outcome.busy_seconds, outcome.effort, outcome.worker)
+        lines_of(outcome.log)
 
     def add_result(self, number: int, outcome: SubproblemResult) -> None:
         """Add a result: its open nodes, its incumbent with a recomputed value, its counts, its part of the proof."""
@@ -337,8 +334,7 @@ class SubtreeEngine(Engine):
             shared.incumbent.offer(shared.reduced, outcome.w)
         self._unresolved_bound = min(self._unresolved_bound, outcome.unresolved)
         self._push(outcome.nodes.below(shared.cut), outcome.nodes.nbytes)
-        for name, count in outcome.counts.items():
-            self._counts[name] = self._counts.get(name, 0) + count
+        self._counts.update(outcome.counts)
         self._effort += outcome.effort
         if self._writer is not None:
             self._writer.merge(lines_of(outcome.log))
@@ -359,14 +355,7 @@ class StoppedSearch:
 
 
 class ZeroOneCheckpoint(Checkpoint[StoppedSearch]):
-    """The checkpoint file of a box search.
-
-    Parameters
-    ----------
-    path : path-like
-    problem : ZeroOneProblem
-    tol : float
-    """
+    """The checkpoint file of a box search."""
 
     solver = "zero-one-bb"
     numbers = ("layout", "tol", "upper", "floor", "nodes", "unit", "constant", "shrink", "free", "unresolved")

@@ -8,8 +8,9 @@ import math
 import os
 import platform
 import time
+from collections import Counter
 from dataclasses import dataclass
-from typing import Any, ClassVar, TypeAlias
+from typing import ClassVar
 
 import numpy as np
 
@@ -18,48 +19,12 @@ from ...exact.dispatcher import Dispatcher, check_counts, check_numbers, check_p
 from ...exact.options import Limits
 from ...interface.algorithm import Outcome
 from ...parallel.executor import AsynchronousExecutor
-from ..incumbent import Incumbent, Polish, penalised_rows, stretched_rows
+from ..incumbent import Incumbent, Polish
 from ..loops import conflicts as k
-from ..reduced import ReducedZeroOneProblem
-from .conflicts import Dive, Passes, offer_kept
+from .conflicts import COUNTERS, ConflictNode, ConflictSearchData, Passes, offer_kept
 from .engine import Engine, SharedState
 
 # Subproblems of the conflict search: open nodes of a pass, searched for a limited time in any process, and the result.
-
-#: An open node: lower bound, proved cost of further deletions, states of the points.
-ConflictNode: TypeAlias = tuple[float, float, bytes]
-#: Work between two readings of the clock, in nodes × points × coordinates.
-_WORK_PER_CHECK = 1_250_000
-#: Names of the counters and of their fields in `loops.conflicts.SCALARS`.
-_COUNTER_FIELDS = {"nodes": "nodes", "hard_margin_solves": "solves", "conflicts": "conflicts", "forced_deletions": "forced"}
-
-
-@dataclass(frozen=True, eq=False)
-class ConflictSearchData:
-    """The problem data of one conflict search, in every process: rows that are valid for solutions better than ``upper``."""
-
-    reduced: ReducedZeroOneProblem
-    upper: float
-    rows: Any
-    exact: Any
-    weights: FloatArray
-    order: FloatArray
-
-    @classmethod
-    def of(cls, reduced: ReducedZeroOneProblem, upper: float, order: FloatArray) -> ConflictSearchData:
-        """Return the data of a search that begins with an incumbent of value ``upper``, in reduced units."""
-        tau = reduced.thresholds(upper)
-        rows, exact = stretched_rows(reduced, tau, upper), penalised_rows(reduced, tau)
-        return cls(reduced, upper, rows, exact, np.minimum(reduced.weights, upper), np.ascontiguousarray(order))
-
-    def dive(self) -> Dive:
-        """Return a depth-first search with its arrays."""
-        return Dive(self.rows, self.exact, self.weights, self.order)
-
-    @property
-    def nodes_per_clock_check(self) -> int:
-        """Number of nodes between two readings of the clock."""
-        return max(min(100, _WORK_PER_CHECK // max(self.rows.a.size, 1)), 1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,16 +53,6 @@ class ConflictSubproblemResult:
     busy_seconds: float
     worker: str
 
-    def check(self, ground: ConflictSearchData) -> None:
-        """Raise ValueError unless the result is well formed, finite, and about the points of ``ground``."""
-        for bound, extra, state in self.nodes:
-            check_numbers(bound, extra)
-            check_state(np.frombuffer(state, dtype=np.int8), len(ground.weights))
-        check_numbers(self.unresolved)
-        check_point(self.w, ground.reduced.problem.A.shape[1])
-        check_counts(self.counts, _COUNTER_FIELDS)
-        check_work(self.seconds, self.busy_seconds, self.effort, self.worker)
-
 
 def search_conflicts(task: ConflictSubproblem, threads: int | None) -> ConflictSubproblemResult:
     """Solve a subproblem with one thread: one node after the other, each depth-first."""
@@ -113,35 +68,20 @@ def search_conflicts(task: ConflictSubproblem, threads: int | None) -> ConflictS
             if bound >= cutoff:
                 continue
             dive.start_search(np.frombuffer(state, dtype=np.int8), extra, bound, shared.upper)
-        if dive.run(cutoff, ground.nodes_per_clock_check) == k.CANDIDATE:
+        if dive.run(cutoff, dive.nodes_per_round) == k.CANDIDATE:
             offer_kept(shared, dive)
-    open_nodes = [*frontier(dive), *pending]
+    open_nodes = [*dive.frontier(), *pending]
     cutoff = min(shared.cut, task.target)
     return ConflictSubproblemResult(
         [node for node in open_nodes if node[0] < cutoff],
         incumbent.w if incumbent.value < task.value else None,
         float(dive.stack.unresolved[0]),
-        counted(dive),
+        dive.counts(),
         dive.effort,
         time.perf_counter() - start,
         time.thread_time() - processor_start,
         f"{platform.node()}:{os.getpid()}",
     )
-
-
-def frontier(dive: Dive) -> list[ConflictNode]:
-    """Return the open nodes of a search and end the search."""
-    return [(bound, extra, state.tobytes()) for bound, extra, state in dive.frontier()] if dive.running else []
-
-
-def counted(dive: Dive) -> dict[str, int]:
-    """Return the counts of nodes, hard-margin solves, conflicts and forced deletions."""
-    return {name: int(dive.stack.scalars[field]) for name, field in _COUNTER_FIELDS.items()}
-
-
-def least(nodes: list[ConflictNode]) -> float:
-    """Return the least bound; ∞ without nodes."""
-    return min((node[0] for node in nodes), default=math.inf)
 
 
 #: Effort (about nanoseconds) of a pass in this process before its nodes are dispatched, so that short passes stay local.
@@ -171,18 +111,14 @@ class ConflictTeamEngine(Engine):
         self._dispatcher = Dispatcher(executor, self, search_conflicts)
         self._heap: list[tuple[float, int, ConflictNode]] = []
         self._sequence = itertools.count()
-        self._counts: dict[str, int] = {}
+        self._counts: Counter[str] = Counter()
         self._effort = 0.0
         self._unresolved_bound = math.inf
         self._passes = Passes(shared.cut)
         self._start_pass()
 
     def _start_pass(self) -> None:
-        shared, weights = self._shared, self.ground.weights
-        state = self._dive.stack.state
-        state[:] = k.FREE
-        state[weights >= self.ground.upper] = k.KEPT
-        self._dive.start_search(state.copy(), 0.0, 0.0, shared.upper)
+        self._dive.start_search(self.ground.root(), 0.0, 0.0, self._shared.upper)
         self._dive.stack.unresolved[0] = self._unresolved_bound = math.inf
         self._dispatch_effort = self._dive.effort + HEAD
 
@@ -191,7 +127,7 @@ class ConflictTeamEngine(Engine):
     @property
     def nodes(self) -> int:
         """Number of nodes of this process and of finished subproblems."""
-        return self._dive.nodes + self._counts.get("nodes", 0)
+        return self._dive.nodes + self._counts["nodes"]
 
     @property
     def effort(self) -> float:
@@ -216,14 +152,14 @@ class ConflictTeamEngine(Engine):
         return min(self._unresolved_bound, float(self._dive.stack.unresolved[0]))
 
     def _bound(self) -> float:
-        dispatched = [least(nodes) for nodes in self._dispatcher.flying.values()]
+        dispatched = [node[0] for nodes in self._dispatcher.flying.values() for node in nodes]
         return min(
             [self._least_unresolved_bound(), self._cutoff, self._dive.bound(), *dispatched, *(node[0] for node in self._heap[:1])]
         )
 
     def figures(self) -> dict[str, float]:
         """Return the counts of all searches and of the dispatcher."""
-        counts = {name: value + self._counts.get(name, 0) for name, value in counted(self._dive).items() if name != "nodes"}
+        counts = {name: value + self._counts[name] for name, value in self._dive.counts().items() if name != "nodes"}
         return {**counts, **self._dispatcher.figures()}
 
     # -- control ------------------------------------------------------------------------------------------------
@@ -251,10 +187,10 @@ class ConflictTeamEngine(Engine):
         return self._conclude(self._bound(), outcome)
 
     def _search_locally(self) -> None:
-        if self._dive.run(self._cutoff, self.ground.nodes_per_clock_check) == k.CANDIDATE:
+        if self._dive.run(self._cutoff, self._dive.nodes_per_round) == k.CANDIDATE:
             offer_kept(self._shared, self._dive)
         if self._dive.effort >= self._dispatch_effort:
-            for node in frontier(self._dive):
+            for node in self._dive.frontier():
                 self._push(node)
 
     def _push(self, node: ConflictNode) -> None:
@@ -300,8 +236,14 @@ class ConflictTeamEngine(Engine):
         )
 
     def check(self, outcome: ConflictSubproblemResult) -> None:
-        """Raise an error of malformed data unless ``outcome`` is a valid result."""
-        outcome.check(self.ground)
+        """Raise an error of malformed data unless the result is well formed, finite, and about the problem's points."""
+        for bound, extra, state in outcome.nodes:
+            check_numbers(bound, extra)
+            check_state(np.frombuffer(state, dtype=np.int8), len(self.ground.weights))
+        check_numbers(outcome.unresolved)
+        check_point(outcome.w, self.ground.reduced.problem.A.shape[1])
+        check_counts(outcome.counts, COUNTERS)
+        check_work(outcome.seconds, outcome.busy_seconds, outcome.effort, outcome.worker)
 
     def add_result(self, number: int, outcome: ConflictSubproblemResult) -> None:
         """Add a result: its open nodes, its incumbent with a recomputed value, its counts."""
@@ -311,6 +253,5 @@ class ConflictTeamEngine(Engine):
         self._unresolved_bound = min(self._unresolved_bound, outcome.unresolved)
         for node in outcome.nodes:
             self._push(node)
-        for name, count in outcome.counts.items():
-            self._counts[name] = self._counts.get(name, 0) + count
+        self._counts.update(outcome.counts)
         self._effort += outcome.effort

@@ -93,6 +93,31 @@ def grown(pool: k.BoxPool, times: int = 2) -> k.BoxPool:
     return pool._replace(**changes)
 
 
+#: Default memory limit in bytes; beyond it a search continues nearly depth-first.
+MEMORY = 2e9
+#: Largest growth factor of a pool. Growth copies the whole pool, and untouched pages take no memory.
+GROWTH = 4
+
+
+def grown_within(pool: k.BoxPool, memory: float) -> k.BoxPool | None:
+    """Return a larger pool of at most ``memory`` bytes, or else the same one in the frugal mode; None if it is in that mode."""
+    growth = int(memory / sum(array.nbytes for array in pool))
+    if growth >= 2:
+        return grown(pool, min(growth, GROWTH))
+    if pool.scalars.frugal:
+        return None
+    pool.scalars.frugal = 1
+    return pool
+
+
+def least_bound(pool: k.BoxPool) -> float:
+    """Return the least bound of the open nodes; ∞ without one."""
+    # In the frugal mode nodes leave from the end of the heap, so its first node always has the least bound.
+    codes = [int(pool.heap[0])] if pool.scalars.waiting > 0 else []
+    codes += [int(pool.scalars.current)] if pool.scalars.current >= 0 else []
+    return min((float(pool.key[code >> 1, code & 1]) for code in codes), default=math.inf)
+
+
 #: Data type of each array in the compiled kernels.
 _TYPES = dict.fromkeys(("key", "lo", "hi", "w", "base", "lower"), np.float64) | {
     "ident": np.int64, "side": np.int64, "count": np.int64, "point": np.int32, "state": np.int8,
@@ -221,7 +246,7 @@ class OpenNodes:
             raise ValueError("its open nodes are none of this problem")
 
     def chosen(self, rows: slice) -> OpenNodes:
-        """Return a contiguous part of the nodes as views, which keep the memory of all nodes; `apart` copies them."""
+        """Return a contiguous part of the nodes as views, which keep the memory of all nodes; `copied_nodes` copies them."""
         begin, end, _ = rows.indices(len(self))
         offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(self.count)])
         points = slice(int(offsets[begin]), int(offsets[max(begin, end)]))

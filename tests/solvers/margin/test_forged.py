@@ -17,7 +17,7 @@ from marginopt.models.views import Budget, EqualRates, MarginProblem, PiecewiseL
 from marginopt.solvers.margin.check.boxes import CheckedBox, margins, propagate, root
 from marginopt.solvers.margin.check.checker import _apply_round, _open
 from marginopt.solvers.margin.check.coordinates import RotatedProblem, in_coordinates
-from marginopt.solvers.margin.check.statement import FORMAT, HEADER_KEYS, LoggedMarginProblem
+from marginopt.solvers.margin.check.statement import FORMAT, HEADER_KEYS, LoggedMarginProblem, exact_value
 from marginopt.solvers.proofs import check_proof
 
 Record = dict[str, Any]
@@ -162,7 +162,7 @@ def log_of(seed: int) -> list[Record]:
     stated, rng = stated_of(seed), np.random.default_rng(100 + seed)
     best, at = math.inf, np.zeros(2)
     for w in candidates(stated, rng):
-        value = stated.value(w.tolist(), (0.4 * w).tolist() if len(stated.atoms) else [])
+        value = exact_value(stated, w.tolist(), (0.4 * w).tolist() if len(stated.atoms) else [])
         if value < best:
             best, at = value, w
     assert 0.0 < best < math.inf

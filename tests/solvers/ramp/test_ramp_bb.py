@@ -23,7 +23,7 @@ from marginopt.models.views import MarginProblem, PiecewiseLinearLoss
 from marginopt.solvers.exact.search import Incumbent, Node
 from marginopt.solvers.proofs import check_proof
 from marginopt.solvers.ramp import RampBB
-from marginopt.solvers.ramp.check import LoggedRampProblem, RampRules
+from marginopt.solvers.ramp.check import LoggedRampProblem, RampChecker, RampRules
 from marginopt.solvers.ramp.dual import RampProblem
 from marginopt.solvers.ramp.program import with_conflicts
 from marginopt.solvers.ramp.search import RampRule
@@ -166,7 +166,7 @@ def test_rules_hold_at_random_points() -> None:
             margins = problem.A @ w
             lower = margins - rng.choice([0.0, 1.0, 5.0], n) - 1e-9
             given_up = (margins < problem.loss.margins[0] - 1e-9) & (rng.random(n) < 0.5)
-            value = problem.value_of(w.tolist())
+            value = RampChecker().value(problem, w.tolist())
             entry = _multipliers(rng, problem, given_up, len(u))
             node = type(rules.root())(given_up, lower, 0.0)
             total, theta = rules._proved(node, entry, None)

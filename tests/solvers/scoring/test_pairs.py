@@ -17,10 +17,9 @@ from effort import trials
 import marginopt as mo
 from marginopt.models.formulations.margin.problems import ScoringProblem
 from marginopt.solvers.proofs import check_proof
-from marginopt.solvers.scoring.box_program import ScoreBox, Scores
+from marginopt.solvers.scoring.box_program import PairProgram, ScoreBox, Scores
 from marginopt.solvers.scoring.check import CheckedNode, LoggedMultipliers as Checked, LoggedScoringProblem
 from marginopt.solvers.scoring.reduced import reduce_problem
-from marginopt.solvers.scoring.search import PairProgram
 
 from .test_exact import drawn, enumerated, solved
 from .test_proof import sealed

@@ -12,7 +12,7 @@ from marginopt.solvers.proofs import check_proof
 from marginopt.solvers.records import Options
 from marginopt.solvers.zero_one import ZeroOneBB
 from marginopt.solvers.zero_one.budget import BudgetBB
-from marginopt.solvers.zero_one.engines.distributed_conflicts import ConflictSearchData
+from marginopt.solvers.zero_one.engines.conflicts import ConflictSearchData
 from marginopt.solvers.zero_one.loops.conflicts import CANDIDATE, DONE, FREE
 from marginopt.solvers.zero_one.reduced import reduce_problem
 

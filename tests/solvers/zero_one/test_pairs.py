@@ -7,8 +7,9 @@ import pytest
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import maximum_bipartite_matching
 
+from marginopt.solvers.exact.loops.matching import empty_pairs
 from marginopt.solvers.zero_one.loops import boxes as k, compiled
-from marginopt.solvers.zero_one.loops.boxes.pairing import sort_by_decreasing_key
+from marginopt.solvers.zero_one.loops.boxes import pairing
 
 
 def case(seed, n=90, p=4, half=0.6, weighted=False):
@@ -25,24 +26,24 @@ def case(seed, n=90, p=4, half=0.6, weighted=False):
 
 @compiled.entry
 def paired(data, node, m, relaxation, pairs):
-    return k.pair_up(data, node, m, relaxation, pairs)
+    return pairing.pair_up(data, node, m, relaxation, pairs)
 
 
 @compiled.entry
 def edged(G, rows, columns, most, env, half, pairs):
-    k.set_edges(G, rows, columns, most, env, half, pairs)
+    pairing.set_edges(G, rows, columns, most, env, half, pairs)
 
 
 @compiled.entry
 def sorted_by(key, m, order, pairs):
-    sort_by_decreasing_key(key, m, order, pairs)
+    pairing.sort_by_decreasing_key(key, m, order, pairs)
 
 
 def pair_up(data, lo, hi, w, z=None):
     n, p = data.rows.shape
     z = np.full(n, k.FREE) if z is None else z
     l = np.minimum(data.rows * lo, data.rows * hi).sum(axis=1)
-    node, relaxation, room = k.empty_node(n, p), k.empty_relaxation(n, p), k.empty_pairs(n, p)
+    node, relaxation, room, _ = k.empty_workspace(n, p)
     vector = {"lo": lo, "hi": hi, "w": w, "idx": np.arange(n), "z": z, "l": l, "G": data.rows.T}
     for name, values in vector.items():
         getattr(node, name)[:] = values
@@ -96,7 +97,7 @@ def test_pairs_at_the_edge_of_rounding_are_excluded_exactly(scale):
 
 
 def test_margins_beyond_single_precision_exclude_every_column_and_none_beyond_the_last():
-    room, half = k.empty_pairs(80, 2), np.array([1e-3, 1e-3])
+    room, half = empty_pairs(80, 2), np.array([1e-3, 1e-3])
     most = np.concatenate([[-1e40, -1e35, 1e40], np.zeros(70)])
     edged(np.ones((2, 73)), np.arange(3), np.arange(3, 73), most, np.zeros(73), half, room)
     met = [sum(int(word) << (64 * q) for q, word in enumerate(row)) for row in room.adjacent[:3, :2]]
@@ -110,7 +111,7 @@ def test_positions_come_by_falling_margin(spread, m):
     key[::3] = key[0]  # equal ones keep their order
     key[1:20:4] *= -1e290
     order = np.full(300, -1)
-    sorted_by(key, m, order, k.empty_pairs(300, 2))
+    sorted_by(key, m, order, empty_pairs(300, 2))
     assert order[:m].tolist() == np.argsort(-key[:m], kind="stable").tolist()
     assert (order[m:] == -1).all()
 

@@ -122,7 +122,7 @@ def test_subtrees_cover_what_the_whole_search_finds(seed, probed):
         best = float(dive.stack.candidate_value[0]) if code == k.CANDIDATE else np.inf
         for bound, extra, state in dive.frontier():
             _, below = dive_of(stated, cut)
-            below.start_search(state, extra, bound, cut)
+            below.start_search(np.frombuffer(state, np.int8), extra, bound, cut)
             best = min(best, least(below, cut))
         assert best == pytest.approx(optimum, rel=1e-6)
 

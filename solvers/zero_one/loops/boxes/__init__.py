@@ -7,12 +7,9 @@ intercept, whose square is replaced by (w - lo)(w - hi) ≤ 0, the only change.
 
 from __future__ import annotations
 
-from ....exact.loops.matching import WIDEST, empty_pairs
-from ....exact.loops.newton import empty_relaxation, newton
+from ....exact.loops.matching import WIDEST
 from .exploration import explore, gather, move, spread
-from .pairing import pair_up, set_edges
 from .records import (
-    BUDGET,
     CANDIDATE,
     DONE,
     FREE,
@@ -26,13 +23,10 @@ from .records import (
     VIOLATED,
     BoxData,
     BoxPool,
-    BoxWorkspace,
-    empty_node,
     empty_workspace,
 )
 
 __all__ = [
-    "BUDGET",
     "CANDIDATE",
     "DONE",
     "FREE",
@@ -47,16 +41,9 @@ __all__ = [
     "WIDEST",
     "BoxData",
     "BoxPool",
-    "BoxWorkspace",
-    "empty_node",
-    "empty_pairs",
-    "empty_relaxation",
     "empty_workspace",
     "explore",
     "gather",
     "move",
-    "newton",
-    "pair_up",
-    "set_edges",
     "spread",
 ]  # fmt: skip

@@ -469,7 +469,7 @@ def _remove_decided(data: BoxData, node: BoxNode, m: int, base: float, R: BoxRel
 
 @inner
 def _report_leaf(data: BoxData, pool: BoxPool, node: BoxNode, m: int, c: Any) -> None:
-    """Write the states of all points of a leaf to ``leaf`` and its centre to ``found``."""
+    """Write the states of all points of a leaf to ``leaf`` and its centre to ``candidate``."""
     lo, hi, idx, z = node.lo, node.hi, node.idx, node.z
     p = lo.size
     for i in range(data.weights.size):

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ....exact.loops.compiled import EPS
+from ....exact.loops.compiled import EPS, SINGLE
 from ....exact.loops.matching import WIDEST, Pairs, match
 from ....exact.loops.newton import BoxRelaxation, margins
 from ..compiled import inner
@@ -111,7 +111,6 @@ def set_edges(G: Any, rows: Any, columns: Any, largest_margin: Any, env: Any, ha
             P.adjacent[r, q] = bits
 
 
-SINGLE = 2.0**-24
 #: Number of matchings, each on the residual weights.
 REPEATS = 3
 

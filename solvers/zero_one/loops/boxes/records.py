@@ -92,23 +92,6 @@ class BoxNode(NamedTuple):
     alpha: Any  #: (n,) α_i of the last round
 
 
-def empty_node(n: int, p: int) -> BoxNode:
-    """Return the arrays of a node for n points in p coordinates."""
-    i = np.int64
-    return BoxNode(
-        np.empty(p),
-        np.empty(p),
-        np.empty(p),
-        np.empty(n, i),
-        np.empty(n, i),
-        np.empty(n),
-        np.empty((p, n)),
-        np.empty(n),
-        np.empty(n),
-        np.zeros(n),
-    )
-
-
 @by_reference
 class BoxWorkspace(NamedTuple):
     """The workspace of the processing of nodes."""
@@ -121,7 +104,11 @@ class BoxWorkspace(NamedTuple):
 
 def empty_workspace(n: int, p: int) -> BoxWorkspace:
     """Return the workspace for n points in p coordinates."""
-    return BoxWorkspace(empty_node(n, p), empty_relaxation(n, p), empty_pairs(n, p), np.empty(2 * n))
+    node = BoxNode(
+        lo=np.empty(p), hi=np.empty(p), w=np.empty(p), idx=np.empty(n, np.int64), z=np.empty(n, np.int64), l=np.empty(n),
+        G=np.empty((p, n)), norm=np.empty(n), lam=np.empty(n), alpha=np.zeros(n),
+    )  # fmt: skip
+    return BoxWorkspace(node, empty_relaxation(n, p), empty_pairs(n, p), np.empty(2 * n))
 
 
 class Log(NamedTuple):

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from ....exact.loops.compiled import EPS
+from ....exact.loops.compiled import EPS, SINGLE
 from ..compiled import entry, inner
-from .records import CONFLICT, KEEN_AWAY, LANES, OPTIMUM, TROUBLE, VIOLATE, Active, ConflictRows, Scratch, Violations, dot
+from .records import CONFLICT, LANES, OPTIMUM, TROUBLE, VIOLATE, VIOLATED_PRIORITY, Active, ConflictRows, Scratch, Violations, dot
 
 #: Share of a constraint's norm below which it is orthogonalised a second time.
 _REORTHOGONALISE = 0.1
@@ -99,8 +99,8 @@ def back_solve(R: Any, k: int, r: Any) -> None:
 _TOL = 1e-11
 #: Least share of the largest violation for candidates; lower bound of the relative squared rest of a row.
 _CANDIDATE_SHARE, _LEAST_REST = 0.5, 0.05
-#: Unit roundoff of single precision; largest priority; least ratio of the largest violation to its error; overflow threshold.
-SINGLE_EPS, _LARGEST_PRIORITY, _LEAST_RATIO, _OVERFLOW = 2.0**-24, KEEN_AWAY, 20.0, 1e30
+#: Least ratio of the largest violation to its error in single precision; overflow threshold.
+_LEAST_RATIO, _OVERFLOW = 20.0, 1e30
 
 
 @inner
@@ -167,7 +167,7 @@ def _single_error(rows: ConflictRows, w: Any) -> float:
     size = rows.widest[p]
     for j in range(p):
         size += abs(w[j]) * rows.widest[j]
-    return _LARGEST_PRIORITY * SINGLE_EPS * (p + 4) * size
+    return VIOLATED_PRIORITY * SINGLE * (p + 4) * size
 
 
 @inner

@@ -15,9 +15,9 @@ from .records import (
     CONFLICT,
     DELETED,
     FREE,
-    KEEN,
-    KEEN_AWAY,
     KEPT,
+    KEPT_PRIORITY,
+    VIOLATED_PRIORITY,
     Active,
     ConflictRows,
     ConflictWorkspace,
@@ -143,7 +143,7 @@ def prove(
     """
     n = rows.a.shape[0]
     counted = budget < np.inf
-    cost_factor, violated_priority = (0.0, 0.0) if counted else (1.0, -KEEN_AWAY)
+    cost_factor, violated_priority = (0.0, 0.0) if counted else (1.0, -VIOLATED_PRIORITY)
     active, pairs, ok, priority, residual, points = (
         workspace.active, workspace.pairs, workspace.ok, workspace.promising, workspace.left, workspace.points,
     )  # fmt: skip
@@ -167,7 +167,7 @@ def prove(
             if counted and state[i] == FREE and weights[i] > allowed:
                 state[i] = KEPT
             ok[i] = state[i] != FREE
-            priority[i] = 1.0 if state[i] == FREE else KEEN if state[i] == KEPT else violated_priority
+            priority[i] = 1.0 if state[i] == FREE else KEPT_PRIORITY if state[i] == KEPT else violated_priority
         T = norm_limit - cost_factor * extra[0]
         if active_set(rows, ok, priority, T, start, scratch)[0] == CONFLICT:
             _record_step(book, CUT, _record_conflict(rows, start, T, exact_thresholds, book, scratch))

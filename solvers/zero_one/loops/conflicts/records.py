@@ -13,9 +13,9 @@ from ..compiled import inner
 OPTIMUM, CONFLICT, TROUBLE = 0, 1, 2
 FREE, KEPT, DELETED = -1, 0, 1
 #: Priority of kept points in the dual method relative to free ones, so that conflicts have fewer free points.
-KEEN = 5.0
+KEPT_PRIORITY = 5.0
 #: Priority of points that are to be violated.
-KEEN_AWAY = 20.0
+VIOLATED_PRIORITY = 20.0
 #: Number of lanes, each with every `LANES`-th point; the most violated point of a lane is a candidate of the dual method.
 LANES = 16
 #: Number of points whose children are probed before a node with a large subtree branches.

@@ -15,10 +15,10 @@ from .records import (
     CONFLICT,
     DELETED,
     FREE,
-    KEEN,
-    KEEN_AWAY,
     KEPT,
+    KEPT_PRIORITY,
     OPTIMUM,
+    VIOLATED_PRIORITY,
     Active,
     ConflictRows,
     ConflictWorkspace,
@@ -155,7 +155,7 @@ AHEAD = 2.0
 #: The priority of the free point in the most listed conflicts is divided by 1 + `SHARED`.
 SHARED = 5.0
 #: Least residual weight of a point, as a share of its weight, for use in a further conflict of a packing.
-CRUMB = 0.25
+LEAST_RESIDUAL = 0.25
 
 
 @inner
@@ -175,7 +175,9 @@ def _set_priorities(stack: Stack, first: int, last: int, away: float, conflict_c
         largest = max(largest, conflict_counts[i])
     slope = SHARED / largest
     for i in range(state.size):
-        priority[i] = 1.0 / (1.0 + slope * conflict_counts[i]) if state[i] == FREE else KEEN if state[i] == KEPT else away
+        priority[i] = KEPT_PRIORITY if state[i] == KEPT else away
+        if state[i] == FREE:
+            priority[i] = 1.0 / (1.0 + slope * conflict_counts[i])
 
 
 @inner
@@ -189,7 +191,7 @@ def _fix_expensive(stack: Stack, budget: float, residual: Any, offset: float, pr
     state, scalars, fixed = stack.state, stack.scalars, False
     for i in range(state.size):
         if state[i] == FREE and residual[i] >= offset and budget + residual[i] >= 0.0:
-            state[i], priority[i] = KEPT, KEEN
+            state[i], priority[i] = KEPT, KEPT_PRIORITY
             stack.trail[scalars.trailed] = i
             scalars.trailed += 1
             fixed = True
@@ -218,7 +220,7 @@ def expand(
         workspace.mark, workspace.points,
     )  # fmt: skip
     scratch = workspace.scratch
-    violated_priority = -KEEN_AWAY if rows.strict else 0.0
+    violated_priority = -VIOLATED_PRIORITY if rows.strict else 0.0
     pad = 4.0 * EPS * (n + 8) * cut
     for j in range(active.w.size):
         is_kept.w[j] = stack.w[level, j]
@@ -265,7 +267,7 @@ def expand(
                         return 0
                     break
                 for i in range(n):
-                    ok[i] = state[i] != FREE or residual[i] > CRUMB * weights[i]
+                    ok[i] = state[i] != FREE or residual[i] > LEAST_RESIDUAL * weights[i]
                 copy_active(is_kept, active)
                 scalars.solves += 1
                 status, N = active_set(rows, ok, priority, T, active, scratch)
@@ -285,7 +287,7 @@ def expand(
                         return 2
                     proved_packing = packed
                     for i in range(n):
-                        if state[i] == FREE and residual[i] > CRUMB * weights[i]:
+                        if state[i] == FREE and residual[i] > LEAST_RESIDUAL * weights[i]:
                             offset = residual[i] if offset == 0.0 else min(offset, residual[i])
                     if offset == 0.0 or budget - max(packed, extra) - norm > AHEAD * offset:
                         offset = 0.0
