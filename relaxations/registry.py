@@ -1,4 +1,4 @@
-"""The relaxations there are: every module of ``relaxations/bounds`` that defines ``RELAXATIONS``, and those from outside.
+"""Registry of the relaxations: every module of ``relaxations/bounds`` that defines ``RELAXATIONS``, and those of plug-ins.
 
 Nothing is listed by hand: a relaxation is one file, which holds its reduction, its proof and its `Relaxation` record.
 """

@@ -1,4 +1,4 @@
-"""Solve a relaxation and take the way back: bound, recovered classifier, lifted dual."""
+"""Solve a relaxation, and return its bound, the classifier recovered from it and the lifted dual point."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""One relaxation a file, with its proof."""
+"""Relaxations of the registry: each module holds one or a few of them, with the proof of their bounds."""

@@ -1,5 +1,5 @@
 # exempt (formulation): its target is the 0-1 loss at a price, or a form with prices: one of its own two
-"""Lagrangian relaxation of named rows: they go into the objective with a price, what is left is solved as it is.
+"""Lagrangian relaxation of named rows: their multipliers price them in the objective, and the remaining problem is solved.
 
 For rows F x + g ≥ 0 with prices μ ≥ 0 every feasible point has -μ'(Fx + g) ≤ 0, so
 

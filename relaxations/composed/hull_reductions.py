@@ -1,4 +1,4 @@
-"""Relaxations of a composed problem by convex hulls of its loss: each point alone, all at equal price, in pairs."""
+"""Relaxations of a composed problem by convex hulls of its loss: each point alone, all at equal γ, in pairs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reductions of problems from parts, and feasible points from a relaxation's."""
+"""Base classes of the reductions of composed problems (`Margin`), and feasible points recovered from a relaxation's solution."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Compiled passes over n numbers and over blocks of CSR rows.
+"""Compiled loops of linear-newton: passes over the n margins and over blocks of CSR rows, and dual coordinate descent.
 
 r_i = 1 - u_i is the shortfall of the margin u_i. The weight α_i is minus the slope of the (smoothed) loss, whose number is that
 of `models.views.LinearLoss`: clip(a_i + σ r_i, 0, c_i) for the hinge (1), 2 c_i (r_i)_+ for its square (2), and

@@ -1,4 +1,4 @@
-"""The finisher: a primal-dual active-set (semismooth Newton) method, exact on the right support in a few steps.
+"""Exact finisher of SMO: a primal-dual active-set (semismooth Newton) method that ends in a few steps on the right support.
 
 On a guess S of the support the optimality conditions are linear: Q_SS x + c_S = E ν, E'x = 1 (E has a column for each
 simplex). With W = Q_SS⁻¹[E, c_S] they read x = W_E ν - W_c, (E'W_E) ν = 1 + E'W_c. The next guess keeps the x_i > 0 and

@@ -1,4 +1,4 @@
-"""A start for matrices of low rank: exact solutions on a growing set of points.
+"""Column generation as the start of SMO for matrices of low rank: solutions on a growing set of points.
 
 A matrix of rank r has a solution on at most r + 1 points, so pairs among all points and a cache of columns are the wrong tools.
 Here the problem on a few points is solved to a share of the present gap, points without weight leave, and the worst violators of

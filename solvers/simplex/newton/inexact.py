@@ -1,4 +1,4 @@
-"""The finisher for large supports: Newton steps on a guess of the support by conjugate gradients on cached columns.
+"""Inexact finisher of SMO for large supports: Newton steps on a guess of the support, by conjugate gradients on cached columns.
 
 At a point x with gradient g a guess S of the support holds the x_i > 0 and the violators, g_i < ν - |residual on S|. The step
 minimises ½d'Q_SS d + g_S'd over E'd = 0 (E has a column for each simplex) by projected conjugate gradients, only as

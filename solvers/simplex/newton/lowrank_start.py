@@ -1,4 +1,4 @@
-"""A start for large supports: the solution of a low-rank model, corrected with kernel blocks made as they are needed.
+"""The start of SMO for large supports: the solution of a low-rank model, corrected with kernel blocks made as they are needed.
 
 Where half of the points are support vectors, pairs that bring them in one by one and a cache of whole columns are the wrong
 tools. Here the model Q ≈ B'B + D (`expansion`, `lowrank`) gives the support almost right; Newton steps by conjugate gradients,
