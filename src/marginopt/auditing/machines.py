@@ -40,9 +40,11 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections import defaultdict, deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import combinations
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -51,299 +53,13 @@ import scipy.sparse as sp
 from ..errors import InputError
 from ..labelled import is_of_frames
 from ..models.arrays import FloatArray, IntArray, as_vector
-from ..models.kernels.gram import GramOperator, KernelGram, MatrixGram
-from ..models.kernels.kernels import RBF, Kernel, Linear, Polynomial
-from ..models.rounding import UNIT, Rounded, transposed_product
 from ..unpickling import load_estimator
-from .losses import (
-    audit_crammer_singer,
-    audit_l1,
-    audit_linear_svr,
-    audit_logistic,
-    audit_nu_svr,
-    audit_stochastic,
-    audit_svr,
-    check_logistic,
-    solved_bound,
-)
+from .conversion import as_array, is_pickle, machine_of_file, translated
+from .kernel_machines import audit_nu_svc, audit_nu_svr, audit_one_class, audit_svc, audit_svr
+from .linear_machines import audit_crammer_singer, audit_linear_svc, audit_linear_svr, audit_logistic, audit_stochastic
 from .softmax import audit_softmax
-from .values import (
-    Audit,
-    AuditTable,
-    audit_wrapper,
-    class_against_rest,
-    class_codes,
-    dual_value,
-    feasible,
-    hinge_cost,
-    make_audit,
-    pairs_of_classes,
-    repaired_multipliers,
-    scores,
-    squared_kernel_norm,
-    squared_norm,
-    weights_of_classes,
-)
+from .values import Audit, AuditTable, class_codes, class_weights
 
-_KERNELS = {"linear": "linear", "polynomial": "poly", "rbf": "rbf", "sigmoid": "sigmoid", "precomputed": "precomputed"}
-#: Digits of support vectors in files, tried in this order: those of float64, and those that LIBSVM writes.
-_DIGITS = (17, 8)
-#: Penalty and loss of LIBLINEAR's solvers.
-_LINEAR = {
-    "L2R_L2LOSS_SVC_DUAL": ("l2", "squared_hinge"), "L2R_L2LOSS_SVC": ("l2", "squared_hinge"),
-    "L2R_L1LOSS_SVC_DUAL": ("l2", "hinge"), "L1R_L2LOSS_SVC": ("l1", "squared_hinge"), "L2R_LR": ("l2", "log"),
-    "L2R_LR_DUAL": ("l2", "log"), "L2R_L2LOSS_SVR": ("l2", "squared_epsilon_insensitive"),
-    "MCSVM_CS": ("l2", "crammer_singer"),
-    "L2R_L2LOSS_SVR_DUAL": ("l2", "squared_epsilon_insensitive"), "L2R_L1LOSS_SVR_DUAL": ("l2", "epsilon_insensitive"),
-}  # fmt: skip
-
-
-def machine_of_file(path: str | Path, X: FloatArray, y: Any, training: Mapping[str, float | None]) -> Any:
-    """The machine of a model file of LIBSVM or LIBLINEAR.
-
-    Parameters
-    ----------
-    path : str or Path
-    X : ndarray (n, p)
-        The rows that it was trained on: support vectors are found among them, as LIBSVM's files hold eight digits.
-    y : array (n,) or None
-    training : mapping
-        C, epsilon and nu, None where not given.
-
-    Raises
-    ------
-    InputError
-        No model file of theirs, a solver that `audit` does not know, a parameter that is missing, or other data.
-    """
-    try:
-        lines = Path(path).read_text().splitlines()
-    except FileNotFoundError as error:
-        raise InputError(f"there is no file {path}", name="machine") from error
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path} cannot be read as a model file of LIBSVM or LIBLINEAR: {error}") from error
-    body = next((k for k, line in enumerate(lines) if line.strip() in ("SV", "w")), len(lines))
-    head = {words[0]: words[1:] for words in map(str.split, lines[:body]) if words}
-    readers = {"svm_type": _libsvm, "solver_type": _liblinear}
-    kind = next((key for key in readers if key in head), None)
-    if kind is None or body == len(lines):
-        raise InputError(f"{path} is no model file: LIBSVM's begin with svm_type, LIBLINEAR's with solver_type")
-    try:
-        return readers[kind](head, [line for line in lines[body + 1 :] if line.strip()], X, y, training)
-    except (KeyError, ValueError, IndexError) as error:
-        if isinstance(error, InputError):
-            raise
-        raise InputError(f"{path} is damaged: {error}") from error
-
-
-def is_pickle(path: str | Path) -> bool:
-    """Return whether a file is a pickle, by its first byte or its name."""
-    if Path(path).is_file():
-        with Path(path).open("rb") as file:
-            return file.read(1) == b"\x80"
-    return Path(path).suffix in (".pkl", ".pickle", ".joblib")
-
-
-def training_rows(path: str | Path) -> tuple[Any, FloatArray]:
-    """Return the rows and labels of a file that LIBSVM or LIBLINEAR trained on; of a kernel matrix, without serial numbers.
-
-    Raises
-    ------
-    InputError
-        There is no such file, or it has another format.
-    """
-    from sklearn.datasets import load_svmlight_file
-
-    try:
-        X, y = load_svmlight_file(str(path), zero_based="auto")
-    except FileNotFoundError as error:
-        raise InputError(f"there is no file {path}", name="data") from error
-    except (OSError, ValueError, EOFError) as error:
-        raise InputError(f"{path} is no data file of LIBSVM, lines of 'label index:value ...': {error}", name="data") from error
-    serial = X.shape[0] == X.shape[1] - 1 and np.array_equal(X[:, [0]].toarray().ravel(), np.arange(1.0, X.shape[0] + 1.0))
-    return (X[:, 1:] if serial else X), y
-
-
-def _needed(training: Mapping[str, float | None], name: str, option: str) -> float:
-    value = training[name]
-    if value is None:
-        raise InputError(f"a model file does not hold {name}: give {name}=, the {option} of the training program", name=name)
-    return float(value)
-
-
-def _libsvm(
-    head: Mapping[str, list[str]], lines: Sequence[str], X: FloatArray, y: Any, training: Mapping[str, float | None]
-) -> Any:
-    from sklearn.svm import SVC, SVR, NuSVC, NuSVR, OneClassSVM
-
-    kind, kernel = head["svm_type"][0], _KERNELS[head["kernel_type"][0]]
-    count, rho = int(head["nr_class"][0]), np.array(head["rho"], dtype=np.float64)
-    cells = [line.split() for line in lines]
-    width = max(count - 1, 1)
-    coefficients = np.array([row[:width] for row in cells], dtype=np.float64).T.reshape(width, len(cells))
-    labels = np.array([int(label) for label in head.get("label", [])])
-    of_class = None if "nr_sv" not in head else np.repeat(labels, [int(number) for number in head["nr_sv"]])
-    support = _support([row[width:] for row in cells], X, y, of_class, kernel == "precomputed")
-    makers: dict[str, Callable[[], Any]] = {
-        "c_svc": lambda: SVC(C=_needed(training, "C", "-c")),
-        "nu_svc": lambda: NuSVC(nu=_needed(training, "nu", "-n")),
-        "one_class": lambda: OneClassSVM(nu=min(float(coefficients.sum()) / max(X.shape[0], 1), 1.0)),  # Σα = νn
-        "epsilon_svr": lambda: SVR(C=_needed(training, "C", "-c"), epsilon=_needed(training, "epsilon", "-p")),
-        "nu_svr": lambda: NuSVR(C=_needed(training, "C", "-c"), nu=_needed(training, "nu", "-n")),
-    }
-    if kind not in makers:
-        raise InputError(f"audit knows {', '.join(makers)} of LIBSVM's files; this one holds {kind}")
-    machine = makers[kind]()
-    shape = {"degree": "3", "gamma": "1", "coef0": "0"} | {name: words[0] for name, words in head.items() if len(words) == 1}
-    machine.set_params(kernel=kernel, degree=int(shape["degree"]), coef0=float(shape["coef0"]))
-    machine._gamma = float(shape["gamma"])
-    # the first label is the positive one
-    _store(machine, support, coefficients, -rho, labels[::-1] if count == 2 else labels, X)
-    return machine
-
-
-def _store(machine: Any, support: IntArray, coefficients: FloatArray, intercept: FloatArray, classes: Any, X: FloatArray) -> None:
-    """Set the attributes that a fitted machine has."""
-    machine.support_, machine.dual_coef_, machine.intercept_ = support, coefficients, np.ravel(intercept)
-    machine.support_vectors_ = X[support]
-    machine.classes_, machine.class_weight_ = classes, np.ones(max(len(classes), 1))
-    machine.offset_ = -machine.intercept_
-
-
-def _support(rows: Sequence[Sequence[str]], X: FloatArray, y: Any, of_class: Any, precomputed: bool) -> IntArray:
-    """The rows of X that are the file's support vectors, each once, in their class where the file has classes."""
-    entries = [[(int(j), float(v)) for j, v in (cell.split(":") for cell in row)] for row in rows]
-    if precomputed:  # 0:serial number, from 1
-        return np.array([int(row[0][1]) - 1 for row in entries], dtype=np.int64)
-    keys = [tuple((j - 1, v) for j, v in row if v != 0.0) for row in entries]
-    for digits in _DIGITS:
-        places: defaultdict[Any, deque[int]] = defaultdict(deque)
-        for i, point in enumerate(X):
-            key = tuple((int(j), float(f"{point[j]:.{digits}g}")) for j in np.flatnonzero(point))
-            places[key if of_class is None else (y[i], key)].append(i)
-        targets = keys if of_class is None else list(zip(of_class, keys, strict=True))
-        numbers = [places[key].popleft() if places.get(key) else -1 for key in targets]
-        if -1 not in numbers:
-            return np.array(numbers, dtype=np.int64)
-    raise InputError(
-        f"support vector {numbers.index(-1) + 1} of the file is no row of X with its label: give the rows and labels that the "
-        "training program read, scaled as they were"
-    )
-
-
-def _liblinear(
-    head: Mapping[str, list[str]], lines: Sequence[str], X: FloatArray, y: Any, training: Mapping[str, float | None]
-) -> Any:
-    from sklearn.linear_model import LogisticRegression
-    from sklearn.svm import LinearSVC, LinearSVR
-
-    kind, bias = head["solver_type"][0], float(head["bias"][0])
-    if kind not in _LINEAR:
-        raise InputError(f"audit knows {', '.join(_LINEAR)} of LIBLINEAR's files; this one holds {kind}")
-    penalty, loss = _LINEAR[kind]
-    W = np.array([line.split() for line in lines], dtype=np.float64)
-    features = int(head["nr_feature"][0])
-    if W.shape[0] != features + (bias >= 0.0) or features > X.shape[1]:
-        raise InputError(f"the file holds {W.shape[0]} rows of weights for {features} features; X has {X.shape[1]} columns")
-    common = {"C": _needed(training, "C", "-c"), "fit_intercept": bias > 0.0, "intercept_scaling": bias if bias > 0.0 else 1.0}
-    labels = np.array([int(label) for label in head.get("label", [])])
-    machine: Any
-    if loss == "log":
-        machine = LogisticRegression(solver="liblinear", **common)
-    elif loss in ("epsilon_insensitive", "squared_epsilon_insensitive"):
-        machine = LinearSVR(loss=loss, epsilon=_needed(training, "epsilon", "-p"), **common)
-    elif loss == "crammer_singer":
-        machine = LinearSVC(multi_class=loss, **common)
-    else:
-        machine = LinearSVC(penalty=penalty, loss=loss, **common)
-    machine.coef_ = np.zeros((W.shape[1], X.shape[1]))
-    machine.coef_[:, :features] = W[:features].T
-    machine.intercept_ = W[features] * bias if bias > 0.0 else np.zeros(W.shape[1])
-    one_column = labels.size == 2 and W.shape[1] == 1
-    machine.classes_ = labels[::-1] if one_column else labels  # the first label is the positive one
-    return machine
-
-
-def translated(machine: Any, X: Any, y: Any) -> Any:
-    """The machine of scikit-learn that holds what a machine of another package holds; machines of scikit-learn as they are.
-
-    Raises
-    ------
-    InputError
-        A class of these packages that `audit` does not know, or several classes where their order is not known.
-    """
-    package = type(machine).__module__.split(".")[0]
-    readers = {"sklearnex": _kernel_machine, "daal4py": _kernel_machine, "cuml": _kernel_machine, "thundersvm": _kernel_machine}
-    readers["snapml"] = _snap_machine
-    return readers[package](machine, X, y) if package in readers else machine
-
-
-def as_array(value: Any) -> Any:
-    """Return a NumPy array of an array in any memory: CuPy's are copied by ``get``."""
-    value = value.get() if type(value).__module__.split(".")[0] == "cupy" else value
-    return np.asarray(value.toarray() if sp.issparse(value) else value)
-
-
-def _kernel_machine(machine: Any, X: Any, y: Any) -> Any:
-    from sklearn.svm import SVC, SVR, NuSVC, NuSVR, OneClassSVM
-
-    package, name = type(machine).__module__.split(".")[0], type(machine).__name__
-    kinds = {kind.__name__: kind for kind in (SVC, SVR, NuSVC, NuSVR, OneClassSVM)}
-    if name not in kinds:
-        raise InputError(f"audit knows {', '.join(kinds)} of {package}; it was given {name}")
-    data, parameters = as_array(X), vars(machine)
-    estimator = kinds[name]()
-    kernel = str(parameters["kernel"])
-    estimator.set_params(
-        **{key: parameters[key] for key in ("C", "nu", "epsilon", "degree", "coef0") if key in estimator.get_params()}
-    )
-    estimator.set_params(kernel=_KERNELS.get(kernel, kernel))
-    if "class_weight" in estimator.get_params():
-        estimator.set_params(class_weight=parameters["class_weight"] or None)
-    estimator._gamma = _gamma(parameters.get("_gamma", parameters["gamma"]), data)
-    support = as_array(machine.support_).ravel().astype(np.int64)
-    coefficients = np.atleast_2d(as_array(machine.dual_coef_).astype(np.float64))
-    intercept = np.ravel(as_array(machine.intercept_)).astype(np.float64) * (-1.0 if package == "thundersvm" else 1.0)  # ρ
-    classes = np.zeros(0) if name in ("SVR", "NuSVR", "OneClassSVM") else np.unique(as_array(y))
-    if support.max(initial=-1) >= data.shape[0]:
-        raise InputError(f"the machine was fitted on more than the {data.shape[0]} rows of X", name="X")
-    if classes.size > 2 and package != "sklearnex":
-        raise InputError(f"audit knows two classes of {package}'s {name}; y has {classes.size}: fit one for each pair")
-    if classes.size == 2:  # positive coefficients belong to the positive class
-        positive = np.unique(as_array(y)[support[coefficients[0] > 0.0]])
-        if positive.size != 1:
-            raise InputError("positive coefficients of the machine belong to points of both classes: X and y are other data")
-        classes = np.array([classes[classes != positive[0]][0], positive[0]])
-    _store(estimator, support, coefficients, intercept, classes, data)
-    return estimator
-
-
-def _gamma(rule: Any, X: FloatArray) -> float:
-    """γ as scikit-learn reads "scale" and "auto"."""
-    if rule == "scale":
-        return 1.0 / (X.shape[1] * float(X.var())) if X.var() else 1.0
-    return 1.0 / X.shape[1] if rule == "auto" else float(rule)
-
-
-def _snap_machine(machine: Any, X: Any, y: Any) -> Any:
-    """Snap ML's min λ/2 ||w||² + Σ c_i ℓ(y_i f(x_i)) divided by its ``regularizer`` λ; the intercept is a penalised column."""
-    from sklearn.svm import LinearSVC
-
-    parameters = vars(machine)
-    name, kernel = type(machine).__name__, parameters.get("kernel", "linear")
-    if name != "SupportVectorMachine" or kernel != "linear" or parameters.get("normalize", False):
-        raise InputError(f"audit knows the linear SupportVectorMachine of snapml, without normalize; it was given {name}")
-    estimator = LinearSVC(
-        C=1.0 / parameters["regularizer"], loss=parameters["loss"], fit_intercept=bool(parameters["fit_intercept"]),
-        intercept_scaling=parameters["intercept_scaling"], class_weight=parameters["class_weight"],
-    )  # fmt: skip
-    estimator.coef_ = np.atleast_2d(as_array(machine.coef_).astype(np.float64))
-    estimator.intercept_ = np.ravel(as_array(machine.intercept_)).astype(np.float64)
-    estimator.classes_ = np.unique(as_array(y))
-    return estimator
-
-
-#: What a bound rests on where no theorem says it.
-_ASSUMED = "the kernel matrix is positive semidefinite"
 #: Relative difference of a stored support vector from its row, by single precision.
 _STORED = 1e-6
 #: Rows up to which a kernel matrix is formed.
@@ -541,8 +257,9 @@ def _audited(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Any:
     from sklearn.svm import SVC, SVR, LinearSVC, LinearSVR, NuSVC, NuSVR, OneClassSVM
 
     kinds = {
-        SVC: _svc, NuSVC: _nu_svc, OneClassSVM: _one_class, LinearSVC: _linear, LogisticRegression: _logistic, SVR: _svr,
-        NuSVR: _nu_svr, LinearSVR: _linear_svr, SGDClassifier: _stochastic,
+        SVC: audit_svc, NuSVC: audit_nu_svc, OneClassSVM: audit_one_class, LinearSVC: audit_linear_svc,
+        LogisticRegression: audit_logistic, SVR: audit_svr, NuSVR: audit_nu_svr, LinearSVR: audit_linear_svr,
+        SGDClassifier: audit_stochastic,
     }  # fmt: skip
     if type(estimator) not in kinds:
         type_name = type(estimator).__name__
@@ -561,11 +278,12 @@ def _audited(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Any:
         raise InputError(f"sample_weight must hold {n} numbers ≥ 0", name="sample_weight")
     _check_support(estimator, data, weights)
     if vars(estimator).get("multi_class", "ovr") == "crammer_singer":
-        return _crammer_singer(estimator, data, y, weights)
-    if isinstance(estimator, LogisticRegression) and len(estimator.classes_) > 2 and _fits_softmax(estimator):
-        return _softmax(estimator, data, y, weights)
-    one_against_rest = {LinearSVC: class_against_rest, SGDClassifier: class_against_rest}
-    subproblems = {SVC: pairs_of_classes, **one_against_rest}.get(type(estimator))
+        return audit_crammer_singer(estimator, data, y, weights)
+    fits_softmax = vars(estimator).get("solver") != "liblinear" and vars(estimator).get("multi_class", "auto") != "ovr"
+    if isinstance(estimator, LogisticRegression) and len(estimator.classes_) > 2 and fits_softmax:
+        return audit_softmax(estimator, data, y, weights)
+    by_type = {SVC: pairs_of_classes, LinearSVC: class_against_rest, SGDClassifier: class_against_rest}
+    subproblems = by_type.get(type(estimator))
     if subproblems is not None and len(estimator.classes_) > 2:
         if np.shape(y) != (n,):
             raise InputError(f"y must hold a label for each of the {n} rows of X", name="y")
@@ -600,204 +318,78 @@ def _signs(estimator: Any, y: Any, n: int) -> FloatArray:
     return np.where(labels == estimator.classes_[1], 1.0, -1.0)
 
 
-def _class_weights(estimator: Any, signs: FloatArray, weights: FloatArray | None = None) -> FloatArray:
-    """The weight of each point's class, as ``fit`` computed it.
+# Machines of several classes: each pair or each class against the rest, as scikit-learn fits them.
 
-    ``balanced`` of ``LinearSVC`` counts the samples by their weights, from the version of scikit-learn on whose function takes
-    them; LIBSVM's machines count samples.
+#: What the machines of LIBLINEAR have in common.
+_LIBLINEAR = ("C", "penalty", "loss", "intercept_scaling", "fit_intercept")
+
+
+@dataclass(frozen=True, eq=False)
+class BinaryMachine:
+    """One binary machine of a classifier of several classes: what is stored of it, and its rows with their signs and weights."""
+
+    name: str
+    stored: Any
+    rows: IntArray
+    signs: FloatArray
+    weights: FloatArray
+
+
+def pairs_of_classes(estimator: Any, y: Any, weights: FloatArray) -> Iterator[BinaryMachine]:
+    """Yield the machine of each pair of classes that LIBSVM fitted, the first class positive.
+
+    Of classes i < j the support vectors of i have their coefficients in row j - 1 of ``dual_coef_``, those of j in row i.
     """
-    labels = estimator.classes_[(signs > 0).astype(int)]
-    by_class = weights_of_classes(estimator, labels, weights)
-    return by_class[(signs > 0).astype(int)]
+    classes, codes = estimator.classes_, class_codes(estimator, y)
+    positive = np.flatnonzero(weights > 0.0) if estimator.support_vectors_.shape[0] else np.arange(codes.size)
+    support, coefficients = positive[estimator.support_], np.asarray(estimator.dual_coef_)
+    costs = weights * np.asarray(estimator.class_weight_, dtype=np.float64)[codes]
+    shared = {name: getattr(estimator, name) for name in ("kernel", "C", "coef0", "degree")}
+    for k, (i, j) in enumerate(combinations(range(len(classes)), 2)):
+        rows = np.flatnonzero((codes == i) | (codes == j))
+        counted = rows[weights[rows] > 0.0] if estimator.support_vectors_.shape[0] else rows
+        inside = np.flatnonzero(np.isin(support, rows))
+        pair_coefficients = np.where(codes[support[inside]] == i, coefficients[j - 1, inside], coefficients[i, inside])
+        stored = SimpleNamespace(
+            **shared, _gamma=estimator._gamma, class_weight=None, classes_=np.array([0, 1]), dual_coef_=pair_coefficients,
+            support_=np.searchsorted(counted, support[inside]), support_vectors_=estimator.support_vectors_,
+            intercept_=np.ravel(estimator.intercept_)[k],
+        )  # fmt: skip
+        signs = np.where(codes[rows] == i, 1.0, -1.0)
+        yield BinaryMachine(f"{classes[i]}, {classes[j]}", stored, rows, signs, costs[rows])
 
 
-def _kernel(estimator: Any, X: FloatArray) -> tuple[GramOperator, str]:
-    """The kernel matrix of the training data, with its errors, and what its semidefiniteness rests on."""
-    from sklearn.metrics.pairwise import pairwise_kernels
-
-    name = estimator.kernel
-    if callable(name):
-        return MatrixGram(np.asarray(name(X, X), dtype=np.float64)), _ASSUMED
-    if name == "precomputed":
-        return MatrixGram(X), _ASSUMED
-    gamma, coef0 = float(estimator._gamma), float(estimator.coef0)
-    kernels: dict[str, Callable[[], Kernel]] = {"linear": Linear}
-    if gamma > 0.0:
-        kernels["rbf"] = lambda: RBF(gamma)
-    if gamma > 0.0 and coef0 >= 0.0 and int(estimator.degree) == estimator.degree >= 1:
-        kernels["poly"] = lambda: Polynomial(int(estimator.degree), gamma, coef0)
-    if name in kernels:
-        return KernelGram(X, kernels[name]()), ""
-    shape = {"poly": {"degree": estimator.degree}}.get(name, {})
-    kernel_options = {} if name == "rbf" else {"coef0": coef0}
-    return MatrixGram(pairwise_kernels(X, metric=name, gamma=gamma, **kernel_options, **shape)), _ASSUMED
+def class_against_rest(estimator: Any, y: Any, weights: FloatArray) -> Iterator[BinaryMachine]:
+    """Yield the machine of each class that LIBLINEAR fitted against all others, whose class weights it does not count."""
+    classes, codes = estimator.classes_, class_codes(estimator, y)
+    stochastic = "alpha" in vars(estimator)  # SGDClassifier counts samples, not their weights
+    costs = weights * class_weights(estimator, codes, None if stochastic else weights)
+    names = ("alpha", "penalty", "loss", "fit_intercept") if stochastic else _LIBLINEAR
+    shared = {name: getattr(estimator, name) for name in names}
+    for k, label in enumerate(classes):
+        stored = SimpleNamespace(
+            **shared, class_weight=None, classes_=np.array([0, 1]), coef_=estimator.coef_[k],
+            intercept_=np.ravel(estimator.intercept_)[k] if estimator.fit_intercept else 0.0,
+        )  # fmt: skip
+        positive = codes == k
+        signs = np.where(positive, 1.0, -1.0)
+        yield BinaryMachine(f"{label}, rest", stored, np.arange(codes.size), signs, np.where(positive, costs, weights))
 
 
-def _multipliers(estimator: Any, n: int, weights: FloatArray | None = None) -> FloatArray:
-    """y_i a_i of every training point, as stored.
+def audit_wrapper(estimator: Any, y: Any, audit: Callable[[Any, IntArray, IntArray], Audit]) -> AuditTable:
+    """Return the audits of the machines of OneVsRestClassifier and OneVsOneClassifier, by ``audit(machine, rows, labels)``."""
+    from sklearn.multiclass import OneVsRestClassifier
 
-    LIBSVM leaves points of weight 0 out before it counts, and scikit-learn keeps its numbers. Where support vectors are stored
-    beside them these are the machine's; for a kernel matrix the numbers are, with which it predicts.
-    """
-    counted = np.arange(n)
-    if weights is not None and estimator.support_vectors_.shape[0]:
-        counted = np.flatnonzero(weights > 0.0)
-    if estimator.support_.max(initial=-1) >= counted.size:
-        raise InputError(f"the machine was fitted on more than the {counted.size} rows of X that count", name="X")
-    multipliers = np.zeros(n)
-    multipliers[counted[estimator.support_]] = np.ravel(estimator.dual_coef_)
-    if not np.isfinite(multipliers).all():
-        raise InputError("the machine stores multipliers that are not finite")
-    return multipliers
-
-
-def _number(stored: Any) -> float:
-    """An intercept or an offset."""
-    value = float(np.ravel(stored)[0])
-    if not np.isfinite(value):
-        raise InputError(f"the machine stores {value}, where its intercept is")
-    return value
-
-
-def _bound(a: FloatArray | None, signs: FloatArray, gram: GramOperator, linear: bool) -> Rounded:
-    """Σ a - ½ (ya)'K(ya) or, without the sum, of NuSVC and OneClassSVM; -∞ where no multipliers are feasible."""
-    if a is None:
-        return Rounded(-np.inf)
-    curvature = squared_kernel_norm(gram, signs * a)
-    return dual_value(a, curvature) if linear else curvature.times(-0.5)
-
-
-def _svc(estimator: Any, X: FloatArray, signs: FloatArray, weights: FloatArray) -> Audit:
-    gram, condition = _kernel(estimator, X)
-    top = estimator.C * _class_weights(estimator, signs) * weights
-    stored, b = _multipliers(estimator, X.shape[0], weights), _number(estimator.intercept_)
-    f, error = scores(gram, stored, b)
-    value = squared_kernel_norm(gram, stored).times(0.5) + hinge_cost(top, 1.0, signs * f, error)
-    repaired, outside = repaired_multipliers(signs * stored, signs, top, None)
-    bound = _bound(feasible(repaired, signs, top, None), signs, gram, linear=True)
-    audit = make_audit("SVC", "½||w||² + Σ c_i max(0, 1 - y_i f(x_i)), free intercept", value, bound, condition, outside)
-    strange = int((signs * stored < 0.0).sum())
-    if not strange:
-        return audit
-    return audit.advised(
-        f"{strange} stored multipliers have the sign of the other class: give the labels that fit saw, in their order"
-    )
-
-
-def _nu_svc(estimator: Any, X: FloatArray, signs: FloatArray, weights: FloatArray) -> Audit:
-    if estimator.class_weight is not None or (weights != 1.0).any():
-        raise InputError("audit of NuSVC knows no weights: LIBSVM solves another problem with them than the one it states")
-    n = X.shape[0]
-    gram, condition = _kernel(estimator, X)
-    stored, b = _multipliers(estimator, n), _number(estimator.intercept_)
-    total = estimator.nu * n
-    size = float(np.abs(stored).sum())
-    rho = total / size if size > 0.0 else np.inf  # what is stored is a/ρ, and Σa = νn
-    if not np.isfinite(rho) or not np.isfinite(rho * b):
-        raise InputError("the machine stores no multipliers from which its margin ρ follows", name="machine")
-    coefficients = rho * stored
-    f, error = scores(gram, coefficients, rho * b)
-    value = (
-        squared_kernel_norm(gram, coefficients).times(0.5)
-        + Rounded(rho).times(-total)
-        + hinge_cost(np.ones(n), rho, signs * f, error)
-    )
-    repaired, outside = repaired_multipliers(signs * coefficients, signs, np.ones(n), total)
-    bound = _bound(feasible(repaired, signs, np.ones(n), total), signs, gram, linear=False)
-    return make_audit("NuSVC", "½||w||² - ν n ρ + Σ max(0, ρ - y_i f(x_i)), free intercept", value, bound, condition, outside)
-
-
-def _one_class(estimator: Any, X: FloatArray, signs: FloatArray, weights: FloatArray) -> Audit:
-    if (weights != 1.0).any():
-        raise InputError("audit of OneClassSVM knows no weights: LIBSVM solves another problem with them than the one it states")
-    n = X.shape[0]
-    gram, condition = _kernel(estimator, X)
-    stored, rho = _multipliers(estimator, n), _number(estimator.offset_)
-    total = estimator.nu * n
-    f, error = scores(gram, stored, 0.0)
-    value = squared_kernel_norm(gram, stored).times(0.5) + Rounded(rho).times(-total) + hinge_cost(np.ones(n), rho, f, error)
-    repaired, outside = repaired_multipliers(stored, signs, np.ones(n), total)
-    bound = _bound(feasible(repaired, signs, np.ones(n), total), signs, gram, linear=False)
-    return make_audit("OneClassSVM", "½||w||² - ν n ρ + Σ max(0, ρ - w'φ(x_i))", value, bound, condition, outside)
-
-
-def _linear(estimator: Any, X: FloatArray, signs: FloatArray, weights: FloatArray) -> Audit:
-    squared, s = estimator.loss == "squared_hinge", float(estimator.intercept_scaling)
-    c = estimator.C * _class_weights(estimator, signs, weights) * weights
-    w = np.ravel(estimator.coef_).astype(np.float64)
-    if not np.isfinite(w).all():
-        raise InputError("the machine stores numbers that are not finite")
-    if estimator.fit_intercept:
-        X = np.column_stack([X, np.full(X.shape[0], s)])
-        w = np.append(w, _number(estimator.intercept_) / s)  # rounded: a machine beside the stored one
-    A = signs[:, None] * X
-    if estimator.penalty == "l1":
-        return audit_l1(A, c, w, s if estimator.fit_intercept else None)
-    margins, error = transposed_product(np.ascontiguousarray(A.T), w)
-    error = error + UNIT * np.abs(A[:, -1] * w[-1])
-    value = (squared_norm(w, UNIT * np.abs(w))).times(0.5) + hinge_cost(c, 1.0, margins, error, squared)
-    counted = c > 0.0
-    bound = solved_bound(X[counted], signs[counted], c[counted], squared, intercept=False) if counted.any() else Rounded(0.0)
-    power = "²" if squared else ""
-    intercept = f", the intercept penalised at scale {s:g}" if estimator.fit_intercept else ", no intercept"
-    return make_audit("LinearSVC", f"½||w||² + Σ c_i max(0, 1 - y_i f(x_i)){power}{intercept}", value, bound)
-
-
-def _logistic(estimator: Any, X: FloatArray, signs: FloatArray, weights: FloatArray) -> Audit:
-    return audit_logistic(estimator, X, signs, estimator.C * _class_weights(estimator, signs, weights) * weights)
-
-
-def _fits_softmax(estimator: Any) -> bool:
-    return estimator.solver != "liblinear" and vars(estimator).get("multi_class", "auto") != "ovr"
-
-
-def _softmax(estimator: Any, X: FloatArray, y: Any, weights: FloatArray) -> Audit:
-    check_logistic(estimator)
-    codes, W = class_codes(estimator, y), np.asarray(estimator.coef_, dtype=np.float64)
-    costs = estimator.C * weights * weights_of_classes(estimator, np.asarray(y), weights)[codes]
-    b = np.ravel(estimator.intercept_).astype(np.float64) if estimator.fit_intercept else None
-    if not np.isfinite(W).all() or (b is not None and not np.isfinite(b).all()):
-        raise InputError("the machine stores numbers that are not finite")
-    return audit_softmax(X, codes, costs, W, b)
-
-
-def _svr(estimator: Any, X: FloatArray, y: FloatArray, weights: FloatArray) -> Audit:
-    gram, condition = _kernel(estimator, X)
-    beta = _multipliers(estimator, X.shape[0], weights)
-    return audit_svr(gram, beta, _number(estimator.intercept_), y, estimator.C * weights, float(estimator.epsilon), condition)
-
-
-def _nu_svr(estimator: Any, X: FloatArray, y: FloatArray, weights: FloatArray) -> Audit:
-    if (weights != 1.0).any():
-        raise InputError("audit of NuSVR knows no weights: LIBSVM solves another problem with them than the one it states")
-    gram, condition = _kernel(estimator, X)
-    beta, b = _multipliers(estimator, X.shape[0]), _number(estimator.intercept_)
-    return audit_nu_svr(gram, beta, b, y, float(estimator.C), float(estimator.nu), condition)
-
-
-def _crammer_singer(estimator: Any, X: FloatArray, y: Any, weights: FloatArray) -> Audit:
-    codes, W = class_codes(estimator, y), np.atleast_2d(estimator.coef_).astype(np.float64)
-    costs = estimator.C * weights * weights_of_classes(estimator, np.asarray(y), weights)[codes]
-    words = "no intercepts"
-    if estimator.fit_intercept:
-        s = float(estimator.intercept_scaling)
-        X, W = np.column_stack([X, np.full(X.shape[0], s)]), np.column_stack([W, np.ravel(estimator.intercept_) / s])
-        words = f"the intercepts penalised at scale {s:g}"
-    if not np.isfinite(W).all():
-        raise InputError("the machine stores numbers that are not finite")
-    return audit_crammer_singer(X, codes, costs, W if len(W) > 1 else np.vstack([-0.5 * W, 0.5 * W]), words)
-
-
-def _linear_svr(estimator: Any, X: FloatArray, y: FloatArray, weights: FloatArray) -> Audit:
-    s = float(estimator.intercept_scaling) if estimator.fit_intercept else None
-    w = np.ravel(estimator.coef_).astype(np.float64)
-    if s is not None:
-        X, w = np.column_stack([X, np.full(X.shape[0], s)]), np.append(w, _number(estimator.intercept_) / s)
-    if not np.isfinite(w).all():
-        raise InputError("the machine stores numbers that are not finite")
-    squared = estimator.loss == "squared_epsilon_insensitive"
-    return audit_linear_svr(X, y, w, estimator.C * weights, float(estimator.epsilon), squared, s)
-
-
-def _stochastic(estimator: Any, X: FloatArray, signs: FloatArray, weights: FloatArray) -> Audit:
-    return audit_stochastic(estimator, X, signs, _class_weights(estimator, signs) * weights / (estimator.alpha * X.shape[0]))
+    classes, codes = estimator.classes_, class_codes(estimator, y)
+    indices = np.arange(codes.size)
+    audits: dict[str, Audit] = {}
+    if isinstance(estimator, OneVsRestClassifier):
+        one = len(estimator.estimators_) == 1
+        for k, machine in enumerate(estimator.estimators_):
+            positive = 1 if one else k
+            audits[f"{classes[positive]}, rest"] = audit(machine, indices, (codes == positive).astype(np.int64))
+    else:
+        for (i, j), machine in zip(combinations(range(len(classes)), 2), estimator.estimators_, strict=True):
+            rows = np.flatnonzero((codes == i) | (codes == j))
+            audits[f"{classes[i]}, {classes[j]}"] = audit(machine, rows, (codes[rows] == j).astype(np.int64))
+    return AuditTable(type(estimator).__name__, audits)

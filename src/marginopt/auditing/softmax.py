@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import deque
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from scipy.optimize import minimize
@@ -12,7 +13,17 @@ from scipy.special import log_softmax, logsumexp, xlogy
 
 from ..models.arrays import BoolArray, FloatArray, IntArray
 from ..models.rounding import Rounded, dot, gamma, transposed_product
-from .values import Audit, make_audit, squared_norm, take_from_largest
+from .linear_machines import check_logistic
+from .values import (
+    Audit,
+    class_codes,
+    class_weights,
+    finite,
+    half_squared_norm,
+    make_audit,
+    scores_of_classes,
+    take_from_largest,
+)
 
 #: Steps of our own, and the largest entry of the gradient, per unit of cost, at which they end.
 _STEPS, _GRADIENT = 5_000, 1e-9
@@ -20,34 +31,23 @@ _STEPS, _GRADIENT = 5_000, 1e-9
 _DIGITS = 32
 
 
-def audit_softmax(X: FloatArray, codes: IntArray, costs: FloatArray, W: FloatArray, b: FloatArray | None) -> Audit:
-    """Return the audit of min ½ Σ_k ||w_k||² + Σ c_i (log Σ_k exp f_k(x_i) - f_{y_i}(x_i)), f_k = w_k'x + b_k.
+def audit_softmax(estimator: Any, X: FloatArray, y: Any, weights: FloatArray) -> Audit:
+    """Return the audit of a fitted ``LogisticRegression`` of several classes.
 
-    For any probabilities p_i of the classes log Σ_k exp f_k ≥ Σ_k p_ik f_k + H(p_i), H the entropy. Minimised over w, the sum is
-    the bound Σ c_i H(p_i) - ½ Σ_k ||Σ_i α_ik x_i||² with α_ik = c_i (1{k = y_i} - p_ik), provided that Σ_i α_ik = 0 if intercepts
-    are free.
-
-    Parameters
-    ----------
-    X : ndarray (n, p)
-    codes : ndarray (n,)
-        Classes 0, ..., K - 1.
-    costs : ndarray (n,)
-        C times the weights of class and sample, ≥ 0.
-    W : ndarray (K, p)
-    b : ndarray (K,) or None
-        Free intercepts; None without.
-
-    Returns
-    -------
-    Audit
+    Its problem is min ½ Σ_k ||w_k||² + Σ c_i (log Σ_k exp f_k(x_i) - f_{y_i}(x_i)), f_k = w_k'x + b_k. For any probabilities p_i
+    of the classes log Σ_k exp f_k ≥ Σ_k p_ik f_k + H(p_i), H the entropy. Minimised over w, the sum is the bound
+    Σ c_i H(p_i) - ½ Σ_k ||Σ_i α_ik x_i||² with α_ik = c_i (1{k = y_i} - p_ik), provided that Σ_i α_ik = 0 if intercepts are free.
     """
+    check_logistic(estimator)
+    codes, W = class_codes(estimator, y), finite(estimator.coef_)
+    costs = estimator.C * weights * class_weights(estimator, codes, weights)
+    b = finite(estimator.intercept_).ravel() if estimator.fit_intercept else None
     counted = costs > 0.0
     X, codes, costs = X[counted], codes[counted], costs[counted]
-    words = ", no intercepts" if b is None else ", free intercepts"
-    problem = f"½ Σ_k ||w_k||² + Σ c_i (log Σ_k exp f_k(x_i) - f_{{y_i}}(x_i)){words}"
+    words = "no intercepts" if b is None else "free intercepts"
+    problem = f"½ Σ_k ||w_k||² + Σ c_i (log Σ_k exp f_k(x_i) - f_{{y_i}}(x_i)), {words}"
     if not codes.size:
-        return make_audit("LogisticRegression", problem, _norm(W), Rounded(0.0))
+        return make_audit("LogisticRegression", problem, half_squared_norm(W, np.zeros_like(W)), Rounded(0.0))
     value = _value(X, codes, costs, W, b)
     bound = max(
         (_bound(X, codes, costs, *point, free=b is not None) for point in ((W, b), _optimum(X, codes, costs, W, b))),
@@ -56,24 +56,19 @@ def audit_softmax(X: FloatArray, codes: IntArray, costs: FloatArray, W: FloatArr
     return make_audit("LogisticRegression", problem, value, bound)
 
 
-def _norm(W: FloatArray) -> Rounded:
-    sizes = [squared_norm(w, np.zeros(w.size)).times(0.5) for w in W]
-    return sum(sizes[1:], sizes[0])
-
-
 def _scores(X: FloatArray, W: FloatArray, b: FloatArray | None) -> FloatArray:
     return np.asarray(X @ W.T if b is None else X @ W.T + b)
 
 
 def _value(X: FloatArray, codes: IntArray, costs: FloatArray, W: FloatArray, b: FloatArray | None) -> Rounded:
     """Return the objective; the log-sum-exp of scores changes by no more than the largest change of a score."""
-    columns, rows = np.ascontiguousarray(X.T), np.arange(codes.size)
-    products = [transposed_product(columns, w) for w in W]
-    f, error = np.array([f for f, _ in products]).T, np.array([error for _, error in products]).T
+    rows = np.arange(codes.size)
+    f, error = scores_of_classes(X, W)
     f = f if b is None else f + b
     loss = logsumexp(f, axis=1) - f[rows, codes]
     size = 1.0 + np.abs(f).max(axis=1)
-    return _norm(W) + dot(costs, loss, error.max(axis=1) + error[rows, codes] + gamma(W.shape[0] + 16) * size)
+    norm = half_squared_norm(W, np.zeros_like(W))
+    return norm + dot(costs, loss, error.max(axis=1) + error[rows, codes] + gamma(W.shape[0] + 16) * size)
 
 
 def _optimum(
@@ -114,9 +109,8 @@ def _bound(X: FloatArray, codes: IntArray, costs: FloatArray, W: FloatArray, b: 
     entropy = -xlogy(shares, shares).sum(axis=1)
     # an entry that is off by a few roundings of 1 changes -p log p by as many times |log p| at most
     error = gamma(shares.shape[1] + 16) * (1.0 + 40.0 * shares.shape[1]) * np.ones(codes.size)
-    products = [transposed_product(X, a) for a in alpha.T]
-    sizes = [squared_norm(v, e).times(0.5) for v, e in products]
-    return dot(costs, entropy, error) - sum(sizes[1:], sizes[0])
+    products, errors = zip(*(transposed_product(X, a) for a in alpha.T), strict=True)
+    return dot(costs, entropy, error) - half_squared_norm(products, errors)
 
 
 def _counts(probabilities: FloatArray, codes: IntArray, costs: FloatArray) -> tuple[IntArray, float]:

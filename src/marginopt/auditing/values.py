@@ -1,17 +1,12 @@
-"""The numbers of an audit: values rounded up, bounds rounded down, multipliers that are feasible exactly.
-
-Audits of machines of several classes: each pair or each class against the rest, as scikit-learn fits them.
-"""
+"""The result of an audit, and its arithmetic: values rounded up, bounds rounded down, multipliers that are feasible exactly."""
 
 from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from itertools import combinations
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -20,7 +15,7 @@ from ..display import Display, Displayed, Tabular
 from ..errors import InputError
 from ..models.arrays import FloatArray, IntArray
 from ..models.kernels.gram import GramOperator
-from ..models.rounding import UNIT, Rounded, dot, total
+from ..models.rounding import UNIT, Rounded, dot, transposed_product
 
 #: Multipliers are rounded down to multiples of 2⁻ᵏ of the largest: their sums are exact for a million of them.
 _DIGITS = 32
@@ -89,6 +84,13 @@ def scores(gram: GramOperator, coefficients: FloatArray, b: float) -> tuple[Floa
     return values, (error + UNIT * np.abs(values)) * (1.0 + 4.0 * UNIT)
 
 
+def scores_of_classes(X: FloatArray, W: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """X W' (n, K) with a bound of the error of every entry."""
+    columns = np.ascontiguousarray(X.T)
+    products, errors = zip(*(transposed_product(columns, w) for w in W), strict=True)
+    return np.array(products).T, np.array(errors).T
+
+
 def squared_kernel_norm(gram: GramOperator, coefficients: FloatArray) -> Rounded:
     """c'K c."""
     return dot(coefficients, gram.product(coefficients), gram.product_error(coefficients))
@@ -98,6 +100,12 @@ def squared_norm(w: FloatArray, error: FloatArray) -> Rounded:
     """||w||² of a vector whose entries come with these errors."""
     square = dot(w, w)
     return Rounded(square.value, (square.error + float(error @ (2.0 * np.abs(w) + error))) * (1.0 + 1e-12))
+
+
+def half_squared_norm(rows: Iterable[FloatArray], errors: Iterable[FloatArray]) -> Rounded:
+    """½ Σ_k ||w_k||² of vectors whose entries come with these errors."""
+    norms = [squared_norm(w, error).times(0.5) for w, error in zip(rows, errors, strict=True)]
+    return sum(norms[1:], norms[0])
 
 
 def hinge_cost(c: FloatArray, target: float, margins: FloatArray, error: FloatArray, squared: bool = False) -> Rounded:
@@ -110,9 +118,18 @@ def hinge_cost(c: FloatArray, target: float, margins: FloatArray, error: FloatAr
     return dot(c, short, error)
 
 
-def dual_value(a: FloatArray, curvature: Rounded) -> Rounded:
-    """Σ a_i - ½ curvature."""
-    return total(a) - curvature.times(0.5)
+def tube_cost(c: FloatArray, y: FloatArray, f: FloatArray, error: FloatArray, epsilon: float, squared: bool) -> Rounded:
+    """Σ c_i (|y_i - f_i| - ε)_+, or of its squares, of predictions that come with these errors."""
+    residuals = np.abs(y - f)
+    return hinge_cost(c, -epsilon, -residuals, (error + UNIT * residuals) * (1.0 + 4.0 * UNIT), squared)
+
+
+def finite(stored: Any) -> FloatArray:
+    """Return numbers that a machine stores; raise InputError for some that are not finite."""
+    numbers = np.asarray(stored, dtype=np.float64)
+    if not np.isfinite(numbers).all():
+        raise InputError("the machine stores numbers that are not finite")
+    return numbers
 
 
 def feasible(a: FloatArray, signs: FloatArray, top: FloatArray, minimum_total: float | None) -> FloatArray | None:
@@ -173,10 +190,6 @@ def take_from_largest(available: np.ndarray, amount: int) -> np.ndarray:
     return amounts
 
 
-#: What the machines of LIBLINEAR have in common.
-_LIBLINEAR = ("C", "penalty", "loss", "intercept_scaling", "fit_intercept")
-
-
 @dataclass(frozen=True)
 class AuditTable(Displayed, Tabular):
     """The audits of the machines that a classifier of several classes, or a wrapper, holds.
@@ -230,68 +243,20 @@ class AuditTable(Displayed, Tabular):
         return Display(text=str(self))
 
 
-@dataclass(frozen=True, eq=False)
-class BinaryMachine:
-    """One binary machine of a classifier of several classes: what is stored of it, and its rows with their signs and weights."""
+def class_weights(estimator: Any, codes: Any, weights: FloatArray | None = None) -> FloatArray:
+    """Return the weight of each point's class, as ``fit`` computed it.
 
-    name: str
-    stored: Any
-    rows: IntArray
-    signs: FloatArray
-    weights: FloatArray
-
-
-def pairs_of_classes(estimator: Any, y: Any, weights: FloatArray) -> Iterator[BinaryMachine]:
-    """Yield the machine of each pair of classes that LIBSVM fitted, the first class positive.
-
-    Of classes i < j the support vectors of i have their coefficients in row j - 1 of ``dual_coef_``, those of j in row i.
+    ``balanced`` counts the points by their weights where they are given, from the version of scikit-learn on whose function takes
+    them; LIBSVM's machines count points.
     """
-    classes, codes = estimator.classes_, class_codes(estimator, y)
-    positive = np.flatnonzero(weights > 0.0) if estimator.support_vectors_.shape[0] else np.arange(codes.size)
-    support, coefficients = positive[estimator.support_], np.asarray(estimator.dual_coef_)
-    costs = weights * np.asarray(estimator.class_weight_, dtype=np.float64)[codes]
-    shared = {name: getattr(estimator, name) for name in ("kernel", "C", "coef0", "degree")}
-    for k, (i, j) in enumerate(combinations(range(len(classes)), 2)):
-        rows = np.flatnonzero((codes == i) | (codes == j))
-        counted = rows[weights[rows] > 0.0] if estimator.support_vectors_.shape[0] else rows
-        inside = np.flatnonzero(np.isin(support, rows))
-        pair_coefficients = np.where(codes[support[inside]] == i, coefficients[j - 1, inside], coefficients[i, inside])
-        stored = SimpleNamespace(
-            **shared, _gamma=estimator._gamma, class_weight=None, classes_=np.array([0, 1]), dual_coef_=pair_coefficients,
-            support_=np.searchsorted(counted, support[inside]), support_vectors_=estimator.support_vectors_,
-            intercept_=np.ravel(estimator.intercept_)[k],
-        )  # fmt: skip
-        signs = np.where(codes[rows] == i, 1.0, -1.0)
-        yield BinaryMachine(f"{classes[i]}, {classes[j]}", stored, rows, signs, costs[rows])
-
-
-def class_against_rest(estimator: Any, y: Any, weights: FloatArray) -> Iterator[BinaryMachine]:
-    """Yield the machine of each class that LIBLINEAR fitted against all others, whose class weights it does not count."""
-    classes, codes = estimator.classes_, class_codes(estimator, y)
-    stochastic = "alpha" in vars(estimator)  # SGDClassifier counts samples, not their weights
-    by_class = weights_of_classes(estimator, np.asarray(y), None if stochastic else weights)
-    names = ("alpha", "penalty", "loss", "fit_intercept") if stochastic else _LIBLINEAR
-    shared = {name: getattr(estimator, name) for name in names}
-    for k, label in enumerate(classes):
-        stored = SimpleNamespace(
-            **shared, class_weight=None, classes_=np.array([0, 1]), coef_=estimator.coef_[k],
-            intercept_=np.ravel(estimator.intercept_)[k] if estimator.fit_intercept else 0.0,
-        )  # fmt: skip
-        positive = codes == k
-        signs = np.where(positive, 1.0, -1.0)
-        yield BinaryMachine(
-            f"{label}, rest", stored, np.arange(codes.size), signs, weights * np.where(positive, by_class[k], 1.0)
-        )
-
-
-def weights_of_classes(estimator: Any, labels: Any, weights: FloatArray | None) -> FloatArray:
-    """Return the weight of each class, counting samples by their weights where scikit-learn's own function takes them."""
     from sklearn.utils.class_weight import compute_class_weight
 
+    codes = np.asarray(codes, dtype=np.int64)
     counted = weights is not None and "sample_weight" in inspect.signature(compute_class_weight).parameters
-    weight_options = {"sample_weight": weights} if counted else {}
-    by_class = compute_class_weight(estimator.class_weight, classes=estimator.classes_, y=labels, **weight_options)
-    return np.asarray(by_class, dtype=np.float64)
+    options = {"sample_weight": weights} if counted else {}
+    labels = estimator.classes_[codes]
+    by_class = compute_class_weight(estimator.class_weight, classes=estimator.classes_, y=labels, **options)
+    return np.asarray(by_class, dtype=np.float64)[codes]
 
 
 def class_codes(estimator: Any, y: Any) -> IntArray:
@@ -301,22 +266,3 @@ def class_codes(estimator: Any, y: Any) -> IntArray:
         raise InputError(f"y must hold one of {estimator.classes_.tolist()} for each row of X", name="y")
     order = np.argsort(estimator.classes_)  # files of LIBSVM hold classes in the order of the data
     return np.asarray(order[np.searchsorted(estimator.classes_, labels, sorter=order)])
-
-
-def audit_wrapper(estimator: Any, y: Any, audit: Callable[[Any, IntArray, IntArray], Audit]) -> AuditTable:
-    """Return the audits of the machines of OneVsRestClassifier and OneVsOneClassifier, by ``audit(machine, rows, labels)``."""
-    from sklearn.multiclass import OneVsRestClassifier
-
-    classes, codes = estimator.classes_, class_codes(estimator, y)
-    indices = np.arange(codes.size)
-    audits: dict[str, Audit] = {}
-    if isinstance(estimator, OneVsRestClassifier):
-        one = len(estimator.estimators_) == 1
-        for k, machine in enumerate(estimator.estimators_):
-            positive = 1 if one else k
-            audits[f"{classes[positive]}, rest"] = audit(machine, indices, (codes == positive).astype(np.int64))
-    else:
-        for (i, j), machine in zip(combinations(range(len(classes)), 2), estimator.estimators_, strict=True):
-            rows = np.flatnonzero((codes == i) | (codes == j))
-            audits[f"{classes[i]}, {classes[j]}"] = audit(machine, rows, (codes[rows] == j).astype(np.int64))
-    return AuditTable(type(estimator).__name__, audits)

@@ -396,7 +396,7 @@ def prove(a: argparse.Namespace) -> int:
 def audit(a: argparse.Namespace) -> int:
     """Audit a model file on its training data: 0, or 1 where the gap is larger than ``--tol``."""
     from ..auditing import Audit, audit as audit_machine
-    from ..auditing.machines import training_rows
+    from ..auditing.conversion import training_rows
 
     X, y = training_rows(a.data)
     result = audit_machine(a.model, X, y, C=a.C, epsilon=a.epsilon, nu=a.nu)
