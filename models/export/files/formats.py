@@ -23,7 +23,7 @@ from ....files import READ_ERRORS, read_error, read_text, without_compression
 from ...program.bridges import ConesToQuadraticRows
 from ...program.cones import Feature
 from ...program.form import StandardForm
-from ..programs import Layout, sidecar
+from ..layout import Layout, sidecar
 
 #: Modules of this package that define ``FORMAT``.
 _MODULES = ("npz", "lp", "mps", "mof", "cbf", "sdpa", "ptf", "nl", "qplib")
@@ -75,6 +75,25 @@ def whole(word: str, noun: str = "a whole number") -> int:
     return int(word)
 
 
+def index(word: str | int, size: int, first: int = 0) -> int:
+    """Return the index, counted from 0, that a file counts from ``first``.
+
+    Raises
+    ------
+    DataError
+        It is none of ``size`` indices.
+    """
+    place = (word if isinstance(word, int) else whole(word)) - first
+    if not 0 <= place < size:
+        raise DataError(f"the index {word} is not one of {first} to {size - 1 + first}")
+    return place
+
+
+def signed(value: float) -> str:
+    """Return sign and number as two words: readers differ in what they make of one."""
+    return f"{'-' if value < 0 else '+'} {abs(value):.17g}"
+
+
 class Source:
     """A file that is being read, and the line that was taken last: faults are reported there."""
 
@@ -96,10 +115,6 @@ class Source:
     def layout(self) -> Layout | None:
         """The layout beside the file, if it belongs to this very text."""
         return self.sidecar if self.sidecar is not None and self.sidecar.describes(self.text) else None
-
-    def at(self, line: int) -> None:
-        """Report faults in this line from now on."""
-        self.line = line
 
     def lines(self) -> Iterator[str]:
         """Yield the lines of the text, one after the other."""

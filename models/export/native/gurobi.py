@@ -11,7 +11,7 @@ from ....errors import ExportError, LicenceError, MissingPackageError
 from ...program.cones import PSD, Bilinear, Nonnegative, Zero
 from ...program.exponential_cones import TranscendentalCone
 from ...program.form import Constraint, StandardForm, changed_entries
-from ..programs import (
+from ..cone_rows import (
     ConeRows,
     IndicatorRows,
     bilinear_rows,
@@ -173,8 +173,7 @@ def _linear(model: Any, form: StandardForm, cones: tuple[ConeRows, ...], x: Any)
 
 def _add_cones(gurobipy: Any, model: Any, rows: ConeRows, variables: list[Any]) -> None:
     """One quadratic constraint h ≤ 0 for each cone of the stack."""
-    label, count = rows.constraint.label, rows.constraint.cone.count
-    for k in range(count):
+    for k, name in enumerate(cone_names(rows.constraint)):
         h = gurobipy.QuadExpr()
         for coefficient, i, j in rows.products(k):
             factor = coefficient * rows.scale[i] * rows.scale[j]
@@ -185,7 +184,7 @@ def _add_cones(gurobipy: Any, model: Any, rows: ConeRows, variables: list[Any]) 
                 h.add(active[0], factor)
             else:
                 h.addConstant(factor)
-        model.addQConstr(h <= 0, name=label if count == 1 else f"{label}[{k}]")
+        model.addQConstr(h <= 0, name=name)
 
 
 def _affine(gurobipy: Any, c: Constraint, variables: list[Any]) -> list[Any]:

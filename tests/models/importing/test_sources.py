@@ -404,9 +404,9 @@ def test_milp_has_the_same_optimum() -> None:
 
 
 def test_scipy_refusals() -> None:
-    with pytest.raises(InputError, check=about("upper")):
+    with pytest.raises(InputError, check=about("A_ub")):
         mo.from_scipy([1.0, 2.0], A_ub=[[1.0]], b_ub=[1.0])
-    with pytest.raises(InputError, check=about("upper")):
+    with pytest.raises(InputError, check=about("A_ub")):
         mo.from_scipy([1.0], A_ub=[[1.0]])
     with pytest.raises(InputError, check=about("integrality")):
         mo.from_scipy([1.0], integrality=[2])
