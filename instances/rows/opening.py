@@ -1,10 +1,10 @@
-"""``open_rows``: data that stay on disk, with their labels."""
+"""``open_rows``, for data sets too large for memory: dense or CSR rows that stay in files and are read in blocks, with labels."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -30,8 +30,6 @@ from .unpacked_arrays import (
 
 if TYPE_CHECKING:
     from ...rows.sparse import StoredBlock
-
-# Rows that stay in files: dense ones, and CSR in three arrays; a column of ones may be put before them.
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -62,12 +60,9 @@ class DenseRows(Rows):
         n, p = self.shape
         return n * p
 
-    def reading(self) -> AbstractContextManager[Callable[[int, int], FloatArray]]:
-        """Open the file for reading in blocks, into a buffer that is used again."""
-        return self._reading()
-
     @contextmanager
-    def _reading(self) -> Iterator[Callable[[int, int], FloatArray]]:
+    def reading(self) -> Iterator[Callable[[int, int], FloatArray]]:
+        """Open the file for reading in blocks, into a buffer that is used again."""
         p, first = self.shape[1], int(self.intercept)
         plain = self.array.dtype == np.float64 and self.array.dtype.isnative and not self.intercept
         raw, ones = Buffer(self.array.dtype), np.empty((0, p))
@@ -118,13 +113,9 @@ class SparseRows(Rows):
         """Return the number of stored entries, the column of ones included."""
         return self.data.shape[0] + (self.shape[0] if self.intercept else 0)
 
-    def reading(self) -> AbstractContextManager[Callable[[int, int], SparseBlock]]:
-        """Open the three files for reading in blocks."""
-        return self._reading()
-
     @contextmanager
-    def _reading(self) -> Iterator[Callable[[int, int], SparseBlock]]:
-
+    def reading(self) -> Iterator[Callable[[int, int], SparseBlock]]:
+        """Open the three files for reading in blocks."""
         with ExitStack() as stack:
             yield SparseReader(self.data, self.indices, self.indptr, (self.columns_stored, int(self.intercept)), stack).read
 
