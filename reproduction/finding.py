@@ -52,11 +52,6 @@ def asked(names: Sequence[str]) -> tuple[list[PaperTable], list[PaperFigure]]:
     """Tables and figures of names: of a table, of a figure, of a paper (all that it has); all where none is given.
 
     "fw" is "frank-wolfe", "fw-table-2" its Table 2; "maxmin" and "npsvc++" are understood too.
-
-    Raises
-    ------
-    InputError
-        An unknown name; says the closest ones.
     """
     long = [_long(name) for name in names]
     for name in long:

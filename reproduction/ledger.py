@@ -91,13 +91,7 @@ class Ledger:
 
 
 def read_ledger(folder: Path) -> Ledger:
-    """Count the cells of the pages in a folder.
-
-    Raises
-    ------
-    DataError
-        The folder has no pages of this version.
-    """
+    """Count the cells of the pages in a folder."""
     rows = _rows(folder)
     groups: dict[tuple[str, str], list[Row]] = defaultdict(list)
     for row in rows:

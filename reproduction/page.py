@@ -97,13 +97,7 @@ def write_pages(reproduction: Reproduction, folder: Path) -> list[Path]:
 
 
 def write_index(folder: Path) -> Path:
-    """Write the ledger of the papers whose pages are in a folder, from their files alone.
-
-    Raises
-    ------
-    DataError
-        Files that are not what `write_pages` writes.
-    """
+    """Write the ledger of the papers whose pages are in a folder, from their files alone."""
     template = _environment(False).get_template("index.md")
     return write_text(folder / "README.md", template.render(ledger=read_ledger(folder), figures=drawn_figures(folder)))
 

@@ -61,13 +61,7 @@ def identified(entry: Entry) -> str:
 
 
 def read_kept(folder: Path, name: str) -> Kept:
-    """Read the earlier run of a paper from a folder; empty if there is none.
-
-    Raises
-    ------
-    DataError
-        The files are there and are not what `write_pages` writes.
-    """
+    """Read the earlier run of a paper from a folder; empty if there is none."""
     table, more = folder / f"{name}.csv", folder / f"{name}.json"
     if not table.is_file() or not more.is_file():
         return Kept()

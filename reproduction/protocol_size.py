@@ -57,13 +57,7 @@ EFFORTS = {
 
 
 def protocol_size(name: str, repetitions: int | None = None) -> ProtocolSize:
-    """An effort by name, with another number of repetitions where one is given.
-
-    Raises
-    ------
-    InputError
-        An unknown name, or less than one repetition.
-    """
+    """An effort by name, with another number of repetitions where one is given."""
     if name not in EFFORTS:
         raise InputError(f"effort must be one of {', '.join(EFFORTS)}; it is {name!r}", name="effort")
     if repetitions is None:

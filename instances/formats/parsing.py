@@ -326,12 +326,6 @@ def parse_csv(text: str, source: str, header: bool | None = None, delimiter: str
         a label.
     delimiter : str, optional
         By default whichever of comma, semicolon, tab and bar is most frequent in the first row, or else white space.
-
-    Raises
-    ------
-    DataError
-        Ragged rows (line, cells found and needed), quotes that do not close, or a first row of which it cannot be told whether
-        it is a header.
     """
     text, first = _without_comments(text, delimiter)
     if delimiter is None:

@@ -132,14 +132,7 @@ def feature_columns(table: Table, target: int, left_out: Sequence[int] = ()) -> 
 
 
 def table_instance(table: Table, label: str | int | None, name: str) -> Instance:
-    """Turn cells into an instance; every cell of a feature must be a finite number.
-
-    Raises
-    ------
-    DataError
-        No rows; a cell that is missing, not a number or not finite (line and column); a missing label; one class; two columns
-        of one name.
-    """
+    """Turn cells into an instance; every cell of a feature must be a finite number."""
     if not table.rows:
         raise DataError(f"{table.source_name} holds no rows of data", file=table.source_name)
     target = target_column(table, label)
@@ -247,11 +240,6 @@ class Tidying:
         Columns of words: an error; a column of 0 and 1 for each word, for the second alone where there are two.
     leave_out : sequence of str or int
         Columns that are no features, by name or index.
-
-    Raises
-    ------
-    InputError
-        Another value.
     """
 
     missing: Missing = "refuse"

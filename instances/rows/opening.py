@@ -313,13 +313,7 @@ class SparseReader:
         return self._stored[index].read(self._files[index], start, stop, self._buffers[index])
 
     def read(self, start: int, stop: int) -> StoredBlock:
-        """Rows from start to stop.
-
-        Raises
-        ------
-        DataError
-            They are no CSR matrix's: row ends that decrease or lie beyond the data, a column that is not there.
-        """
+        """Rows from start to stop."""
         columns, ones = self._widths
         ends = self._part(2, start, stop + 1).astype(np.int64, copy=False)
         first, last = int(ends[0]), int(ends[-1])

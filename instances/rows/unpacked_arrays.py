@@ -184,11 +184,6 @@ def unpacked_libsvm(path: Path, folder: ArrayFolder) -> tuple[StoredArray, Store
     """Unpack LIBSVM text to CSR arrays on disk; return data, indices, indptr, number of columns, labels by pieces.
 
     Indices count from 0 if one of them is 0, else from 1.
-
-    Raises
-    ------
-    DataError
-        A line that is not LIBSVM text; says which.
     """
     from sklearn.datasets import load_svmlight_file
 
@@ -259,15 +254,7 @@ def _shift(indices: _Column, offset: int) -> None:
 def unpacked_parquet(
     path: Path, folder: ArrayFolder, label: str | int | None
 ) -> tuple[StoredArray, list[npt.NDArray[Any]], list[str]]:
-    """Unpack Parquet to a dense array on disk; return the features, the labels by pieces, the features' names.
-
-    Raises
-    ------
-    DataError
-        A column that is no number, a value that is missing.
-    MissingPackageError
-        pyarrow is not installed.
-    """
+    """Unpack Parquet to a dense array on disk; return the features, the labels by pieces, the features' names."""
     pa, pq = pyarrow()
     labels: list[npt.NDArray[Any]] = []
     try:

@@ -332,13 +332,7 @@ def _bounds_are_taken(problem: Any) -> bool:
 
 
 def _canonicalised(problem: Any, solver: Any) -> Any:
-    """CVXPY's data, chain and inverse data of a problem for a solver.
-
-    Raises
-    ------
-    UnsupportedModelError
-        It is not convex by CVXPY's rules, needs cones that a form does not hold, or CVXPY's own code fails.
-    """
+    """CVXPY's data, chain and inverse data of a problem for a solver."""
     import cvxpy
 
     try:

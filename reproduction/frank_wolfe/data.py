@@ -47,13 +47,7 @@ class Parts:
 
 @lru_cache(maxsize=2)
 def parts(name: str) -> Parts:
-    """The parts of a published set.
-
-    Raises
-    ------
-    DataError
-        It cannot be had.
-    """
+    """The parts of a published set."""
     test_source, larger = SOURCES[name]
     if larger and data_file(test_source, "test") is None:
         return _remaining(data_set(test_source), data_set(larger), larger)

@@ -98,13 +98,7 @@ class MofProgram:
 
 
 def read_program(document: dict[str, Any]) -> MofProgram:
-    """Return the program of a parsed MathOptFormat document.
-
-    Raises
-    ------
-    DataError
-        The version is not 1, variables lack distinct names, or a function or set is not supported.
-    """
+    """Return the program of a parsed MathOptFormat document."""
     version = document["version"]["major"]
     if version != 1:
         raise DataError(f"version {version} of MathOptFormat is not read; version 1 is")

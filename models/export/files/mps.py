@@ -383,13 +383,7 @@ _KNOWN = frozenset({*_LINES, *_REFUSED, "ENDATA"})
 
 
 def read_program(source: Source) -> FlatProgram:
-    """Return the program of a file.
-
-    Raises
-    ------
-    DataError
-        A line that is not understood, or says something that a form does not hold: its number is ``source.line``.
-    """
+    """Return the program of a file."""
     section, reader, words_in, opened = "", _Reader(source), _splitter(source.text), set[str]()
     for raw in source.lines():
         if not raw.strip() or raw.startswith("*"):

@@ -130,13 +130,7 @@ class MatrixProgram:
 
 
 def read_matrices(path: Path) -> MatrixProgram:
-    """Read the matrices of a file, whose numbers `read_form` scales.
-
-    Raises
-    ------
-    DataError
-        A file that is not of the format.
-    """
+    """Read the matrices of a file, whose numbers `read_form` scales."""
     source = Source(path)
     reader = _Reader(source)
     try:

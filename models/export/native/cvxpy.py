@@ -39,14 +39,6 @@ def to_cvxpy(form: StandardForm, slopes: Sequence[Slope] = ()) -> Any:
     slopes : sequence of Slope
         Parameters of the model: each becomes a ``cvxpy.Parameter`` of its name, at its value. The problem obeys CVXPY's rules of
         disciplined parametrized programming, so a change of value recompiles nothing.
-
-    Raises
-    ------
-    ExportError
-        The form has constraints that are not convex cones, or indicators whose rows no bounds hold; it is not convex in x at
-        every value of the parameters.
-    MissingPackageError
-        CVXPY is not installed.
     """
     unsupported = [f"{c.label} ({c.cone})" for c in form.constraints if not isinstance(c.cone, _TAKEN)]
     if Feature.NONCONVEX in form.features:

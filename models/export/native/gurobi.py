@@ -51,13 +51,6 @@ def to_gurobi(form: StandardForm, environment: Any = None) -> Any:
     form : StandardForm
     environment : gurobipy.Env, optional
         A silent one where it is not given.
-
-    Raises
-    ------
-    ExportError
-        The form has semidefinite cones.
-    MissingPackageError, LicenceError
-        See `silent_environment`.
     """
     unsupported = [c.label for c in form.constraints if isinstance(c.cone, PSD)]
     if unsupported:

@@ -198,14 +198,6 @@ def to_mosek(form: StandardForm, environment: Any = None) -> Any:
     form : StandardForm
     environment : mosek.Env, optional
         One with a licence of the user's; MOSEK's own global one where it is not given.
-
-    Raises
-    ------
-    ExportError
-        Integer variables beside semidefinite cones, which MOSEK refuses; nonconvex quadratic terms; the switch of an
-        indicator is no binary variable.
-    MissingPackageError
-        MOSEK is not installed.
     """
     features = form.features
     if {Feature.INTEGER, Feature.PSD} <= features:

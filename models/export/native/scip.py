@@ -32,11 +32,6 @@ def to_scip(form: StandardForm) -> Any:
     in the order of x under the form's names, then the auxiliary variables of the cones (`quadratic_cones`) under
     their rows' names; ``model.data`` holds them as a list. Indicators are SCIP's own,
     whose slack variables come last.
-
-    Raises
-    ------
-    OutOfTimeError
-        The deadline passed between two rows.
     """
     unsupported = [c.label for c in form.constraints if isinstance(c.cone, PSD)]
     if unsupported:
