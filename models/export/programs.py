@@ -202,7 +202,7 @@ def scalar_constraints(
     constraints = []
     for label, mask, cone in (("equal", equal, Zero), ("greater", ~equal & (b > -infinite), Nonnegative)):
         rows = np.flatnonzero(mask)
-        row_names = None if names is None else tuple(names[i] for i in rows)
+        row_names = None if names is None else tuple(names[i] for i in rows.tolist())
         if rows.size:
             stack = sp.csr_array(A[rows]), -b[rows] + 0.0
             constraints.append(Constraint(_stack_label(label, row_names), *stack, cone(rows.size), row_names))

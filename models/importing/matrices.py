@@ -236,8 +236,6 @@ def _side(label: str, matrix: tuple[str, Any], side: tuple[str, ArrayLike | None
     rows, values = _checked_rows(name, A, n), np.atleast_1d(as_array(b, side_name))
     if values.shape != (rows.shape[0],) or np.isnan(values).any():
         raise InputError(f"{side_name} must hold one number for each of the {rows.shape[0]} rows of {name}", name=side_name)
-    if np.isinf(values).any() if equal else np.isneginf(values).any():
-        raise InputError(f"{side_name} must be {'finite' if equal else 'above -inf'}: no x satisfies such rows", name=side_name)
     return [(label, rows, values if equal else np.full(values.size, -np.inf), values)]
 
 

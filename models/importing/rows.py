@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import scipy.sparse as sp
 
+from ...errors import InputError
 from ..arrays import BoolArray, FloatArray, IntArray
 from ..program.cones import Cone, Indicator, Nonnegative, Zero
 from ..program.form import Block, Constraint, Quadratic, StandardForm
@@ -57,6 +58,10 @@ class RowProgram:
 
     def import_form(self) -> ImportedForm:
         """The form, and which of its rows are which of ours."""
+        impossible = np.flatnonzero((self.row_lower == np.inf) | (self.row_upper == -np.inf))
+        if impossible.size:
+            name = self.rows[int(impossible[0])]
+            raise InputError(f"the row {name} has the lower side +inf or the upper side -inf: no point satisfies it", name=name)
         blocks = _blocks(self.variables)
         labels = {block.label for block in blocks}
         pieces: list[RowPiece] = []
