@@ -9,16 +9,12 @@ from pathlib import Path
 
 from marginopt.errors import InputError
 
-from .catalogue import PAPERS
 from .finding import asked, figures, tables
 from .ledger import read_ledger
 from .page import counts_in_words, write_index, write_pages
 from .previous_run import read_kept, updated
-from .protocol_size import protocol_size
-from .record import PaperFigure, PaperTable
+from .record import PAPERS, PaperFigure, PaperTable, protocol_size
 from .reproduce import Reproduction, reproduce
-
-__all__ = ["count_cells", "list_tables", "measure"]
 
 
 def measure(a: argparse.Namespace) -> tuple[dict[str, object], str]:

@@ -9,10 +9,7 @@ from collections.abc import Sequence
 
 from marginopt.errors import InputError, near_names
 
-from .catalogue import PAPERS
-from .record import PaperFigure, PaperTable
-
-__all__ = ["asked", "figures", "tables"]
+from .record import PAPERS, PaperFigure, PaperTable
 
 _FOLDERS = ("conic", "max_min", "nonparallel", "frank_wolfe")
 #: Other words for a paper, alone or before "-table-1".

@@ -19,11 +19,8 @@ from marginopt.drawing import Picture
 from marginopt.errors import DataError
 
 from .comparison import NOT_RUN, ComparedCell, Verdict, compare_cell
-from .protocol_size import EFFORTS, ProtocolSize
-from .record import Cells, Entry, Value
+from .record import EFFORTS, Cells, Entry, ProtocolSize, Value
 from .reproduce import FigureResult, Head, Reproduction, TableResult
-
-__all__ = ["Kept", "identified", "read_kept", "updated"]
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,6 @@ from marginopt.models import FloatArray
 
 from ..inputs import data_set, dense
 
-__all__ = ["OTHER_POINTS", "SOURCES", "Parts", "parts", "published_test", "replaced_test", "untested"]
-
 #: Why an accuracy on a part that is not the published one is not judged.
 OTHER_POINTS = "other test points"
 #: Published name: catalogue name, and the larger set whose remaining points are the test part.
