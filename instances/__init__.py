@@ -15,7 +15,6 @@ from .formats.readers import read, read_arff, read_csv, read_libsvm, read_npz, r
 from .generators import (
     FlippedLabels,
     GaussianClusters,
-    brooks,
     clean_test_set,
     flipped_labels,
     gaussian_clusters,
@@ -25,7 +24,7 @@ from .instance import Instance, Population
 from .programs import StoredProgram, linprog_arguments, stored_program, stored_programs
 from .reference import ReferenceOptimum, reference_optima, tiny_instances
 from .rows.opening import OpenedRows, open_rows
-from .sources import DATA_VARIABLE, data_file
+from .sources import DATA_VARIABLE, brooks, data_file
 
 __all__ = [
     "DATA_VARIABLE",

@@ -94,11 +94,6 @@ def check_codes(y: object, labels: Sequence[Label] | None, n: int) -> tuple[npt.
 
     Two classes are -1 and +1 (float64), K ≥ 3 classes are 0..K-1 (int64). With ``labels`` of K ≥ 3 classes a part of
     the data may lack some of them, not all but one.
-
-    Raises
-    ------
-    DataError
-        Wrong length, other codes, or one class only.
     """
     try:
         codes = np.array(y, dtype=np.float64)
@@ -142,12 +137,6 @@ def encode_labels(values: object) -> tuple[npt.NDArray[Any], tuple[Label, ...]]:
     """Code labels of any kind: two classes as -1, +1 in sorted order, more as 0..K-1 in sorted order.
 
     Numbers, and text that is all numbers, sort as numbers; whole numbers are kept as ``int``.
-
-    Raises
-    ------
-    DataError
-        Missing labels, one class, more than two of which one is a fraction, or so many classes that the column looks like a
-        measurement.
     """
     raw = np.asarray(values)
     if raw.dtype.kind in "US" and not isinstance(values, np.ndarray):  # numpy makes the words nan and None of missing values

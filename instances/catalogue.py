@@ -10,12 +10,13 @@ from typing import Literal
 
 from ..errors import DataError, InputError, near_names
 from .data_set import ENTRIES, EXTENSIONS, DataSet, DataSetInfo, Part
-from .generators import BROOKS_NAME, brooks_by_name
 from .instance import Instance
 from .sources import (
+    BROOKS_NAME,
     DATA_VARIABLE,
     Raw,
     UnavailableError,
+    brooks_by_name,
     data_file,
     data_table,
     from_file,

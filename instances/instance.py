@@ -1,4 +1,4 @@
-"""The data set that a model is stated on."""
+"""`Instance`: checked, read-only data with class labels; sampling, splitting and standardising of its rows."""
 
 from __future__ import annotations
 
@@ -134,17 +134,7 @@ def _check_fractions(fractions: Sequence[float]) -> FloatArray:
 Scaling: TypeAlias = Literal["none", "standardised", "scaled"]
 
 
-@dataclass(frozen=True)
-class PreparedInstance:
-    """The outcome of a preparation: the matrix, its names, and the two flags."""
-
-    X: Matrix
-    feature_names: tuple[str, ...] | None
-    scaling: Scaling
-    intercept: bool
-
-
-def prepare(instance: Instance, standardise: bool, intercept: bool, fit_on: Instance | None) -> PreparedInstance:
+def prepare(instance: Instance, standardise: bool, intercept: bool, fit_on: Instance | None) -> Instance:
     """Standardise by the statistics of ``fit_on`` (or of the instance itself), then put a column of ones first.
 
     Column j becomes (x_j - mean_j) / std_j with the population's std (divisor n), in sparse data x_j / std_j: taking
@@ -167,7 +157,9 @@ def prepare(instance: Instance, standardise: bool, intercept: bool, fit_on: Inst
     if with_ones:
         body = _with_ones(body)
         names = None if names is None else ("intercept", *names)
-    return PreparedInstance(body, names, scaling, with_ones)
+    unchanged = scaling == instance.scaling and with_ones == instance.intercept
+    population = instance.population if unchanged else None
+    return replace(instance, X=body, feature_names=names, scaling=scaling, intercept=with_ones, population=population)
 
 
 def _check_fit_on(instance: Instance, fit_on: Instance) -> None:
@@ -452,16 +444,7 @@ class Instance(Displayed, LabelledData):
             Take means, deviations and the constant columns from these (unscaled) data: prepare a test part with
             the statistics of its training part.
         """
-        scaled = prepare(self, standardise, intercept, fit_on)
-        unchanged = scaled.scaling == self.scaling and scaled.intercept == self.intercept
-        return replace(
-            self,
-            X=scaled.X,
-            feature_names=scaled.feature_names,
-            scaling=scaled.scaling,
-            intercept=scaled.intercept,
-            population=self.population if unchanged else None,
-        )
+        return prepare(self, standardise, intercept, fit_on)
 
     def take(self, indices: npt.ArrayLike, name: str | None = None) -> Instance:
         """Return the rows with these indices (integers, or a mask of n truth values), in the order given.

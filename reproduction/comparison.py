@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -10,9 +11,6 @@ from typing import Any
 import numpy as np
 
 from .record import Entry, Published, Results, Run, Value
-from .welch import equal_means
-
-__all__ = ["NOT_RUN", "OTHER_MACHINE", "ComparedCell", "Verdict", "compare_cell", "mean_of"]
 
 #: Why times are not judged.
 OTHER_MACHINE = "another machine"
@@ -102,6 +100,31 @@ class ComparedCell:
 
 def _reach(there: Published) -> float:
     return max(there.deviation or 0.0, 0.5 * there.unit) * (1.0 + 1e-9)
+
+
+#: Level of the two-sided test.
+LEVEL = 0.05
+
+
+def equal_means(there: Published | None, here: Value | None) -> bool | None:
+    """Return whether Welch's test keeps the hypothesis of equal means; None without a deviation or a number of repetitions.
+
+    The printed mean is any number that rounds to the printed digits, and the hypothesis is kept if the test keeps it for one of
+    them. Two samples without a spread are equal if their means are, after rounding.
+    """
+    from scipy.stats import t
+
+    if there is None or here is None or there.deviation is None or here.deviation is None:
+        return None
+    if there.repetitions is None or min(there.repetitions, here.repetitions) < 2:
+        return None
+    distance = max(0.0, abs(here.mean - there.value) - 0.5 * there.unit * (1.0 + 1e-9))
+    parts = [there.deviation**2 / there.repetitions, here.deviation**2 / here.repetitions]
+    error = math.sqrt(sum(parts))
+    if error == 0.0:
+        return distance == 0.0
+    freedom = sum(parts) ** 2 / (parts[0] ** 2 / (there.repetitions - 1) + parts[1] ** 2 / (here.repetitions - 1))
+    return bool(2.0 * t.sf(distance / error, freedom) >= LEVEL)
 
 
 def compare_cell(entry: Entry, results: Results, lacking: Mapping[Run, str]) -> ComparedCell:

@@ -9,10 +9,7 @@ from collections.abc import Sequence
 
 from marginopt.errors import InputError, near_names
 
-from .catalogue import PAPERS
-from .record import PaperFigure, PaperTable
-
-__all__ = ["asked", "figures", "tables"]
+from .record import PAPERS, PaperFigure, PaperTable
 
 _FOLDERS = ("conic", "max_min", "nonparallel", "frank_wolfe")
 #: Other words for a paper, alone or before "-table-1".
@@ -52,11 +49,6 @@ def asked(names: Sequence[str]) -> tuple[list[PaperTable], list[PaperFigure]]:
     """Tables and figures of names: of a table, of a figure, of a paper (all that it has); all where none is given.
 
     "fw" is "frank-wolfe", "fw-table-2" its Table 2; "maxmin" and "npsvc++" are understood too.
-
-    Raises
-    ------
-    InputError
-        An unknown name; says the closest ones.
     """
     long = [_long(name) for name in names]
     for name in long:

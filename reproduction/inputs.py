@@ -11,17 +11,9 @@ from marginopt.errors import DataError
 from marginopt.instances import DATA_VARIABLE, Instance, Part, catalogue, data_file, load, read_libsvm
 from marginopt.models import FloatArray, to_dense
 
-__all__ = ["data_identity", "data_set", "dense", "has_test_file"]
-
 
 def data_set(name: str, part: Part | None = None) -> Instance:
-    """A set by its name, read once for a process.
-
-    Raises
-    ------
-    DataError
-        It cannot be had here: says what is needed.
-    """
+    """A set by its name, read once for a process."""
     absent = _absent(os.environ.get(DATA_VARIABLE, ""))
     if (name, part) not in absent:
         data = _read(name, part)

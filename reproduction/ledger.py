@@ -11,12 +11,9 @@ from pathlib import Path
 
 from marginopt.errors import DataError
 
-from .catalogue import PAPERS
 from .comparison import Verdict
 from .finding import figures, tables
-from .record import CellKind, PaperFigure, PaperTable
-
-__all__ = ["Count", "Ledger", "drawn_figures", "read_ledger"]
+from .record import PAPERS, CellKind, PaperFigure, PaperTable
 
 #: A row of a CSV file.
 Row = Mapping[str, str]
@@ -91,13 +88,7 @@ class Ledger:
 
 
 def read_ledger(folder: Path) -> Ledger:
-    """Count the cells of the pages in a folder.
-
-    Raises
-    ------
-    DataError
-        The folder has no pages of this version.
-    """
+    """Count the cells of the pages in a folder."""
     rows = _rows(folder)
     groups: dict[tuple[str, str], list[Row]] = defaultdict(list)
     for row in rows:

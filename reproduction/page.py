@@ -8,6 +8,7 @@ import io
 import json
 import math
 from collections import Counter
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,7 +16,6 @@ from marginopt.files import write_text
 from marginopt.relaxations.report.formats import markdown_escaped
 
 from .comparison import ComparedCell, Verdict
-from .layout import grid_of
 from .ledger import Count, drawn_figures, read_ledger
 from .previous_run import identified
 from .record import CellKind, PaperTable, Published, Value
@@ -24,8 +24,6 @@ from .reproduce import Reproduction, TableResult
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-__all__ = ["counts_in_words", "write_index", "write_pages"]
-
 _COLUMNS = (
     "table", "cell", "kind", "published", "published_std", "published_repetitions", "measured", "measured_std", "repetitions",
     "verdict", "welch", "reason", "notes", "runs", "made",
@@ -33,6 +31,38 @@ _COLUMNS = (
 #: Words for the outcome of Welch's test.
 _WELCH = {True: "equal", False: "different", None: ""}
 _TEMPLATES = Path(__file__).parent / "templates"
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Rows of cells.
+
+    Parameters
+    ----------
+    headings : tuple of str
+        Of the labels that name the rows.
+    columns : tuple of str
+    rows : tuple of (labels, cells)
+        The cells in the order of the columns; None where the table has none there.
+    """
+
+    headings: tuple[str, ...]
+    columns: tuple[str, ...]
+    rows: tuple[tuple[tuple[str, ...], tuple[ComparedCell | None, ...]], ...]
+
+
+def grid_of(result: TableResult) -> Grid:
+    """The cells by row and column, both in the order in which they first appear; one column where the table has no columns."""
+    table = result.table
+    split = len(table.headings) - table.across
+    cells = {cell.entry.labels: cell for cell in result.cells}
+    columns = list(dict.fromkeys(labels[split:] for labels in cells))
+    rows = list(dict.fromkeys(labels[:split] for labels in cells))
+    return Grid(
+        table.headings[:split],
+        tuple(", ".join(column) if column else "published, measured" for column in columns),
+        tuple((row, tuple(cells.get((*row, *column)) for column in columns)) for row in rows),
+    )
 
 
 @functools.cache
@@ -97,13 +127,7 @@ def write_pages(reproduction: Reproduction, folder: Path) -> list[Path]:
 
 
 def write_index(folder: Path) -> Path:
-    """Write the ledger of the papers whose pages are in a folder, from their files alone.
-
-    Raises
-    ------
-    DataError
-        Files that are not what `write_pages` writes.
-    """
+    """Write the ledger of the papers whose pages are in a folder, from their files alone."""
     template = _environment(False).get_template("index.md")
     return write_text(folder / "README.md", template.render(ledger=read_ledger(folder), figures=drawn_figures(folder)))
 

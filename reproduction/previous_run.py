@@ -19,11 +19,8 @@ from marginopt.drawing import Picture
 from marginopt.errors import DataError
 
 from .comparison import NOT_RUN, ComparedCell, Verdict, compare_cell
-from .protocol_size import EFFORTS, ProtocolSize
-from .record import Cells, Entry, Value
+from .record import EFFORTS, Cells, Entry, ProtocolSize, Value
 from .reproduce import FigureResult, Head, Reproduction, TableResult
-
-__all__ = ["Kept", "identified", "read_kept", "updated"]
 
 
 @dataclass(frozen=True)
@@ -61,13 +58,7 @@ def identified(entry: Entry) -> str:
 
 
 def read_kept(folder: Path, name: str) -> Kept:
-    """Read the earlier run of a paper from a folder; empty if there is none.
-
-    Raises
-    ------
-    DataError
-        The files are there and are not what `write_pages` writes.
-    """
+    """Read the earlier run of a paper from a folder; empty if there is none."""
     table, more = folder / f"{name}.csv", folder / f"{name}.json"
     if not table.is_file() or not more.is_file():
         return Kept()

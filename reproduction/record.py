@@ -1,30 +1,74 @@
-"""Records of an executable paper: the paper, its tables with their published figures, and the runs that measure them."""
+"""Records of executable papers: papers, tables, figures, published numbers, runs, and the share of a protocol that is run."""
 
 from __future__ import annotations
 
+import csv
+import functools
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import Any, TypeAlias
+from pathlib import Path
+from typing import Any, TypeAlias, TypeVar
 
 from marginopt.drawing import Picture
+from marginopt.errors import InputError
 
-from .protocol_size import ProtocolSize
+T = TypeVar("T")
 
-__all__ = [
-    "CellKind",
-    "Cells",
-    "Entry",
-    "Experiment",
-    "Paper",
-    "PaperFigure",
-    "PaperTable",
-    "Plain",
-    "Published",
-    "Results",
-    "Run",
-    "Value",
-]
+
+@dataclass(frozen=True)
+class ProtocolSize:
+    """The share of a table that is run: the paper's protocol, or less of it. Never tuned to the outcome.
+
+    Parameters
+    ----------
+    name : str
+    most : int or None
+        Repetitions at most; None for the paper's number.
+    thin : bool
+        Grids of parameters thinned, selections on a part of the points: each table says how.
+    one_row : bool
+        One row of each table, its cheapest.
+    """
+
+    name: str
+    most: int | None = None
+    thin: bool = False
+    one_row: bool = False
+
+    def repetitions(self, of_paper: int) -> range:
+        """Seeds of the repetitions."""
+        return range(of_paper if self.most is None else min(of_paper, self.most))
+
+    def rows(self, every: Sequence[T], quick: Sequence[T]) -> Sequence[T]:
+        """The rows that are run."""
+        return quick if self.one_row else every
+
+    def grid(self, full: T, thin: T) -> T:
+        """A grid, or the thinned one."""
+        return thin if self.thin else full
+
+
+EFFORTS = {
+    e.name: e
+    for e in (
+        ProtocolSize("quick", most=2, thin=True, one_row=True),
+        ProtocolSize("reduced", most=3, thin=True),
+        ProtocolSize("full"),
+    )
+}
+
+
+def protocol_size(name: str, repetitions: int | None = None) -> ProtocolSize:
+    """An effort by name, with another number of repetitions where one is given."""
+    if name not in EFFORTS:
+        raise InputError(f"effort must be one of {', '.join(EFFORTS)}; it is {name!r}", name="effort")
+    if repetitions is None:
+        return EFFORTS[name]
+    if isinstance(repetitions, bool) or not isinstance(repetitions, int) or repetitions < 1:
+        raise InputError(f"repetitions must be an integer ≥ 1; it is {repetitions!r}", name="repetitions")
+    return replace(EFFORTS[name], most=repetitions)
+
 
 #: What parameters of a run are made of: a store keeps them as they are.
 Plain: TypeAlias = str | int | float | bool | None
@@ -60,6 +104,28 @@ class Paper:
     title: str
     authors: str
     formulations: str
+
+
+CONIC = Paper(
+    "conic",
+    "Robust support vector machines via conic optimization",
+    "Cepeda, Gómez, Han",
+    "ConicSVM, ZeroOneSVM, HingeSVM",
+)
+MAX_MIN = Paper("max-min", "MaxMin-L2-SVC-NCH", "Luo, Yang, Peng, Wang, Chen", "ConvexHullsDual, MaxMinSVM")
+NPSVC = Paper(
+    "npsvc",
+    "NPSVC++: Nonparallel classifiers encounter representation learning",
+    "Zhang, Lai, Zhou, Liang",
+    "ChebyshevNPSVC, NonparallelSVM",
+)
+FRANK_WOLFE = Paper(
+    "frank-wolfe",
+    "Training support vector machines using Frank-Wolfe optimization methods",
+    "Frandi, Ñanculef, Gasparo, Lodi, Sartori",
+    "L2SVMDual, MEBDual",
+)
+PAPERS = {paper.name: paper for paper in (CONIC, MAX_MIN, NPSVC, FRANK_WOLFE)}
 
 
 @dataclass(frozen=True)
@@ -136,6 +202,13 @@ class Published:
         places = len(mantissa.partition(".")[2])
         unit = 10.0 ** (int(exponent or 0) - places)
         return cls(float(value), float(deviation) if deviation else None, unit, repetitions)
+
+
+@functools.cache
+def published(name: str) -> tuple[dict[str, str], ...]:
+    """Return the rows of ``facts/<name>.csv``: published figures, words as printed."""
+    text = (Path(__file__).parent / "facts" / f"{name}.csv").read_text(encoding="utf-8")
+    return tuple(csv.DictReader(text.splitlines()))
 
 
 @dataclass(frozen=True)

@@ -16,14 +16,10 @@ from marginopt.relaxations import CellStore
 from marginopt.relaxations.report.runner import blas, machine
 from marginopt.solvers.parallel import Cluster, choose_executor
 
-from .catalogue import PAPERS
 from .comparison import ComparedCell, Verdict, compare_cell
 from .finding import asked
-from .protocol_size import ProtocolSize, protocol_size
-from .record import Paper, PaperFigure, PaperTable, Results, Run
+from .record import PAPERS, Paper, PaperFigure, PaperTable, ProtocolSize, Results, Run, protocol_size
 from .task import measure_all, stored
-
-__all__ = ["FigureResult", "Head", "Reproduction", "TableResult", "reproduce"]
 
 #: How a run was made: machine, versions, seeds, command, time.
 Head: TypeAlias = tuple[tuple[str, str], ...]

@@ -15,8 +15,6 @@ from .comparison import NOT_RUN
 from .inputs import data_identity, data_set
 from .record import Results, Run
 
-__all__ = ["measure_all", "stored"]
-
 #: Seconds that a run of an unknown kind is thought to take.
 _GUESS = 10.0
 

@@ -8,36 +8,21 @@ from __future__ import annotations
 import io
 import os
 import re
-import warnings
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from ...errors import DataError, InputError, MarginoptWarning, MissingPackageError
+from ...errors import DataError, InputError, MissingPackageError
 from ...files import READ_ERRORS, read_arrays, read_bytes as _read_bytes, read_error, unpack_limit, without_compression
 from ...labelled import is_missing, is_of_frames, names_of_rows
-from ..arrays import as_number
 from ..instance import Instance
-from .tables import (
-    MISSING,
-    Categories,
-    Kind,
-    Missing,
-    Table,
-    Tidying,
-    check_ragged,
-    column_name,
-    index_kind,
-    label_column,
-    lines_of,
-    parse_csv,
-    table_instance,
-)
+from .parsing import lines_of, parse_arff, parse_csv
+from .tables import MISSING, Categories, Kind, Missing, Table, Tidying, column_name, index_kind, label_column, table_instance
 
 
 def as_path(path: str | os.PathLike[str]) -> Path:
@@ -76,272 +61,6 @@ def read_text(path: Path) -> str:
         return read_bytes(path).decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise DataError(f"{path} is not UTF-8 text: {error.reason} at byte {error.start}; save it as UTF-8", file=path) from None
-
-
-# ARFF as Weka reads it: a tokenizer of lines, declarations of attributes, dense and sparse rows.
-#
-# Tokens are separated by commas and blanks, a % outside quotes begins a comment, and a ? outside quotes is a missing value.
-# Values of nominal attributes are those that are declared. KEEL's ranges (``integer[0,9]``) and its lines ``@inputs`` and
-# ``@outputs`` are read. Rows with weights are read with a warning where the weights differ from 1: an instance has none.
-
-#: Digits of the index of a column, zeros in front included: Python reads no number of 5,000.
-_DIGITS = 18
-_BLANK = r"[\x00-\x20]*"
-_TOKEN = re.compile(
-    _BLANK + r"""(?:(?P<quoted>'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")|(?P<word>[^\x00-\x20,%{}'"]+)|(?P<mark>[,{}]))"""
-)
-_END = re.compile(_BLANK + r"(?:%.*)?", re.DOTALL)
-_ESCAPES = {"n": "\n", "r": "\r", "t": "\t", "b": "\b", "f": "\f", "a": "\a", "v": "\v"}
-_NUMERIC = re.compile(r"(?:numeric|real|integer)\s*(?:\[.*\])?", re.IGNORECASE)
-_DATE = re.compile(r"date(?:\s.*)?", re.IGNORECASE)
-
-
-class _Token(NamedTuple):
-    """A word, a quoted text or one of the marks ``, { }``, with its place in the line."""
-
-    text: str
-    kind: str
-    start: int
-    stop: int
-
-    @property
-    def value(self) -> str | None:
-        """The text; None for a missing value."""
-        return None if self.kind == "word" and self.text == "?" else self.text
-
-
-def _tokens(line: str) -> list[_Token]:
-    tokens: list[_Token] = []
-    position = 0
-    while (match := _TOKEN.match(line, position)) is not None:
-        kind = str(match.lastgroup)
-        start, position = match.start(kind), match.end()
-        if tokens and "mark" not in (kind, tokens[-1].kind) and tokens[-1].stop == start:
-            raise DataError(f"a quote inside a word: {line[tokens[-1].start : position][:60]!r}; quote the whole value")
-        text = _unquote(match[kind]) if kind == "quoted" else match[kind]
-        tokens.append(_Token(text, kind, start, position))
-    if _END.fullmatch(line, position) is None:
-        raise DataError(f"a quote that does not close: {line[position:].strip()[:60]!r}")
-    return tokens
-
-
-def _unquote(text: str) -> str:
-    return re.sub(r"\\(.)", lambda match: _ESCAPES.get(match[1], match[1]), text[1:-1], flags=re.DOTALL)
-
-
-def _groups(tokens: list[_Token]) -> list[list[_Token]]:
-    """Tokens between commas; a comma behind the last is passed over."""
-    groups: list[list[_Token]] = [[]]
-    for token in tokens:
-        if token.kind == "mark" and token.text == ",":
-            groups.append([])
-        elif token.kind == "mark":
-            raise DataError(f"{token.text!r} stands where a value is needed; quote values that hold it")
-        else:
-            groups[-1].append(token)
-    if len(groups) > 1 and not groups[-1]:
-        groups.pop()
-    if not all(groups):
-        raise DataError("an empty cell; a missing value is written ?")
-    return groups
-
-
-def _joined(group: list[_Token], line: str) -> str | None:
-    """The value of one group: its token, or its words with the blanks between them."""
-    if len(group) == 1:
-        return group[0].value
-    if any(token.kind == "quoted" for token in group):
-        raise DataError(f"a comma is missing beside {group[0].text[:40]!r}")
-    return line[group[0].start : group[-1].stop]
-
-
-@dataclass
-class _Attribute:
-    """A declared column: its name, kind, the values of a nominal one, and what a sparse row leaves out of it."""
-
-    name: str
-    kind: Kind
-    values: dict[str, None] | None = None
-    default: str | None = "0"
-
-    def check(self, value: str | None) -> str | None:
-        """Return the value, if it is declared."""
-        if value is None or self.values is None or value in self.values:
-            return value
-        shown = ", ".join(list(self.values)[:8]) + (", ..." if len(self.values) > 8 else "")
-        raise DataError(f"{value!r} is not one of {{{shown}}}, the declared values of {self.name!r}")
-
-
-@dataclass
-class _Header:
-    """Declarations of a file."""
-
-    source_name: str
-    attributes: list[_Attribute] = field(default_factory=list)
-    roles: dict[str, list[str]] = field(default_factory=dict)
-
-    def take(self, line: str) -> bool:
-        """Read one declaration; True where the data begin."""
-        first = line.split(None, 1)[0]
-        keyword, declaration = first.lower(), line[len(first) :]
-        if keyword == "@attribute":
-            self._attribute(declaration)
-        elif keyword in ("@inputs", "@input", "@outputs", "@output"):
-            tokens = _tokens(declaration)
-            names = [token.text for group in _groups(tokens) for token in group] if tokens else []
-            self.roles.setdefault(keyword.rstrip("s"), []).extend(names)
-        elif keyword == "@data" and not _tokens(declaration):
-            return True
-        elif keyword != "@relation":
-            raise DataError(f"not an ARFF declaration: {line[:60]!r}")
-        return False
-
-    def _attribute(self, declaration: str) -> None:
-        tokens = _tokens(declaration)
-        if len(tokens) < 2 or tokens[0].kind == "mark":
-            raise DataError(f"an attribute needs a name and a type: {('@attribute' + declaration)[:60]!r}")
-        name = tokens[0].text
-        if any(attribute.name == name for attribute in self.attributes):
-            raise DataError(f"a second attribute named {name!r}")
-        if tokens[1].text == "{" and tokens[1].kind == "mark":
-            values = _declared(name, tokens, declaration)
-            self.attributes.append(_Attribute(name, "cell", values, next(iter(values))))
-            return
-        kind = declaration[tokens[1].start : tokens[-1].stop]
-        if _NUMERIC.fullmatch(kind):
-            self.attributes.append(_Attribute(name, "cell"))
-        elif kind.lower() == "string":
-            self.attributes.append(_Attribute(name, "string", default=None))
-        elif _DATE.fullmatch(kind):
-            self.attributes.append(_Attribute(name, "date"))
-        else:
-            raise DataError(f"attribute {name!r} has type {kind!r}; numeric and nominal ones can be used")
-
-    def table(self, rows: list[list[str | None]], lines: list[int]) -> Table:
-        """The table of the rows, with KEEL's inputs and outputs."""
-        names = tuple(attribute.name for attribute in self.attributes)
-        for name in (name for role in self.roles.values() for name in role):
-            if name not in names:
-                raise DataError(f"@inputs or @outputs name {name!r}, which is no attribute", file=self.source_name)
-        kinds = {j: attribute.kind for j, attribute in enumerate(self.attributes) if attribute.kind != "cell"}
-        outputs = [names.index(name) for name in self.roles.get("@output", [])]
-        if "@input" in self.roles:
-            used = {names.index(name) for name in self.roles["@input"]} | set(outputs)
-            kinds |= {j: "unused" for j in range(len(names)) if outputs and j not in used}
-        return Table(self.source_name, names, rows, lines, kinds, tuple(outputs))
-
-
-def _declared(name: str, tokens: list[_Token], declaration: str) -> dict[str, None]:
-    """The values of a nominal attribute in their order."""
-    if tokens[-1].text != "}" or tokens[-1].kind != "mark" or len(tokens) < 4:
-        raise DataError(f"the values of {name!r} are not closed by '}}': {declaration.strip()[:60]!r}")
-    groups = _groups(tokens[2:-1])
-    if len(groups) == 1:  # blanks between the values
-        groups = [[token] for token in groups[0]]
-    values = [_joined(group, declaration) for group in groups]
-    present = [value for value in values if value is not None]
-    numbers = [as_number(value) for value in present]
-    alike = len({value.strip() for value in present}) < len(values)
-    if alike or (None not in numbers and len(set(numbers)) < len(numbers)):
-        raise DataError(f"the values of {name!r} must differ, as words without blanks around them and as numbers")
-    return dict.fromkeys(present)
-
-
-@dataclass
-class _Rows:
-    """Rows of the data section."""
-
-    attributes: list[_Attribute]
-    rows: list[list[str | None]] = field(default_factory=list)
-    lines: list[int] = field(default_factory=list)
-    weighted: int = 0
-
-    def take(self, line: str, number: int) -> None:
-        tokens = _tokens(line)
-        first = tokens[0].text == "{" and tokens[0].kind == "mark"
-        marks = [k for k, token in enumerate(tokens) if token.kind == "mark" and token.text in "{}"]
-        close_mark = marks[1] if first and len(marks) > 1 and tokens[marks[1]].text == "}" else None
-        if first and close_mark is None:
-            raise DataError("a sparse row must close with '}'")
-        stop = next((k for k in marks if close_mark is None or k > close_mark), len(tokens))
-        self._weight(tokens[stop:], number)
-        cells = self._sparse(tokens[1:close_mark], line) if close_mark is not None else self._dense(tokens[:stop], line)
-        if close_mark is not None and any(token.text != "," or token.kind != "mark" for token in tokens[close_mark + 1 : stop]):
-            raise DataError(f"values behind a sparse row: {line[tokens[close_mark].stop :].strip()[:60]!r}")
-        checked = zip(self.attributes, cells, strict=False)
-        values = [attribute.check(cell) for attribute, cell in checked]
-        self.rows.append(values + cells[len(values) :])
-        self.lines.append(number)
-
-    def _weight(self, tokens: list[_Token], number: int) -> None:
-        """The weight ``{5}`` behind a row."""
-        if not tokens:
-            return
-        shape = [token.text if token.kind == "mark" else token.kind for token in tokens]
-        weight = as_number(tokens[1].text) if shape == ["{", "word", "}"] else None
-        if weight is None or weight < 0:
-            raise DataError(f"a weight in braces must end the row: {''.join(token.text for token in tokens)[:60]!r}")
-        if weight != 1 and not self.weighted:
-            self.weighted = number
-
-    def _dense(self, tokens: list[_Token], line: str) -> list[str | None]:
-        groups = _groups(tokens)
-        single = [token for group in groups for token in group]
-        if len(groups) != len(self.attributes) == len(single):  # blanks or tabs between the values
-            return [token.value for token in single]
-        return [_joined(group, line) for group in groups]
-
-    def _sparse(self, tokens: list[_Token], line: str) -> list[str | None]:
-        values: dict[int, str | None] = {}
-        for group in _groups(tokens) if tokens else ():
-            index = group[0].text
-            if group[0].kind != "word" or not re.fullmatch(rf"[0-9]{{1,{_DIGITS}}}", index) or len(group) < 2:
-                raise _no_entry(group, line, len(self.attributes))
-            j = int(index)
-            if j >= len(self.attributes):
-                raise _no_entry(group, line, len(self.attributes))
-            if j in values:
-                raise DataError(f"a second value of column {j}")
-            values[j] = _joined(group[1:], line)
-        missing = next((a.name for j, a in enumerate(self.attributes) if a.default is None and j not in values), None)
-        if missing is not None:
-            raise DataError(f"a sparse row leaves out the text {missing!r}")
-        return [values.get(j, attribute.default) for j, attribute in enumerate(self.attributes)]
-
-
-def _no_entry(group: list[_Token], line: str, width: int) -> DataError:
-    return DataError(f"{line[group[0].start : group[-1].stop][:60]!r} is not an index below {width} and a value")
-
-
-def parse_arff(text: str, source: str) -> Table:
-    """Parse ARFF: dense or sparse rows, quoted names and values; comments and blank lines are skipped."""
-    header = _Header(source)
-    numbered = _meaningful(text)
-    data, in_data, number = _Rows(header.attributes), False, 0
-    try:
-        for number, line in numbered:
-            if in_data:
-                data.take(line, number)
-            else:
-                in_data = header.take(line)
-    except DataError as error:
-        raise DataError(str(error), file=source, line=number) from None
-    if not header.attributes or not in_data:
-        missing = "no @data section" if header.attributes else "no @attribute lines"
-        raise DataError(f"{source} is not ARFF: it has {missing}", file=source)
-    check_ragged(source, data.rows, data.lines, len(header.attributes))
-    if data.weighted:
-        message = f"{source}, line {data.weighted}: weights of rows are passed over"
-        warnings.warn(MarginoptWarning(message, name="weights"), stacklevel=2)
-    return header.table(data.rows, data.lines)
-
-
-def _meaningful(text: str) -> Iterator[tuple[int, str]]:
-    """Numbers and text of lines that hold more than blanks and a comment."""
-    for number, raw in enumerate(lines_of(text), 1):
-        line = raw.strip("".join(map(chr, range(33))))
-        if line and not line.startswith("%"):
-            yield number, line
 
 
 PathLike = str | os.PathLike[str]
@@ -653,11 +372,7 @@ def read_parquet(
     DataError
         The file does not exist, or a cell cannot be read; the message names file and line.
     """
-    try:
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-    except ImportError:
-        raise MissingPackageError("reading Parquet needs pyarrow", "pyarrow", 'pip install "marginopt[parquet]"') from None
+    pa, pq = pyarrow()
     file = as_path(path)
     try:
         stored = pq.ParquetFile(pa.BufferReader(read_bytes(file)))
@@ -681,17 +396,34 @@ def read_parquet(
         cells = _table_of_columns(str(file), tuple(names), [column.to_pylist() for column in table.columns], dates)
         return _tidied(cells, label, _name(file, name), tidying)
     target = label_column(str(file), names, len(names), label)
+    check_numbers(file, table, target)
     columns = [j for j in range(len(names)) if j != target]
-    for j in columns:
-        kind = table.schema.field(j).type
-        if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind)):
-            raise DataError(f"{file}, column {j} ({names[j]!r}) is {kind}; features must be numbers", file=file)
-    for j in range(len(names)):
-        if table.column(j).null_count:
-            row = table.column(j).is_null().to_pylist().index(True)
-            raise DataError(f"{file}, row {row}, counting from 0, column {j} ({names[j]!r}): the value is missing", file=file)
     X = np.column_stack([np.asarray(table.column(j).to_pylist(), dtype=np.float64) for j in columns])
     return _built(file, X, table.column(target).to_pylist(), name, [names[j] for j in columns])
+
+
+def pyarrow() -> tuple[Any, Any]:
+    """Import pyarrow and its Parquet module."""
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError:
+        raise MissingPackageError("reading Parquet needs pyarrow", "pyarrow", 'pip install "marginopt[parquet]"') from None
+    return pyarrow, pyarrow.parquet
+
+
+def check_numbers(file: Path, table: Any, target: int, before: int = 0) -> None:
+    """Raise DataError for a feature of a Parquet table that is no number, or a missing value.
+
+    The table is the whole file, or a batch of it with ``before`` rows ahead of it.
+    """
+    types = pyarrow()[0].types
+    for j, (name, kind) in enumerate(zip(table.schema.names, table.schema.types, strict=True)):
+        if j != target and not (types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind)):
+            raise DataError(f"{file}, column {j} ({name!r}) is {kind}; features must be numbers", file=file)
+        if table.column(j).null_count:
+            row = before + table.column(j).is_null().to_pylist().index(True)
+            raise DataError(f"{file}, row {row}, counting from 0, column {j} ({name!r}): the value is missing", file=file)
 
 
 def feature_places(schema: Any) -> list[int]:

@@ -1,11 +1,8 @@
-"""Tables of cells: from CSV text, cleaned, to an instance."""
+"""A table of cells as read from a file or a data frame: its label column, the tidying of its features, and its instance."""
 
 from __future__ import annotations
 
-import csv
-import io
 import itertools
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias, get_args
@@ -23,12 +20,6 @@ LABEL_NAMES = ("label", "class", "target", "y")
 
 #: A column of cells; words alone; dates; names of rows; a column that the file itself says is not used.
 Kind: TypeAlias = Literal["cell", "string", "date", "index", "unused"]
-_LINE_END = re.compile(r"\r\n|\r|\n")
-
-
-def lines_of(text: str) -> list[str]:
-    """Split text at line ends, which are LF, CR and both: Python's splitlines knows others, which formats do not."""
-    return _LINE_END.split(text)
 
 
 @dataclass(frozen=True)
@@ -140,26 +131,8 @@ def feature_columns(table: Table, target: int, left_out: Sequence[int] = ()) -> 
     return columns
 
 
-def check_ragged(source: str, rows: Sequence[Sequence[object]], lines: list[int], width: int | None) -> None:
-    """Raise DataError for a row that is longer or shorter than the header, or else the first row."""
-    for row, line in zip(rows, lines, strict=True):
-        expected_width = len(rows[0]) if width is None else width
-        if len(row) != expected_width:
-            origin = "the first row" if width is None else "the header"
-            comment = any(str(cell).startswith(("#", "%")) for cell in (*rows[0][:1], *row[:1]))
-            hint = "; comments may stand above the first row alone, behind '#'" if comment else ""
-            raise DataError(f"{len(row)} cells where {origin} has {expected_width}{hint}", file=source, line=line)
-
-
 def table_instance(table: Table, label: str | int | None, name: str) -> Instance:
-    """Turn cells into an instance; every cell of a feature must be a finite number.
-
-    Raises
-    ------
-    DataError
-        No rows; a cell that is missing, not a number or not finite (line and column); a missing label; one class; two columns
-        of one name.
-    """
+    """Turn cells into an instance; every cell of a feature must be a finite number."""
     if not table.rows:
         raise DataError(f"{table.source_name} holds no rows of data", file=table.source_name)
     target = target_column(table, label)
@@ -237,147 +210,13 @@ def column_name(names: Sequence[str] | None, j: int) -> str:
 
 #: Cells that hold nothing. The spellings are these alone: Na is sodium, and none is a word.
 MISSING = frozenset({"", "?", "NA", "na", "N/A", "n/a", "nan", "NaN", "NAN", "null", "NULL", "Null"})
-#: Numbers with a decimal comma, and with a point.
-_COMMA = re.compile(r"\s*[+-]?\d*,\d+(?:[eE][+-]?\d+)?\s*")
-_POINT = re.compile(r"\s*[+-]?(?:\d[\d,]*\.\d*|\.\d+)(?:[eE][+-]?\d+)?\s*")
-_QUOTED = re.compile(r'"(?:[^"]|"")*"')
-#: A word, or a text in quotes, between blanks.
-_WORD = re.compile(r'\s*(?:"((?:[^"]|"")*)"(?!\S)|([^\s"]\S*))')
 #: Header of the column of row names: pandas and R leave it empty, and pandas calls it so when it reads it back.
 _INDEX_NAMES = frozenset({"", "Unnamed: 0"})
-
-_Cells = list[str]
-
-
-def parse_csv(text: str, source: str, header: bool | None = None, delimiter: str | None = None) -> Table:
-    """Parse delimited text. Between other delimiters than commas, numbers may have decimal commas: 1,5 for 1.5.
-
-    Lines above the first row that begin with "#" are comments if they have another number of cells than that row. Names behind
-    "# ", as NumPy's ``savetxt`` writes them, are a header.
-
-    Parameters
-    ----------
-    text, source : str
-        The content, and the file's name for messages.
-    header : bool, optional
-        Whether the first row holds names. By default it does if some column is a word there and numbers below, or if it names
-        a label.
-    delimiter : str, optional
-        By default whichever of comma, semicolon, tab and bar is most frequent in the first row, or else white space.
-
-    Raises
-    ------
-    DataError
-        Ragged rows (line, cells found and needed), quotes that do not close, or a first row of which it cannot be told whether
-        it is a header.
-    """
-    text, first = _without_comments(text, delimiter)
-    if delimiter is None:
-        delimiter = max(",;\t|", key=first.count)
-    rows, lines = _delimited(text, source, delimiter) if delimiter in first else _spaced(text, source)
-    if delimiter != ",":
-        rows = _with_points(rows)
-    names = None
-    if rows and (_looks_like_header(source, rows, lines) if header is None else header):
-        names = tuple(rows.pop(0))
-        lines.pop(0)
-    check_ragged(source, rows, lines, None if names is None else len(names))
-    cells = [[None if cell in MISSING else cell for cell in row] for row in rows]
-    return Table(source, names, cells, lines, index_kind(names))
-
-
-def _without_comments(text: str, delimiter: str | None) -> tuple[str, str]:
-    """Return the text with blank lines for the comments at its head, and its first row without what is quoted."""
-    lines = lines_of(text)
-    heads = [k for k, line in enumerate(lines) if line.strip()]
-    count = next((i for i, k in enumerate(heads) if not lines[k].lstrip().startswith("#")), None)
-    first = _QUOTED.sub("", lines[heads[count or 0]]) if heads else ""
-    if not count:
-        return text, first
-    comma = delimiter or max(",;\t|", key=first.count)
-
-    def cells(line: str) -> list[str]:
-        return _QUOTED.sub("", line).split(comma if comma in first else None)
-
-    def words(row: list[str]) -> bool:
-        return all(as_number(cell.strip()) is None for cell in row)
-
-    for k in heads[:count]:
-        line = lines[k].lstrip()
-        names = line[1:].lstrip(" ") if line[1:2].isspace() else line
-        if len(cells(names)) != len(cells(first)):
-            lines[k] = ""
-        elif names != line and words(cells(names)):  # above a row of words, which may be the header, it is a comment too
-            lines[k] = names if k == heads[count - 1] and not words(cells(first)) else ""
-    return "\n".join(lines), first
 
 
 def index_kind(names: Sequence[str] | None) -> dict[int, Kind]:
     """Return the kind of the first column if its name says that it holds the names of rows."""
     return {0: "index"} if names and names[0] in _INDEX_NAMES and any(names[1:]) else {}
-
-
-def _delimited(text: str, source: str, delimiter: str) -> tuple[list[_Cells], list[int]]:
-    """Rows with their first lines; blank lines are skipped, and so is no row of empty cells."""
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
-    rows, lines, before = [], [], 0
-    try:
-        for row in reader:
-            if len(row) > 1 or any(cell.strip() for cell in row):
-                rows.append([cell.strip() for cell in row])
-                lines.append(before + 1)
-            before = reader.line_num
-    except csv.Error as error:
-        raise DataError(str(error), file=source, line=reader.line_num) from None
-    return rows, lines
-
-
-def _spaced(text: str, source: str) -> tuple[list[_Cells], list[int]]:
-    """Rows of words between blanks; quotes hold blanks together."""
-    rows, lines = [], []
-    for number, line in enumerate(lines_of(text), 1):
-        row, position = [], 0
-        while (match := _WORD.match(line, position)) is not None:
-            row.append(match[2] if match[1] is None else match[1].replace('""', '"').strip())
-            position = match.end()
-        if line[position:].strip():
-            raise DataError(f"a quote that does not close: {line[position:].strip()[:60]!r}", file=source, line=number)
-        if row:
-            rows.append(row)
-            lines.append(number)
-    return rows, lines
-
-
-def _with_points(rows: list[_Cells]) -> list[_Cells]:
-    """Decimal commas as points; as it is where a number has a point, since its commas may group thousands."""
-    if any(_POINT.fullmatch(cell) for row in rows for cell in row):
-        return rows
-    return [[cell.replace(",", ".") if _COMMA.fullmatch(cell) else cell for cell in row] for row in rows]
-
-
-def _looks_like_header(source: str, rows: list[_Cells], lines: list[int]) -> bool:
-    """Decide whether the first row holds names."""
-    numbers = [as_number(cell) is not None for cell in rows[0]]
-    if len(rows) == 1:
-        return not any(numbers)
-    below = [_numeric(rows[1:], j) for j in range(len(rows[0]))]
-    named = [above not in MISSING and not number for above, number in zip(rows[0], numbers, strict=True)]
-    if any(name and numeric for name, numeric in zip(named, below, strict=True)):
-        if any(number and numeric for number, numeric in zip(numbers, below, strict=True)):
-            raise DataError(
-                "it holds words and numbers above numbers: names of columns, or a row of data with a "
-                "cell that is no number? read_csv(path, header=True or False) says which",
-                file=source,
-                line=lines[0],
-            )
-        return True
-    return not any(numbers) and any(cell.lower() in LABEL_NAMES for cell in rows[0])
-
-
-def _numeric(rows: list[_Cells], j: int) -> bool:
-    """Return whether a column begins with a number, cells that hold nothing aside."""
-    cell = next((row[j] for row in rows if j < len(row) and row[j] not in MISSING), None)
-    return cell is not None and as_number(cell) is not None
 
 
 #: Levels up to which a column of words is taken for categories, and not for names of rows.
@@ -401,11 +240,6 @@ class Tidying:
         Columns of words: an error; a column of 0 and 1 for each word, for the second alone where there are two.
     leave_out : sequence of str or int
         Columns that are no features, by name or index.
-
-    Raises
-    ------
-    InputError
-        Another value.
     """
 
     missing: Missing = "refuse"

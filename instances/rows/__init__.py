@@ -1,1 +1,1 @@
-"""Data that stay on disk: arrays that are read by rows, what is unpacked for that, and the door to both."""
+"""Data sets that stay on disk: arrays that are read by rows, the unpacking of files to such arrays, and ``open_rows``."""

@@ -1,10 +1,10 @@
-"""``open_rows``: data that stay on disk, with their labels."""
+"""``open_rows``, for data sets too large for memory: dense or CSR rows that stay in files and are read in blocks, with labels."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,7 +15,7 @@ import scipy.sparse as sp
 
 from ...errors import DataError, InputError
 from ...rows import Rows, SparseBlock
-from ..arrays import FloatArray, Label, encode_labels
+from ..arrays import FloatArray, IntArray, Label, encode_labels
 from ..formats.readers import LIBSVM_SUFFIXES, as_path, stem, suffix
 from .unpacked_arrays import (
     ArrayFolder,
@@ -30,8 +30,6 @@ from .unpacked_arrays import (
 
 if TYPE_CHECKING:
     from ...rows.sparse import StoredBlock
-
-# Rows that stay in files: dense ones, and CSR in three arrays; a column of ones may be put before them.
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -62,12 +60,9 @@ class DenseRows(Rows):
         n, p = self.shape
         return n * p
 
-    def reading(self) -> AbstractContextManager[Callable[[int, int], FloatArray]]:
-        """Open the file for reading in blocks, into a buffer that is used again."""
-        return self._reading()
-
     @contextmanager
-    def _reading(self) -> Iterator[Callable[[int, int], FloatArray]]:
+    def reading(self) -> Iterator[Callable[[int, int], FloatArray]]:
+        """Open the file for reading in blocks, into a buffer that is used again."""
         p, first = self.shape[1], int(self.intercept)
         plain = self.array.dtype == np.float64 and self.array.dtype.isnative and not self.intercept
         raw, ones = Buffer(self.array.dtype), np.empty((0, p))
@@ -118,15 +113,53 @@ class SparseRows(Rows):
         """Return the number of stored entries, the column of ones included."""
         return self.data.shape[0] + (self.shape[0] if self.intercept else 0)
 
-    def reading(self) -> AbstractContextManager[Callable[[int, int], SparseBlock]]:
-        """Open the three files for reading in blocks."""
-        return self._reading()
-
     @contextmanager
-    def _reading(self) -> Iterator[Callable[[int, int], SparseBlock]]:
-
+    def reading(self) -> Iterator[Callable[[int, int], SparseBlock]]:
+        """Open the three files for reading in blocks."""
+        stored = (self.data, self.indices, self.indptr)
+        buffers = [Buffer(array.dtype) for array in stored]
         with ExitStack() as stack:
-            yield SparseReader(self.data, self.indices, self.indptr, (self.columns_stored, int(self.intercept)), stack).read
+            files = [stack.enter_context(array.opened()) for array in stored]
+
+            def part(k: int, start: int, stop: int) -> np.ndarray:
+                return stored[k].read(files[k], start, stop, buffers[k])
+
+            def read(start: int, stop: int) -> SparseBlock:
+                ends = part(2, start, stop + 1).astype(np.int64, copy=False)
+                first, last = int(ends[0]), int(ends[-1])
+                if not 0 <= first <= last <= self.data.shape[0]:
+                    raise self._no_ends(start, stop)
+                data = _either(part(0, first, last), np.float32, np.float64)
+                indices = _either(part(1, first, last), np.int32, np.int64)
+                return self._checked_block(data, indices, ends, start)
+
+            yield read
+
+    def _checked_block(self, data: np.ndarray, indices: np.ndarray, ends: IntArray, start: int) -> StoredBlock:
+        """Return the rows from ``start`` on; refuse row ends that decrease and columns that are not there."""
+        # compiled: not everybody who reads a data set needs it
+        from ...rows.loops import NO_COLUMN, NO_ENDS, UNSORTED, check
+        from ...rows.sparse import StoredBlock
+
+        count, first = ends.size - 1, int(ends[0])
+        fault, row = check(indices, ends, self.columns_stored)
+        if fault == NO_ENDS:
+            raise self._no_ends(start, start + count)
+        if fault == NO_COLUMN:
+            row_indices = indices[ends[row] - first : ends[row + 1] - first]
+            wrong = row_indices[(row_indices < 0) | (row_indices >= self.columns_stored)][0]
+            message = f"column {wrong} in row {start + row}; there are {self.columns_stored}"
+            raise DataError(message, name="indices", file=self.indices.path)
+        if fault == UNSORTED:
+            shape = count, self.columns_stored
+            ordered = sp.csr_array((data.astype(np.float64), indices, ends - first), shape=shape, copy=True)
+            ordered.sum_duplicates()
+            data, indices, ends = ordered.data, ordered.indices, ordered.indptr.astype(np.int64)
+        return StoredBlock(data, indices, ends, self.columns_stored, int(self.intercept))
+
+    def _no_ends(self, start: int, stop: int) -> DataError:
+        message = f"row ends between rows {start} and {stop} are no CSR matrix's"
+        return DataError(message, name="indptr", file=self.indptr.path)
 
 
 _CSR = ("X_data", "X_indices", "X_indptr", "X_shape")
@@ -296,68 +329,6 @@ def _coded(file: Path, pieces: Sequence[npt.NDArray[Any]], n: int) -> tuple[Floa
         start += piece.size
     y.flags.writeable = False
     return y, labels
-
-
-class SparseReader:
-    """Blocks of CSR rows in three open files.
-
-    Parameters
-    ----------
-    data, indices, indptr : StoredArray
-        As `SparseRows` has them.
-    widths : (int, int)
-        Stored columns, and columns of ones before them (1 or 0).
-    stack : ExitStack
-        What closes the files.
-    """
-
-    def __init__(
-        self, data: StoredArray, indices: StoredArray, indptr: StoredArray, widths: tuple[int, int], stack: ExitStack
-    ) -> None:
-        self._stored, self._widths = (data, indices, indptr), widths
-        self._files = [stack.enter_context(part.opened()) for part in self._stored]
-        self._buffers = [Buffer(part.dtype) for part in self._stored]
-
-    def _part(self, index: int, start: int, stop: int) -> np.ndarray:
-        return self._stored[index].read(self._files[index], start, stop, self._buffers[index])
-
-    def read(self, start: int, stop: int) -> StoredBlock:
-        """Rows from start to stop.
-
-        Raises
-        ------
-        DataError
-            They are no CSR matrix's: row ends that decrease or lie beyond the data, a column that is not there.
-        """
-        columns, ones = self._widths
-        ends = self._part(2, start, stop + 1).astype(np.int64, copy=False)
-        first, last = int(ends[0]), int(ends[-1])
-        if not 0 <= first <= last <= self._stored[0].shape[0]:
-            raise self._no_ends(start, stop)
-        data = _either(self._part(0, first, last), np.float32, np.float64)
-        indices = _either(self._part(1, first, last), np.int32, np.int64)
-        # compiled: not everybody who reads a data set needs it
-        from ...rows.loops import NO_COLUMN, NO_ENDS, UNSORTED, check
-        from ...rows.sparse import StoredBlock
-
-        fault, row = check(indices, ends, columns)
-        if fault == NO_ENDS:
-            raise self._no_ends(start, stop)
-        if fault == NO_COLUMN:
-            row_indices = indices[ends[row] - first : ends[row + 1] - first]
-            wrong = row_indices[(row_indices < 0) | (row_indices >= columns)][0]
-            raise DataError(
-                f"column {wrong} in row {start + row}; there are {columns}", name="indices", file=self._stored[1].path
-            )
-        if fault == UNSORTED:
-            ordered = sp.csr_array((data.astype(np.float64), indices, ends - first), shape=(stop - start, columns), copy=True)
-            ordered.sum_duplicates()
-            data, indices, ends = ordered.data, ordered.indices, ordered.indptr.astype(np.int64)
-        return StoredBlock(data, indices, ends, columns, ones)
-
-    def _no_ends(self, start: int, stop: int) -> DataError:
-        message = f"row ends between rows {start} and {stop} are no CSR matrix's"
-        return DataError(message, name="indptr", file=self._stored[2].path)
 
 
 def _either(stored: np.ndarray, short: type[np.generic], long: type[np.generic]) -> np.ndarray:

@@ -22,9 +22,9 @@ from typing import IO, Any
 import numpy as np
 import numpy.typing as npt
 
-from ...errors import DataError, MissingPackageError
+from ...errors import DataError
 from ...files import READ_ERRORS, read_error, unpack_limit
-from ..formats.readers import MOST_COLUMNS, check_libsvm, feature_places, libsvm_fault, libsvm_lines
+from ..formats.readers import MOST_COLUMNS, check_libsvm, check_numbers, feature_places, libsvm_fault, libsvm_lines, pyarrow
 from ..formats.tables import label_column
 
 _HEADERS: dict[tuple[int, int], Callable[[IO[bytes]], tuple[tuple[int, ...], bool, np.dtype[Any]]]] = {
@@ -184,11 +184,6 @@ def unpacked_libsvm(path: Path, folder: ArrayFolder) -> tuple[StoredArray, Store
     """Unpack LIBSVM text to CSR arrays on disk; return data, indices, indptr, number of columns, labels by pieces.
 
     Indices count from 0 if one of them is 0, else from 1.
-
-    Raises
-    ------
-    DataError
-        A line that is not LIBSVM text; says which.
     """
     from sklearn.datasets import load_svmlight_file
 
@@ -205,10 +200,8 @@ def unpacked_libsvm(path: Path, folder: ArrayFolder) -> tuple[StoredArray, Store
             except READ_ERRORS as error:
                 raise libsvm_fault(path, text, read_error(error), lines) from None
             if X.nnz:
-                smallest_index, largest_index = (
-                    min(smallest_index, int(X.indices.min())),
-                    max(largest_index, int(X.indices.max())),
-                )
+                smallest_index = min(smallest_index, int(X.indices.min()))
+                largest_index = max(largest_index, int(X.indices.max()))
             if largest_index > MOST_COLUMNS:
                 raise libsvm_fault(path, text, f"it has {largest_index:,} columns", lines)
             indptr.append(data.count + X.indptr[1:].astype(np.int64))
@@ -261,20 +254,8 @@ def _shift(indices: _Column, offset: int) -> None:
 def unpacked_parquet(
     path: Path, folder: ArrayFolder, label: str | int | None
 ) -> tuple[StoredArray, list[npt.NDArray[Any]], list[str]]:
-    """Unpack Parquet to a dense array on disk; return the features, the labels by pieces, the features' names.
-
-    Raises
-    ------
-    DataError
-        A column that is no number, a value that is missing.
-    MissingPackageError
-        pyarrow is not installed.
-    """
-    try:
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-    except ImportError:
-        raise MissingPackageError("reading Parquet needs pyarrow", "pyarrow", 'pip install "marginopt[parquet]"') from None
+    """Unpack Parquet to a dense array on disk; return the features, the labels by pieces, the features' names."""
+    pa, pq = pyarrow()
     labels: list[npt.NDArray[Any]] = []
     try:
         with pq.ParquetFile(path) as file, ExitStack() as stack:
@@ -287,13 +268,7 @@ def unpacked_parquet(
             rows = _column(stack, folder, "rows", np.float32 if single else np.float64)
             for table in file.iter_batches(batch_size=_BATCH):
                 batch = table.select(places)
-                for j in range(len(names)):
-                    kind = batch.schema.field(j).type
-                    number = pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind)
-                    if j != target and not number:
-                        raise DataError(f"{path}, column {j} ({names[j]!r}) is {kind}; features must be numbers", file=path)
-                    if batch.column(j).null_count:
-                        raise DataError(f"{path}, column {j} ({names[j]!r}): a value is missing", file=path)
+                check_numbers(path, batch, target, rows.count // max(len(features), 1))
                 rows.append(np.column_stack([batch.column(j).to_numpy(zero_copy_only=False) for j in features]))
                 labels.append(batch.column(target).to_numpy(zero_copy_only=False))
     except DataError:

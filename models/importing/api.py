@@ -1,20 +1,25 @@
-"""The public functions: ``from_cvxpy``, ``from_pyomo``, ``from_gurobi``, ``from_highs``, and `recipient_of` for the way back."""
+"""``from_cvxpy``, ``from_pyomo``, ``from_gurobi``, ``from_highs``, and the recipient of answers that go back to such problems.
+
+A package is imported only with the class that reads its problems.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from importlib import import_module
+from typing import Any
 
 from ...errors import InputError, MissingPackageError
 from ..program.form import StandardForm
 from .source import Recipient, import_source
 
-if TYPE_CHECKING:
-    from .cvxpy import CVXPYSource
-    from .gurobi import GurobiSource
-    from .highs import HighsSource
-    from .pyomo import PyomoSource
-    from .scipy import SciPyResult
+#: Module and class that read a package's objects and take answers to them, by the package.
+_RECIPIENTS = {
+    "cvxpy": ("cvxpy", "CVXPYSource"),
+    "pyomo": ("pyomo", "PyomoSource"),
+    "gurobipy": ("gurobi", "GurobiSource"),
+    "highspy": ("highs", "HighsSource"),
+    "scipy": ("matrices", "SciPyResult"),
+}
 
 
 def from_cvxpy(problem: Any) -> StandardForm:
@@ -23,7 +28,7 @@ def from_cvxpy(problem: Any) -> StandardForm:
     Parameters
     ----------
     problem : cvxpy.Problem
-        DCP, with linear, second-order and semidefinite cones, boolean and integer variables.
+        DCP, with linear, second-order, semidefinite, exponential and power cones, boolean and integer variables.
 
     Returns
     -------
@@ -35,9 +40,9 @@ def from_cvxpy(problem: Any) -> StandardForm:
     InputError
         Not a ``cvxpy.Problem``.
     UnsupportedModelError
-        Not DCP, or with exponential or power cones.
+        Not DCP, or with other cones.
     """
-    return import_source(_cvxpy(problem))
+    return import_source(_recipient("cvxpy", problem))
 
 
 def from_pyomo(model: Any) -> StandardForm:
@@ -60,7 +65,7 @@ def from_pyomo(model: Any) -> StandardForm:
     UnsupportedModelError
         Something that a standard form does not hold; named.
     """
-    return import_source(_pyomo(model))
+    return import_source(_recipient("pyomo", model))
 
 
 def from_gurobi(model: Any) -> StandardForm:
@@ -81,7 +86,10 @@ def from_gurobi(model: Any) -> StandardForm:
     UnsupportedModelError
         Something that a standard form does not hold (SOS and general constraints, semi-continuous variables); named.
     """
-    return import_source(_gurobi(model))
+    try:
+        return import_source(_recipient("gurobipy", model))
+    except ImportError as error:
+        raise MissingPackageError("gurobipy is not installed", "gurobipy", 'pip install "marginopt[commercial]"') from error
 
 
 def from_highs(highs: Any) -> StandardForm:
@@ -102,15 +110,15 @@ def from_highs(highs: Any) -> StandardForm:
     UnsupportedModelError
         Semi-continuous or semi-integer variables.
     """
-    return import_source(_highs(highs))
+    return import_source(_recipient("highspy", highs))
 
 
 def recipient_of(problem: Any) -> Recipient:
     """Return the recipient of answers that stands for an object of another package."""
     for kind in type(problem).__mro__:
         package = kind.__module__.split(".")[0]
-        if package in _DOORS:
-            return _DOORS[package](problem)
+        if package in _RECIPIENTS:
+            return _recipient(package, problem)
     raise InputError(
         "into() takes a problem of CVXPY, Pyomo, gurobipy or HiGHS, or a SciPy OptimizeResult to fill; "
         f"got {type(problem).__name__}",
@@ -118,44 +126,6 @@ def recipient_of(problem: Any) -> Recipient:
     )
 
 
-def _cvxpy(problem: Any) -> CVXPYSource:
-    from .cvxpy import CVXPYSource
-
-    return CVXPYSource(problem)
-
-
-def _pyomo(model: Any) -> PyomoSource:
-    from .pyomo import PyomoSource
-
-    return PyomoSource(model)
-
-
-def _gurobi(model: Any) -> GurobiSource:
-    try:
-        from .gurobi import GurobiSource
-
-        return GurobiSource(model)
-    except ImportError as error:
-        raise MissingPackageError("gurobipy is not installed", "gurobipy", 'pip install "marginopt[commercial]"') from error
-
-
-def _highs(highs: Any) -> HighsSource:
-    from .highs import HighsSource
-
-    return HighsSource(highs)
-
-
-def _scipy(target: Any) -> SciPyResult:
-    from .scipy import SciPyResult
-
-    return SciPyResult(target)
-
-
-#: By the package that made the object.
-_DOORS: dict[str, Callable[[Any], Recipient]] = {
-    "cvxpy": _cvxpy,
-    "pyomo": _pyomo,
-    "gurobipy": _gurobi,
-    "highspy": _highs,
-    "scipy": _scipy,
-}
+def _recipient(package: str, problem: Any) -> Any:
+    module, name = _RECIPIENTS[package]
+    return getattr(import_module(f".{module}", __package__), name)(problem)

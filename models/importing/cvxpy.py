@@ -3,16 +3,19 @@
 CVXPY canonicalises the problem itself, for a solver that reads exactly what a standard form holds: a quadratic objective, linear
 rows, second-order, semidefinite, exponential and power cones, bounds and integers. Variables and constraints that the user wrote
 keep their names; those that CVXPY adds have names of its own.
+
+CVXPY infers bounds of auxiliary variables from the bounds of expressions, for solvers that take bounded variables, and infers
+them wrongly where 0 meets infinity. A bound that is right is redundant, so none is taken: neither by an import nor by a solver.
 """
 
 from __future__ import annotations
 
+import functools
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
 from types import SimpleNamespace
 from typing import Any, TypeVar
 
@@ -21,9 +24,10 @@ import scipy.sparse as sp
 
 from ...errors import InputError, UnsupportedModelError
 from ..arrays import BoolArray, FloatArray, IntArray
-from ..program.cones import svec
+from ..program.cones import PSD, Cone, Nonnegative, SecondOrder, Zero, svec
+from ..program.exponential_cones import Exponential, Power
 from ..program.form import Block, Constraint, Quadratic, StandardForm
-from .canonical import completed, cones_of, reader, with_stated_bounds, without_values
+from .auxiliary import completed
 from .rows import objective_size, unique
 from .source import ConstraintValue, Evaluation, Recipient, ReturnedAnswer, Source, Termination
 
@@ -84,11 +88,6 @@ class CVXPYSource(Source, Recipient):
         """Places of the problem's own variables."""
         return self._canonical.user_indices
 
-    @property
-    def source(self) -> CVXPYSource:
-        """Return the import itself."""
-        return self
-
     def write_back(self, answer: ReturnedAnswer) -> str:
         """Set values, dual values, status and value of the problem, as ``problem.solve`` does; return the status."""
         status = _STATUS.get(answer.ending, "user_limit")
@@ -117,7 +116,7 @@ class CVXPYSource(Source, Recipient):
         return status
 
     def evaluate_form(self, x: FloatArray) -> Evaluation:
-        """Evaluate the form, auxiliary variables as low or high as their definitions let them (`completion`)."""
+        """Evaluate the form, auxiliary variables as low or high as their definitions let them (`models.importing.auxiliary`)."""
         c, form = self._canonical, self.form
         is_known = np.zeros(form.n, dtype=bool)
         is_known[c.user_indices] = True
@@ -154,7 +153,7 @@ class CVXPYSource(Source, Recipient):
             objective = sign * _evaluate(lambda: _number(problem.objective.expr.value), float("nan"))
             read = _row if self.form.n else _violated
             pairs = zip(self._canonical.labels, problem.constraints, strict=True)
-            rows = [_evaluate(partial(read, name, c), _unknown(name)) for name, c in pairs]
+            rows = [_evaluate(functools.partial(read, name, c), _unknown(name)) for name, c in pairs]
             outside = max(
                 (_violation(domain_constraint) for v in problem.variables() for domain_constraint in v.domain), default=0.0
             )
@@ -228,6 +227,98 @@ class _Canonical:
     equations: Mapping[str, bool]
 
 
+#: The name of the reader among CVXPY's solvers, all of whose names are taken.
+_READER = "MARGINOPT"
+
+
+def with_stated_bounds(problem: Any) -> Any:
+    """Return the same problem, without its caches, as one whose reductions infer no bounds."""
+    return _plain_problem()(problem.objective, problem.constraints)
+
+
+@functools.cache
+def _plain_problem() -> Any:
+    import cvxpy
+
+    class PlainProblem(cvxpy.Problem):
+        """A problem whose chain of reductions tells canonicalisers that the solver takes no bounds; stated ones stay.
+
+        The perspective of a function builds a chain of its own for a solver by its name, which must be one of CVXPY's.
+        """
+
+        def _construct_chain(self, *arguments: Any, **options: Any) -> Any:
+            chain = super()._construct_chain(*arguments, **options)
+            context = vars(chain).get("solver_context")  # CVXPY before 1.9 has none, and infers nothing
+            if context is not None:
+                context.solver_supports_bounds = False
+                context.solver_name = context.solver_name.replace(_READER, "CLARABEL")
+            return chain
+
+    return PlainProblem
+
+
+@contextmanager
+def without_values(leaves: Sequence[Any]) -> Iterator[None]:
+    """Clear the values of variables, which canonicalisers pass on to auxiliary ones, and put them back as they were."""
+    before = [(leaf, leaf._value) for leaf in leaves]
+    try:
+        for leaf in leaves:
+            leaf.save_value(None)
+        yield
+    finally:
+        for leaf, value in before:
+            leaf._value = value
+
+
+@functools.cache
+def reader(bounded: bool = True) -> Any:
+    """Return CVXPY's interface to Clarabel, with a form's signs and order of entries, widened to integers and (stated) bounds."""
+    import cvxpy
+    from cvxpy.constraints.psd import SvecPSD
+    from cvxpy.reductions.solvers.conic_solvers.clarabel_conif import CLARABEL
+
+    kinds: Any = cvxpy.constraints
+    cones: list[Any] = [kinds.Zero, kinds.NonNeg, kinds.SOC, SvecPSD, kinds.ExpCone, kinds.PowCone3D]
+
+    class StandardFormReader(CLARABEL):
+        """A reader of everything that a standard form holds."""
+
+        MIP_CAPABLE = True
+        BOUNDED_VARIABLES = bounded
+        SUPPORTED_CONSTRAINTS = cones
+        MI_SUPPORTED_CONSTRAINTS = cones
+
+        def name(self) -> str:
+            return _READER
+
+    return StandardFormReader()
+
+
+def cones_of(piece: Any) -> list[Cone]:
+    """Return the cones of one of CVXPY's canonical constraints."""
+    import cvxpy
+    from cvxpy.constraints.psd import SvecPSD
+
+    kinds: Any = cvxpy.constraints
+    if isinstance(piece, kinds.Zero):
+        return [Zero(piece.size)]
+    if isinstance(piece, kinds.NonNeg):
+        return [Nonnegative(piece.size)]
+    if isinstance(piece, kinds.SOC):
+        sizes = [int(size) for size in piece.cone_sizes()]
+        return [SecondOrder(sizes[0], len(sizes))] if len(set(sizes)) == 1 else [SecondOrder(size) for size in sizes]
+    if isinstance(piece, kinds.ExpCone):
+        return [Exponential(3, piece.size // 3)]
+    if isinstance(piece, kinds.PowCone3D):
+        exponents = np.ravel(np.asarray(piece.alpha.value, dtype=np.float64), order="F")
+        starts = np.flatnonzero(np.diff(exponents, prepend=np.nan) != 0.0)
+        ends = np.append(starts[1:], exponents.size)
+        return [Power(3, int(end - start), float(exponents[start])) for start, end in zip(starts, ends, strict=True)]
+    assert isinstance(piece, SvecPSD)
+    count = piece.num_cones()  # several of one order, where a variable of three dimensions is semidefinite along the last two
+    return [PSD(piece.size // count, count)]
+
+
 def _evaluated(problem: Any) -> Any:
     """The problem with numbers for its parameters, where CVXPY has no parametrised program for it (DPP)."""
     from cvxpy.reductions.eval_params import EvalParams
@@ -241,13 +332,7 @@ def _bounds_are_taken(problem: Any) -> bool:
 
 
 def _canonicalised(problem: Any, solver: Any) -> Any:
-    """CVXPY's data, chain and inverse data of a problem for a solver.
-
-    Raises
-    ------
-    UnsupportedModelError
-        It is not convex by CVXPY's rules, needs cones that a form does not hold, or CVXPY's own code fails.
-    """
+    """CVXPY's data, chain and inverse data of a problem for a solver."""
     import cvxpy
 
     try:
@@ -265,8 +350,6 @@ def _canonicalised(problem: Any, solver: Any) -> Any:
 def _constant(problem: Any) -> _Canonical:
     """The program of a problem without variables: its value, and one row for each violated constraint."""
     import cvxpy
-
-    from ..program.cones import Zero
 
     sign = -1.0 if isinstance(problem.objective, cvxpy.Maximize) else 1.0
     labels = _own_labels(problem, [c.label for c in problem.constraints])

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from ...errors import InputError, UnsupportedModelError
 from ..arrays import FloatArray
 from .quadratic_rows import QuadraticRow
-from .rows import IndicatorRow, RowProgram, RowSource, indicators, row_values, slacks
+from .rows import IndicatorRow, RowProgram, RowSource, indicators, side_values, slacks
 from .source import Evaluation, Recipient, ReturnedAnswer, Termination
 
 #: What a Gurobi model may hold that a standard form does not, by the attribute that counts it.
@@ -61,12 +61,9 @@ class GurobiSource(RowSource, Recipient):
         import gurobipy
 
         model, sign = self._model, -1.0 if self._model.ModelSense == gurobipy.GRB.MAXIMIZE else 1.0
-        rows = []
-        for i, row in enumerate(model.getConstrs()):
-            slack = _value(model.getRow(row), x) - row.RHS
-            upper = row.Sense == "<"
-            value = np.array([-slack if upper else slack])
-            rows += row_values(np.array([i]), {i: row.ConstrName}, value, None, equal=row.Sense == "=", upper=upper)
+        linear = model.getConstrs()
+        excess = np.array([_value(model.getRow(row), x) - row.RHS for row in linear])
+        rows = side_values([row.ConstrName for row in linear], _sides(linear), (excess, -excess))
         for k, quadratic_row in enumerate(model.getQConstrs()):
             slack = _value(model.getQCRow(quadratic_row), x) - quadratic_row.QCRHS
             slack = slack if quadratic_row.QCSense == ">" else -slack
@@ -82,11 +79,6 @@ class GurobiSource(RowSource, Recipient):
         if not self._model.SolCount or not self.form.n:
             return None
         return np.array(self._model.getAttr("X", self._model.getVars()), dtype=np.float64)
-
-    @property
-    def source(self) -> GurobiSource:
-        """Return the import itself."""
-        return self
 
     def write_back(self, answer: ReturnedAnswer) -> object:
         """Set the start, nothing where there is no point; return the status as Gurobi numbers it."""
@@ -133,8 +125,7 @@ def _program(model: Any) -> RowProgram:
     sign = -1.0 if model.ModelSense == gurobipy.GRB.MAXIMIZE else 1.0
     objective = model.getObjective()
     quadratic = isinstance(objective, gurobipy.QuadExpr)
-    sides = np.array([row.RHS for row in rows], dtype=np.float64)
-    senses = np.array([row.Sense for row in rows], dtype=object)
+    row_lower, row_upper = _sides(rows)
     return RowProgram(
         name=model.ModelName or "Gurobi model",
         variables=[v.VarName for v in variables],
@@ -143,8 +134,8 @@ def _program(model: Any) -> RowProgram:
         q=sign * np.array([v.Obj for v in variables], dtype=np.float64) + 0.0,
         r=sign * model.ObjCon + 0.0,
         A=sp.csr_array(model.getA()) if rows else sp.csr_array((0, len(variables))),
-        row_lower=np.where(senses == "<", -np.inf, sides),
-        row_upper=np.where(senses == ">", np.inf, sides),
+        row_lower=row_lower,
+        row_upper=row_upper,
         lower=np.array([v.LB if v.LB > -_INFINITE else -np.inf for v in variables]),
         upper=np.array([v.UB if v.UB < _INFINITE else np.inf for v in variables]),
         integer=np.array([v.VType != "C" for v in variables], dtype=bool),
@@ -152,6 +143,13 @@ def _program(model: Any) -> RowProgram:
         indicators=[_indicator(model, row) for row in general],
         maximise=sign < 0,
     )
+
+
+def _sides(rows: list[Any]) -> tuple[FloatArray, FloatArray]:
+    """Return the least and the largest value of linear rows."""
+    sides = np.array([row.RHS for row in rows], dtype=np.float64)
+    senses = np.array([row.Sense for row in rows], dtype=object)
+    return np.where(senses == "<", -np.inf, sides), np.where(senses == ">", np.inf, sides)
 
 
 def _value(expression: Any, x: FloatArray) -> float:

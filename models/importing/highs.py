@@ -9,8 +9,8 @@ import scipy.sparse as sp
 
 from ...errors import InputError, UnsupportedModelError
 from ..arrays import FloatArray
-from .rows import RowProgram, RowSource, row_values
-from .source import ConstraintValue, Evaluation, Recipient, ReturnedAnswer, Termination
+from .rows import RowProgram, RowSource, side_values
+from .source import Evaluation, Recipient, ReturnedAnswer, Termination
 
 _INFINITE = 1e20
 #: HiGHS's model statuses.
@@ -71,21 +71,17 @@ class HighsSource(RowSource, Recipient):
         activity = np.array(copy.getSolution().row_value)
         names = _names(lp.row_names_, "row", m)
         low, high, lower, upper = _sides(lp)
+        rows = side_values(names, (low, high), (activity - low, high - activity))
         outside = np.maximum(np.maximum(lower - x, x - upper), 0.0)
         linear = copy.getInfo().objective_function_value if n else lp.offset_  # HiGHS passes the offset of an empty model over
         objective = sign * (linear + _quadratic_value(self._highs.getModel().hessian_, x))
-        return Evaluation(objective, 0.0, _rows(names, activity, low, high), float(outside.max(initial=0.0)))
+        return Evaluation(objective, 0.0, rows, float(outside.max(initial=0.0)))
 
     def point(self) -> FloatArray | None:
         """Return the values of HiGHS's solution, where it has one."""
         solution = self._highs.getSolution()
         x = np.array(solution.col_value, dtype=np.float64)
         return x if solution.value_valid and x.size == self.form.n > 0 and np.isfinite(x).all() else None
-
-    @property
-    def source(self) -> HighsSource:
-        """Return the import itself."""
-        return self
 
     def write_back(self, answer: ReturnedAnswer) -> object:
         """Set the solution, with duals where there are multipliers, nothing where there is no point; return the model status."""
@@ -111,20 +107,6 @@ class HighsSource(RowSource, Recipient):
             solution.dual_valid = True
         solution.value_valid = True
         self._highs.setSolution(solution)
-
-
-def _rows(names: list[str], activity: FloatArray, low: FloatArray, high: FloatArray) -> list[ConstraintValue]:
-    """The sides of rows: what is ≥ 0 (= 0) where they are met."""
-    equal = np.isfinite(low) & (low == high)
-    rows = []
-    for places, value, upper in (
-        (np.flatnonzero(equal), activity - low, False),
-        (np.flatnonzero(np.isfinite(low) & ~equal), activity - low, False),
-        (np.flatnonzero(np.isfinite(high) & ~equal), high - activity, True),
-    ):
-        shared_row = bool(places.size and equal[places[0]])
-        rows += row_values(places, names, value[places], None, equal=shared_row, upper=upper)
-    return rows
 
 
 def _matrix(lp: Any) -> sp.csr_array:

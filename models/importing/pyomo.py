@@ -12,8 +12,8 @@ import scipy.sparse as sp
 from ...errors import InputError, UnsupportedModelError
 from ..arrays import FloatArray
 from .quadratic_rows import QuadraticRow, two_sided
-from .rows import RowProgram, RowSource, row_values, slacks
-from .source import ConstraintValue, Evaluation, Recipient, ReturnedAnswer, Termination
+from .rows import RowProgram, RowSource, side_values, slacks
+from .source import Evaluation, Recipient, ReturnedAnswer, Termination
 
 #: Pyomo's termination conditions.
 _CONDITIONS = {
@@ -63,7 +63,13 @@ class PyomoSource(RowSource, Recipient):
             for variable, value in zip(self._variables, x.tolist(), strict=True):
                 variable.set_value(value, skip_validation=True)
             objective = _value(model_objective.expr) * (-1.0 if model_objective.sense == pyo.maximize else 1.0)
-            rows = [row for i, c in enumerate(self._rows) for row in _slacks(i, c)]
+            bodies, sides = [_value(c.body) for c in self._rows], [_sides(c) for c in self._rows]
+            # differences of Python's numbers: infinite ones less infinite sides warn of nothing
+            below = np.array([body - low for body, (low, _) in zip(bodies, sides, strict=True)])
+            above = np.array([high - body for body, (_, high) in zip(bodies, sides, strict=True)])
+            low_high = np.array(sides, dtype=np.float64).reshape(-1, 2)
+            names = [c.name for c in self._rows]
+            rows = side_values(names, (low_high[:, 0], low_high[:, 1]), (below, above))
             quadratic_slacks = [(c.name, *side) for c in self._curved for side in _curved_slacks(c)]
             rows += [
                 slacks(f"{name}, quadratic row {k}", slack, equal=equal)
@@ -81,11 +87,6 @@ class PyomoSource(RowSource, Recipient):
         """Return the values of the variables; None unless all have one."""
         values = [v.value for v in self._variables]
         return None if not values or any(value is None for value in values) else np.array(values, dtype=np.float64)
-
-    @property
-    def source(self) -> PyomoSource:
-        """Return the import itself."""
-        return self
 
     def write_back(self, answer: ReturnedAnswer) -> object:
         """Write values and suffixes into the model if there is a point, and return Pyomo's termination condition."""
@@ -166,18 +167,6 @@ def _sides(constraint: Any) -> tuple[float, float]:
             f"the constraint {constraint.name} has no standard form: {error}", name=constraint.name
         ) from error
     return -np.inf if low is None else pyo.value(low), np.inf if high is None else pyo.value(high)
-
-
-def _slacks(i: int, constraint: Any) -> list[ConstraintValue]:
-    """Return the slacks of a linear row as Pyomo evaluates them: ≥ 0 where the row holds."""
-    name, body = constraint.name, _value(constraint.body)
-    low, high = _sides(constraint)
-    if low == high:
-        return row_values(np.array([i]), {i: name}, np.array([body - low]), None, equal=True, upper=False)
-    sides = [] if low == -np.inf else [(body - low, False)]
-    sides += [] if high == np.inf else [(high - body, True)]
-    places, names = np.array([i]), {i: name}
-    return [row for slack, upper in sides for row in row_values(places, names, np.array([slack]), None, equal=False, upper=upper)]
 
 
 def _curved_slacks(constraint: Any) -> list[tuple[float, bool]]:

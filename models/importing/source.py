@@ -2,12 +2,12 @@
 
 An import is compared with its source: the package evaluates its own objective and constraints at a point, and so does the form.
 
-*The proof of an import: form and source compared at points, when the import is made and when an answer comes.* A
-form made from rows has the source's variables, so both sides are compared number by number. CVXPY's has auxiliary variables: at
-given values of its own variables these take the values that their definitions leave (`completion`), which is what the
-expression that they stand for is worth; then objective and stated rows must be the source's. So where the evaluations agree,
-the form's rows cut off no point of the source, and none costs another price, as far as the points tell. A claim of
-infeasibility, or a bound, is refuted by one point that the *source* finds feasible, or cheaper than the bound.
+*The proof of an import: form and source compared at points, when the import is made and when an answer comes.* A form made
+from rows has the source's variables, so both sides are compared number by number. CVXPY's has auxiliary variables: at given
+values of its own variables these take the values of the expressions that they stand for (`models.importing.auxiliary`); then
+objective and stated rows must be the source's. Where the evaluations agree, the form's rows cut off no point of the source, and
+none costs another price, as far as the points tell. A claim of infeasibility, or a bound, is refuted by one point that the
+*source* finds feasible, or cheaper than the bound.
 """
 
 from __future__ import annotations
@@ -196,9 +196,9 @@ class Recipient(ABC):
     """An object of another package that takes answers."""
 
     @property
-    @abstractmethod
     def source(self) -> Source | None:
         """The program that it holds; None where it holds none."""
+        return self if isinstance(self, Source) else None
 
     @abstractmethod
     def write_back(self, answer: ReturnedAnswer) -> object:
@@ -227,14 +227,14 @@ _SWEEPS, _SWEPT = 100, 1_000_000
 
 @dataclass(frozen=True, eq=False)
 class Import:
-    """An import with its comparison.
+    """A source, and the comparison of its form with it at some points.
 
     Parameters
     ----------
     source : Source
     points : tuple of ndarray
         Where it was compared: one of them violates a constraint, where there is one that a point can violate.
-    before : tuple of Evaluation
+    evaluations : tuple of Evaluation
         The source's own evaluations there, at the time of the import.
     disagreement : str
         The first expression that differs; empty where all agree.
@@ -244,7 +244,7 @@ class Import:
 
     source: Source
     points: tuple[FloatArray, ...]
-    before: tuple[Evaluation, ...]
+    evaluations: tuple[Evaluation, ...]
     disagreement: str
     places: IntArray | None = None
 
@@ -252,24 +252,23 @@ class Import:
     def of(cls, source: Source, places: IntArray | None = None) -> Import:
         """Compare a source with its form."""
         points = tuple(_points(source))
-        before = tuple(source.evaluate_source(x) for x in points)
-        pairs = zip(points, before, strict=True)
+        evaluations = tuple(source.evaluate_source(x) for x in points)
+        pairs = zip(points, evaluations, strict=True)
         disagreement = next(
             (text for text in (source.evaluate_form(x).disagreement(package_values) for x, package_values in pairs) if text), ""
         )
-        return cls(source, points, before, disagreement, places)
+        return cls(source, points, evaluations, disagreement, places)
 
     @property
     def compared(self) -> bool:
         """Return whether the source has values at some point: without them nothing was compared."""
-        return any(values.has_value for values in self.before)
+        return any(values.has_value for values in self.evaluations)
 
     @property
     def changed(self) -> bool:
         """Return whether the source evaluates to other numbers than when it was imported."""
-        return any(
-            _differ(self.source.evaluate_source(x), old_values) for x, old_values in zip(self.points, self.before, strict=True)
-        )
+        pairs = zip(self.points, self.evaluations, strict=True)
+        return any(_differ(self.source.evaluate_source(x), values) for x, values in pairs)
 
     def package_part(self, x: FloatArray) -> FloatArray:
         """Return the part of a model's x that is the source's, inside its bounds, with whole integers."""
@@ -278,7 +277,7 @@ class Import:
         y = np.where(form.integer, np.round(y), y)
         return np.clip(y, form.lower, form.upper)
 
-    def at(self, x: FloatArray) -> str:
+    def difference_at(self, x: FloatArray) -> str:
         """Return the difference between form and source at a point of the model; empty if they agree."""
         y = self.package_part(x)
         own_values, package_values = self.source.evaluate_form(y), self.source.evaluate_source(y)
@@ -307,8 +306,8 @@ class Import:
                 return f"the constraint {row.name} is violated by {row.violation:.3g} there and met here"
         return ""
 
-    def known(self) -> FloatArray | None:
-        """Return the values that the package's variables have, in the form's x."""
+    def package_point(self) -> FloatArray | None:
+        """Return the values of the package's variables; None where the model has other variables than the source's form."""
         return self.source.point() if self.places is None else None
 
 
@@ -381,7 +380,7 @@ class _Rows:
 
     @classmethod
     def of(cls, linear: Sequence[Constraint], n: int) -> _Rows | None:
-        """Return the evidence; None where the program has too many rows."""
+        """Return the rows of linear constraints; None where they have too many entries."""
         if sum(c.rows for c in linear) * n > _SWEPT:
             return None
         F = np.vstack([np.zeros((0, n)), *(c.F.toarray() for c in linear)])

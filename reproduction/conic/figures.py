@@ -10,13 +10,9 @@ import numpy as np
 from marginopt.drawing import Picture, colour_of, figure_of, svg_of
 from marginopt.relaxations.report.pictures import loss_functions
 
-from ..catalogue import CONIC
-from ..protocol_size import ProtocolSize
-from ..record import PaperFigure, Results, Run
+from ..record import CONIC, PaperFigure, ProtocolSize, Results, Run
 from .protocol import SYNTHETIC
 from .table_1 import synthetic_runs
-
-__all__ = ["FIGURES"]
 
 _METHODS = ("hinge", "conic")
 

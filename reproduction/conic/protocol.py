@@ -8,7 +8,7 @@ set. Conic loss: κ = 0.005, 0.01, .., 0.5 (Appendix C; κ = 0 is the hard-margi
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,9 +20,7 @@ from marginopt.solvers import solve
 from marginopt.solvers.conic import conic_path
 
 from ..inputs import data_set, dense
-from ..record import Experiment
-
-__all__ = ["DRAWS", "FLIPPED", "GRID", "REAL", "SYNTHETIC", "VALUES"]
+from ..record import Experiment, Run, Value
 
 #: n × p of §5.1.1.
 GRID = tuple((n, p) for n in (100, 200, 500, 1000) for p in (3, 5, 10, 30))
@@ -110,6 +108,12 @@ def _real(run: Mapping[str, Any]) -> dict[str, Any]:
     Z = np.column_stack([np.ones(len(y)), X])
     train, validation, test = ((Z[part], labels[part]) for part, labels in zip(parts, (noisy, noisy, y), strict=True))
     return _selected(run["method"], train, validation, test, run["values"])
+
+
+def seconds_of_100(records: Sequence[tuple[Run, Mapping[str, Any]]]) -> Value:
+    """Return the mean of the seconds of 100 problems."""
+    seconds = np.array([100.0 * record["seconds"] / record["values"] for _, record in records])
+    return Value(float(seconds.mean()), float(seconds.std(ddof=1)) if seconds.size > 1 else None, seconds.size)
 
 
 SYNTHETIC = Experiment("conic synthetic", _synthetic)

@@ -5,14 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import product
 
-from ..catalogue import CONIC
 from ..comparison import mean_of
-from ..protocol_size import ProtocolSize
-from ..published import published
-from ..record import Entry, PaperTable, Published, Run
+from ..record import CONIC, Entry, PaperTable, ProtocolSize, Published, Run, published
 from .protocol import DRAWS, GRID, SYNTHETIC, VALUES
-
-__all__ = ["TABLES", "synthetic_runs"]
 
 _SHARE = (
     "Clustered outliers are 5% of the points. The paper prints 10%: the outliers' pull on a small w is then 0.1·5 = 0.5 against "

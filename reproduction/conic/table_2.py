@@ -2,26 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import product
-from typing import Any
 
-import numpy as np
-
-from ..catalogue import CONIC
 from ..comparison import OTHER_MACHINE
-from ..protocol_size import ProtocolSize
-from ..published import published
-from ..record import CellKind, Entry, PaperTable, Published, Run, Value
+from ..record import CONIC, CellKind, Entry, PaperTable, ProtocolSize, Published, published
+from .protocol import seconds_of_100
 from .table_1 import synthetic_runs
-
-__all__ = ["TABLES"]
-
-
-def _seconds(records: Sequence[tuple[Run, Mapping[str, Any]]]) -> Value:
-    """For 100 problems."""
-    seconds = np.array([100.0 * record["seconds"] / record["values"] for _, record in records])
-    return Value(float(seconds.mean()), float(seconds.std(ddof=1)) if seconds.size > 1 else None, seconds.size)
 
 
 def _entries(effort: ProtocolSize) -> Sequence[Entry]:
@@ -35,7 +22,7 @@ def _entries(effort: ProtocolSize) -> Sequence[Entry]:
             (r["n"], r["method"], f"p = {r['p']}"),
             Published.of(r["seconds_for_100_problems"], r["std"]),
             tuple(run for run in runs[r["method"]] if run.parameters["n"] == int(r["n"]) and run.parameters["p"] == int(r["p"])),
-            _seconds,
+            seconds_of_100,
             caveat=OTHER_MACHINE,
         )
         for r in published("conic_table2_times")

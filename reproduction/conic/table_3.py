@@ -10,14 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from ..catalogue import CONIC
 from ..comparison import OTHER_MACHINE, mean_of
-from ..protocol_size import ProtocolSize
-from ..published import published
-from ..record import CellKind, Entry, PaperTable, Published, Run, Value
-from .protocol import REAL, VALUES
-
-__all__ = ["TABLES"]
+from ..record import CONIC, CellKind, Entry, PaperTable, ProtocolSize, Published, Run, Value, published
+from .protocol import REAL, VALUES, seconds_of_100
 
 _SETS = {
     "Breast cancer": "breast-ljubljana",
@@ -87,7 +82,7 @@ def _entries(effort: ProtocolSize) -> Sequence[Entry]:
             every = tuple(run for each in _TAUS for run in _runs(effort, (name,), method, each))
             seconds = Published.of(r["cv_seconds"], r["cv_seconds_std"])
             entries.append(
-                Entry((name, method, "seconds"), seconds, every, _seconds, caveat=OTHER_MACHINE, kind=CellKind.SECONDS)
+                Entry((name, method, "seconds"), seconds, every, seconds_of_100, caveat=OTHER_MACHINE, kind=CellKind.SECONDS)
             )
         runs = _runs(effort, tuple(_SETS) if average else (name,), method, tau)
         summary = partial(_average, len(_SETS)) if average else mean_of("error", 100.0)
@@ -105,12 +100,6 @@ def _four(effort: ProtocolSize, method: str, tau: str) -> Entry:
     labels = ("Average of the four", method, f"τ = {tau}")
     runs = _runs(effort, _COMMON, method, tau)
     return Entry(labels, _printed_average(method, tau), runs, partial(_average, len(_COMMON)), (_FOUR,), kind=CellKind.AVERAGE)
-
-
-def _seconds(records: Sequence[tuple[Run, Mapping[str, Any]]]) -> Value:
-    """For 100 problems."""
-    seconds = np.array([100.0 * record["seconds"] / record["values"] for _, record in records])
-    return Value(float(seconds.mean()), float(seconds.std(ddof=1)) if seconds.size > 1 else None, seconds.size)
 
 
 TABLES = (

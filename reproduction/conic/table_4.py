@@ -5,15 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import product
 
-from ..catalogue import CONIC
 from ..comparison import mean_of
-from ..protocol_size import ProtocolSize
-from ..published import published
-from ..record import CellKind, Entry, PaperTable, Published, Run
+from ..record import CONIC, CellKind, Entry, PaperTable, ProtocolSize, Published, Run, published
 from .protocol import DRAWS, FLIPPED, GRID, VALUES
-
-__all__ = ["TABLES"]
-
 
 #: Who chooses the parameter, the field of the records, and the share of τ with which a label is flipped.
 _CHOICES = {

@@ -14,8 +14,6 @@ from marginopt.models import FloatArray
 
 from ..inputs import data_set, dense
 
-__all__ = ["OTHER_POINTS", "SOURCES", "Parts", "parts", "published_test", "replaced_test", "untested"]
-
 #: Why an accuracy on a part that is not the published one is not judged.
 OTHER_POINTS = "other test points"
 #: Published name: catalogue name, and the larger set whose remaining points are the test part.
@@ -47,13 +45,7 @@ class Parts:
 
 @lru_cache(maxsize=2)
 def parts(name: str) -> Parts:
-    """The parts of a published set.
-
-    Raises
-    ------
-    DataError
-        It cannot be had.
-    """
+    """The parts of a published set."""
     test_source, larger = SOURCES[name]
     if larger and data_file(test_source, "test") is None:
         return _remaining(data_set(test_source), data_set(larger), larger)

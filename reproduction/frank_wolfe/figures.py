@@ -11,14 +11,10 @@ import numpy as np
 
 from marginopt.drawing import Picture, colour_of, figure_of, marker_of, svg_of
 
-from ..catalogue import FRANK_WOLFE
-from ..protocol_size import ProtocolSize
-from ..published import published
-from ..record import Cells, PaperFigure, Results, Run
+from ..record import FRANK_WOLFE, Cells, PaperFigure, ProtocolSize, Results, Run, published
 from .data import SOURCES
-from .protocol import ALGORITHMS, TRAINING, training_runs
-
-__all__ = ["FIGURES"]
+from .one_versus_one import ALGORITHMS
+from .protocol import TRAINING, training_runs
 
 _WEB = tuple(name for name in SOURCES if name.startswith("w"))
 _ADULT = tuple(name for name in SOURCES if name.startswith("a"))

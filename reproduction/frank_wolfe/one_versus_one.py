@@ -12,8 +12,6 @@ from marginopt.estimators.base import binary_problems, class_scores
 from marginopt.models import FloatArray, Kernel, L2SVMDual
 from marginopt.solvers import Options, solve_raw
 
-__all__ = ["ALGORITHMS", "OneVersusOne", "paper_options"]
-
 #: Solver with its own options. CVM solves its inner problem to the accuracy of the stop, as Algorithm 1 has it; FW and MFW look
 #: for the next point among the 59 drawn ones alone (§5.2.3).
 ALGORITHMS: dict[str, tuple[str, dict[str, Any]]] = {

@@ -16,13 +16,10 @@ import numpy as np
 from marginopt.models import RBF, L2SVMDual
 from marginopt.solvers import solve_raw
 
-from ..protocol_size import ProtocolSize
-from ..record import Experiment, Run
+from ..record import Experiment, ProtocolSize, Run
 from .data import SOURCES, Parts, parts, replaced_test
 from .one_versus_one import ALGORITHMS, OneVersusOne, paper_options
 from .selection import WIDTH, ChosenParameters, choose_parameters, cross_validated, kernel_of
-
-__all__ = ["ALGORITHMS", "TRAINING", "training_runs"]
 
 #: Steps of each binary problem at most: the stop on a sample ends nearly all of them long before.
 _STEPS = 200_000

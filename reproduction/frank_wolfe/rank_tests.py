@@ -9,8 +9,6 @@ import numpy as np
 
 from marginopt.models import FloatArray
 
-__all__ = ["Friedman", "Wilcoxon", "friedman", "holm", "signed_ranks"]
-
 Alternative: TypeAlias = Literal["less", "greater", "two-sided"]
 
 

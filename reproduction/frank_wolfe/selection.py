@@ -22,8 +22,6 @@ from marginopt.solvers import Options
 from .data import Parts, parts
 from .one_versus_one import OneVersusOne, paper_options
 
-__all__ = ["WIDTH", "ChosenParameters", "choose_parameters", "cross_validated", "kernel_of"]
-
 #: The width of the sets that are not cross-validated, and its γ over that of the printed kernel with σ² = m.
 WIDTH, _NARROWER = "LibCVM", 4.0
 _CROSS_VALIDATED = ("Pendigits", "USPS")

@@ -9,13 +9,8 @@ import numpy as np
 
 from marginopt.models import FloatArray
 
-from ..catalogue import FRANK_WOLFE
-from ..protocol_size import ProtocolSize
-from ..published import published
-from ..record import CellKind, Entry, Experiment, PaperTable, Published, Run, Value
+from ..record import FRANK_WOLFE, CellKind, Entry, Experiment, PaperTable, ProtocolSize, Published, Run, Value, published
 from .data import OTHER_POINTS, SOURCES, parts, published_test
-
-__all__ = ["TABLES", "name_of"]
 
 _COLUMNS = ("m_train", "t_test", "classes", "m_max", "m_min", "features")
 _WIDTH = "Features that no published training point has, or that are constant, may be counted or not."

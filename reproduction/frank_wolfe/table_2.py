@@ -4,15 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from ..catalogue import FRANK_WOLFE
 from ..comparison import OTHER_MACHINE, mean_of
-from ..protocol_size import ProtocolSize
-from ..published import published
-from ..record import CellKind, Entry, PaperTable, Published, Run
+from ..record import FRANK_WOLFE, CellKind, Entry, PaperTable, ProtocolSize, Published, Run, published
 from .data import OTHER_POINTS, published_test, untested
 from .protocol import training_runs
-
-__all__ = ["QUICK", "REST", "SHUTTLE", "TABLES"]
 
 #: One set of one binary problem and one of many, for the quick effort.
 QUICK = ("a1a", "Pendigits")

@@ -10,16 +10,12 @@ import numpy as np
 
 from marginopt.models import FloatArray
 
-from ..catalogue import FRANK_WOLFE
 from ..comparison import mean_of
-from ..protocol_size import ProtocolSize
-from ..published import published
-from ..record import CellKind, Entry, Experiment, PaperTable, Published, Run, Value
+from ..record import FRANK_WOLFE, CellKind, Entry, Experiment, PaperTable, ProtocolSize, Published, Run, Value, published
 from .data import SOURCES
-from .protocol import ALGORITHMS, training_runs
+from .one_versus_one import ALGORITHMS
+from .protocol import training_runs
 from .rank_tests import Alternative, friedman, holm, signed_ranks
-
-__all__ = ["TABLES"]
 
 _FIELDS = {"Time": ("train_seconds", "seconds"), "Accuracy": ("test_accuracy_pct", "accuracy")}
 #: Table 4: the alternatives.

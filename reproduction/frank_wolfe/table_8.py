@@ -4,17 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..catalogue import FRANK_WOLFE
 from ..comparison import OTHER_MACHINE, mean_of
-from ..protocol_size import ProtocolSize
-from ..published import published
-from ..record import CellKind, Entry, PaperTable, Published
+from ..record import FRANK_WOLFE, CellKind, Entry, PaperTable, ProtocolSize, Published, published
 from .data import OTHER_POINTS, published_test, untested
 from .protocol import training_runs
 from .table_1 import name_of
 from .table_2 import REST, SHUTTLE
-
-__all__ = ["TABLES"]
 
 _MAJORITY = "97% of the points are in one class: accuracies near 97 are the majority rule's."
 

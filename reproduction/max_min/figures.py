@@ -6,12 +6,8 @@ from collections.abc import Callable, Sequence
 
 from marginopt.drawing import Picture, colour_of, figure_of, marker_of, svg_of
 
-from ..catalogue import MAX_MIN
-from ..protocol_size import ProtocolSize
-from ..record import PaperFigure, Results, Run
+from ..record import MAX_MIN, PaperFigure, ProtocolSize, Results, Run
 from .protocol import ACCURACY, SETS, accuracy_runs
-
-__all__ = ["FIGURES"]
 
 #: The representative sets, and one that every installation has.
 _KEYS = ("PAR", "HEA", "GER", "MUS", "BRE")

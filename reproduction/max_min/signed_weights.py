@@ -15,8 +15,6 @@ import numpy as np
 
 from marginopt.models import FloatArray
 
-__all__ = ["SignedWeightsResult", "train_released"]
-
 
 @dataclass(frozen=True)
 class SignedWeightsResult:

@@ -7,15 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from ..catalogue import MAX_MIN
 from ..comparison import mean_of
 from ..inputs import data_set, dense
-from ..protocol_size import ProtocolSize
-from ..published import published
-from ..record import CellKind, Entry, Experiment, PaperTable, Published, Run
+from ..record import MAX_MIN, CellKind, Entry, Experiment, PaperTable, ProtocolSize, Published, Run, published
 from .protocol import SETS
-
-__all__ = ["TABLES"]
 
 #: Notes on numbers of attributes. A constant column is zero once it is standardised, so no figure depends on the count.
 _CONSTANT = {

@@ -9,14 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from ..catalogue import MAX_MIN
 from ..comparison import mean_of
-from ..protocol_size import ProtocolSize
-from ..published import published
-from ..record import CellKind, Entry, Experiment, PaperTable, Published, Run, Value
+from ..record import MAX_MIN, CellKind, Entry, Experiment, PaperTable, ProtocolSize, Published, Run, Value, published
 from .protocol import METHODS, SETS, VARIANTS, accuracy_runs, repetitions_of
-
-__all__ = ["TABLES"]
 
 #: Chance of being the best of five.
 _CHANCE = 1.0 / len(METHODS)

@@ -4,15 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..catalogue import MAX_MIN
 from ..comparison import mean_of
-from ..protocol_size import ProtocolSize
-from ..published import published
-from ..record import CellKind, Entry, PaperTable, Published
+from ..record import MAX_MIN, CellKind, Entry, PaperTable, ProtocolSize, Published, published
 from .protocol import SETS, accuracy_runs
-
-__all__ = ["TABLES"]
-
 
 _TEN = (
     "The printed number is the mean over ten sets without a deviation; Phishing, of which there is no copy here, is not among "

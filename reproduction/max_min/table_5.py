@@ -10,14 +10,9 @@ import numpy as np
 
 from marginopt.selection import MaxMinSelector, select
 
-from ..catalogue import MAX_MIN
 from ..comparison import mean_of
-from ..protocol_size import ProtocolSize
-from ..published import published
-from ..record import CellKind, Entry, Experiment, PaperTable, Published, Run, Value
+from ..record import MAX_MIN, CellKind, Entry, Experiment, PaperTable, ProtocolSize, Published, Run, Value, published
 from .protocol import SETS, accuracy_runs, hinge_accuracy, hulls_accuracy, parts
-
-__all__ = ["TABLES"]
 
 _ONE_SPLIT = (
     "Printed are figures of one split of 39 test points, of which one is 2.56%; measured is the mean over the splits of Table 3, "

@@ -10,12 +10,8 @@ import numpy as np
 
 from marginopt.drawing import Picture, colour_of, figure_of, svg_of
 
-from ..catalogue import NPSVC
-from ..protocol_size import ProtocolSize
-from ..record import Experiment, PaperFigure, Results, Run
+from ..record import NPSVC, Experiment, PaperFigure, ProtocolSize, Results, Run
 from .table_3 import network, parts_of
-
-__all__ = ["FIGURES"]
 
 #: The set that everybody has, beside the paper's.
 _AT_HAND = "digits"

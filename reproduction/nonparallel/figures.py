@@ -14,12 +14,8 @@ from marginopt.estimators import KernelNPSVC
 from marginopt.models import RBF, gamma_by_rule
 from marginopt.pictures import draw_training
 
-from ..catalogue import NPSVC
-from ..protocol_size import ProtocolSize
-from ..record import Experiment, PaperFigure, Results, Run
+from ..record import NPSVC, Experiment, PaperFigure, ProtocolSize, Results, Run
 from .protocol import points_of, split_of
-
-__all__ = ["FIGURES"]
 
 #: Swept parameters of `KernelNPSVC` and their values; the others are the released code's.
 _SWEPT: dict[str, tuple[float, ...]] = {

@@ -20,12 +20,7 @@ from marginopt.models import RBF, FloatArray, JointHyperplanesSVM, PinballTwinSV
 from marginopt.solvers.box.descent import box_minimum
 
 from ..inputs import data_set, dense
-from ..protocol_size import ProtocolSize
-from ..record import Experiment, Run
-
-__all__ = [
-    "ACCURACY", "JOINT", "METHODS", "PRINTED", "QUANTILE", "SETS", "SIZES", "accuracy_runs", "points_of", "size_run", "split_of",
-]  # fmt: skip
+from ..record import Experiment, ProtocolSize, Run
 
 #: Catalogue names; the published sizes are those of the whole sets, of DNA and USPS those of the training part.
 SETS = {

@@ -12,15 +12,10 @@ import numpy as np
 from marginopt.errors import DataError
 from marginopt.models import FloatArray
 
-from ..catalogue import NPSVC
 from ..comparison import OTHER_MACHINE, mean_of
 from ..inputs import data_set, dense
-from ..protocol_size import ProtocolSize
-from ..published import published
-from ..record import CellKind, Entry, Experiment, PaperTable, Published, Run
+from ..record import NPSVC, CellKind, Entry, Experiment, PaperTable, ProtocolSize, Published, Run, published
 from .protocol import classifier_maker
-
-__all__ = ["TABLES", "network", "parts_of"]
 
 #: Shape of a sample by set; the paper's two others are features of a trained ResNet34.
 _SHAPES: dict[str, tuple[int, ...]] = {

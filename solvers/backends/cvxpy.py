@@ -19,7 +19,7 @@ import numpy as np
 from ...errors import InputError, SolverError
 from ...models.arrays import FloatArray
 from ...models.export.native.cvxpy import labelled_variables, multipliers, to_cvxpy
-from ...models.importing.canonical import with_stated_bounds
+from ...models.importing.cvxpy import with_stated_bounds
 from ...models.program.cones import Feature
 from ...models.program.form import StandardForm
 from ..interface.backend import Backend, ignored_options_note

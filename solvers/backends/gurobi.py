@@ -15,8 +15,8 @@ import numpy as np
 
 from ...errors import InputError, LicenceError, SolverError
 from ...models.arrays import FloatArray
+from ...models.export.cone_rows import native_size, quadratic_cones
 from ...models.export.native.gurobi import change_gurobi, silent_environment, to_gurobi
-from ...models.export.programs import native_size, quadratic_cones
 from ...models.program.cones import Feature, Nonnegative, Zero
 from ...models.program.form import StandardForm
 from ..certification.supplied_evidence import newton_polish

@@ -14,8 +14,8 @@ import numpy as np
 
 from ...errors import InputError, SolverError
 from ...models.arrays import FloatArray
+from ...models.export.cone_rows import quadratic_cones
 from ...models.export.native.pyomo import indices, to_pyomo
-from ...models.export.programs import quadratic_cones
 from ...models.program.cones import Feature, Nonnegative, Zero
 from ...models.program.exponential_cones import TranscendentalCone
 from ...models.program.form import StandardForm

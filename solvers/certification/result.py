@@ -261,7 +261,7 @@ def difference(recipient: Recipient, returned: ReturnedAnswer) -> str:
         return ""
     record = Import.of(source)
     x = source.form.join(returned.values)
-    text = record.disagreement or record.at(x)
+    text = record.disagreement or record.difference_at(x)
     own_objective, form_objective = returned.objective, source.form.objective(x)
     if (
         not text

@@ -358,7 +358,7 @@ def compare_with_sources(
     if not model.imports:
         return before
     remarks = [_differs(record, record.disagreement) for record in model.imports if record.disagreement]
-    remarks += [_differs(record, text) for record in imports if x is not None and (text := record.at(x))]
+    remarks += [_differs(record, text) for record in imports if x is not None and (text := record.difference_at(x))]
     if not remarks and len(imports) == len(model.imports):
         remarks += list(_refuted(model, form, x, certificate, before.status, ray_proved, certificate_at))[:1]
     if remarks:
@@ -397,7 +397,7 @@ def _refuted(
         return
     starts = [np.zeros(form.n)] if x is None else [x, np.zeros(form.n)]
     for record in model.imports:
-        model_point = record.known()
+        model_point = record.package_point()
         starts += [model_point] if model_point is not None and model_point.size == form.n else []
         starts += [y for y in record.points if record.places is None]
     for y in near_points(form, starts):

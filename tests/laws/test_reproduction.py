@@ -11,7 +11,7 @@ from pathlib import Path
 from sources import PARTS, ROOT, imports_of, module_files, reproduction_files
 
 from marginopt.cli.runs import EFFORTS
-from marginopt.reproduction import protocol_size
+from marginopt.reproduction import record
 
 #: Groups of public names; what the reproduction takes from one is in its ``__all__``.
 GROUPS = (
@@ -62,7 +62,7 @@ def test_nothing_but_the_command_imports_it() -> None:
 
 
 def test_the_command_knows_the_efforts() -> None:
-    assert tuple(protocol_size.EFFORTS) == EFFORTS
+    assert tuple(record.EFFORTS) == EFFORTS
 
 
 #: What the command ends with, asked for its help and for its work.

@@ -7,8 +7,7 @@ import pytest
 from marginopt.reproduction.conic.protocol import FLIPPED, REAL, SYNTHETIC
 from marginopt.reproduction.conic.table_3 import _average
 from marginopt.reproduction.finding import figures, tables
-from marginopt.reproduction.protocol_size import EFFORTS, protocol_size
-from marginopt.reproduction.record import Run
+from marginopt.reproduction.record import EFFORTS, Run, protocol_size
 
 SMALL = {"n": 100, "p": 3, "seed": 0, "values": 10}
 

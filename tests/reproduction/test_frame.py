@@ -19,12 +19,10 @@ from facts import about
 from marginopt.cli.main import main
 from marginopt.errors import InputError
 from marginopt.relaxations import CellStore
-from marginopt.reproduction.catalogue import CONIC
 from marginopt.reproduction.comparison import NOT_RUN, Verdict, compare_cell, mean_of
 from marginopt.reproduction.finding import asked, figures, tables
 from marginopt.reproduction.page import _slug, write_index, write_pages
-from marginopt.reproduction.protocol_size import EFFORTS, protocol_size
-from marginopt.reproduction.record import Entry, Experiment, PaperTable, Published, Run
+from marginopt.reproduction.record import CONIC, EFFORTS, Entry, Experiment, PaperTable, Published, Run, protocol_size
 from marginopt.reproduction.reproduce import reproduce
 from marginopt.reproduction.task import measure_all, stored
 from marginopt.solvers.parallel.executor import SerialExecutor

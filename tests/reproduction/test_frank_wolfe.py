@@ -19,7 +19,7 @@ from marginopt.reproduction.frank_wolfe.one_versus_one import ALGORITHMS, OneVer
 from marginopt.reproduction.frank_wolfe.protocol import TRAINING, training_runs
 from marginopt.reproduction.frank_wolfe.rank_tests import holm, signed_ranks
 from marginopt.reproduction.frank_wolfe.selection import kernel_of
-from marginopt.reproduction.protocol_size import EFFORTS, protocol_size
+from marginopt.reproduction.record import EFFORTS, protocol_size
 from marginopt.solvers.records import Options
 
 

@@ -16,12 +16,10 @@ from facts import at
 from marginopt.cli.main import main
 from marginopt.drawing import Picture
 from marginopt.errors import DataError
-from marginopt.reproduction.catalogue import CONIC
 from marginopt.reproduction.comparison import Verdict, compare_cell, mean_of
 from marginopt.reproduction.page import write_pages
 from marginopt.reproduction.previous_run import identified, read_kept, updated
-from marginopt.reproduction.protocol_size import EFFORTS, ProtocolSize
-from marginopt.reproduction.record import Entry, Experiment, PaperFigure, PaperTable, Published, Run
+from marginopt.reproduction.record import CONIC, EFFORTS, Entry, Experiment, PaperFigure, PaperTable, ProtocolSize, Published, Run
 from marginopt.reproduction.reproduce import FigureResult, Reproduction, TableResult
 
 COUNTED = Experiment("counted", lambda run: {"value": run["base"] + run["seed"] / 3.0})

@@ -16,13 +16,10 @@ from scipy.stats import ttest_ind_from_stats
 
 from marginopt.cli.main import main
 from marginopt.errors import DataError
-from marginopt.reproduction.catalogue import PAPERS
-from marginopt.reproduction.comparison import Verdict
+from marginopt.reproduction.comparison import Verdict, equal_means
 from marginopt.reproduction.ledger import Count, read_ledger
 from marginopt.reproduction.page import write_index
-from marginopt.reproduction.published import published
-from marginopt.reproduction.record import CellKind, Published, Value
-from marginopt.reproduction.welch import equal_means
+from marginopt.reproduction.record import PAPERS, CellKind, Published, Value, published
 
 PAGES = Path(__file__).parents[2] / "docs" / "papers"
 

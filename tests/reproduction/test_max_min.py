@@ -12,13 +12,11 @@ from sklearn.svm import SVC
 from marginopt.reproduction import inputs
 from marginopt.reproduction.comparison import compare_cell
 from marginopt.reproduction.finding import figures, tables
-from marginopt.reproduction.max_min.hinge import hinge_scores
-from marginopt.reproduction.max_min.protocol import ACCURACY, SETS, accuracy_runs, parts
+from marginopt.reproduction.max_min.protocol import ACCURACY, SETS, accuracy_runs, hinge_scores, parts
 from marginopt.reproduction.max_min.table_2 import SIZES
 from marginopt.reproduction.max_min.table_3 import PRINTED, _measured
 from marginopt.reproduction.max_min.table_5 import AT
-from marginopt.reproduction.protocol_size import EFFORTS, protocol_size
-from marginopt.reproduction.record import Run
+from marginopt.reproduction.record import EFFORTS, Run, protocol_size
 
 ONE = protocol_size("quick", 1)
 

@@ -21,8 +21,7 @@ from marginopt.reproduction.nonparallel.figures import EVOLUTION, SWEEP
 from marginopt.reproduction.nonparallel.protocol import ACCURACY, METHODS, PRINTED, SIZES, classifier_maker, split_of
 from marginopt.reproduction.nonparallel.table_2 import _p_value
 from marginopt.reproduction.nonparallel.table_3 import DEEP
-from marginopt.reproduction.protocol_size import protocol_size
-from marginopt.reproduction.record import Run
+from marginopt.reproduction.record import Run, protocol_size
 from marginopt.reproduction.task import RunTask, measure_all
 from marginopt.solvers.parallel.executor import SerialExecutor
 

@@ -9,13 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from marginopt.reproduction.catalogue import PAPERS
 from marginopt.reproduction.comparison import Verdict, compare_cell
 from marginopt.reproduction.finding import figures, tables
 from marginopt.reproduction.page import write_pages
 from marginopt.reproduction.previous_run import read_kept
-from marginopt.reproduction.protocol_size import EFFORTS
-from marginopt.reproduction.record import Paper, PaperTable
+from marginopt.reproduction.record import EFFORTS, PAPERS, Paper, PaperTable
 from marginopt.reproduction.reproduce import FigureResult, Reproduction, TableResult
 
 

@@ -19,9 +19,7 @@ from marginopt.reproduction.finding import tables
 from marginopt.reproduction.frank_wolfe import data
 from marginopt.reproduction.frank_wolfe.protocol import TRAINING, training_runs
 from marginopt.reproduction.frank_wolfe.table_1 import name_of
-from marginopt.reproduction.protocol_size import protocol_size
-from marginopt.reproduction.published import published
-from marginopt.reproduction.record import Entry
+from marginopt.reproduction.record import Entry, protocol_size, published
 
 AT_HAND = ("a1a", "a2a", "a3a", "a4a", "a5a", "w1a", "w4a", "w7a")
 

@@ -30,13 +30,13 @@ import numpy as np
 import scipy.sparse as sp
 
 from ....errors import DataError
-from ....files import write_texts
 from ...arrays import FloatArray, check_bytes
 from ...program.cones import PSD, Cone, Feature, Nonnegative, RotatedSecondOrder, SecondOrder, Zero, svec_indices, svec_size
 from ...program.exponential_cones import Exponential, Power
 from ...program.form import Constraint, StandardForm
-from ..programs import ConicProgram, Layout, sidecar
-from .formats import FileFormat, Source, number, number_text, whole
+from ..layout import Layout
+from ..programs import ConicProgram, matrix_of_entries
+from .formats import FileFormat, Source, index, number, number_text, whole
 
 _DOMAINS: dict[type[Cone], str] = {
     Zero: "L=", Nonnegative: "L+", SecondOrder: "Q", RotatedSecondOrder: "QR", Exponential: "EXP",
@@ -89,8 +89,7 @@ class _CBF(FileFormat):
         lines += ["OBJBCOORD", f"{form.r:.17g}", ""]
         lines += _rows([_reversed(c) if isinstance(c.cone, Exponential) else c for c in scalar])
         lines += list(_matrices(matrices))
-        text = "\n".join(lines)
-        write_texts({path: text, sidecar(path): Layout.of(form).sidecar_text(text)})
+        Layout.of(form).write(path, "\n".join(lines))
 
     def read(self, source: Source) -> StandardForm:
         return _Reader(source).program().to_form(source.layout)
@@ -261,7 +260,7 @@ class _Reader:
         elif keyword in self.orders:
             self.orders[keyword] = [_order(self._line(1)[0]) for _ in range(_size(self._line(1)[0]))]
         elif keyword == "INT":
-            self.integers = [_index(self._line(1)[0], self._size("VAR")) for _ in range(_size(self._line(1)[0]))]
+            self.integers = [index(self._line(1)[0], self._size("VAR")) for _ in range(_size(self._line(1)[0]))]
         else:
             self._table(keyword)
 
@@ -336,9 +335,9 @@ class _Reader:
                 if kind == "order":
                     owner = "PSDCON" if keyword in ("HCOORD", "DCOORD") else "PSDVAR"
                     matrix = places[kinds.index(owner)]
-                    places.append(_index(word, self.orders[owner][matrix]))
+                    places.append(index(word, self.orders[owner][matrix]))
                 else:
-                    places.append(_index(word, len(self.orders[kind]) if kind in self.orders else self._size(kind)))
+                    places.append(index(word, len(self.orders[kind]) if kind in self.orders else self._size(kind)))
             place = (*places[:-2], *sorted(places[-2:])) if kinds[-1] == "order" else tuple(places)
             if place in places_read:
                 raise DataError(f"a second entry of {keyword} at {' '.join(words[:-1])}")
@@ -356,8 +355,7 @@ class _Reader:
         entries = [(i, j, float(v)) for (i, j), v in self.entries["ACOORD"]]
         matrices = self.entries["FCOORD"]
         entries += [(i, self._matrix_place(k, a, b), float(v) * (1.0 if a == b else 2.0)) for (i, k, a, b), v in matrices]
-        rows, columns, data = _triplets(entries)
-        F = sp.csr_array((data, (rows, columns)), shape=(total, n), dtype=np.float64)
+        F = matrix_of_entries(entries, (total, n))
         g = np.zeros(total)
         for (i,), v in self.entries["BCOORD"]:
             g[i] += float(v)
@@ -376,8 +374,7 @@ class _Reader:
         check_bytes(16 * sum(svec_size(order) for order in orders), "the semidefinite rows that it declares")
         starts = np.concatenate([[0], np.cumsum([svec_size(order) for order in orders], dtype=np.int64)]).tolist()
         entries = [(starts[k] + _triangle(i, l), j, scaled(v, i != l)) for (k, j, i, l), v in self.entries["HCOORD"]]
-        rows, columns, data = _triplets(entries)
-        F = sp.csr_array((data, (rows, columns)), shape=(starts[-1], n), dtype=np.float64)
+        F = matrix_of_entries(entries, (starts[-1], n))
         g = np.zeros(starts[-1])
         for (k, i, l), v in self.entries["DCOORD"]:
             g[starts[k] + _triangle(i, l)] += scaled(v, i != l)
@@ -412,14 +409,6 @@ def _triangle(i: int, l: int) -> int:
     return max(i, l) * (max(i, l) + 1) // 2 + min(i, l)
 
 
-def _index(word: str, size: int) -> int:
-    """A number from 0, below ``size``."""
-    index = whole(word)
-    if not 0 <= index < size:
-        raise DataError(f"the index {index} is not one of 0 to {size - 1}")
-    return index
-
-
 def _size(word: str) -> int:
     size = whole(word)
     if not 0 <= size < 2**40:
@@ -432,10 +421,6 @@ def _order(word: str) -> int:
     if not order:
         raise DataError("a matrix of order 0")
     return order
-
-
-def _triplets(entries: list[tuple[int, int, float]]) -> tuple[list[int], list[int], list[float]]:
-    return [e[0] for e in entries], [e[1] for e in entries], [e[2] for e in entries]
 
 
 def _cone(name: str, size: int) -> Cone:

@@ -23,7 +23,7 @@ from ....files import READ_ERRORS, read_error, read_text, without_compression
 from ...program.bridges import ConesToQuadraticRows
 from ...program.cones import Feature
 from ...program.form import StandardForm
-from ..programs import Layout, sidecar
+from ..layout import Layout, sidecar
 
 #: Modules of this package that define ``FORMAT``.
 _MODULES = ("npz", "lp", "mps", "mof", "cbf", "sdpa", "ptf", "nl", "qplib")
@@ -42,13 +42,7 @@ def is_number(word: str) -> bool:
 
 
 def number_text(word: str, noun: str = "an entry", *, finite: bool = True) -> str:
-    """Return a word of a file that is a number, its exponent with E.
-
-    Raises
-    ------
-    DataError
-        No number, or one that is not finite where it must be.
-    """
+    """Return a word of a file that is a number, its exponent with E."""
     if not is_number(word):
         raise DataError(f"{noun} must be a number, not {word[:40]!r}")
     text = word.translate({ord("d"): "e", ord("D"): "e"})
@@ -63,16 +57,23 @@ def number(word: str, noun: str = "an entry", *, finite: bool = True) -> float:
 
 
 def whole(word: str, noun: str = "a whole number") -> int:
-    """Return the whole number that a word of a file is.
-
-    Raises
-    ------
-    DataError
-        No whole number of at most 18 digits.
-    """
+    """Return the whole number that a word of a file is."""
     if not _WHOLE.fullmatch(word):
         raise DataError(f"{noun} is needed, not {word[:40]!r}")
     return int(word)
+
+
+def index(word: str | int, size: int, first: int = 0) -> int:
+    """Return the index, counted from 0, that a file counts from ``first``."""
+    place = (word if isinstance(word, int) else whole(word)) - first
+    if not 0 <= place < size:
+        raise DataError(f"the index {word} is not one of {first} to {size - 1 + first}")
+    return place
+
+
+def signed(value: float) -> str:
+    """Return sign and number as two words: readers differ in what they make of one."""
+    return f"{'-' if value < 0 else '+'} {abs(value):.17g}"
 
 
 class Source:
@@ -96,10 +97,6 @@ class Source:
     def layout(self) -> Layout | None:
         """The layout beside the file, if it belongs to this very text."""
         return self.sidecar if self.sidecar is not None and self.sidecar.describes(self.text) else None
-
-    def at(self, line: int) -> None:
-        """Report faults in this line from now on."""
-        self.line = line
 
     def lines(self) -> Iterator[str]:
         """Yield the lines of the text, one after the other."""
@@ -163,15 +160,7 @@ def takes_cones_as_rows(form: StandardForm, kind: FileFormat) -> bool:
 
 
 def read_form(path: str | Path) -> StandardForm:
-    """Read a form from a file by its suffix.
-
-    Raises
-    ------
-    ExportError
-        Unknown suffix.
-    DataError
-        No such file, or one that is not of its format.
-    """
+    """Read a form from a file by its suffix."""
     source = Path(path)
     if not source.exists():
         raise DataError(f"there is no file {source}", file=source)

@@ -7,7 +7,7 @@ quadratic part in this format.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
 from pathlib import Path
@@ -17,14 +17,14 @@ import numpy as np
 import scipy.sparse as sp
 
 from ....errors import DataError
-from ....files import write_texts
-from ...arrays import BoolArray, FloatArray
-from ...importing.quadratic_rows import plain_products, two_sided
-from ...importing.rows import IndicatorRow
+from ...arrays import BoolArray
+from ...importing.quadratic_rows import plain_products
 from ...program.cones import Bilinear, Feature, Indicator, Zero
 from ...program.form import Constraint, StandardForm
-from ..programs import INFINITE, FlatProgram, Layout, cone_names, sidecar, symmetric_matrix, to_one_sided_rows
-from .formats import FileFormat, Source
+from ..cone_rows import cone_names
+from ..layout import Layout
+from ..programs import INFINITE, FlatProgram, matrix_of_entries, rows_by_kind, symmetric_matrix
+from .formats import FileFormat, Source, signed
 
 #: HiGHS and SCIP pass over an objective behind "maximise": the spelling is no section here, and refused.
 _MINIMISE, _MAXIMISE = ("minimize", "minimum", "min"), ("maximize", "maximum", "max")
@@ -404,9 +404,6 @@ class _Parser:
     def program(self) -> FlatProgram:
         n, m = len(self.index), len(self.rows_read)
         entries = [(i, j, v) for i, row in enumerate(self.rows_read) for j, v in row.terms.linear.items() if v != 0]
-        A = sp.csr_array(
-            ([e[2] for e in entries], ([e[0] for e in entries], [e[1] for e in entries])), shape=(m, n), dtype=np.float64
-        )
         q, lower, upper, integer = np.zeros(n), np.zeros(n), np.full(n, np.inf), np.zeros(n, dtype=bool)
         q[list(self.objective.linear)] = list(self.objective.linear.values())
         lower[list(self.limits)] = [limit.low for limit in self.limits.values()]
@@ -420,30 +417,28 @@ class _Parser:
             np.where(sides[:, 1] >= INFINITE, np.inf, sides[:, 1]),
         )
         names = self._row_names()
-        quadratic_rows = tuple(
-            side
-            for i, row in enumerate(self.rows_read)
-            if (Q := symmetric_matrix(row.terms.quadratic, n)) is not None
-            for side in two_sided(names[i], Q, A[[i]].toarray().ravel(), float(left[i]), float(right[i]))
+        quadratic = {i: symmetric_matrix(row.terms.quadratic, n) for i, row in enumerate(self.rows_read)}
+        products = {i: Q for i, Q in quadratic.items() if Q is not None}
+        switches = self._switches(names, integer & (lower >= 0) & (upper <= 1))
+        rows, indicators, quadratic_rows = rows_by_kind(
+            matrix_of_entries(entries, (m, n)), (left, right), names, products, switches
         )
-        indicators = tuple(self._indicators(A, left, right, names, integer & (lower >= 0) & (upper <= 1)))
-        plain = [i for i, row in enumerate(self.rows_read) if row.switch is None and not row.terms.quadratic]
-        A, b, equal, rows = to_one_sided_rows(sp.csr_array(A[plain]), left[plain], right[plain], [names[i] for i in plain])
         return FlatProgram(
-            symmetric_matrix(self.objective.quadratic, n), q, self.objective.constant, A, b, equal, lower, upper, integer,
-            tuple(self.index), rows, self.maximise, INFINITE, indicators, quadratic_rows,
+            symmetric_matrix(self.objective.quadratic, n), q, self.objective.constant, rows.A, rows.b, rows.equal, lower, upper,
+            integer, tuple(self.index), rows.names, self.maximise, INFINITE, indicators, quadratic_rows,
         )  # fmt: skip
 
-    def _indicators(
-        self, A: sp.csr_array, left: FloatArray, right: FloatArray, names: list[str], binary: BoolArray
-    ) -> Iterator[IndicatorRow]:
+    def _switches(self, names: list[str], binary: BoolArray) -> dict[int, tuple[int, int]]:
+        """Return the switches of indicators, by row."""
+        switches = {}
         for i, row in enumerate(self.rows_read):
             if row.switch is not None:
-                j, active = row.switch
-                self.source.at(row.line)
-                if not binary[j]:
-                    raise DataError(f"the switch of the indicator {names[i]}, {[*self.index][j]}, must be a binary variable")
-                yield IndicatorRow(names[i], j, active, sp.csr_array(A[[i]]), float(left[i]), float(right[i]))
+                if not binary[row.switch[0]]:
+                    self.source.line = row.line
+                    variable = [*self.index][row.switch[0]]
+                    raise DataError(f"the switch of the indicator {names[i]}, {variable}, must be a binary variable")
+                switches[i] = row.switch
+        return switches
 
     def _row_names(self) -> list[str]:
         """Rows without a name are c and their number, as in the other readers."""
@@ -459,13 +454,6 @@ def _finite(value: float) -> float:
     return value
 
 
-#: What takes each section.
-_TAKE: dict[str, Callable[[_Parser, TokenReader], object]] = {
-    "minimum": _Parser.minimum, "maximum": _Parser.maximum, "rows": _Parser.rows, "bounds": _Parser.bounds,
-    "integer": _Parser.integer, "binary": _Parser.binary,
-}  # fmt: skip
-
-
 def read_program(source: Source) -> FlatProgram:
     """The program of a file."""
     parser = _Parser(source)
@@ -477,7 +465,7 @@ def read_program(source: Source) -> FlatProgram:
         if section in REFUSED:
             source.line = lines[0][0]
             raise DataError(f"{section} are not read: {lines[0][1][:60]}")
-        _TAKE[section](parser, TokenReader(lines, source))
+        getattr(parser, section)(TokenReader(lines, source))  # the method of the section's name
     return parser.program()
 
 
@@ -533,13 +521,13 @@ class _LP(FileFormat):
         rows = plain_rows(form.constraints)
         lines = [f"\\ {form.name}; written by marginopt", "minimize", " obj:"]
         # every variable is named in the objective, so that the order of first mention is the order of x
-        lines += list(_wrapped([f"{_signed(v)} {name}" for v, name in zip(flat.q, x, strict=True)]))
+        lines += list(_wrapped([f"{signed(v)} {name}" for v, name in zip(flat.q, x, strict=True)]))
         if flat.P is not None and flat.P.nnz:
             upper = sp.coo_array(sp.triu(flat.P))
             doubled = sp.coo_array((np.where(upper.row == upper.col, 1.0, 2.0) * upper.data, upper.coords), upper.shape)
             lines += [" + [", *_wrapped(list(_products(doubled, x))), " ] / 2"]
         if flat.r:
-            lines.append(f" {_signed(flat.r)}")
+            lines.append(f" {signed(flat.r)}")
         lines.append("subject to")
         for i, name in enumerate(rows[: flat.b.size]):
             start, stop = flat.A.indptr[i], flat.A.indptr[i + 1]
@@ -551,7 +539,7 @@ class _LP(FileFormat):
             lines += [f" {name}: {x[row.binary]} = {row.active} ->", *_wrapped(terms), f"  >= {row.lower:.17g}"]
         for name, quadratic_row in zip(rows[last:], flat.quadratic_rows, strict=True):
             used = np.flatnonzero(quadratic_row.a)
-            lines += [f" {name}:", *_wrapped([f"{_signed(quadratic_row.a[j])} {x[j]}" for j in used]), " + ["]
+            lines += [f" {name}:", *_wrapped([f"{signed(quadratic_row.a[j])} {x[j]}" for j in used]), " + ["]
             lines += [
                 *_wrapped(list(_products(quadratic_row.products(), x))),
                 f" ] {'=' if quadratic_row.equality else '<='} {quadratic_row.b:.17g}",
@@ -560,8 +548,7 @@ class _LP(FileFormat):
         lines += [_bound(name, low, high) for name, low, high in zip(x, flat.lower, flat.upper, strict=True)]
         if flat.integer.any():
             lines += ["general", *_wrapped([x[j] for j in np.flatnonzero(flat.integer)])]
-        text = "\n".join([*lines, "end", ""])
-        write_texts({path: text, sidecar(path): Layout.of(form).sidecar_text(text)})
+        Layout.of(form).write(path, "\n".join([*lines, "end", ""]))
 
     def read(self, source: Source) -> StandardForm:
         return labelled(read_program(source), source)
@@ -569,12 +556,7 @@ class _LP(FileFormat):
 
 def _terms(coefficients: np.ndarray, columns: np.ndarray, x: list[str]) -> list[str]:
     """Return the terms of a row, of which there is at least one."""
-    return [f"{_signed(v)} {x[j]}" for v, j in zip(coefficients, columns, strict=True)] or [f"0 {x[0]}"]
-
-
-def _signed(value: float) -> str:
-    """Sign and number as two words: readers differ in what they make of one."""
-    return f"{'-' if value < 0 else '+'} {abs(value):.17g}"
+    return [f"{signed(v)} {x[j]}" for v, j in zip(coefficients, columns, strict=True)] or [f"0 {x[0]}"]
 
 
 def _bound(name: str, low: float, high: float) -> str:
@@ -593,7 +575,7 @@ def _wrapped(terms: list[str]) -> Iterator[str]:
 def _products(upper: sp.coo_array, x: list[str]) -> Iterator[str]:
     """Return the terms of Σ u_ij x_i x_j, i ≤ j."""
     for i, j, v in zip(upper.row, upper.col, upper.data, strict=True):
-        yield f"{_signed(v)} {x[i]} ^2" if i == j else f"{_signed(v)} {x[i]} * {x[j]}"
+        yield f"{signed(v)} {x[i]} ^2" if i == j else f"{signed(v)} {x[i]} * {x[j]}"
 
 
 FORMAT = _LP()

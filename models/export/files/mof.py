@@ -39,7 +39,9 @@ from ...program.cones import (
 )
 from ...program.exponential_cones import Exponential, Power
 from ...program.form import Constraint, Quadratic, StandardForm
-from ..programs import Layout, indicator_rows, one_block, stack_label, symmetric_matrix, to_one_sided_rows
+from ..cone_rows import cone_names, indicator_rows
+from ..layout import Layout
+from ..programs import matrix_of_entries, one_block, scalar_constraints, symmetric_matrix, to_one_sided_rows
 from .formats import FileFormat, Source
 
 # MathOptFormat as JuMP writes it: scalar and vector functions, affine or lists of variables, in the sets that a form has.
@@ -90,29 +92,13 @@ class MofProgram:
         if not self.rows:
             return []
         entries = [(i, j, v) for i, (_, row, _, _) in enumerate(self.rows) for j, v in row.items()]
-        i, j, v = ([e[k] for e in entries] for k in range(3))
-        A = sp.csr_array((v, (i, j)), shape=(len(self.rows), len(self.index)), dtype=np.float64)
+        A = matrix_of_entries(entries, (len(self.rows), len(self.index)))
         left, right = (np.array([row[k] for row in self.rows], dtype=np.float64) for k in (2, 3))
-        A, b, equal, names = to_one_sided_rows(A, left, right, [name for name, *_ in self.rows])
-        assert names is not None
-        constraints = list[Constraint]()
-        for label, mask, cone in (("equal", equal, Zero), ("greater", ~equal, Nonnegative)):
-            rows = np.flatnonzero(mask)
-            if rows.size:
-                row_names = tuple(names[i] for i in rows)
-                stack = sp.csr_array(A[rows]), -b[rows] + 0.0
-                constraints.append(Constraint(stack_label(label, row_names), *stack, cone(rows.size), row_names))
-        return constraints
+        return scalar_constraints(*to_one_sided_rows(A, left, right, [name for name, *_ in self.rows]))
 
 
 def read_program(document: dict[str, Any]) -> MofProgram:
-    """Return the program of a parsed MathOptFormat document.
-
-    Raises
-    ------
-    DataError
-        The version is not 1, variables lack distinct names, or a function or set is not supported.
-    """
+    """Return the program of a parsed MathOptFormat document."""
     version = document["version"]["major"]
     if version != 1:
         raise DataError(f"version {version} of MathOptFormat is not read; version 1 is")
@@ -328,21 +314,22 @@ def _pieces(c: Constraint, names: list[str]) -> Iterator[dict[str, Any]]:
         yield from _quadratic_pieces(c, names)
         return
     single = isinstance(c.cone, (Zero, Nonnegative))
-    count, dim = (1, c.rows) if single else (c.cone.count, c.cone.dim)
+    labels, dim = ([c.label], c.rows) if single else (cone_names(c), c.cone.dim)
+    count = len(labels)
     F, g = c.F, c.g
     active = np.zeros(count, dtype=bool)
     if isinstance(c.cone, Indicator):  # z stands for itself, and the set says at which value it asks for the row
         active = g[0::2] == 1.0
         signs = np.ravel([np.where(active, -1.0, 1.0), np.ones(count)], order="F")
         F, g = sp.csr_array(sp.diags_array(signs) @ F), np.where(np.repeat(active, 2) & (np.arange(g.size) % 2 == 0), 0.0, g)
-    for k in range(count):
+    for k, label in enumerate(labels):
         rows = sp.coo_array(F[np.arange(k * dim, (k + 1) * dim)])
         terms = [
             {"output_index": int(i) + 1, "scalar_term": {"coefficient": float(v), "variable": names[j]}}
             for i, j, v in zip(rows.row, rows.col, rows.data, strict=True)
         ]
         yield {
-            "name": c.label if count == 1 else f"{c.label}[{k}]",
+            "name": label,
             "function": {"type": "VectorAffineFunction", "terms": terms, "constants": g[k * dim : (k + 1) * dim].tolist()},
             "set": _set(c.cone, dim, "one" if active[k] else "zero"),
         }

@@ -13,13 +13,12 @@ import numpy as np
 import scipy.sparse as sp
 
 from ....errors import DataError
-from ....files import write_texts
-from ...arrays import FloatArray
-from ...importing.quadratic_rows import QuadraticRow, plain_products, two_sided
-from ...importing.rows import IndicatorRow
+from ...arrays import BoolArray, FloatArray
+from ...importing.quadratic_rows import QuadraticRow, plain_products
 from ...program.cones import Feature
 from ...program.form import StandardForm
-from ..programs import INFINITE, FlatProgram, Layout, sidecar, symmetric_matrix, to_one_sided_rows
+from ..layout import Layout
+from ..programs import INFINITE, FlatProgram, matrix_of_entries, rows_by_kind, symmetric_matrix
 from .formats import FileFormat, Source, is_number, number
 from .lp import labelled, plain_names, plain_rows
 
@@ -288,7 +287,7 @@ class _Reader:
 
     def program(self) -> FlatProgram:
         for name, line in self.undeclared.items():
-            self.source.at(line)
+            self.source.line = line
             raise DataError(f"the variable {name!r} is not in COLUMNS")
         n, m = len(self.columns), len(self.rows)
         lower, upper = self._intervals()
@@ -296,26 +295,15 @@ class _Reader:
         integer[sorted(self.integers)] = True
         filled = [(i, j, v) for (i, j), v in self.entries.items() if i is not None and v != 0]
         q[[j for i, j in self.entries if i is None]] = [v for (i, _), v in self.entries.items() if i is None]
-        A = sp.csr_array(
-            ([e[2] for e in filled], ([e[0] for e in filled], [e[1] for e in filled])), shape=(m, n), dtype=np.float64
-        )
-        left, right = self._limits()
-        names = [*self.rows]
         parts = {i: self._symmetric(i) for i in self.quadratic}
-        quadratic_rows = tuple(
-            row
-            for i, Q in parts.items()
-            if i is not None and Q is not None
-            for row in two_sided(names[i], Q, A[[i]].toarray().ravel(), float(left[i]), float(right[i]))
-        )
-        indicators = tuple(self._indicators(A, left, right, names, integer & (lower >= 0) & (upper <= 1)))
-        special = {*self.switches, *(i for i, Q in parts.items() if i is not None and Q is not None)}
-        plain = [i for i in range(m) if i not in special]
-        A, b, equal, rows = to_one_sided_rows(sp.csr_array(A[plain]), left[plain], right[plain], [names[i] for i in plain])
+        products = {i: Q for i, Q in parts.items() if i is not None and Q is not None}
+        switches = self._switches(integer & (lower >= 0) & (upper <= 1))
+        A = matrix_of_entries(filled, (m, n))
+        rows, indicators, quadratic_rows = rows_by_kind(A, self._limits(), [*self.rows], products, switches)
         constant = float(self.constant.fill(np.zeros(1))[0])
         return FlatProgram(
-            parts.get(None), q, constant, A, b, equal, lower, upper, integer, tuple(self.columns), rows, self.maximise, INFINITE,
-            indicators, quadratic_rows,
+            parts.get(None), q, constant, rows.A, rows.b, rows.equal, lower, upper, integer, tuple(self.columns), rows.names,
+            self.maximise, INFINITE, indicators, quadratic_rows,
         )  # fmt: skip
 
     def _intervals(self) -> tuple[FloatArray, FloatArray]:
@@ -347,16 +335,16 @@ class _Reader:
                 right[i] += abs(width[i])
         return np.where(left <= -INFINITE, -np.inf, left), np.where(right >= INFINITE, np.inf, right)
 
-    def _indicators(
-        self, A: sp.csr_array, left: FloatArray, right: FloatArray, names: list[str], binary: np.ndarray
-    ) -> Iterator[IndicatorRow]:
-        for i, (j, active, line) in self.switches.items():
-            self.source.at(line)
+    def _switches(self, binary: BoolArray) -> dict[int, tuple[int, int]]:
+        """Return the switches of indicators, by row."""
+        names = [*self.rows]
+        for i, (j, _, line) in self.switches.items():
+            self.source.line = line
             if i in self.quadratic:
                 raise DataError(f"an indicator of a quadratic row: {names[i]}")
             if not binary[j]:
                 raise DataError(f"the switch of the indicator {names[i]}, {[*self.columns][j]}, must be a binary variable")
-            yield IndicatorRow(names[i], j, active, sp.csr_array(A[[i]]), float(left[i]), float(right[i]))
+        return {i: (j, active) for i, (j, active, _) in self.switches.items()}
 
     def _symmetric(self, place: int | None) -> sp.csc_array | None:
         """Return P of ½x'Px for a quadratic part.
@@ -364,7 +352,7 @@ class _Reader:
         QUADOBJ and QSECTION hold one triangle of P, QMATRIX all of P, and QCMATRIX all of Q in x'Qx, but of the objective P.
         """
         section, entries, line = self.quadratic[place]
-        self.source.at(line)
+        self.source.line = line
         n = len(self.columns)
         if section in ("QUADOBJ", "QSECTION"):
             return symmetric_matrix(entries, n)
@@ -395,13 +383,7 @@ _KNOWN = frozenset({*_LINES, *_REFUSED, "ENDATA"})
 
 
 def read_program(source: Source) -> FlatProgram:
-    """Return the program of a file.
-
-    Raises
-    ------
-    DataError
-        A line that is not understood, or says something that a form does not hold: its number is ``source.line``.
-    """
+    """Return the program of a file."""
     section, reader, words_in, opened = "", _Reader(source), _splitter(source.text), set[str]()
     for raw in source.lines():
         if not raw.strip() or raw.startswith("*"):
@@ -438,31 +420,25 @@ def _splitter(text: str) -> Callable[[str], list[str]]:
     Old files have blanks in names, which only their columns tell apart: a line of ROWS that has not two words, or one of COLUMNS
     that has neither three nor five, says that the whole file is of that kind.
     """
-    section = ""
-    for raw in text.splitlines():
-        if not raw.strip() or raw.startswith("*"):
-            continue
-        if not raw[0].isspace():
-            section = raw.split()[0].upper()
-            continue
+    for section, raw in _table_lines(text):
         words = raw.split()
-        comment = next((k for k, word in enumerate(words) if k >= _COMPLETE.get(section, 99) and word[0] in "$*"), len(words))
-        if section in _WORDS and len(words) not in _WORDS[section] and comment not in _WORDS[section]:
-            return _fixed if _is_fixed(text) else str.split
+        comment = next((k for k, word in enumerate(words) if k >= _COMPLETE[section] and word[0] in "$*"), len(words))
+        if len(words) not in _WORDS[section] and comment not in _WORDS[section]:
+            # fixed columns leave the places between the fields blank, in every line
+            return str.split if any(_between(line).strip() for _, line in _table_lines(text)) else _fixed
     return str.split
 
 
-def _is_fixed(text: str) -> bool:
-    """Tell if every line of ROWS and COLUMNS keeps to the fixed columns: the places between the fields are blank."""
+def _table_lines(text: str) -> Iterator[tuple[str, str]]:
+    """Yield the lines of ROWS and COLUMNS, each with its section."""
     section = ""
     for raw in text.splitlines():
         if not raw.strip() or raw.startswith("*"):
             continue
         if not raw[0].isspace():
             section = raw.split()[0].upper()
-        elif section in _WORDS and _between(raw).strip():
-            return False
-    return True
+        elif section in _WORDS:
+            yield section, raw
 
 
 def _between(raw: str) -> str:
@@ -524,8 +500,7 @@ class _MPS(FileFormat):
         if flat.indicators:
             lines.append("INDICATORS")
             lines += [f" IF {n} {x[k.binary]} {k.active}" for n, k in zip(rows[flat.b.size : last], flat.indicators, strict=True)]
-        text = "\n".join([*lines, "ENDATA", ""])
-        write_texts({path: text, sidecar(path): Layout.of(form).sidecar_text(text)})
+        Layout.of(form).write(path, "\n".join([*lines, "ENDATA", ""]))
 
     def read(self, source: Source) -> StandardForm:
         return labelled(read_program(source), source)

@@ -18,11 +18,13 @@ import scipy.sparse as sp
 from ....errors import DataError
 from ....files import read_text, write_texts
 from ...arrays import BoolArray, FloatArray, IntArray
-from ...importing.quadratic_rows import plain_products, two_sided
+from ...importing.quadratic_rows import plain_products
 from ...program.cones import Bilinear, Feature
 from ...program.form import StandardForm
-from ..programs import FlatProgram, Layout, cone_names, sidecar, symmetric_matrix, to_one_sided_rows
-from .formats import FileFormat, Source, number, whole
+from ..cone_rows import cone_names
+from ..layout import Layout, sidecar
+from ..programs import FlatProgram, matrix_of_entries, rows_by_kind, symmetric_matrix
+from .formats import FileFormat, Source, index, number, whole
 
 # Quadratic expressions of NL files: prefix notation, one operator, number or variable a line.
 
@@ -282,35 +284,21 @@ class _Reader:
         if len(self.sides) != self.m or len(self.bounds) != self.n:
             raise DataError("the segments r and b must give the sides of every row and the bounds of every variable")
         left, right = np.array(self.sides).reshape(-1, 2).T - self.constants
-        nonzeros = [(i, j, v) for i, j, v in self.entries if v]
-        rows, columns, data = ([e[k] for e in nonzeros] for k in range(3))
-        A = sp.csr_array((data, (rows, columns)), shape=(self.m, self.n), dtype=np.float64)
+        A = matrix_of_entries([(i, j, v) for i, j, v in self.entries if v], (self.m, self.n))
         lower, upper = np.array(self.bounds).reshape(-1, 2).T + 0.0
         called = _names_beside(self.path.with_suffix(".col"), self.n) if named else None
         row_names = _names_beside(self.path.with_suffix(".row"), self.m) if named else None
-        quadratic_rows = tuple(
-            side
-            for i, terms in sorted(self.squares.items())
-            for side in two_sided(
-                row_names[i] if row_names else f"c{i}",
-                self._matrix(terms),
-                A[[i]].toarray().ravel(),
-                float(left[i]),
-                float(right[i]),
-            )
-        )
-        plain = [i for i in range(self.m) if i not in self.squares]
-        names = [row_names[i] for i in plain] if row_names else None
-        flat = to_one_sided_rows(sp.csr_array(A[plain]), left[plain], right[plain], names)
+        products = {i: self._matrix(terms) for i, terms in sorted(self.squares.items())}
+        rows, _, quadratic_rows = rows_by_kind(A, (left, right), row_names or [f"c{i}" for i in range(self.m)], products)
         return FlatProgram(
-            self.P, self.q, self.r, flat.A, flat.b, flat.equal, lower, upper, self.integer, called, flat.names, self.maximise,
-            quadratic_rows=quadratic_rows,
+            self.P, self.q, self.r, rows.A, rows.b, rows.equal, lower, upper, self.integer, called,
+            rows.names if row_names else None, self.maximise, quadratic_rows=quadratic_rows,
         )  # fmt: skip
 
     def _matrix(self, terms: Quadric) -> sp.csc_array:
         """Return P of ½x'Px."""
         for pair in terms.quadratic:
-            _index(max(pair), self.n)
+            index(max(pair), self.n)
         P = symmetric_matrix([(i, j, 2.0 * v if i == j else v) for (i, j), v in terms.quadratic.items() if v], self.n)
         return sp.csc_array((self.n, self.n)) if P is None else P
 
@@ -331,9 +319,9 @@ class _Reader:
         self.segments.add(segment)
         if letter == "C":
             expression = read_expression(self.lines, self.common)
-            i = _index(words[0], self.m)
+            i = index(words[0], self.m)
             self.constants[i] = expression.constant
-            self.entries += [(i, _index(j, self.n), v) for j, v in expression.linear.items()]
+            self.entries += [(i, index(j, self.n), v) for j, v in expression.linear.items()]
             if expression.quadratic:
                 self.squares[i] = expression
         elif letter == "O":
@@ -344,7 +332,7 @@ class _Reader:
             self.r = expression.constant + 0.0
             self.P = self._matrix(expression) if expression.quadratic else None
             for j, v in expression.linear.items():
-                self.q[_index(j, self.n)] += v
+                self.q[index(j, self.n)] += v
         elif letter == "V":
             place, total = whole(words[0]), Quadric()
             if place < self.n:
@@ -358,10 +346,10 @@ class _Reader:
         elif letter == "b":
             self.bounds = [_limits(next(self.lines).split()) for _ in range(self.n)]
         elif letter == "J":
-            self.entries += [(_index(words[0], self.m), place, value) for place, value in self._table(words[1])]
+            self.entries += [(index(words[0], self.m), place, value) for place, value in self._table(words[1])]
         elif letter == "G":
             for place, value in self._table(words[1]):
-                self.q[_index(place, self.n)] += value
+                self.q[index(place, self.n)] += value
         elif letter in "kxd":  # column counts, starting points: nothing that a form has
             for _ in range(int(words[0])):
                 next(self.lines)
@@ -390,14 +378,6 @@ def _names_beside(path: Path, count: int) -> tuple[str, ...] | None:
     if len(names) < count or len(set(names)) < count or "" in names:
         raise DataError(f"{count} different names are needed, one a line, for the file beside it", file=path)
     return names
-
-
-def _index(place: str | int, size: int) -> int:
-    """A number from 0, below ``size``."""
-    index = place if isinstance(place, int) else whole(place)
-    if not 0 <= index < size:
-        raise DataError(f"the index {index} is not one of 0 to {size - 1}")
-    return index
 
 
 def _discrete(n: int, counts: list[list[int]]) -> BoolArray:

@@ -14,7 +14,7 @@ from ....files import read_arrays, write_arrays
 from ...arrays import check_bytes
 from ...program.cones import Feature
 from ...program.form import Constraint, Quadratic, StandardForm
-from ..programs import Layout
+from ..layout import Layout
 from .formats import FileFormat, Source
 
 
@@ -74,12 +74,14 @@ def _unpack(name: str, data: dict[str, Any]) -> sp.coo_array:
 def _array(name: str, data: dict[str, Any], kind: str) -> Any:
     """A vector of the file; numbers (f), indices (i) or truth values (b)."""
     array = data[name]
-    if array.ndim != 1 or array.dtype.kind not in {"f": "f", "i": "iu", "b": "b", "u": "u"}[kind]:
-        raise DataError(f"the array {name} must be a vector of {_KINDS[kind]}; it is {array.dtype} of shape {array.shape}")
+    kinds, noun = _KINDS[kind]
+    if array.ndim != 1 or array.dtype.kind not in kinds:
+        raise DataError(f"the array {name} must be a vector of {noun}; it is {array.dtype} of shape {array.shape}")
     return array
 
 
-_KINDS = {"f": "numbers", "i": "indices", "b": "truth values", "u": "bytes"}
+#: Kinds of NumPy's types that a vector may have, and what its entries are called.
+_KINDS = {"f": ("f", "numbers"), "i": ("iu", "indices"), "b": ("b", "truth values"), "u": ("u", "bytes")}
 _PARTS = (("row", "i"), ("col", "i"), ("data", "f"), ("shape", "i"))
 
 

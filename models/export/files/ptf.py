@@ -18,13 +18,14 @@ import numpy as np
 import scipy.sparse as sp
 
 from ....errors import DataError
-from ....files import write_texts
 from ...arrays import FloatArray, IntArray, check_bytes
 from ...program.cones import PSD, Cone, Feature, Nonnegative, RotatedSecondOrder, SecondOrder, Zero, svec_indices, svec_size
 from ...program.form import Constraint, StandardForm
+from ..cone_rows import cone_names
+from ..layout import Layout
 from ..native.mosek import psd_order
-from ..programs import ConicProgram, Layout, sidecar
-from .formats import FileFormat, Source, number
+from ..programs import ConicProgram, matrix_of_entries
+from .formats import FileFormat, Source, number, signed
 
 _DOMAINS: dict[type[Cone], str] = {SecondOrder: "QUAD", RotatedSecondOrder: "RQUAD", PSD: "SVECPSD"}
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_.!|-]*")
@@ -54,8 +55,7 @@ class _PTF(FileFormat):
             lines.append(f"    {name} {_interval(low, high)}")
         if form.integer.any():
             lines += ["Integers", *(f"    {x[j]}" for j in np.flatnonzero(form.integer))]
-        text = "\n".join([*lines, ""])
-        write_texts({path: text, sidecar(path): Layout.of(form).sidecar_text(text)})
+        Layout.of(form).write(path, "\n".join([*lines, ""]))
 
     def read(self, source: Source) -> StandardForm:
         return _program(source).to_form(source.layout)
@@ -90,15 +90,11 @@ def _interval(low: float, high: float) -> str:
     return f"[{left};{right}]"
 
 
-def _signed(v: float) -> str:
-    return f"{'-' if v < 0 else '+'} {abs(v):.17g}"
-
-
 def _expression(F: sp.csr_array, row: int, constant: float, x: list[str]) -> str:
     entries = slice(F.indptr[row], F.indptr[row + 1])
-    terms = [f"{_signed(v)} {x[j]}" for j, v in zip(F.indices[entries], F.data[entries], strict=True) if v]
+    terms = [f"{signed(v)} {x[j]}" for j, v in zip(F.indices[entries], F.data[entries], strict=True) if v]
     if constant or not terms:
-        terms.append(_signed(constant))
+        terms.append(signed(constant))
     return " ".join(terms)
 
 
@@ -111,8 +107,8 @@ def _linear(c: Constraint, x: list[str]) -> Iterator[str]:
 
 def _conic(c: Constraint, x: list[str]) -> Iterator[str]:
     order = _file_order(c.cone)
-    for k in range(c.cone.count):
-        yield f"    {_quoted(c.label if c.cone.count == 1 else f'{c.label}[{k}]')} [{_DOMAINS[type(c.cone)]}({c.cone.dim})]"
+    for k, name in enumerate(cone_names(c)):
+        yield f"    {_quoted(name)} [{_DOMAINS[type(c.cone)]}({c.cone.dim})]"
         for i in k * c.cone.dim + order:
             yield f"        {_expression(c.F, int(i), c.g[i] + 0.0, x)}"
 
@@ -347,11 +343,8 @@ def _cone(name: str, dim: int) -> Cone:
 
 
 def _matrix(rows: list[tuple[dict[int, float], float]], n: int) -> tuple[sp.csr_array, FloatArray]:
-    data = [v for entries, _ in rows for v in entries.values()]
-    columns = [j for entries, _ in rows for j in entries]
-    places = [i for i, (entries, _) in enumerate(rows) for _ in entries]
-    F = sp.csr_array((data, (places, columns)), shape=(len(rows), n), dtype=np.float64)
-    return F, np.array([constant for _, constant in rows]) + 0.0
+    triples = [(i, j, v) for i, (entries, _) in enumerate(rows) for j, v in entries.items()]
+    return matrix_of_entries(triples, (len(rows), n)), np.array([constant for _, constant in rows]) + 0.0
 
 
 FORMAT = _PTF()

@@ -13,13 +13,13 @@ import numpy as np
 import scipy.sparse as sp
 
 from ....errors import DataError
-from ....files import write_texts
 from ...arrays import FloatArray, check_bytes
-from ...importing.quadratic_rows import plain_products, two_sided
+from ...importing.quadratic_rows import plain_products
 from ...program.cones import Feature
 from ...program.form import StandardForm
-from ..programs import FlatProgram, Layout, sidecar, symmetric_matrix, to_one_sided_rows
-from .formats import FileFormat, Source, number, whole
+from ..layout import Layout
+from ..programs import FlatProgram, matrix_of_entries, rows_by_kind, symmetric_matrix
+from .formats import FileFormat, Source, index, number, whole
 
 
 class _QPLIB(FileFormat):
@@ -59,8 +59,7 @@ class _QPLIB(FileFormat):
         lines += _vector(np.zeros(m), 0.0, "constraint dual values in starting point") if m else []
         lines += _vector(np.zeros(n), 0.0, "variable bound dual values in starting point")
         lines += ["0 # number of non-default variable names", "0 # number of non-default constraint names", ""]
-        text = "\n".join(lines)
-        write_texts({path: text, sidecar(path): Layout.of(form).sidecar_text(text)})
+        Layout.of(form).write(path, "\n".join(lines))
 
     def read(self, source: Source) -> StandardForm:
         return _Reader(source).program().to_form(source.layout)
@@ -138,20 +137,13 @@ class _Reader:
         upper = np.where(upper >= infinity, np.inf, upper)
         for size in (n, m, n) if m else (n, n):  # starting points, of which a form has none
             self._optional(size)
-        columns, rows = self._names(n, "x"), self._names(m, "c") if m else None
+        columns, row_names = self._names(n, "x"), self._names(m, "c") if m else None
         left, right = np.where(left <= -infinity, -np.inf, left), np.where(right >= infinity, np.inf, right)
-        A = _entries(entries, m, n)
-        quadratic_rows = tuple(
-            side
-            for i, Q in products.items()
-            for side in two_sided(rows[i] if rows else f"c{i + 1}", Q, A[[i]].toarray().ravel(), float(left[i]), float(right[i]))
-        )
-        plain = [i for i in range(m) if i not in products]
-        names = [rows[i] for i in plain] if rows else None
-        A, b, equal, rows = to_one_sided_rows(sp.csr_array(A[plain]), left[plain], right[plain], names)
+        names = row_names or [f"c{i + 1}" for i in range(m)]
+        rows, _, quadratic_rows = rows_by_kind(matrix_of_entries(entries, (m, n)), (left, right), names, products)
         return FlatProgram(
-            P, q + 0.0, r + 0.0, A, b, equal, lower, upper, integer, columns, rows, sense == "maximize",
-            quadratic_rows=quadratic_rows,
+            P, q + 0.0, r + 0.0, rows.A, rows.b, rows.equal, lower, upper, integer, columns, rows.names if row_names else None,
+            sense == "maximize", quadratic_rows=quadratic_rows,
         )  # fmt: skip
 
     def _products(self, m: int, n: int) -> dict[int, sp.csc_array]:
@@ -159,7 +151,7 @@ class _Reader:
         triangles: dict[int, dict[tuple[int, int], float]] = {}
         for _ in range(self._whole()):
             row, i, j, v = next(self.lines)
-            triangle, place = triangles.setdefault(_index(row, m), {}), (_index(i, n), _index(j, n))
+            triangle, place = triangles.setdefault(index(row, m, 1), {}), (index(i, n, 1), index(j, n, 1))
             if place in triangle or place[::-1] in triangle:
                 raise DataError(f"a second entry of row {i} and column {j} of the constraint {row}")
             triangle[place] = number(v)
@@ -179,7 +171,7 @@ class _Reader:
         count = whole(next(self.lines, ["0"])[0])
         for _ in range(count):
             k, *words = next(self.lines)
-            names[_index(k, size)] = " ".join(words)
+            names[index(k, size, 1)] = " ".join(words)
         return tuple(names) if count else None
 
     def _whole(self) -> int:
@@ -203,24 +195,11 @@ class _Reader:
         indices: set[int] = set()
         for _ in range(self._whole()):
             j, v = next(self.lines)
-            if _index(j, size) in indices:
+            if index(j, size, 1) in indices:
                 raise DataError(f"a second number for the index {j}")
-            indices.add(_index(j, size))
-            values[_index(j, size)] = number(v, finite=finite)
+            indices.add(index(j, size, 1))
+            values[index(j, size, 1)] = number(v, finite=finite)
         return values
-
-
-def _index(word: str, size: int) -> int:
-    """A number from 1 to ``size``, counted from 0."""
-    index = whole(word)
-    if not 0 < index <= size:
-        raise DataError(f"the index {word} is not one of 1 to {size}")
-    return index - 1
-
-
-def _entries(entries: list[tuple[int, int, float]], m: int, n: int) -> sp.csr_array:
-    rows, columns, data = ([e[k] for e in entries] for k in range(3))
-    return sp.csr_array((data, (rows, columns)), shape=(m, n), dtype=np.float64)
 
 
 FORMAT = _QPLIB()

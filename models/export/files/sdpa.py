@@ -21,11 +21,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from ....errors import DataError
-from ....files import write_texts
 from ...arrays import FloatArray, check_bytes
 from ...program.cones import PSD, Cone, Feature, Nonnegative, Zero, svec_indices, svec_size
 from ...program.form import Block, Constraint, StandardForm
-from ..programs import ConicProgram, Layout, sidecar
+from ..layout import Layout
+from ..programs import ConicProgram
 from .cbf import scaled, unscaled
 from .formats import FileFormat, Source, is_number, number, number_text
 
@@ -56,8 +56,7 @@ class _SDPA(FileFormat):
         lines += _blocks(matrices, 1 + bool(rows.shape[0]))
         if form.integer.any():
             lines += ["*INTEGER", *(f"*{j + 1}" for j in np.flatnonzero(form.integer))]
-        text = "\n".join(lines) + "\n"
-        write_texts({path: text, sidecar(path): layout.sidecar_text(text)})
+        layout.write(path, "\n".join(lines) + "\n")
 
     def read(self, source: Source) -> StandardForm:
         layout = source.layout
@@ -131,13 +130,7 @@ class MatrixProgram:
 
 
 def read_matrices(path: Path) -> MatrixProgram:
-    """Read the matrices of a file, whose numbers `read_form` scales.
-
-    Raises
-    ------
-    DataError
-        A file that is not of the format.
-    """
+    """Read the matrices of a file, whose numbers `read_form` scales."""
     source = Source(path)
     reader = _Reader(source)
     try:

@@ -1,4 +1,4 @@
-"""Solution files that solvers write: Gurobi, SCIP, HiGHS, MOSEK and AMPL's .sol; told apart by what is in them.
+"""Reader of the solution files of Gurobi, SCIP, HiGHS, MOSEK and AMPL, which are told apart by their content.
 
 Values come back by our labels. A file knows our names as they are (models handed over by `to_gurobi`, `to_mosek`, .ptf, .nl)
 or in the plain spelling of .lp and .mps files; names that are not ours (auxiliary variables of the solver's translation) are
@@ -7,7 +7,7 @@ counted and left out.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -18,8 +18,10 @@ from ....files import READ_ERRORS, read_bytes, read_error, read_text
 from ...arrays import FloatArray
 from ...program.cones import PSD, Nonnegative, Zero
 from ...program.form import Constraint, StandardForm
+from ..cone_rows import cone_names
+from ..layout import Layout
 from ..native.mosek import MatrixVariables, psd_order
-from ..programs import Layout
+from .formats import is_number
 from .lp import plain_names
 
 #: What follows the name of a row with two sides where it is the row from above: of files, and of packages.
@@ -75,10 +77,8 @@ def read_point(form: StandardForm, path: str | Path) -> FilePoint:
     source = Path(path)
     lines = read_bytes(source).decode("utf-8", "replace").splitlines()
     try:
-        for is_kind, read in _KINDS:
-            if is_kind(lines):
-                tables = read(lines)
-                return _in_order(form, _with_matrices(form, tables) if tables.matrices else tables)
+        if (tables := _tables(lines)) is not None:
+            return _in_order(form, _with_matrices(form, tables) if tables.matrices else tables)
         if any(line.strip() == "Options" for line in lines):
             return _ampl(form, source, lines)
     except READ_ERRORS as error:
@@ -176,8 +176,8 @@ def _multipliers(form: StandardForm, tables: _Tables, sign: float) -> dict[str, 
 
 def _cone_multipliers(c: Constraint, cones: Mapping[str, list[float]]) -> FloatArray | None:
     pieces = []
-    for k in range(c.cone.count):
-        piece = np.array(cones.get(c.label if c.cone.count == 1 else f"{c.label}[{k}]", []))
+    for name in cone_names(c):
+        piece = np.array(cones.get(name, []))
         if piece.size != c.cone.dim:
             return None
         if isinstance(c.cone, PSD):
@@ -203,21 +203,7 @@ def _gurobi(lines: list[str]) -> _Tables:
 def _names_and_numbers(lines: list[str]) -> bool:
     """Return whether every line but comments is a name and a number, as somebody writes a point by hand."""
     pairs = [line.split() for line in lines if line.strip() and not line.lstrip().startswith("#")]
-    return bool(pairs) and all(len(pair) == 2 and _is_number(pair[1]) for pair in pairs)
-
-
-def _is_number(word: str) -> bool:
-    try:
-        float(word)
-    except ValueError:
-        return False
-    return True
-
-
-def _by_hand(lines: list[str]) -> _Tables:
-    tables = _gurobi(lines)
-    tables.solver = "unknown"
-    return tables
+    return bool(pairs) and all(len(pair) == 2 and is_number(pair[1]) for pair in pairs)
 
 
 def _scip(lines: list[str]) -> _Tables:
@@ -247,19 +233,13 @@ def _highs(lines: list[str]) -> _Tables:
         elif line.startswith("Objective"):
             tables.objective = float(line.split()[1])
         elif line.startswith(("# Columns", "# Rows")) and part:
-            content = dict(
-                [_pair(next(remaining_lines)) for _ in range(int(line.split()[2]))]
-            )  # a list: its end must be seen here
+            pairs = [next(remaining_lines).split() for _ in range(int(line.split()[2]))]
+            content = {name: float(value) for name, value in pairs}
             if line.startswith("# Columns"):
                 tables.values, tables.reduced = (content, None) if part == "Primal" else (tables.values, content)
             elif part == "Dual":
                 tables.rows = content
     return tables
-
-
-def _pair(line: str) -> tuple[str, float]:
-    name, value = line.split()
-    return name, float(value)
 
 
 def _mosek(lines: list[str]) -> _Tables:
@@ -306,6 +286,10 @@ def _number(word: str) -> float:
     return 0.0 if word == "NONE" else float(word)
 
 
+#: What AMPL's codes of a solve say, by hundreds.
+_AMPL_STATUS = {0: "solved", 1: "solved?", 2: "infeasible", 3: "unbounded", 4: "limit", 5: "failure"}
+
+
 def _ampl(form: StandardForm, path: Path, lines: list[str]) -> FilePoint:
     """AMPL's .sol: numbers in the order of the .nl file, whose sidecar tells it; duals are derivatives by the sides."""
     start = next(k for k, line in enumerate(lines) if line.strip() == "Options")
@@ -319,7 +303,8 @@ def _ampl(form: StandardForm, path: Path, lines: list[str]) -> FilePoint:
     y = np.array([float(line) for line in lines[first : first + duals]])
     values = np.array([float(line) for line in lines[first + duals : first + duals + primals]])
     tail = [line.split() for line in lines[first + duals + primals :] if line.startswith("objno")]
-    status_text = _ampl_word(int(tail[0][2])) if tail and len(tail[0]) > 2 else ""
+    code = int(tail[0][2]) if tail and len(tail[0]) > 2 else None
+    status_text = "" if code is None else _AMPL_STATUS.get(code // 100, str(code))
     order = _nl_order(form, path)
     x = np.empty(form.n)
     if primals:
@@ -330,32 +315,29 @@ def _ampl(form: StandardForm, path: Path, lines: list[str]) -> FilePoint:
     return FilePoint(solver, f"{message} ({status_text})" if status_text else message, x if primals else None, z)
 
 
-def _ampl_word(code: int) -> str:
-    words = {0: "solved", 1: "solved?", 2: "infeasible", 3: "unbounded", 4: "limit", 5: "failure"}
-    return words.get(code // 100, str(code))
-
-
 def _nl_order(form: StandardForm, path: Path) -> np.ndarray:
     program = path.with_suffix(".nl")
     layout = Layout.load(program)
     if layout is not None and program.exists() and not layout.describes(read_text(program)):
         raise ValueError(f"{program.name} beside it was saved by another program since its .names.json was written")
     if layout is None or layout.order is None:
-        raise ValueError(f"its numbers are in the order of {path.with_suffix('.nl').name}, whose .names.json is not beside it")
+        raise ValueError(f"its numbers are in the order of {program.name}, whose .names.json is not beside it")
     if layout.blocks != form.blocks:
-        raise ValueError(f"{path.with_suffix('.nl').name} was written from a form with other blocks")
+        raise ValueError(f"{program.name} was written from a form with other blocks")
     return np.array(layout.order)
 
 
-def _starts(lines: list[str], *texts: str) -> Iterator[bool]:
-    return (line.startswith(texts) for line in lines[:8])
+#: The reader of a file, by what one of its first lines begins with.
+_READERS: dict[str, Callable[[list[str]], _Tables]] = {
+    "PROBLEM STATUS": _mosek, "Model status": _highs, "# Solution for model": _gurobi, "solution status:": _scip,
+    "objective value:": _scip, "no solution available": _scip,
+}  # fmt: skip
 
 
-#: How to know a file, and how to read it.
-_KINDS: tuple[tuple[Callable[[list[str]], bool], Callable[[list[str]], _Tables]], ...] = (
-    (lambda lines: any(_starts(lines, "PROBLEM STATUS")), _mosek),
-    (lambda lines: any(_starts(lines, "Model status")), _highs),
-    (lambda lines: any(_starts(lines, "# Solution for model")), _gurobi),
-    (lambda lines: any(_starts(lines, "solution status:", "objective value:", "no solution available")), _scip),
-    (_names_and_numbers, _by_hand),
-)
+def _tables(lines: list[str]) -> _Tables | None:
+    """Return the tables of a file of one of these kinds, or of names and numbers; None for another one."""
+    for line in lines[:8]:
+        for beginning, read in _READERS.items():
+            if line.startswith(beginning):
+                return read(lines)
+    return replace(_gurobi(lines), solver="unknown") if _names_and_numbers(lines) else None

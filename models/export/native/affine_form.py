@@ -85,7 +85,7 @@ def slopes(model: ParametrisedModel, names: Sequence[str]) -> tuple[Slope, ...]:
     for line, factor in zip(lines, checks.tolist(), strict=True) if lines else ():
         trial_model = trial_model.replace(line.name, factor * line.start)
         expected = expected + line.slope.times(line.move(factor * line.start))
-    if len(lines) > 1 and not _stated(trial_model, expected, " and ".join(names)).near(expected):
+    if len(lines) > 1 and not _pieces_at(trial_model, expected, " and ".join(names)).near(expected):
         raise UnsupportedModelError(
             f"{model.name} does not depend on {' and '.join(names)} apart from each other: take one of them"
         )
@@ -111,14 +111,14 @@ class _Line:
         if isinstance(value, bool) or not isinstance(value, int | float | np.number) or not 0.0 < float(value) < np.inf:
             raise InputError(f"{name} must be a positive number to be a parameter of the problem; it is {value!r}", name=name)
         base, start = _Pieces.of(model.form), float(value)
-        change = _stated(model.replace(name, _FACTOR * start), base, name) - base
+        change = _pieces_at(model.replace(name, _FACTOR * start), base, name) - base
         P = change.parts[0]
         sign = -1.0 if P.count_nonzero() and P.trace() < 0.0 else 1.0  # so that P grows with the multiplier
         return cls(model, name, start, base, change.times(sign))
 
     def move(self, value: float) -> float:
         """Return m with form(value) = base + m·slope."""
-        change = _stated(self.model.replace(self.name, value), self.base, self.name) - self.base
+        change = _pieces_at(self.model.replace(self.name, value), self.base, self.name) - self.base
         size = self.slope.dot(self.slope)
         move = change.dot(self.slope) / size if size > 0.0 else 0.0
         if not (change + self.base).near(self.base + self.slope.times(move)):
@@ -143,7 +143,7 @@ class _Line:
             return self.slope.times(rate).slope(form, self.name, self.start, self.start, float, True)
         if not self.slope.parts[0].count_nonzero():
             return self.slope.slope(form, self.name, self.start, 0.0, self.move, False)
-        origin = _least(self.base.parts[0], self.slope.parts[0])
+        origin = _largest_share(self.base.parts[0], self.slope.parts[0])
 
         def multiplier(value: float) -> float:
             slope = self.move(value) + origin
@@ -154,7 +154,7 @@ class _Line:
         return self.slope.slope(form, self.name, self.start, origin, multiplier, False)
 
 
-def _least(P: sp.csr_array, D: sp.csr_array) -> float:
+def _largest_share(P: sp.csr_array, D: sp.csr_array) -> float:
     """Return the largest t with P - tD ⪰ 0, for P and D ⪰ 0 that are not zero."""
     values, vectors = np.linalg.eigh(P.toarray())
     positive = values > 1e-12 * values[-1]
@@ -163,8 +163,8 @@ def _least(P: sp.csr_array, D: sp.csr_array) -> float:
     return 1.0 / largest * (1.0 - 1e-9) if largest > 0.0 else 0.0
 
 
-def _stated(model: ParametrisedModel, base: _Pieces, name: str) -> _Pieces:
-    """The numbers of another form with the structure of the first."""
+def _pieces_at(model: ParametrisedModel, base: _Pieces, name: str) -> _Pieces:
+    """Return the numbers of a model's form, which must have the structure of the first form."""
     pieces = _Pieces.of(model.form)
     if pieces.structure != base.structure:
         raise UnsupportedModelError(f"{model.name} has other variables or rows at another {name}: make a problem for each value")

@@ -14,6 +14,7 @@ from ...program.bridges import IndicatorsToRows, RotatedBridge, factor_of
 from ...program.cones import PSD, Feature, Indicator, Nonnegative, RotatedSecondOrder, SecondOrder, Zero, svec, svec_indices
 from ...program.exponential_cones import Exponential, Power
 from ...program.form import Block, Constraint, Quadratic, StandardForm
+from ..cone_rows import cone_names
 from .affine_form import Slope
 
 _TAKEN = (Zero, Nonnegative, SecondOrder, RotatedSecondOrder, PSD, Exponential, Power, Indicator)
@@ -38,14 +39,6 @@ def to_cvxpy(form: StandardForm, slopes: Sequence[Slope] = ()) -> Any:
     slopes : sequence of Slope
         Parameters of the model: each becomes a ``cvxpy.Parameter`` of its name, at its value. The problem obeys CVXPY's rules of
         disciplined parametrized programming, so a change of value recompiles nothing.
-
-    Raises
-    ------
-    ExportError
-        The form has constraints that are not convex cones, or indicators whose rows no bounds hold; it is not convex in x at
-        every value of the parameters.
-    MissingPackageError
-        CVXPY is not installed.
     """
     unsupported = [f"{c.label} ({c.cone})" for c in form.constraints if not isinstance(c.cone, _TAKEN)]
     if Feature.NONCONVEX in form.features:
@@ -206,15 +199,11 @@ def _constraints(cvxpy: Any, c: Constraint, value: Any) -> list[Any]:
     assert isinstance(c.cone, PSD)
     spread = _spread(c.cone.order)
     constraints = []
-    for k, label in enumerate(_labels(c)):
+    for k, label in enumerate(cone_names(c)):
         part = value[k * c.cone.dim : (k + 1) * c.cone.dim]
         matrix = cvxpy.reshape(spread @ part, (c.cone.order, c.cone.order), order="C")
         constraints.append(cvxpy.PSD(matrix).set_label(label))
     return constraints
-
-
-def _labels(c: Constraint) -> list[str]:
-    return [c.label] if c.cone.count == 1 else [f"{c.label}[{k}]" for k in range(c.cone.count)]
 
 
 def _spread(order: int) -> sp.csr_array:
@@ -240,16 +229,16 @@ def _dual(c: Constraint, duals: dict[str, Any]) -> FloatArray:
         return np.hstack([heads, np.reshape(tails, (c.cone.count, c.cone.dim - 1))]).ravel()
     if isinstance(c.cone, (Exponential, Power)):
         return np.column_stack([np.ravel(part) for part in duals[c.label]]).ravel()
-    matrices = np.array([duals[label] for label in _labels(c)])
+    matrices = np.array([duals[label] for label in cone_names(c)])
     return svec(0.5 * (matrices + np.swapaxes(matrices, 1, 2))).ravel()
 
 
 def _bounds(form: StandardForm, pieces: dict[str, Any], moving: Sequence[tuple[Any, Slope]] = ()) -> list[Any]:
     constraints = []
     for label, piece in pieces.items():
-        lower, upper = form.lower[form.slices[label]], form.upper[form.slices[label]]
-        low, high = np.flatnonzero(np.isfinite(lower)), np.flatnonzero(np.isfinite(upper))
         s = form.slices[label]
+        lower, upper = form.lower[s], form.upper[s]
+        low, high = np.flatnonzero(np.isfinite(lower)), np.flatnonzero(np.isfinite(upper))
         if low.size:
             moves = [(parameter - slope.value) * slope.lower[s][low] for parameter, slope in moving if slope.lower[s].any()]
             constraints.append((piece[low] >= sum(moves, lower[low])).set_label(f"{LOWER} {label}"))

@@ -11,7 +11,7 @@ from ....errors import ExportError, LicenceError, MissingPackageError
 from ...program.cones import PSD, Bilinear, Nonnegative, Zero
 from ...program.exponential_cones import TranscendentalCone
 from ...program.form import Constraint, StandardForm, changed_entries
-from ..programs import (
+from ..cone_rows import (
     ConeRows,
     IndicatorRows,
     bilinear_rows,
@@ -51,13 +51,6 @@ def to_gurobi(form: StandardForm, environment: Any = None) -> Any:
     form : StandardForm
     environment : gurobipy.Env, optional
         A silent one where it is not given.
-
-    Raises
-    ------
-    ExportError
-        The form has semidefinite cones.
-    MissingPackageError, LicenceError
-        See `silent_environment`.
     """
     unsupported = [c.label for c in form.constraints if isinstance(c.cone, PSD)]
     if unsupported:
@@ -173,8 +166,7 @@ def _linear(model: Any, form: StandardForm, cones: tuple[ConeRows, ...], x: Any)
 
 def _add_cones(gurobipy: Any, model: Any, rows: ConeRows, variables: list[Any]) -> None:
     """One quadratic constraint h ≤ 0 for each cone of the stack."""
-    label, count = rows.constraint.label, rows.constraint.cone.count
-    for k in range(count):
+    for k, name in enumerate(cone_names(rows.constraint)):
         h = gurobipy.QuadExpr()
         for coefficient, i, j in rows.products(k):
             factor = coefficient * rows.scale[i] * rows.scale[j]
@@ -185,7 +177,7 @@ def _add_cones(gurobipy: Any, model: Any, rows: ConeRows, variables: list[Any]) 
                 h.add(active[0], factor)
             else:
                 h.addConstant(factor)
-        model.addQConstr(h <= 0, name=label if count == 1 else f"{label}[{k}]")
+        model.addQConstr(h <= 0, name=name)
 
 
 def _affine(gurobipy: Any, c: Constraint, variables: list[Any]) -> list[Any]:

@@ -16,13 +16,7 @@ _SCANS = 14
 
 
 def to_highs(highspy: Any, form: StandardForm) -> Any:
-    """The form as a ``highspy.HighsModel``: rows l ≤ A x ≤ u, the lower triangle of P.
-
-    Raises
-    ------
-    OutOfTimeError
-        The deadline passes before P is handed over.
-    """
+    """The form as a ``highspy.HighsModel``: rows l ≤ A x ≤ u, the lower triangle of P."""
     flat = FlatProgram.of(form, quadratic=False)
     model = highspy.HighsModel()
     lp = model.lp_

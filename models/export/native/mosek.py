@@ -31,7 +31,7 @@ from ...program.cones import (
 )
 from ...program.exponential_cones import Exponential, Power
 from ...program.form import Constraint, StandardForm, changed_entries
-from ..programs import indicator_rows
+from ..cone_rows import cone_names, indicator_rows
 
 #: Indices as MOSEK takes them.
 _Numbers: TypeAlias = np.ndarray[Any, np.dtype[np.int32]]
@@ -79,7 +79,7 @@ class MatrixVariables:
     @cached_property
     def names(self) -> list[str]:
         """The names of the matrix variables: labels of constraints, with the number of the cone in a stack."""
-        return [c.label if c.cone.count == 1 else f"{c.label}[{k}]" for c in self.constraints for k in range(c.cone.count)]
+        return [name for c in self.constraints for name in cone_names(c)]
 
     @cached_property
     def orders(self) -> list[int]:
@@ -198,14 +198,6 @@ def to_mosek(form: StandardForm, environment: Any = None) -> Any:
     form : StandardForm
     environment : mosek.Env, optional
         One with a licence of the user's; MOSEK's own global one where it is not given.
-
-    Raises
-    ------
-    ExportError
-        Integer variables beside semidefinite cones, which MOSEK refuses; nonconvex quadratic terms; the switch of an
-        indicator is no binary variable.
-    MissingPackageError
-        MOSEK is not installed.
     """
     features = form.features
     if {Feature.INTEGER, Feature.PSD} <= features:
@@ -365,9 +357,9 @@ def _append_cones(task: Any, c: Constraint, matrices: MatrixVariables) -> None:
     task.appendafes(c.rows)
     _put_cones(task, c, first, matrices)
     domain = _domain(task, c.cone)
-    for k in range(c.cone.count):
+    for k, name in enumerate(cone_names(c)):
         task.appendaccseq(domain, first + k * c.cone.dim, np.zeros(c.cone.dim))
-        task.putaccname(task.getnumacc() - 1, c.label if c.cone.count == 1 else f"{c.label}[{k}]")
+        task.putaccname(task.getnumacc() - 1, name)
 
 
 def _append_disjunctions(task: Any, c: Constraint, matrices: MatrixVariables) -> None:
@@ -377,9 +369,9 @@ def _append_disjunctions(task: Any, c: Constraint, matrices: MatrixVariables) ->
     _put_cones(task, c, first, matrices)
     task.appenddjcs(c.cone.count)
     domain = int(task.appendrplusdomain(1))
-    for k in range(c.cone.count):
+    for k, name in enumerate(cone_names(c)):
         task.putdjc(number + k, [domain, domain], [first + 2 * k, first + 2 * k + 1], [1.0, 0.0], [1, 1])
-        task.putdjcname(number + k, c.label if c.cone.count == 1 else f"{c.label}[{k}]")
+        task.putdjcname(number + k, name)
 
 
 def _put_cones(task: Any, c: Constraint, first: int, matrices: MatrixVariables) -> None:

@@ -13,7 +13,7 @@ from ...arrays import FloatArray
 from ...program.cones import Bilinear, Indicator, Nonnegative, RotatedSecondOrder, SecondOrder, Zero, svec_indices
 from ...program.exponential_cones import Exponential, Power
 from ...program.form import Block, Constraint, StandardForm
-from ..programs import ConeRows, IndicatorRows, bilinear_rows, indicator_rows, quadratic_cones
+from ..cone_rows import ConeRows, IndicatorRows, bilinear_rows, indicator_rows, quadratic_cones
 
 _TAKEN = (Zero, Nonnegative, SecondOrder, RotatedSecondOrder, Exponential, Power, Indicator, Bilinear)
 

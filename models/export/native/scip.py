@@ -14,7 +14,7 @@ from ...program.bridges import EpigraphBridge
 from ...program.cones import PSD, Bilinear, Nonnegative, Zero
 from ...program.exponential_cones import TranscendentalCone
 from ...program.form import Constraint, StandardForm, changed_entries
-from ..programs import (
+from ..cone_rows import (
     ConeRows,
     bilinear_rows,
     cone_names,
@@ -32,11 +32,6 @@ def to_scip(form: StandardForm) -> Any:
     in the order of x under the form's names, then the auxiliary variables of the cones (`quadratic_cones`) under
     their rows' names; ``model.data`` holds them as a list. Indicators are SCIP's own,
     whose slack variables come last.
-
-    Raises
-    ------
-    OutOfTimeError
-        The deadline passed between two rows.
     """
     unsupported = [c.label for c in form.constraints if isinstance(c.cone, PSD)]
     if unsupported:
@@ -159,7 +154,7 @@ def _add_cones(pyscipopt: Any, model: Any, rows: ConeRows, x: list[Any]) -> None
         x.append(model.addVar(names[row], lb=0.0 if rows.head[row] else None, ub=None))
         model.addCons(expression - x[-1] == 0, name=names[row])
 
-    for k in range(c.cone.count):
+    for k, name in enumerate(cone_names(c)):
         check_deadline()
         h = pyscipopt.quicksum(coefficient * rows.value(i, x) * rows.value(j, x) for coefficient, i, j in rows.products(k))
-        model.addCons(h <= 0, name=c.label if c.cone.count == 1 else f"{c.label}[{k}]")
+        model.addCons(h <= 0, name=name)

@@ -230,7 +230,7 @@ def _exported(
 
 # ``marginopt reproduce``: its options and what it does.
 
-#: Names of `marginopt.reproduction.protocol_size.EFFORTS`; without a clone the options are printed all the same.
+#: Names of `marginopt.reproduction.record.EFFORTS`; without a clone the options are printed all the same.
 EFFORTS = ("quick", "reduced", "full")
 
 

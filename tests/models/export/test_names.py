@@ -12,7 +12,7 @@ from facts import about
 import marginopt as mo
 from marginopt.errors import InputError
 from marginopt.models.export.files.formats import write_form
-from marginopt.models.export.programs import sidecar
+from marginopt.models.export.layout import sidecar
 from marginopt.models.program.form import Block
 
 DIET = """NAME diet

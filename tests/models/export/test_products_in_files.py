@@ -24,7 +24,8 @@ from marginopt.models import (
     StandardForm,
 )
 from marginopt.models.export.files.formats import read_form, write_form
-from marginopt.models.export.programs import FlatProgram, sidecar
+from marginopt.models.export.layout import sidecar
+from marginopt.models.export.programs import FlatProgram
 from marginopt.models.importing.quadratic_rows import plain_products, slack_of
 from marginopt.models.program.bridges import ConesToQuadraticRows
 

@@ -29,7 +29,7 @@ from marginopt.models import (
     ZeroOneSVM,
 )
 from marginopt.models.export.files.formats import read_form, write_form
-from marginopt.models.export.programs import sidecar
+from marginopt.models.export.layout import sidecar
 from marginopt.models.program.bridges import EpigraphBridge
 
 

@@ -14,7 +14,7 @@ import marginopt as mo
 from marginopt.errors import DataError
 from marginopt.models import PSD, Block, Constraint, Nonnegative, StandardForm, Zero
 from marginopt.models.export.files.formats import read_form, write_form
-from marginopt.models.export.programs import sidecar
+from marginopt.models.export.layout import sidecar
 from marginopt.models.model import BareForm
 from marginopt.models.program.cones import smat, svec
 from marginopt.models.program.lagrangian import lagrangian_bound

@@ -72,7 +72,7 @@ def test_an_import_is_its_source_at_every_point(build: Callable[[bool], Any], ta
         assert sign * form.objective(x) == pytest.approx(cost, abs=1e-12)
         miss = max(x[0] * x[1] + x[2] - 0.25, 0.25 - x[0] * x[1] - x[2])
         assert form.constraint("same").cone.violation(form.constraint("same").value(x)) == pytest.approx(miss, abs=1e-12)
-        assert form.imports[0].at(x) == ""
+        assert form.imports[0].difference_at(x) == ""
     assert form.imports[0].disagreement == ""
 
 

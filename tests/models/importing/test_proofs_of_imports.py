@@ -17,7 +17,7 @@ from facts import about, subjects
 import marginopt as mo
 from marginopt.errors import MarginoptWarning
 from marginopt.models import StandardForm
-from marginopt.models.importing import canonical
+from marginopt.models.importing import cvxpy as cvxpy_import
 from marginopt.models.importing.source import Import
 
 X = np.array([[1.0, 2.0], [1.0, -1.0]])
@@ -32,7 +32,7 @@ def hinge() -> cp.Problem:
 @pytest.fixture
 def inferred_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
     """The fault of CVXPY: bounds of auxiliary variables that it infers from 0 times infinity."""
-    monkeypatch.setattr(canonical, "_plain_problem", lambda: cp.Problem)
+    monkeypatch.setattr(cvxpy_import, "_plain_problem", lambda: cp.Problem)
 
 
 @pytest.mark.filterwarnings("ignore:invalid value encountered:RuntimeWarning")
@@ -109,8 +109,8 @@ def test_every_import_is_compared_at_points_one_of_which_is_infeasible(package: 
     assert record.source.package == package
     assert record.disagreement == ""
     assert len(record.points) >= 3
-    assert any(not there.feasible(there, 1e-9) for there in record.before)
-    assert all(there.rows for there in record.before)
+    assert any(not there.feasible(there, 1e-9) for there in record.evaluations)
+    assert all(there.rows for there in record.evaluations)
     result = mo.solve(form, "clarabel")
     assert (result.status, result.bound_kind) == (mo.Status.OPTIMAL, "proved")
 
@@ -214,7 +214,7 @@ def test_terms_that_cancel_differ_by_rounding_alone(atom: Callable[[Any], Any]) 
     for size, direction in product([1e-16, 1e-9, 1.0, 1e8], directions):
         y = np.zeros(record.source.form.n)
         y[places] = size * direction
-        assert record.at(y) == ""
+        assert record.difference_at(y) == ""
 
 
 def test_violations_that_the_prices_of_a_bound_explain_are_no_contradiction() -> None:

@@ -404,10 +404,18 @@ def test_milp_has_the_same_optimum() -> None:
 
 
 def test_scipy_refusals() -> None:
-    with pytest.raises(InputError, check=about("upper")):
+    with pytest.raises(InputError, check=about("A_ub")):
         mo.from_scipy([1.0, 2.0], A_ub=[[1.0]], b_ub=[1.0])
-    with pytest.raises(InputError, check=about("upper")):
+    with pytest.raises(InputError, check=about("A_ub")):
         mo.from_scipy([1.0], A_ub=[[1.0]])
+    impossible = {
+        "equal": {"A_eq": [[1.0]], "b_eq": [np.inf]},
+        "upper": {"A_ub": [[1.0]], "b_ub": [-np.inf]},
+        "rows 0": {"constraints": ([[1.0]], np.inf)},
+    }
+    for name, rows in impossible.items():
+        with pytest.raises(InputError, check=about(name)):
+            mo.from_scipy([1.0], **rows)
     with pytest.raises(InputError, check=about("integrality")):
         mo.from_scipy([1.0], integrality=[2])
 

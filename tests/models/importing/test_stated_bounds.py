@@ -8,7 +8,7 @@ import pytest
 from cvxpy.reductions.solvers.defines import SOLVER_MAP_CONIC
 
 import marginopt as mo
-from marginopt.models.importing.canonical import with_stated_bounds
+from marginopt.models.importing.cvxpy import with_stated_bounds
 
 X = np.array([[1.0, 2.0], [1.0, -1.0]])
 Y = np.array([1.0, -1.0])

@@ -29,8 +29,8 @@ from marginopt.models import (
     Zero,
     ZeroOneSVM,
 )
+from marginopt.models.export.cone_rows import native_size
 from marginopt.models.export.native.gurobi import to_gurobi
-from marginopt.models.export.programs import native_size
 from marginopt.solvers.interface.solver import LicenceState
 from marginopt.solvers.records import Options, Status
 from marginopt.solvers.registry import get_solver, require

@@ -1,4 +1,7 @@
-"""Import of the arguments of SciPy's `linprog` and `milp` as a standard form; a solution becomes an `OptimizeResult`."""
+"""Programs stated by matrices: the arguments of SciPy's `linprog` and `milp`, and of a quadratic program, as standard forms.
+
+A solution of SciPy's arguments becomes an `OptimizeResult`.
+"""
 
 from __future__ import annotations
 
@@ -10,9 +13,9 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 from ...errors import InputError
-from ..arrays import FloatArray, as_array
+from ..arrays import BoolArray, FloatArray, as_array
 from ..program.form import StandardForm
-from .rows import RowProgram, RowSource, row_values
+from .rows import RowProgram, RowSource, side_values
 from .source import Evaluation, Recipient, ReturnedAnswer, Termination, import_source
 
 #: Label, matrix, lower and upper sides.
@@ -70,32 +73,14 @@ def from_scipy(
     InputError
         Shapes that do not fit, or a kind of variable that is not taken.
     """
-    q = np.atleast_1d(as_array(c, "c"))
-    if q.ndim != 1 or not q.size:
-        raise InputError(f"c must hold one number for each variable; its shape is {np.shape(c)}", name="c")
+    q = _costs("c", c)
     n = q.size
     parts = [
-        *_side("upper", A_ub, b_ub, n, upper=True),
-        *_side("equal", A_eq, b_eq, n, upper=False),
+        *_side("upper", ("A_ub", A_ub), ("b_ub", b_ub), n, equal=False),
+        *_side("equal", ("A_eq", A_eq), ("b_eq", b_eq), n, equal=True),
         *_constraints(constraints, n),
     ]
-    lower, upper = _bounds(bounds, n)
-    names = [name for name, _, low, _ in parts for name in [name] * low.size]
-    A = sp.csr_array(sp.vstack([A for _, A, _, _ in parts], format="csr")) if parts else sp.csr_array((0, n))
-    program = RowProgram(
-        name="SciPy program",
-        variables=[f"x[{i}]" for i in range(n)],
-        rows=names,
-        P=None,
-        q=q,
-        r=0.0,
-        A=A,
-        row_lower=np.concatenate([low for _, _, low, _ in parts]) if parts else np.zeros(0),
-        row_upper=np.concatenate([high for _, _, _, high in parts]) if parts else np.zeros(0),
-        lower=lower,
-        upper=upper,
-        integer=_integer(integrality, n),
-    )
+    program = _program("SciPy program", q, parts, _bounds(bounds, n), integer=_integer(integrality, n))
     return import_source(_Arguments(program, q, parts, bounds))
 
 
@@ -113,16 +98,9 @@ class _Arguments(RowSource):
         from scipy.optimize import LinearConstraint
 
         rows, start = [], 0
-        for name, A, low, high in self._parts:
+        for _, A, low, high in self._parts:
             below, above = (np.asarray(side) for side in LinearConstraint(A, low, high).residual(x))
-            equal, names = low == high, {start + i: name for i in range(low.size)}
-            for chosen, value, kinds in (
-                (equal, below, (True, False)),
-                (~equal & np.isfinite(low), below, (False, False)),
-                (~equal & np.isfinite(high), above, (False, True)),
-            ):
-                places = np.flatnonzero(chosen)
-                rows += row_values(start + places, names, value[places], None, equal=kinds[0], upper=kinds[1])
+            rows += side_values(self._imported.names, (low, high), (below, above), start)
             start += low.size
         lower, upper = _bounds(self._bounds, x.size)
         outside = np.maximum(np.maximum(lower - x, x - upper), 0.0)
@@ -142,11 +120,6 @@ class SciPyResult(Recipient):
 
     def __init__(self, target: Any) -> None:
         self._target = target
-
-    @property
-    def source(self) -> None:
-        """A result holds no program."""
-        return None
 
     def check(self, answer: ReturnedAnswer) -> None:
         """Every answer with the one block ``x`` fits."""
@@ -176,32 +149,132 @@ class SciPyResult(Recipient):
         self._target.upper = OptimizeResult(marginals=np.minimum(zeta, 0.0))
 
 
-def _side(name: str, A: Any, b: ArrayLike | None, n: int, *, upper: bool) -> list[_Rows]:
+def from_qp(
+    P: Any,
+    q: ArrayLike,
+    G: Any = None,
+    h: ArrayLike | None = None,
+    A: Any = None,
+    b: ArrayLike | None = None,
+    lb: ArrayLike | None = None,
+    ub: ArrayLike | None = None,
+) -> StandardForm:
+    """Return min ½x'Px + q'x subject to Gx ≤ h, Ax = b, lb ≤ x ≤ ub as a standard form.
+
+    Parameters
+    ----------
+    P : array_like (n, n) or sparse, or None
+        Symmetric; None for a linear program. Whether it is convex is said by ``form.inspect()``.
+    q : array_like (n,)
+    G, h
+        Rows Gx ≤ h, labelled ``upper``.
+    A, b
+        Rows Ax = b, labelled ``equal``.
+    lb, ub : array_like (n,) or float, optional
+        Bounds; none where they are not given, or None.
+
+    Returns
+    -------
+    StandardForm
+        One block ``x``.
+
+    Raises
+    ------
+    InputError
+        Shapes that do not fit, a matrix without its side, P that is not symmetric, numbers that are not finite (bounds may be
+        infinite).
+    """
+    linear = _costs("q", q)
+    n = linear.size
+    parts = [*_side("upper", ("G", G), ("h", h), n, equal=False), *_side("equal", ("A", A), ("b", b), n, equal=True)]
+    bounds = _bound(lb, -np.inf, n, "lb"), _bound(ub, np.inf, n, "ub")
+    program = _program("quadratic program", linear, parts, bounds, P=None if P is None else _quadratic(P, n))
+    return program.import_form().form
+
+
+def _costs(name: str, costs: ArrayLike) -> FloatArray:
+    linear = np.atleast_1d(as_array(costs, name))
+    if linear.ndim != 1 or not linear.size or not np.isfinite(linear).all():
+        raise InputError(f"{name} must hold one finite number for each variable; its shape is {np.shape(costs)}", name=name)
+    return linear
+
+
+def _program(
+    name: str,
+    q: FloatArray,
+    parts: Sequence[_Rows],
+    bounds: tuple[FloatArray, FloatArray],
+    *,
+    P: sp.csc_array | None = None,
+    integer: BoolArray | None = None,
+) -> RowProgram:
+    """Return the program of these rows, its variables one block ``x``."""
+    n = q.size
+    return RowProgram(
+        name=name,
+        variables=[f"x[{i}]" for i in range(n)],
+        rows=[label for label, matrix, *_ in parts for _ in range(matrix.shape[0])],
+        P=P,
+        q=q,
+        r=0.0,
+        A=sp.csr_array(sp.vstack([sp.csr_array((0, n)), *(matrix for _, matrix, _, _ in parts)], format="csr")),
+        row_lower=np.concatenate([np.zeros(0), *(low for _, _, low, _ in parts)]),
+        row_upper=np.concatenate([np.zeros(0), *(high for _, _, _, high in parts)]),
+        lower=bounds[0],
+        upper=bounds[1],
+        integer=np.zeros(n, dtype=bool) if integer is None else integer,
+    )
+
+
+def _side(label: str, matrix: tuple[str, Any], side: tuple[str, ArrayLike | None], n: int, *, equal: bool) -> list[_Rows]:
+    """Return the rows matrix x ≤ or = side, both given with their names; no rows where neither is given."""
+    (name, A), (side_name, b) = matrix, side
     if (A is None) != (b is None):
-        raise InputError(f"the {name} rows need a matrix and a right-hand side; one of them is missing", name=name)
+        raise InputError(f"{name} and {side_name} go together; one of them is missing", name=name)
     if A is None:
         return []
-    matrix = _matrix(A, n, name)
-    side = np.atleast_1d(as_array(b, f"the right-hand side of the {name} rows"))
-    if side.shape != (matrix.shape[0],):
-        raise InputError(f"the right-hand side of the {name} rows must have shape ({matrix.shape[0]},); it has {side.shape}")
-    return [(name, matrix, np.full(side.size, -np.inf) if upper else side, side)]
+    rows, values = _checked_rows(name, A, n), np.atleast_1d(as_array(b, side_name))
+    if values.shape != (rows.shape[0],) or np.isnan(values).any():
+        raise InputError(f"{side_name} must hold one number for each of the {rows.shape[0]} rows of {name}", name=side_name)
+    return [(label, rows, values if equal else np.full(values.size, -np.inf), values)]
 
 
-def _matrix(A: Any, n: int, name: str) -> sp.csr_array:
-    matrix = sp.csr_array(A if sp.issparse(A) else _table(A, name), dtype=np.float64)
+def _checked_rows(name: str, value: Any, n: int) -> sp.csr_array:
+    matrix = _matrix(name, value)
     if matrix.shape[1] != n:
-        raise InputError(
-            f"the matrix of the {name} rows must have {n} columns, as c has entries; it has {matrix.shape[1]}", name=name
-        )
+        raise InputError(f"{name} must have {n} columns, one for each variable; it has {matrix.shape[1]}", name=name)
     return matrix
 
 
-def _table(A: Any, name: str) -> FloatArray:
-    matrix = np.atleast_2d(as_array(A, f"the matrix of the {name} rows"))
-    if matrix.ndim != 2:
-        raise InputError(f"the matrix of the {name} rows must have two dimensions; its shape is {matrix.shape}", name=name)
+def _matrix(name: str, value: Any) -> sp.csr_array:
+    table = value if sp.issparse(value) else np.atleast_2d(as_array(value, name))
+    if table.ndim != 2:
+        raise InputError(f"{name} must have two dimensions; its shape is {table.shape}", name=name)
+    matrix = sp.csr_array(table, dtype=np.float64)
+    if not np.isfinite(matrix.data).all():
+        raise InputError(f"{name} must hold finite numbers", name=name)
     return matrix
+
+
+def _quadratic(P: Any, n: int) -> sp.csc_array:
+    matrix = _matrix("P", P)
+    if matrix.shape != (n, n):
+        raise InputError(f"P must have shape ({n}, {n}), as q has {n} entries; it has {matrix.shape}", name="P")
+    difference = abs(matrix - matrix.T)
+    if difference.nnz and difference.max() > 1e-12 * abs(matrix).max():
+        raise InputError("P must be symmetric: give (P + P.T)/2, which has the same value at every x", name="P")
+    return sp.csc_array(0.5 * (matrix + matrix.T))
+
+
+def _bound(bounds: ArrayLike | None, default: float, n: int, name: str) -> FloatArray:
+    if isinstance(bounds, list | tuple):
+        bounds = [default if bound is None else bound for bound in bounds]
+    values = as_array(default if bounds is None else bounds, name)
+    if values.shape not in ((), (1,), (n,)):
+        raise InputError(f"{name} must be one number or {n} numbers; its shape is {values.shape}", name=name)
+    if np.isnan(values).any():
+        raise InputError(f"{name} must hold no NaN: an infinite number, or None, is no bound", name=name)
+    return np.array(np.broadcast_to(values, n), dtype=np.float64)
 
 
 def _constraints(constraints: Any, n: int) -> list[_Rows]:
@@ -227,7 +300,7 @@ def _constraints(constraints: Any, n: int) -> list[_Rows]:
                 f"constraints must be scipy.optimize.LinearConstraint objects or tuples (A, lb, ub); got {type(one).__name__}",
                 name="constraints",
             )
-        matrix = _matrix(constraint.A, n, f"{k}-th constraint's")
+        matrix = _checked_rows(f"constraints[{k}].A", constraint.A, n)
         low, high = (np.array(np.broadcast_to(side, matrix.shape[:1]), np.float64) for side in (constraint.lb, constraint.ub))
         groups.append((f"rows {k}", matrix, low, high))
     return groups

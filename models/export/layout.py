@@ -1,0 +1,173 @@
+"""Names, blocks and cones of a form apart from its numbers: kept in a sidecar beside files whose format has no place for them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ...errors import DataError
+from ...files import READ_ERRORS, read_error, read_text, without_compression, write_texts
+from ..arrays import IntArray
+from ..program.cones import PSD, Bilinear, Cone, Indicator, Nonnegative, RotatedSecondOrder, SecondOrder, Zero
+from ..program.exponential_cones import Exponential, Power
+from ..program.form import Block, StandardForm
+
+_READ = (Zero, Nonnegative, SecondOrder, RotatedSecondOrder, PSD, Indicator, Exponential, Power, Bilinear)
+_CONES: Mapping[str, type[Cone]] = {cone.symbol: cone for cone in _READ}
+
+
+def cone_named(symbol: str, dim: int, count: int, **parameters: float) -> Cone:
+    """The cone of this symbol, with its parameters (the exponent of a power cone); see `models.program.cones`."""
+    if symbol not in _CONES:
+        raise DataError(f"unknown cone {symbol!r}; known: {', '.join(_CONES)}")
+    return _CONES[symbol](dim, count, **parameters)
+
+
+def _parameters(cone: Cone) -> dict[str, float]:
+    """Fields of a cone beside its sizes: the exponent of a power cone, the sense of a bilinear row."""
+    return {f.name: getattr(cone, f.name) for f in fields(cone) if f.name not in ("dim", "count")}
+
+
+def _cone(record: Mapping[str, Any]) -> Cone:
+    cone_fields = fields(_CONES.get(record["cone"], Cone))
+    parameters = {f.name: record[f.name] for f in cone_fields if f.name not in ("dim", "count")}
+    if not all(isinstance(value, int | float) for value in parameters.values()):
+        raise DataError(f"the parameters of a cone must be numbers; they are {parameters}")
+    return cone_named(record["cone"], _whole(record["dim"]), _whole(record["count"]), **parameters)
+
+
+def _whole(value: Any) -> int:
+    """A size of a layout, which no array of this machine exceeds."""
+    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < 2**40:
+        raise DataError(f"a size must be a whole number; it is {value!r}")
+    return value
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise DataError(f"a label must be text; it is {value!r}")
+    return value
+
+
+def _names(record: Mapping[str, Any]) -> tuple[str, ...] | None:
+    """Names of its own that a block or constraint has."""
+    return tuple(_text(name) for name in record["names"]) if "names" in record else None
+
+
+def _named(record: dict[str, Any], given_names: tuple[str, ...] | None) -> dict[str, Any]:
+    return record if given_names is None else {**record, "names": list(given_names)}
+
+
+def sidecar(path: Path) -> Path:
+    """Return the path at which the layout of a file without labels is kept."""
+    return path.with_name(path.name + ".names.json")
+
+
+def _digest(text: str) -> str:
+    """Return the digest of a text, whatever ends its lines."""
+    return hashlib.sha256("\n".join(text.splitlines()).encode("utf-8")).hexdigest()
+
+
+class ConstraintLayout(NamedTuple):
+    """A constraint without its numbers; ``given_names`` as in `Constraint`."""
+
+    label: str
+    cone: Cone
+    given_names: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Blocks, constraints and sense of a form, without its numbers.
+
+    ``order`` is there for formats that prescribe the order of the variables: the form's index of each of the file's. ``digest``
+    is that of the text beside which a sidecar was written.
+    """
+
+    name: str
+    blocks: tuple[Block, ...]
+    constraints: tuple[ConstraintLayout, ...]
+    maximise: bool
+    constant: float
+    order: tuple[int, ...] | None = None
+    digest: str = ""
+
+    @classmethod
+    def of(cls, form: StandardForm, order: IntArray | None = None) -> Layout:
+        """The layout of a form."""
+        constraints = tuple(ConstraintLayout(c.label, c.cone, c.given_names) for c in form.constraints)
+        order_tuple = None if order is None else tuple(order.tolist())
+        return cls(form.name, form.blocks, constraints, form.maximise, form.r, order_tuple)
+
+    @property
+    def names(self) -> list[str]:
+        """Return one name for each scalar variable, in the order of the form."""
+        return [name for block in self.blocks for name in block.names()]
+
+    def record(self) -> dict[str, Any]:
+        """Return plain data for JSON."""
+        record: dict[str, Any] = {
+            "format": "marginopt layout 1",
+            "name": self.name,
+            "maximise": self.maximise,
+            "constant": self.constant,
+            "blocks": [
+                _named({"label": b.label, "shape": list(b.shape), "symmetric": b.symmetric}, b.given_names) for b in self.blocks
+            ],
+            "constraints": [
+                _named(
+                    {"label": c.label, "cone": c.cone.symbol, "dim": c.cone.dim, "count": c.cone.count, **_parameters(c.cone)},
+                    c.given_names,
+                )
+                for c in self.constraints
+            ],
+        }
+        record |= {} if self.order is None else {"order": list(self.order)}
+        return record | ({"digest": self.digest} if self.digest else {})
+
+    @classmethod
+    def from_record(cls, record: Mapping[str, Any]) -> Layout:
+        """The inverse of `record`."""
+        if not isinstance(record, Mapping) or record.get("format") != "marginopt layout 1":
+            raise DataError("not a layout that this version reads")
+        blocks = tuple(
+            Block(_text(b["label"]), tuple(_whole(k) for k in b["shape"]), bool(b["symmetric"]), _names(b))
+            for b in record["blocks"]
+        )
+        if any(b.symmetric and (len(b.shape) != 2 or b.shape[0] != b.shape[1]) for b in blocks):
+            raise DataError("a symmetric block that is not square")
+        constraints = tuple(ConstraintLayout(_text(c["label"]), _cone(c), _names(c)) for c in record["constraints"])
+        order = tuple(_whole(j) for j in record["order"]) if "order" in record else None
+        return cls(
+            _text(record["name"]), blocks, constraints, bool(record["maximise"]), float(record["constant"]), order,
+            _text(record.get("digest", "")),
+        )  # fmt: skip
+
+    def sidecar_text(self, text: str) -> str:
+        """Return the content of the sidecar of a file with this text."""
+        return json.dumps(replace(self, digest=_digest(text)).record(), indent=1) + "\n"
+
+    def write(self, path: Path, text: str) -> None:
+        """Write a file with this text, and the layout in its sidecar."""
+        write_texts({path: text, sidecar(path): self.sidecar_text(text)})
+
+    def describes(self, text: str) -> bool:
+        """Tell if this layout was written beside a file with this text."""
+        return self.digest == _digest(text)
+
+    @classmethod
+    def load(cls, path: Path) -> Layout | None:
+        """Return the layout in the sidecar of a file, compressed since or not; None without a sidecar."""
+        place = sidecar(path)
+        if not place.exists():
+            place = sidecar(path.with_name(without_compression(path.name)))
+        if not place.exists():
+            return None
+        try:
+            return cls.from_record(json.loads(read_text(place)))
+        except READ_ERRORS as error:
+            raise DataError(f"its sidecar {place.name} cannot be read: {read_error(error)}") from error
