@@ -39,8 +39,6 @@ if TYPE_CHECKING:
     from .changes.change import Change
     from .importing.source import Import
 
-# The program, views and bound of a formulation, and the meaning of a point and multipliers of it.
-
 V = TypeVar("V")
 
 
@@ -652,16 +650,12 @@ def _stated(kind: type[Any]) -> tuple[tuple[str, Callable[[Any], Mapping[str, An
     parts = []
     for item in dataclasses.fields(kind):
         rule = item.metadata.get("identity", True)
-        earlier_names = EARLIER_NAMES.get(kind.__name__, {}).get(item.name)
-        if earlier_names is not None:
-            rule = functools.partial(_entry, earlier_names)
+        earlier_name = EARLIER_NAMES.get(kind.__name__, {}).get(item.name)
+        if earlier_name is not None:
+            rule = functools.partial(lambda name, value: {name: value}, earlier_name)
         if item.init and rule:
             parts.append((item.name, rule if callable(rule) else None))
     return tuple(parts)
-
-
-def _entry(name: str, value: Any) -> dict[str, Any]:
-    return {name: value}
 
 
 def earlier_identity(

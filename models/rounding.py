@@ -93,7 +93,9 @@ def total(terms: FloatArray) -> Rounded:
         errors_so_far[size : size + half] = errors
         size += half
         partial = np.concatenate([sums, partial[2 * half :]])
-    return _with_corrections(float(partial[0]), errors_so_far[:size])
+    corrections = errors_so_far[:size]
+    value = float(partial[0]) + float(corrections.sum())
+    return Rounded(value, (UNIT * abs(value) + gamma(size) * float(np.abs(corrections).sum())) * (1.0 + 8.0 * UNIT))
 
 
 def total_of_positive(terms: FloatArray) -> Rounded:
@@ -159,11 +161,6 @@ def _split(a: FloatArray) -> tuple[FloatArray, FloatArray]:
     scaled = _SPLITTER * a
     high = scaled - (scaled - a)
     return high, a - high
-
-
-def _with_corrections(leading: float, corrections: FloatArray) -> Rounded:
-    value = leading + float(corrections.sum())
-    return Rounded(value, (UNIT * abs(value) + gamma(corrections.size) * float(np.abs(corrections).sum())) * (1.0 + 8.0 * UNIT))
 
 
 _HI, _LO = float.fromhex("0x1.62e42fee00000p-1"), float.fromhex("0x1.a39ef35793c76p-33")

@@ -209,8 +209,8 @@ def _on_active_set(form: StandardForm, x: FloatArray) -> list[FloatArray]:
         system = np.block([[form.quadratic.csc.toarray(), B.T], [B, np.zeros((k, k))]])
         from_zero = np.concatenate([-form.q, -b])
         from_x = np.concatenate([-form.q - form.quadratic.product(x), -slack[active]])
-        least, step = np.linalg.lstsq(system, np.column_stack([from_zero, from_x]), rcond=1e-13)[0][: form.n].T
-    return [least, x + step]
+        solution, step = np.linalg.lstsq(system, np.column_stack([from_zero, from_x]), rcond=1e-13)[0][: form.n].T
+    return [solution, x + step]
 
 
 # Points of the model's own beside a solver's claim: a better one refutes an optimum, any one refutes infeasibility.

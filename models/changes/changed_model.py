@@ -1,43 +1,32 @@
-"""A formulation with a change: its labels, decision function and explanations are kept, its form is changed."""
+"""The model that `with_constraint`, `with_variables`, `with_fixed` and `relaxed` return: a formulation with a changed form.
+
+Constraints, variables and costs are stated in CVXPY, canonicalised by CVXPY, and taken into the form with their names.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import itertools
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-
-from ...errors import InputError
-from ..appraisal import Bound, CountedCost, Tilt, restricted_bound
-from ..arrays import FloatArray
-from ..inspection.explanation import PointExplanation
-from ..model import Model
-from ..program.cones import Feature
-from ..program.form import StandardForm
-from ..statement import Statement
-from .change import Change, ContinuousRelaxation, FixedVariables
-from .expressions import cvxpy_module, expression_line, row_line
-
-if TYPE_CHECKING:
-    from ..importing.source import Import
-import itertools
-from collections.abc import Callable, Iterable
-
 import scipy.sparse as sp
 
-from ...errors import UnsupportedModelError
-from ..arrays import BoolArray
+from ...errors import InputError, UnsupportedModelError
+from ..appraisal import Bound, CountedCost, Tilt, restricted_bound
+from ..arrays import BoolArray, FloatArray
 from ..importing.cvxpy import CVXPYSource
 from ..importing.source import Import
+from ..inspection.explanation import PointExplanation
 from ..kernels.gram import PaddedGram
-from ..program.form import Block, Constraint, Quadratic
-from ..statement import Line
-from .change import check_blocks, shared_places
-from .expressions import BlockVariables, variables_behind
-
-# Constraints, variables and costs stated in CVXPY, canonicalised by CVXPY, and taken into a form with names.
+from ..model import Model
+from ..program.cones import Feature
+from ..program.form import Block, Constraint, Quadratic, StandardForm
+from ..statement import Line, Statement
+from .change import Change, ContinuousRelaxation, FixedVariables, check_blocks, shared_places
+from .expressions import BlockVariables, cvxpy_module, expression_line, row_line, variables_behind
 
 #: A function that takes the form's blocks as CVXPY variables and returns CVXPY constraints (or an expression).
 CVXPYStatement = Callable[[Any], Any]

@@ -51,11 +51,10 @@ class _Writer:
     def _variable(self, e: Any) -> tuple[str, int]:
         return self._symbol(e.name()), _ATOM
 
+    _parameter = _variable
+
     def _symbol(self, name: str) -> str:
         return latex_symbol(name) if self.latex else name
-
-    def _parameter(self, e: Any) -> tuple[str, int]:
-        return self._symbol(e.name()), _ATOM
 
     def _constant(self, e: Any) -> tuple[str, int]:
         value = e.value
@@ -112,14 +111,10 @@ class _Writer:
     def _index(self, e: Any) -> tuple[str, int]:
         places = [_place(key, length) for key, length in zip(e.key, e.args[0].shape, strict=False)]
         if type(e.args[0]).__name__ == "Variable" and e.args[0].name() in self.names and e.size == 1:
-            return self._named_entry(self.names[e.args[0].name()], int(places[0])), _ATOM
+            return self._symbol(self.names[e.args[0].name()].names()[int(places[0])]), _ATOM
         inside = self.of(e.args[0], _ATOM)
         subscript = ",".join(places)
         return (f"{inside}_{{{subscript}}}" if self.latex else f"{inside}[{subscript}]"), _ATOM
-
-    def _named_entry(self, block: Block, place: int) -> str:
-        """Return the entry by its name; in LaTeX by what is in the brackets, as an index."""
-        return self._symbol(block.names()[place])
 
     def _transpose(self, e: Any) -> tuple[str, int]:
         return self.of(e.args[0], _ATOM) + (r"^\top" if self.latex else "'"), _ATOM
@@ -176,11 +171,10 @@ class _Writer:
     def _minimum(self, e: Any) -> tuple[str, int]:
         return self._call("min", e)
 
+    _min = _minimum
+
     def _max(self, e: Any) -> tuple[str, int]:
         return self._call("max", e)
-
-    def _min(self, e: Any) -> tuple[str, int]:
-        return self._call("min", e)
 
     def _trace(self, e: Any) -> tuple[str, int]:
         return (rf"\operatorname{{tr}}{self.of(e.args[0], _ATOM)}" if self.latex else f"tr {self.of(e.args[0], _ATOM)}"), _PRODUCT

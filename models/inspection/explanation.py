@@ -106,7 +106,7 @@ def two_classes(
     f : callable
         Scores of rows, whose sign is the class.
     weights : tuple
-        See `weighed` and `priced`.
+        Of `dual_weights` or `primal_weights`.
     required : float, optional
         The margin that the loss requires of a point: points are inside it, on it or beyond. None where there is no such number.
     """

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ...errors import InputError
-from ..arrays import FloatArray, Points, as_positive, to_dense
+from ..arrays import FloatArray, Points, as_positive, as_share, to_dense
 from ..rounding import gamma as gamma_n
 from .kernels import DistanceKernel, Kernel, ParameterRange, RadialKernel, squared_distances
 
@@ -142,10 +142,7 @@ class Mixture(Kernel):
                 raise InputError(
                     f"a mixture is of two kernels such as RBF(0.1) and RBF(1.0); one part is {part!r}", name="kernels"
                 )
-        weight = as_positive(self.weight, "weight", zero=True)
-        if weight > 1.0:
-            raise InputError(f"weight must be in [0, 1]; it is {weight:g}", name="weight")
-        object.__setattr__(self, "weight", weight)
+        object.__setattr__(self, "weight", as_share(self.weight, "weight", zero=True))
 
     def fitted(self, X: Points, sample_weight: FloatArray | None = None) -> Mixture:
         """Both parts fitted."""

@@ -99,12 +99,7 @@ class FeatureMap:
         if self.linear:
             return np.asarray(self._linear(rows) @ U)
         beta = self.coefficients(U)
-        if isinstance(self.kernel, Precomputed):
-            values = to_dense(rows)
-            return np.asarray(values @ beta + self.offset * beta.sum(axis=0))
-        step = max(1, 8_000_000 // self.X.shape[0])
-        blocks = [self.kernel.matrix(rows[i : i + step], self.X) @ beta for i in range(0, rows.shape[0], step)]
-        return np.asarray(np.concatenate(blocks) + self.offset * beta.sum(axis=0))
+        return expansion(self.kernel, rows, self.X, beta) + self.offset * beta.sum(axis=0)
 
 
 #: Eigenvalues of K below this share of the largest are taken as zero; negative ones beyond it refute the kernel.

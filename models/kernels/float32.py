@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from ..arrays import FloatArray, IntArray, Points
+from ..arrays import IntArray, Points, SingleArray
 from .kernels import Kernel, Linear, Polynomial
 
 #: A stored number that meets a panel of points costs so many additions of a sum at any place, by trial.
@@ -75,38 +75,20 @@ class FeatureProducts:
         gather_rows(X.indptr, X.indices, X.data, dense, np.empty((PANEL, LANES), dtype=X.dtype), out)
 
 
-SingleArray: TypeAlias = npt.NDArray[np.float32]
+def in_float32(X: Points) -> SingleArray | FeatureProducts:
+    """Return points in float32, dense ones by features: products of a few points with all of them are faster so."""
+    return FeatureProducts(X.astype(np.float32)) if sp.issparse(X) else X.astype(np.float32, order="F")
 
 
-@dataclass(frozen=True, eq=False)
-class SingleData:
-    """Data in float32."""
-
-    X: Points
-
-    @classmethod
-    def of(cls, X: Points) -> SingleData:
-        """The data, converted on first use."""
-        return cls(X)
-
-    @cached_property
-    def plain(self) -> SingleArray | FeatureProducts:
-        """X in float32."""
-        return FeatureProducts(self.X.astype(np.float32)) if sp.issparse(self.X) else by_feature(self.X)
-
-
-def by_feature(X: FloatArray) -> SingleArray:
-    """Dense points in float32, each feature's numbers side by side: products of a few points with all of them are faster so."""
-    return X.astype(np.float32, order="F")
-
-
-def single_values(kernel: Kernel, data: SingleData, indices: IntArray, columns: IntArray | None = None) -> SingleArray | None:
+def single_values(
+    kernel: Kernel, points: SingleArray | FeatureProducts, indices: IntArray, columns: IntArray | None = None
+) -> SingleArray | None:
     """k(x_i, x_j) for the given i and every j (or the given ones) in float32; None for kernels without a float32 path."""
     if isinstance(kernel, Linear):
-        return products(data.plain, indices, columns=columns)
+        return products(points, indices, columns=columns)
     if isinstance(kernel, Polynomial):
         assert not isinstance(kernel.gamma, str)
-        base = products(data.plain, indices, columns=columns)
+        base = products(points, indices, columns=columns)
         base *= np.float32(kernel.gamma)
         base += np.float32(kernel.coef0)
         power = base.copy()
@@ -134,7 +116,7 @@ def products(
         rows_of, X = X, X if columns is None else X[columns]
         if len(indices) != 1:
             return np.matmul(rows_of[indices], X.T, out=out)
-        # OpenBLAS reads beyond short rows; what lies there may raise a flag, which matmul, unlike dot, takes for a fault of ours.
+        # OpenBLAS reads beyond short rows: what lies there may raise a floating-point flag, which matmul reports and dot does not
         block = np.dot(X, rows_of[indices[0]])[None, :]
     if out is None:
         return block

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from ..arrays import FloatArray, IntArray, Points, row_norms_squared, to_dense
+from ..arrays import FloatArray, IntArray, Points, SingleArray, row_norms_squared, to_dense
 from ..deadline import PANEL, check_deadline, check_scan
 from ..rounding import gamma
 from .feature_map import CentredPoints, centre_points
-from .float32 import FeatureProducts, SingleArray, SingleData, scaled_products, single_values
+from .float32 import FeatureProducts, in_float32, scaled_products, single_values
 from .kernels import RBF, Kernel, Linear, Polynomial, Precomputed, RadialKernel
 from .rbf import RBFExponents, Series
 from .tiles import BitDistances, BlockPanel, EntryEncoding, Panel
@@ -278,7 +278,7 @@ class KernelGram(GramOperator):
 
     @property
     def semidefinite(self) -> str:
-        """True of a kernel that is semidefinite by theorem: signs, an offset ≥ 0 and a ridge ≥ 0 keep it."""
+        """Return the theorem for the kernel: signs, an offset ≥ 0 and a ridge ≥ 0 keep Q positive semidefinite."""
         is_theorem = self.kernel.positive_semidefinite and self.offset >= 0.0 and bool(np.all(np.asarray(self.ridge) >= 0.0))
         return f"the {self.kernel.name} kernel is positive semidefinite by theorem" if is_theorem else ""
 
@@ -298,7 +298,9 @@ class KernelGram(GramOperator):
         return self._bits and float(self.X.data[0]).is_integer() and float(row_norms_squared(self.X).max()) < 2.0**50
 
     def _values(self, rows: IntArray | None, columns: IntArray) -> FloatArray:
-        """k(x_i, x_j) of the given rows, or of all, and the given columns; not of a precomputed kernel."""
+        """Return k(x_i, x_j) of the given rows, or of all, and the given columns."""
+        if isinstance(self.kernel, Precomputed):
+            return to_dense((self.X if rows is None else self.X[rows])[:, columns])
         if self._fine:  # differences of the points as they came: moving them rounds once more
             return self.kernel.fine_matrix(self.X if rows is None else self.X[rows], self.X[columns])
         points = self.centred.points
@@ -351,37 +353,32 @@ class KernelGram(GramOperator):
         """ridge_i of the given points; one number where it is the same for all."""
         return self.ridge[indices] if isinstance(self.ridge, np.ndarray) else self.ridge
 
-    def columns(self, indices: IntArray) -> FloatArray:
-        """Columns of Q, n × len(indices)."""
-        if isinstance(self.kernel, Precomputed):
-            block = np.array(to_dense(self.X[:, indices]))
-        else:
-            block = np.array(self._values(None, indices))
+    def _signed_values(self, rows: IntArray | None, columns: IntArray) -> FloatArray:
+        """Return s_i s_j (k(x_i, x_j) + offset) of the given rows, or of all, and the given columns: a new array."""
+        block = np.array(self._values(rows, columns))
         block += self.offset
         if self.signs is not None:
-            block *= self.signs[:, None]
-            block *= self.signs[indices][None, :]
+            block *= (self.signs if rows is None else self.signs[rows])[:, None]
+            block *= self.signs[columns][None, :]
+        return block
+
+    def columns(self, indices: IntArray) -> FloatArray:
+        """Columns of Q, n × len(indices)."""
+        block = self._signed_values(None, indices)
         block[indices, np.arange(len(indices))] += self._ridge_at(indices)
         block *= self.scale
         return block
 
     def block(self, rows: IntArray, columns: IntArray) -> FloatArray:
         """Q[rows, columns] from those points alone."""
-        if isinstance(self.kernel, Precomputed):
-            block = np.array(to_dense(self.X[rows][:, columns]))
-        else:
-            block = np.array(self._values(rows, columns))
-        block += self.offset
-        if self.signs is not None:
-            block *= self.signs[rows][:, None]
-            block *= self.signs[columns][None, :]
+        block = self._signed_values(rows, columns)
         block += self._ridge_at(columns) * (rows[:, None] == columns[None, :])
         block *= self.scale
         return block
 
     @cached_property
-    def _single(self) -> SingleData:
-        return SingleData.of(self.centred.points)
+    def _single(self) -> SingleArray | FeatureProducts:
+        return in_float32(self.centred.points)
 
     @cached_property
     def _bits(self) -> bool:
@@ -431,7 +428,7 @@ class KernelGram(GramOperator):
 
     def single_columns(self, indices: IntArray, out: SingleArray | None = None) -> SingleArray:
         """Columns in float32 from float32 data: BLAS products, then the kernel's function in place."""
-        signs, plain = self._single_signs, self._single.plain if isinstance(self.kernel, Linear) else None
+        signs, plain = self._single_signs, self._single if isinstance(self.kernel, Linear) else None
         if self._radial is not None:
             block = self._radial.single_rows(indices, signs, self.offset, self.scale, out)
         elif isinstance(plain, np.ndarray) and self.signs is None and not self.offset:  # a pass costs what a few features do

@@ -1,6 +1,6 @@
 """Kernels k(x, x') for dense and CSR data: the abstract kernel, those of the field by name, and those that a user gives.
 
-*Kernels k(x, x') for dense and CSR data.* A kernel is a frozen object. `Kernel.fitted` turns a *named rule* for γ into a number
+A kernel is a frozen object. `Kernel.fitted` turns a *named rule* for γ into a number
 on the data that it is given; everything else asks the fitted kernel.
 """
 
@@ -9,13 +9,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import ClassVar, Literal, TypeAlias
+from typing import ClassVar, Literal, TypeAlias, get_args
 
 import numpy as np
 
 from ...errors import InputError
 from ..arrays import FloatArray, IntArray, Points, as_integer, as_positive, row_norms_squared, to_dense
-from ..rounding import gamma, gamma as gamma_n
+from ..rounding import gamma as gamma_n
 
 #: Squared distance of Z's farthest row from Z's mean, over the mean's squared norm, below which points are moved.
 _NEAR = 0.04
@@ -65,7 +65,7 @@ def distance_error(features: int, largest: float) -> float:
 
     Both may be about a point up to √1.2 times as far off, as `squared_distances` and the RBF kernel's loops move them.
     """
-    return 5.0 * gamma(features + 8) * largest
+    return 5.0 * gamma_n(features + 8) * largest
 
 
 def coarse(error: float, operations: float, X: Points) -> bool:
@@ -90,9 +90,9 @@ def distances_with_norms(X: Points, Z: Points, rows: FloatArray, columns: FloatA
     return np.maximum(distances, 0.0, out=distances)
 
 
-#: The three mean-squared-distance rules in use, which differ (see `gamma_by_rule`).
+#: Rules for γ: three of the mean squared distance, which differ, and scikit-learn's two (see `gamma_by_rule`).
 GammaRule: TypeAlias = Literal["frank-wolfe", "frank-wolfe-polynomial", "npsvc", "scale", "auto"]
-GAMMA_RULES: tuple[GammaRule, ...] = ("frank-wolfe", "frank-wolfe-polynomial", "npsvc", "scale", "auto")
+GAMMA_RULES: tuple[GammaRule, ...] = get_args(GammaRule)
 
 
 def mean_squared_distance(X: Points, sample_weight: FloatArray | None = None) -> float:
@@ -621,7 +621,7 @@ class Polynomial(Kernel):
 
 
 def expansion(kernel: Kernel, X: Points, Z: Points, coefficients: FloatArray) -> FloatArray:
-    """Σ_j c_j k(x_i, z_j) for every row of X, over the non-zero c_j only and in blocks of rows of X.
+    """Return Σ_j c_j k(x_i, z_j) for every row of X and every column of c, over the non-zero c_j, in blocks of rows of X.
 
     With a precomputed kernel the rows of X are rows of k(x_i, z_1), ..., k(x_i, z_n).
     """
@@ -629,9 +629,9 @@ def expansion(kernel: Kernel, X: Points, Z: Points, coefficients: FloatArray) ->
         return np.asarray(X @ (Z.T @ coefficients))
     if isinstance(kernel, Precomputed):
         return np.asarray(X @ coefficients)
-    support = np.flatnonzero(coefficients)
+    support = np.flatnonzero(coefficients if coefficients.ndim == 1 else coefficients.any(axis=1))
     if not support.size:
-        return np.zeros(X.shape[0])
+        return np.zeros((X.shape[0], *coefficients.shape[1:]))
     centres, weights = Z[support], coefficients[support]
     step = max(1, _BLOCK_ENTRIES // support.size)
     blocks = [kernel.matrix(X[i : i + step], centres) @ weights for i in range(0, X.shape[0], step)]

@@ -18,8 +18,9 @@ from numba.extending import intrinsic
 from ...code_cache import cached_njit
 
 _njit = cached_njit(frozenset({"contract", "nsz", "nnan", "arcp"}))
-#: Sums of a row in any order: for steps only.
-_loose = cached_njit(frozenset({"reassoc", "contract", "nsz", "nnan", "arcp"}))
+#: Sums in any order: for steps only.
+_njit_reordered = cached_njit(frozenset({"reassoc", "contract", "nsz", "nnan", "arcp"}))
+#: Points whose table values are computed at once.
 _BLOCK = 512
 
 
@@ -94,7 +95,7 @@ def count_rows(words: Any, chosen: Any, first: int, out: Any) -> None:
                 row[k] = counts[k]
 
 
-@_loose
+@_njit_reordered
 def table_products(words: Any, chosen: Any, table: Any, weights: Any, out: Any) -> None:
     """out_i += Σ_j weights_j·table[d_ij] over all points, in float32 for each block of them."""
     buffer = np.empty(_BLOCK, dtype=np.uint32)
@@ -115,15 +116,15 @@ _D1, _D2, _D3, _D4, _D5, _D6, _D7, _D8, _D9, _D10, _D11, _D12, _D13 = (_LN2**k /
 
 
 @_njit
-def finish_single(block: Any, half: Any, row_factors: Any, signs: Any, row_half: Any, offset: Any, scale: Any) -> None:
-    """block_ij ← scale·row_factors_i·signs_j·(2^min(0, block_ij - half_j - row_half_i) + offset), all in float32."""
+def finish_single(block: Any, half: Any, row_half: Any, signs: Any, row_signs: Any, offset: Any, scale: Any) -> None:
+    """block_ij ← scale·row_signs_i·signs_j·(2^min(0, block_ij - half_j - row_half_i) + offset), all in float32."""
     power = np.empty(_BLOCK, dtype=np.int32)
     two = power.view(np.float32)
     one, zero, middle, lowest = np.float32(1.0), np.float32(0.0), np.float32(0.5), np.float32(-126.0)
     bias, shift = np.int32(127), np.int32(23)
     n = block.shape[1]
     for i in range(block.shape[0]):
-        factor, shared = np.float32(scale * row_half[i]), row_factors[i]
+        factor, shared = np.float32(scale * row_signs[i]), row_half[i]
         for b in range(0, n, _BLOCK):
             e = min(n, b + _BLOCK)
             row, halves, sign = block[i, b:e], half[b:e], signs[b:e]
@@ -169,10 +170,8 @@ def accumulate_double(block: Any, half: Any, row_exponents: Any, weights: Any, o
 #: Points whose products are taken together, and points of the data between two transpositions.
 LANES, PANEL = 32, 64
 
-_sparse_loops_njit = cached_njit(frozenset({"reassoc", "contract", "nsz", "nnan", "arcp"}))
 
-
-@_sparse_loops_njit
+@_njit_reordered
 def scatter_rows(chosen: Any, first: Any, features: Any, values: Any, start: Any, points: Any, data: Any, out: Any) -> None:
     """out_l = Σ over the stored numbers v of point chosen_l, at feature f, of v times row f of X'.
 
@@ -188,7 +187,7 @@ def scatter_rows(chosen: Any, first: Any, features: Any, values: Any, start: Any
                 row[points[k]] += value * data[k]
 
 
-@_sparse_loops_njit
+@_njit_reordered
 def gather_rows(first: Any, features: Any, values: Any, dense: Any, buffer: Any, out: Any) -> None:
     """out_l = X times column l of ``dense``, X by rows (CSR); ``dense`` has `LANES` columns, ``buffer`` is `PANEL` × `LANES`.
 

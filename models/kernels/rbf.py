@@ -25,8 +25,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from ..arrays import FloatArray, IntArray, Points, row_norms_squared
-from .float32 import FeatureProducts, SingleArray, by_feature, products
+from ..arrays import FloatArray, IntArray, Points, SingleArray, row_norms_squared
+from .float32 import FeatureProducts, in_float32, products
 from .kernels import RBF
 from .threads import run_on_threads, split_range, thread_count
 from .tiles import STRIP, BlockPanel, EntryEncoding, ExponentPanel, Panel, RoundedPanel, Strips
@@ -152,8 +152,7 @@ class RBFExponents:
 
     @cached_property
     def _single(self) -> tuple[Any, SingleArray]:
-        half = self.half.astype(np.float32)
-        return FeatureProducts(self.Z.astype(np.float32)) if sp.issparse(self.Z) else by_feature(self.Z), half
+        return in_float32(self.Z), self.half.astype(np.float32)
 
     def single_rows(
         self, indices: IntArray, signs: SingleArray, offset: float, scale: float, out: SingleArray | None = None

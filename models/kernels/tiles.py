@@ -23,8 +23,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from ..arrays import FloatArray, IntArray
-from .float32 import SingleArray
+from ..arrays import FloatArray, IntArray, SingleArray
 from .kernels import RadialKernel
 from .threads import run_on_threads, split_range, thread_count
 
@@ -127,7 +126,7 @@ class Panel(ABC):
     ----------
     points : ndarray of int
         The columns; none may occur twice.
-    entries : Entries
+    entries : EntryEncoding
         What tiles and rows hold: values, or whole numbers that a table turns into them.
     """
 
@@ -147,15 +146,21 @@ class Panel(ABC):
 
     def product(self, indices: IntArray, weights: SingleArray) -> FloatArray:
         """Q[indices, points] weights."""
-        entries, total = self.entries, np.zeros(indices.size)
+        entries = self.entries
         signed_weights = entries.signed_weights(self.points, weights)
-        for first, last, tile in self.tiles(indices, self.points.size):
-            total += tile @ signed_weights[first:last]
+        sums = self._sums(indices, signed_weights)
         if entries.signs is None:
-            return total
+            return sums
         scattered = np.zeros(entries.signs.size, dtype=np.float32)
         scattered[self.points] = weights
-        return entries.scaled_product(indices, total, scattered[indices], float(signed_weights.sum(dtype=np.float64)))
+        return entries.scaled_product(indices, sums, scattered[indices], float(signed_weights.sum(dtype=np.float64)))
+
+    def _sums(self, indices: IntArray, weights: SingleArray) -> FloatArray:
+        """Return the sums of the entries, each through the table, times the weights."""
+        sums = np.zeros(indices.size)
+        for first, last, tile in self.tiles(indices, self.points.size):
+            sums += tile @ weights[first:last]
+        return sums
 
 
 class BlockPanel(Panel):
@@ -180,7 +185,7 @@ class ExponentPanel(Panel):
     ----------
     Z, half : ndarray of float32
         z of all points as rows, and h.
-    entries : Entries
+    entries : EntryEncoding
         Signs, offset, scale and loading.
     points : ndarray of int
     """
@@ -205,8 +210,13 @@ class ExponentPanel(Panel):
         self._strips.powers(self._Z[indices], self._half[indices], 0, out)
 
 
-#: Columns of a tile.
+#: Columns of a tile of counts, which take a byte or two each.
 _COUNT_TILES_WIDTH = 4096
+
+
+def _words_of(words: npt.NDArray[np.uint32], points: IntArray) -> npt.NDArray[np.uint32]:
+    """Return the bits of some points, a row of words for each."""
+    return np.ascontiguousarray(np.take(words, points, axis=1).T)
 
 
 class CountPanel(Panel):
@@ -216,7 +226,7 @@ class CountPanel(Panel):
     ----------
     words : ndarray of uint32 (words, n)
         All points as columns of bits.
-    entries : Entries
+    entries : EntryEncoding
         The type of d, table, signs and loading.
     points : ndarray of int
     """
@@ -226,14 +236,14 @@ class CountPanel(Panel):
         self.entries = entries
         self._words, self._across = words, np.take(words, points, axis=1)
 
-    def _chosen(self, indices: IntArray) -> npt.NDArray[np.uint32]:
-        return np.ascontiguousarray(np.take(self._words, indices, axis=1).T)
-
     def tiles(self, indices: IntArray, stop: int) -> Iterator[tuple[int, int, Tile]]:
         """Counts of bits."""
         from .loops import count_rows
 
-        chosen, store = self._chosen(indices), np.empty(indices.size * min(stop, _COUNT_TILES_WIDTH), dtype=self.entries.kind)
+        chosen, store = (
+            _words_of(self._words, indices),
+            np.empty(indices.size * min(stop, _COUNT_TILES_WIDTH), dtype=self.entries.kind),
+        )
         for first in range(0, stop, _COUNT_TILES_WIDTH):
             last = min(first + _COUNT_TILES_WIDTH, stop)
             tile = store[: indices.size * (last - first)].reshape(indices.size, last - first)
@@ -244,19 +254,18 @@ class CountPanel(Panel):
         """d between indices and points[:m]."""
         from .loops import count_rows
 
-        count_rows(self._across, self._chosen(indices), 0, out)
+        count_rows(self._across, _words_of(self._words, indices), 0, out)
 
-    def product(self, indices: IntArray, weights: SingleArray) -> FloatArray:
-        """Q[indices, points] weights, without any tile."""
+    def _sums(self, indices: IntArray, weights: SingleArray) -> FloatArray:
+        """Return the sums without any tile."""
         from .loops import table_products
 
-        entries, sums, signed_weights = self.entries, np.zeros(indices.size), self.entries.signed_weights(self.points, weights)
-        table_products(self._across, self._chosen(indices), entries.table, signed_weights, sums)
-        scattered = np.zeros(self._words.shape[1], dtype=np.float32)
-        scattered[self.points] = weights
-        return entries.scaled_product(indices, sums, scattered[indices], float(signed_weights.sum()))
+        sums = np.zeros(indices.size)
+        table_products(self._across, _words_of(self._words, indices), self.entries.table, weights, sums)
+        return sums
 
 
+#: Type of rounded entries.
 ROUNDED = np.dtype(np.uint16)
 #: What a kernel value of one is stored as.
 LARGEST = 65535.0
@@ -355,12 +364,12 @@ class BitDistances:
     ) -> SingleArray:
         """scale·s_i s_j (k(x_i, x_j) + offset) for the given i and every j in float32, len(indices) × n."""
         block = np.empty((indices.size, self.words.shape[1]), dtype=np.float32) if out is None else out
-        return self._fill(block, self.words, self._rows(indices), signs, signs[indices], offset, scale)
+        return self._fill(block, self.words, _words_of(self.words, indices), signs, signs[indices], offset, scale)
 
     def single_block(self, rows: IntArray, columns: IntArray, signs: SingleArray, offset: float, scale: float) -> SingleArray:
         """scale·s_i s_j (k(x_i, x_j) + offset) for the given i and j in float32."""
         block, words = np.empty((rows.size, columns.size), dtype=np.float32), np.take(self.words, columns, axis=1)
-        return self._fill(block, words, self._rows(rows), signs[columns], signs[rows], offset, scale)
+        return self._fill(block, words, _words_of(self.words, rows), signs[columns], signs[rows], offset, scale)
 
     @staticmethod
     def distance_type(X: Any) -> np.dtype[Any]:
@@ -374,9 +383,6 @@ class BitDistances:
     def panel(self, points: IntArray, entries: EntryEncoding) -> CountPanel:
         """Q between these points and any others."""
         return CountPanel(self.words, entries, points)
-
-    def _rows(self, indices: IntArray) -> npt.NDArray[np.uint32]:
-        return np.ascontiguousarray(np.take(self.words, indices, axis=1).T)
 
     def _fill(
         self,
@@ -404,7 +410,7 @@ class BitDistances:
         support, result = np.flatnonzero(weights), np.zeros(weights.size)
         parts, chosen, signed_weights = (
             split_range(weights.size, thread_count(support.size * weights.size)),
-            self._rows(support),
+            _words_of(self.words, support),
             weights[support],
         )
         run_on_threads(

@@ -1,4 +1,4 @@
-"""Bridges: the fixed, short list of rewritings that a backend may need before it can read a form.
+"""Bridges: rewritings of a form for a solver or file format that cannot read it as it is, such as cones to quadratic rows.
 
 Each maps a form to an equivalent one and knows the way back, for points and for multipliers. One class for each, with
 its proof above the code.
@@ -41,13 +41,13 @@ class Bridge(ABC):
     def apply(self, form: StandardForm) -> StandardForm:
         """The rewritten form."""
 
-    @abstractmethod
     def recover(self, x: FloatArray) -> FloatArray:
-        """Point of the source from a point of the target."""
+        """Return the source's point of a point of the target: the same one, unless the bridge adds variables."""
+        return x
 
-    @abstractmethod
     def extend(self, x: FloatArray) -> FloatArray:
-        """Point of the target from a point of the source (warm starts)."""
+        """Return the target's point of a point of the source, for warm starts: the inverse of `recover`."""
+        return x
 
     @abstractmethod
     def lift_dual(self, dual: DualPoint) -> DualPoint:
@@ -130,14 +130,6 @@ class RotatedBridge(Bridge):
         _TURNED[c] = Constraint(c.label, F, c.cone.rotate(c.g), SecondOrder(c.cone.dim, c.cone.count))
         return _TURNED[c]
 
-    def recover(self, x: FloatArray) -> FloatArray:
-        """Return the same point."""
-        return x
-
-    def extend(self, x: FloatArray) -> FloatArray:
-        """Return the same point."""
-        return x
-
     def lift_dual(self, dual: DualPoint) -> DualPoint:
         """Turn the multipliers back."""
         cones = {c.label: c.cone for c in self.source.constraints}
@@ -168,14 +160,6 @@ class BoundsToRows(Bridge):
         return form.replace(
             constraints=(*form.constraints, *extra), lower=np.full(form.n, -np.inf), upper=np.full(form.n, np.inf)
         )
-
-    def recover(self, x: FloatArray) -> FloatArray:
-        """Return the same point."""
-        return x
-
-    def extend(self, x: FloatArray) -> FloatArray:
-        """Return the same point."""
-        return x
 
     def lift_dual(self, dual: DualPoint) -> DualPoint:
         """ζ from the rows' multipliers."""
@@ -221,14 +205,6 @@ class IndicatorsToRows(Bridge):
         switches = sp.csr_array(sp.diags_array(M) @ heads)
         own_rows = None if c.given_names is None else c.given_names[1::2]
         return Constraint(c.label, sp.csr_array(F + switches), g + M * c.g[0::2], Nonnegative(g.size), own_rows, c.points)
-
-    def recover(self, x: FloatArray) -> FloatArray:
-        """Return the same point."""
-        return x
-
-    def extend(self, x: FloatArray) -> FloatArray:
-        """Return the same point."""
-        return x
 
     def lift_dual(self, dual: DualPoint) -> DualPoint:
         """Return no multipliers."""

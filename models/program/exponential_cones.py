@@ -68,7 +68,7 @@ class TranscendentalCone(Cone):
         """Nearest point of every cone of the stack."""
         rows = self.stacked(v)
         projected = np.zeros(rows.shape)
-        inside, polar = self._holds(rows), self._dual_holds(-rows)
+        inside, polar = self._decided(v, 0.0), self._dual_decided(-v, 0.0)
         projected[inside] = rows[inside]
         between = ~inside & ~polar
         above, short = self._straight_above(rows)
@@ -135,13 +135,6 @@ class TranscendentalCone(Cone):
             certain = finite & self.surely_inside_dual(candidate.ravel())
             distances.append(np.where(certain, np.abs(candidate - rows).max(axis=1), np.inf))
         return np.asarray(np.choose(np.argmin(distances, axis=0)[:, None], candidates))
-
-    def _holds(self, rows: FloatArray) -> BoolArray:
-        """Return which cones hold their rows, by the computed logarithms."""
-        return self._decided(rows.ravel(), 0.0)
-
-    def _dual_holds(self, rows: FloatArray) -> BoolArray:
-        return self._dual_decided(rows.ravel(), 0.0)
 
     @abstractmethod
     def _decided(self, v: FloatArray, share: float) -> BoolArray:

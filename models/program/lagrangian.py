@@ -43,12 +43,13 @@ from scipy.linalg.lapack import dpotrf as potrf, dpotrs as potrs
 from scipy.sparse.linalg import lsqr
 
 from ..arrays import BoolArray, FloatArray
+from ..deadline import OutOfTimeError
 from ..rounding import Rounded, dot, gamma, total
 from .cones import PSD, Nonnegative, RotatedSecondOrder, SecondOrder, Zero, svec_indices
 from .convexity import Convexity, Evidence, definite_on
 from .exponential_cones import Exponential, Power
 from .form import Constraint, StandardForm
-from .multiplier_repair import MultiplierChange, Multipliers, OutOfTimeError, PointMoves, correct_multipliers
+from .multiplier_repair import MultiplierChange, Multipliers, PointMoves, correct_multipliers
 
 #: Rounds of propagation, entries of the rows at most, and the share of a sum's terms by which an end is moved outwards.
 _ROUNDS, _MOST, _OUTWARD = 12, 200_000, 1e-10
@@ -320,9 +321,10 @@ def lagrangian(form: StandardForm, x: FloatArray | None, multipliers: Mapping[st
         flat = _Tangent.flat(form, x) if bound.value == -np.inf else None
         if flat is not None:
             bound = _bound(form, z, flat, flat.moves)
+        if bound.value == -np.inf:
+            bound = _with_raised_slopes(form, z, x, bound)
     except OutOfTimeError:
         return LagrangianBound(-np.inf, "the time limit leaves no time to repair the multipliers for the unbounded variables")
-    bound = bound if bound.value > -np.inf else _with_raised_slopes(form, z, x, bound)
     return bound if bound.value > -np.inf else _with_implied_bounds(form, x, multipliers, bound)
 
 

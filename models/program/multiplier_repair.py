@@ -4,11 +4,10 @@ A variable without curvature and without a bound on one side asks for slope s_j 
 *exactly*, which computed multipliers miss by 1e-9 or 1e-16. The multipliers may move: those of equalities freely, those of
 inequalities by no more than their own size (so they stay ≥ 0), those of any other cone along their own ray, and, where they
 lie deep inside it, by half their depth in every direction (and then half their size along the ray). With these moves as
-the columns of A = F_S'W, S the variables in question, A y = s_S has a solution with a known bound of ||y||
-(`models.program.multiplier_repair`). If that is at most 1 exact multipliers exist, and every number that is linear in them moves
-by no
-more than ||y|| times the norm of its row. Where a move is along a ray its column of A is a sum, with an error E_j in the equation
-of variable j that is within the error of s_j: such y exist for (A - E) y = s_S, at most 1/(1 - ||y||) times as far.
+the columns of A = F_S'W, S the variables in question, A y = s_S has a solution with a known bound of ||y||. If that is at most 1
+exact multipliers exist, and every number that is linear in them moves by no more than ||y|| times the norm of its row. Where a
+move is along a ray its column of A is a sum, with an error E_j in the equation of variable j that is within the error of s_j:
+such y exist for (A - E) y = s_S, at most 1/(1 - ||y||) times as far.
 (Jansson, *Rigorous lower and upper bounds in linear programming*, 2004, encloses a basic solution; here there is no basis.)
 
 With a quadratic objective the point of its tangent may move too: further columns of A.
@@ -48,6 +47,7 @@ import scipy.linalg
 import scipy.sparse as sp
 
 from ..arrays import BoolArray, FloatArray, IntArray
+from ..deadline import OutOfTimeError
 from ..rounding import Rounded, dot, gamma, two_product
 from .cones import Nonnegative, Zero
 from .convexity import definite_on
@@ -63,10 +63,6 @@ _NEAR = 1e-6
 _SECONDS, _SECONDS_OF_ENTRIES = 1e-10, 7e-8
 #: When the clock (`time.perf_counter`) ends what is begun under a time limit.
 _until: ContextVar[float] = ContextVar("marginopt_equations_until", default=math.inf)
-
-
-class OutOfTimeError(Exception):
-    """Equations were not begun, since they would not be solved in time; `models.program.lagrangian` takes it."""
 
 
 @contextmanager
@@ -303,11 +299,11 @@ class PointMoves:
         return sp.csr_array(self.scale * self.quadratic.csc)
 
     def move(self, v: FloatArray) -> None:
-        """Return the moved point x̂ - D v."""
+        """Move the point to x̂ - D v, in place."""
         self.hat[:] -= self.scale * v
 
     def cost(self, distance: float) -> float:
-        """Return the change of -½x̂'Px̂"""
+        """Return a bound of the change of -½x̂'Px̂ under a move v of this length."""
         slope = self.scale * (np.abs(self.quadratic.product(self.hat)) + self.quadratic.product_error(self.hat))
         bend = self.scale * float(np.linalg.norm(self.columns.data))
         return (float(np.linalg.norm(slope)) + 0.5 * bend * distance) * distance * (1.0 + 1e-9)

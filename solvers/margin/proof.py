@@ -133,8 +133,8 @@ class MarginLog(LogWriter):
         A claim of infeasibility holds if every node is empty. A node that only its bound closed supports the finite bound.
         """
         w = None if w is None else self._least_multiple(w)
-        near = np.zeros(len(self._V)) if w is None else w
-        below = bound * (1.0 - _SLACK) - _rounding_reserve(self._problem, near, cutoff)
+        point_or_zero = np.zeros(len(self._V)) if w is None else w
+        below = bound * (1.0 - _SLACK) - _rounding_reserve(self._problem, point_or_zero, cutoff)
         claimed = below if 0.0 < below < np.inf else 0.0  # NaN, of sums that overflow, makes no claim
         point = None if w is None else w.tolist()
         combination = None if w is None else least_combination(self._problem.atoms, w)

@@ -23,8 +23,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import scipy.linalg
 
-from ....models.arrays import BoolArray, FloatArray, IntArray
-from ....models.kernels.float32 import SingleArray
+from ....models.arrays import BoolArray, FloatArray, IntArray, SingleArray
 from ....models.kernels.gram import GramOperator
 from ....models.kernels.rbf import Series
 from ....models.kernels.threads import run_on_threads, split_range, thread_count

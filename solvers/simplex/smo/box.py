@@ -11,8 +11,7 @@ from typing import Any, ClassVar, Literal, NamedTuple
 import numpy as np
 
 from ....errors import InputError
-from ....models.arrays import FloatArray, IntArray
-from ....models.kernels.float32 import SingleArray
+from ....models.arrays import FloatArray, IntArray, SingleArray
 from ....models.kernels.gram import GramOperator
 from ....models.views import BoxEqualityQP, SimplexQP
 from ...interface.algorithm import Algorithm, Outcome, integers_and_floats, named_scalars

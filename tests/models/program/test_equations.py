@@ -13,9 +13,10 @@ from data import clouds
 import marginopt as mo
 from marginopt import margin
 from marginopt.models import Block, Constraint, Nonnegative, StandardForm
+from marginopt.models.deadline import OutOfTimeError
 from marginopt.models.program.entries import Entries
 from marginopt.models.program.lagrangian import lagrangian
-from marginopt.models.program.multiplier_repair import Equations, OutOfTimeError, solved_until
+from marginopt.models.program.multiplier_repair import Equations, solved_until
 from marginopt.solvers.rational import RationalForm
 
 
