@@ -433,7 +433,9 @@ class CallableKernel(Kernel):
     name = "callable"
 
     def matrix(self, X: Points, Z: Points) -> FloatArray:
-        """Return the user's matrix, checked for shape and finite values."""
+        """Return the user's matrix, checked for shape and finite values; without points the function is not called."""
+        if not X.shape[0] or not Z.shape[0]:  # pairwise kernels of other packages refuse such arrays
+            return np.zeros((X.shape[0], Z.shape[0]))
         try:
             values = np.asarray(self.function(X, Z), dtype=np.float64)
         except TypeError as error:

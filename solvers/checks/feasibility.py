@@ -59,6 +59,8 @@ class PointCheck(Displayed):
         A point is feasible if no miss is larger.
     exact : bool
         Whether every row was decided in exact arithmetic.
+    unknown_variables : int
+        Variables of a solution file that the program does not have, which were left out.
     """
 
     program: str
@@ -67,6 +69,7 @@ class PointCheck(Displayed):
     sense: str
     tolerance: float = TOLERANCE
     exact: bool = True
+    unknown_variables: int = 0
 
     @property
     def feasible(self) -> bool:
@@ -87,6 +90,8 @@ class PointCheck(Displayed):
             lines += [f"  {miss}" for miss in self.misses[:_SHOWN]]
             lines += [f"  ... and {len(self.misses) - _SHOWN} more"] if len(self.misses) > _SHOWN else []
         lines.append(f"  objective {self.objective:.12g} ({self.sense}) at this point")
+        if self.unknown_variables:
+            lines.append(f"  {self.unknown_variables} of the file's variables left out: the program does not have them")
         return "\n".join(lines)
 
     def display(self) -> Display:
@@ -120,18 +125,23 @@ def check_point(
         A file that is no solution of this program.
     """
     problem = as_model(model)
-    form = problem.form
+    form, unknown = problem.form, 0
     if isinstance(values, np.ndarray):
         x = as_array(values, "values")
     else:
-        named = values if isinstance(values, Mapping) else form.split(_file_point(form, values)[0])
+        named: Mapping[str, object]
+        if isinstance(values, Mapping):
+            named = values
+        else:
+            point, content = _file_point(form, values)
+            named, unknown = form.split(point), content.ignored
         x = form.join(problem.complete(form.values_given(named, "values")))
     misses = [*_rows(form, x), *_bounds(form, x), *_integers(form, x)]
     misses.sort(key=lambda miss: -miss.amount)
     value = form.evaluate(x).value
     exact = all(isinstance(c.cone, Nonnegative | Zero) for c in form.constraints)
     sense = "maximise" if form.maximise else "minimise"
-    return PointCheck(problem.name, tuple(misses), -value if form.maximise else value, sense, tolerance, exact)
+    return PointCheck(problem.name, tuple(misses), -value if form.maximise else value, sense, tolerance, exact, unknown)
 
 
 def _file_point(form: StandardForm, path: str | Path) -> tuple[FloatArray, FilePoint]:

@@ -7,6 +7,7 @@ counted and left out.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -112,6 +113,8 @@ def _in_order(form: StandardForm, tables: _Tables) -> FilePoint:
         raise ValueError(f"{len(missing)} variables are missing, {missing[0]!r} the first of them")
     if tables.values and not set(names) & tables.values.keys():
         raise ValueError(f"no variable of the file, such as {next(iter(tables.values))!r}, is one of the form's")
+    if strange := [name for name, value in tables.values.items() if not math.isfinite(value)]:
+        raise ValueError(f"the variable {strange[0]!r} is {tables.values[strange[0]]}")
     x = np.array([tables.values.get(name, 0.0) for name in names]) if tables.values else None
     sign = _sense(form, x, tables.objective)
     reduced = None if tables.reduced is None else sign * np.array([tables.reduced.get(name, 0.0) for name in names])

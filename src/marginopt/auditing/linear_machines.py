@@ -150,17 +150,17 @@ def audit_linear_svc(estimator: Any, X: FloatArray, signs: FloatArray, weights: 
     return make_audit("LinearSVC", f"½||w||² + Σ c_i max(0, 1 - y_i f(x_i)){'²' if squared else ''}, {words}", value, bound)
 
 
-def _intercept_last(estimator: Any, X: FloatArray, noun: str = "the intercept") -> tuple[FloatArray, FloatArray, str]:
+def _intercept_last(estimator: Any, X: FloatArray, noun: str = "intercept") -> tuple[FloatArray, FloatArray, str]:
     """Return X, the stored rows of weights, and the intercept in words; a penalised intercept is the last column of both.
 
     The stored intercept over its scale is rounded: the audit is of a machine beside the stored one.
     """
     W = np.atleast_2d(estimator.coef_).astype(np.float64)
     if not estimator.fit_intercept:
-        return X, finite(W), f"no {noun.removeprefix('the ')}"
+        return X, finite(W), f"no {noun}"
     scale = float(estimator.intercept_scaling)
     X, W = np.column_stack([X, np.full(X.shape[0], scale)]), np.column_stack([W, np.ravel(estimator.intercept_) / scale])
-    return X, finite(W), f"{noun} penalised at scale {scale:g}"
+    return X, finite(W), f"the {noun} penalised at scale {scale:g}"
 
 
 def _hinge_bound(X: FloatArray, signs: FloatArray, costs: FloatArray, squared: bool, free: bool) -> Rounded:
@@ -223,7 +223,7 @@ def audit_crammer_singer(estimator: Any, X: FloatArray, y: Any, weights: FloatAr
     """Return the audit of a fitted ``LinearSVC`` of Crammer and Singer, beside the proved bound of our own solve."""
     codes = class_codes(estimator, y)
     costs = estimator.C * weights * class_weights(estimator, codes, weights)
-    X, W, words = _intercept_last(estimator, X, "the intercepts")
+    X, W, words = _intercept_last(estimator, X, "intercepts")
     W = W if len(W) > 1 else np.vstack([-0.5 * W, 0.5 * W])
     f, error = scores_of_classes(X, W)
     error = error + UNIT * np.abs(X[:, [-1]] * W[:, -1])  # the stored intercept over its scale is rounded

@@ -160,16 +160,14 @@ def solve(a: argparse.Namespace) -> int:
     record = result_record(result)
     if isinstance(model, StandardForm) and result.values:
         record["values"] = _values_by_name(model, result)
+    failure = _saved(model, result, a.save) if a.save else None  # before the screen, whose reader may leave
     answer(a, record, result)
     if isinstance(model, StandardForm) and result.values and not a.json:
         _print_values(record["values"])
-    if a.save:
-        try:
-            _save(model, result, a.save)
-        except WriteError as error:
-            raise WriteError(f"{error}; the result stands above", result) from error
-        if not a.json:
-            print_text(f"wrote {a.save}")
+    if failure is not None:
+        raise WriteError(f"{failure}; the result stands above", result) from failure
+    if a.save and not a.json:
+        print_text(f"wrote {a.save}")
     return SOLVED if result.solved else NOT_SOLVED
 
 
@@ -193,14 +191,18 @@ def _print_values(values: Mapping[str, float]) -> None:
         print_text(f"{'all others are' if rows else 'all are'} 0")
 
 
-def _save(model: Model | StandardForm, result: Result, path: str) -> None:
-    """Write the result, or its point as a solution file."""
-    if not path.endswith(".sol"):
-        result.save(path)
-        return
-    if not result.values:
-        raise WriteError(f"{path} is not written: there is no point", result, path=path)
-    write_solution(model, result.values, path)
+def _saved(model: Model | StandardForm, result: Result, path: str) -> WriteError | None:
+    """Write the result, or its point as a solution file; return the error of a file that could not be written."""
+    if path.endswith(".sol") and not result.values:
+        return WriteError(f"{path} is not written: there is no point", result, path=path)
+    try:
+        if path.endswith(".sol"):
+            write_solution(model, result.values, path)
+        else:
+            result.save(path)
+    except WriteError as error:
+        return error
+    return None
 
 
 def native_options(texts: Sequence[str]) -> dict[str, Any]:
@@ -345,16 +347,17 @@ def certify(a: argparse.Namespace) -> int:
     program = _program(a.file, "certify")
     if a.solution.endswith(".npz"):  # its digest is that of the model, which a file of its program has not
         result = certified_anew(replace(load_result(a.solution), digest="", unverified=""), program, a.solution)
-        point: Mapping[str, FloatArray] | None = result.values
+        point: Mapping[str, FloatArray] | str | None = result.values
     else:
         result = read_solution(program, a.solution)
-        point = result.answer.values  # the file's, whatever better point was found beside it
+        point = a.solution if result.answer.values else None  # the file's, whatever better point was found beside it
     verification = result.verify(program, exact=a.exact)
     check = check_point(program, point) if point else None
     record = result_record(result)
     if check is not None:
         misses = [asdict(miss) for miss in check.misses]
         record |= {"feasible": check.feasible, "misses": misses, "stated_objective": result.answer.objective}
+        record["unknown_variables"] = check.unknown_variables
     parts = [] if check is None else [f"{check}{_stated(result, check)}"]
     if check is None or _claims_more(result):
         parts += [str(result), str(verification)]
@@ -372,7 +375,7 @@ def _claims_more(result: Result) -> bool:
 
 
 def _stated(result: Result, check: PointCheck) -> str:
-    """Return the objective and the bound that the file states, beside the point's."""
+    """Return the objective and the bound that the file states beside the point's."""
     sign = -1.0 if check.sense == "maximise" else 1.0
     claim, bound = result.answer.objective, result.answer.bound
     lines = []

@@ -161,3 +161,39 @@ def test_dual_and_conflict_take_a_formulation_on_data(tmp_path: Path, capsys: An
 def test_what_is_no_program_is_wrong_use(words: list[str], capsys: Any) -> None:
     assert main(words) == 2
     assert words[1] in capsys.readouterr().err
+
+
+def test_a_result_is_saved_before_it_is_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The reader of a pipe may leave after the first line, or somebody presses Ctrl-C: the file stays."""
+    plan, out = tmp_path / "plan.mps", tmp_path / "plan.sol"
+    plan.write_text(PLAN)
+
+    def leave(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("marginopt.cli.commands.answer", leave)
+    assert main(["solve", str(plan), "--quiet", "--save", str(out)]) != 0
+    assert out.exists()
+
+
+def test_variables_of_a_solution_file_that_the_program_does_not_have_are_counted(tmp_path: Path, capsys: Any) -> None:
+    plan, out = tmp_path / "plan.mps", tmp_path / "plan.sol"
+    plan.write_text(PLAN)
+    main(["solve", str(plan), "--quiet", "--save", str(out)])
+    out.write_text(out.read_text() + "NOBODY 7\n")
+    capsys.readouterr()
+    assert main(["certify", str(plan), str(out), "--json"]) == 0
+    assert _json(capsys)["unknown_variables"] == 1
+    assert main(["certify", str(plan), str(out)]) == 0
+    assert any(line.split()[:1] == ["1"] for line in capsys.readouterr().out.splitlines())
+
+
+@pytest.mark.parametrize("value", ["nan", "inf"])
+def test_a_value_that_is_no_number_is_no_point(tmp_path: Path, value: str) -> None:
+    plan, out = tmp_path / "plan.mps", tmp_path / "plan.sol"
+    plan.write_text(PLAN)
+    form = mo.read(plan)
+    out.write_text("".join(f"{name} {value if k == 1 else 0}\n" for k, name in enumerate(form.names())))
+    with pytest.raises(mo.errors.DataError) as caught:
+        mo.io.read_solution(form, out)
+    assert Path(str(caught.value.file)) == out

@@ -12,6 +12,7 @@ from facts import about
 from hypothesis import given, strategies as st
 from hypothesis.extra import numpy as hnp
 
+import marginopt as mo
 from marginopt.errors import InputError
 from marginopt.models.arrays import as_points
 from marginopt.models.kernels.kernels import (
@@ -164,3 +165,23 @@ def test_texts() -> None:
     for kernel in (Linear(), RBF(0.1), Polynomial(2, 1.0), Precomputed(), CallableKernel(max)):  # type: ignore[arg-type]
         assert kernel.latex.startswith("k(x")
         assert "k(x" in str(kernel)
+
+
+def test_a_kernel_function_is_not_called_without_points() -> None:
+    """Pairwise kernels of scikit-learn refuse arrays without rows, which solvers ask for where no point is at its bound."""
+
+    def strict(X: Any, Z: Any) -> Any:
+        assert len(X) and len(Z)
+        return np.asarray(X @ Z.T)
+
+    kernel, X = CallableKernel(strict), np.eye(3)
+    assert kernel.matrix(X[:0], X).shape == (0, 3) and kernel.matrix(X, X[:0]).shape == (3, 0)
+    rng = np.random.default_rng(0)
+    points = rng.normal(size=(60, 3))[:, :2]
+    y = np.where(points[:, 0] ** 2 + points[:, 1] > 0.5, 1, -1)
+
+    def gaussian(X: Any, Z: Any) -> Any:
+        assert len(X) and len(Z)
+        return np.exp(-0.5 * ((X[:, None] - Z[None]) ** 2).sum(axis=-1))
+
+    assert mo.estimators.NCHSVC(kernel=gaussian).fit(points, y).result_.solved
