@@ -190,7 +190,7 @@ def _on_active_set(form: StandardForm, x: FloatArray) -> list[FloatArray]:
     """Return the least solution of the equations of the (nearly) active constraints, and the solution nearest to x.
 
     They differ where the equations leave a variable free, as the slack of a point without a cost. A linear objective has the
-    nearest one alone. None for cones that are not polyhedral, or for many equations of a linear objective.
+    nearest one alone. The list is empty for cones that are not polyhedral, and for many equations of a linear objective.
     """
     if any(not isinstance(c.cone, (Zero, Nonnegative)) for c in form.constraints):
         return []

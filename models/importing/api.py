@@ -87,9 +87,10 @@ def from_gurobi(model: Any) -> StandardForm:
         Something that a standard form does not hold (SOS and general constraints, semi-continuous variables); named.
     """
     try:
-        return import_source(_recipient("gurobipy", model))
+        source = _recipient("gurobipy", model)
     except ImportError as error:
         raise MissingPackageError("gurobipy is not installed", "gurobipy", 'pip install "marginopt[commercial]"') from error
+    return import_source(source)
 
 
 def from_highs(highs: Any) -> StandardForm:

@@ -240,10 +240,8 @@ class CountPanel(Panel):
         """Counts of bits."""
         from .loops import count_rows
 
-        chosen, store = (
-            _words_of(self._words, indices),
-            np.empty(indices.size * min(stop, _COUNT_TILES_WIDTH), dtype=self.entries.kind),
-        )
+        chosen = _words_of(self._words, indices)
+        store = np.empty(indices.size * min(stop, _COUNT_TILES_WIDTH), dtype=self.entries.kind)
         for first in range(0, stop, _COUNT_TILES_WIDTH):
             last = min(first + _COUNT_TILES_WIDTH, stop)
             tile = store[: indices.size * (last - first)].reshape(indices.size, last - first)

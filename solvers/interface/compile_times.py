@@ -22,7 +22,7 @@ from ...display import StatusLine
 
 #: Seconds of compiling after which it is said.
 PATIENCE = 1.0
-#: Steps of the loop that `pace` times, and their seconds on the processor that solvers' `compiling` was measured on.
+#: Steps of the loop that `slowdown` times, and their seconds on the processor that solvers' `compiling` was measured on.
 _STEPS, _USUAL = 300_000, 0.012
 
 

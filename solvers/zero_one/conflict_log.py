@@ -257,7 +257,7 @@ class ConflictProver:
         return [*lines, json.dumps(record | {"open": [number for _, number in steps]}) + "\n"], bound
 
     def _steps(self) -> tuple[list[Any], list[str]]:
-        """Return A node's steps, and the lines of the conflicts that they use."""
+        """Return the last node's steps, and the lines of the conflicts that they use."""
         from .loops.conflicts import CUT
 
         book, steps = self._finder.book, []

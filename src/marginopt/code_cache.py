@@ -1,4 +1,4 @@
-"""The folder in which Numba caches compiled code: the package's, the user's cache directory, ``NUMBA_CACHE_DIR``, or none."""
+"""Numba's cache of compiled loops on disk: in the package's folder, the user's cache directory or ``NUMBA_CACHE_DIR``."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class CodeCache:
 
     Attributes
     ----------
-    kept : bool
+    on_disk : bool
         Whether all functions so far are cached.
     """
 

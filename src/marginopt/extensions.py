@@ -73,7 +73,7 @@ class PluginRegistry(Generic[T]):
     _loaded: dict[str, T] = field(default_factory=dict, init=False)
     _failed: dict[str, _Failure] = field(default_factory=dict, init=False)
 
-    #: Every shelf there is; `register` asks them in turn.
+    #: The registries of all kinds; `register` asks them in turn.
     registries: ClassVar[list[PluginRegistry[Any]]] = []
 
     def __post_init__(self) -> None:

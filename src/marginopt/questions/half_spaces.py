@@ -29,6 +29,7 @@ import numpy as np
 from ..errors import InputError
 from ..models.arrays import FloatArray
 from ..models.formulations.zero_one.model import ZeroOneSVM
+from ..models.rounding import below
 
 #: Largest integer code of a grid, so that codes and their sums are exact in float64.
 _MAX_LEVELS = 2**26
@@ -180,7 +181,7 @@ class BestHalfSpace:
         labels = np.array([1.0 if cost > 0 else -1.0 for cost in costs])
         if len(set(labels.tolist())) < 2 or not self.columns:
             return None
-        weights = np.array([_down(Fraction(self.price) * abs(cost)) for cost in costs])
+        weights = np.array([below(Fraction(self.price) * abs(cost)) for cost in costs])
         X = np.column_stack([np.ones(len(costs)), self.codes[chosen]])
         return ZeroOneSVM(X, labels, weights, intercept="free")
 
@@ -250,9 +251,3 @@ class BestHalfSpace:
 def _float_value(scores: FloatArray, costs: FloatArray, reach: float) -> float:
     """Return the value of one threshold in floating point: only a choice rests on it."""
     return float(costs[(costs > 0) & (scores >= reach) & (scores > 0)].sum() + costs[(costs < 0) & (scores > -reach)].sum())
-
-
-def _down(value: Fraction) -> float:
-    """Return the largest float64 at or below a positive value."""
-    nearest = float(value)
-    return nearest if Fraction(nearest) <= value else math.nextafter(nearest, 0.0)

@@ -168,3 +168,15 @@ def test_many_equations_take_more_time_than_few() -> None:
         with pytest.raises(OutOfTimeError):
             many.check_time(4)
     many.check_time(4)
+
+
+def test_a_repair_without_time_ends_the_bound_wherever_it_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One of the repairs ran outside the part that is given up."""
+    from marginopt.models.program import lagrangian as module
+
+    def late(*_: object) -> None:
+        raise OutOfTimeError
+
+    monkeypatch.setattr(module, "_with_raised_slopes", late)
+    form = mo.from_scipy(np.array([1.0, 1.0]), A_ub=-np.ones((1, 2)), b_ub=[-1.0], bounds=(None, None))
+    assert module.lagrangian(form, None, {"upper": np.zeros(1)}).value == -np.inf
