@@ -250,15 +250,19 @@ class Model(Displayed, ExportMethods, ABC, metaclass=FormulationType):
         return dict(multipliers)
 
     def zero_objective_point(self) -> dict[str, FloatArray] | None:
-        """A feasible point whose objective is exactly zero, where the model knows one: the origin, unless it is told otherwise.
+        """A feasible point whose objective is exactly zero, where the model knows one: the nearest one to the origin within the
+        bounds, unless it is told otherwise.
 
         A solver stops beside such an optimum; the point itself is judged then (`solvers.certification.supplied_evidence`).
         """
         form = self.form
-        inside = (form.lower <= 0.0).all() and (form.upper >= 0.0).all() and form.r == 0.0
-        if not inside or any(c.cone.violation(c.g) > 0.0 for c in form.constraints if c.rows):
+        x = np.clip(np.zeros(form.n), form.lower, form.upper)
+        costs = form.q != 0.0 if form.quadratic is None else (form.q != 0.0) | (form.quadratic.most_in_columns > 0)
+        if form.r != 0.0 or x[costs].any() or (x < form.lower).any():
             return None
-        return form.split(np.zeros(form.n))
+        if any(c.cone.violation(c.value(x)) > 0.0 for c in form.constraints if c.rows):
+            return None
+        return form.split(x)
 
     @property
     def nonnegative(self) -> bool:

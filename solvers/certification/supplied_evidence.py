@@ -13,6 +13,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import TypeAlias
 
 import numpy as np
@@ -293,10 +294,9 @@ def _feasible(form: StandardForm, x: FloatArray) -> bool:
 #
 # An interior-point method ends at 1e-10 where the optimum is 0, and no relative gap says how good that is. Where the model
 # knows a feasible point of objective zero (`Model.zero_objective_point`) and it is proved that no point costs less, that point
-# is the answer. There are two proofs. No term of the objective is negative within the bounds. Or the point is the origin, where
-# ½x'Px has the gradient 0: the objective is at least q'x there, the rows that are slack at the origin are left out, and the
-# other rows have no constant, so a finite bound of it is zero (`models.program.lagrangian`). Neither proof asks how small a
-# number is.
+# is the answer. There are two proofs. No term of the objective is negative within the bounds. Or Px = 0 at the point: the
+# objective is at least q'd at x + d, the rows that are slack at x are left out, and the other rows, in d, have no constant, so a
+# finite bound of it is zero (`models.program.lagrangian`). Neither proof asks how small a number is.
 
 NOTE = "the point of objective zero, beside which the solver stopped"
 
@@ -318,23 +318,23 @@ def certify_zero_objective(certifier: Certifier, answer: Answer, values: Mapping
         return None
     if certificate.bound == 0.0:
         return certificate
-    argument = "" if form is None or form.join(values).any() else prove_zero_is_least(form, answer.multipliers)
+    argument = "" if form is None else prove_zero_is_least(form, form.join(values), answer.multipliers)
     return replace(certificate, bound=0.0, bound_error=0.0, argument=argument) if argument else None
 
 
-def prove_zero_is_least(form: StandardForm, multipliers: Mapping[str, FloatArray] | None) -> str:
-    """Return why no feasible point costs less than the origin, which is one; empty where that is not proved."""
+def prove_zero_is_least(form: StandardForm, x: FloatArray, multipliers: Mapping[str, FloatArray] | None) -> str:
+    """Return why no feasible point costs less than x, a feasible one that costs zero; empty where that is not proved."""
     if nonnegative(form):
         return "no term of the objective is negative within the bounds"
-    if form.r != 0.0 or (form.quadratic is not None and not form.convexity.exact):
+    curved = form.quadratic is not None
+    if form.r != 0.0 or x[form.q != 0.0].any() or (curved and (x.any() or not form.convexity.exact)):
         return ""
+    active = ((c, *_active_rows(c, x)) for c in form.constraints if c.cone.convex)
     cone = form.replace(
         quadratic=None,
-        constraints=tuple(
-            _tight(c) for c in form.constraints if c.cone.convex and (isinstance(c.cone, Nonnegative) or not c.g.any())
-        ),
-        lower=np.where(form.lower < 0.0, -np.inf, form.lower),
-        upper=np.where(form.upper > 0.0, np.inf, form.upper),
+        constraints=tuple(rows for c, rows, slack in active if isinstance(c.cone, Nonnegative) or not slack),
+        lower=np.where(form.lower < x, -np.inf, 0.0),
+        upper=np.where(form.upper > x, np.inf, 0.0),
         integer=np.zeros(form.n, dtype=bool),
     )
     labels = {c.label: c.rows for c in cone.constraints}
@@ -347,15 +347,19 @@ def prove_zero_is_least(form: StandardForm, multipliers: Mapping[str, FloatArray
     return _ARGUMENT if exact is not None and lagrangian(cone, origin, exact[0]).value == 0.0 else ""
 
 
-_ARGUMENT = "the objective's gradient at the origin descends in no direction that the rows active there allow"
+_ARGUMENT = "the objective's gradient at the point descends in no direction that the rows active there allow"
 
 
-def _tight(c: Constraint) -> Constraint:
-    """The constraint without the rows that are slack at the origin: rows of zero stay in their places."""
-    if not c.g.any():
-        return c
-    tight = sp.diags_array((c.g == 0.0).astype(np.float64))
-    return Constraint(c.label, sp.csr_array(tight @ c.F), np.zeros(c.rows), c.cone, points=c.points)
+def _active_rows(c: Constraint, x: FloatArray) -> tuple[Constraint, bool]:
+    """Return the rows F d of those with F x + g = 0, counted exactly, with zeros for the others; and whether there are others."""
+    entries = c.F[:, np.flatnonzero(x)].tocoo()
+    values = {row: Fraction(float(c.g[row])) for row in np.unique(entries.row).tolist()}
+    for row, a, y in zip(entries.row.tolist(), entries.data.tolist(), x[x != 0.0][entries.col].tolist(), strict=True):
+        values[row] += Fraction(a) * Fraction(y)
+    slack = c.g != 0.0
+    slack[list(values)] = [value != 0 for value in values.values()]
+    F = c.F if not slack.any() else sp.csr_array(sp.diags_array((~slack).astype(np.float64)) @ c.F)
+    return Constraint(c.label, F, np.zeros(c.rows), c.cone, points=c.points), bool(slack.any())
 
 
 # A point and multipliers of a second-order cone program made exact by Newton's method on the active constraints.

@@ -115,13 +115,40 @@ def test_the_origin_is_proved_to_cost_least() -> None:
     assert result.status is Status.OPTIMAL
     assert (result.objective, result.bound, result.gap) == (0.0, 0.0, 0.0)
     assert result.answer.polished in ("", NOTE)
-    assert prove_zero_is_least(model.form, result.multipliers)
+    assert prove_zero_is_least(model.form, np.zeros(model.form.n), result.multipliers)
     apart = mo.Margin(Z + y[:, None], y, M.NuHinge(1.0), "half-l2", sample_weight=0.25)
     below = mo.solve(apart, "clarabel")
     assert below.objective < -1e-3
-    assert prove_zero_is_least(apart.form, below.multipliers) == ""
+    assert prove_zero_is_least(apart.form, np.zeros(apart.form.n), below.multipliers) == ""
     origin = certify(apart.form, apart.form.split(np.zeros(apart.form.n)), below.multipliers, model=apart)
     assert origin.bound < -1e-3
+
+
+@pytest.mark.parametrize("solver", ["highs", "clarabel"])
+@pytest.mark.parametrize("fixed", [0.0, 1.0])
+def test_an_optimum_of_zero_beside_a_fixed_variable_is_proved(solver: str, fixed: float) -> None:
+    """HiGHS's multipliers, a last place off whole numbers, leave slopes of 2e-15 on bounded variables: 0 is proved without them.
+
+    The last row holds with equality at the fixed variable, 3 x2 + 2 x3 ≤ 0, and no point costs less.
+    """
+    form = mo.io.from_scipy(
+        [-3.0, 1.0, 0.0],
+        A_ub=[[4.0, 3.0, 0.0], [3.0, 2.0, 1.0]],
+        b_ub=[0.0, fixed],
+        A_eq=[[1.0, 1.0, 0.0]],
+        b_eq=[0.0],
+        bounds=[(-3.0, 3.0), (-3.0, 3.0), (fixed, fixed)],
+    )
+    result = mo.solve(form, solver)
+    assert (result.status, result.objective, result.bound, result.bound_kind) == (Status.OPTIMAL, 0.0, 0.0, "proved")
+
+
+def test_a_point_of_objective_zero_that_is_not_least_is_not_proved() -> None:
+    """min -3 x with x ≤ t - 1 and t = 1 + 2**-52: the row is slack at x = 0, and x = 2**-52 costs less."""
+    form = mo.io.from_scipy([-3.0, 0.0], A_ub=[[1.0, -1.0]], b_ub=[-1.0], bounds=[(-1.0, 1.0), (1.0 + 2.0**-52, 1.0 + 2.0**-52)])
+    assert prove_zero_is_least(form, np.array([0.0, 1.0 + 2.0**-52]), None) == ""
+    tight = mo.io.from_scipy([-3.0, 0.0], A_ub=[[1.0, -1.0]], b_ub=[-1.0], bounds=[(-1.0, 1.0), (1.0, 1.0)])
+    assert prove_zero_is_least(tight, np.array([0.0, 1.0]), None)
 
 
 @pytest.mark.parametrize("price", [-7e3, 1.0, 1e9])
