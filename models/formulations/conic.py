@@ -21,17 +21,16 @@ from functools import cached_property, partial
 from typing import Any, ClassVar, Literal, Self, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 
 from ...errors import InputError
 from ...labelled import LABELS_OF_X
 from ..appraisal import Appraisal, Bound, Tilt
-from ..arrays import FloatArray, IntArray, Points, as_labels, as_points, as_positive, as_vector, row_norms_squared
+from ..arrays import FloatArray, Points, as_labels, as_points, as_positive, as_vector, row_norms_squared
 from ..inspection.explanation import PointExplanation, primal_weights, two_classes
 from ..kernels.kernels import Kernel, as_kernel, expansion
 from ..model import Model, earlier_identity
-from ..program.cones import Nonnegative, RotatedSecondOrder, Zero, svec, svec_size
+from ..program.cones import Nonnegative, RotatedSecondOrder, svec, svec_size
 from ..program.form import Block, Constraint, Quadratic, StandardForm
 from ..record import Arrays, Chosen, DataKind, FormulationInfo, Parameter, kernel_parameters, named_kernel
 from ..rounding import UNIT
@@ -683,86 +682,4 @@ def _hard(n: int, p: int, kernel: Kernel | None, added: str) -> Statement:
             constraints=(Line("alpha_i >= 0", r"\alpha_i \ge 0,\quad i=1,\dots,n"),),
             kkt=(point, Line(f"alpha_i ({row} - 1) = 0", rf"\alpha_i\,({row_tex} - 1) = 0")),
         ),
-    )
-
-
-@dataclass(frozen=True, eq=False)
-class Columns:
-    """Labelled columns side by side, and sparse rows over them.
-
-    Parameters
-    ----------
-    sizes : mapping of label to int
-        How many columns each label has, in their order.
-    """
-
-    sizes: Mapping[str, int]
-
-    @cached_property
-    def total(self) -> int:
-        """The number of columns."""
-        return sum(self.sizes.values())
-
-    @cached_property
-    def starts(self) -> dict[str, int]:
-        """The first of each label."""
-        return dict(zip(self.sizes, np.cumsum([0, *self.sizes.values()])[:-1].tolist(), strict=True))
-
-    def rows(self, count: int, **parts: FloatArray | float) -> sp.csr_array:
-        """Rows from parts: a matrix as it is, a vector as a diagonal, a number as a multiple of the identity."""
-        kind = self._index_type(count)
-        row_indices: list[npt.NDArray[Any]] = []
-        columns: list[npt.NDArray[Any]] = []
-        data: list[FloatArray] = []
-        for label in self.sizes:
-            part = parts.get(label)
-            if part is None:
-                continue
-            if np.ndim(part) == 2:
-                matrix = np.asarray(part)
-                row, column = np.nonzero(matrix)
-                values = matrix[row, column]
-            else:
-                diagonal = np.broadcast_to(np.asarray(part, dtype=np.float64), count)
-                row = column = np.flatnonzero(diagonal)
-                values = diagonal[row]
-            row_indices, columns, data = [*row_indices, row], [*columns, self.starts[label] + column], [*data, values]
-        indices = np.concatenate(row_indices).astype(kind), np.concatenate(columns).astype(kind)
-        return sp.csr_array((np.concatenate(data), indices), shape=(count, self.total))
-
-    def triples(self, points: IntArray, *parts: tuple[str, float]) -> sp.csr_array:
-        """Three rows for each point, each a multiple of one variable; z is looked up at the point, the others in their order."""
-        kind = self._index_type(3 * points.size)
-        order = np.arange(points.size)
-        places = [self.starts[label] + (points if label == "z" else order) for label, _ in parts]
-        data = np.tile([factor for _, factor in parts], points.size)
-        starts = np.arange(3 * points.size + 1, dtype=kind)
-        return sp.csr_array((data, np.column_stack(places).ravel().astype(kind), starts), shape=(3 * points.size, self.total))
-
-    def _index_type(self, rows: int) -> type[np.signedinteger[Any]]:
-        """Return the type of indices that SciPy chooses."""
-        return np.int32 if max(rows, 1) * self.total < 2**31 else np.int64
-
-
-def loss_constraints(columns: Columns, A: FloatArray, points: IntArray | None = None) -> tuple[Constraint, ...]:
-    """``split`` r⁺ - r⁻ + u - 1 = 0, ``violated`` (s/2, z, r⁺) and ``kept`` (t/2, 1 - z, r⁻) in rotated cones.
-
-    Parameters
-    ----------
-    columns : Columns
-        With labels ``w``, ``z`` (n), and ``r_plus``, ``r_minus``, ``s``, ``t`` of one column for each point with cones.
-    A : ndarray (n, p)
-        Rows a_i.
-    points : ndarray of int (m,), optional
-        Those with cones, in their order; all of them where it is not given.
-    """
-    chosen = np.arange(A.shape[0]) if points is None else points
-    m, rows = chosen.size, A if points is None else A[points]
-    one_less = np.zeros((m, 3))
-    one_less[:, 1] = 1.0
-    cone = RotatedSecondOrder(3, m)
-    return (
-        Constraint("split", columns.rows(m, w=rows, r_plus=1.0, r_minus=-1.0), -np.ones(m), Zero(m)),
-        Constraint("violated", columns.triples(chosen, ("s", 0.5), ("z", 1.0), ("r_plus", 1.0)), np.zeros(3 * m), cone),
-        Constraint("kept", columns.triples(chosen, ("t", 0.5), ("z", -1.0), ("r_minus", 1.0)), one_less.ravel(), cone),
     )

@@ -562,7 +562,9 @@ class Margin(Model):
         """w, then what regulariser, loss, domain and restrictions add."""
         return self.form_with(self.name, *self.domain.bounds(self.width))
 
-    def form_with(self, name: str, lower: FloatArray, upper: FloatArray, M: FloatArray | None = None) -> StandardForm:
+    def form_with(
+        self, name: str, lower: FloatArray, upper: FloatArray, M: FloatArray | None = None, *, indicators: bool = False
+    ) -> StandardForm:
         """Return the form under a name, with bounds of w: how named formulations compile.
 
         Parameters
@@ -572,15 +574,17 @@ class Margin(Model):
             Bounds of w; ±inf without one.
         M : ndarray (n,), optional
             Big-M constants of the points' switches, in units of margins; derived from the bounds unless given.
+        indicators : bool
+            Switches are indicators, and M is not read; w has the given bounds alone.
         """
-        return self._assembled(name, lower, upper, M)[0].form()
+        return self._assembled(name, lower, upper, M, indicators)[0].form()
 
     def origin(self, label: str) -> str:
         """The class of the part that brings a block or constraint."""
         return self._assembled(self.name, *self.domain.bounds(self.width))[1].get(label, "")
 
     def _assembled(
-        self, name: str, lower: FloatArray, upper: FloatArray, M: FloatArray | None = None
+        self, name: str, lower: FloatArray, upper: FloatArray, M: FloatArray | None = None, indicators: bool = False
     ) -> tuple[Assembly, dict[str, str]]:
         """Return the assembled rows, and the part that each label belongs to."""
         assembly, owner = Assembly(name), dict[str, str]()
@@ -591,9 +595,11 @@ class Margin(Model):
 
         p = self.points.shape[1]
         A, c = self.loss.rows(self.points, self.y)
-        needed = any(part.reads_activity_bounds for part in self.parts if M is None or part is not self.loss)
+        needed = any(
+            part.reads_activity_bounds for part in self.parts if not (part is self.loss and (indicators or M is not None))
+        )
         span, reach = self.activity_bounds if needed else (np.full(p, np.inf), np.full(A.shape[0], np.inf))
-        indicators = M is None and self.encoding == "indicator"
+        indicators |= M is None and self.encoding == "indicator"
         if indicators:  # searches with indicators may not end where w has no bounds
             lower, upper = np.maximum(lower, -span), np.minimum(upper, span)
         w = assembly.variables("w", p, lower, upper, integer=self.domain.integer)
