@@ -21,31 +21,32 @@ from functools import cached_property, partial
 from typing import Any, ClassVar, Literal, Self, TypeVar
 
 import numpy as np
-import scipy.sparse as sp
 
 from ...errors import InputError
 from ...labelled import LABELS_OF_X
 from ..appraisal import Appraisal, Bound, Tilt
-from ..arrays import FloatArray, Points, as_labels, as_points, as_positive, as_vector, row_norms_squared
+from ..arrays import FloatArray, Points, as_labels, as_points, as_positive, as_share, row_norms_squared
 from ..inspection.explanation import PointExplanation, primal_weights, two_classes
 from ..kernels.kernels import Kernel, as_kernel, expansion
 from ..model import Model, earlier_identity
-from ..program.cones import Nonnegative, RotatedSecondOrder, svec, svec_size
-from ..program.form import Block, Constraint, Quadratic, StandardForm
+from ..program.cones import RotatedSecondOrder, svec, svec_size
+from ..program.form import Constraint, StandardForm
 from ..record import Arrays, Chosen, DataKind, FormulationInfo, Parameter, kernel_parameters, named_kernel
 from ..rounding import UNIT
 from ..statement import DualStatement, Line, Statement, plus
 from ..views import ConicProblem
-from .linear import (
+from .linear_classifiers import (
     COST_OR_SHARE,
+    as_prices,
+    check_intercept,
     dense_signed_rows,
-    first_column_is_one,
     linear_summary,
     price_words,
     priced_sum,
     warn_about_features,
 )
 from .margin.conic_losses import StrongestConic
+from .margin.margin_losses import HardMargin
 from .margin.model import Margin
 from .margin.part import Box, Domain, Reals
 from .margin.regularisers import KernelNorm, Regulariser, SquaredNorm
@@ -184,15 +185,9 @@ class ConicSVM(Model):
         if (self.lam is None) == (self.kappa is None):
             raise InputError("give exactly one of lam (the λ form) and kappa (the κ form, Σz ≤ κn)", name="lam")
         if self.lam is not None:
-            prices = as_vector(self.lam, X.shape[0], "lam")
-            if not (prices > 0).all():
-                raise InputError(f"lam must be > 0; it is {prices.min():g}", name="lam")
-            object.__setattr__(self, "lam", float(prices[0]) if np.ndim(self.lam) == 0 else prices)
+            object.__setattr__(self, "lam", as_prices(self.lam, X.shape[0]))
         if self.kappa is not None:
-            kappa = as_positive(self.kappa, "kappa", zero=True)
-            if kappa > 1:
-                raise InputError(f"kappa must be in [0, 1], a fraction of the points; it is {kappa:g}", name="kappa")
-            object.__setattr__(self, "kappa", kappa)
+            object.__setattr__(self, "kappa", as_share(self.kappa, "kappa", zero=True))
         object.__setattr__(self, "offset", as_positive(self.offset, "offset", zero=True))
         if self.kernel is None:
             if self.offset != 1.0:
@@ -203,24 +198,16 @@ class ConicSVM(Model):
         self._check_intercept()
 
     def _check_intercept(self) -> None:
-        if self.intercept not in ("penalised", "free"):
-            raise InputError(f"intercept must be 'penalised' or 'free'; it is {self.intercept!r}", name="intercept")
+        if self.free and self.kernel is not None:
+            raise InputError("a kernel has its intercept in offset: leave intercept='free' out", name="intercept")
+        if self.free and self.is_hard_margin:
+            raise InputError("kappa = 0 with a free intercept is HardMarginSVM", name="intercept")
+        check_intercept(self.intercept, self.X)
         if self.intercept_bound is not None:
             object.__setattr__(self, "intercept_bound", as_positive(self.intercept_bound, "intercept_bound"))
             if not self.free:
                 raise InputError("intercept_bound is that of intercept='free'", name="intercept_bound")
-        if not self.free:
-            return
-        if self.kernel is not None:
-            raise InputError("a kernel has its intercept in offset: leave intercept='free' out", name="intercept")
-        if self.is_hard_margin:
-            raise InputError("kappa = 0 with a free intercept is HardMarginSVM", name="intercept")
-        if not first_column_is_one(self.X):
-            raise InputError(
-                "intercept='free' needs a first column of ones in X; Instance.prepared(intercept=True) puts it there",
-                name="intercept",
-            )
-        if self.kappa is not None and self.intercept_bound is None:
+        if self.free and self.kappa is not None and self.intercept_bound is None:
             raise InputError("a free intercept in the κ form needs intercept_bound=", name="intercept_bound")
 
     @property
@@ -305,11 +292,20 @@ class ConicSVM(Model):
 
     def compile(self) -> StandardForm:
         """The form of the notes."""
-        composed = self.composed
-        if composed is None:
-            return self._hard_form()
         free = np.full(self.signed.shape[1], np.inf)
-        return composed.form_with(self.name, -free, free)
+        if self.composed is not None:
+            return self.composed.form_with(self.name, -free, free)
+        return Margin.of_checked(self._points, self.y, HardMargin(), self._norm).form_with(f"{self.name}, κ = 0", -free, free)
+
+    @property
+    def _points(self) -> Points:
+        """The rows whose margins are those of the problem: X, or y_i K_i."""
+        return self.X if self.metric is None else self.y[:, None] * self.metric
+
+    @property
+    def _norm(self) -> Regulariser:
+        """||w||², or w'Kw in the kernel form."""
+        return SquaredNorm() if self.metric is None else KernelNorm(self.metric)
 
     @cached_property
     def composed(self) -> Margin | None:
@@ -318,9 +314,6 @@ class ConicSVM(Model):
         """
         if self.is_hard_margin:
             return None
-        K = self.metric
-        norm: Regulariser = SquaredNorm() if K is None else KernelNorm(K)
-        X = self.X if K is None else self.y[:, None] * K
         budget = () if self.kappa is None else (ViolationBudget(self.kappa),)
         weights = 0.0 if self.lam is None else self.lam
         domain: Domain = Reals()
@@ -328,7 +321,7 @@ class ConicSVM(Model):
             others = (np.inf,) * (self.X.shape[1] - 1)
             domain = Box((-self.intercept_radius, *(-end for end in others)), (self.intercept_radius, *others))
         return Margin.of_checked(
-            X, self.y, StrongestConic(), norm, self.intercept, sample_weight=weights, domain=domain, subject_to=budget
+            self._points, self.y, StrongestConic(), self._norm, self.intercept, weights, domain, subject_to=budget
         )
 
     def with_parameter(self, parameter: str, value: Any) -> Self:
@@ -356,20 +349,6 @@ class ConicSVM(Model):
                 constraints=(*form.constraints[:-1], Constraint("budget", budget.F, side, budget.cone))
             )
         return other
-
-    def _hard_form(self) -> StandardForm:
-        n, p = self.signed.shape
-        P = 2.0 * (np.eye(p) if self.metric is None else self.metric)
-        return StandardForm(
-            name=f"{self.name}, κ = 0",
-            blocks=(Block("w", (p,)),),
-            q=np.zeros(p),
-            constraints=(Constraint("margin", sp.csr_array(self.signed), -np.ones(n), Nonnegative(n), points=range(n)),),
-            lower=np.full(p, -np.inf),
-            upper=np.full(p, np.inf),
-            integer=np.zeros(p, dtype=bool),
-            quadratic=Quadratic(matrix=P),
-        )
 
     def bound(self, x: FloatArray | None, multipliers: Mapping[str, FloatArray] | None) -> Bound:
         """Closed-form dual value at γ (the ``hull`` multipliers) scaled into Γ; see `models.conic_bound`.

@@ -17,8 +17,8 @@ from ..kernels.gram import MatrixGram
 from ..record import Arrays, DataKind, FormulationInfo, Parameter
 from ..statement import DualStatement, Line, Statement
 from ..views import SimplexQP
-from .kernel_duals import SimplexModel
 from .stiefel import stiefel_gradient
+from .svm_duals import SimplexModel
 
 #: The gradient of the embedded metric, or the one that the paper prints.
 GradientKind: TypeAlias = Literal["embedded", "printed"]

@@ -16,10 +16,10 @@ from ..model import earlier_identity
 from ..program.form import StandardForm
 from ..record import DataKind, FormulationInfo, Parameter, always
 from ..statement import Line, Statement, plus
-from .linear import linear_summary, price_words, priced_sum, warn_about_features
+from .linear_classifiers import as_prices, linear_summary, price_words, priced_sum, warn_about_features
 from .margin.margin_losses import Ramp
 from .margin.model import Margin
-from .zero_one.binary_margins import BinaryMargins, ViolationCosts, as_prices, margin_parameters
+from .zero_one.binary_margins import BinaryMargins, ViolationCosts, margin_parameters
 
 V = TypeVar("V")
 

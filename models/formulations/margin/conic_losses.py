@@ -14,7 +14,7 @@ from ...arrays import BoolArray, FloatArray, Points
 from ...program.cones import PSD, RotatedSecondOrder, Zero, svec, svec_indices, svec_rank_one, svec_size
 from ...statement import Line
 from ...views import ConicProblem
-from ..linear import dense_signed_rows
+from ..linear_classifiers import dense_signed_rows
 from .assembly import Affine, Assembly
 from .loss import Loss
 from .part import Setting, as_numbers

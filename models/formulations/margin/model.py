@@ -37,7 +37,7 @@ from ...program.form import StandardForm
 from ...rounding import UNIT
 from ...statement import DualStatement, Line, Statement, plus, times
 from ...views import ConicProblem, LinearLoss, LinearProblem, MarginProblem
-from ..linear import dense_signed_rows, first_column_is_one, margin_figures, price_words, warn_about_features
+from ..linear_classifiers import check_intercept, dense_signed_rows, margin_figures, price_words, warn_about_features
 from .activity_bounds import LEVEL, ActivityBounds, capped, largest_valid, least_norm_point, tightened
 from .assembly import Assembly
 from .exact_count import ExactCount
@@ -327,16 +327,10 @@ class Margin(Model):
             object.__setattr__(self, "sample_weight", self.loss.sample_weight(self.sample_weight))
         object.__setattr__(self, "y", self._checked_labels(X.shape[0]))
         object.__setattr__(self, "sample_weight", as_costs(self.sample_weight, X.shape[0], "sample_weight"))
-        if self.intercept not in ("penalised", "free"):
-            raise InputError(f"intercept must be 'free' or 'penalised'; it is {self.intercept!r}", name="intercept")
         self.check_blocks()
         if self.kernel is not None:
             object.__setattr__(self, "kernel", as_kernel(self.kernel, in_memory(X, "a kernel")))
-        if self.intercept == "free" and not first_column_is_one(self.X if isinstance(X, Rows) else self.points):
-            raise InputError(
-                "intercept='free' needs a first column of ones in X; Instance.prepared(intercept=True) puts it there",
-                name="intercept",
-            )
+        check_intercept(self.intercept, X if isinstance(X, Rows) else self.points)
         if self.upper_bound is not None:
             object.__setattr__(self, "upper_bound", as_positive(self.upper_bound, "upper_bound", zero=True))
         self._check_encoding(X.shape[0])

@@ -20,7 +20,7 @@ from ...model import Model
 from ...program.form import StandardForm
 from ...record import Arrays, Chosen, DataKind, FormulationInfo, Parameter, always
 from ...statement import Statement
-from ..linear import dense_signed_rows
+from ..linear_classifiers import dense_signed_rows
 from .level_losses import NuHinge, SoftBall
 from .margin_losses import EpsilonInsensitive, HardMargin
 from .model import Margin

@@ -21,7 +21,7 @@ from ...statement import Line
 from .assembly import Affine, Assembly
 
 
-class Part(ABC):
+class Part(ABC):  # noqa: B024 - its kinds have abstract methods
     """A loss, regulariser, domain or restriction: a frozen data class with its mathematics.
 
     Attributes
@@ -58,9 +58,9 @@ class Part(ABC):
         """
         return self
 
-    @abstractmethod
     def lines(self) -> tuple[Line, ...]:
-        """The constraints that it states, as text and LaTeX."""
+        """Return the constraints that it states, as text and LaTeX; by default none."""
+        return ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -329,10 +329,6 @@ class Reals(Domain):
     def bounds(self, p: int) -> tuple[FloatArray, FloatArray]:
         """Infinite."""
         return np.full(p, -np.inf), np.full(p, np.inf)
-
-    def lines(self) -> tuple[Line, ...]:
-        """State no constraints."""
-        return ()
 
 
 @dataclass(frozen=True)

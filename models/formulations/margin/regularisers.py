@@ -82,6 +82,9 @@ class Regulariser(Part):
 class NoRegulariser(Regulariser):
     """No regulariser: the loss alone, as with a domain of integers."""
 
+    square = 0.0
+    sparsity = Sparsity(0.0, 0.0)
+
     def value(self, w: FloatArray) -> float:
         """0."""
         return 0.0
@@ -92,20 +95,6 @@ class NoRegulariser(Regulariser):
     def cost_line(self) -> Line:
         """Empty line."""
         return Line("", "")
-
-    def lines(self) -> tuple[Line, ...]:
-        """State no constraints."""
-        return ()
-
-    @property
-    def square(self) -> float:
-        """0."""
-        return 0.0
-
-    @property
-    def sparsity(self) -> Sparsity:
-        """Return the regulariser as a `Sparsity`."""
-        return Sparsity(0.0, 0.0)
 
 
 @dataclass(frozen=True)
@@ -139,10 +128,6 @@ class SquaredNorm(Regulariser):
     def cost_line(self) -> Line:
         """μ||w||²."""
         return times(self.mu, Line("||w||^2", r"\|w\|_2^2"))
-
-    def lines(self) -> tuple[Line, ...]:
-        """State no constraints."""
-        return ()
 
     def curvature(self) -> float:
         """μ."""
@@ -203,10 +188,6 @@ class KernelNorm(Regulariser):
     def cost_line(self) -> Line:
         """w'Kw."""
         return Line("w'Kw", r"w^\top K w")
-
-    def lines(self) -> tuple[Line, ...]:
-        """State no constraints."""
-        return ()
 
 
 #: Coefficients up to which the norm is written by its atoms, a square matrix.

@@ -20,7 +20,7 @@ from ...arrays import BoolArray, FloatArray, IntArray, Points, as_integer, as_po
 from ...program.cones import Nonnegative, Zero
 from ...statement import Line, latex_words
 from ...views import Budget, EqualRates
-from ..linear import first_column_is_one
+from ..linear_classifiers import first_column_is_one
 from .assembly import Affine, Assembly
 from .part import Classifier, Part, Setting, as_columns, as_integers, as_numbers, column_places
 from .regularisers import add_support

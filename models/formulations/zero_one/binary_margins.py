@@ -12,7 +12,7 @@ from typing import Literal
 import numpy as np
 import scipy.sparse as sp
 
-from ....errors import InputError, UnsupportedModelError
+from ....errors import UnsupportedModelError
 from ...appraisal import Bound
 from ...arrays import (
     BigM,
@@ -33,7 +33,7 @@ from ...program.form import Constraint, StandardForm
 from ...record import Parameter
 from ...statement import Line, plus
 from ...views import ZeroOneProblem
-from ..linear import dense_signed_rows, first_column_is_one, price_words, priced_sum
+from ..linear_classifiers import check_intercept, dense_signed_rows, price_words, priced_sum
 from ..margin.activity_bounds import LEVEL, capped, largest_valid
 
 
@@ -54,14 +54,6 @@ class ZeroOneBudget:
     A: FloatArray
     budget: int
     penalised: BoolArray
-
-
-def as_prices(lam: float | FloatArray, n: int) -> float | FloatArray:
-    """λ > 0: one number, or one for each point."""
-    weights = as_vector(lam, n, "lam")
-    if not (weights > 0).all():
-        raise InputError(f"lam must be > 0; it is {weights.min():g}", name="lam")
-    return float(weights[0]) if np.ndim(lam) == 0 else weights
 
 
 #: κn is a whole number where it is within this of one: 0.29 · 100 in floating point is not.
@@ -159,13 +151,7 @@ class BinaryMargins(Model):
         object.__setattr__(self, "big_m", as_big_m(self.big_m, n))
         if self.upper_bound is not None:
             object.__setattr__(self, "upper_bound", as_positive(self.upper_bound, "upper_bound", zero=True))
-        if self.intercept not in ("penalised", "free"):
-            raise InputError(f"intercept must be 'penalised' or 'free'; it is {self.intercept!r}", name="intercept")
-        if self.free and not first_column_is_one(X):
-            raise InputError(
-                "intercept='free' needs a first column of ones in X; Instance.prepared(intercept=True) puts it there",
-                name="intercept",
-            )
+        check_intercept(self.intercept, X)
 
     # -- the norm -----------------------------------------------------------------------------------------------
 

@@ -49,7 +49,7 @@ def as_gamma(gamma: object, A: FloatArray) -> FloatArray:
         largest = float(np.linalg.eigvalsh((A * checked[:, None]).T @ A)[-1])
         raise InputError(
             f"gamma must lie in Gamma: I - sum gamma_i x_i x_i' must be positive definite, but the sum's largest eigenvalue is "
-            f"{largest:.6g}; models.conic_dual.bound.repair_gamma(A, gamma) scales it",
+            f"{largest:.6g}; models.conic_bound.repair_gamma(A, gamma) scales it",
             name="gamma",
         ) from error
     return checked

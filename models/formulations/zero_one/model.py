@@ -21,11 +21,11 @@ from ...record import DataKind, FormulationInfo, always
 from ...rounding import gamma, two_product
 from ...statement import Line, Statement
 from ...views import ZeroOneProblem
-from ..linear import COST_OR_SHARE, linear_summary, warn_about_features
+from ..linear_classifiers import COST_OR_SHARE, as_prices, linear_summary, warn_about_features
 from ..margin.margin_losses import ZeroOne
 from ..margin.model import Margin
 from ..margin.part import Images, images_of
-from .binary_margins import BinaryMargins, ViolationCosts, ZeroOneBudget, as_prices, margin_parameters
+from .binary_margins import BinaryMargins, ViolationCosts, ZeroOneBudget, margin_parameters
 from .encodings import BigMRows, Indicators, MarginEncoding, Strengthened, checked_gamma
 
 # Margins decided in exact arithmetic: which points a classifier keeps, and the same classifier with its margins met.
