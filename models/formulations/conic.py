@@ -469,8 +469,42 @@ class ConicSVM(Model):
     def statement(self) -> Statement:
         """Conic (21) and its dual; the hard-margin problem for κ = 0."""
         n, p = self.signed.shape
-        bound = self.intercept_radius if self.free else None
-        return conic_statement(n, p, self.lam, self.kappa, self.kernel, self.offset, bound)
+        lam, kappa, kernel = self.lam, self.kappa, self.kernel
+        added = f" + {self.offset:g}" if self.offset else ""
+        if self.is_hard_margin:
+            return _hard(n, p, kernel, added)
+        s = _Symbols.free() if self.free else _Symbols.of(kernel)
+        x = s.x
+        bounded = (Line("W_11 <= B^2", r"W_{11} \le B^2", "bounded"),) if self.free else ()
+        cost = Line("", "") if lam is None else priced_sum(lam, Line("z_i", "z_i"))
+        budget = () if kappa is None else (Line("sum_i z_i <= kappa n", r"\textstyle\sum_{i=1}^n z_i \le \kappa n", "budget"),)
+        hull = Line(
+            f"{x}'W {x} - 2u_i + 1 >= (1-u_i)_+^2/z_i + (1-u_i)_-^2/(1-z_i)",
+            rf"{x}^\top W {x} - 2u_i + 1 \ge \frac{{(1-u_i)_+^2}}{{z_i}} + \frac{{(1-u_i)_-^2}}{{1-z_i}},\quad i=1,\dots,n",
+            "hull",
+        )
+        return Statement(
+            title="Conic SVM (SDP relaxation of the 0-1 loss)",
+            problem_class="semidefinite program with rotated second-order cones",
+            sense="minimise",
+            variables=Line("w, W, z", rf"w\in\mathbb{{R}}^{s.space},\ W\in\mathbb{{S}}^{s.space},\ z\in[0,1]^n"),
+            objective=plus(s.trace, cost),
+            constraints=(
+                hull,
+                Line("[1 w'; w W] psd", r"\begin{pmatrix}1 & w^\top\\ w & W\end{pmatrix}\succeq 0", "lifted"),
+                *bounded,
+                *budget,
+            ),
+            sizes=f"n = {n} points, p = {p}, PSD order {p + 1}, {f'kappa = {kappa:g}' if lam is None else price_words(lam)}"
+            + (f", B = {self.intercept_radius:.6g}" if self.free else ""),
+            notes=(
+                f"u_i = y_i x_i'w{'' if kernel is None else f' = K_i w, K_ij = y_i y_j (k_ij{added}), {kernel}'}",
+                "lower bound of ZeroOneSVM; exact where W = ww' (rank ratio 0) and z binary; multipliers of hull are gamma*",
+            ),
+            equivalences=(f"ZeroOneSVM with a {self.intercept} intercept where the rank ratio is 0 and z is binary",),
+            source=f"{_SOURCE}, (21), Theorem 2, Appendices A and C; dual: (13)-(19)",
+            dual=_dual(s, kappa, "" if np.ndim(lam) == 0 else "_i", self.free),  # type: ignore[arg-type]
+        )
 
 
 def _build(arrays: Arrays, chosen: Chosen) -> ConicSVM:
@@ -536,54 +570,6 @@ class _Symbols:
         """Symbols of the linear form with a free intercept, the first coefficient."""
         trace = Line("(Tr W - W_11)", r"\textstyle\sum_{j\ge 2} W_{jj}")
         return cls("x_i", trace, Line("y_i x_i", r"y_i x_i"), r"\operatorname{diag}(\rho, 1, \dots, 1)", "p")
-
-
-def conic_statement(
-    n: int,
-    p: int,
-    lam: float | FloatArray | None,
-    kappa: float | None,
-    kernel: Kernel | None,
-    offset: float = 1.0,
-    intercept_radius: float | None = None,
-) -> Statement:
-    """Conic (21) with its dual; the hard-margin problem for κ = 0. ``intercept_radius`` is B of a free intercept."""
-    added = f" + {offset:g}" if offset else ""
-    if kappa == 0.0:
-        return _hard(n, p, kernel, added)
-    s = _Symbols.of(kernel) if intercept_radius is None else _Symbols.free()
-    x = s.x
-    intercept = "penalised" if intercept_radius is None else "free"
-    bounded = () if intercept_radius is None else (Line("W_11 <= B^2", r"W_{11} \le B^2", "bounded"),)
-    cost = Line("", "") if lam is None else priced_sum(lam, Line("z_i", "z_i"))
-    budget = () if kappa is None else (Line("sum_i z_i <= kappa n", r"\textstyle\sum_{i=1}^n z_i \le \kappa n", "budget"),)
-    hull = Line(
-        f"{x}'W {x} - 2u_i + 1 >= (1-u_i)_+^2/z_i + (1-u_i)_-^2/(1-z_i)",
-        rf"{x}^\top W {x} - 2u_i + 1 \ge \frac{{(1-u_i)_+^2}}{{z_i}} + \frac{{(1-u_i)_-^2}}{{1-z_i}},\quad i=1,\dots,n",
-        "hull",
-    )
-    return Statement(
-        title="Conic SVM (SDP relaxation of the 0-1 loss)",
-        problem_class="semidefinite program with rotated second-order cones",
-        sense="minimise",
-        variables=Line("w, W, z", rf"w\in\mathbb{{R}}^{s.space},\ W\in\mathbb{{S}}^{s.space},\ z\in[0,1]^n"),
-        objective=plus(s.trace, cost),
-        constraints=(
-            hull,
-            Line("[1 w'; w W] psd", r"\begin{pmatrix}1 & w^\top\\ w & W\end{pmatrix}\succeq 0", "lifted"),
-            *bounded,
-            *budget,
-        ),
-        sizes=f"n = {n} points, p = {p}, PSD order {p + 1}, {f'kappa = {kappa:g}' if lam is None else price_words(lam)}"
-        + ("" if intercept_radius is None else f", B = {intercept_radius:.6g}"),
-        notes=(
-            f"u_i = y_i x_i'w{'' if kernel is None else f' = K_i w, K_ij = y_i y_j (k_ij{added}), {kernel}'}",
-            "lower bound of ZeroOneSVM; exact where W = ww' (rank ratio 0) and z binary; multipliers of hull are gamma*",
-        ),
-        equivalences=(f"ZeroOneSVM with a {intercept} intercept where the rank ratio is 0 and z is binary",),
-        source=f"{_SOURCE}, (21), Theorem 2, Appendices A and C; dual: (13)-(19)",
-        dual=_dual(s, kappa, "" if np.ndim(lam) == 0 else "_i", intercept_radius is not None),  # type: ignore[arg-type]
-    )
 
 
 def _dual(s: _Symbols, kappa: float | None, index: str, free: bool) -> DualStatement:

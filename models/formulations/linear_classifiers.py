@@ -1,4 +1,4 @@
-"""What formulations of linear classifiers share: signed rows y_i x_i', checks of prices and intercepts, warnings, and figures of w."""
+"""Shared by formulations of linear classifiers: signed rows y_i x_i', checks of prices and intercepts, warnings, figures of w."""
 
 from __future__ import annotations
 

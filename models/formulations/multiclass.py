@@ -198,27 +198,6 @@ CLASS_LOSSES: Mapping[str, ClassLoss] = {
 }
 
 
-# The multiclass SVM as mathematics.
-
-
-def multiclass_statement(loss: ClassLoss, n: int, p: int, K: int, kernel: str) -> Statement:
-    """The program with this loss, and its dual where that has a closed form."""
-    cost = loss.cost
-    images = () if not kernel else (f"x_i are images under the kernel {kernel}, after a one for the intercept",)
-    return Statement(
-        title=f"Multiclass SVM, {loss.title}",
-        problem_class="convex QP" if loss.convex else "mixed-integer convex QP",
-        sense="minimise",
-        variables=Line("W and the loss's variables", r"W\in\mathbb{R}^{K\times p},\ \ldots"),
-        objective=Line(f"1/2 sum_k ||w_k||^2 + {cost.text}", rf"\tfrac12\textstyle\sum_k\|w_k\|_2^2 + {cost.latex}"),
-        constraints=loss.constraints,
-        sizes=f"n = {n} points, p = {p} features (a constant one included, if any), K = {K} classes",
-        notes=("intercepts, a constant column of X, are penalised like every other weight", *images),
-        source=loss.source,
-        dual=_dual(loss.dual),
-    )
-
-
 def _dual(condition: Line | None) -> DualStatement | None:
     if condition is None:
         return None
@@ -481,9 +460,20 @@ class MulticlassSVM(Model):
     @property
     def statement(self) -> Statement:
         """The program, and its dual where it is convex."""
-        kernel = "" if self.kernel is None else str(self.kernel)
-        n, p = self.features.rows.shape
-        return multiclass_statement(self._loss, n, p, self.classes.size, kernel)
+        loss, cost, (n, p) = self._loss, self._loss.cost, self.features.rows.shape
+        images = () if self.kernel is None else (f"x_i are images under the kernel {self.kernel}, after a one for the intercept",)
+        return Statement(
+            title=f"Multiclass SVM, {loss.title}",
+            problem_class="convex QP" if loss.convex else "mixed-integer convex QP",
+            sense="minimise",
+            variables=Line("W and the loss's variables", r"W\in\mathbb{R}^{K\times p},\ \ldots"),
+            objective=Line(f"1/2 sum_k ||w_k||^2 + {cost.text}", rf"\tfrac12\textstyle\sum_k\|w_k\|_2^2 + {cost.latex}"),
+            constraints=loss.constraints,
+            sizes=f"n = {n} points, p = {p} features (a constant one included, if any), K = {self.classes.size} classes",
+            notes=("intercepts, a constant column of X, are penalised like every other weight", *images),
+            source=loss.source,
+            dual=_dual(loss.dual),
+        )
 
 
 def _build(arrays: Arrays, chosen: Chosen) -> MulticlassSVM:

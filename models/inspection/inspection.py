@@ -251,18 +251,14 @@ def spy(form: StandardForm) -> Picture:
         _band(free_axes.pop(0), sp.coo_array(form.quadratic.csc), "P", "#444444", form)
     for ax, c in zip(free_axes, shown, strict=False):
         _band(ax, sp.coo_array(c.F), f"{c.label}\n{c.cone}", _COLOURS[c.cone.symbol], form)
+    below = axes[-1].get_xaxis_transform()  # data coordinates across, the axes' own up and down
     for b in form.blocks:
         s = form.slices[b.label]
         mark = " (integer)" if form.integer[s].any() else ""
         middle = 0.5 * (s.start + s.stop) - 0.5
-        axes[-1].text(middle, -0.02, plain(f"{b.label}{mark}"), ha="center", va="top", fontsize=8, transform=_below(axes[-1]))
+        axes[-1].text(middle, -0.02, plain(f"{b.label}{mark}"), ha="center", va="top", fontsize=8, transform=below)
     axes[0].set_title(plain(f"{form.name}: {form.n} variables, {form.rows} rows"), fontsize=10)
     return Picture(svg_of(figure))
-
-
-def _below(ax: Any) -> Any:
-    """Data coordinates across, the axes' own up and down."""
-    return ax.get_xaxis_transform()
 
 
 def _band(ax: Any, matrix: sp.coo_array, name: str, colour: str, form: StandardForm) -> None:

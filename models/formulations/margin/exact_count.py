@@ -22,7 +22,7 @@ from ...rounding import below, gamma
 from ...views import Budget
 from .loss import Loss
 from .part import Domain, Setting
-from .problems import UnreadError, as_bounds, coefficients_form, linear_rows
+from .problems import as_bounds, restriction_limits
 from .regularisers import Regulariser
 from .restrictions import Restriction
 
@@ -94,47 +94,20 @@ class ExactCount:
         arguments: tuple[FloatArray, FloatArray],
     ) -> ExactCount:
         """Read the parts; rows of restrictions that are no linear rows of w are left to the form."""
-        p, n = context.penalised.size, arguments[1].size
-        sparsity = regulariser.sparsity
-        demanded, budgets = np.zeros(n, dtype=np.bool_), list[Budget]()
-        size_limits = [p] if sparsity is None or sparsity.max_nonzeros is None else [sparsity.max_nonzeros]
-        domain.add(assembly := coefficients_form(context.w), context.w)
-        rows = [linear_rows(domain, assembly)]
-        for rule in restrictions:
-            points, budget = rule.kept_points(n), rule.budget(context.y)
-            if rule.max_nonzeros is not None:
-                size_limits.append(rule.max_nonzeros)
-            elif points is not None:
-                demanded[points] = True
-            elif budget is not None:
-                if not rule.by_loss or loss.indicator_threshold == 1.0:
-                    budgets.append(budget)
-            elif not rule.reads_activity_bounds:
-                try:
-                    rule.add(assembly := coefficients_form(context.w), context, None, rule.name)
-                    rows.append(linear_rows(rule, assembly))
-                except UnreadError:
-                    continue
-        matrix, right_sides = (np.concatenate(side) for side in zip(*rows, strict=True))
-        matrix, right_sides, lower, upper = as_bounds(matrix, right_sides, *domain.bounds(p))
+        p, sparsity = context.penalised.size, regulariser.sparsity
+        limits = restriction_limits(loss, domain, restrictions, context, strict=False)
+        max_nonzeros = min(
+            [p, *limits.max_nonzeros, *([] if sparsity is None or sparsity.max_nonzeros is None else [sparsity.max_nonzeros])]
+        )
+        rows, row_lower, lower, upper = as_bounds(limits.rows, limits.row_lower, *domain.bounds(p))
         priced = context.penalised & (sparsity is not None and sparsity.mu0 > 0.0)
-        counted = context.penalised & (min(size_limits) < context.penalised.sum())
+        counted = context.penalised & (max_nonzeros < context.penalised.sum())
         if domain.integer:
             lower, upper = np.ceil(lower) + 0.0, np.floor(upper) + 0.0
         return cls(
-            *arguments,
-            loss.jumps,
-            demanded,
-            tuple(budgets),
-            priced,
-            counted,
-            min(size_limits),
-            lower,
-            upper,
-            domain.integer,
-            matrix,
-            right_sides,
-        )
+            *arguments, loss.jumps, limits.kept_points, limits.budgets, priced, counted, max_nonzeros, lower, upper,
+            domain.integer, rows, row_lower,
+        )  # fmt: skip
 
     @property
     def decides(self) -> bool:

@@ -58,63 +58,6 @@ _NEAR = 1e-9
 _COUNTED = 2_000_000
 
 
-# The statement of a composed problem, part by part, and figures of a classifier.
-
-
-def margin_statement(
-    parts: Sequence[Part],
-    loss: Loss,
-    regulariser: Regulariser,
-    shape: tuple[int, int],
-    sample_weight: float | FloatArray,
-    intercept: str,
-    kernel: Kernel | None,
-    dual: DualStatement | None,
-) -> Statement:
-    """The program of these parts on n points and p coefficients."""
-    n, p = shape
-    cost, norm = loss.cost_line(), regulariser.cost_line()
-    free = " (w without intercept in the first term)" if intercept == "free" else ""
-    images = () if kernel is None else (f"x_i are images under the kernel {kernel}, after a one for the intercept",)
-    kind = "convex" if all(part.convex for part in parts) else "mixed-integer"
-    return Statement(
-        title="Margin: " + " + ".join(type(part).__name__ for part in parts),
-        problem_class=f"{kind} program",
-        sense="minimise",
-        variables=Line("w and the variables of the parts", r"w\in\mathbb{R}^p,\ \ldots"),
-        objective=plus(norm, cost),
-        constraints=tuple(line for part in parts for line in part.lines()),
-        sizes=f"n = {n} points, p = {p} features (a constant one included, if any), {price_words(sample_weight, 'c_i')}",
-        notes=(*((f"the intercept is {intercept}{free}",) if loss.intercept else ()), *images),
-        dual=dual,
-        source="stated from parts; Teo et al.: Bundle methods for regularized risk minimization, 2010, (1)",
-    )
-
-
-def margin_summary(
-    loss: Loss, restrictions: Sequence[Restriction], Z: Points | Rows, y: FloatArray, values: Mapping[str, FloatArray],
-    penalised: BoolArray,
-) -> dict[str, float]:  # fmt: skip
-    """Margin violations and misclassified points, or the mean absolute residual; non-zeros of w; excess of each restriction."""
-    figures: dict[str, float] = {}
-    w = values["w"]
-    if loss.labels:
-        products = np.asarray(Z @ w)
-        u = y * loss.scores(values, products, products)  # losses that read squares have no labels
-        figures = margin_figures(u[y != 0.0], w, loss.required_margin(values))
-    if loss.residuals:
-        figures = {"mean_absolute_residual": float(np.abs(y - np.asarray(Z @ w)).mean())}
-    broken = {r.name: r.excess(in_memory(Z, r.name), y, w, penalised) for r in restrictions}
-    return {**figures, "nonzero": float(np.count_nonzero(np.abs(w) > 1e-7)), **{f"excess of {k}": v for k, v in broken.items()}}
-
-
-def unread_parts(loss: Loss, regulariser: Regulariser, domain: Domain, restrictions: Sequence[Restriction]) -> str:
-    """Parts that the algorithms for single losses with μ||w||² do not read; where there are none, the loss with its norm."""
-    norm: list[Part] = [] if regulariser.square else [regulariser]
-    named = [type(part).__name__ for part in (*norm, *([] if domain.free else [domain]), *restrictions)]
-    return f"because of {', '.join(named)}" if named else f"its loss is {loss!r} with {regulariser!r}"
-
-
 # The parts of a `Margin` as a user gives them, checked: objects, names, one restriction or several.
 
 
@@ -190,23 +133,6 @@ def _meant(value: object) -> str:
     if callable(value) or type(value).__module__.partition(".")[0] == "cvxpy":
         return "; expressions of CVXPY are added by model.with_constraint(...)"
     return ""
-
-
-# The closed-form dual of a composed problem with a squared norm and nothing else: its value and its statement.
-
-
-def dual_value(
-    conjugate: Conjugate, mu: float, A: FloatArray, c: FloatArray, penalised: BoolArray, costs: FloatArray, beta: FloatArray
-) -> float:
-    """c'β - L*(β) - ||A_P'β||²/(4μ); -inf where A_F'β is not zero to rounding. At μ = 0 all of A'β must be."""
-    penalised = penalised & (mu > 0.0)
-    gradient = A.T @ beta
-    size = np.abs(A).T @ np.abs(beta)
-    if (np.abs(gradient[~penalised]) > 1e-9 * (1.0 + size[~penalised])).any():
-        return float("-inf")
-    v = gradient[penalised]
-    norm = float(v @ v) / (4.0 * mu) if mu else 0.0
-    return float(c @ beta) + conjugate.value(beta, costs) - norm
 
 
 def dual_statement(conjugate: Conjugate, mu: float, free: bool) -> DualStatement:
@@ -470,8 +396,10 @@ class Margin(Model):
         """The parts that keep the algorithms for single losses from reading the model, then those that keep `margin-bb` from
         it.
         """
-        words = unread_parts(self.loss, self.regulariser, self.domain, self.subject_to)
-        return "; ".join(filter(None, [words, self.margin_problem.obstacle]))
+        norm: list[Part] = [] if self.regulariser.square else [self.regulariser]
+        unread = [type(part).__name__ for part in (*norm, *([] if self.domain.free else [self.domain]), *self.subject_to)]
+        reason = f"because of {', '.join(unread)}" if unread else f"its loss is {self.loss!r} with {self.regulariser!r}"
+        return "; ".join(filter(None, [reason, self.margin_problem.obstacle]))
 
     @cached_property
     def activity_bounds(self) -> tuple[FloatArray, FloatArray]:
@@ -667,7 +595,8 @@ class Margin(Model):
     def dual_value(self, multipliers: Mapping[str, FloatArray]) -> float:
         """The closed-form dual at multipliers of the form's rows, moved to where it is feasible; computed from the data.
 
-        With a free intercept they must balance by themselves; -inf where they do not, to rounding.
+        It is c'β - L*(β) - ||A_P'β||²/(4μ) where A_F'β = 0 (`models.formulations.margin.loss`). With a free intercept the
+        multipliers must balance by themselves; -inf where they do not, to rounding.
 
         Raises
         ------
@@ -681,7 +610,13 @@ class Margin(Model):
         conjugate, mu = self.closed_dual
         A, c = self.loss.rows(self.points, self.y)
         beta = conjugate.point(multipliers, self.costs)
-        return dual_value(conjugate, mu, A.toarray(), c, self.penalised, self.costs, beta)
+        gradient, size = A.T @ beta, abs(A).T @ np.abs(beta)
+        penalised = self.penalised & (mu > 0.0)  # without a norm all of A'β must be zero
+        if (np.abs(gradient[~penalised]) > 1e-9 * (1.0 + size[~penalised])).any():
+            return float("-inf")
+        v = gradient[penalised]
+        norm = float(v @ v) / (4.0 * mu) if mu else 0.0
+        return float(c @ beta) + conjugate.value(beta, self.costs) - norm
 
     def decision_function(self, values: Mapping[str, FloatArray], X: object) -> FloatArray:
         """x'w for new rows, or what a loss with a level of its own makes of it (`OneClass`, `SoftBall`)."""
@@ -698,17 +633,36 @@ class Margin(Model):
         return two_classes(X, self.y, partial(self.decision_function, values), weights, self.loss.required_margin(values))
 
     def summary(self, values: Mapping[str, FloatArray]) -> dict[str, float]:
-        """Margin violations and misclassified points; the mean absolute residual for a loss of residuals."""
-        return margin_summary(self.loss, self.subject_to, self.features.matrix, self.y, values, self.penalised)
+        """Margin violations and misclassified points, or the mean absolute residual; non-zeros of w; excess of restrictions."""
+        figures: dict[str, float] = {}
+        loss, Z, y, w = self.loss, self.features.matrix, self.y, values["w"]
+        products = np.asarray(Z @ w)
+        if loss.labels:
+            u = y * loss.scores(values, products, products)  # losses that read squares have no labels
+            figures = margin_figures(u[y != 0.0], w, loss.required_margin(values))
+        if loss.residuals:
+            figures = {"mean_absolute_residual": float(np.abs(y - products).mean())}
+        figures["nonzero"] = float(np.count_nonzero(np.abs(w) > 1e-7))
+        excess = {f"excess of {r.name}": r.excess(in_memory(Z, r.name), y, w, self.penalised) for r in self.subject_to}
+        return figures | excess
 
     @property
     def statement(self) -> Statement:
         """The parts, one after the other, and the dual where it has a closed form."""
-        closed = self.closed_dual
-        dual = None if closed is None else dual_statement(*closed, free=not self.penalised.all())
-        n, p = self.X.shape[0], self.width
-        return margin_statement(
-            self.parts, self.loss, self.regulariser, (n, p), self.sample_weight, self.intercept, self.kernel, dual
+        closed, n, p = self.closed_dual, self.X.shape[0], self.width
+        free = " (w without intercept in the first term)" if self.intercept == "free" else ""
+        images = () if self.kernel is None else (f"x_i are images under the kernel {self.kernel}, after a one for the intercept",)
+        return Statement(
+            title="Margin: " + " + ".join(type(part).__name__ for part in self.parts),
+            problem_class=f"{'convex' if self.convex else 'mixed-integer'} program",
+            sense="minimise",
+            variables=Line("w and the variables of the parts", r"w\in\mathbb{R}^p,\ \ldots"),
+            objective=plus(self.regulariser.cost_line(), self.loss.cost_line()),
+            constraints=tuple(line for part in self.parts for line in part.lines()),
+            sizes=f"n = {n} points, p = {p} features (a constant one included, if any), {price_words(self.sample_weight, 'c_i')}",
+            notes=(*((f"the intercept is {self.intercept}{free}",) if self.loss.intercept else ()), *images),
+            dual=None if closed is None else dual_statement(*closed, free=not self.penalised.all()),
+            source="stated from parts; Teo et al.: Bundle methods for regularized risk minimization, 2010, (1)",
         )
 
     @property
