@@ -24,8 +24,8 @@ from ..statement import DualStatement, Line, Statement
 from ..views import MulticlassProblem
 from .linear_classifiers import as_prices, warn_about_features
 from .margin.assembly import Affine, Assembly
-from .margin.naming import named
 from .margin.part import Features, Images, Plain
+from .margin.parts_by_name import part_by_name
 
 V = TypeVar("V")
 
@@ -259,7 +259,7 @@ class MulticlassSVM(Model):
     def __post_init__(self) -> None:
         X = as_points(self.X)
         object.__setattr__(self, "X", X)
-        object.__setattr__(self, "loss", named(self.loss, CLASS_LOSSES, "loss of several classes"))
+        object.__setattr__(self, "loss", part_by_name(self.loss, CLASS_LOSSES, "loss of several classes"))
         if not isinstance(self.loss, ClassLoss):
             raise InputError(f"loss must be one of {', '.join(CLASS_LOSSES)}; it is {self.loss!r}", name="loss")
         try:

@@ -1,4 +1,4 @@
-"""The weights of the objectives, NPSVC++ (20): a point of the simplex, and with it a direction that descends all of them."""
+"""Weights of several objectives whose combined gradient is shortest, NPSVC++ (20): they give a common descent direction."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Quadratics over matrices with orthonormal columns, NPSVC++ (19): the problem of a step in P."""
+"""Quadratics over matrices with orthonormal columns (the Stiefel manifold): the step in P of NPSVC++, (19)."""
 
 from __future__ import annotations
 

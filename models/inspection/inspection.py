@@ -68,7 +68,7 @@ class Condition:
 
 @dataclass(frozen=True)
 class ConvexityFinding:
-    """Whether the continuous relaxation is convex (None where that could not be decided), and the reason in words."""
+    """The finding that the continuous relaxation is convex or not (None: undecided), with the reason in words."""
 
     convex: bool | None
     reason: str

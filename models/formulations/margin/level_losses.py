@@ -1,4 +1,4 @@
-"""Losses with levels of their own: ν-SVM, one-class SVM, nearest hulls, and balls with slack."""
+"""Losses that contain a level, which is minimised with w: the ρ of ν-SVM and one-class SVM, two of nearest hulls, R² of balls."""
 
 from __future__ import annotations
 

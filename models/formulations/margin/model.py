@@ -1,4 +1,4 @@
-"""`Margin`: a maximum-margin problem from parts, in one expression."""
+"""`Margin`: a maximum-margin problem composed of a loss, a regulariser, a domain of the coefficients, and restrictions."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ from ...rounding import UNIT
 from ...statement import DualStatement, Line, Statement, plus, times
 from ...views import ConicProblem, LinearLoss, LinearProblem, MarginProblem
 from ..linear_classifiers import check_intercept, dense_signed_rows, margin_figures, price_words, warn_about_features
-from .activity_bounds import LEVEL, ActivityBounds, capped, largest_valid, least_norm_point, tightened
+from .activity_bounds import LEVEL_TOLERANCE, ActivityBounds, capped_bound, largest_valid, least_norm_point, tighten_bounds
 from .assembly import Assembly
 from .exact_count import ExactCount
 from .group_losses import GroupLosses
 from .loss import Conjugate, Loss, signs
 from .margin_losses import Hinge
-from .naming import DOMAINS, LOSSES, REGULARISERS, AtMost, named
 from .part import Classifier, Domain, Features, Images, Part, Plain, Reals, Setting
+from .parts_by_name import DOMAINS, LOSSES, REGULARISERS, AtMost, part_by_name
 from .problems import MarginProblemView, ScoringProblem, SparseProblem, composed_problem, margin_problem_of, sparse_problem_of
 from .regularisers import Regulariser, SquaredNorm
 from .restrictions import Nonzero, Restriction
@@ -73,8 +73,8 @@ def checked_parts(
         margins beside a loss that has none.
     """
     loss = _checked_loss(loss, groups)
-    regulariser = named(regulariser, REGULARISERS, "regulariser")
-    domain = named(domain, DOMAINS, "domain")
+    regulariser = part_by_name(regulariser, REGULARISERS, "regulariser")
+    domain = part_by_name(domain, DOMAINS, "domain")
     if not isinstance(regulariser, Regulariser):
         raise _no_part("regulariser", regulariser)
     if not isinstance(domain, Domain):
@@ -106,11 +106,11 @@ def _checked_loss(loss: object, groups: object) -> Loss:
             "a loss for each group, loss={name: loss, ...}, and groups=, the group of each point, go together", name="groups"
         )
     if not isinstance(loss, Mapping):
-        part = named(loss, LOSSES, "loss")
+        part = part_by_name(loss, LOSSES, "loss")
         if not isinstance(part, Loss):
             raise _no_part("loss", part)
         return part
-    losses = {str(name): named(one, LOSSES, "loss") for name, one in loss.items()}
+    losses = {str(name): part_by_name(one, LOSSES, "loss") for name, one in loss.items()}
     for one in losses.values():
         if not isinstance(one, Loss):
             raise _no_part("loss", one)
@@ -415,7 +415,7 @@ class Margin(Model):
         """Bounds of w by the domain and by restrictions of single coefficients."""
         lower, upper = self.domain.bounds(self.width)
         for rows in self._linear_rows:
-            lower, upper = tightened(lower, upper, *rows)
+            lower, upper = tighten_bounds(lower, upper, *rows)
         return lower, upper
 
     @cached_property
@@ -455,14 +455,16 @@ class Margin(Model):
         activity = self._activity
         if not self.loss.nonnegative():  # the cost bounds nothing, only the domain does
             return float("inf") if (constants >= 1.0 + replace(activity, cutoff=None).bounds()[1]).all() else float("-inf")
-        return largest_valid(lambda v: bool((constants >= (1.0 + replace(activity, cutoff=v).bounds()[1]) * (1.0 - LEVEL)).all()))
+        return largest_valid(
+            lambda v: bool((constants >= (1.0 + replace(activity, cutoff=v).bounds()[1]) * (1.0 - LEVEL_TOLERANCE)).all())
+        )
 
     def bound(self, x: FloatArray | None, multipliers: Mapping[str, FloatArray] | None) -> Bound:
         """The Lagrangian's, or the dual in closed form; up to the level of a given M, since what costs more may not be in the
         form.
         """
         bound = self._bound_without_level(x, multipliers)
-        return capped(bound, self.cutoff) if self.stated_constants else bound
+        return capped_bound(bound, self.cutoff) if self.stated_constants else bound
 
     @property
     def _intercept_is_held(self) -> bool:

@@ -23,7 +23,7 @@ from ...views import MarginProblem
 from ..linear_classifiers import first_column_is_one
 from .margin_losses import ZeroOne
 from .model import Margin, checked_parts
-from .named import NamedComposition
+from .named_formulations import NamedComposition
 from .part import Integers
 from .problems import RiskProblem, ScoringProblem, as_fraction, restricted_bounds
 from .regularisers import L0L1

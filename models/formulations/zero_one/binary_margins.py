@@ -34,7 +34,7 @@ from ...record import Parameter
 from ...statement import Line, plus
 from ...views import ZeroOneProblem
 from ..linear_classifiers import check_intercept, dense_signed_rows, price_words, priced_sum
-from ..margin.activity_bounds import LEVEL, capped, largest_valid
+from ..margin.activity_bounds import LEVEL_TOLERANCE, capped_bound, largest_valid
 
 
 @dataclass(frozen=True, eq=False)
@@ -227,10 +227,11 @@ class BinaryMargins(Model):
     @property
     def intercept_bound(self) -> float:
         """|b| of some optimal solution is at most this (free intercept)."""
-        if not np.isfinite(self.incumbent_value):
-            return np.inf
-        norms = np.sqrt(row_norms_squared(self.X[:, 1:])) if self.X.shape[1] > 1 else np.zeros(1)
-        return 1.0 + float(norms.max()) * float(np.sqrt(self.incumbent_value))
+        return self._intercept_bound_at(self.incumbent_value) if np.isfinite(self.incumbent_value) else np.inf
+
+    def _intercept_bound_at(self, value: float) -> float:
+        """|b| of some optimal solution is at most this if a feasible point has this value."""
+        return 1.0 + float(self._penalised_norms.max(initial=0.0)) * float(np.sqrt(value))
 
     @cached_property
     def big_m_values(self) -> FloatArray:
@@ -251,8 +252,8 @@ class BinaryMargins(Model):
         """Return whether no point that costs at most so much is cut off by the given M."""
         margin = 1.0 + self._penalised_norms * np.sqrt(np.maximum(value - self.cost.prices, 0.0))
         if self.free:
-            margin = margin + 1.0 + float(self._penalised_norms.max(initial=0.0)) * float(np.sqrt(value))
-        valid = self.big_m_values >= margin * (1.0 - LEVEL)
+            margin = margin + self._intercept_bound_at(value)
+        valid = self.big_m_values >= margin * (1.0 - LEVEL_TOLERANCE)
         return bool(valid[self.cost.prices <= value].all())
 
     @property
@@ -294,7 +295,7 @@ class BinaryMargins(Model):
     def bound(self, x: FloatArray | None, multipliers: Mapping[str, FloatArray] | None) -> Bound:
         """The form's, up to the level of a given M: what costs more may not be in the form."""
         bound = super().bound(x, multipliers)
-        return capped(bound, self.cutoff) if self.stated_constants else bound
+        return capped_bound(bound, self.cutoff) if self.stated_constants else bound
 
     @property
     def loss_bounded(self) -> tuple[int, ...]:

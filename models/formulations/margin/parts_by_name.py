@@ -57,8 +57,8 @@ DOMAINS: Mapping[str, Domain] = {
 }
 
 
-def named(part: P | str, table: Mapping[str, P], noun: str) -> P:
-    """The part of this name; a part as it is.
+def part_by_name(part: P | str, table: Mapping[str, P], noun: str) -> P:
+    """Return the part of this name from a table; a part as it is.
 
     Raises
     ------
