@@ -86,15 +86,7 @@ class AddedParts(Change):
         variables: Sequence[Any] = (),
         cost: CVXPYStatement | None = None,
     ) -> AddedParts:
-        """Return the change that functions of the form's blocks describe.
-
-        Raises
-        ------
-        InputError
-            A function that returns no CVXPY constraint, a block that there is not, a name that is taken.
-        UnsupportedModelError
-            A constraint or cost that is not convex by CVXPY's rules, or needs other cones than a form holds.
-        """
+        """Return the change that functions of the form's blocks describe."""
         cvxpy = cvxpy_module()
         stem = _stem(form)
         v = BlockVariables(form, variables)

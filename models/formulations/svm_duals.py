@@ -101,13 +101,7 @@ class SimplexModel(Model):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class KernelSVMDual(Model):
-    """The dual of an SVM with a kernel: points, labels -1 and +1, a cost C of slack, and weights of the points.
-
-    Raises
-    ------
-    InputError
-        Wrong shapes, non-finite data, labels that are not -1 and +1, C ≤ 0, a weight ≤ 0, not a kernel.
-    """
+    """The dual of an SVM with a kernel: points, labels -1 and +1, a cost C of slack, and weights of the points."""
 
     X: Points
     y: FloatArray = LABELS_OF_X

@@ -641,13 +641,7 @@ def expansion(kernel: Kernel, X: Points, Z: Points, coefficients: FloatArray) ->
 
 
 def as_kernel(kernel: object, X: Points) -> Kernel:
-    """A fitted kernel from a `Kernel` or a function, with X checked against it.
-
-    Raises
-    ------
-    InputError
-        Neither a kernel nor callable; or a precomputed matrix that is not square and symmetric.
-    """
+    """A fitted kernel from a `Kernel` or a function, with X checked against it."""
     if isinstance(kernel, Precomputed):
         if X.shape[0] != X.shape[1]:
             raise InputError(f"kernel=Precomputed() needs X to be the n × n kernel matrix; its shape is {X.shape}", name="X")

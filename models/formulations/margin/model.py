@@ -64,14 +64,7 @@ _COUNTED = 2_000_000
 def checked_parts(
     loss: object, regulariser: object, domain: object, subject_to: object, groups: object
 ) -> tuple[Loss, Regulariser, Domain, tuple[Restriction, ...]]:
-    """Return loss, regulariser, domain and restrictions as parts, where they were given as parts or by their names.
-
-    Raises
-    ------
-    InputError
-        Something that is no such part, a name that is none, groups without a loss of each or the reverse, or a restriction of
-        margins beside a loss that has none.
-    """
+    """Return loss, regulariser, domain and restrictions as parts, where they were given as parts or by their names."""
     loss = _checked_loss(loss, groups)
     regulariser = part_by_name(regulariser, REGULARISERS, "regulariser")
     domain = part_by_name(domain, DOMAINS, "domain")

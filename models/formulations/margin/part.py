@@ -175,26 +175,14 @@ def as_integers(value: object, name: str) -> tuple[int, ...]:
 
 
 def as_columns(keys: Iterable[Any], name: str) -> tuple[int | str, ...]:
-    """Whole numbers, which are indices of coefficients, and names of columns.
-
-    Raises
-    ------
-    InputError
-        Anything else.
-    """
+    """Whole numbers, which are indices of coefficients, and names of columns."""
     columns = list(keys)
     indices = iter(as_integers([j for j in columns if not isinstance(j, str)], name))
     return tuple(j if isinstance(j, str) else next(indices) for j in columns)
 
 
 def column_places(keys: Iterable[int | str], names: DataNames, p: int, name: str) -> tuple[int, ...]:
-    """Return the indices of coefficients that are given by index or by the name of the column.
-
-    Raises
-    ------
-    InputError
-        A name that the data do not have, an index that is none of the p coefficients, or one coefficient twice.
-    """
+    """Return the indices of coefficients that are given by index or by the name of the column."""
     places = tuple(names.column(j) if isinstance(j, str) else j for j in keys)
     if not all(0 <= j < p for j in places):
         raise InputError(f"{name} must hold names of columns, or indices of the {p} coefficients; it has {places}", name=name)
@@ -284,13 +272,7 @@ class Images(Features):
 
 
 def images_of(kernel: object, X: Points) -> Images:
-    """The images of X under a kernel, a one for the intercept first; those that are there already, where X are their rows.
-
-    Raises
-    ------
-    InputError
-        No kernel, or one that is not positive semidefinite on X.
-    """
+    """The images of X under a kernel, a one for the intercept first; those that are there already, where X are their rows."""
     if isinstance(kernel, Images):
         if X is kernel.rows or np.array_equal(X, kernel.rows):
             return kernel

@@ -358,13 +358,7 @@ def memberships(groups: Any, n: int) -> FloatArray:
 
 
 def covariances(X: Any, groups: Any, n: int) -> sp.csr_array:
-    """Rows c_g = (1/n) Σ_i (1{i in g} - share of g) x_i: covariance of membership and score, for each group but one of two.
-
-    Raises
-    ------
-    InputError
-        Not one group for each point, or fewer than two groups.
-    """
+    """Rows c_g = (1/n) Σ_i (1{i in g} - share of g) x_i: covariance of membership and score, for each group but one of two."""
     inside = memberships(groups, n)
     inside = inside[1:] if inside.shape[0] == 2 else inside
     centred = (inside - inside.mean(axis=1, keepdims=True)) / n

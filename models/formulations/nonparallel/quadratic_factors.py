@@ -450,11 +450,6 @@ class HingeFactor:
     """H = LL' and Z = G L^{-T}, computed once and shared by every problem with the same H and G.
 
     ``root`` A and ``base`` R say that H was computed as R + A'A: bounds are then of that program, not of the rounded H.
-
-    Raises
-    ------
-    InputError
-        H or G is not finite.
     """
 
     H: FloatArray
@@ -664,13 +659,7 @@ Factor: TypeAlias = HingeFactor | PointsFactor | SignedFactor | DowndatedFactor
 
 
 def as_classes(labels: object, n: int, name: str = "y") -> npt.NDArray[Any]:
-    """Check n class labels of at least two classes with at least two points each.
-
-    Raises
-    ------
-    InputError
-        Wrong length; fewer than two classes; a class of one point.
-    """
+    """Check n class labels of at least two classes with at least two points each."""
     try:
         label_array = np.asarray(labels)
         np.unique(label_array)

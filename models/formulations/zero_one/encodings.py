@@ -313,13 +313,7 @@ class Strengthened(MarginEncoding):
 
 
 def checked_gamma(encoding: str, rows: str, gamma: object, free: bool, signed: Callable[[], FloatArray]) -> FloatArray | None:
-    """γ of the strengthened encoding, in Γ of the signed rows; None in the others.
-
-    Raises
-    ------
-    InputError
-        No such encoding or rows; γ without its encoding, that without γ, or with a free intercept; γ outside Γ.
-    """
+    """γ of the strengthened encoding, in Γ of the signed rows; None in the others."""
     if encoding not in ("bigm", "indicator", "strengthened"):
         raise InputError(f"encoding must be 'bigm', 'indicator' or 'strengthened'; it is {encoding!r}", name="encoding")
     if rows not in ("bigm", "cone"):
