@@ -153,11 +153,7 @@ class GaussianMaxMin(MaxMinProblem):
     """
 
     X: FloatArray
-
-    @property
-    def label(self) -> str:
-        """Return the label: gamma."""
-        return "gamma"
+    label = "gamma"
 
     @cached_property
     def distances(self) -> FloatArray:
