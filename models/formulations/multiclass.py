@@ -14,7 +14,7 @@ import scipy.sparse as sp
 from ...errors import InputError
 from ...labelled import LABELS_OF_X
 from ..appraisal import Appraisal, Bound
-from ..arrays import FloatArray, IntArray, Points, as_points, as_vector, entries, row_norms_squared
+from ..arrays import FloatArray, IntArray, Points, as_classes, as_points, as_vector, entries, row_norms_squared
 from ..inspection.explanation import PointExplanation, PointRow
 from ..kernels.kernels import Kernel, as_kernel
 from ..model import Model
@@ -24,7 +24,7 @@ from ..statement import DualStatement, Line, Statement
 from ..views import MulticlassProblem
 from .linear_classifiers import as_prices, warn_about_features
 from .margin.assembly import Affine, Assembly
-from .margin.part import Features, Images, Plain
+from .margin.part import Features, Images, RawFeatures
 from .margin.parts_by_name import part_by_name
 
 V = TypeVar("V")
@@ -262,17 +262,7 @@ class MulticlassSVM(Model):
         object.__setattr__(self, "loss", part_by_name(self.loss, CLASS_LOSSES, "loss of several classes"))
         if not isinstance(self.loss, ClassLoss):
             raise InputError(f"loss must be one of {', '.join(CLASS_LOSSES)}; it is {self.loss!r}", name="loss")
-        try:
-            labels = np.asarray(self.y)
-        except ValueError as error:
-            raise InputError(f"y must hold one label for each of the {X.shape[0]} rows of X: {error}", name="y") from error
-        if labels.shape != (X.shape[0],) or (labels.dtype.kind == "f" and not np.isfinite(labels).all()):
-            raise InputError(
-                f"y must hold one finite label for each of the {X.shape[0]} rows of X; its shape is {labels.shape}", name="y"
-            )
-        if np.unique(labels).size < 2:
-            raise InputError(f"y must hold at least two classes; every label is {labels.flat[0]!r}", name="y")
-        object.__setattr__(self, "y", labels)
+        object.__setattr__(self, "y", as_classes(self.y, X.shape[0], smallest=1))
         object.__setattr__(self, "sample_weight", as_prices(self.sample_weight, X.shape[0], "sample_weight"))
         if self.kernel is None:
             warn_about_features(X)
@@ -299,7 +289,7 @@ class MulticlassSVM(Model):
     @cached_property
     def features(self) -> Features:
         """The features of the program's rows."""
-        return Plain(self.X) if self.kernel is None else Images(self.X, self.kernel, True)
+        return RawFeatures(self.X) if self.kernel is None else Images(self.X, self.kernel, True)
 
     @cached_property
     def _problem(self) -> MulticlassProblem:

@@ -44,7 +44,7 @@ from .exact_count import ExactCount
 from .group_losses import GroupLosses
 from .loss import Conjugate, Loss, signs
 from .margin_losses import Hinge
-from .part import Classifier, Domain, Features, Images, Part, Plain, Reals, Setting
+from .part import Classifier, Domain, Features, Images, Part, RawFeatures, Reals, Setting
 from .parts_by_name import DOMAINS, LOSSES, REGULARISERS, AtMost, part_by_name
 from .problems import MarginProblemView, ScoringProblem, SparseProblem, composed_problem, margin_problem_of, sparse_problem_of
 from .regularisers import Regulariser, SquaredNorm
@@ -668,7 +668,7 @@ class Margin(Model):
     @cached_property
     def features(self) -> Features:
         """The features of the program's rows: the data, or their images under a kernel."""
-        return Plain(self.X) if self.kernel is None else Images(self.X, self.kernel, self.loss.intercept)
+        return RawFeatures(self.X) if self.kernel is None else Images(self.X, self.kernel, self.loss.intercept)
 
     @property
     def points(self) -> Points:

@@ -219,8 +219,8 @@ class Features(ABC):
 
 
 @dataclass(frozen=True, eq=False)
-class Plain(Features):
-    """The data as they are."""
+class RawFeatures(Features):
+    """The columns of X, as in a linear classifier."""
 
     X: Points | Rows
 
@@ -245,7 +245,7 @@ class Plain(Features):
 
 @dataclass(frozen=True, eq=False)
 class Images(Features):
-    """Coordinates in feature space, after a one for the intercept where there is one."""
+    """Images of the points under a kernel: coordinates in its feature space, after a one for the intercept where there is one."""
 
     X: Points
     kernel: Kernel

@@ -15,7 +15,7 @@ import scipy.sparse as sp
 from ....errors import InputError, TooLargeError, UnsupportedModelError
 from ....labelled import LABELS_OF_X
 from ...appraisal import Appraisal, Bound
-from ...arrays import FloatArray, IntArray, Points, as_points, as_positive, as_vector, materialise_limit
+from ...arrays import FloatArray, IntArray, Points, as_classes, as_points, as_positive, as_vector, materialise_limit
 from ...decision import decided_codes
 from ...inspection.explanation import PointExplanation, PointRow
 from ...kernels.feature_map import FeatureMap
@@ -37,7 +37,6 @@ from .quadratic_factors import (
     KernelRows,
     PointsFactor,
     Ridge,
-    as_classes,
     rmatvec_each,
     solve_each,
 )

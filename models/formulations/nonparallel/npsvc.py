@@ -14,7 +14,7 @@ import scipy.sparse as sp
 
 from ....errors import InputError, UnsupportedModelError
 from ...appraisal import Bound
-from ...arrays import BoolArray, FloatArray, Points, as_points, as_positive
+from ...arrays import BoolArray, FloatArray, Points, as_classes, as_points, as_positive
 from ...inspection.explanation import ON, ZERO, PointExplanation, PointRow
 from ...kernels.feature_map import FeatureMap
 from ...kernels.kernels import Kernel, Linear, Precomputed, as_kernel
@@ -28,7 +28,7 @@ from ...statement import Line, Statement
 from ...views import BoxQP
 from .hinge_quadratic import HingeQuadratic
 from .neighbour_graph import neighbour_laplacian
-from .quadratic_factors import DenseRegulariser, HingeFactor, KernelRows, PointsFactor, Ridge, SignedFactor, as_classes
+from .quadratic_factors import DenseRegulariser, HingeFactor, KernelRows, PointsFactor, Ridge, SignedFactor
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -656,24 +656,3 @@ class DowndatedFactor:
 
 
 Factor: TypeAlias = HingeFactor | PointsFactor | SignedFactor | DowndatedFactor
-
-
-def as_classes(labels: object, n: int, name: str = "y") -> npt.NDArray[Any]:
-    """Check n class labels of at least two classes with at least two points each."""
-    try:
-        label_array = np.asarray(labels)
-        np.unique(label_array)
-    except (TypeError, ValueError) as error:  # ragged, or of kinds that have no order
-        raise InputError(f"{name} must be labels of one kind, one for each row of X: {error}", name=name) from error
-    if label_array.shape != (n,):
-        raise InputError(f"{name} must have shape ({n},), one label for each row of X; it has {label_array.shape}", name=name)
-    if label_array.dtype.kind == "f" and not np.isfinite(label_array).all():
-        raise InputError(f"{name} must be finite", name=name)
-    classes, counts = np.unique(label_array, return_counts=True)
-    if classes.size < 2:
-        raise InputError(f"{name} must hold at least two classes; every label is {classes[0]!r}", name=name)
-    if counts.min() < 2:
-        raise InputError(
-            f"every class needs at least two points; {classes[counts.argmin()]!r} has one: drop or merge it", name="y"
-        )
-    return label_array
