@@ -92,8 +92,8 @@ def box_peers(m: int, c: float, tol: float) -> dict[str, Callable[[np.ndarray], 
 
 def box_case(kind: str, m: int, c: float, tol: float, repeats: int) -> dict[str, Any]:
     """Seconds and true relative gaps (of the primal problem) of ours and every peer."""
-    from marginopt.models.formulations.nonparallel.factors import HingeFactor
     from marginopt.models.formulations.nonparallel.hinge_quadratic import HingeQuadratic
+    from marginopt.models.formulations.nonparallel.quadratic_factors import HingeFactor
     from marginopt.solvers.box.descent import box_minimum
 
     H, G = class_problem(kind, m, c)

@@ -14,7 +14,7 @@ from numpydoc.docscrape import NumpyDocString
 import marginopt as mo
 from marginopt.models import Model
 from marginopt.models.formulations import all_formulations
-from marginopt.models.formulations.margin.naming import DOMAINS, LOSSES, REGULARISERS
+from marginopt.models.formulations.margin.parts_by_name import DOMAINS, LOSSES, REGULARISERS
 from marginopt.models.statement import latex_numbers, typeset
 
 __all__ = ["documented", "errata", "reference"]
@@ -29,10 +29,10 @@ _WIDE = 80
 #: What solvers, certificates and reports ask a model for; its page is for those who state and solve one.
 _HOOKS = frozenset(
     {
-        "appraise", "base", "bound", "changes", "compile", "complete", "composed", "zero_objective_point", "counted_cost",
-        "counting", "display", "form_bytes", "free", "has_margins", "incumbent_source", "intercept_bound", "cutoff",
-        "m_source", "maximised", "meaning", "with_parameter", "nonnegative", "norm", "norm_line", "bounding_model",
-        "parameters", "recounted", "separable_data", "at_solution", "violation_cost", "replace", "unmodified", "loss_bounded",
+        "appraise", "base", "big_m_argument", "bound", "changes", "compile", "complete", "composed", "zero_objective_point",
+        "counted_cost", "counting", "display", "form_bytes", "free", "has_margins", "incumbent_source", "intercept_bound",
+        "cutoff", "m_source", "maximised", "meaning", "with_parameter", "nonnegative", "norm", "norm_line", "bounding_model",
+        "parameters", "recounted", "separable_data", "at_solution", "replace", "unmodified", "loss_bounded",
         "no_view_reason", "view", "with_integers",
     }
 )  # fmt: skip

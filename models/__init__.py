@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from . import formulations
 from .appraisal import Bound
 from .arrays import FloatArray, materialise_limit, to_dense
-from .formulations.nonparallel.factors import neighbour_laplacian
+from .formulations.nonparallel.neighbour_graph import neighbour_laplacian
 from .importing.api import from_cvxpy, from_gurobi, from_highs, from_pyomo
 from .importing.matrices import from_qp, from_scipy
 from .kernels.families import Laplacian, Mixture, RationalQuadratic
@@ -30,7 +30,12 @@ if TYPE_CHECKING:  # for type checkers; a formulation that has no line here work
     from .formulations.l1_svm import L1SVMDual as L1SVMDual
     from .formulations.l2_svm import L2SVMDual as L2SVMDual
     from .formulations.margin.model import Margin as Margin
-    from .formulations.margin.named import SVDD as SVDD, EpsilonSVR as EpsilonSVR, HardMarginSVM as HardMarginSVM, NuSVM as NuSVM
+    from .formulations.margin.named_formulations import (
+        SVDD as SVDD,
+        EpsilonSVR as EpsilonSVR,
+        HardMarginSVM as HardMarginSVM,
+        NuSVM as NuSVM,
+    )
     from .formulations.margin.scoring_system import ScoringSystem as ScoringSystem
     from .formulations.max_min import MaxMinProblem as MaxMinProblem, MaxMinSVM as MaxMinSVM
     from .formulations.multiclass import MulticlassSVM as MulticlassSVM

@@ -146,6 +146,27 @@ def as_labels(
     return frozen(np.ascontiguousarray(labels))
 
 
+def as_classes(labels: object, n: int, name: str = "y", *, smallest: int = 2) -> npt.NDArray[Any]:
+    """Check n labels of any kind, of at least two classes with at least ``smallest`` points each."""
+    try:
+        label_array = np.asarray(labels)
+        np.unique(label_array)
+    except (TypeError, ValueError) as error:  # ragged, or of kinds that have no order
+        raise InputError(f"{name} must be labels of one kind, one for each row of X: {error}", name=name) from error
+    if label_array.shape != (n,):
+        raise InputError(f"{name} must have shape ({n},), one label for each row of X; it has {label_array.shape}", name=name)
+    if label_array.dtype.kind == "f" and not np.isfinite(label_array).all():
+        raise InputError(f"{name} must be finite", name=name)
+    classes, counts = np.unique(label_array, return_counts=True)
+    if classes.size < 2:
+        raise InputError(f"{name} must hold at least two classes; every label is {classes[0]!r}", name=name)
+    if counts.min() < smallest:
+        raise InputError(
+            f"every class needs at least two points; {classes[counts.argmin()]!r} has one: drop or merge it", name=name
+        )
+    return label_array
+
+
 def as_positive(value: object, name: str, *, zero: bool = False, infinite: bool = False) -> float:
     """Check one finite number > 0 (≥ 0 with ``zero=True``; infinity too with ``infinite=True``)."""
     condition = "≥ 0" if zero else "> 0"

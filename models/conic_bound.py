@@ -270,8 +270,11 @@ class _Terms:
     constant: float
     row_error: FloatArray
 
-    def bound_at(self, w: FloatArray, best_bound: float, careful: bool) -> tuple[float, float]:
-        """The bound at w; ``careful``: the sums in ρ, which cancel where λ is large, without losing digits."""
+    def bound_at(self, w: FloatArray, eigenvalue: float, careful: bool) -> tuple[float, float]:
+        """Return the bound at w and what rounding took of it, with S ⪰ ``eigenvalue``·I.
+
+        ``careful`` keeps the digits of the sums in ρ, which cancel where λ is large.
+        """
         rows, absolute, gamma, v = self.rows, self.absolute, self.gamma, self.v
         n, p = rows.shape
         u = rows @ w
@@ -290,11 +293,11 @@ class _Terms:
         residual = math.sqrt(float(largest @ largest)) * (1.0 + 1e-9)
         terms = u * (2.0 * gamma - v - gamma * u)
         value = dot(w, w) + total(np.concatenate([terms, v, -gamma, -self.penalty, [-self.constant]]))
-        slack_loss = float(np.abs(pull) @ margin_error + gamma @ (margin_error * margin_error) + self.row_error @ np.abs(w))
+        rounding = float(np.abs(pull) @ margin_error + gamma @ (margin_error * margin_error) + self.row_error @ np.abs(w))
         sizes = float(np.abs(u) @ (2.0 * gamma + np.abs(v) + gamma * np.abs(u)) + self.size.sum() + abs(self.constant))
-        slack_loss += 8.0 * UNIT * sizes
-        slack_loss = (slack_loss + residual * residual / (4.0 * best_bound)) * (1.0 + 1e-9)
-        return value.lower - slack_loss, value.error + slack_loss
+        rounding += 8.0 * UNIT * sizes
+        rounding = (rounding + residual * residual / (4.0 * eigenvalue)) * (1.0 + 1e-9)
+        return value.lower - rounding, value.error + rounding
 
 
 def _least(rows: FloatArray, gamma: FloatArray) -> float:

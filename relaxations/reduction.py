@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from ..errors import InputError, MarginoptWarning, UnsupportedModelError
 from ..models.arrays import FloatArray, as_positive, plain_fields
-from ..models.formulations.linear import first_column_is_one
+from ..models.formulations.linear_classifiers import first_column_is_one
 from ..models.formulations.zero_one.model import ZeroOneSVM
 from ..models.model import Model
 from ..models.program.form import StandardForm

@@ -200,6 +200,8 @@ class ContinuousRelaxation(Change):
     restricts: ClassVar[bool] = False
     suffix: ClassVar[str] = "continuous"
     problem_class: ClassVar[str] = "continuous relaxation"
+    lines = ()
+    note = "integer variables are continuous between their bounds, and indicator constraints are dropped"
 
     def cutoff(self, before: float, loss_bounded: tuple[int, ...]) -> float:
         """Return the level of the constants, which the relaxation keeps."""
@@ -209,19 +211,9 @@ class ContinuousRelaxation(Change):
         """Drop integrality and indicators."""
         return form.relax_integrality()
 
-    @property
-    def lines(self) -> tuple[Line, ...]:
-        """Return no lines: the statement says that the model is relaxed."""
-        return ()
-
     def restate(self, constraints: tuple[Line, ...]) -> tuple[Line, ...]:
         """Return the lines with intervals in place of {0, 1}, and without integrality and indicators."""
         return tuple(relaxed for line in constraints if (relaxed := line.continuous()) is not None)
-
-    @property
-    def note(self) -> str:
-        """The variables whose integrality is dropped, in words."""
-        return "integer variables are continuous between their bounds, and indicator constraints are dropped"
 
 
 def _packed(block: Block, value_or_entries: Any) -> FloatArray:

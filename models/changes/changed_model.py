@@ -86,15 +86,7 @@ class AddedParts(Change):
         variables: Sequence[Any] = (),
         cost: CVXPYStatement | None = None,
     ) -> AddedParts:
-        """Return the change that functions of the form's blocks describe.
-
-        Raises
-        ------
-        InputError
-            A function that returns no CVXPY constraint, a block that there is not, a name that is taken.
-        UnsupportedModelError
-            A constraint or cost that is not convex by CVXPY's rules, or needs other cones than a form holds.
-        """
+        """Return the change that functions of the form's blocks describe."""
         cvxpy = cvxpy_module()
         stem = _stem(form)
         v = BlockVariables(form, variables)
@@ -156,17 +148,23 @@ class AddedParts(Change):
     def apply(self, form: StandardForm) -> StandardForm:
         """Return the form with the new blocks and rows after its own."""
         check_blocks(form, self.form_blocks)
-        extra = self.q.size - form.n
-        wide = (replace(c, F=_widened(c.F, extra)) for c in form.constraints)
+        wider = self._widened_form(form, self.constraints, self.integer, self.P)
+        return wider.replace(q=wider.q + self.q, r=form.r + self.r)
+
+    def _widened_form(
+        self, form: StandardForm, constraints: Iterable[Constraint], integer: BoolArray, P: sp.csc_array | None
+    ) -> StandardForm:
+        """Return the form with the new blocks, with these rows after its own and P added to its quadratic part."""
+        extra = self.lower.size
+        wide = (replace(c, F=_widened(c.F, extra)) for c in form.constraints) if extra else form.constraints
         return form.replace(
             blocks=(*form.blocks, *self.blocks),
-            q=np.concatenate([form.q, np.zeros(extra)]) + self.q,
-            r=form.r + self.r,
-            constraints=(*(wide if extra else form.constraints), *self.constraints),
+            q=np.concatenate([form.q, np.zeros(extra)]),
+            constraints=(*wide, *constraints),
             lower=np.concatenate([form.lower, self.lower]),
             upper=np.concatenate([form.upper, self.upper]),
-            integer=np.concatenate([form.integer, self.integer]),
-            quadratic=_sum(form.quadratic, extra, self.P),
+            integer=np.concatenate([form.integer, integer]),
+            quadratic=_sum(form.quadratic, extra, P),
         )
 
     def cutoff(self, before: float, loss_bounded: tuple[int, ...]) -> float:
@@ -184,17 +182,9 @@ class AddedParts(Change):
         destinations = np.concatenate([places, np.arange(form.n, form.n + extra)])
         total = form.n + extra
         permutation = sp.csr_array((np.ones(new_places.size), (new_places, destinations)), shape=(old + extra, total))
-        own_constraints = [c for c in self.constraints if np.isin(c.F.indices[c.F.data != 0.0], new_places).all()]
-        wide = (replace(c, F=_widened(c.F, extra)) for c in form.constraints)
-        return form.replace(
-            blocks=(*form.blocks, *self.blocks),
-            q=np.concatenate([form.q, np.zeros(extra)]),
-            constraints=(*wide, *(Constraint(c.label, sp.csr_array(c.F @ permutation), c.g, c.cone) for c in own_constraints)),
-            lower=np.concatenate([form.lower, self.lower]),
-            upper=np.concatenate([form.upper, self.upper]),
-            integer=np.concatenate([form.integer, np.zeros(extra, dtype=bool)]),
-            quadratic=_sum(form.quadratic, extra, None),
-        )
+        shared_rows = (c for c in self.constraints if np.isin(c.F.indices[c.F.data != 0.0], new_places).all())
+        rows = (Constraint(c.label, sp.csr_array(c.F @ permutation), c.g, c.cone) for c in shared_rows)
+        return self._widened_form(form, rows, np.zeros(extra, dtype=bool), None)
 
 
 def _stem(form: StandardForm) -> str:

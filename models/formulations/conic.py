@@ -21,32 +21,32 @@ from functools import cached_property, partial
 from typing import Any, ClassVar, Literal, Self, TypeVar
 
 import numpy as np
-import numpy.typing as npt
-import scipy.sparse as sp
 
 from ...errors import InputError
 from ...labelled import LABELS_OF_X
 from ..appraisal import Appraisal, Bound, Tilt
-from ..arrays import FloatArray, IntArray, Points, as_labels, as_points, as_positive, as_vector, row_norms_squared
+from ..arrays import FloatArray, Points, as_labels, as_points, as_positive, as_share, row_norms_squared
 from ..inspection.explanation import PointExplanation, primal_weights, two_classes
 from ..kernels.kernels import Kernel, as_kernel, expansion
 from ..model import Model, earlier_identity
-from ..program.cones import Nonnegative, RotatedSecondOrder, Zero, svec, svec_size
-from ..program.form import Block, Constraint, Quadratic, StandardForm
+from ..program.cones import RotatedSecondOrder, svec, svec_size
+from ..program.form import Constraint, StandardForm
 from ..record import Arrays, Chosen, DataKind, FormulationInfo, Parameter, kernel_parameters, named_kernel
 from ..rounding import UNIT
 from ..statement import DualStatement, Line, Statement, plus
 from ..views import ConicProblem
-from .linear import (
+from .linear_classifiers import (
     COST_OR_SHARE,
+    as_prices,
+    check_intercept,
     dense_signed_rows,
-    first_column_is_one,
     linear_summary,
     price_words,
     priced_sum,
     warn_about_features,
 )
 from .margin.conic_losses import StrongestConic
+from .margin.margin_losses import HardMargin
 from .margin.model import Margin
 from .margin.part import Box, Domain, Reals
 from .margin.regularisers import KernelNorm, Regulariser, SquaredNorm
@@ -185,15 +185,9 @@ class ConicSVM(Model):
         if (self.lam is None) == (self.kappa is None):
             raise InputError("give exactly one of lam (the λ form) and kappa (the κ form, Σz ≤ κn)", name="lam")
         if self.lam is not None:
-            prices = as_vector(self.lam, X.shape[0], "lam")
-            if not (prices > 0).all():
-                raise InputError(f"lam must be > 0; it is {prices.min():g}", name="lam")
-            object.__setattr__(self, "lam", float(prices[0]) if np.ndim(self.lam) == 0 else prices)
+            object.__setattr__(self, "lam", as_prices(self.lam, X.shape[0]))
         if self.kappa is not None:
-            kappa = as_positive(self.kappa, "kappa", zero=True)
-            if kappa > 1:
-                raise InputError(f"kappa must be in [0, 1], a fraction of the points; it is {kappa:g}", name="kappa")
-            object.__setattr__(self, "kappa", kappa)
+            object.__setattr__(self, "kappa", as_share(self.kappa, "kappa", zero=True))
         object.__setattr__(self, "offset", as_positive(self.offset, "offset", zero=True))
         if self.kernel is None:
             if self.offset != 1.0:
@@ -204,24 +198,16 @@ class ConicSVM(Model):
         self._check_intercept()
 
     def _check_intercept(self) -> None:
-        if self.intercept not in ("penalised", "free"):
-            raise InputError(f"intercept must be 'penalised' or 'free'; it is {self.intercept!r}", name="intercept")
+        if self.free and self.kernel is not None:
+            raise InputError("a kernel has its intercept in offset: leave intercept='free' out", name="intercept")
+        if self.free and self.is_hard_margin:
+            raise InputError("kappa = 0 with a free intercept is HardMarginSVM", name="intercept")
+        check_intercept(self.intercept, self.X)
         if self.intercept_bound is not None:
             object.__setattr__(self, "intercept_bound", as_positive(self.intercept_bound, "intercept_bound"))
             if not self.free:
                 raise InputError("intercept_bound is that of intercept='free'", name="intercept_bound")
-        if not self.free:
-            return
-        if self.kernel is not None:
-            raise InputError("a kernel has its intercept in offset: leave intercept='free' out", name="intercept")
-        if self.is_hard_margin:
-            raise InputError("kappa = 0 with a free intercept is HardMarginSVM", name="intercept")
-        if not first_column_is_one(self.X):
-            raise InputError(
-                "intercept='free' needs a first column of ones in X; Instance.prepared(intercept=True) puts it there",
-                name="intercept",
-            )
-        if self.kappa is not None and self.intercept_bound is None:
+        if self.free and self.kappa is not None and self.intercept_bound is None:
             raise InputError("a free intercept in the κ form needs intercept_bound=", name="intercept_bound")
 
     @property
@@ -306,11 +292,20 @@ class ConicSVM(Model):
 
     def compile(self) -> StandardForm:
         """The form of the notes."""
-        composed = self.composed
-        if composed is None:
-            return self._hard_form()
         free = np.full(self.signed.shape[1], np.inf)
-        return composed.form_with(self.name, -free, free)
+        if self.composed is not None:
+            return self.composed.form_with(self.name, -free, free)
+        return Margin.of_checked(self._points, self.y, HardMargin(), self._norm).form_with(f"{self.name}, κ = 0", -free, free)
+
+    @property
+    def _points(self) -> Points:
+        """The rows whose margins are those of the problem: X, or y_i K_i."""
+        return self.X if self.metric is None else self.y[:, None] * self.metric
+
+    @property
+    def _norm(self) -> Regulariser:
+        """||w||², or w'Kw in the kernel form."""
+        return SquaredNorm() if self.metric is None else KernelNorm(self.metric)
 
     @cached_property
     def composed(self) -> Margin | None:
@@ -319,9 +314,6 @@ class ConicSVM(Model):
         """
         if self.is_hard_margin:
             return None
-        K = self.metric
-        norm: Regulariser = SquaredNorm() if K is None else KernelNorm(K)
-        X = self.X if K is None else self.y[:, None] * K
         budget = () if self.kappa is None else (ViolationBudget(self.kappa),)
         weights = 0.0 if self.lam is None else self.lam
         domain: Domain = Reals()
@@ -329,7 +321,7 @@ class ConicSVM(Model):
             others = (np.inf,) * (self.X.shape[1] - 1)
             domain = Box((-self.intercept_radius, *(-end for end in others)), (self.intercept_radius, *others))
         return Margin.of_checked(
-            X, self.y, StrongestConic(), norm, self.intercept, sample_weight=weights, domain=domain, subject_to=budget
+            self._points, self.y, StrongestConic(), self._norm, self.intercept, weights, domain, subject_to=budget
         )
 
     def with_parameter(self, parameter: str, value: Any) -> Self:
@@ -357,20 +349,6 @@ class ConicSVM(Model):
                 constraints=(*form.constraints[:-1], Constraint("budget", budget.F, side, budget.cone))
             )
         return other
-
-    def _hard_form(self) -> StandardForm:
-        n, p = self.signed.shape
-        P = 2.0 * (np.eye(p) if self.metric is None else self.metric)
-        return StandardForm(
-            name=f"{self.name}, κ = 0",
-            blocks=(Block("w", (p,)),),
-            q=np.zeros(p),
-            constraints=(Constraint("margin", sp.csr_array(self.signed), -np.ones(n), Nonnegative(n), points=range(n)),),
-            lower=np.full(p, -np.inf),
-            upper=np.full(p, np.inf),
-            integer=np.zeros(p, dtype=bool),
-            quadratic=Quadratic(matrix=P),
-        )
 
     def bound(self, x: FloatArray | None, multipliers: Mapping[str, FloatArray] | None) -> Bound:
         """Closed-form dual value at γ (the ``hull`` multipliers) scaled into Γ; see `models.conic_bound`.
@@ -491,8 +469,42 @@ class ConicSVM(Model):
     def statement(self) -> Statement:
         """Conic (21) and its dual; the hard-margin problem for κ = 0."""
         n, p = self.signed.shape
-        bound = self.intercept_radius if self.free else None
-        return conic_statement(n, p, self.lam, self.kappa, self.kernel, self.offset, bound)
+        lam, kappa, kernel = self.lam, self.kappa, self.kernel
+        added = f" + {self.offset:g}" if self.offset else ""
+        if self.is_hard_margin:
+            return _hard(n, p, kernel, added)
+        s = _Symbols.free() if self.free else _Symbols.of(kernel)
+        x = s.x
+        bounded = (Line("W_11 <= B^2", r"W_{11} \le B^2", "bounded"),) if self.free else ()
+        cost = Line("", "") if lam is None else priced_sum(lam, Line("z_i", "z_i"))
+        budget = () if kappa is None else (Line("sum_i z_i <= kappa n", r"\textstyle\sum_{i=1}^n z_i \le \kappa n", "budget"),)
+        hull = Line(
+            f"{x}'W {x} - 2u_i + 1 >= (1-u_i)_+^2/z_i + (1-u_i)_-^2/(1-z_i)",
+            rf"{x}^\top W {x} - 2u_i + 1 \ge \frac{{(1-u_i)_+^2}}{{z_i}} + \frac{{(1-u_i)_-^2}}{{1-z_i}},\quad i=1,\dots,n",
+            "hull",
+        )
+        return Statement(
+            title="Conic SVM (SDP relaxation of the 0-1 loss)",
+            problem_class="semidefinite program with rotated second-order cones",
+            sense="minimise",
+            variables=Line("w, W, z", rf"w\in\mathbb{{R}}^{s.space},\ W\in\mathbb{{S}}^{s.space},\ z\in[0,1]^n"),
+            objective=plus(s.trace, cost),
+            constraints=(
+                hull,
+                Line("[1 w'; w W] psd", r"\begin{pmatrix}1 & w^\top\\ w & W\end{pmatrix}\succeq 0", "lifted"),
+                *bounded,
+                *budget,
+            ),
+            sizes=f"n = {n} points, p = {p}, PSD order {p + 1}, {f'kappa = {kappa:g}' if lam is None else price_words(lam)}"
+            + (f", B = {self.intercept_radius:.6g}" if self.free else ""),
+            notes=(
+                f"u_i = y_i x_i'w{'' if kernel is None else f' = K_i w, K_ij = y_i y_j (k_ij{added}), {kernel}'}",
+                "lower bound of ZeroOneSVM; exact where W = ww' (rank ratio 0) and z binary; multipliers of hull are gamma*",
+            ),
+            equivalences=(f"ZeroOneSVM with a {self.intercept} intercept where the rank ratio is 0 and z is binary",),
+            source=f"{_SOURCE}, (21), Theorem 2, Appendices A and C; dual: (13)-(19)",
+            dual=_dual(s, kappa, "" if np.ndim(lam) == 0 else "_i", self.free),  # type: ignore[arg-type]
+        )
 
 
 def _build(arrays: Arrays, chosen: Chosen) -> ConicSVM:
@@ -558,54 +570,6 @@ class _Symbols:
         """Symbols of the linear form with a free intercept, the first coefficient."""
         trace = Line("(Tr W - W_11)", r"\textstyle\sum_{j\ge 2} W_{jj}")
         return cls("x_i", trace, Line("y_i x_i", r"y_i x_i"), r"\operatorname{diag}(\rho, 1, \dots, 1)", "p")
-
-
-def conic_statement(
-    n: int,
-    p: int,
-    lam: float | FloatArray | None,
-    kappa: float | None,
-    kernel: Kernel | None,
-    offset: float = 1.0,
-    intercept_radius: float | None = None,
-) -> Statement:
-    """Conic (21) with its dual; the hard-margin problem for κ = 0. ``intercept_radius`` is B of a free intercept."""
-    added = f" + {offset:g}" if offset else ""
-    if kappa == 0.0:
-        return _hard(n, p, kernel, added)
-    s = _Symbols.of(kernel) if intercept_radius is None else _Symbols.free()
-    x = s.x
-    intercept = "penalised" if intercept_radius is None else "free"
-    bounded = () if intercept_radius is None else (Line("W_11 <= B^2", r"W_{11} \le B^2", "bounded"),)
-    cost = Line("", "") if lam is None else priced_sum(lam, Line("z_i", "z_i"))
-    budget = () if kappa is None else (Line("sum_i z_i <= kappa n", r"\textstyle\sum_{i=1}^n z_i \le \kappa n", "budget"),)
-    hull = Line(
-        f"{x}'W {x} - 2u_i + 1 >= (1-u_i)_+^2/z_i + (1-u_i)_-^2/(1-z_i)",
-        rf"{x}^\top W {x} - 2u_i + 1 \ge \frac{{(1-u_i)_+^2}}{{z_i}} + \frac{{(1-u_i)_-^2}}{{1-z_i}},\quad i=1,\dots,n",
-        "hull",
-    )
-    return Statement(
-        title="Conic SVM (SDP relaxation of the 0-1 loss)",
-        problem_class="semidefinite program with rotated second-order cones",
-        sense="minimise",
-        variables=Line("w, W, z", rf"w\in\mathbb{{R}}^{s.space},\ W\in\mathbb{{S}}^{s.space},\ z\in[0,1]^n"),
-        objective=plus(s.trace, cost),
-        constraints=(
-            hull,
-            Line("[1 w'; w W] psd", r"\begin{pmatrix}1 & w^\top\\ w & W\end{pmatrix}\succeq 0", "lifted"),
-            *bounded,
-            *budget,
-        ),
-        sizes=f"n = {n} points, p = {p}, PSD order {p + 1}, {f'kappa = {kappa:g}' if lam is None else price_words(lam)}"
-        + ("" if intercept_radius is None else f", B = {intercept_radius:.6g}"),
-        notes=(
-            f"u_i = y_i x_i'w{'' if kernel is None else f' = K_i w, K_ij = y_i y_j (k_ij{added}), {kernel}'}",
-            "lower bound of ZeroOneSVM; exact where W = ww' (rank ratio 0) and z binary; multipliers of hull are gamma*",
-        ),
-        equivalences=(f"ZeroOneSVM with a {intercept} intercept where the rank ratio is 0 and z is binary",),
-        source=f"{_SOURCE}, (21), Theorem 2, Appendices A and C; dual: (13)-(19)",
-        dual=_dual(s, kappa, "" if np.ndim(lam) == 0 else "_i", intercept_radius is not None),  # type: ignore[arg-type]
-    )
 
 
 def _dual(s: _Symbols, kappa: float | None, index: str, free: bool) -> DualStatement:
@@ -683,86 +647,4 @@ def _hard(n: int, p: int, kernel: Kernel | None, added: str) -> Statement:
             constraints=(Line("alpha_i >= 0", r"\alpha_i \ge 0,\quad i=1,\dots,n"),),
             kkt=(point, Line(f"alpha_i ({row} - 1) = 0", rf"\alpha_i\,({row_tex} - 1) = 0")),
         ),
-    )
-
-
-@dataclass(frozen=True, eq=False)
-class Columns:
-    """Labelled columns side by side, and sparse rows over them.
-
-    Parameters
-    ----------
-    sizes : mapping of label to int
-        How many columns each label has, in their order.
-    """
-
-    sizes: Mapping[str, int]
-
-    @cached_property
-    def total(self) -> int:
-        """The number of columns."""
-        return sum(self.sizes.values())
-
-    @cached_property
-    def starts(self) -> dict[str, int]:
-        """The first of each label."""
-        return dict(zip(self.sizes, np.cumsum([0, *self.sizes.values()])[:-1].tolist(), strict=True))
-
-    def rows(self, count: int, **parts: FloatArray | float) -> sp.csr_array:
-        """Rows from parts: a matrix as it is, a vector as a diagonal, a number as a multiple of the identity."""
-        kind = self._index_type(count)
-        row_indices: list[npt.NDArray[Any]] = []
-        columns: list[npt.NDArray[Any]] = []
-        data: list[FloatArray] = []
-        for label in self.sizes:
-            part = parts.get(label)
-            if part is None:
-                continue
-            if np.ndim(part) == 2:
-                matrix = np.asarray(part)
-                row, column = np.nonzero(matrix)
-                values = matrix[row, column]
-            else:
-                diagonal = np.broadcast_to(np.asarray(part, dtype=np.float64), count)
-                row = column = np.flatnonzero(diagonal)
-                values = diagonal[row]
-            row_indices, columns, data = [*row_indices, row], [*columns, self.starts[label] + column], [*data, values]
-        indices = np.concatenate(row_indices).astype(kind), np.concatenate(columns).astype(kind)
-        return sp.csr_array((np.concatenate(data), indices), shape=(count, self.total))
-
-    def triples(self, points: IntArray, *parts: tuple[str, float]) -> sp.csr_array:
-        """Three rows for each point, each a multiple of one variable; z is looked up at the point, the others in their order."""
-        kind = self._index_type(3 * points.size)
-        order = np.arange(points.size)
-        places = [self.starts[label] + (points if label == "z" else order) for label, _ in parts]
-        data = np.tile([factor for _, factor in parts], points.size)
-        starts = np.arange(3 * points.size + 1, dtype=kind)
-        return sp.csr_array((data, np.column_stack(places).ravel().astype(kind), starts), shape=(3 * points.size, self.total))
-
-    def _index_type(self, rows: int) -> type[np.signedinteger[Any]]:
-        """Return the type of indices that SciPy chooses."""
-        return np.int32 if max(rows, 1) * self.total < 2**31 else np.int64
-
-
-def loss_constraints(columns: Columns, A: FloatArray, points: IntArray | None = None) -> tuple[Constraint, ...]:
-    """``split`` r⁺ - r⁻ + u - 1 = 0, ``violated`` (s/2, z, r⁺) and ``kept`` (t/2, 1 - z, r⁻) in rotated cones.
-
-    Parameters
-    ----------
-    columns : Columns
-        With labels ``w``, ``z`` (n), and ``r_plus``, ``r_minus``, ``s``, ``t`` of one column for each point with cones.
-    A : ndarray (n, p)
-        Rows a_i.
-    points : ndarray of int (m,), optional
-        Those with cones, in their order; all of them where it is not given.
-    """
-    chosen = np.arange(A.shape[0]) if points is None else points
-    m, rows = chosen.size, A if points is None else A[points]
-    one_less = np.zeros((m, 3))
-    one_less[:, 1] = 1.0
-    cone = RotatedSecondOrder(3, m)
-    return (
-        Constraint("split", columns.rows(m, w=rows, r_plus=1.0, r_minus=-1.0), -np.ones(m), Zero(m)),
-        Constraint("violated", columns.triples(chosen, ("s", 0.5), ("z", 1.0), ("r_plus", 1.0)), np.zeros(3 * m), cone),
-        Constraint("kept", columns.triples(chosen, ("t", 0.5), ("z", -1.0), ("r_minus", 1.0)), one_less.ravel(), cone),
     )

@@ -18,7 +18,7 @@ from ..kernels.kernels import Kernel, Linear, as_kernel
 from ..record import DataKind, FormulationInfo, kernel_parameters, with_kernel
 from ..statement import DualStatement, Line, Statement
 from ..views import SimplexQP
-from .kernel_duals import SimplexModel
+from .svm_duals import SimplexModel
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -9,7 +9,6 @@ from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 
-from ...errors import InputError
 from ...labelled import LABELS_OF_X
 from ...rows import Rows
 from ..appraisal import Appraisal, Bound, CountedCost
@@ -32,7 +31,7 @@ from ..record import DataKind, FormulationInfo, Parameter, always
 from ..rounding import UNIT, dot, gamma, total
 from ..statement import DualStatement, Line, Statement, plus
 from ..views import LinearLoss, LinearProblem
-from .linear import linear_summary, price_words, priced_sum, warn_about_features
+from .linear_classifiers import as_prices, linear_summary, price_words, priced_sum, warn_about_features
 from .margin.margin_losses import Hinge
 from .margin.model import Margin
 
@@ -82,10 +81,7 @@ class HingeSVM(Model):
         X = as_rows(self.X)
         object.__setattr__(self, "X", X)
         object.__setattr__(self, "y", as_labels(self.y, X.shape[0]))
-        weights = as_vector(self.lam, X.shape[0], "lam")
-        if not (weights > 0).all():
-            raise InputError(f"lam must be > 0; it is {weights.min():g}", name="lam")
-        object.__setattr__(self, "lam", float(weights[0]) if np.ndim(self.lam) == 0 else weights)
+        object.__setattr__(self, "lam", as_prices(self.lam, X.shape[0]))
         warn_about_features(X)
 
     @cached_property
@@ -120,23 +116,25 @@ class HingeSVM(Model):
         """Return the cost of w counted from the data; None where the rows come in blocks, which exact sums do not read."""
         return None if isinstance(self.X, Rows) else super().counted_cost(values)
 
+    @property
+    def linear_problem(self) -> LinearProblem:
+        """The problem by blocks of rows."""
+        return LinearProblem(as_row_blocks(self.X), self.y, self.sample_weight, 1.0, LinearLoss.HINGE)
+
     def view(self, kind: type[V]) -> V | None:
         """The `LinearProblem`."""
-        if kind is not LinearProblem:
-            return None
-        return LinearProblem(as_row_blocks(self.X), self.y, self.sample_weight, 1.0, LinearLoss.HINGE)  # type: ignore[return-value]
+        return self.linear_problem if kind is LinearProblem else None  # type: ignore[return-value]
 
     def appraise(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> Appraisal | None:
         """Appraise a point by blocks of rows."""
-        return LinearProblem(as_row_blocks(self.X), self.y, self.sample_weight, 1.0, LinearLoss.HINGE).appraise(
-            values, multipliers
-        )
+        return self.linear_problem.appraise(values, multipliers)
 
     def complete(self, values: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
         """The slacks that w needs, where they are missing."""
-        if "xi" in values or "w" not in values:
-            return dict(values)
-        return {**values, "xi": np.maximum(1.0 - self.y * np.asarray(self.X @ values["w"]), 0.0)}
+        return dict(values) if "xi" in values or "w" not in values else {**values, "xi": self._slacks(values["w"])}
+
+    def _slacks(self, w: FloatArray) -> FloatArray:
+        return np.maximum(1.0 - self.y * np.asarray(self.X @ w), 0.0)
 
     def with_parameter(self, parameter: str, value: Any) -> Self:
         """λ is the cost of ξ alone: the rows and the quadratic part are shared."""
@@ -167,7 +165,7 @@ class HingeSVM(Model):
     def primal_from_dual(self, alpha: FloatArray) -> dict[str, FloatArray]:
         """w = ½ Σ α_i y_i x_i and the slacks that it needs."""
         w = 0.5 * (self.X.T @ (np.asarray(alpha) * self.y))
-        return {"w": w, "xi": np.maximum(1.0 - self.y * (self.X @ w), 0.0)}
+        return {"w": w, "xi": self._slacks(w)}
 
     def decision_function(self, values: Mapping[str, FloatArray], X: object) -> FloatArray:
         """x'w for new rows."""

@@ -22,7 +22,7 @@ from ..record import DataKind, FormulationInfo, Parameter, kernel_parameters, wi
 from ..rounding import UNIT, Rounded, dot, gamma
 from ..statement import DualStatement, Line, Statement
 from ..views import BoxEqualityQP
-from .kernel_duals import KernelSVMDual
+from .svm_duals import KernelSVMDual
 
 V = TypeVar("V")
 

@@ -16,7 +16,7 @@ from ..kernels.kernels import expansion
 from ..record import DataKind, FormulationInfo, Parameter, kernel_parameters, with_kernel
 from ..statement import DualStatement, Line, Statement
 from ..views import SimplexQP
-from .kernel_duals import KernelSVMDual, SimplexModel
+from .svm_duals import KernelSVMDual, SimplexModel
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -120,8 +120,14 @@ class MaxMinProblem(ABC):
         """The kernel matrix at θ, m × m."""
 
     @abstractmethod
+    def _block(self, support: IntArray, gamma: FloatArray) -> FloatArray:
+        """The kernel matrix of some points at θ."""
+
     def value(self, a: FloatArray, gamma: FloatArray) -> float:
         """½a'Q(θ)a at fixed a."""
+        support = np.flatnonzero(a)
+        b = (a * self.y)[support]
+        return 0.5 * (float(b @ self._block(support, gamma) @ b) + self.slack_cost(a))
 
     @abstractmethod
     def derivative(self, a: FloatArray, gamma: FloatArray) -> FloatArray:
@@ -147,11 +153,7 @@ class GaussianMaxMin(MaxMinProblem):
     """
 
     X: FloatArray
-
-    @property
-    def label(self) -> str:
-        """Return the label: gamma."""
-        return "gamma"
+    label = "gamma"
 
     @cached_property
     def distances(self) -> FloatArray:
@@ -165,12 +167,6 @@ class GaussianMaxMin(MaxMinProblem):
     def ratio(self, gamma: FloatArray) -> float:
         """Return the ratio from 1 - k, which does not cancel."""
         return fisher_ratio(self._exponents(gamma), self.y, 1.0)
-
-    def value(self, a: FloatArray, gamma: FloatArray) -> float:
-        """½a'Q(γ)a at fixed a."""
-        support = np.flatnonzero(a)
-        b = (a * self.y)[support]
-        return 0.5 * (float(b @ self._block(support, gamma) @ b) + self.slack_cost(a))
 
     def derivative(self, a: FloatArray, gamma: FloatArray) -> FloatArray:
         """Return one number, or one for each feature."""
@@ -188,7 +184,6 @@ class GaussianMaxMin(MaxMinProblem):
         return gamma[0] * self.distances if gamma.size == 1 else _distances(self.X * np.sqrt(gamma))
 
     def _block(self, support: IntArray, gamma: FloatArray) -> FloatArray:
-        """The kernel matrix of some points."""
         if gamma.size == 1:
             return np.asarray(np.exp(-gamma[0] * self.distances[np.ix_(support, support)]))
         return np.asarray(np.exp(-_distances(self.X[support] * np.sqrt(gamma))))
@@ -222,11 +217,8 @@ class KernelMaxMin(MaxMinProblem):
         K = self.at(gamma).matrix(self.X, self.X)
         return np.asarray(0.5 * (K + K.T))
 
-    def value(self, a: FloatArray, gamma: FloatArray) -> float:
-        """½a'Q(θ)a at fixed a."""
-        support = np.flatnonzero(a)
-        b, points = (a * self.y)[support], self.X[support]
-        return 0.5 * (float(b @ self.at(gamma).matrix(points, points) @ b) + self.slack_cost(a))
+    def _block(self, support: IntArray, gamma: FloatArray) -> FloatArray:
+        return self.at(gamma).matrix(self.X[support], self.X[support])
 
     def derivative(self, a: FloatArray, gamma: FloatArray) -> FloatArray:
         """½Σ a_i a_j y_i y_j ∂k_ij/∂θ."""
@@ -570,7 +562,7 @@ def _grid_form(model: MaxMinSVM) -> StandardForm:
     )
 
 
-#: Values of a grid that the prompt asks for.
+#: Number of values of the grid that the command line makes.
 _GRID = 5
 
 

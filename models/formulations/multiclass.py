@@ -14,7 +14,7 @@ import scipy.sparse as sp
 from ...errors import InputError
 from ...labelled import LABELS_OF_X
 from ..appraisal import Appraisal, Bound
-from ..arrays import FloatArray, IntArray, Points, as_points, as_vector, entries, row_norms_squared
+from ..arrays import FloatArray, IntArray, Points, as_classes, as_points, as_vector, entries, row_norms_squared
 from ..inspection.explanation import PointExplanation, PointRow
 from ..kernels.kernels import Kernel, as_kernel
 from ..model import Model
@@ -22,10 +22,10 @@ from ..program.form import StandardForm
 from ..record import Arrays, Chosen, DataKind, FormulationInfo, Parameter, always
 from ..statement import DualStatement, Line, Statement
 from ..views import MulticlassProblem
-from .linear import warn_about_features
+from .linear_classifiers import as_prices, warn_about_features
 from .margin.assembly import Affine, Assembly
-from .margin.naming import named
-from .margin.part import Features, Images, Plain
+from .margin.part import Features, Images, RawFeatures
+from .margin.parts_by_name import part_by_name
 
 V = TypeVar("V")
 
@@ -38,15 +38,24 @@ class ClassLoss(ABC):
 
     Attributes
     ----------
-    convex, shared : bool
+    convex : bool
+    shared : bool
+        Whether one slack serves all the classes of a point.
     title, source : str
+    cost : Line
+        The loss in the objective.
+    constraints : tuple of Line
+    dual : Line or None
+        The conditions on the multipliers α_ik ≥ 0 of the margins beyond their sums; None where there is no dual.
     """
 
     convex: ClassVar[bool] = True
-    #: Whether one slack serves all the classes of a point.
     shared: ClassVar[bool] = True
     title: ClassVar[str]
     source: ClassVar[str]
+    cost: ClassVar[Line]
+    constraints: ClassVar[tuple[Line, ...]]
+    dual: ClassVar[Line | None] = None
 
     @abstractmethod
     def values(self, margins: FloatArray) -> FloatArray:
@@ -55,19 +64,6 @@ class ClassLoss(ABC):
     @abstractmethod
     def add(self, builder: Assembly, margins: Affine, costs: FloatArray, rows_per_point: int, big_m: FloatArray) -> None:
         """Add variables, rows ``margin`` and cost; ``rows_per_point`` rows of ``margins`` belong to each point."""
-
-    @abstractmethod
-    def cost_line(self) -> Line:
-        """Line of the loss in the objective."""
-
-    @abstractmethod
-    def lines(self) -> tuple[Line, ...]:
-        """Lines of the constraints."""
-
-    @property
-    @abstractmethod
-    def dual_line(self) -> Line | None:
-        """The conditions on the multipliers α_ik ≥ 0 of the margins beyond their sums; None where there is no dual."""
 
     @abstractmethod
     def repaired(self, alpha: FloatArray, costs: FloatArray) -> FloatArray:
@@ -89,6 +85,12 @@ class CrammerSinger(ClassLoss):
 
     title = "Crammer and Singer"
     source = "Crammer, Singer: On the algorithmic implementation of multiclass kernel-based vector machines, 2001, (8)"
+    cost = Line("sum_i c_i xi_i", r"\textstyle\sum_i c_i\xi_i")
+    constraints = (
+        Line("(w_(y_i) - w_k)'x_i >= 1 - xi_i, k != y_i", r"(w_{y_i} - w_k)^\top x_i \ge 1 - \xi_i,\quad k\ne y_i", "margin"),
+        Line("xi_i >= 0", r"\xi_i \ge 0"),
+    )
+    dual = Line("sum_k alpha_ik <= c_i", r"\textstyle\sum_{k\ne y_i} \alpha_{ik} \le c_i")
 
     def values(self, margins: FloatArray) -> FloatArray:
         """max_k (1 - m_ik)_+."""
@@ -99,22 +101,6 @@ class CrammerSinger(ClassLoss):
         xi = builder.variables("xi", costs.size, 0.0)
         builder.require_nonnegative("margin", margins + xi.premultiplied(_repeated(costs.size, rows_per_point)) - 1.0)
         builder.cost(costs, xi)
-
-    def cost_line(self) -> Line:
-        """Σ c_i ξ_i."""
-        return Line("sum_i c_i xi_i", r"\textstyle\sum_i c_i\xi_i")
-
-    def lines(self) -> tuple[Line, ...]:
-        """Rows of the slack."""
-        return (
-            Line("(w_(y_i) - w_k)'x_i >= 1 - xi_i, k != y_i", r"(w_{y_i} - w_k)^\top x_i \ge 1 - \xi_i,\quad k\ne y_i", "margin"),
-            Line("xi_i >= 0", r"\xi_i \ge 0"),
-        )
-
-    @property
-    def dual_line(self) -> Line:
-        """Σ_k α_ik ≤ c_i."""
-        return Line("sum_k alpha_ik <= c_i", r"\textstyle\sum_{k\ne y_i} \alpha_{ik} \le c_i")
 
     def repaired(self, alpha: FloatArray, costs: FloatArray) -> FloatArray:
         """Clipped at 0; each point's scaled down where they come to more than c_i."""
@@ -137,6 +123,16 @@ class WestonWatkins(ClassLoss):
     source = (
         "Weston, Watkins: Support vector machines for multi-class pattern recognition, 1999, (3), with margin 1 in place of 2"
     )
+    cost = Line("sum_i c_i sum_(k != y_i) xi_ik", r"\textstyle\sum_i c_i\sum_{k\ne y_i}\xi_{ik}")
+    constraints = (
+        Line(
+            "(w_(y_i) - w_k)'x_i >= 1 - xi_ik, k != y_i",
+            r"(w_{y_i} - w_k)^\top x_i \ge 1 - \xi_{ik},\quad k\ne y_i",
+            "margin",
+        ),
+        Line("xi_ik >= 0", r"\xi_{ik} \ge 0"),
+    )
+    dual = Line("alpha_ik <= c_i", r"\alpha_{ik} \le c_i")
 
     def values(self, margins: FloatArray) -> FloatArray:
         """Σ_k (1 - m_ik)_+."""
@@ -147,26 +143,6 @@ class WestonWatkins(ClassLoss):
         xi = builder.variables("xi", margins.rows, 0.0)
         builder.require_nonnegative("margin", margins + xi - 1.0)
         builder.cost(np.repeat(costs, rows_per_point), xi)
-
-    def cost_line(self) -> Line:
-        """Σ c_i ξ_ik."""
-        return Line("sum_i c_i sum_(k != y_i) xi_ik", r"\textstyle\sum_i c_i\sum_{k\ne y_i}\xi_{ik}")
-
-    def lines(self) -> tuple[Line, ...]:
-        """Rows of the slack."""
-        return (
-            Line(
-                "(w_(y_i) - w_k)'x_i >= 1 - xi_ik, k != y_i",
-                r"(w_{y_i} - w_k)^\top x_i \ge 1 - \xi_{ik},\quad k\ne y_i",
-                "margin",
-            ),
-            Line("xi_ik >= 0", r"\xi_{ik} \ge 0"),
-        )
-
-    @property
-    def dual_line(self) -> Line:
-        """α_ik ≤ c_i."""
-        return Line("alpha_ik <= c_i", r"\alpha_{ik} \le c_i")
 
     def repaired(self, alpha: FloatArray, costs: FloatArray) -> FloatArray:
         """Clipped to [0, c_i]."""
@@ -184,6 +160,15 @@ class ZeroOneClasses(ClassLoss):
     convex = False
     title = "0-1 loss"
     source = "Conic (3) with the margins of Crammer and Singer (8)"
+    cost = Line("sum_i c_i z_i", r"\textstyle\sum_i c_i z_i")
+    constraints = (
+        Line(
+            "(w_(y_i) - w_k)'x_i >= 1 - M_i z_i, k != y_i",
+            r"(w_{y_i} - w_k)^\top x_i \ge 1 - M_i z_i,\quad k\ne y_i",
+            "margin",
+        ),
+        Line("z_i in {0, 1}", r"z_i\in\{0,1\}"),
+    )
 
     def values(self, margins: FloatArray) -> FloatArray:
         """1{min_k m_ik < 1}; margins within 1e-9 of 1 count as met."""
@@ -196,25 +181,6 @@ class ZeroOneClasses(ClassLoss):
             "margin", z.premultiplied(_repeated(costs.size, rows_per_point)), margins - 1.0, np.repeat(big_m, rows_per_point)
         )
         builder.cost(costs, z)
-
-    def cost_line(self) -> Line:
-        """Σ c_i z_i."""
-        return Line("sum_i c_i z_i", r"\textstyle\sum_i c_i z_i")
-
-    def lines(self) -> tuple[Line, ...]:
-        """Rows of the switch."""
-        return (
-            Line(
-                "(w_(y_i) - w_k)'x_i >= 1 - M_i z_i, k != y_i",
-                r"(w_{y_i} - w_k)^\top x_i \ge 1 - M_i z_i,\quad k\ne y_i",
-                "margin",
-            ),
-            Line("z_i in {0, 1}", r"z_i\in\{0,1\}"),
-        )
-
-    @property
-    def dual_line(self) -> None:
-        """Return no line."""
 
     def repaired(self, alpha: FloatArray, costs: FloatArray) -> FloatArray:
         """Zero: nothing is known."""
@@ -230,27 +196,6 @@ CLASS_LOSSES: Mapping[str, ClassLoss] = {
     "weston-watkins": WestonWatkins(),
     "zero-one": ZeroOneClasses(),
 }
-
-
-# The multiclass SVM as mathematics.
-
-
-def multiclass_statement(loss: ClassLoss, n: int, p: int, K: int, kernel: str) -> Statement:
-    """The program with this loss, and its dual where that has a closed form."""
-    cost = loss.cost_line()
-    images = () if not kernel else (f"x_i are images under the kernel {kernel}, after a one for the intercept",)
-    return Statement(
-        title=f"Multiclass SVM, {loss.title}",
-        problem_class="convex QP" if loss.convex else "mixed-integer convex QP",
-        sense="minimise",
-        variables=Line("W and the loss's variables", r"W\in\mathbb{R}^{K\times p},\ \ldots"),
-        objective=Line(f"1/2 sum_k ||w_k||^2 + {cost.text}", rf"\tfrac12\textstyle\sum_k\|w_k\|_2^2 + {cost.latex}"),
-        constraints=loss.lines(),
-        sizes=f"n = {n} points, p = {p} features (a constant one included, if any), K = {K} classes",
-        notes=("intercepts, a constant column of X, are penalised like every other weight", *images),
-        source=loss.source,
-        dual=_dual(loss.dual_line),
-    )
 
 
 def _dual(condition: Line | None) -> DualStatement | None:
@@ -314,24 +259,11 @@ class MulticlassSVM(Model):
     def __post_init__(self) -> None:
         X = as_points(self.X)
         object.__setattr__(self, "X", X)
-        object.__setattr__(self, "loss", named(self.loss, CLASS_LOSSES, "loss of several classes"))
+        object.__setattr__(self, "loss", part_by_name(self.loss, CLASS_LOSSES, "loss of several classes"))
         if not isinstance(self.loss, ClassLoss):
             raise InputError(f"loss must be one of {', '.join(CLASS_LOSSES)}; it is {self.loss!r}", name="loss")
-        try:
-            labels = np.asarray(self.y)
-        except ValueError as error:
-            raise InputError(f"y must hold one label for each of the {X.shape[0]} rows of X: {error}", name="y") from error
-        if labels.shape != (X.shape[0],) or (labels.dtype.kind == "f" and not np.isfinite(labels).all()):
-            raise InputError(
-                f"y must hold one finite label for each of the {X.shape[0]} rows of X; its shape is {labels.shape}", name="y"
-            )
-        if np.unique(labels).size < 2:
-            raise InputError(f"y must hold at least two classes; every label is {labels.flat[0]!r}", name="y")
-        object.__setattr__(self, "y", labels)
-        weights = as_vector(self.sample_weight, X.shape[0], "sample_weight")
-        if not (weights > 0).all():
-            raise InputError(f"sample_weight must be > 0; one is {weights.min():g}", name="sample_weight")
-        object.__setattr__(self, "sample_weight", float(weights[0]) if np.ndim(self.sample_weight) == 0 else weights)
+        object.__setattr__(self, "y", as_classes(self.y, X.shape[0], smallest=1))
+        object.__setattr__(self, "sample_weight", as_prices(self.sample_weight, X.shape[0], "sample_weight"))
         if self.kernel is None:
             warn_about_features(X)
         else:
@@ -357,7 +289,7 @@ class MulticlassSVM(Model):
     @cached_property
     def features(self) -> Features:
         """The features of the program's rows."""
-        return Plain(self.X) if self.kernel is None else Images(self.X, self.kernel, True)
+        return RawFeatures(self.X) if self.kernel is None else Images(self.X, self.kernel, True)
 
     @cached_property
     def _problem(self) -> MulticlassProblem:
@@ -518,9 +450,20 @@ class MulticlassSVM(Model):
     @property
     def statement(self) -> Statement:
         """The program, and its dual where it is convex."""
-        kernel = "" if self.kernel is None else str(self.kernel)
-        n, p = self.features.rows.shape
-        return multiclass_statement(self._loss, n, p, self.classes.size, kernel)
+        loss, cost, (n, p) = self._loss, self._loss.cost, self.features.rows.shape
+        images = () if self.kernel is None else (f"x_i are images under the kernel {self.kernel}, after a one for the intercept",)
+        return Statement(
+            title=f"Multiclass SVM, {loss.title}",
+            problem_class="convex QP" if loss.convex else "mixed-integer convex QP",
+            sense="minimise",
+            variables=Line("W and the loss's variables", r"W\in\mathbb{R}^{K\times p},\ \ldots"),
+            objective=Line(f"1/2 sum_k ||w_k||^2 + {cost.text}", rf"\tfrac12\textstyle\sum_k\|w_k\|_2^2 + {cost.latex}"),
+            constraints=loss.constraints,
+            sizes=f"n = {n} points, p = {p} features (a constant one included, if any), K = {self.classes.size} classes",
+            notes=("intercepts, a constant column of X, are penalised like every other weight", *images),
+            source=loss.source,
+            dual=_dual(loss.dual),
+        )
 
 
 def _build(arrays: Arrays, chosen: Chosen) -> MulticlassSVM:

@@ -1,4 +1,4 @@
-"""The weights of the objectives, NPSVC++ (20): a point of the simplex, and with it a direction that descends all of them."""
+"""Weights of several objectives whose combined gradient is shortest, NPSVC++ (20): they give a common descent direction."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from ..kernels.gram import MatrixGram
 from ..record import Arrays, DataKind, FormulationInfo, Parameter
 from ..statement import DualStatement, Line, Statement
 from ..views import SimplexQP
-from .kernel_duals import SimplexModel
 from .stiefel import stiefel_gradient
+from .svm_duals import SimplexModel
 
 #: The gradient of the embedded metric, or the one that the paper prints.
 GradientKind: TypeAlias = Literal["embedded", "printed"]

@@ -8,39 +8,20 @@ from functools import cached_property
 from typing import ClassVar, Literal, TypeVar
 
 import numpy as np
-import scipy.sparse as sp
 
 from ...errors import InputError
 from ...labelled import LABELS_OF_X
 from ..arrays import BigM, FloatArray, Points, as_points, as_vector, entries
 from ..model import earlier_identity
-from ..program.cones import Indicator
-from ..program.form import Constraint, StandardForm
+from ..program.form import StandardForm
 from ..record import DataKind, FormulationInfo, Parameter, always
 from ..statement import Line, Statement, plus
-from .linear import linear_summary, price_words, priced_sum, signed_rows, warn_about_features
+from .linear_classifiers import as_prices, linear_summary, price_words, priced_sum, warn_about_features
 from .margin.margin_losses import Ramp
 from .margin.model import Margin
-from .zero_one.binary_margins import BinaryMargins, as_prices, margin_parameters
+from .zero_one.binary_margins import BinaryMargins, ViolationCosts, margin_parameters
 
 V = TypeVar("V")
-
-
-@dataclass(frozen=True, eq=False)
-class GivenUp:
-    """The cost of a point that is given up: 2λ_i."""
-
-    weights: FloatArray
-
-    @property
-    def spent(self) -> FloatArray:
-        """2λ."""
-        return 2.0 * self.weights
-
-    @property
-    def subtracted_term(self) -> str:
-        """2λ_i."""
-        return " - 2 lam_i"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -132,9 +113,9 @@ class RampSVM(BinaryMargins):
         return "given" if self.upper_bound is not None else "w = 0, b = ±1" if self.free else "w = 0"
 
     @property
-    def violation_cost(self) -> GivenUp:
-        """Return the cost of a point that is given up, the whole height of the ramp."""
-        return GivenUp(self.sample_weight)
+    def cost(self) -> ViolationCosts:
+        """The cost of a point that is given up, the whole height of the ramp."""
+        return ViolationCosts(2.0 * self.sample_weight, self.lam, subtracted_term=" - 2 lam_i")
 
     def view(self, kind: type[V]) -> V | None:
         """The `MarginProblem` view: independent of M."""
@@ -147,23 +128,12 @@ class RampSVM(BinaryMargins):
 
     def compile(self) -> StandardForm:
         """The form of the notes."""
-        p = self.X.shape[1]
-        reach = float(np.sqrt(self.incumbent_value)) if self.encoding == "indicator" else np.inf
-        lower, upper = np.full(p, -reach), np.full(p, reach)
+        indicators = self.encoding == "indicator"
+        reach = np.full(self.X.shape[1], np.sqrt(self.incumbent_value) if indicators else np.inf)
+        lower, upper = -reach, reach.copy()
         if self.free and not self.stated_constants:  # given M bound b by the rows
             lower[0], upper[0] = -self.intercept_bound, self.intercept_bound
-        rows = self.composed.form_with(self.name, lower, upper, self.big_m_values)
-        return rows if self.encoding == "bigm" else self._with_indicators(rows)
-
-    def _with_indicators(self, rows: StandardForm) -> StandardForm:
-        """Indicators (z, u + ξ - 1) in place of the rows with M."""
-        n, p = self.X.shape
-        eye, zeros = sp.eye_array(n, format="csr"), sp.csr_array((n, n))
-        switch = sp.hstack([sp.csr_array((n, p)), eye, zeros], format="csr")
-        row = sp.hstack([signed_rows(self.X, self.y), zeros, eye], format="csr")
-        pairs = np.arange(2 * n).reshape(2, n).T.ravel()
-        pairs_of_rows = sp.csr_array(sp.vstack([switch, row], format="csr")[pairs])
-        return rows.replace(constraints=(Constraint("margin", pairs_of_rows, np.tile([0.0, -1.0], n), Indicator(2, n)),))
+        return self.composed.form_with(self.name, lower, upper, None if indicators else self.big_m_values, indicators=indicators)
 
     @cached_property
     def composed(self) -> Margin:
@@ -212,7 +182,7 @@ class RampSVM(BinaryMargins):
                 Line("z_i in {0, 1}", r"z_i\in\{0,1\}"),
             ),
             sizes=f"n = {n} points, p = {p} features (a constant one included), {price_words(self.lam)}",
-            notes=((self.big_m_constants.argument,) if self.encoding == "bigm" else ())
+            notes=((self.big_m_argument,) if self.encoding == "bigm" else ())
             + ("loss min((1 - u)_+, 2): this ramp reaches 2, that of Conic's Figure 1 reaches 1",),
             source="Brooks: Support vector machines with the ramp loss and the hard margin loss, 2011 (half of it with lam = 2C)",
         )

@@ -1,4 +1,4 @@
-"""Quadratics over matrices with orthonormal columns, NPSVC++ (19): the problem of a step in P."""
+"""Quadratics over matrices with orthonormal columns (the Stiefel manifold): the step in P of NPSVC++, (19)."""
 
 from __future__ import annotations
 
@@ -113,10 +113,7 @@ class StiefelQP(Model):
         "orthonormal": "no multipliers: the symmetric part of P'(HP + E) is theirs, up to its sign",
     }
 
-    @property
-    def certified_by_appraisal(self) -> bool:
-        """Return True: no multipliers certify a point."""
-        return True
+    certified_by_appraisal = True  # no multipliers certify a point
 
     def __post_init__(self) -> None:
         H, E = as_array(self.H, "H"), as_array(self.E, "E")

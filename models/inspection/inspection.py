@@ -67,8 +67,8 @@ class Condition:
 
 
 @dataclass(frozen=True)
-class Convexity:
-    """The convexity of the continuous relaxation; None where it could not be decided. ``why`` says so in words."""
+class ConvexityFinding:
+    """The finding that the continuous relaxation is convex or not (None: undecided), with the reason in words."""
 
     convex: bool | None
     reason: str
@@ -86,7 +86,7 @@ class FormReport:
         Objective, every constraint's F and g, bounds.
     condition : Condition or None
         None without rows.
-    convexity : Convexity
+    convexity : ConvexityFinding
     advice : tuple of str
         What to do about the scaling; empty if there are no warnings.
     """
@@ -94,7 +94,7 @@ class FormReport:
     sizes: str
     ranges: tuple[Range, ...]
     condition: Condition | None
-    convexity: Convexity
+    convexity: ConvexityFinding
     advice: tuple[str, ...]
 
     def range(self, part: str) -> Range:
@@ -144,21 +144,21 @@ def _condition(form: StandardForm) -> Condition | None:
     return Condition(float(norms.max() / norms.min()), False) if norms.size else None
 
 
-def _convexity(form: StandardForm) -> Convexity:
+def _convexity(form: StandardForm) -> ConvexityFinding:
     strange = [c.label for c in form.constraints if not c.cone.convex]
     if strange:
-        return Convexity(False, f"{', '.join(strange)}: not a convex set")
+        return ConvexityFinding(False, f"{', '.join(strange)}: not a convex set")
     relaxed = "the continuous relaxation: " if form.integer.any() else ""
     if form.quadratic is None:
-        return Convexity(True, f"{relaxed}a linear objective over convex cones")
+        return ConvexityFinding(True, f"{relaxed}a linear objective over convex cones")
     if form.quadratic.factor is not None:
-        return Convexity(True, f"{relaxed}P = R'R by construction")
+        return ConvexityFinding(True, f"{relaxed}P = R'R by construction")
     low, high, method = _extremes(form)
     if low is None or high is None:
-        return Convexity(None, f"{relaxed}{method}")
+        return ConvexityFinding(None, f"{relaxed}{method}")
     if low >= -_ROUNDING * max(high, 0.0):
-        return Convexity(True, f"{relaxed}smallest eigenvalue of P {low:.2g}, largest {high:.2g} ({method})", low)
-    return Convexity(False, f"P has the eigenvalue {low:.4g} beside {high:.2g} ({method})", low)
+        return ConvexityFinding(True, f"{relaxed}smallest eigenvalue of P {low:.2g}, largest {high:.2g} ({method})", low)
+    return ConvexityFinding(False, f"P has the eigenvalue {low:.4g} beside {high:.2g} ({method})", low)
 
 
 def _extremes(form: StandardForm) -> tuple[float | None, float | None, str]:
@@ -251,18 +251,14 @@ def spy(form: StandardForm) -> Picture:
         _band(free_axes.pop(0), sp.coo_array(form.quadratic.csc), "P", "#444444", form)
     for ax, c in zip(free_axes, shown, strict=False):
         _band(ax, sp.coo_array(c.F), f"{c.label}\n{c.cone}", _COLOURS[c.cone.symbol], form)
+    below = axes[-1].get_xaxis_transform()  # data coordinates across, the axes' own up and down
     for b in form.blocks:
         s = form.slices[b.label]
         mark = " (integer)" if form.integer[s].any() else ""
         middle = 0.5 * (s.start + s.stop) - 0.5
-        axes[-1].text(middle, -0.02, plain(f"{b.label}{mark}"), ha="center", va="top", fontsize=8, transform=_below(axes[-1]))
+        axes[-1].text(middle, -0.02, plain(f"{b.label}{mark}"), ha="center", va="top", fontsize=8, transform=below)
     axes[0].set_title(plain(f"{form.name}: {form.n} variables, {form.rows} rows"), fontsize=10)
     return Picture(svg_of(figure))
-
-
-def _below(ax: Any) -> Any:
-    """Data coordinates across, the axes' own up and down."""
-    return ax.get_xaxis_transform()
 
 
 def _band(ax: Any, matrix: sp.coo_array, name: str, colour: str, form: StandardForm) -> None:

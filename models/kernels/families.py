@@ -1,5 +1,5 @@
 # exempt (text): a user's 'first.gamma'; formulas of the parts inside the mixture's, as they are shown
-"""Further kernels: Laplacian, rational quadratic, and mixtures of two; every parameter with its derivative."""
+"""Laplacian and rational quadratic kernels, and mixtures of two kernels, with the derivatives of their parameters."""
 
 from __future__ import annotations
 

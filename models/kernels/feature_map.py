@@ -119,13 +119,6 @@ class KernelCoordinates:
     X : ndarray or csr_array (n, p)
     kernel : Kernel
         Fitted.
-
-    Raises
-    ------
-    InputError
-        K is not positive semidefinite (no Mercer kernel).
-    TooLargeError
-        K (n² numbers) and its eigenvectors do not fit.
     """
 
     X: Points

@@ -98,11 +98,6 @@ def single_values(
     return None
 
 
-def scaled_products(X: SingleArray, indices: IntArray, scale: float, out: SingleArray | None) -> SingleArray:
-    """scale·X[indices] X' of dense points, without a pass over the result for the scale."""
-    return np.matmul(np.float32(scale) * X[indices], X.T, out=out)
-
-
 def products(
     X: SingleArray | FeatureProducts, indices: IntArray, out: SingleArray | None = None, columns: IntArray | None = None
 ) -> SingleArray:

@@ -15,7 +15,7 @@ from ..arrays import FloatArray, IntArray, Points, SingleArray, row_norms_square
 from ..deadline import PANEL, check_deadline, check_scan
 from ..rounding import gamma
 from .feature_map import CentredPoints, centre_points
-from .float32 import FeatureProducts, in_float32, scaled_products, single_values
+from .float32 import FeatureProducts, in_float32, single_values
 from .kernels import RBF, Kernel, Linear, Polynomial, Precomputed, RadialKernel
 from .rbf import RBFExponents, Series
 from .tiles import BitDistances, BlockPanel, EntryEncoding, Panel
@@ -432,7 +432,7 @@ class KernelGram(GramOperator):
         if self._radial is not None:
             block = self._radial.single_rows(indices, signs, self.offset, self.scale, out)
         elif isinstance(plain, np.ndarray) and self.signs is None and not self.offset:  # a pass costs what a few features do
-            block = scaled_products(plain, indices, self.scale, out)
+            block = np.matmul(np.float32(self.scale) * plain[indices], plain.T, out=out)
         else:
             values = single_values(self.kernel, self._single, indices)
             if values is None:

@@ -317,24 +317,16 @@ class Kernel(ABC):
 class DistanceKernel(Kernel):
     """A positive semidefinite function of x - z with k(x, x) = 1."""
 
+    #: k(x, x) = 1.
+    constant_diagonal = True
+    #: A mixture of Gaussian kernels (Schoenberg), or of products of exp(-γ|x - z|).
+    positive_semidefinite = True
+    #: A function of x - z.
+    translation_invariant = True
+
     def diagonal(self, X: Points) -> FloatArray:
         """Ones."""
         return np.ones(X.shape[0])
-
-    @property
-    def constant_diagonal(self) -> bool:
-        """True: k(x, x) = 1."""
-        return True
-
-    @property
-    def positive_semidefinite(self) -> bool:
-        """True: a mixture of Gaussian kernels (Schoenberg), or of products of exp(-γ|x - z|)."""
-        return True
-
-    @property
-    def translation_invariant(self) -> bool:
-        """True: a function of x - z."""
-        return True
 
     @abstractmethod
     def steepness(self) -> float:
@@ -386,6 +378,7 @@ class Precomputed(Kernel):
 
     name = "precomputed"
     of_rows = True
+    latex = r"k(x_i,x_j) = K_{ij}"
 
     def matrix(self, X: Points, Z: Points) -> FloatArray:
         """The columns of X that belong to the points Z; Z must be the training matrix itself or a slice of its rows.
@@ -409,11 +402,6 @@ class Precomputed(Kernel):
         """Zero: the matrix is what is given."""
         return np.zeros(X.shape[0])
 
-    @property
-    def latex(self) -> str:
-        """The formula, as LaTeX."""
-        return r"k(x_i,x_j) = K_{ij}"
-
     def __str__(self) -> str:
         return "k(x_i,x_j) = K_ij, given"
 
@@ -431,6 +419,7 @@ class CallableKernel(Kernel):
     function: Callable[[Points, Points], FloatArray]
 
     name = "callable"
+    latex = r"k(x,z) = f(x,z)"
 
     def matrix(self, X: Points, Z: Points) -> FloatArray:
         """Return the user's matrix, checked for shape and finite values; without points the function is not called."""
@@ -452,11 +441,6 @@ class CallableKernel(Kernel):
         """k(x_i, x_i), asked for point by point."""
         return np.array([self.matrix(X[i : i + 1], X[i : i + 1])[0, 0] for i in range(X.shape[0])])
 
-    @property
-    def latex(self) -> str:
-        """The formula, as LaTeX."""
-        return r"k(x,z) = f(x,z)"
-
     def __str__(self) -> str:
         return f"k(x,z) = {getattr(self.function, '__name__', 'f')}(x,z)"
 
@@ -470,6 +454,9 @@ class Linear(Kernel):
     """k(x, z) = x'z."""
 
     name = "linear"
+    #: K = XX'.
+    positive_semidefinite = True
+    latex = r"k(x,z) = x^\top z"
 
     def matrix(self, X: Points, Z: Points) -> FloatArray:
         """X Z'."""
@@ -479,19 +466,9 @@ class Linear(Kernel):
         """||x_i||²."""
         return row_norms_squared(X)
 
-    @property
-    def positive_semidefinite(self) -> bool:
-        """True: K = XX'."""
-        return True
-
     def rounding(self, X: Points) -> FloatArray:
         """γ_p ||x_i|| ||x_j||; points that were centred come with two roundings more."""
         return np.sqrt(gamma_n(X.shape[1] + 8) * row_norms_squared(X))
-
-    @property
-    def latex(self) -> str:
-        """The formula, as LaTeX."""
-        return r"k(x,z) = x^\top z"
 
     def __str__(self) -> str:
         return "k(x,z) = x'z"
@@ -566,6 +543,8 @@ class Polynomial(Kernel):
     coef0: float = 0.0
 
     name = "polynomial"
+    #: Sums and products of positive semidefinite kernels, c0 ≥ 0 and degree a whole number.
+    positive_semidefinite = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "gamma", as_kernel_gamma(self.gamma))
@@ -604,11 +583,6 @@ class Polynomial(Kernel):
         """(γ||x_i||² + c0)^degree."""
         return np.asarray((gamma_number(self.gamma) * row_norms_squared(X) + self.coef0) ** self.degree)
 
-    @property
-    def positive_semidefinite(self) -> bool:
-        """True: sums and products of positive semidefinite kernels, c0 ≥ 0 and degree a whole number."""
-        return True
-
     def rounding(self, X: Points) -> FloatArray:
         """The relative error of γ||x_i|| ||x_j|| + c0 ≤ √(k_ii k_jj)^(1/degree), degree times, and that of the products."""
         return np.sqrt(gamma_n(self.degree * (X.shape[1] + 8)) * self.diagonal(X))
@@ -641,13 +615,7 @@ def expansion(kernel: Kernel, X: Points, Z: Points, coefficients: FloatArray) ->
 
 
 def as_kernel(kernel: object, X: Points) -> Kernel:
-    """A fitted kernel from a `Kernel` or a function, with X checked against it.
-
-    Raises
-    ------
-    InputError
-        Neither a kernel nor callable; or a precomputed matrix that is not square and symmetric.
-    """
+    """A fitted kernel from a `Kernel` or a function, with X checked against it."""
     if isinstance(kernel, Precomputed):
         if X.shape[0] != X.shape[1]:
             raise InputError(f"kernel=Precomputed() needs X to be the n × n kernel matrix; its shape is {X.shape}", name="X")

@@ -9,7 +9,7 @@ import numpy as np
 
 from ...models.arrays import FloatArray
 from ...models.formulations.conic import ConicSVM
-from ...models.formulations.linear import dense_signed_rows
+from ...models.formulations.linear_classifiers import dense_signed_rows
 from ...models.formulations.zero_one.model import ZeroOneSVM
 from ...models.kernels.kernels import Linear
 from ...models.views import ConicProblem

@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.sparse as sp
 
 from ...models.arrays import FloatArray, as_positive
-from ...models.formulations.conic import Columns, loss_constraints
+from ...models.formulations.margin.assembly import Affine, Assembly
+from ...models.formulations.margin.conic_losses import require_perspectives
 from ...models.formulations.zero_one.model import ZeroOneSVM
 from ...models.program.cones import RotatedSecondOrder
-from ...models.program.form import Block, Constraint, StandardForm
+from ...models.program.form import StandardForm
 from ...models.statement import Line, Statement
 from ..reduction import LiftedDual, Relaxation
 from .convexified import Convexification, ConvexifiedLosses, dual_at
@@ -77,15 +77,18 @@ class SinglePointRelaxation(ConvexifiedLosses):
         A = self.signed
         n, p = A.shape
         gamma = single_gamma(A)
-        labels = ("w", "tau", "z", "r_plus", "r_minus", "s", "t")
-        columns = Columns(dict(zip(labels, (p, 1, n, n, n, n, n), strict=True)))
-        total = columns.total
-        lower, upper = np.full(total, -np.inf), np.full(total, np.inf)
-        lower[p + 1 :], upper[p + 1 : p + 1 + n] = 0.0, 1.0
-        blocks = (Block("w", (p,)), Block("tau", ()), *(Block(label, (n,)) for label in labels[2:]))
-        q = np.concatenate([np.zeros(p), [1.0], np.full(n, self.lam), np.zeros(4 * n)])
-        constraints = (_hulls(columns, A, gamma), *loss_constraints(columns, A))
-        return StandardForm(self.name, blocks, q, constraints, lower, upper, np.zeros(total, dtype=bool))
+        builder = Assembly(self.name)
+        w, tau, z = builder.variables("w", p), builder.variables("tau", 1, shape=()), builder.variables("z", n, 0.0, 1.0)
+        parts = [builder.variables(label, n, 0.0) for label in ("r_plus", "r_minus", "s", "t")]
+        u, unit = w.premultiplied(A), A * np.sqrt(gamma)[:, None]
+        half_tau, reduction = tau.premultiplied(np.full((n, 1), 0.5)), u.scaled(gamma) + (parts[2] + parts[3]).scaled(0.5 * gamma)
+        projections = (w.premultiplied(row - unit[:, [j]] * unit) for j, row in enumerate(np.eye(p)))
+        head, one = half_tau - reduction + 0.5 * gamma, Affine({}, np.ones(n))
+        builder.require("hull", Affine.interleaved(head, one, *projections), RotatedSecondOrder(p + 2, n))
+        require_perspectives(builder, -u + 1.0, z, parts)
+        builder.cost(1.0, tau)
+        builder.cost(self.lam, z)
+        return builder.form()
 
     def certify(self, multipliers: Mapping[str, FloatArray], w: FloatArray | None = None) -> LiftedDual:
         """The dual value at γ_i = μ_i/||x_i||² with μ ≥ 0 from the ``hull`` cones, scaled to Σμ ≤ 1."""
@@ -116,20 +119,6 @@ class SinglePointRelaxation(ConvexifiedLosses):
             notes=("at most the SDP: multipliers mu of the hulls give gamma_i = mu_i/||x_i||^2 in Gamma",),
             source="Cepeda, Gomez, Han: Robust SVMs via conic optimization, Theorem 1",
         )
-
-
-def _hulls(columns: Columns, A: FloatArray, gamma: FloatArray) -> Constraint:
-    """(½(τ - γ_i(s_i + t_i + 2u_i - 1)), 1, (I - x_i x_i'/||x_i||²)w) in rotated cones, point by point."""
-    n, p = A.shape
-    first = columns.rows(n, w=-gamma[:, None] * A, tau=np.full((n, 1), 0.5), s=-0.5 * gamma, t=-0.5 * gamma)
-    unit = A * np.sqrt(gamma)[:, None]
-    projections = np.eye(p) - unit[:, :, None] * unit[:, None, :]
-    projection_rows = columns.rows(n * p, w=projections.reshape(n * p, p))
-    stacked = sp.vstack([first, sp.csr_array((n, columns.total)), projection_rows], format="csr")
-    of_point = np.column_stack([np.arange(n), n + np.arange(n), 2 * n + np.arange(n * p).reshape(n, p)])
-    g = np.zeros((n, p + 2))
-    g[:, 0], g[:, 1] = 0.5 * gamma, 1.0
-    return Constraint("hull", sp.csr_array(stacked[of_point.ravel()]), g.ravel(), RotatedSecondOrder(p + 2, n))
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from .errors import InputError, WriteError
 from .models.formulations import all_formulations
 from .models.formulations.margin.margin_losses import Hinge
 from .models.formulations.margin.model import Margin
-from .models.formulations.margin.naming import at_most
+from .models.formulations.margin.parts_by_name import at_most
 from .models.formulations.margin.scoring_system import ScoringSystem
 from .models.model import Model
 from .solvers.interface.algorithm import Algorithm

@@ -18,8 +18,8 @@ from .models.formulations.margin.margin_losses import (
     ZeroOne,
 )
 from .models.formulations.margin.model import Margin
-from .models.formulations.margin.naming import at_most, error_budget, fixed, keep, parity
 from .models.formulations.margin.part import Box, Domain, Increasing, Integers, Reals, Signs
+from .models.formulations.margin.parts_by_name import at_most, error_budget, fixed, keep, parity
 from .models.formulations.margin.piecewise_losses import PiecewiseLinear, PiecewiseQuadratic
 from .models.formulations.margin.regularisers import (
     L0,

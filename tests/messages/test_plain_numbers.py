@@ -12,8 +12,8 @@ import pytest
 
 import marginopt as mo
 from marginopt.errors import InputError
-from marginopt.models.formulations.margin.naming import AtMost
 from marginopt.models.formulations.margin.part import Part
+from marginopt.models.formulations.margin.parts_by_name import AtMost
 from marginopt.models.kernels.kernels import Kernel
 from marginopt.models.program.cones import Cone
 from marginopt.relaxations.reduction import Reduction

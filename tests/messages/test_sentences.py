@@ -59,7 +59,7 @@ SENTENCES: list[tuple[Callable[[], object], str]] = [
     (lambda: mo.solve(HINGE, np.float64(1.0)), "a solver is named by a string (or is a Solver object); got 1.0"),  # type: ignore[arg-type]
     (lambda: mo.ZeroOneSVM(X, Y, 1.0, big_m=-1.0), "big_m must be ≥ 0; it is -1"),
     (lambda: mo.ZeroOneSVM(X, Y, 1.0, intercept="none"), "intercept must be 'penalised' or 'free'; it is 'none'"),
-    (lambda: mo.ConicSVM(X, Y, kappa=1.5), "kappa must be in [0, 1], a fraction of the points; it is 1.5"),
+    (lambda: mo.ConicSVM(X, Y, kappa=1.5), "kappa must be in [0, 1]; it is 1.5"),
     (lambda: mo.L2SVMDual(X, Y, 0.0), "C must be a finite number > 0; it is 0"),
     (lambda: mo.RBF(0.0), "gamma must be a finite number > 0; it is 0"),
     (lambda: mo.Polynomial(1.5, 1.0), "degree must be an integer ≥ 1; it is 1.5"),

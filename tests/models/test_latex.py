@@ -13,7 +13,7 @@ import pytest
 
 import marginopt as mo
 from marginopt.models.formulations import all_formulations
-from marginopt.models.formulations.nonparallel.factors import HingeFactor
+from marginopt.models.formulations.nonparallel.quadratic_factors import HingeFactor
 from marginopt.models.statement import Line, Statement, latex_numbers
 
 _RNG = np.random.default_rng(5)

@@ -1,4 +1,4 @@
-"""Bounds of coefficients and arguments at an optimum, from which big-M constants follow; a point within linear restrictions."""
+"""Bounds of the coefficients and margins of an optimal classifier, from which valid big-M constants of a `Margin` follow."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from ...arrays import BoolArray, FloatArray
 from .loss import Loss
 from .regularisers import Regulariser
 
-#: Relative accuracy of the level of given constants, and the value beyond which none is looked for.
-LEVEL, _HUGE = 1e-12, 1e280
-#: Slack that inequalities of a least-norm point are asked for beyond rounding, relative to their size.
+#: Relative accuracy of the largest objective value at which given constants are valid, and the value beyond which none is sought.
+LEVEL_TOLERANCE, _HUGE = 1e-12, 1e280
+#: Slack of the inequalities at a least-norm point, relative to their size: well above rounding.
 _SLACK = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
 class ActivityBounds:
-    """Bounds from the domain's, and from R(w) ≤ level, which an optimal w satisfies.
+    """Bounds of an optimal w, from the domain and from R(w) ≤ cutoff, the value of some feasible point.
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ class ActivityBounds:
     lower, upper : ndarray (p,)
         The domain's.
     cutoff : float or None
-        Of R; None where none is known.
+        An upper bound of R(w); None where none is known.
     saturation : float
         A t such that an optimal free intercept need not be beyond t + max |x_i'w|; infinite where none is known.
     """
@@ -72,20 +72,20 @@ def largest_valid(valid_at: Callable[[float], bool]) -> float:
     if high >= _HUGE:
         return np.inf
     low = 0.0
-    while high - low > LEVEL * high:
+    while high - low > LEVEL_TOLERANCE * high:
         middle = 0.5 * (low + high)
         low, high = (middle, high) if valid_at(middle) else (low, middle)
     return low
 
 
-def capped(bound: Bound, cutoff: float) -> Bound:
+def capped_bound(bound: Bound, cutoff: float) -> Bound:
     """Return the bound, up to the level of given constants: a point that costs more may not be in the form."""
     if bound.value <= cutoff:
         return bound
     return replace(bound, value=cutoff, argument=f"{bound.argument}; up to the level of the given M")
 
 
-def tightened(
+def tighten_bounds(
     lower: FloatArray, upper: FloatArray, A: FloatArray, low: FloatArray, high: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
     """Return bounds of w tightened by the rows that have one coefficient of 1 alone."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
@@ -13,7 +14,7 @@ from ...arrays import BoolArray, FloatArray, Points
 from ...program.cones import PSD, RotatedSecondOrder, Zero, svec, svec_indices, svec_rank_one, svec_size
 from ...statement import Line
 from ...views import ConicProblem
-from ..linear import dense_signed_rows
+from ..linear_classifiers import dense_signed_rows
 from .assembly import Affine, Assembly
 from .loss import Loss
 from .part import Setting, as_numbers
@@ -96,7 +97,7 @@ class Conic(Loss):
         r, gamma, n = -context.argument.at(chosen) + 1.0, gamma[chosen], chosen.size
         z = builder.variables("z", n, 0.0, 1.0)
         shortfall, surplus, s, t = (builder.variables(label, n, 0.0) for label in ("r_plus", "r_minus", "s", "t"))
-        _require_perspectives(builder, r, z, (shortfall, surplus), (s, t))
+        require_perspectives(builder, r, z, (shortfall, surplus, s, t))
         builder.cost(context.sample_weight[chosen], z)
         builder.cost(gamma, s + t)
         builder.gain_of_squares(gamma, r)
@@ -127,11 +128,9 @@ _PERSPECTIVES = (
 BOUNDED = Line("W_11 <= B^2, |w_1| <= B", r"W_{11} \le B^2,\ |w_1|\le B", "bounded")
 
 
-def _require_perspectives(
-    builder: Assembly, r: Affine, z: Affine, parts: tuple[Affine, Affine], squares: tuple[Affine, Affine]
-) -> None:
-    n = max(z.rows, 1)
-    (shortfall, surplus), (s, t) = parts, squares
+def require_perspectives(builder: Assembly, r: Affine, z: Affine, parts: Sequence[Affine]) -> None:
+    """Add r₊ - r₋ = r, s z ≥ r₊² and t (1 - z) ≥ r₋² as ``split``, ``violated`` and ``kept``; ``parts`` are r₊, r₋, s, t."""
+    n, (shortfall, surplus, s, t) = max(z.rows, 1), parts
     builder.require("split", shortfall - surplus - r, Zero(n))
     builder.require("violated", Affine.interleaved(s.scaled(0.5), z, shortfall), RotatedSecondOrder(3, n))
     builder.require("kept", Affine.interleaved(t.scaled(0.5), -z + 1.0, surplus), RotatedSecondOrder(3, n))
@@ -246,7 +245,7 @@ class StrongestConic(Loss):
         builder.require("lifted", lifted(context.w, W), PSD.of_order(p + 1))
         A = context.argument.terms["w"].dense()
         builder.require_nonnegative("hull", W.premultiplied(svec_rank_one(A)) + context.argument.scaled(-2.0) - s - t + 1.0)
-        _require_perspectives(builder, -context.argument + 1.0, z, (shortfall, surplus), (s, t))
+        require_perspectives(builder, -context.argument + 1.0, z, (shortfall, surplus, s, t))
         if self.unpriced is not None:
             builder.require_nonnegative("bounded", -W.at([0]) + context.span[:1] ** 2)
         builder.cost(svec(D), W)

@@ -22,7 +22,7 @@ from ...rounding import below, gamma
 from ...views import Budget
 from .loss import Loss
 from .part import Domain, Setting
-from .problems import UnreadError, as_bounds, coefficients_form, linear_rows
+from .problems import as_bounds, restriction_limits
 from .regularisers import Regulariser
 from .restrictions import Restriction
 
@@ -94,47 +94,20 @@ class ExactCount:
         arguments: tuple[FloatArray, FloatArray],
     ) -> ExactCount:
         """Read the parts; rows of restrictions that are no linear rows of w are left to the form."""
-        p, n = context.penalised.size, arguments[1].size
-        sparsity = regulariser.sparsity
-        demanded, budgets = np.zeros(n, dtype=np.bool_), list[Budget]()
-        size_limits = [p] if sparsity is None or sparsity.max_nonzeros is None else [sparsity.max_nonzeros]
-        domain.add(assembly := coefficients_form(context.w), context.w)
-        rows = [linear_rows(domain, assembly)]
-        for rule in restrictions:
-            points, budget = rule.kept_points(n), rule.budget(context.y)
-            if rule.max_nonzeros is not None:
-                size_limits.append(rule.max_nonzeros)
-            elif points is not None:
-                demanded[points] = True
-            elif budget is not None:
-                if not rule.by_loss or loss.indicator_threshold == 1.0:
-                    budgets.append(budget)
-            elif not rule.reads_activity_bounds:
-                try:
-                    rule.add(assembly := coefficients_form(context.w), context, None, rule.name)
-                    rows.append(linear_rows(rule, assembly))
-                except UnreadError:
-                    continue
-        matrix, right_sides = (np.concatenate(side) for side in zip(*rows, strict=True))
-        matrix, right_sides, lower, upper = as_bounds(matrix, right_sides, *domain.bounds(p))
+        p, sparsity = context.penalised.size, regulariser.sparsity
+        limits = restriction_limits(loss, domain, restrictions, context, strict=False)
+        max_nonzeros = min(
+            [p, *limits.max_nonzeros, *([] if sparsity is None or sparsity.max_nonzeros is None else [sparsity.max_nonzeros])]
+        )
+        rows, row_lower, lower, upper = as_bounds(limits.rows, limits.row_lower, *domain.bounds(p))
         priced = context.penalised & (sparsity is not None and sparsity.mu0 > 0.0)
-        counted = context.penalised & (min(size_limits) < context.penalised.sum())
+        counted = context.penalised & (max_nonzeros < context.penalised.sum())
         if domain.integer:
             lower, upper = np.ceil(lower) + 0.0, np.floor(upper) + 0.0
         return cls(
-            *arguments,
-            loss.jumps,
-            demanded,
-            tuple(budgets),
-            priced,
-            counted,
-            min(size_limits),
-            lower,
-            upper,
-            domain.integer,
-            matrix,
-            right_sides,
-        )
+            *arguments, loss.jumps, limits.kept_points, limits.budgets, priced, counted, max_nonzeros, lower, upper,
+            domain.integer, rows, row_lower,
+        )  # fmt: skip
 
     @property
     def decides(self) -> bool:
@@ -143,8 +116,12 @@ class ExactCount:
 
     def arguments(self, w: FloatArray) -> FloatArray:
         """Return the loss's arguments, on the right side of every threshold."""
-        sides = self.jumps if not (self.kept_points.any() or self.budgets) else (*self.jumps, (1.0, 1.0))
-        return exact_arguments(self.A, self.c, w, sides)
+        return exact_arguments(self.A, self.c, w, self._sides)
+
+    @property
+    def _sides(self) -> tuple[tuple[float, float], ...]:
+        """Jumps of the loss, and the margin of 1 where points must reach it."""
+        return (*self.jumps, (1.0, 1.0)) if self.kept_points.any() or self.budgets else self.jumps
 
     def excess(self, w: FloatArray) -> int:
         """Count non-zero coefficients beyond their number, points that are not kept, and errors beyond a budget."""
@@ -155,9 +132,8 @@ class ExactCount:
 
     def miss(self, argument: FloatArray) -> float:
         """Return by how much an argument misses a threshold that it is near, or a kept point its margin, at most."""
-        sides = (*self.jumps, (1.0, 1.0)) if self.kept_points.any() or self.budgets else self.jumps
-        misses = [side * (t - argument) for t, side in sides]
-        nearby_misses = [m[(m > 0.0) & (m <= _NEAR[0] * (1.0 + abs(t)))] for m, (t, _) in zip(misses, sides, strict=True)]
+        misses = [(t, side * (t - argument)) for t, side in self._sides]
+        nearby_misses = [m[(m > 0.0) & (m <= _NEAR[0] * (1.0 + abs(t)))] for t, m in misses]
         return max(float(m.max(initial=0.0)) for m in (*nearby_misses, 1.0 - argument[self.kept_points]))
 
     def rounding(self, w: FloatArray) -> FloatArray:
@@ -339,56 +315,40 @@ class _Grid:
         """The equations Ew = e for the free coefficients; None where they contradict each other."""
         columns = free.tolist()
         fixed_point = [0.0 if j in set(columns) else x for j, x in enumerate(v.tolist())]
-        echelon: list[tuple[int, Vector, Fraction]] = []
+        echelon: list[tuple[int, Vector]] = []  # a pivot, and its row with the right side last
         for row, side in zip(E.tolist(), e.tolist(), strict=True):
-            coefficients, constant_side = [Fraction(row[j]) for j in columns], Fraction(side) - _product(row, fixed_point)
-            for k, other, constant in echelon:
-                factor = coefficients[k]
-                coefficients, constant_side = (
-                    [a - factor * b for a, b in zip(coefficients, other, strict=True)],
-                    constant_side - factor * constant,
-                )
-            pivot = next((k for k, a in enumerate(coefficients) if a), None)
+            entries = [*(Fraction(row[j]) for j in columns), Fraction(side) - _product(row, fixed_point)]
+            for k, other in echelon:
+                entries = _without(entries, k, other)
+            pivot = next((k for k, a in enumerate(entries[:-1]) if a), None)
             if pivot is None:
-                if constant_side:
+                if entries[-1]:
                     return None
                 continue
-            coefficients, constant_side = [a / coefficients[pivot] for a in coefficients], constant_side / coefficients[pivot]
-            echelon = [
-                (
-                    k,
-                    [a - other[pivot] * b for a, b in zip(other, coefficients, strict=True)],
-                    constant - other[pivot] * constant_side,
-                )
-                for k, other, constant in echelon
-            ]
-            echelon.append((pivot, coefficients, constant_side))
-        pivots = tuple(k for k, _, _ in echelon)
-        free_columns = tuple(k for k in range(len(columns)) if k not in pivots)
-        rows = tuple([row[k] for k in free_columns] for _, row, _ in echelon)
-        places = tuple(columns)
-        return cls(
-            tuple(places[k] for k in pivots),
-            tuple(places[k] for k in free_columns),
-            rows,
-            [constant_side for _, _, constant_side in echelon],
-        )
+            entries = [a / entries[pivot] for a in entries]
+            echelon = [*((k, _without(other, pivot, entries)) for k, other in echelon), (pivot, entries)]
+        pivots = [k for k, _ in echelon]
+        others = [k for k in range(len(columns)) if k not in pivots]
+        rows = tuple([row[k] for k in others] for _, row in echelon)
+        right = [row[-1] for _, row in echelon]
+        return cls(tuple(columns[k] for k in pivots), tuple(columns[k] for k in others), rows, right)
 
     def points(self, w: FloatArray) -> Iterator[FloatArray]:
         """Yield points of the grid beside w: w itself where there are no equations."""
         if not self.pivots:
             yield w
             return
-        odd = [_odd(x.denominator) for x in (*self.right, *(a for row in self.rows for a in row))]
-        period = math.lcm(*odd) if odd else 1
+        denominators = [x.denominator for x in (*self.right, *(a for row in self.rows for a in row))]
+        period = math.lcm(*(n // (n & -n) for n in denominators))  # of their odd parts
         if period > 2**20:
             return
         largest = max(float(np.abs(w).max(initial=0.0)), 2.0**-500)
         unit = Fraction(2) ** (math.frexp(largest)[1] - _BITS)
         base = [round(Fraction(float(w[j])) / (unit * period)) * period for j in self.others]
+        equations = list(zip(self.rows, self.right, strict=True))
         for shift in range(min(period, _SHIFTS) if base else 1):
             numbers = [unit * (n + (shift if k == 0 else 0)) for k, n in enumerate(base)]
-            values = [r - sum((a * x for a, x in zip(row, numbers, strict=True)), Fraction(0)) for row, r in self._equations()]
+            values = [r - sum((a * x for a, x in zip(row, numbers, strict=True)), Fraction(0)) for row, r in equations]
             exact = (*numbers, *values)
             if all(Fraction(float(x)) == x for x in exact):
                 point = w.copy()
@@ -396,10 +356,7 @@ class _Grid:
                 yield point
                 return
 
-    def _equations(self) -> Iterator[tuple[Vector, Fraction]]:
-        return zip(self.rows, self.right, strict=True)
 
-
-def _odd(n: int) -> int:
-    """The odd part of n."""
-    return n // (n & -n)
+def _without(row: Vector, k: int, pivot_row: Vector) -> Vector:
+    """Return the row less the multiple of a pivot row that makes entry k zero."""
+    return [a - row[k] * b for a, b in zip(row, pivot_row, strict=True)]

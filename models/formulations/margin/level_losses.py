@@ -1,4 +1,4 @@
-"""Losses with levels of their own: ν-SVM, one-class SVM, nearest hulls, and balls with slack."""
+"""Losses that contain a level, which is minimised with w: the ρ of ν-SVM and one-class SVM, two of nearest hulls, R² of balls."""
 
 from __future__ import annotations
 
@@ -135,6 +135,13 @@ class _HullsConjugate(Conjugate):
     positive: BoolArray
     negative: BoolArray
 
+    objective = Line("-sum_i alpha_i^2/(2 c_i)", r"-\textstyle\sum_i \tfrac{\alpha_i^2}{2c_i}")
+    constraints = (
+        Line("sum over y_i = 1 of alpha_i = 1", r"\textstyle\sum_{y_i=1}\alpha_i = 1"),
+        Line("sum over y_i = -1 of alpha_i = 1", r"\textstyle\sum_{y_i=-1}\alpha_i = 1"),
+        Line("alpha_i >= 0", r"\alpha_i \ge 0"),
+    )
+
     def point(self, multipliers: Mapping[str, FloatArray], costs: FloatArray) -> FloatArray:
         """Multipliers of ``margin``, clipped and scaled to sum to 1 in each class."""
         alpha = np.where(costs > 0, np.maximum(multipliers["margin"], 0.0), 0.0)
@@ -148,20 +155,6 @@ class _HullsConjugate(Conjugate):
         """-Σ α²/(2c)."""
         with np.errstate(divide="ignore", invalid="ignore"):
             return -0.5 * float(np.where(beta != 0, beta**2 / costs, 0.0).sum())
-
-    @property
-    def objective(self) -> Line:
-        """-Σ α²/(2c)."""
-        return Line("-sum_i alpha_i^2/(2 c_i)", r"-\textstyle\sum_i \tfrac{\alpha_i^2}{2c_i}")
-
-    @property
-    def constraints(self) -> tuple[Line, ...]:
-        """Two simplices."""
-        return (
-            Line("sum over y_i = 1 of alpha_i = 1", r"\textstyle\sum_{y_i=1}\alpha_i = 1"),
-            Line("sum over y_i = -1 of alpha_i = 1", r"\textstyle\sum_{y_i=-1}\alpha_i = 1"),
-            Line("alpha_i >= 0", r"\alpha_i \ge 0"),
-        )
 
 
 @dataclass(frozen=True)

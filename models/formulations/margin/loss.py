@@ -21,7 +21,7 @@ import scipy.sparse as sp
 from ...arrays import BoolArray, FloatArray, IntArray, Points
 from ...statement import Line
 from ...views import LinearLoss, PiecewiseLinearLoss
-from ..linear import signed_rows
+from ..linear_classifiers import signed_rows
 from .assembly import Affine, Assembly
 from .part import Classifier, Part, Setting
 
@@ -110,6 +110,11 @@ class Conjugate(ABC):
 class ResidualConjugate(Conjugate):
     """Conjugate of a loss of residuals: β of either sign, the multipliers of the rows ``below`` and ``above``."""
 
+    total = Line("sum_i beta_i x_i", r"\textstyle\sum_i \beta_i x_i")
+    balance = Line("sum_i beta_i = 0", r"\textstyle\sum_i \beta_i = 0")
+    sign = 1.0
+    symbol = Line("beta", r"\beta")
+
     def point(self, multipliers: Mapping[str, FloatArray], costs: FloatArray) -> FloatArray:
         """Multipliers of ``below`` less those of ``above``, clipped to the interval."""
         beta = np.maximum(multipliers["below"], 0.0) - np.maximum(multipliers["above"], 0.0)
@@ -119,26 +124,6 @@ class ResidualConjugate(Conjugate):
     @abstractmethod
     def interval(self, costs: FloatArray) -> FloatArray:
         """Largest |β_i| for which L* is finite; ∞ where there is none."""
-
-    @property
-    def total(self) -> Line:
-        """Σ β_i x_i."""
-        return Line("sum_i beta_i x_i", r"\textstyle\sum_i \beta_i x_i")
-
-    @property
-    def balance(self) -> Line:
-        """Σ β_i = 0."""
-        return Line("sum_i beta_i = 0", r"\textstyle\sum_i \beta_i = 0")
-
-    @property
-    def sign(self) -> float:
-        """The argument's own sign."""
-        return 1.0
-
-    @property
-    def symbol(self) -> Line:
-        """β, of either sign."""
-        return Line("beta", r"\beta")
 
 
 @dataclass(frozen=True)
@@ -262,6 +247,16 @@ class BallConjugate(Conjugate):
 
     X: Points
 
+    balanced = True
+    objective = Line(
+        "sum_i a_i c_i x_i'x_i - ||sum_i a_i c_i x_i||^2/sum_i a_i c_i",
+        r"\textstyle\sum_i a_i c_i x_i^\top x_i - \bigl\|\sum_i a_i c_i x_i\bigr\|_2^2 / \sum_i a_i c_i",
+    )
+    constraints = (Line("sum_i a_i = 1", r"\textstyle\sum_i a_i = 1"), Line("a_i >= 0", r"a_i \ge 0"))
+    kkt = (Line("w = sum_i a_i c_i x_i/sum_i a_i c_i", r"w = \textstyle\sum_i a_i c_i x_i / \sum_i a_i c_i"),)
+    sign = 1.0
+    symbol = Line("a", "a")
+
     def point(self, multipliers: Mapping[str, FloatArray], costs: FloatArray) -> FloatArray:
         """Multipliers of ``inside``, clipped and scaled to sum to 1, and the g that belongs to them."""
         n = self.X.shape[0]
@@ -276,39 +271,6 @@ class BallConjugate(Conjugate):
         n = self.X.shape[0]
         g = beta[n:]
         return -float(g @ g) / (4.0 * float(beta[:n].sum()))
-
-    @property
-    def balanced(self) -> bool:
-        """True: g balances the equation."""
-        return True
-
-    @property
-    def objective(self) -> Line:
-        """Σ a_i c_i x_i'x_i - ||Σ a_i c_i x_i||²/Σ a_i c_i."""
-        return Line(
-            "sum_i a_i c_i x_i'x_i - ||sum_i a_i c_i x_i||^2/sum_i a_i c_i",
-            r"\textstyle\sum_i a_i c_i x_i^\top x_i - \bigl\|\sum_i a_i c_i x_i\bigr\|_2^2 / \sum_i a_i c_i",
-        )
-
-    @property
-    def constraints(self) -> tuple[Line, ...]:
-        """State the dual's constraint: the simplex."""
-        return (Line("sum_i a_i = 1", r"\textstyle\sum_i a_i = 1"), Line("a_i >= 0", r"a_i \ge 0"))
-
-    @property
-    def kkt(self) -> tuple[Line, ...]:
-        """The centre."""
-        return (Line("w = sum_i a_i c_i x_i/sum_i a_i c_i", r"w = \textstyle\sum_i a_i c_i x_i / \sum_i a_i c_i"),)
-
-    @property
-    def sign(self) -> float:
-        """The argument's own sign."""
-        return 1.0
-
-    @property
-    def symbol(self) -> Line:
-        """a, of the simplex."""
-        return Line("a", "a")
 
 
 def signs(y: FloatArray) -> FloatArray:
@@ -458,3 +420,14 @@ class Loss(Part):
     def saturation(self) -> float:
         """A t such that the loss is linear where |argument| ≥ t, on either side; infinite where it is not."""
         return float("inf")
+
+
+class ResidualLoss(Loss):
+    """A loss of the residuals y - x'w of numbers y."""
+
+    labels: ClassVar[bool] = False
+    residuals: ClassVar[bool] = True
+
+    def rows(self, X: Points, y: FloatArray) -> tuple[sp.csr_array, FloatArray]:
+        """Return -X and y, whose arguments are the residuals y - Xw."""
+        return sp.csr_array(-sp.csr_array(X)), np.asarray(y, dtype=np.float64)

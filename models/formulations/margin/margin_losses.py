@@ -14,7 +14,7 @@ from ...arrays import BoolArray, FloatArray, IntArray, Points, as_positive
 from ...statement import Line
 from ...views import LinearLoss, PiecewiseLinearLoss, ZeroOneProblem
 from .assembly import Affine, Assembly
-from .loss import Branch, Conjugate, HingeConjugate, Loss, ResidualConjugate
+from .loss import Branch, Conjugate, HingeConjugate, Loss, ResidualConjugate, ResidualLoss
 from .part import Classifier, Setting, as_flag
 
 
@@ -367,7 +367,7 @@ class _InsensitiveConjugate(ResidualConjugate):
 
 
 @dataclass(frozen=True)
-class EpsilonInsensitive(Loss):
+class EpsilonInsensitive(ResidualLoss):
     """(|y - x'w| - ε)_+, or its square: slack ξ ≥ 0 with -ε - ξ ≤ y - x'w ≤ ε + ξ.
 
     Parameters
@@ -385,16 +385,9 @@ class EpsilonInsensitive(Loss):
     epsilon: float = 0.1
     squared: bool = False
 
-    labels: ClassVar[bool] = False
-    residuals: ClassVar[bool] = True
-
     def __post_init__(self) -> None:
         object.__setattr__(self, "epsilon", as_positive(self.epsilon, "epsilon", zero=True))
         object.__setattr__(self, "squared", as_flag(self.squared, "squared"))
-
-    def rows(self, X: Points, y: FloatArray) -> tuple[sp.csr_array, FloatArray]:
-        """Residuals y - Xw."""
-        return sp.csr_array(-sp.csr_array(X)), np.asarray(y, dtype=np.float64)
 
     def values(self, argument: FloatArray) -> FloatArray:
         """(|r| - ε)_+, squared where asked."""
@@ -484,14 +477,11 @@ class Hat(Loss):
 class HardMarginConjugate(HingeConjugate):
     """Conjugate of the hard margin: Σα on α ≥ 0, β = -α."""
 
+    constraints = (Line("alpha_i >= 0", r"\alpha_i \ge 0"),)
+
     def point(self, multipliers: Mapping[str, FloatArray], costs: FloatArray) -> FloatArray:
         """Multipliers of ``margin``, clipped."""
         return -np.maximum(multipliers["margin"], 0.0)
-
-    @property
-    def constraints(self) -> tuple[Line, ...]:
-        """α ≥ 0."""
-        return (Line("alpha_i >= 0", r"\alpha_i \ge 0"),)
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""`Margin`: a maximum-margin problem from parts, in one expression."""
+"""`Margin`: a maximum-margin problem composed of a loss, a regulariser, a domain of the coefficients, and restrictions."""
 
 from __future__ import annotations
 
@@ -37,15 +37,15 @@ from ...program.form import StandardForm
 from ...rounding import UNIT
 from ...statement import DualStatement, Line, Statement, plus, times
 from ...views import ConicProblem, LinearLoss, LinearProblem, MarginProblem
-from ..linear import dense_signed_rows, first_column_is_one, margin_figures, price_words, warn_about_features
-from .activity_bounds import LEVEL, ActivityBounds, capped, largest_valid, least_norm_point, tightened
+from ..linear_classifiers import check_intercept, dense_signed_rows, margin_figures, price_words, warn_about_features
+from .activity_bounds import LEVEL_TOLERANCE, ActivityBounds, capped_bound, largest_valid, least_norm_point, tighten_bounds
 from .assembly import Assembly
 from .exact_count import ExactCount
 from .group_losses import GroupLosses
 from .loss import Conjugate, Loss, signs
 from .margin_losses import Hinge
-from .naming import DOMAINS, LOSSES, REGULARISERS, AtMost, named
-from .part import Classifier, Domain, Features, Images, Part, Plain, Reals, Setting
+from .part import Classifier, Domain, Features, Images, Part, RawFeatures, Reals, Setting
+from .parts_by_name import DOMAINS, LOSSES, REGULARISERS, AtMost, part_by_name
 from .problems import MarginProblemView, ScoringProblem, SparseProblem, composed_problem, margin_problem_of, sparse_problem_of
 from .regularisers import Regulariser, SquaredNorm
 from .restrictions import Nonzero, Restriction
@@ -58,80 +58,16 @@ _NEAR = 1e-9
 _COUNTED = 2_000_000
 
 
-# The statement of a composed problem, part by part, and figures of a classifier.
-
-
-def margin_statement(
-    parts: Sequence[Part],
-    loss: Loss,
-    regulariser: Regulariser,
-    shape: tuple[int, int],
-    sample_weight: float | FloatArray,
-    intercept: str,
-    kernel: Kernel | None,
-    dual: DualStatement | None,
-) -> Statement:
-    """The program of these parts on n points and p coefficients."""
-    n, p = shape
-    cost, norm = loss.cost_line(), regulariser.cost_line()
-    free = " (w without intercept in the first term)" if intercept == "free" else ""
-    images = () if kernel is None else (f"x_i are images under the kernel {kernel}, after a one for the intercept",)
-    kind = "convex" if all(part.convex for part in parts) else "mixed-integer"
-    return Statement(
-        title="Margin: " + " + ".join(type(part).__name__ for part in parts),
-        problem_class=f"{kind} program",
-        sense="minimise",
-        variables=Line("w and the variables of the parts", r"w\in\mathbb{R}^p,\ \ldots"),
-        objective=plus(norm, cost),
-        constraints=tuple(line for part in parts for line in part.lines()),
-        sizes=f"n = {n} points, p = {p} features (a constant one included, if any), {price_words(sample_weight, 'c_i')}",
-        notes=(*((f"the intercept is {intercept}{free}",) if loss.intercept else ()), *images),
-        dual=dual,
-        source="stated from parts; Teo et al.: Bundle methods for regularized risk minimization, 2010, (1)",
-    )
-
-
-def margin_summary(
-    loss: Loss, restrictions: Sequence[Restriction], Z: Points | Rows, y: FloatArray, values: Mapping[str, FloatArray],
-    penalised: BoolArray,
-) -> dict[str, float]:  # fmt: skip
-    """Margin violations and misclassified points, or the mean absolute residual; non-zeros of w; excess of each restriction."""
-    figures: dict[str, float] = {}
-    w = values["w"]
-    if loss.labels:
-        products = np.asarray(Z @ w)
-        u = y * loss.scores(values, products, products)  # losses that read squares have no labels
-        figures = margin_figures(u[y != 0.0], w, loss.required_margin(values))
-    if loss.residuals:
-        figures = {"mean_absolute_residual": float(np.abs(y - np.asarray(Z @ w)).mean())}
-    broken = {r.name: r.excess(in_memory(Z, r.name), y, w, penalised) for r in restrictions}
-    return {**figures, "nonzero": float(np.count_nonzero(np.abs(w) > 1e-7)), **{f"excess of {k}": v for k, v in broken.items()}}
-
-
-def unread_parts(loss: Loss, regulariser: Regulariser, domain: Domain, restrictions: Sequence[Restriction]) -> str:
-    """Parts that the algorithms for single losses with μ||w||² do not read; where there are none, the loss with its norm."""
-    norm: list[Part] = [] if regulariser.square else [regulariser]
-    named = [type(part).__name__ for part in (*norm, *([] if domain.free else [domain]), *restrictions)]
-    return f"because of {', '.join(named)}" if named else f"its loss is {loss!r} with {regulariser!r}"
-
-
 # The parts of a `Margin` as a user gives them, checked: objects, names, one restriction or several.
 
 
 def checked_parts(
     loss: object, regulariser: object, domain: object, subject_to: object, groups: object
 ) -> tuple[Loss, Regulariser, Domain, tuple[Restriction, ...]]:
-    """Return loss, regulariser, domain and restrictions as parts, where they were given as parts or by their names.
-
-    Raises
-    ------
-    InputError
-        Something that is no such part, a name that is none, groups without a loss of each or the reverse, or a restriction of
-        margins beside a loss that has none.
-    """
+    """Return loss, regulariser, domain and restrictions as parts, where they were given as parts or by their names."""
     loss = _checked_loss(loss, groups)
-    regulariser = named(regulariser, REGULARISERS, "regulariser")
-    domain = named(domain, DOMAINS, "domain")
+    regulariser = part_by_name(regulariser, REGULARISERS, "regulariser")
+    domain = part_by_name(domain, DOMAINS, "domain")
     if not isinstance(regulariser, Regulariser):
         raise _no_part("regulariser", regulariser)
     if not isinstance(domain, Domain):
@@ -163,11 +99,11 @@ def _checked_loss(loss: object, groups: object) -> Loss:
             "a loss for each group, loss={name: loss, ...}, and groups=, the group of each point, go together", name="groups"
         )
     if not isinstance(loss, Mapping):
-        part = named(loss, LOSSES, "loss")
+        part = part_by_name(loss, LOSSES, "loss")
         if not isinstance(part, Loss):
             raise _no_part("loss", part)
         return part
-    losses = {str(name): named(one, LOSSES, "loss") for name, one in loss.items()}
+    losses = {str(name): part_by_name(one, LOSSES, "loss") for name, one in loss.items()}
     for one in losses.values():
         if not isinstance(one, Loss):
             raise _no_part("loss", one)
@@ -190,23 +126,6 @@ def _meant(value: object) -> str:
     if callable(value) or type(value).__module__.partition(".")[0] == "cvxpy":
         return "; expressions of CVXPY are added by model.with_constraint(...)"
     return ""
-
-
-# The closed-form dual of a composed problem with a squared norm and nothing else: its value and its statement.
-
-
-def dual_value(
-    conjugate: Conjugate, mu: float, A: FloatArray, c: FloatArray, penalised: BoolArray, costs: FloatArray, beta: FloatArray
-) -> float:
-    """c'β - L*(β) - ||A_P'β||²/(4μ); -inf where A_F'β is not zero to rounding. At μ = 0 all of A'β must be."""
-    penalised = penalised & (mu > 0.0)
-    gradient = A.T @ beta
-    size = np.abs(A).T @ np.abs(beta)
-    if (np.abs(gradient[~penalised]) > 1e-9 * (1.0 + size[~penalised])).any():
-        return float("-inf")
-    v = gradient[penalised]
-    norm = float(v @ v) / (4.0 * mu) if mu else 0.0
-    return float(c @ beta) + conjugate.value(beta, costs) - norm
 
 
 def dual_statement(conjugate: Conjugate, mu: float, free: bool) -> DualStatement:
@@ -327,16 +246,10 @@ class Margin(Model):
             object.__setattr__(self, "sample_weight", self.loss.sample_weight(self.sample_weight))
         object.__setattr__(self, "y", self._checked_labels(X.shape[0]))
         object.__setattr__(self, "sample_weight", as_costs(self.sample_weight, X.shape[0], "sample_weight"))
-        if self.intercept not in ("penalised", "free"):
-            raise InputError(f"intercept must be 'free' or 'penalised'; it is {self.intercept!r}", name="intercept")
         self.check_blocks()
         if self.kernel is not None:
             object.__setattr__(self, "kernel", as_kernel(self.kernel, in_memory(X, "a kernel")))
-        if self.intercept == "free" and not first_column_is_one(self.X if isinstance(X, Rows) else self.points):
-            raise InputError(
-                "intercept='free' needs a first column of ones in X; Instance.prepared(intercept=True) puts it there",
-                name="intercept",
-            )
+        check_intercept(self.intercept, X if isinstance(X, Rows) else self.points)
         if self.upper_bound is not None:
             object.__setattr__(self, "upper_bound", as_positive(self.upper_bound, "upper_bound", zero=True))
         self._check_encoding(X.shape[0])
@@ -476,8 +389,10 @@ class Margin(Model):
         """The parts that keep the algorithms for single losses from reading the model, then those that keep `margin-bb` from
         it.
         """
-        words = unread_parts(self.loss, self.regulariser, self.domain, self.subject_to)
-        return "; ".join(filter(None, [words, self.margin_problem.obstacle]))
+        norm: list[Part] = [] if self.regulariser.square else [self.regulariser]
+        unread = [type(part).__name__ for part in (*norm, *([] if self.domain.free else [self.domain]), *self.subject_to)]
+        reason = f"because of {', '.join(unread)}" if unread else f"its loss is {self.loss!r} with {self.regulariser!r}"
+        return "; ".join(filter(None, [reason, self.margin_problem.obstacle]))
 
     @cached_property
     def activity_bounds(self) -> tuple[FloatArray, FloatArray]:
@@ -493,7 +408,7 @@ class Margin(Model):
         """Bounds of w by the domain and by restrictions of single coefficients."""
         lower, upper = self.domain.bounds(self.width)
         for rows in self._linear_rows:
-            lower, upper = tightened(lower, upper, *rows)
+            lower, upper = tighten_bounds(lower, upper, *rows)
         return lower, upper
 
     @cached_property
@@ -533,14 +448,16 @@ class Margin(Model):
         activity = self._activity
         if not self.loss.nonnegative():  # the cost bounds nothing, only the domain does
             return float("inf") if (constants >= 1.0 + replace(activity, cutoff=None).bounds()[1]).all() else float("-inf")
-        return largest_valid(lambda v: bool((constants >= (1.0 + replace(activity, cutoff=v).bounds()[1]) * (1.0 - LEVEL)).all()))
+        return largest_valid(
+            lambda v: bool((constants >= (1.0 + replace(activity, cutoff=v).bounds()[1]) * (1.0 - LEVEL_TOLERANCE)).all())
+        )
 
     def bound(self, x: FloatArray | None, multipliers: Mapping[str, FloatArray] | None) -> Bound:
         """The Lagrangian's, or the dual in closed form; up to the level of a given M, since what costs more may not be in the
         form.
         """
         bound = self._bound_without_level(x, multipliers)
-        return capped(bound, self.cutoff) if self.stated_constants else bound
+        return capped_bound(bound, self.cutoff) if self.stated_constants else bound
 
     @property
     def _intercept_is_held(self) -> bool:
@@ -562,7 +479,9 @@ class Margin(Model):
         """w, then what regulariser, loss, domain and restrictions add."""
         return self.form_with(self.name, *self.domain.bounds(self.width))
 
-    def form_with(self, name: str, lower: FloatArray, upper: FloatArray, M: FloatArray | None = None) -> StandardForm:
+    def form_with(
+        self, name: str, lower: FloatArray, upper: FloatArray, M: FloatArray | None = None, *, indicators: bool = False
+    ) -> StandardForm:
         """Return the form under a name, with bounds of w: how named formulations compile.
 
         Parameters
@@ -572,15 +491,17 @@ class Margin(Model):
             Bounds of w; ±inf without one.
         M : ndarray (n,), optional
             Big-M constants of the points' switches, in units of margins; derived from the bounds unless given.
+        indicators : bool
+            Switches are indicators, and M is not read; w has the given bounds alone.
         """
-        return self._assembled(name, lower, upper, M)[0].form()
+        return self._assembled(name, lower, upper, M, indicators)[0].form()
 
     def origin(self, label: str) -> str:
         """The class of the part that brings a block or constraint."""
         return self._assembled(self.name, *self.domain.bounds(self.width))[1].get(label, "")
 
     def _assembled(
-        self, name: str, lower: FloatArray, upper: FloatArray, M: FloatArray | None = None
+        self, name: str, lower: FloatArray, upper: FloatArray, M: FloatArray | None = None, indicators: bool = False
     ) -> tuple[Assembly, dict[str, str]]:
         """Return the assembled rows, and the part that each label belongs to."""
         assembly, owner = Assembly(name), dict[str, str]()
@@ -591,9 +512,11 @@ class Margin(Model):
 
         p = self.points.shape[1]
         A, c = self.loss.rows(self.points, self.y)
-        needed = any(part.reads_activity_bounds for part in self.parts if M is None or part is not self.loss)
+        needed = any(
+            part.reads_activity_bounds for part in self.parts if not (part is self.loss and (indicators or M is not None))
+        )
         span, reach = self.activity_bounds if needed else (np.full(p, np.inf), np.full(A.shape[0], np.inf))
-        indicators = M is None and self.encoding == "indicator"
+        indicators |= M is None and self.encoding == "indicator"
         if indicators:  # searches with indicators may not end where w has no bounds
             lower, upper = np.maximum(lower, -span), np.minimum(upper, span)
         w = assembly.variables("w", p, lower, upper, integer=self.domain.integer)
@@ -667,7 +590,8 @@ class Margin(Model):
     def dual_value(self, multipliers: Mapping[str, FloatArray]) -> float:
         """The closed-form dual at multipliers of the form's rows, moved to where it is feasible; computed from the data.
 
-        With a free intercept they must balance by themselves; -inf where they do not, to rounding.
+        It is c'β - L*(β) - ||A_P'β||²/(4μ) where A_F'β = 0 (`models.formulations.margin.loss`). With a free intercept the
+        multipliers must balance by themselves; -inf where they do not, to rounding.
 
         Raises
         ------
@@ -681,7 +605,13 @@ class Margin(Model):
         conjugate, mu = self.closed_dual
         A, c = self.loss.rows(self.points, self.y)
         beta = conjugate.point(multipliers, self.costs)
-        return dual_value(conjugate, mu, A.toarray(), c, self.penalised, self.costs, beta)
+        gradient, size = A.T @ beta, abs(A).T @ np.abs(beta)
+        penalised = self.penalised & (mu > 0.0)  # without a norm all of A'β must be zero
+        if (np.abs(gradient[~penalised]) > 1e-9 * (1.0 + size[~penalised])).any():
+            return float("-inf")
+        v = gradient[penalised]
+        norm = float(v @ v) / (4.0 * mu) if mu else 0.0
+        return float(c @ beta) + conjugate.value(beta, self.costs) - norm
 
     def decision_function(self, values: Mapping[str, FloatArray], X: object) -> FloatArray:
         """x'w for new rows, or what a loss with a level of its own makes of it (`OneClass`, `SoftBall`)."""
@@ -698,17 +628,36 @@ class Margin(Model):
         return two_classes(X, self.y, partial(self.decision_function, values), weights, self.loss.required_margin(values))
 
     def summary(self, values: Mapping[str, FloatArray]) -> dict[str, float]:
-        """Margin violations and misclassified points; the mean absolute residual for a loss of residuals."""
-        return margin_summary(self.loss, self.subject_to, self.features.matrix, self.y, values, self.penalised)
+        """Margin violations and misclassified points, or the mean absolute residual; non-zeros of w; excess of restrictions."""
+        figures: dict[str, float] = {}
+        loss, Z, y, w = self.loss, self.features.matrix, self.y, values["w"]
+        products = np.asarray(Z @ w)
+        if loss.labels:
+            u = y * loss.scores(values, products, products)  # losses that read squares have no labels
+            figures = margin_figures(u[y != 0.0], w, loss.required_margin(values))
+        if loss.residuals:
+            figures = {"mean_absolute_residual": float(np.abs(y - products).mean())}
+        figures["nonzero"] = float(np.count_nonzero(np.abs(w) > 1e-7))
+        excess = {f"excess of {r.name}": r.excess(in_memory(Z, r.name), y, w, self.penalised) for r in self.subject_to}
+        return figures | excess
 
     @property
     def statement(self) -> Statement:
         """The parts, one after the other, and the dual where it has a closed form."""
-        closed = self.closed_dual
-        dual = None if closed is None else dual_statement(*closed, free=not self.penalised.all())
-        n, p = self.X.shape[0], self.width
-        return margin_statement(
-            self.parts, self.loss, self.regulariser, (n, p), self.sample_weight, self.intercept, self.kernel, dual
+        closed, n, p = self.closed_dual, self.X.shape[0], self.width
+        free = " (w without intercept in the first term)" if self.intercept == "free" else ""
+        images = () if self.kernel is None else (f"x_i are images under the kernel {self.kernel}, after a one for the intercept",)
+        return Statement(
+            title="Margin: " + " + ".join(type(part).__name__ for part in self.parts),
+            problem_class=f"{'convex' if self.convex else 'mixed-integer'} program",
+            sense="minimise",
+            variables=Line("w and the variables of the parts", r"w\in\mathbb{R}^p,\ \ldots"),
+            objective=plus(self.regulariser.cost_line(), self.loss.cost_line()),
+            constraints=tuple(line for part in self.parts for line in part.lines()),
+            sizes=f"n = {n} points, p = {p} features (a constant one included, if any), {price_words(self.sample_weight, 'c_i')}",
+            notes=(*((f"the intercept is {self.intercept}{free}",) if self.loss.intercept else ()), *images),
+            dual=None if closed is None else dual_statement(*closed, free=not self.penalised.all()),
+            source="stated from parts; Teo et al.: Bundle methods for regularized risk minimization, 2010, (1)",
         )
 
     @property
@@ -719,7 +668,7 @@ class Margin(Model):
     @cached_property
     def features(self) -> Features:
         """The features of the program's rows: the data, or their images under a kernel."""
-        return Plain(self.X) if self.kernel is None else Images(self.X, self.kernel, self.loss.intercept)
+        return RawFeatures(self.X) if self.kernel is None else Images(self.X, self.kernel, self.loss.intercept)
 
     @property
     def points(self) -> Points:

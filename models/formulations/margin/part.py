@@ -21,7 +21,7 @@ from ...statement import Line
 from .assembly import Affine, Assembly
 
 
-class Part(ABC):
+class Part(ABC):  # noqa: B024 - its kinds have abstract methods
     """A loss, regulariser, domain or restriction: a frozen data class with its mathematics.
 
     Attributes
@@ -58,9 +58,9 @@ class Part(ABC):
         """
         return self
 
-    @abstractmethod
     def lines(self) -> tuple[Line, ...]:
-        """The constraints that it states, as text and LaTeX."""
+        """Return the constraints that it states, as text and LaTeX; by default none."""
+        return ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,26 +175,14 @@ def as_integers(value: object, name: str) -> tuple[int, ...]:
 
 
 def as_columns(keys: Iterable[Any], name: str) -> tuple[int | str, ...]:
-    """Whole numbers, which are indices of coefficients, and names of columns.
-
-    Raises
-    ------
-    InputError
-        Anything else.
-    """
+    """Whole numbers, which are indices of coefficients, and names of columns."""
     columns = list(keys)
     indices = iter(as_integers([j for j in columns if not isinstance(j, str)], name))
     return tuple(j if isinstance(j, str) else next(indices) for j in columns)
 
 
 def column_places(keys: Iterable[int | str], names: DataNames, p: int, name: str) -> tuple[int, ...]:
-    """Return the indices of coefficients that are given by index or by the name of the column.
-
-    Raises
-    ------
-    InputError
-        A name that the data do not have, an index that is none of the p coefficients, or one coefficient twice.
-    """
+    """Return the indices of coefficients that are given by index or by the name of the column."""
     places = tuple(names.column(j) if isinstance(j, str) else j for j in keys)
     if not all(0 <= j < p for j in places):
         raise InputError(f"{name} must hold names of columns, or indices of the {p} coefficients; it has {places}", name=name)
@@ -231,8 +219,8 @@ class Features(ABC):
 
 
 @dataclass(frozen=True, eq=False)
-class Plain(Features):
-    """The data as they are."""
+class RawFeatures(Features):
+    """The columns of X, as in a linear classifier."""
 
     X: Points | Rows
 
@@ -257,7 +245,7 @@ class Plain(Features):
 
 @dataclass(frozen=True, eq=False)
 class Images(Features):
-    """Coordinates in feature space, after a one for the intercept where there is one."""
+    """Images of the points under a kernel: coordinates in its feature space, after a one for the intercept where there is one."""
 
     X: Points
     kernel: Kernel
@@ -284,13 +272,7 @@ class Images(Features):
 
 
 def images_of(kernel: object, X: Points) -> Images:
-    """The images of X under a kernel, a one for the intercept first; those that are there already, where X are their rows.
-
-    Raises
-    ------
-    InputError
-        No kernel, or one that is not positive semidefinite on X.
-    """
+    """The images of X under a kernel, a one for the intercept first; those that are there already, where X are their rows."""
     if isinstance(kernel, Images):
         if X is kernel.rows or np.array_equal(X, kernel.rows):
             return kernel
@@ -329,10 +311,6 @@ class Reals(Domain):
     def bounds(self, p: int) -> tuple[FloatArray, FloatArray]:
         """Infinite."""
         return np.full(p, -np.inf), np.full(p, np.inf)
-
-    def lines(self) -> tuple[Line, ...]:
-        """State no constraints."""
-        return ()
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Losses of the user's own: piecewise linear through given points, and convex piecewise quadratic."""
+"""Losses that a user gives by breakpoints: piecewise linear ones, and convex piecewise quadratic ones."""
 
 from __future__ import annotations
 
@@ -204,6 +204,7 @@ class PiecewiseLinear(Loss):
         )
 
 
+#: Relative difference of two pieces at a breakpoint, in value or slope, that is rounding.
 _MEETS = 1e-9
 
 

@@ -68,7 +68,7 @@ class UnreadError(Exception):
 
 
 @dataclass(frozen=True, eq=False)
-class _Limits:
+class Limits:
     """The limits that restrictions set."""
 
     rows: FloatArray
@@ -92,7 +92,7 @@ def _problem(
     atoms = np.zeros((len(norm.atoms), p))
     atoms[:, penalised] = norm.atoms
     curvature = np.where(penalised, norm.mu, 0.0)
-    limits = _limits(loss, domain, restrictions, context)
+    limits = restriction_limits(loss, domain, restrictions, context)
     rows, row_lower, lower, upper = as_bounds(limits.rows, limits.row_lower, *domain.bounds(p))
     if domain.integer:
         lower, upper = np.ceil(lower) + 0.0, np.floor(upper) + 0.0
@@ -141,32 +141,41 @@ def _norm(regulariser: Regulariser, p: int) -> tuple[Polyhedral, Sparsity]:
     return norm, sparsity
 
 
-def _limits(loss: Loss, domain: Domain, restrictions: Sequence[Restriction], context: Setting) -> _Limits:
-    """Rows of the domain, then what each restriction says."""
+def restriction_limits(
+    loss: Loss, domain: Domain, restrictions: Sequence[Restriction], context: Setting, *, strict: bool = True
+) -> Limits:
+    """Read the rows of the domain, then what each restriction limits.
+
+    A restriction that is none of these limits is an `UnreadError`, or left out where ``strict`` is False.
+    """
     n = context.argument.rows
-    demanded, budgets, rates, size_limits = np.zeros(n, dtype=np.bool_), [], [], []
+    demanded, budgets, rates, size_limits = np.zeros(n, dtype=np.bool_), list[Budget](), list[EqualRates](), list[int]()
     domain.add(assembly := coefficients_form(context.w), context.w)
     rows = [linear_rows(domain, assembly)]
     for rule in restrictions:
         points, budget, equal = rule.kept_points(n), rule.budget(context.y), rule.equal_rates(context.y)
-        if rule.max_nonzeros is not None:
-            size_limits.append(rule.max_nonzeros)
-        elif points is not None:
-            demanded[points] = True
-        elif budget is not None:
-            if rule.by_loss and loss.indicator_threshold != 1.0:
-                raise UnreadError(f"{_name(rule)} is by the loss, and {_name(loss)} does not count margins below 1")
-            if budget.limit < budget.points.size:
-                budgets.append(budget)
-        elif equal is not None:
-            rates.append(equal)
-        elif rule.reads_activity_bounds:
-            raise UnreadError(_more(rule))
-        else:
-            rule.add(assembly := coefficients_form(context.w), context, None, rule.name)
-            rows.append(linear_rows(rule, assembly))
+        try:
+            if rule.max_nonzeros is not None:
+                size_limits.append(rule.max_nonzeros)
+            elif points is not None:
+                demanded[points] = True
+            elif budget is not None:
+                if rule.by_loss and loss.indicator_threshold != 1.0:
+                    raise UnreadError(f"{_name(rule)} is by the loss, and {_name(loss)} does not count margins below 1")
+                if budget.limit < budget.points.size:
+                    budgets.append(budget)
+            elif equal is not None:
+                rates.append(equal)
+            elif rule.reads_activity_bounds:
+                raise UnreadError(_more(rule))
+            else:
+                rule.add(assembly := coefficients_form(context.w), context, None, rule.name)
+                rows.append(linear_rows(rule, assembly))
+        except UnreadError:
+            if strict:
+                raise
     matrix, right_sides = (np.concatenate(side) for side in zip(*rows, strict=True))
-    return _Limits(matrix, right_sides, demanded, tuple(budgets), tuple(rates), tuple(size_limits))
+    return Limits(matrix, right_sides, demanded, tuple(budgets), tuple(rates), tuple(size_limits))
 
 
 def coefficients_form(w: Affine) -> Assembly:
@@ -441,7 +450,7 @@ def sparse_problem_of(
     p = penalised.size
     try:
         norm, sparsity = _norm(regulariser, int(penalised.sum()))
-        limits = _limits(loss, domain, restrictions, context)
+        limits = restriction_limits(loss, domain, restrictions, context)
         rows, _, lower, upper = as_bounds(limits.rows, limits.row_lower, *domain.bounds(p))
     except UnreadError:
         return None

@@ -82,6 +82,9 @@ class Regulariser(Part):
 class NoRegulariser(Regulariser):
     """No regulariser: the loss alone, as with a domain of integers."""
 
+    square = 0.0
+    sparsity = Sparsity(0.0, 0.0)
+
     def value(self, w: FloatArray) -> float:
         """0."""
         return 0.0
@@ -92,20 +95,6 @@ class NoRegulariser(Regulariser):
     def cost_line(self) -> Line:
         """Empty line."""
         return Line("", "")
-
-    def lines(self) -> tuple[Line, ...]:
-        """State no constraints."""
-        return ()
-
-    @property
-    def square(self) -> float:
-        """0."""
-        return 0.0
-
-    @property
-    def sparsity(self) -> Sparsity:
-        """Return the regulariser as a `Sparsity`."""
-        return Sparsity(0.0, 0.0)
 
 
 @dataclass(frozen=True)
@@ -139,10 +128,6 @@ class SquaredNorm(Regulariser):
     def cost_line(self) -> Line:
         """μ||w||²."""
         return times(self.mu, Line("||w||^2", r"\|w\|_2^2"))
-
-    def lines(self) -> tuple[Line, ...]:
-        """State no constraints."""
-        return ()
 
     def curvature(self) -> float:
         """μ."""
@@ -204,10 +189,6 @@ class KernelNorm(Regulariser):
         """w'Kw."""
         return Line("w'Kw", r"w^\top K w")
 
-    def lines(self) -> tuple[Line, ...]:
-        """State no constraints."""
-        return ()
-
 
 #: Coefficients up to which the norm is written by its atoms, a square matrix.
 _FEW = 1000
@@ -221,17 +202,57 @@ def _absolute(builder: Assembly, w: Affine) -> Affine:
     return size
 
 
-def _atoms(p: int, mu: float, square: float) -> Polyhedral | None:
-    """μ||w||_1 + square·||w||²."""
-    return Polyhedral(np.eye(p) / mu, square) if p <= _FEW else None
-
-
 _SUM = Line("sum_j a_j", r"\textstyle\sum_j a_j")
 _LINES = (Line("w <= a", r"w \le a", "size above"), Line("w >= -a", r"w \ge -a", "size below"))
 
 
+class _AbsoluteNorm(Regulariser):
+    """μ_1||w||_1 + μ_2||w||²: a ≥ |w|, cost μ_1 Σ a_j and squares."""
+
+    @property
+    @abstractmethod
+    def _weights(self) -> tuple[float, float]:
+        """μ_1 > 0 and μ_2 ≥ 0."""
+
+    def value(self, w: FloatArray) -> float:
+        mu1, mu2 = self._weights
+        return float(mu1 * np.abs(w).sum() + mu2 * (w @ w))
+
+    def add(self, builder: Assembly, w: Affine, span: FloatArray) -> None:
+        mu1, mu2 = self._weights
+        builder.cost(mu1, _absolute(builder, w))
+        if mu2:
+            builder.cost_of_squares(mu2, w)
+
+    def cost_line(self) -> Line:
+        mu1, mu2 = self._weights
+        absolute = times(mu1, _SUM)
+        return plus(absolute, times(mu2, Line("||w||^2", r"\|w\|_2^2"))) if mu2 else absolute
+
+    def lines(self) -> tuple[Line, ...]:
+        return _LINES
+
+    def curvature(self) -> float:
+        return self._weights[1]
+
+    def support_function(self, level: float, rows: FloatArray) -> FloatArray:
+        """||x||_∞ level/μ_1, or what the squares allow if that is less."""
+        mu1, mu2 = self._weights
+        reach = np.asarray(np.abs(rows).max(axis=1, initial=0.0) * level / mu1)
+        return np.minimum(reach, np.linalg.norm(rows, axis=1) * np.sqrt(level / mu2)) if mu2 else reach
+
+    def polyhedral(self, p: int) -> Polyhedral | None:
+        """Axes for atoms, and squares."""
+        mu1, mu2 = self._weights
+        return Polyhedral(np.eye(p) / mu1, mu2) if p <= _FEW else None
+
+    def blocks(self, w: FloatArray) -> dict[str, FloatArray]:
+        """a = |w|."""
+        return {"a": np.abs(w)}
+
+
 @dataclass(frozen=True)
-class L1(Regulariser):
+class L1(_AbsoluteNorm):
     """μ||w||_1: a ≥ |w|, cost μ Σ a_j.
 
     Parameters
@@ -250,33 +271,9 @@ class L1(Regulariser):
     def __post_init__(self) -> None:
         object.__setattr__(self, "mu", as_positive(self.mu, "mu"))
 
-    def value(self, w: FloatArray) -> float:
-        """μ||w||_1."""
-        return float(self.mu * np.abs(w).sum())
-
-    def add(self, builder: Assembly, w: Affine, span: FloatArray) -> None:
-        """Add a_j ≥ |w_j|, its two rows and the cost."""
-        builder.cost(self.mu, _absolute(builder, w))
-
-    def cost_line(self) -> Line:
-        """μ Σ a."""
-        return times(self.mu, _SUM)
-
-    def lines(self) -> tuple[Line, ...]:
-        """State the rows of a."""
-        return _LINES
-
-    def support_function(self, level: float, rows: FloatArray) -> FloatArray:
-        """||x||_∞ level/μ."""
-        return np.asarray(np.abs(rows).max(axis=1, initial=0.0) * level / self.mu)
-
-    def polyhedral(self, p: int) -> Polyhedral | None:
-        """Axes for atoms."""
-        return _atoms(p, self.mu, 0.0)
-
-    def blocks(self, w: FloatArray) -> dict[str, FloatArray]:
-        """a = |w|."""
-        return {"a": np.abs(w)}
+    @property
+    def _weights(self) -> tuple[float, float]:
+        return self.mu, 0.0
 
     @property
     def sparsity(self) -> Sparsity:
@@ -285,7 +282,7 @@ class L1(Regulariser):
 
 
 @dataclass(frozen=True)
-class ElasticNet(Regulariser):
+class ElasticNet(_AbsoluteNorm):
     """μ_1||w||_1 + μ_2||w||².
 
     Parameters
@@ -306,38 +303,9 @@ class ElasticNet(Regulariser):
         object.__setattr__(self, "l1", as_positive(self.l1, "l1"))
         object.__setattr__(self, "l2", as_positive(self.l2, "l2"))
 
-    def value(self, w: FloatArray) -> float:
-        """μ_1||w||_1 + μ_2||w||²."""
-        return float(self.l1 * np.abs(w).sum() + self.l2 * (w @ w))
-
-    def add(self, builder: Assembly, w: Affine, span: FloatArray) -> None:
-        """Add a_j ≥ |w_j|, its two rows, the cost of a and that of squares."""
-        builder.cost(self.l1, _absolute(builder, w))
-        builder.cost_of_squares(self.l2, w)
-
-    def cost_line(self) -> Line:
-        """μ_1 Σ a + μ_2||w||²."""
-        return plus(times(self.l1, _SUM), times(self.l2, Line("||w||^2", r"\|w\|_2^2")))
-
-    def lines(self) -> tuple[Line, ...]:
-        """State the rows of a."""
-        return _LINES
-
-    def curvature(self) -> float:
-        """μ_2."""
-        return self.l2
-
-    def support_function(self, level: float, rows: FloatArray) -> FloatArray:
-        """The smaller of what each norm allows."""
-        return np.minimum(L1(self.l1).support_function(level, rows), np.linalg.norm(rows, axis=1) * np.sqrt(level / self.l2))
-
-    def polyhedral(self, p: int) -> Polyhedral | None:
-        """Axes for atoms, and squares."""
-        return _atoms(p, self.l1, self.l2)
-
-    def blocks(self, w: FloatArray) -> dict[str, FloatArray]:
-        """a = |w|."""
-        return {"a": np.abs(w)}
+    @property
+    def _weights(self) -> tuple[float, float]:
+        return self.l1, self.l2
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from ...arrays import BoolArray, FloatArray, IntArray, Points, as_integer, as_po
 from ...program.cones import Nonnegative, Zero
 from ...statement import Line, latex_words
 from ...views import Budget, EqualRates
-from ..linear import first_column_is_one
+from ..linear_classifiers import first_column_is_one
 from .assembly import Affine, Assembly
 from .part import Classifier, Part, Setting, as_columns, as_integers, as_numbers, column_places
 from .regularisers import add_support
@@ -107,7 +107,12 @@ class Restriction(Part):
 
     def violation(self, X: FloatArray, y: FloatArray, w: FloatArray) -> float:
         """Return the violation by a classifier, from the data; 0 where it is satisfied."""
-        return 0.0
+        linear = self.linear_rows(X, y)
+        if linear is None:
+            return 0.0
+        A, low, high = linear
+        value = A @ w
+        return float(max((low - value).max(initial=0.0), (value - high).max(initial=0.0)))
 
     def excess(self, X: FloatArray, y: FloatArray, w: FloatArray, penalised: BoolArray) -> float:
         """Return `violation`; restrictions that count coefficients count the ``penalised`` ones alone."""
@@ -217,12 +222,6 @@ class LinearRows(Restriction):
             finite = np.flatnonzero(np.isfinite(side))
             builder.require_nonnegative(f"{name} {suffix}", rows.at(finite).scaled(sign) - sign * side[finite])
 
-    def violation(self, X: FloatArray, y: FloatArray, w: FloatArray) -> float:
-        """The largest excess."""
-        A, low, high = self._data(w.size)
-        value = A @ w
-        return float(max((low - value).max(initial=0.0), (value - high).max(initial=0.0), 0.0))
-
     def lines(self) -> tuple[Line, ...]:
         """State the rows."""
         return (Line("l <= A w <= u", r"l \le A w \le u", self.label),)
@@ -286,11 +285,6 @@ class Fixed(Restriction):
         """Add one equation for each coefficient."""
         places, values = self._fixed(context.w.rows)
         builder.require(name, context.w.at(places) - values, Zero(places.size))
-
-    def violation(self, X: FloatArray, y: FloatArray, w: FloatArray) -> float:
-        """The largest difference."""
-        places, values = self._fixed(w.size)
-        return float(np.abs(w[places] - values).max())
 
     def lines(self) -> tuple[Line, ...]:
         """State the values."""
@@ -364,13 +358,7 @@ def memberships(groups: Any, n: int) -> FloatArray:
 
 
 def covariances(X: Any, groups: Any, n: int) -> sp.csr_array:
-    """Rows c_g = (1/n) Σ_i (1{i in g} - share of g) x_i: covariance of membership and score, for each group but one of two.
-
-    Raises
-    ------
-    InputError
-        Not one group for each point, or fewer than two groups.
-    """
+    """Rows c_g = (1/n) Σ_i (1{i in g} - share of g) x_i: covariance of membership and score, for each group but one of two."""
     inside = memberships(groups, n)
     inside = inside[1:] if inside.shape[0] == 2 else inside
     centred = (inside - inside.mean(axis=1, keepdims=True)) / n
@@ -634,10 +622,6 @@ class Parity(_OfGroups):
         rows = context.w.premultiplied(covariances(context.X, self.groups, context.X.shape[0]))
         builder.require_nonnegative(f"{name} above", -rows + self.epsilon)
         builder.require_nonnegative(f"{name} below", rows + self.epsilon)
-
-    def violation(self, X: FloatArray, y: FloatArray, w: FloatArray) -> float:
-        """The largest excess over ε."""
-        return float(np.maximum(np.abs(covariances(X, self.groups, X.shape[0]) @ w) - self.epsilon, 0.0).max())
 
     def lines(self) -> tuple[Line, ...]:
         """State the rows."""

@@ -20,10 +20,10 @@ from ...program.form import StandardForm
 from ...record import Arrays, Chosen, DataKind, FormulationInfo, Parameter, always
 from ...statement import Line, Statement, latex_words
 from ...views import MarginProblem
-from ..linear import first_column_is_one
+from ..linear_classifiers import first_column_is_one
 from .margin_losses import ZeroOne
 from .model import Margin, checked_parts
-from .named import NamedComposition
+from .named_formulations import NamedComposition
 from .part import Integers
 from .problems import RiskProblem, ScoringProblem, as_fraction, restricted_bounds
 from .regularisers import L0L1

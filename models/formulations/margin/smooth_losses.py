@@ -7,21 +7,26 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-import scipy.sparse as sp
 
-from ...arrays import FloatArray, Points, as_positive
+from ...arrays import FloatArray, as_positive
 from ...program.exponential_cones import Exponential
 from ...rounding import entropy, softplus
 from ...statement import Line, times
 from ...views import LinearLoss
 from .assembly import Affine, Assembly
-from .loss import Conjugate, Loss, ResidualConjugate
+from .loss import Conjugate, Loss, ResidualConjugate, ResidualLoss
 from .part import Classifier, Setting
 
 
 @dataclass(frozen=True)
 class LogisticConjugate(Conjugate):
     """Conjugate of Σ c log(1 + e^-m): Σ c H(α/c) on 0 ≤ α ≤ c, β = -α, with the entropy H(p) = -p log p - (1-p) log(1-p)."""
+
+    objective = Line("sum_i c_i H(alpha_i/c_i)", r"\textstyle\sum_i c_i H(\alpha_i/c_i)")
+    constraints = (
+        Line("0 <= alpha_i <= c_i", r"0\le\alpha_i\le c_i"),
+        Line("H(p) = -p log p - (1 - p) log(1 - p)", r"H(p) = -p\log p - (1-p)\log(1-p)"),
+    )
 
     def point(self, multipliers: Mapping[str, FloatArray], costs: FloatArray) -> FloatArray:
         """Multipliers of ``margin``, clipped."""
@@ -30,19 +35,6 @@ class LogisticConjugate(Conjugate):
     def value(self, beta: FloatArray, costs: FloatArray) -> float:
         """Σ c H(α/c)."""
         return float(entropy(-beta, costs)[0].sum())
-
-    @property
-    def objective(self) -> Line:
-        """Return the dual objective: the entropies."""
-        return Line("sum_i c_i H(alpha_i/c_i)", r"\textstyle\sum_i c_i H(\alpha_i/c_i)")
-
-    @property
-    def constraints(self) -> tuple[Line, ...]:
-        """State the dual's constraint: the interval, and what H is."""
-        return (
-            Line("0 <= alpha_i <= c_i", r"0\le\alpha_i\le c_i"),
-            Line("H(p) = -p log p - (1 - p) log(1 - p)", r"H(p) = -p\log p - (1-p)\log(1-p)"),
-        )
 
 
 @dataclass(frozen=True)
@@ -116,6 +108,9 @@ class Logistic(Loss):
 class ExponentialConjugate(Conjugate):
     """Conjugate of Σ c e^-m: Σ α (1 - log(α/c)) on α ≥ 0, β = -α."""
 
+    objective = Line("sum_i alpha_i (1 - log(alpha_i/c_i))", r"\textstyle\sum_i \alpha_i\bigl(1-\log(\alpha_i/c_i)\bigr)")
+    constraints = (Line("alpha_i >= 0", r"\alpha_i\ge 0"),)
+
     def point(self, multipliers: Mapping[str, FloatArray], costs: FloatArray) -> FloatArray:
         """Minus the first multiplier of each cone, clipped; no multiplier without a cost."""
         return np.where(costs > 0.0, np.minimum(multipliers["power"][0::3], 0.0), 0.0)
@@ -125,16 +120,6 @@ class ExponentialConjugate(Conjugate):
         inner = beta < 0.0
         share = np.divide(-beta, costs, out=np.ones(beta.size), where=inner)
         return float((-beta * (1.0 - np.log(share))).sum())
-
-    @property
-    def objective(self) -> Line:
-        """Return the dual objective: the conjugates."""
-        return Line("sum_i alpha_i (1 - log(alpha_i/c_i))", r"\textstyle\sum_i \alpha_i\bigl(1-\log(\alpha_i/c_i)\bigr)")
-
-    @property
-    def constraints(self) -> tuple[Line, ...]:
-        """State the dual's constraint: the half-line."""
-        return (Line("alpha_i >= 0", r"\alpha_i\ge 0"),)
 
 
 @dataclass(frozen=True)
@@ -178,6 +163,10 @@ class HuberConjugate(ResidualConjugate):
 
     delta: float
 
+    objective = Line(
+        "sum_i (y_i beta_i - beta_i^2/(2 c_i))", r"\textstyle\sum_i \bigl(y_i\beta_i - \tfrac{\beta_i^2}{2c_i}\bigr)"
+    )
+
     def interval(self, costs: FloatArray) -> FloatArray:
         """c δ."""
         return self.delta * costs
@@ -187,12 +176,6 @@ class HuberConjugate(ResidualConjugate):
         return -float(np.divide(beta**2, 2.0 * costs, out=np.zeros(beta.size), where=beta != 0.0).sum())
 
     @property
-    def objective(self) -> Line:
-        """y'β - β²/(2c)."""
-        latex = r"\textstyle\sum_i \bigl(y_i\beta_i - \tfrac{\beta_i^2}{2c_i}\bigr)"
-        return Line("sum_i (y_i beta_i - beta_i^2/(2 c_i))", latex)
-
-    @property
     def constraints(self) -> tuple[Line, ...]:
         """State the dual's constraint: the interval."""
         bound = times(self.delta, Line("c_i", "c_i"))
@@ -200,7 +183,7 @@ class HuberConjugate(ResidualConjugate):
 
 
 @dataclass(frozen=True)
-class Huber(Loss):
+class Huber(ResidualLoss):
     """½r² of residuals r = y - x'w up to δ, δ|r| - ½δ² beyond: min_s ½s² + δ|r - s|, with ξ ≥ |r - s|.
 
     Parameters
@@ -216,15 +199,8 @@ class Huber(Loss):
 
     delta: float = 1.35
 
-    labels: ClassVar[bool] = False
-    residuals: ClassVar[bool] = True
-
     def __post_init__(self) -> None:
         object.__setattr__(self, "delta", as_positive(self.delta, "delta"))
-
-    def rows(self, X: Points, y: FloatArray) -> tuple[sp.csr_array, FloatArray]:
-        """Residuals y - Xw."""
-        return sp.csr_array(-sp.csr_array(X)), np.asarray(y, dtype=np.float64)
 
     def values(self, argument: FloatArray) -> FloatArray:
         """½r², or δ|r| - ½δ²."""

@@ -15,7 +15,7 @@ import scipy.sparse as sp
 from ....errors import InputError, TooLargeError, UnsupportedModelError
 from ....labelled import LABELS_OF_X
 from ...appraisal import Appraisal, Bound
-from ...arrays import FloatArray, IntArray, Points, as_points, as_positive, as_vector, materialise_limit
+from ...arrays import FloatArray, IntArray, Points, as_classes, as_points, as_positive, as_vector, materialise_limit
 from ...decision import decided_codes
 from ...inspection.explanation import PointExplanation, PointRow
 from ...kernels.feature_map import FeatureMap
@@ -29,18 +29,17 @@ from ...record import DataKind, FormulationInfo, Parameter, kernel_is_linear, ke
 from ...rounding import UNIT
 from ...statement import Line, Statement
 from ..stiefel import StiefelQP, as_orthonormal, orthonormal
-from .factors import (
+from .hinge_quadratic import HingeQuadratic
+from .neighbour_graph import neighbour_laplacian
+from .quadratic_factors import (
     DowndatedFactor,
     HingeFactor,
     KernelRows,
     PointsFactor,
     Ridge,
-    as_classes,
-    neighbour_laplacian,
     rmatvec_each,
     solve_each,
 )
-from .hinge_quadratic import HingeQuadratic
 
 
 def _root(model: ChebyshevNPSVC) -> FloatArray:
@@ -119,7 +118,7 @@ class ChebyshevPieces:
 
     @cached_property
     def _kernel_rows(self) -> KernelRows:
-        return KernelRows(self.features.rows, self.features.gram, self._model.r1)
+        return KernelRows(self.features.rows, self.features.gram, Ridge(self._model.r1))
 
     def factor(self, k: int) -> HingeFactor | PointsFactor:
         """A'A + r1 I and the rows B of class k; kept, since P does not enter."""

@@ -22,7 +22,7 @@ from ...record import Arrays, Chosen, DataKind, FormulationInfo, Parameter
 from ...rounding import UNIT, Rounded, dot, gamma, transposed_product
 from ...statement import DualStatement, Line, Statement
 from ...views import BoxPoint, BoxQP
-from .factors import Factor, FormParts, HingeFactor
+from .quadratic_factors import Factor, FormParts, HingeFactor
 
 V = TypeVar("V")
 

@@ -18,9 +18,9 @@ from ...kernels.kernels import Kernel, Linear
 from ...model import Model
 from ...record import DataKind, FormulationInfo, Parameter, kernel_is_linear, kernel_parameters
 from ...statement import Line, Statement
-from .factors import HingeFactor, Ridge
 from .hinge_quadratic import HingeQuadratic
 from .npsvc import TargetModel, with_target
+from .quadratic_factors import HingeFactor, Ridge
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -95,10 +95,6 @@ class JointHyperplanesSVM(TargetModel):
         factor = HingeFactor(H, y[:, None] * np.hstack([psi, -psi]), root, Ridge(self.r))
         n = y.size
         return HingeQuadratic(factor, np.zeros(2 * p), np.full(n, self.margin), np.full(n, self.c), np.zeros(n))
-
-    def objective(self, u: FloatArray) -> float:
-        """Return the stated objective at both hyperplanes, u and v one after the other in one vector (2p,)."""
-        return self.program.value(u)
 
     def hyperplanes(self, values: Mapping[str, FloatArray]) -> tuple[FloatArray, FloatArray]:
         """Return u and v."""

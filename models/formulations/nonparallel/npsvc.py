@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, ClassVar, Literal, Self, TypeAlias, TypeVar
 
 import numpy as np
@@ -14,7 +14,7 @@ import scipy.sparse as sp
 
 from ....errors import InputError, UnsupportedModelError
 from ...appraisal import Bound
-from ...arrays import BoolArray, FloatArray, Points, as_points, as_positive
+from ...arrays import BoolArray, FloatArray, Points, as_classes, as_points, as_positive
 from ...inspection.explanation import ON, ZERO, PointExplanation, PointRow
 from ...kernels.feature_map import FeatureMap
 from ...kernels.kernels import Kernel, Linear, Precomputed, as_kernel
@@ -26,18 +26,9 @@ from ...record import Arrays, Chosen, DataKind, FormulationInfo, Parameter, kern
 from ...rounding import gamma
 from ...statement import Line, Statement
 from ...views import BoxQP
-from .factors import (
-    DenseRegulariser,
-    HingeFactor,
-    KernelRows,
-    PointsFactor,
-    Ridge,
-    SharedRows,
-    SignedFactor,
-    as_classes,
-    neighbour_laplacian,
-)
 from .hinge_quadratic import HingeQuadratic
+from .neighbour_graph import neighbour_laplacian
+from .quadratic_factors import DenseRegulariser, HingeFactor, KernelRows, PointsFactor, Ridge, SignedFactor
 
 
 @dataclass(frozen=True, eq=False)
@@ -262,6 +253,9 @@ class TargetModel(Model):
     ridge: float
     offset: float
 
+    #: What to do about a hyperplane u = 0, and the parameter to change.
+    _remedy: ClassVar[tuple[str, str]] = ("give a larger c or a smaller r", "c")
+
     def _check_points(self, numbers: Mapping[str, bool]) -> None:
         """Set points, labels, kernel and numbers (by name, whether 0 is allowed), and the target, a class by label or name."""
         X = as_points(self.X)
@@ -328,11 +322,11 @@ class TargetModel(Model):
         return Ridge(1.0)
 
     @cached_property
-    def shared_rows(self) -> SharedRows | None:
+    def kernel_rows(self) -> KernelRows | None:
         """The kernel's rows of all points, which the quadratics of the classes share; None for the linear kernel."""
         if self._first:
-            return self._first.shared_rows
-        return None if self.features.linear else SharedRows(self.features.rows, self.features.gram, self.base)
+            return self._first.kernel_rows
+        return None if self.features.linear else KernelRows(self.features.rows, self.features.gram, self.base)
 
     @property
     @abstractmethod
@@ -350,6 +344,28 @@ class TargetModel(Model):
     def view(self, kind: type[V]) -> V | None:
         """`BoxQP`, the dual."""
         return self.program.box if kind is BoxQP else None  # type: ignore[return-value]
+
+    def objective(self, u: FloatArray) -> float:
+        """Return the stated objective at u."""
+        return self.program.value(u)
+
+    def _scores(self, values: Mapping[str, FloatArray], X: object) -> FloatArray:
+        """f(x) = u'ψ(x) of new rows."""
+        return np.asarray(self.features.project(values["u"][:, None], X)[:, 0])
+
+    def decision_function(self, values: Mapping[str, FloatArray], X: object) -> FloatArray:
+        """Return the signed distances f(x)/||u|| of new rows from the class's hyperplane, the intercept included in ||u||.
+
+        Raises
+        ------
+        InputError
+            u = 0.
+        """
+        norm = float(np.linalg.norm(values["u"]))
+        if norm == 0.0:
+            remedy, name = self._remedy
+            raise InputError(f"the hyperplane is u = 0, which has no distance: {remedy}", name=name)
+        return self._scores(values, X) / norm
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -449,15 +465,6 @@ class NonparallelSVM(TargetModel):
         psi = self.features.rows
         return np.asarray(self.manifold * (psi.T @ (neighbour_laplacian(self.X) @ psi)))
 
-    @cached_property
-    def kernel_rows(self) -> KernelRows | None:
-        """The rows that the classes' quadratics share with a kernel and no graph; else None."""
-        if self._first:
-            return self._first.kernel_rows
-        if self.features.linear or self.manifold > 0.0:
-            return None
-        return KernelRows(self.features.rows, self.features.gram, self.r)
-
     @property
     def convex(self) -> bool:
         """Return whether both losses are convex."""
@@ -492,7 +499,7 @@ class NonparallelSVM(TargetModel):
                 name="loss",
             )
         psi = self.features.rows
-        if self.loss in ("twsvm", "pinball") and self.kernel_rows is not None:
+        if self.loss in ("twsvm", "pinball") and self.manifold == 0.0 and self.kernel_rows is not None:
             return _hinged(self, PointsFactor(self.kernel_rows, self.inside))
         A, B = psi[self.inside], psi[~self.inside]
         if self.loss == "npsvm":
@@ -505,11 +512,11 @@ class NonparallelSVM(TargetModel):
     def all_rows(self) -> HingeFactor | SignedFactor:
         """The quadratic of the insensitive loss, the class's rows in both signs; or the one that every majorant has."""
         both_classes = self.convex
-        if self.shared_rows is not None:
+        if self.kernel_rows is not None:
             inside, others = np.flatnonzero(self.inside), np.flatnonzero(~self.inside)
             parts = [others, inside, inside] if both_classes else [others, inside]
             signs = [1.0, -1.0, 1.0] if both_classes else [1.0, 1.0]
-            return SignedFactor(self.shared_rows, np.concatenate(parts), np.repeat(signs, [part.size for part in parts]))
+            return SignedFactor(self.kernel_rows, np.concatenate(parts), np.repeat(signs, [part.size for part in parts]))
         psi = self.features.rows
         A, B = psi[self.inside], psi[~self.inside]
         rows = np.vstack([B, -A, A] if both_classes else [B, A])
@@ -552,19 +559,11 @@ class NonparallelSVM(TargetModel):
     def objective(self, u: FloatArray) -> float:
         """The stated objective at u, for every loss."""
         if self.convex:
-            return self.program.value(u)
+            return super().objective(u)
         f = self.features.rows @ u
         similarity = _concave(self, np.abs(f[self.inside]))[0].sum()
         short = np.maximum(self.margin - f[~self.inside], 0.0).sum()
         return float(similarity + self.c * short + 0.5 * self.base.quadratic_product(u).quadratic.value)
-
-    def decision_function(self, values: Mapping[str, FloatArray], X: object) -> FloatArray:
-        """Signed distances f(x)/||u|| of new rows from the class's hyperplane (||w||: the whole u, intercept included)."""
-        u = values["u"]
-        norm = float(np.linalg.norm(u))
-        if norm == 0.0:
-            raise InputError("the hyperplane is u = 0, which has no distance: give a larger c or a smaller r", name="c")
-        return self.features.project(u[:, None], X)[:, 0] / norm
 
     def explain_points(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> PointExplanation:
         """f of every point; the class's own are to be near 0, the others beyond s."""
@@ -582,11 +581,7 @@ class NonparallelSVM(TargetModel):
             rows.append(_placed(self, i, float(f[i]), weight, top))
         note = "no multipliers, so no weights" if weights is None else "weights are the multipliers of margin"
         levels = ((0.0, "solid"), (self.margin, "dashed"))
-
-        def surface(grid: FloatArray) -> FloatArray:
-            return self.features.project(values["u"][:, None], grid)[:, 0]
-
-        plotted = None if self.kernel.of_rows else surface
+        plotted = None if self.kernel.of_rows else partial(self._scores, values)
         return PointExplanation(tuple(rows), note, score="f", margin="left", X=self.X, surface=plotted, levels=levels)
 
     def summary(self, values: Mapping[str, FloatArray]) -> dict[str, float]:

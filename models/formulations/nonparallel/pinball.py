@@ -4,21 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from ....errors import InputError
 from ...arrays import FloatArray, Points
 from ...inspection.explanation import ON, PointExplanation, PointRow
 from ...kernels.kernels import Kernel, Linear
 from ...record import DataKind, FormulationInfo, Parameter, kernel_is_linear, kernel_parameters
 from ...statement import Line, Statement
-from .factors import HingeFactor, SignedFactor
 from .hinge_quadratic import HingeQuadratic
 from .npsvc import TargetModel, with_target
+from .quadratic_factors import HingeFactor, SignedFactor
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -69,6 +68,7 @@ class PinballTwinSVM(TargetModel):
     offset: float = 0.0
 
     name = "PinballTwinSVM"
+    _remedy = ("give another ratio of nu and c", "nu")
     meanings: ClassVar[Mapping[str, str]] = {
         "margin": "c/k where f < 0, and less where f = 0: the point's weight in u is margin - tau overshoot",
         "overshoot": "c/k where f > 0",
@@ -82,8 +82,8 @@ class PinballTwinSVM(TargetModel):
     def _factor(self) -> HingeFactor | SignedFactor:
         """H = I and the rows of the class."""
         points = np.flatnonzero(self.inside)
-        if self.shared_rows is not None:
-            return SignedFactor(self.shared_rows, points, np.ones(points.size))
+        if self.kernel_rows is not None:
+            return SignedFactor(self.kernel_rows, points, np.ones(points.size))
         p = self.features.features
         return HingeFactor(np.eye(p), self.features.rows[points], np.zeros((0, p)), self.base)
 
@@ -93,24 +93,6 @@ class PinballTwinSVM(TargetModel):
         k = int(self.inside.sum())
         b = self.nu * self.features.rows[~self.inside].mean(axis=0)
         return HingeQuadratic(self._factor, b, np.zeros(k), np.full(k, self.c / k), np.full(k, self.tau), centre=b)
-
-    def objective(self, u: FloatArray) -> float:
-        """Return the stated objective at u."""
-        return self.program.value(u)
-
-    def decision_function(self, values: Mapping[str, FloatArray], X: object) -> FloatArray:
-        """Return the signed distances f(x)/||u|| of new rows from the class's hyperplane.
-
-        Raises
-        ------
-        InputError
-            u = 0.
-        """
-        u = values["u"]
-        norm = float(np.linalg.norm(u))
-        if norm == 0.0:
-            raise InputError("the hyperplane is u = 0, which has no distance: give another ratio of nu and c", name="nu")
-        return np.asarray(self.features.project(u[:, None], X)[:, 0] / norm)
 
     def explain_points(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> PointExplanation:
         """f of every point, and the weight in u of the class's own."""
@@ -122,11 +104,7 @@ class PinballTwinSVM(TargetModel):
         for i, (score, weight) in enumerate(zip(f.tolist(), weights.tolist(), strict=True)):
             kind = ("of the class" if self.inside[i] else "another") + (", on the hyperplane" if abs(score) <= ON else "")
             rows.append(PointRow(i, self.class_label(self.y[i]), score, -abs(score), None if np.isnan(weight) else weight, kind))
-
-        def surface(grid: FloatArray) -> FloatArray:
-            return self.features.project(values["u"][:, None], grid)[:, 0]
-
-        plotted = None if self.kernel.of_rows else surface
+        plotted = None if self.kernel.of_rows else partial(self._scores, values)
         note = "weights are those of the class's points in u"
         return PointExplanation(tuple(rows), note, score="f", margin="-|f|", X=self.X, surface=plotted)
 

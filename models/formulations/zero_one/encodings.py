@@ -21,21 +21,21 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar, Literal, Protocol
+from typing import ClassVar, Literal
 
 import numpy as np
 import scipy.sparse as sp
 
 from ....errors import InputError
-from ...arrays import BoolArray, FloatArray, IntArray, Points, as_vector
-from ...program.cones import Cone, Indicator, Nonnegative
+from ...arrays import FloatArray, IntArray, as_vector
+from ...program.cones import Nonnegative
 from ...program.form import Block, Constraint, Quadratic, StandardForm
 from ...statement import Line
-from ..conic import Columns, loss_constraints
-from ..linear import signed_rows
+from ..margin.assembly import Assembly
+from ..margin.conic_losses import require_perspectives
 from ..margin.margin_losses import ZeroOne
 from ..margin.model import Margin
-from .binary_margins import BigMConstants, Cost
+from .binary_margins import BinaryMargins
 
 
 def as_gamma(gamma: object, A: FloatArray) -> FloatArray:
@@ -49,7 +49,7 @@ def as_gamma(gamma: object, A: FloatArray) -> FloatArray:
         largest = float(np.linalg.eigvalsh((A * checked[:, None]).T @ A)[-1])
         raise InputError(
             f"gamma must lie in Gamma: I - sum gamma_i x_i x_i' must be positive definite, but the sum's largest eigenvalue is "
-            f"{largest:.6g}; models.conic_dual.bound.repair_gamma(A, gamma) scales it",
+            f"{largest:.6g}; models.conic_bound.repair_gamma(A, gamma) scales it",
             name="gamma",
         ) from error
     return checked
@@ -84,29 +84,20 @@ def strengthened_form(
     """
     n, p = A.shape
     chosen = supported(gamma, "cone" if big_m is None else "bigm")
-    m = chosen.size
-    labels = ("w", "z", "r_plus", "r_minus", "s", "t")
-    columns = Columns(dict(zip(labels, (p, n, m, m, m, m), strict=True)))
-    total = columns.total
-    constraints: list[Constraint] = []
+    builder = Assembly(name)
+    w, z = builder.variables("w", p), builder.variables("z", n, 0.0, 1.0, integer=integer)
+    u = w.premultiplied(A)
+    builder.cost(2.0 * (A.T @ gamma), w)
+    builder.cost(weights, z)
     if big_m is not None:
-        constraints.append(Constraint("margin", columns.rows(n, w=A, z=big_m), -np.ones(n), Nonnegative(n), points=range(n)))
-    if m:
-        constraints += loss_constraints(columns, A, chosen)
-    lower, upper = np.full(total, -np.inf), np.full(total, np.inf)
-    lower[p:], upper[p : p + n] = 0.0, 1.0
-    slope = gamma[chosen]
-    return StandardForm(
-        name=name,
-        blocks=(Block("w", (p,)), Block("z", (n,)), *(Block(label, (m,)) for label in labels[2:] if m)),
-        q=np.concatenate([2.0 * (A.T @ gamma), weights, np.zeros(2 * m), slope, slope]),
-        constraints=tuple(constraints),
-        lower=lower,
-        upper=upper,
-        integer=(np.arange(total) >= p) & (np.arange(total) < p + n) if integer else np.zeros(total, dtype=bool),
-        quadratic=Quadratic(factor=sp.csr_array(sp.hstack([sp.csr_array(_root(A, gamma)), sp.csr_array((p, total - p))]))),
-        r=-float(gamma.sum()),
-    )
+        builder.require_nonnegative("margin", u + z.scaled(big_m) - 1.0, range(n))
+    if chosen.size:
+        parts = [builder.variables(label, chosen.size, 0.0) for label in ("r_plus", "r_minus", "s", "t")]
+        require_perspectives(builder, -u.at(chosen) + 1.0, z.at(chosen), parts)
+        builder.cost(gamma[chosen], parts[2] + parts[3])
+    form = builder.form()
+    factor = sp.csr_array(sp.hstack([sp.csr_array(_root(A, gamma)), sp.csr_array((p, form.n - p))]))
+    return form.replace(quadratic=Quadratic(factor=factor), r=-float(gamma.sum()))
 
 
 def split_values(A: FloatArray, gamma: FloatArray, rows: str, w: FloatArray, z: FloatArray) -> dict[str, FloatArray]:
@@ -116,22 +107,6 @@ def split_values(A: FloatArray, gamma: FloatArray, rows: str, w: FloatArray, z: 
     plus, minus = np.where(violated, np.maximum(r, 0.0), 0.0), np.where(violated, 0.0, np.maximum(-r, 0.0))
     values = {"w": w, "z": z}
     return values | ({"r_plus": plus, "r_minus": minus, "s": plus**2, "t": minus**2} if chosen.size else {})
-
-
-def indicator_form(base: StandardForm, X: Points, y: FloatArray, reach: float) -> StandardForm:
-    """The big-M form with z_i = 0 ⇒ u_i ≥ 1, Conic (5b), in place of its rows ``margin``, and |w_j| ≤ reach where w_j is free."""
-    n, p = X.shape
-    switch = sp.hstack([sp.csr_array((n, p)), sp.eye_array(n)], format="csr")
-    margin = sp.hstack([signed_rows(X, y), sp.csr_array((n, n))], format="csr")
-    order = np.arange(2 * n).reshape(2, n).T.ravel()
-    F = sp.csr_array(sp.vstack([switch, margin], format="csr")[order])
-    g = np.tile([0.0, -1.0], n)
-    cone: Cone = Indicator(2, n)
-    lower, upper = base.lower.copy(), base.upper.copy()
-    lower[:p], upper[:p] = np.maximum(lower[:p], -reach), np.minimum(upper[:p], reach)
-    if np.isfinite(base.lower[0]):  # a free intercept has its own bound
-        lower[0], upper[0] = base.lower[0], base.upper[0]
-    return base.replace(constraints=(Constraint("margin", F, g, cone, points=range(n)),), lower=lower, upper=upper)
 
 
 def strengthened_lines(n_cones: int, rows: str) -> tuple[Line, tuple[Line, ...]]:
@@ -163,79 +138,49 @@ def _root(A: FloatArray, gamma: FloatArray) -> FloatArray:
 _BINARY = Line("z_i in {0, 1}", r"z_i \in \{0,1\}")
 
 
-class Program(Protocol):
-    """The parts of `ZeroOneSVM` that an encoding reads."""
-
-    name: ClassVar[str]
-
-    @property
-    def X(self) -> Points:
-        """Points (n, p)."""
-
-    @property
-    def y(self) -> FloatArray:
-        """Labels (n,)."""
-
-    @property
-    def signed(self) -> FloatArray:
-        """Rows y_i x_i, dense (n, p)."""
-
-    @property
-    def penalised(self) -> BoolArray:
-        """The mask of the weights in the norm (p,)."""
-
-    @property
-    def cost(self) -> Cost:
-        """The cost of violations."""
-
-    @property
-    def big_m_constants(self) -> BigMConstants:
-        """The distance of w from a known point, and the M_i that follow."""
-
-
 class MarginEncoding(ABC):
-    """One way to say that z_i = 0 keeps the margin of point i."""
+    """One way to say that z_i = 0 keeps the margin of point i: the forms, points and lines of `ZeroOneSVM` follow from it."""
 
     title: ClassVar[str]
     problem_class: ClassVar[str]
     source: ClassVar[str]
 
     @property
-    @abstractmethod
     def has_rows(self) -> bool:
         """Return whether there are rows with M_i."""
+        return True
 
     @property
-    @abstractmethod
     def has_margins(self) -> bool:
         """Return whether the constraint ``margin`` holds a row of every point."""
+        return True
 
     @abstractmethod
-    def form(self, program: Program) -> StandardForm:
-        """Minimise with z binary, without the row that limits z."""
+    def form(self, model: BinaryMargins) -> StandardForm:
+        """Return the form with z binary, without the row that limits z."""
 
-    @abstractmethod
-    def point(self, program: Program, w: FloatArray, z: FloatArray) -> dict[str, FloatArray]:
-        """All blocks of the form from w and binary z."""
+    def point(self, model: BinaryMargins, w: FloatArray, z: FloatArray) -> dict[str, FloatArray]:
+        """Return all blocks of the form from w and binary z."""
+        return {"w": w, "z": z}
 
-    @abstractmethod
     def objective(self, plain: Line) -> Line:
-        """The objective in words, where ||w||² and the cost are ``plain``."""
+        """Return the objective in words, where ||w||² and the cost are ``plain``."""
+        return plain
 
     @abstractmethod
     def lines(self) -> tuple[Line, ...]:
         """State the constraints in words."""
 
     @abstractmethod
-    def notes(self, program: Program) -> tuple[str, ...]:
+    def notes(self, model: BinaryMargins) -> tuple[str, ...]:
         """Return the proof that the encoding is exact."""
 
-    def with_integers(self, program: Program, z: FloatArray) -> StandardForm | None:
-        """A simpler problem that is left when z is fixed; None where it is the form with fixed bounds."""
+    def with_integers(self, model: BinaryMargins, z: FloatArray) -> StandardForm | None:
+        """Return a simpler problem that is left when z is fixed; None where it is the form with fixed bounds."""
         return None
 
     def bytes(self, n: int, p: int) -> int:
-        """Bytes of the form beyond those of the rows."""
+        """Return the bytes of the form beyond those of the rows."""
         return 0
 
 
@@ -246,28 +191,18 @@ class BigMRows(MarginEncoding):
     title = "big-M"
     problem_class = "mixed-integer convex QP"
     source = "(3)"
-    has_rows = True
-    has_margins = True
 
-    def form(self, program: Program) -> StandardForm:
+    def form(self, model: BinaryMargins) -> StandardForm:
         """Blocks ``w``, ``z``; constraint ``margin``."""
-        return big_m_form(program, program.big_m_constants.big_m_values)
-
-    def point(self, program: Program, w: FloatArray, z: FloatArray) -> dict[str, FloatArray]:
-        """Both blocks."""
-        return {"w": w, "z": z}
-
-    def objective(self, plain: Line) -> Line:
-        """Return the objective of the model."""
-        return plain
+        return _switched_form(model, model.big_m_values)
 
     def lines(self) -> tuple[Line, ...]:
         """Rows and binaries."""
         return (Line("y_i x_i'w >= 1 - M_i z_i", r"y_i x_i^\top w \ge 1 - M_i z_i,\quad i=1,\dots,n", "margin"), _BINARY)
 
-    def notes(self, program: Program) -> tuple[str, ...]:
+    def notes(self, model: BinaryMargins) -> tuple[str, ...]:
         """Return the proof that M is valid."""
-        return (program.big_m_constants.argument,)
+        return (model.big_m_argument,)
 
 
 @dataclass(frozen=True)
@@ -278,31 +213,29 @@ class Indicators(MarginEncoding):
     problem_class = "mixed-integer convex QP"
     source = "(5a)-(5b)"
     has_rows = False
-    has_margins = True
 
-    def form(self, program: Program) -> StandardForm:
-        """Blocks ``w``, ``z``; constraint ``margin`` of indicators, which replace the rows, so that any M builds these."""
-        base = big_m_form(program, np.ones(program.y.size))
-        return indicator_form(base, program.X, program.y, float(np.sqrt(program.big_m_constants.feasible_value)))
-
-    def point(self, program: Program, w: FloatArray, z: FloatArray) -> dict[str, FloatArray]:
-        """Both blocks."""
-        return {"w": w, "z": z}
-
-    def objective(self, plain: Line) -> Line:
-        """Return the objective of the model."""
-        return plain
+    def form(self, model: BinaryMargins) -> StandardForm:
+        """Blocks ``w``, ``z``; constraint ``margin`` of indicators."""
+        return _switched_form(model, None)
 
     def lines(self) -> tuple[Line, ...]:
         """Implications and binaries."""
         switch = Line("z_i = 0  =>  y_i x_i'w >= 1", r"z_i = 0 \Rightarrow y_i x_i^\top w \ge 1,\quad i=1,\dots,n", "margin")
         return (switch, _BINARY)
 
-    def notes(self, program: Program) -> tuple[str, ...]:
+    def notes(self, model: BinaryMargins) -> tuple[str, ...]:
         """Return the proof that w is bounded."""
-        return (
-            f"|w_j| <= sqrt(UB), UB = {program.big_m_constants.feasible_value:.6g}: any w beyond it is worse than a known point",
-        )
+        return (f"|w_j| <= sqrt(UB), UB = {model.incumbent_value:.6g}: any w beyond it is worse than a known point",)
+
+
+def _switched_form(model: BinaryMargins, big_m: FloatArray | None) -> StandardForm:
+    """||w||² + cost with the rows u + Mz - 1 ≥ 0; without M with indicators, and |w_j| ≤ √UB."""
+    reach = np.full(model.X.shape[1], np.sqrt(model.incumbent_value) if big_m is None else np.inf)
+    lower, upper = -reach, reach.copy()
+    if model.free and model.given_constants is None:  # given M bound b by the rows
+        lower[0], upper[0] = -model.intercept_bound, model.intercept_bound
+    composed = Margin.of_checked(model.X, model.y, ZeroOne(), intercept=model.intercept, sample_weight=model.cost.prices)
+    return composed.form_with(model.name, lower, upper, big_m, indicators=big_m is None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -318,32 +251,31 @@ class Strengthened(MarginEncoding):
 
     @property
     def has_rows(self) -> bool:
-        """True if every point keeps rows."""
+        """True if every point keeps its row."""
         return self.rows == "bigm"
 
     @property
     def has_margins(self) -> bool:
-        """Return whether the constraint ``margin`` holds a row of every point, as in the big-M encoding."""
-        return self.rows == "bigm"
+        """True if every point keeps its row."""
+        return self.has_rows
 
-    def form(self, program: Program) -> StandardForm:
+    def form(self, model: BinaryMargins) -> StandardForm:
         """`strengthened_form`."""
-        big_m = program.big_m_constants.big_m_values if self.has_rows else None
-        name = f"{program.name}, strengthened"
-        return strengthened_form(name, program.signed, program.cost.prices, self.gamma, big_m, integer=True)
+        big_m = model.big_m_values if self.has_rows else None
+        return strengthened_form(f"{model.name}, strengthened", model.signed, model.cost.prices, self.gamma, big_m, integer=True)
 
-    def point(self, program: Program, w: FloatArray, z: FloatArray) -> dict[str, FloatArray]:
+    def point(self, model: BinaryMargins, w: FloatArray, z: FloatArray) -> dict[str, FloatArray]:
         """Return the point with the parts of 1 - u and their squares."""
-        return split_values(program.signed, self.gamma, self.rows, w, z)
+        return split_values(model.signed, self.gamma, self.rows, w, z)
 
-    def with_integers(self, program: Program, z: FloatArray) -> StandardForm:
+    def with_integers(self, model: BinaryMargins, z: FloatArray) -> StandardForm:
         """min ||w||² with u_i ≥ 1 where z_i = 0: what the cones come to."""
-        p = program.X.shape[1]
+        p = model.X.shape[1]
         points = np.flatnonzero(z < 0.5).tolist()
-        n, kept_rows = len(points), sp.csr_array(program.signed[points])
+        n, kept_rows = len(points), sp.csr_array(model.signed[points])
         rows = (Constraint("margin", kept_rows, -np.ones(n), Nonnegative(n), points=tuple(points)),) if n else ()
         return StandardForm(
-            name=f"{program.name}, z fixed",
+            name=f"{model.name}, z fixed",
             blocks=(Block("w", (p,)),),
             q=np.zeros(p),
             constraints=rows,
@@ -365,14 +297,14 @@ class Strengthened(MarginEncoding):
         """Rows, cones and binaries."""
         return strengthened_lines(self._positive, self.rows)[1]
 
-    def notes(self, program: Program) -> tuple[str, ...]:
+    def notes(self, model: BinaryMargins) -> tuple[str, ...]:
         """Return notes on kept points, on the validity of M, and on λ in the κ form."""
         note = (
             f"g = gamma in Gamma, {self._positive} of {self.gamma.size} positive; every point keeps its "
             f"{'row with M_i' if self.has_rows else 'cones'}, whatever its gamma_i"
         )
-        argument = (program.big_m_constants.argument,) if self.has_rows else ()
-        free = ("lam = 0 in the objective: the budget stands for it",) if program.cost.lines else ()
+        argument = (model.big_m_argument,) if self.has_rows else ()
+        free = ("lam = 0 in the objective: the budget stands for it",) if model.cost.lines else ()
         return (note, *argument, *free)
 
     def bytes(self, n: int, p: int) -> int:
@@ -380,25 +312,8 @@ class Strengthened(MarginEncoding):
         return 12 * n * p + 12 * p * p + 400 * n
 
 
-def big_m_form(program: Program, big_m: FloatArray) -> StandardForm:
-    """||w||² + cost with the rows u + Mz - 1 ≥ 0."""
-    free = np.full(program.X.shape[1], np.inf)
-    lower, upper = -free, free
-    if not program.penalised[0] and program.big_m_constants.given_constants is None:  # given M bound b by the rows
-        lower[0], upper[0] = -program.big_m_constants.intercept_bound, program.big_m_constants.intercept_bound
-    intercept: Literal["penalised", "free"] = "penalised" if program.penalised[0] else "free"
-    composed = Margin.of_checked(program.X, program.y, ZeroOne(), intercept=intercept, sample_weight=program.cost.prices)
-    return composed.form_with(program.name, lower, upper, big_m)
-
-
 def checked_gamma(encoding: str, rows: str, gamma: object, free: bool, signed: Callable[[], FloatArray]) -> FloatArray | None:
-    """γ of the strengthened encoding, in Γ of the signed rows; None in the others.
-
-    Raises
-    ------
-    InputError
-        No such encoding or rows; γ without its encoding, that without γ, or with a free intercept; γ outside Γ.
-    """
+    """γ of the strengthened encoding, in Γ of the signed rows; None in the others."""
     if encoding not in ("bigm", "indicator", "strengthened"):
         raise InputError(f"encoding must be 'bigm', 'indicator' or 'strengthened'; it is {encoding!r}", name="encoding")
     if rows not in ("bigm", "cone"):

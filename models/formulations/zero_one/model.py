@@ -13,7 +13,7 @@ import numpy as np
 
 from ....errors import InputError, UnsupportedModelError
 from ....labelled import LABELS_OF_X
-from ...arrays import BigM, BoolArray, FloatArray, Points, as_points, as_vector, entries
+from ...arrays import BigM, BoolArray, FloatArray, Points, as_points, as_share, as_vector, entries
 from ...kernels.kernels import Kernel
 from ...model import earlier_identity
 from ...program.form import StandardForm
@@ -21,12 +21,12 @@ from ...record import DataKind, FormulationInfo, always
 from ...rounding import gamma, two_product
 from ...statement import Line, Statement
 from ...views import ZeroOneProblem
-from ..linear import COST_OR_SHARE, dense_signed_rows, linear_summary, warn_about_features
+from ..linear_classifiers import COST_OR_SHARE, as_prices, linear_summary, warn_about_features
 from ..margin.margin_losses import ZeroOne
 from ..margin.model import Margin
 from ..margin.part import Images, images_of
-from .binary_margins import BinaryMargins, Budget, Cost, Prices, ZeroOneBudget, as_prices, as_share, budget_of, margin_parameters
-from .encodings import BigMRows, Indicators, MarginEncoding, Program, Strengthened, checked_gamma
+from .binary_margins import BinaryMargins, ViolationCosts, ZeroOneBudget, margin_parameters
+from .encodings import BigMRows, Indicators, MarginEncoding, Strengthened, checked_gamma
 
 # Margins decided in exact arithmetic: which points a classifier keeps, and the same classifier with its margins met.
 #
@@ -106,28 +106,6 @@ def cheaper_point(
 
 def _margins(A: FloatArray, w: FloatArray) -> tuple[FloatArray, FloatArray]:
     return np.asarray(A @ w), 2.0 * gamma(w.size) * np.asarray(np.abs(A) @ np.abs(w))
-
-
-# The 0-1-loss SVM as mathematics: what its encoding, its cost and its norm say, put together.
-
-
-def zero_one_statement(program: Program, written: MarginEncoding, norm: Line, kernel: str | None) -> Statement:
-    """Return the statement of Conic (3), (5), or the strengthened program; with Σz ≤ κn in the κ form."""
-    n, p = program.X.shape
-    images = () if kernel is None else (f"x_i are images under the kernel {kernel}, after a one",)
-    counted = "counts margin violations u < 1; misclassified points (u < 0) are reported beside it"
-    cost = program.cost
-    return Statement(
-        title=f"0-1-loss SVM, {written.title}{cost.title}",
-        problem_class=written.problem_class,
-        sense="minimise",
-        variables=Line("w, z", r"w\in\mathbb{R}^p,\ z\in\{0,1\}^n"),
-        objective=written.objective(cost.objective(norm)),
-        constraints=(*written.lines(), *cost.lines),
-        sizes=f"n = {n} points, p = {p} features (a constant one included), {cost.size}",
-        notes=(*written.notes(program), counted, *images),
-        source=f"Cepeda, Gomez, Han: Robust SVMs via conic optimization, {written.source}",
-    )
 
 
 V = TypeVar("V")
@@ -234,7 +212,7 @@ class ZeroOneSVM(BinaryMargins):
         if self.kappa is not None:
             if self.lam is not None:
                 raise InputError("give lam (violations cost λ) or kappa (at most κn of them), not both", name="lam")
-            object.__setattr__(self, "kappa", as_share(self.kappa))
+            object.__setattr__(self, "kappa", as_share(self.kappa, "kappa", zero=True))
             return
         object.__setattr__(self, "lam", as_prices(1.0 if self.lam is None else self.lam, n))
 
@@ -247,11 +225,6 @@ class ZeroOneSVM(BinaryMargins):
     def feature_names(self) -> tuple[str, ...]:
         """Names of the columns; empty if w holds coordinates of a kernel's feature space."""
         return () if self.kernel is not None else super().feature_names
-
-    @cached_property
-    def signed(self) -> FloatArray:
-        """Rows y_i x_i, dense (n, p)."""
-        return dense_signed_rows(self.X, self.y)
 
     @cached_property
     def sample_weight(self) -> FloatArray:
@@ -273,16 +246,14 @@ class ZeroOneSVM(BinaryMargins):
     @property
     def budget(self) -> int | None:
         """⌊κn⌋; None in the λ form."""
-        return None if self.kappa is None else budget_of(self.kappa, self.X.shape[0])
+        return self.cost.limit
 
     @cached_property
-    def cost(self) -> Cost:
+    def cost(self) -> ViolationCosts:
         """The cost of violations: λ in the λ form, a budget in the κ form."""
         if self.kappa is None:
-            assert self.lam is not None
-            return Prices(self.sample_weight, self.lam)
-        n = self.X.shape[0]
-        return Budget(self.kappa, budget_of(self.kappa, n), n)
+            return ViolationCosts(self.sample_weight, self.lam)
+        return ViolationCosts(np.zeros(self.X.shape[0]), None, self.kappa, subtracted_term="")
 
     @cached_property
     def margin_encoding(self) -> MarginEncoding:
@@ -291,11 +262,6 @@ class ZeroOneSVM(BinaryMargins):
             return Strengthened(self.gamma, self.rows)
         unknown = isinstance(self.big_m, str) and not np.isfinite(self.incumbent_value)
         return Indicators() if self.encoding == "indicator" or unknown else BigMRows()
-
-    @property
-    def violation_cost(self) -> Cost:
-        """The cost of a violation."""
-        return self.cost
 
     @property
     def incumbent_source(self) -> str:
@@ -423,9 +389,21 @@ class ZeroOneSVM(BinaryMargins):
 
     @property
     def statement(self) -> Statement:
-        """The problem as printed: Conic (3), (5), or the strengthened program."""
-        return zero_one_statement(
-            self, self.margin_encoding, self.norm_line, None if self.kernel is None else str(self._images.kernel)
+        """The problem as printed: Conic (3), (5), or the strengthened program; with Σz ≤ κn in the κ form."""
+        n, p = self.X.shape
+        encoding, cost = self.margin_encoding, self.cost
+        images = () if self.kernel is None else (f"x_i are images under the kernel {self._images.kernel}, after a one",)
+        counted = "counts margin violations u < 1; misclassified points (u < 0) are reported beside it"
+        return Statement(
+            title=f"0-1-loss SVM, {encoding.title}{'' if self.kappa is None else ', at most kappa n violations'}",
+            problem_class=encoding.problem_class,
+            sense="minimise",
+            variables=Line("w, z", r"w\in\mathbb{R}^p,\ z\in\{0,1\}^n"),
+            objective=encoding.objective(cost.objective(self.norm_line)),
+            constraints=(*encoding.lines(), *cost.lines),
+            sizes=f"n = {n} points, p = {p} features (a constant one included), {cost.size}",
+            notes=(*encoding.notes(self), counted, *images),
+            source=f"Cepeda, Gomez, Han: Robust SVMs via conic optimization, {encoding.source}",
         )
 
 

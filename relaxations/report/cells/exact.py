@@ -15,7 +15,7 @@ import numpy as np
 
 from ....errors import DataError, MarginoptError
 from ....models.arrays import FloatArray
-from ....models.formulations.linear import linear_summary
+from ....models.formulations.linear_classifiers import linear_summary
 from ....models.formulations.zero_one.model import Encoding, ZeroOneSVM
 from ....models.model import Model
 from ....solvers.certification.result import Result

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self, TypeVar
 
 from ....errors import MarginoptError
 from ....models.arrays import FloatArray
-from ....models.formulations.linear import has_constant_column, linear_summary
+from ....models.formulations.linear_classifiers import has_constant_column, linear_summary
 from ....models.formulations.margin.model import Margin
 from ....models.model import Model
 from ....solvers.interface.solver import Gives

@@ -23,9 +23,8 @@ from torch import Tensor
 from ..errors import InputError, WriteError
 from ..estimators.base import Estimator
 from ..files import whole_file
-from ..models.arrays import FloatArray
+from ..models.arrays import FloatArray, as_classes
 from ..models.decision import decided_codes
-from ..models.formulations.nonparallel.factors import as_classes
 from .head import Encoder, Hypothesis, Network, NPSVCHead, check_output, make_encoder
 from .losses import AngularObjectives, ChebyshevLoss, NearObjectives, Objectives, SoftmaxObjectives
 from .training import Batches, Callback, Settings, Training, seeded

@@ -21,7 +21,7 @@ from ..models.arrays import FloatArray, Points, as_points, as_positive
 from ..models.decision import decided_codes
 from ..models.formulations.margin.loss import Loss
 from ..models.formulations.margin.model import Margin
-from ..models.formulations.margin.naming import LOSSES, named
+from ..models.formulations.margin.parts_by_name import LOSSES, part_by_name
 from ..models.formulations.multiclass import MulticlassSVM
 from ..models.model import Model
 from ..solvers.records import Options, Status
@@ -88,7 +88,7 @@ class MarginClassifier(SearchedClassifier):
     tol: float | None = None
 
     def _problem(self, X: Points, y: FloatArray, cost: FloatArray, space: Space) -> Model:
-        loss: Loss = named(self.loss, LOSSES, "loss")
+        loss: Loss = part_by_name(self.loss, LOSSES, "loss")
         if not loss.labels:
             raise InputError(
                 f"{type(loss).__name__} is no loss of margins, so it makes no classifier; use mo.Margin itself", name="loss"

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from ..errors import InputError
 from ..models.arrays import FloatArray, Points, as_share
-from ..models.formulations.margin.named import NuSVM
+from ..models.formulations.margin.named_formulations import NuSVM
 from ..models.model import Model
 from ..solvers.certification.result import Result
 from .base import EstimatorInfo

@@ -20,8 +20,8 @@ from ..errors import InputError, MarginoptWarning
 from ..models.arrays import FloatArray, Points, as_points, as_positive
 from ..models.formulations.margin.loss import Loss
 from ..models.formulations.margin.model import Margin
-from ..models.formulations.margin.named import EpsilonSVR as EpsilonSVRModel
-from ..models.formulations.margin.naming import LOSSES, named
+from ..models.formulations.margin.named_formulations import EpsilonSVR as EpsilonSVRModel
+from ..models.formulations.margin.parts_by_name import LOSSES, part_by_name
 from ..models.kernels.kernels import Kernel
 from ..models.model import Model
 from ..solvers.certification.result import Result
@@ -204,7 +204,7 @@ class MarginRegressor(ModelRegressor):
         return self._linear_space(X, sample)
 
     def _problem(self, X: Points, y: FloatArray, weight: FloatArray, space: Space) -> Model:
-        loss: Loss = named(self.loss, LOSSES, "loss")
+        loss: Loss = part_by_name(self.loss, LOSSES, "loss")
         if not loss.residuals:
             raise InputError(
                 f"{type(loss).__name__} is no loss of residuals, so it makes no regressor; use mo.models.Margin itself",

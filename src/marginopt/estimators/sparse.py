@@ -11,7 +11,7 @@ from ..drawing import colour_of, new_axes
 from ..errors import InputError
 from ..models.arrays import FloatArray, Points, as_integer, as_positive
 from ..models.formulations.margin.model import Margin
-from ..models.formulations.margin.naming import LOSSES, named
+from ..models.formulations.margin.parts_by_name import LOSSES, part_by_name
 from ..models.formulations.margin.regularisers import SquaredNorm
 from ..models.formulations.margin.restrictions import Nonzero
 from ..models.model import Model
@@ -94,7 +94,7 @@ class SparseSVC(SearchedClassifier):
 
     def _problem_of(self, k: int, X: Points, y: FloatArray, cost: FloatArray) -> Margin:
         """Return the problem of at most k features; without a count where that does not bind."""
-        loss = named(self.loss, LOSSES, "loss")
+        loss = part_by_name(self.loss, LOSSES, "loss")
         if loss.linear is None:
             raise InputError(f"loss must be 'hinge', 'squared-hinge' or 'logistic'; it is {self.loss!r}", name="loss")
         count = (Nonzero(k),) if k < X.shape[1] - 1 else ()

@@ -47,7 +47,7 @@ from marginopt.models import (
 from marginopt.models.export.files.formats import file_formats, read_form, write_form
 from marginopt.models.export.layout import sidecar
 from marginopt.models.formulations import all_formulations
-from marginopt.models.formulations.nonparallel.factors import HingeFactor
+from marginopt.models.formulations.nonparallel.quadratic_factors import HingeFactor
 from marginopt.models.importing.quadratic_rows import plain_products
 
 

@@ -11,7 +11,7 @@ from facts import about
 
 import marginopt as mo
 from marginopt.models.formulations import all_formulations
-from marginopt.models.formulations.nonparallel.factors import HingeFactor
+from marginopt.models.formulations.nonparallel.quadratic_factors import HingeFactor
 from marginopt.models.kernels.families import RationalQuadratic
 
 _RNG = np.random.default_rng(0)

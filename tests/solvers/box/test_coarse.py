@@ -8,8 +8,8 @@ import weakref
 import numpy as np
 import pytest
 
-from marginopt.models.formulations.nonparallel.factors import HingeFactor
 from marginopt.models.formulations.nonparallel.hinge_quadratic import BoxProgram, HingeQuadratic
+from marginopt.models.formulations.nonparallel.quadratic_factors import HingeFactor
 from marginopt.models.views import BoxQP
 from marginopt.solvers.box.descent import BoxDescent, box_minimum, make_state
 from marginopt.solvers.box.newton import newton_steps

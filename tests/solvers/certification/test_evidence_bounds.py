@@ -22,7 +22,7 @@ from marginopt.models import (
     NonparallelSVM,
     Precomputed,
 )
-from marginopt.models.formulations.nonparallel.factors import HingeFactor
+from marginopt.models.formulations.nonparallel.quadratic_factors import HingeFactor
 from marginopt.models.program.cones import Nonnegative
 from marginopt.models.program.convexity import Evidence, matrix_convexity, on_equalities
 from marginopt.models.program.form import Block, Constraint, Quadratic, StandardForm

@@ -11,14 +11,13 @@ from facts import about
 import marginopt.solvers as solvers
 from marginopt.errors import InputError, TooLargeError
 from marginopt.models import RBF, ChebyshevNPSVC, NonparallelSVM, Precomputed
-from marginopt.models.formulations.nonparallel.factors import (
+from marginopt.models.formulations.nonparallel.quadratic_factors import (
     DenseRegulariser,
     DowndatedFactor,
     HingeFactor,
     KernelRows,
     PointsFactor,
     Ridge,
-    SharedRows,
     SignedFactor,
 )
 
@@ -30,7 +29,7 @@ def _factors(share: float, r: float, n: int = 40) -> tuple[HingeFactor, PointsFa
     psi = scipy.linalg.cholesky(K, lower=True)
     near = np.zeros(n, dtype=bool)
     near[rng.choice(n, size=int(share * n), replace=False)] = True
-    factor = PointsFactor(KernelRows(psi, K, r), near)
+    factor = PointsFactor(KernelRows(psi, K, Ridge(r)), near)
     return HingeFactor(psi[near].T @ psi[near] + r * np.eye(n), psi[~near]), factor, np.linalg.qr(rng.normal(size=(n, 4)))[0]
 
 
@@ -69,7 +68,7 @@ def test_rows_of_all_points_over_a_kernel_are_the_dense_ones(graph: bool, twice:
     inside, others = np.flatnonzero(near), np.flatnonzero(~near)
     points = np.concatenate([others, inside, inside] if twice else [others, inside])
     signs = np.concatenate([np.ones(others.size), -np.ones(inside.size), np.ones(inside.size)] if twice else [np.ones(30)])
-    signed = SignedFactor(SharedRows(psi, K, base), points, signs)
+    signed = SignedFactor(KernelRows(psi, K, base), points, signs)
     u, lam, B = rng.normal(size=30), rng.random(dense.shape[0]), rng.normal(size=(30, 3))
     assert signed.shape == dense.shape
     assert pytest.approx(dense.H) == signed.H
@@ -96,7 +95,7 @@ def test_classes_share_one_product_of_their_kernel_features(loss: str, manifold:
     X, y = rng.normal(size=(40, 3)), np.arange(40) % 3
     first, *others = NonparallelSVM.one_per_class(X, y, loss=loss, kernel=RBF(0.7), manifold=manifold)
     signed = [model.all_rows for model in (first, *others)]
-    assert all(isinstance(factor, SignedFactor) and factor.rows is first.shared_rows for factor in signed)
+    assert all(isinstance(factor, SignedFactor) and factor.rows is first.kernel_rows for factor in signed)
     assert all(model.regulariser is first.regulariser for model in others)
     assert isinstance(NonparallelSVM(X, y, 0, loss=loss, manifold=manifold).all_rows, HingeFactor)  # few features: no kernel
 

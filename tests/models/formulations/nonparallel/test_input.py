@@ -13,7 +13,7 @@ import marginopt.solvers as solvers
 from marginopt.errors import InputError
 from marginopt.estimators import KernelNPSVC
 from marginopt.models import RBF, ChebyshevNPSVC, NonparallelSVM
-from marginopt.models.formulations.nonparallel.factors import neighbour_laplacian
+from marginopt.models.formulations.nonparallel.neighbour_graph import neighbour_laplacian
 
 
 def _islands(gap: float = 60.0) -> tuple[np.ndarray, np.ndarray]:

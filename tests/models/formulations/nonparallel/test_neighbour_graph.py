@@ -9,7 +9,7 @@ from facts import about
 import marginopt.solvers as solvers
 from marginopt.errors import InputError
 from marginopt.models import RBF, ChebyshevNPSVC, NonparallelSVM
-from marginopt.models.formulations.nonparallel.factors import nearest_neighbours, neighbour_laplacian
+from marginopt.models.formulations.nonparallel.neighbour_graph import nearest_neighbours, neighbour_laplacian
 from marginopt.solvers import Status
 
 

@@ -1,4 +1,4 @@
-"""Helpers of the formulations that are linear in the features: signed rows, warnings about columns, figures of a classifier."""
+"""Shared by formulations of linear classifiers: signed rows y_i x_i', checks of prices and intercepts, warnings, figures of w."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import warnings
 import numpy as np
 import scipy.sparse as sp
 
-from ...errors import MarginoptWarning
+from ...errors import InputError, MarginoptWarning
 from ...rows import Rows
-from ..arrays import BoolArray, FloatArray, Points, to_dense
+from ..arrays import BoolArray, FloatArray, Points, as_vector, to_dense
 from ..program.entries import Entries
 from ..record import Parameter
 from ..statement import Line
@@ -47,6 +47,25 @@ def first_column_is_one(X: Points | Rows) -> bool:
         first = (np.arange(X.shape[1]) == 0).astype(np.float64)
         return all(bool((block @ first == 1.0).all()) for _, _, block in X.blocks())
     return bool((to_dense(X[:, [0]]) == 1.0).all())
+
+
+def check_intercept(intercept: object, X: Points | Rows) -> None:
+    """Refuse an intercept that is not "penalised" or "free", or a free one without a first column of ones."""
+    if intercept not in ("penalised", "free"):
+        raise InputError(f"intercept must be 'penalised' or 'free'; it is {intercept!r}", name="intercept")
+    if intercept == "free" and not first_column_is_one(X):
+        raise InputError(
+            "intercept='free' needs a first column of ones in X; Instance.prepared(intercept=True) puts it there",
+            name="intercept",
+        )
+
+
+def as_prices(lam: float | FloatArray, n: int, name: str = "lam") -> float | FloatArray:
+    """Check prices λ > 0: one number, or one for each of n points."""
+    prices = as_vector(lam, n, name)
+    if not (prices > 0).all():
+        raise InputError(f"{name} must be > 0; it is {prices.min():g}", name=name)
+    return float(prices[0]) if np.ndim(lam) == 0 else prices
 
 
 def priced_sum(lam: float | FloatArray, term: Line) -> Line:

@@ -1,4 +1,4 @@
-"""Compositions with names: hard-margin SVM, support vector regression, ν-SVM, and support vector data description."""
+"""Formulations that are a `Margin` of certain parts: hard-margin SVM, support vector regression, ν-SVM, and data description."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from ...model import Model
 from ...program.form import StandardForm
 from ...record import Arrays, Chosen, DataKind, FormulationInfo, Parameter, always
 from ...statement import Statement
-from ..linear import dense_signed_rows
+from ..linear_classifiers import dense_signed_rows
 from .level_losses import NuHinge, SoftBall
 from .margin_losses import EpsilonInsensitive, HardMargin
 from .model import Margin
-from .naming import LOSSES
+from .parts_by_name import LOSSES
 from .regularisers import L1, ElasticNet, SquaredNorm
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class NamedComposition(Model):
-    """A formulation that is its composition: form, scores, points, dual and relaxations are those of the parts.
+    """Base class of a formulation that is a `Margin`: form, scores, points, dual and relaxations are those of `composed`.
 
     Attributes
     ----------
@@ -96,7 +96,7 @@ class NamedComposition(Model):
         return replace(self.composed.statement, title=self.title, problem_class="convex QP", source=self.source)
 
 
-#: What the prompt offers.
+#: Losses that the command line offers for `Margin`.
 _OF_MARGINS = ("hinge", "squared-hinge", "logistic", "ramp", "zero-one", "nu", "conic")
 
 

@@ -1,8 +1,9 @@
-"""The quadratic of a class's problem, factored once, and its values with bounds of their rounding errors.
+"""Factors of the quadratics ½u'Hu of nonparallel class problems, computed once, with bounds of their rounding errors.
 
-Each factor stands for H (p × p, positive definite) and the rows G (m × p) of the losses. What the algorithms need of them is
-``shape`` (m, p), ``times`` Gu, ``rmatvec`` G'λ, ``quadratic`` u'Hu, ``solve`` H⁻¹b, and of the dual's ZZ' = GH⁻¹G' either Z or,
-from p ≥ m on, ``gram`` = ZZ' itself; ``H`` and ``G`` are built where a standard form wants them.
+Each factor stands for H (p × p, positive definite) and the rows G (m × p) of the losses. `HingeFactor` holds both as matrices,
+`PointsFactor` and `SignedFactor` take them from kernel rows that all classes share, and `DowndatedFactor` subtracts κPP' from H.
+What the algorithms need of them is ``shape`` (m, p), ``times`` Gu, ``rmatvec`` G'λ, ``quadratic`` u'Hu, ``solve`` H⁻¹b, and of
+the dual's ZZ' = GH⁻¹G' either Z or, from p ≥ m on, ``gram`` = ZZ' itself; ``H`` and ``G`` are built where a form needs them.
 
 *Hu and u'Hu of the class problems with bounds of their rounding errors, from the pieces that H = R + A'A is made of.* Where two
 columns of A are nearly equal, u is large along a direction that A hardly sees: u'Hu from H loses what ||Au||² keeps.
@@ -14,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -23,8 +24,7 @@ import scipy.sparse as sp
 from scipy.linalg.lapack import dpotrs
 
 from ....errors import InputError
-from ...arrays import BoolArray, FloatArray, IntArray, Points, as_array
-from ...kernels.kernels import gamma_by_rule, squared_distances
+from ...arrays import BoolArray, FloatArray, as_array
 from ...program.convexity import definite_on
 from ...program.entries import Entries
 from ...program.form import Quadratic
@@ -34,7 +34,7 @@ from ...views import CoarseFactor
 
 @dataclass(frozen=True, eq=False)
 class QuadraticProduct:
-    """Hu, a bound of the norm of its error, and u'Hu."""
+    """Hu, a bound of the norm of its rounding error, and u'Hu with its own."""
 
     product: FloatArray
     error: float
@@ -43,7 +43,7 @@ class QuadraticProduct:
 
 @dataclass(frozen=True, eq=False)
 class Ridge:
-    """R = rI."""
+    """The regulariser R = rI of a class's quadratic."""
 
     r: float
 
@@ -70,7 +70,7 @@ class Ridge:
 
 @dataclass(frozen=True, eq=False)
 class DenseRegulariser:
-    """R as a matrix."""
+    """A regulariser R of a class's quadratic as a matrix, as with a neighbour graph."""
 
     matrix: FloatArray
 
@@ -124,14 +124,27 @@ def quadratic_product(
 
 @dataclass(frozen=True, eq=False)
 class KernelRows:
-    """Kernel features shared by all classes: Ψ, n × n lower triangular, ΨΨ' = K̃, and r of H = Ψ_A'Ψ_A + rI.
+    """Kernel features of all points, which the quadratics of all classes share, and their regulariser R.
 
-    (K̃ + rI)⁻¹ is found once, where a class with few points outside A needs it.
+    Parameters
+    ----------
+    psi : ndarray (n, n)
+        Ψ, lower triangular.
+    gram : ndarray (n, n)
+        K̃ = ΨΨ'.
+    base : Ridge or DenseRegulariser
+        R; `PointsFactor` reads rI alone.
     """
 
     psi: FloatArray
     gram: FloatArray
-    r: float
+    base: Ridge | DenseRegulariser
+
+    @property
+    def r(self) -> float:
+        """r of R = rI."""
+        assert isinstance(self.base, Ridge)
+        return self.base.r
 
     @cached_property
     def norms(self) -> FloatArray:
@@ -140,10 +153,15 @@ class KernelRows:
 
     @cached_property
     def inverse(self) -> FloatArray:
-        """(K̃ + rI)⁻¹."""
+        """(K̃ + rI)⁻¹, which classes with few points outside A need."""
         shifted = self.gram.copy()
         shifted[np.diag_indices(self.gram.shape[0])] += self.r
         return _inverse(shifted)
+
+    @cached_property
+    def products(self) -> FloatArray:
+        """ΨR⁻¹Ψ', which the duals with H = R take their entries from."""
+        return self.base.inverse_gram(self.psi, self.gram)
 
 
 @dataclass(frozen=True, eq=False)
@@ -330,28 +348,6 @@ def _inverse(matrix: FloatArray) -> FloatArray:
     return np.asarray(inverse)
 
 
-# The quadratic of a class's problem with a row of each point, or two of its own ones, over features that all classes share.
-
-
-@dataclass(frozen=True, eq=False)
-class SharedRows:
-    """Kernel features Ψ, n × n, K̃ = ΨΨ', and H = R, rI or with a graph's regulariser: the same for all classes."""
-
-    psi: FloatArray
-    gram: FloatArray
-    base: Ridge | DenseRegulariser
-
-    @cached_property
-    def norms(self) -> FloatArray:
-        """Bounds of the norms of Ψ's rows."""
-        return np.linalg.norm(self.psi, axis=1) * (1.0 + 1e-12)
-
-    @cached_property
-    def products(self) -> FloatArray:
-        """ΨH⁻¹Ψ', found once: what every class's dual takes its entries from."""
-        return self.base.inverse_gram(self.psi, self.gram)
-
-
 @dataclass(frozen=True, eq=False)
 class SignedFactor:
     """H = R and rows ±ψ_i, G: row j is ``signs[j]`` times the row of point ``points[j]``; a point may have several rows.
@@ -359,7 +355,7 @@ class SignedFactor:
     ZZ' = GH⁻¹G' has the entries of ΨH⁻¹Ψ' with signs, so a class costs no product of matrices: m² numbers are copied.
     """
 
-    rows: SharedRows
+    rows: KernelRows
     points: npt.NDArray[np.intp]
     signs: FloatArray
 
@@ -454,11 +450,6 @@ class HingeFactor:
     """H = LL' and Z = G L^{-T}, computed once and shared by every problem with the same H and G.
 
     ``root`` A and ``base`` R say that H was computed as R + A'A: bounds are then of that program, not of the rounded H.
-
-    Raises
-    ------
-    InputError
-        H or G is not finite.
     """
 
     H: FloatArray
@@ -569,7 +560,7 @@ class HingeFactor:
 
 @dataclass(frozen=True, eq=False)
 class DowndatedFactor:
-    """The same for H - κPP' (P'P = I, κ below H's least eigenvalue), from the factor of H: no Cholesky of its own.
+    """H - κPP' (P'P = I, κ below H's least eigenvalue) with the same G, from the factor of H: no Cholesky of its own.
 
     (H - κPP')⁻¹ = H⁻¹ + H⁻¹P M⁻¹ P'H⁻¹ with M = I/κ - P'H⁻¹P, so Z gains d columns G H⁻¹P M^{-½}.
     """
@@ -665,85 +656,3 @@ class DowndatedFactor:
 
 
 Factor: TypeAlias = HingeFactor | PointsFactor | SignedFactor | DowndatedFactor
-
-
-def as_classes(labels: object, n: int, name: str = "y") -> npt.NDArray[Any]:
-    """Check n class labels of at least two classes with at least two points each.
-
-    Raises
-    ------
-    InputError
-        Wrong length; fewer than two classes; a class of one point.
-    """
-    try:
-        label_array = np.asarray(labels)
-        np.unique(label_array)
-    except (TypeError, ValueError) as error:  # ragged, or of kinds that have no order
-        raise InputError(f"{name} must be labels of one kind, one for each row of X: {error}", name=name) from error
-    if label_array.shape != (n,):
-        raise InputError(f"{name} must have shape ({n},), one label for each row of X; it has {label_array.shape}", name=name)
-    if label_array.dtype.kind == "f" and not np.isfinite(label_array).all():
-        raise InputError(f"{name} must be finite", name=name)
-    classes, counts = np.unique(label_array, return_counts=True)
-    if classes.size < 2:
-        raise InputError(f"{name} must hold at least two classes; every label is {classes[0]!r}", name=name)
-    if counts.min() < 2:
-        raise InputError(
-            f"every class needs at least two points; {classes[counts.argmin()]!r} has one: drop or merge it", name="y"
-        )
-    return label_array
-
-
-_ROWS = 512
-
-
-def nearest_neighbours(X: Points, k: int) -> tuple[IntArray, FloatArray]:
-    """Indices and squared distances of every point's k nearest others, n × k; O(n²) work, a block of rows at a time."""
-    n = X.shape[0]
-    if not 1 <= k < n:
-        raise InputError(f"neighbours must lie between 1 and n - 1 = {n - 1}; it is {k}", name="neighbours")
-    indices, distances = np.empty((n, k), dtype=np.int64), np.empty((n, k))
-    for start in range(0, n, _ROWS):
-        stop = min(start + _ROWS, n)
-        block = squared_distances(X[start:stop], X)
-        block[np.arange(stop - start), np.arange(start, stop)] = np.inf
-        nearest = np.argpartition(block, k - 1, axis=1)[:, :k]
-        indices[start:stop] = nearest
-        distances[start:stop] = np.take_along_axis(block, nearest, axis=1)
-    return indices, distances
-
-
-def neighbour_laplacian(X: Points, neighbours: int | None = None, gamma: float | None = None) -> sp.csr_array:
-    """I - D^-½ G D^-½ with G_ij = exp(-γ||x_i - x_j||²) where i is among the k nearest of j or j among those of i, (A.12).
-
-    **Erratum**: the paper's L = D - A reads D - G; in practice (and here) it is the normalised Laplacian.
-
-    Parameters
-    ----------
-    X : ndarray or csr_array (n, p)
-    neighbours : int, optional
-        k; ⌊log2 n⌋ where it is not given.
-    gamma : float, optional
-        γ > 0; 1/(mean squared distance), the rule "npsvc", where it is not given.
-
-    Returns
-    -------
-    csr_array (n, n)
-        Symmetric, positive semidefinite.
-
-    Raises
-    ------
-    InputError
-        k out of range; all points equal.
-    """
-    n = X.shape[0]
-    k = max(1, int(np.floor(np.log2(n)))) if neighbours is None else neighbours
-    indices, distances = nearest_neighbours(X, k)
-    rate = gamma_by_rule("npsvc", X) if gamma is None else gamma
-    weights = np.exp(-rate * distances).ravel()
-    directed = sp.csr_array((weights, (np.repeat(np.arange(n), k), indices.ravel())), shape=(n, n))
-    G = directed.maximum(directed.T)
-    degree = np.asarray(G.sum(axis=1)).ravel()
-    # a point so far away that its weights underflow is joined to nothing: its row of the Laplacian is that of I
-    scale = np.divide(1.0, np.sqrt(degree), out=np.zeros(n), where=degree > 0)
-    return sp.csr_array(sp.eye_array(n) - sp.diags_array(scale) @ G @ sp.diags_array(scale))

@@ -1,4 +1,4 @@
-"""The parts that duals of kernel machines share: fields and checks, and the form on unit simplices."""
+"""Base classes of duals: `KernelSVMDual`, an SVM's dual with a kernel, and `SimplexModel`, a convex QP over unit simplices."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ V = TypeVar("V")
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SimplexModel(Model):
-    """A quadratic program min ½a'Qa + c'a over one or several unit simplices, known through its `SimplexQP` view."""
+    """A quadratic program min ½a'Qa + c'a over one or several unit simplices: its form and its bound follow from `simplex`."""
 
     #: Whether the stated model maximises the negative of the form's objective.
     maximised: ClassVar[bool] = False
@@ -35,7 +35,7 @@ class SimplexModel(Model):
     @property
     @abstractmethod
     def simplex(self) -> SimplexQP:
-        """The structural view."""
+        """Q, c and the simplices, as algorithms read them."""
 
     @property
     def form_bytes(self) -> int:
@@ -101,13 +101,7 @@ class SimplexModel(Model):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class KernelSVMDual(Model):
-    """The dual of an SVM with a kernel: points, labels -1 and +1, a cost C of slack, and weights of the points.
-
-    Raises
-    ------
-    InputError
-        Wrong shapes, non-finite data, labels that are not -1 and +1, C ≤ 0, a weight ≤ 0, not a kernel.
-    """
+    """The dual of an SVM with a kernel: points, labels -1 and +1, a cost C of slack, and weights of the points."""
 
     X: Points
     y: FloatArray = LABELS_OF_X

@@ -57,14 +57,8 @@ DOMAINS: Mapping[str, Domain] = {
 }
 
 
-def named(part: P | str, table: Mapping[str, P], noun: str) -> P:
-    """The part of this name; a part as it is.
-
-    Raises
-    ------
-    InputError
-        No part has this name; names the nearest.
-    """
+def part_by_name(part: P | str, table: Mapping[str, P], noun: str) -> P:
+    """Return the part of this name from a table; a part as it is."""
     if not isinstance(part, str):
         return part
     if part in table:
