@@ -251,7 +251,7 @@ def _certificate(stored: Mapping[str, Any]) -> Certificate:
     fields: dict[str, Any] = {
         name: value if value is None or name in words else float(value) for name, value in stored.items() if name != "violations"
     }
-    absent = ("integrality", "dual_residual", "complementarity", "unmet")
+    absent = ("integrality", "dual_residual", "complementarity", "unmet", "stated_objective")
     if any(value is None and name not in absent for name, value in fields.items()):
         raise DataError("a number of the certificate is missing")
     if not all(isinstance(fields.get(name, ""), str) for name in words):

@@ -127,3 +127,21 @@ def test_an_infeasible_point_is_never_an_optimum_where_zero_is_one(tmp_path: Pat
     assert not result.status.solved
     if result.status.stopped:
         assert result.values["x"].tolist() == list(point) and result.objective == point[0]
+
+
+@pytest.mark.parametrize("sense", ["Maximize", "Minimize"])
+def test_an_objective_that_a_file_states_and_its_point_does_not_have_is_seen(
+    program: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], sense: str
+) -> None:
+    """By Python and at the prompt, in the program's own sense."""
+    program.write_text(LP.replace("Maximize", sense))
+    form, path = mo.read(program), tmp_path / "a.sol"
+    for claim, misstated in ((11.0, False), (99.0, True)):
+        path.write_text(f"# Objective value = {claim}\nX1 3\nX2 1\n")
+        check, certificate = mo.proofs.check_point(form, path), mo.certify(form, path)
+        assert (check.objective, check.stated_objective, check.misstated) == (11.0, claim, misstated)
+        assert (certificate.objective, certificate.stated_objective) == (11.0, claim)
+        assert all(("99" in str(answer)) == misstated for answer in (check, certificate))
+        assert main(["certify", str(program), str(path), "--json"]) == int(misstated)
+        record = json.loads(capsys.readouterr().out)
+        assert (record["objective"], record["stated_objective"]) == (11.0, claim)
