@@ -19,6 +19,8 @@ SENTENCES: list[tuple[str, str]] = [
     ("check-proof missing", "there is no file"),
     ("conflict hinge", "marginopt conflict hinge DATA"),
     ("export DATA out --format xls", "no format .xls"),
+    ("export DATA out.mps.gz", "compressed files are read, and written by gzip"),
+    ("export DATA out.xls", "no file format for 'out.xls'"),
     ("compare hinge --solvers highs", "marginopt compare hinge DATA"),
     ("inspect hinge", "marginopt inspect hinge DATA"),
     ("prove DATA out.vipr", "needs the file of a program"),

@@ -91,6 +91,18 @@ def read_point(form: StandardForm, path: str | Path) -> FilePoint:
     )
 
 
+def names_in_file(form: StandardForm, program: Path) -> list[str]:
+    """Return the names that the form's variables have in a program's file: their own, or the plain ones of a file that we wrote.
+
+    Names with blanks, which no line of a solution file can hold, are plain.
+    """
+    names = form.names()
+    plain = any(len(name.split()) != 1 for name in names)
+    if not plain and Layout.load(program) is not None:
+        plain = not set(names) <= set(read_text(program).split())
+    return plain_names(names) if plain else names
+
+
 def _with_matrices(form: StandardForm, tables: _Tables) -> _Tables:
     """The tables with MOSEK's matrix variables as the columns and cones of the form that they stand for."""
     matrices = MatrixVariables(form)

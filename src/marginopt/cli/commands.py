@@ -165,7 +165,7 @@ def solve(a: argparse.Namespace) -> int:
     record = result_record(result)
     if isinstance(model, StandardForm) and result.values:
         record["values"] = _values_by_name(model, result)
-    failure = _saved(model, result, a.save) if a.save else None  # before the screen, whose reader may leave
+    failure = _saved(model, result, a) if a.save else None  # before the screen, whose reader may leave
     answer(a, record, result)
     if isinstance(model, StandardForm) and result.values and not a.json:
         _print_values(record["values"])
@@ -196,13 +196,14 @@ def _print_values(values: Mapping[str, float]) -> None:
         print_text(f"{'all others are' if rows else 'all are'} 0")
 
 
-def _saved(model: Model | StandardForm, result: Result, path: str) -> WriteError | None:
+def _saved(model: Model | StandardForm, result: Result, a: argparse.Namespace) -> WriteError | None:
     """Write the result, or its point as a solution file; return the error of a file that could not be written."""
+    path: str = a.save
     if path.endswith(".sol") and not result.values:
         return WriteError(f"{path} is not written: there is no point", result, path=path)
     try:
         if path.endswith(".sol"):
-            write_solution(model, result.values, path)
+            write_solution(model, result.values, path, program=a.model if a.data is None else None)
         else:
             result.save(path)
     except WriteError as error:
