@@ -190,3 +190,20 @@ def test_constants_that_violate_a_row_are_infeasible(program: Any, imported: Any
     assert result.status is Status.INFEASIBLE
     assert result.ray_residual is not None
     assert result.status_kind == "proved"
+
+
+@pytest.mark.parametrize(
+    "attribute", [{"symmetric": True}, {"PSD": True}, {"NSD": True}, {"diag": True}], ids=lambda attribute: next(iter(attribute))
+)
+@pytest.mark.parametrize("order", [2, 3])
+def test_entries_of_a_matrix_that_is_kept_as_a_vector_have_their_names(attribute: dict[str, bool], order: int) -> None:
+    """CVXPY keeps a triangle, or the diagonal, of such a variable: ``values["S[0,1]"]`` is the entry, as for any matrix."""
+    S = cp.Variable((order, order), name="S", **attribute)
+    target = np.arange(order**2).reshape(order, order) + np.eye(order)
+    problem = cp.Problem(cp.Minimize(cp.sum_squares(S - target - target.T)))
+    result = mo.solve(mo.from_cvxpy(problem), "clarabel")
+    result.into(problem)
+    matrix: Any = S.value.toarray() if "diag" in attribute else S.value
+    for i, j in zip(*np.triu_indices(order), strict=True):
+        if i == j or "diag" not in attribute:
+            assert result.values[f"S[{i},{j}]"] == pytest.approx(matrix[i, j], abs=1e-9)
