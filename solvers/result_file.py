@@ -347,7 +347,7 @@ def read_solution(model: Model | StandardForm, path: str | Path, *, tol: float |
         What was handed over, by `Model.write` or ``to_gurobi``, ``to_mosek``, ...
     path : str or path
         Gurobi ``.sol``, SCIP ``.sol``, HiGHS solution files (style 0), MOSEK ``.sol .bas .int``, AMPL ``.sol`` (beside the
-        ``.nl`` file it belongs to), or a name and a number a line; told apart by their contents.
+        ``.nl`` file it belongs to), MIPLIB's, or a name and a number a line; told apart by their contents.
     tol : float, optional
         Relative gap by which an optimum counts as supported; 1e-6 where it is not given.
 

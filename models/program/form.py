@@ -195,6 +195,8 @@ class NamedValues(dict[str, FloatArray]):
         blocks = [form_blocks.get(label) or Block(label, np.shape(value)) for label, value in self.items()]
         if entries := named_entries(blocks, name):
             packed = {block.label: block.pack(self[block.label]).reshape(-1) for block, _ in entries}
+            if len(packed) > 1 and isinstance(entries[0][0], Constraint):
+                raise KeyError(f"{name} has rows of several senses, which are apart: {', '.join(packed)}")
             return np.array([packed[block.label][place] for block, place in entries])
         try:
             block, place = named_entry(blocks, name, "entry")
