@@ -23,6 +23,8 @@ from .reduction import LiftedDual, Reduction
 from .registry import readers, reduction_of
 
 _NONE = Rounded(0.0)
+#: Two numbers that should agree differ by at most this, relatively.
+AGREE = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,9 +91,16 @@ class RelaxationResult:
 
     @cached_property
     def caveat(self) -> str:
-        """Return the reason why the target's optimum need not bound the original's; empty where it does."""
+        """Return the reason why the target's optimum need not bound the original's; empty where it does.
+
+        A feasible point of the original that costs less than the bound refutes the reduction, or the solver's claim.
+        """
         original: Any = self.model  # one that the reduction reads
-        return self.reduction.reservation(original)
+        reservation = self.reduction.reservation(original)
+        scale = max(abs(self.target_bound), abs(self.objective))
+        if not reservation and self.target_bound - self.objective > max(AGREE, self.result.tol) * scale:
+            return f"a feasible point costs {self.objective:.9g}, less than it"
+        return reservation
 
     def __str__(self) -> str:
         inaccurate = self.target_kind == Kind.CLAIMED and self.result.status is Status.INACCURATE

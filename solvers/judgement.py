@@ -572,11 +572,21 @@ def _arrays(
         array = _array(value, None if shapes is None else shapes.get(label))
         if array is None:
             expected = "" if shapes is None or label not in shapes else f" of shape {shapes[label]}"
-            shape = getattr(value, "shape", type(value).__name__)
-            faults.append(f"{part}[{label!r}] is no array of finite numbers{expected}: it is {shape}")
+            faults.append(f"{part}[{label!r}] is no array of finite numbers{expected}: {_fault(value)}")
             return None
         arrays[label] = array
     return arrays
+
+
+def _fault(value: Any) -> str:
+    """Return the kind, the shape, or the entry for which a value is refused."""
+    array = np.asarray(value)
+    if array.dtype.kind not in "fiub":
+        return (
+            f"it is a {type(value).__name__}" if not isinstance(value, np.ndarray) else f"its entries are of type {array.dtype}"
+        )
+    wrong = array[~(np.abs(array.astype(np.float64)) <= _LARGEST)]
+    return f"it has {wrong[0]:g} among its entries" if wrong.size else f"it has shape {array.shape}"
 
 
 def _array(value: Any, shape: tuple[int, ...] | None) -> FloatArray | None:

@@ -18,7 +18,7 @@ import numpy as np
 from ..errors import DataError, WriteError
 from ..files import READ_ERRORS, parse_json, printable, read_arrays, read_error, write_arrays, write_text
 from ..models.export.files.lp import plain_names
-from ..models.export.files.solutions import FilePoint, read_point
+from ..models.export.files.solutions import FilePoint, names_in_file, read_point
 from ..models.model import Model, as_model
 from ..models.program.form import StandardForm
 from .certification.certificate import Certificate
@@ -251,7 +251,7 @@ def _certificate(stored: Mapping[str, Any]) -> Certificate:
     fields: dict[str, Any] = {
         name: value if value is None or name in words else float(value) for name, value in stored.items() if name != "violations"
     }
-    absent = ("integrality", "dual_residual", "complementarity", "unmet")
+    absent = ("integrality", "dual_residual", "complementarity", "unmet", "stated_objective")
     if any(value is None and name not in absent for name, value in fields.items()):
         raise DataError("a number of the certificate is missing")
     if not all(isinstance(fields.get(name, ""), str) for name in words):
@@ -347,7 +347,7 @@ def read_solution(model: Model | StandardForm, path: str | Path, *, tol: float |
         What was handed over, by `Model.write` or ``to_gurobi``, ``to_mosek``, ...
     path : str or path
         Gurobi ``.sol``, SCIP ``.sol``, HiGHS solution files (style 0), MOSEK ``.sol .bas .int``, AMPL ``.sol`` (beside the
-        ``.nl`` file it belongs to), or a name and a number a line; told apart by their contents.
+        ``.nl`` file it belongs to), MIPLIB's, or a name and a number a line; told apart by their contents.
     tol : float, optional
         Relative gap by which an optimum counts as supported; 1e-6 where it is not given.
 
@@ -384,7 +384,9 @@ def read_solution(model: Model | StandardForm, path: str | Path, *, tol: float |
     return replace(result, licence="")
 
 
-def write_solution(model: Model | StandardForm, values: Mapping[str, object], path: str | Path) -> Path:
+def write_solution(
+    model: Model | StandardForm, values: Mapping[str, object], path: str | Path, *, program: str | Path | None = None
+) -> Path:
     """Write a point as a solution file of Gurobi's kind, a name and a number a line, and return the path.
 
     Gurobi takes it as a start, SCIP reads it as a solution, and so does `read_solution`.
@@ -395,7 +397,9 @@ def write_solution(model: Model | StandardForm, values: Mapping[str, object], pa
     values : mapping of name to array or number
         ``result.values``; by block, or by the names of single variables.
     path : str or Path
-        Variables have the names that they have in the file that `Model.write` makes.
+    program : str or Path, optional
+        The program's file that the solution is for: variables have their names in it, such as ``x[1]`` or ``e.2``. Without it
+        they have those of the file that `Model.write` makes, ``x_1`` and ``v_e_2``, since not every reader takes all signs.
 
     Returns
     -------
@@ -413,7 +417,8 @@ def write_solution(model: Model | StandardForm, values: Mapping[str, object], pa
     x = form.join(problem.complete(form.values_given(values, "values")))
     value = form.objective(x) * (-1.0 if form.maximise else 1.0)
     lines = [f"# Solution for model {form.name}", f"# Objective value = {value!r}"]
-    lines += [f"{name} {number!r}" for name, number in zip(plain_names(form.names()), (x + 0.0).tolist(), strict=True)]
+    names = plain_names(form.names()) if program is None else names_in_file(form, Path(program))
+    lines += [f"{name} {number!r}" for name, number in zip(names, (x + 0.0).tolist(), strict=True)]
     return write_text(path, "\n".join(lines) + "\n")
 
 

@@ -11,7 +11,8 @@ import numpy as np
 
 from ...errors import InputError
 from ..arrays import FloatArray, IntArray
-from ..program.form import Block, StandardForm, named_entry
+from ..program.form import Block, StandardForm
+from ..program.names import named_entry, one_by_one
 from ..statement import Line
 
 if TYPE_CHECKING:
@@ -130,14 +131,14 @@ class FixedVariables(Change):
     @classmethod
     def of(cls, form: StandardForm, values_by_block: Mapping[str, Any]) -> FixedVariables:
         """Read values by label: an array of the block's shape (NaN leaves an entry free), or a mapping of indices to numbers; or
-        a number by the name of a variable, ``w[age]``.
+        a number by the name of a variable, ``w[age]``; or those of an indexed variable of another package, by index or all.
         """
         if not isinstance(values_by_block, Mapping):
             raise InputError(
                 'fixed variables are given by block, as in {"w": {3: 0.0}}; got ' + repr(values_by_block), name="fixed"
             )
         fixed_values = np.full(form.n, np.nan)
-        for label, value in values_by_block.items():
+        for label, value in one_by_one(form.blocks, values_by_block).items():
             block = form.block(label) if label in form.slices else named_entry(form.blocks, label)[0]
             named = _packed(block, value if block.label == label else {label: value})
             s = form.slices[block.label]

@@ -10,7 +10,8 @@ import scipy.sparse as sp
 
 from ...errors import MissingPackageError
 from ..program.cones import svec_indices
-from ..program.form import Block, StandardForm, named_entry
+from ..program.form import Block, StandardForm
+from ..program.names import named_entries, named_entry
 from ..statement import Line, latex_symbol, latex_words
 
 #: Entries up to which a vector of constants is written out.
@@ -249,7 +250,7 @@ def cvxpy_module() -> Any:
 class BlockVariables:
     """``v.w``, or ``v["alpha plus"]``: a CVXPY variable of the block's shape; of a symmetric block the matrix.
 
-    ``v["w[age]"]`` is the entry of this name.
+    ``v["w[age]"]`` is the entry of this name, ``v["open"]`` the vector of an indexed variable of another package.
 
     Variables that are added at the same time, ``new``, are there by their names. A block with lower bounds ≥ 0 is known to CVXPY
     as nonnegative, one with upper bounds ≤ 0 as nonpositive.
@@ -267,10 +268,15 @@ class BlockVariables:
 
     def __getitem__(self, label: str) -> Any:
         if label not in self._expressions:
-            block, place = (None, 0) if label in self._form.slices else named_entry(self._form.blocks, label)
-            entry = self._made(self._form.block(label)) if block is None else self[block.label][block.index(place)]
-            self._expressions[label] = entry
+            self._expressions[label] = self._made(self._form.block(label)) if label in self._form.slices else self._named(label)
         return self._expressions[label]
+
+    def _named(self, name: str) -> Any:
+        """Return the variable of this name, or the vector of an indexed variable of another package."""
+        if entries := named_entries(self._form.blocks, name):
+            return cvxpy_module().hstack([self[block.label][block.index(place)] for block, place in entries])
+        block, place = named_entry(self._form.blocks, name)
+        return self[block.label][block.index(place)]
 
     def __getattr__(self, label: str) -> Any:
         if label.startswith("_"):  # what copies and notebooks ask every object for

@@ -20,6 +20,7 @@ from ..importing.quadratic_rows import QuadraticRow, bilinear_stack, quadratic_c
 from ..importing.rows import IndicatorRow, unique
 from ..program.cones import PSD, Bilinear, Indicator, Nonnegative, Zero
 from ..program.form import Block, Constraint, Quadratic, StandardForm
+from ..program.names import stem
 from .cone_rows import indicator_rows
 from .layout import Layout
 
@@ -210,13 +211,13 @@ def scalar_constraints(
 
 
 def _stack_label(label: str, names: Sequence[str] | None) -> str:
-    """Return the label of a stack of named entries, changed where one of several is called so."""
-    return label if names is None or len(names) == 1 else unique(label, set(names))
+    """Return the label of a stack of named entries, changed where some of several are called so: ``x``, or ``x[1]``."""
+    return label if names is None or len(names) == 1 else unique(label, {*names, *map(stem, names)})
 
 
 def one_block(size: int, names: tuple[str, ...] | None) -> Block:
-    """Return the block of all variables of a program without blocks: ``x``, or ``variables`` where one of several is an x."""
-    label = "variables" if names is not None and size > 1 and "x" in names else "x"
+    """Return the block of all variables of a program without blocks: ``x``, or ``variables`` where an x is some of them."""
+    label = "x" if _stack_label("x", names) == "x" else "variables"
     return Block(_stack_label(label, names), (size,), given_names=names)
 
 

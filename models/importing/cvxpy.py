@@ -380,7 +380,7 @@ def _canonical(problem: Any, data: Mapping[str, Any], inverse: Any, stem: str, o
 
     program = data["param_prob"]
     names = _variable_names(problem, inverse)
-    blocks, order, variable_places = _blocks(program, names, stem)
+    blocks, order, variable_places = _blocks(program, names, stem, _entries_kept(problem, inverse))
     n = order.size
     lower, upper = (_bound(data[side], n, sign) for side, sign in (("lower_bounds", -1.0), ("upper_bounds", 1.0)))
     binary, integer = (_flags(index, n) for index in (program.x.boolean_idx, program.x.integer_idx))
@@ -428,7 +428,23 @@ def _variable_names(problem: Any, inverse: Any) -> dict[int, str]:
     return names
 
 
-def _blocks(program: Any, names: Mapping[int, str], stem: str) -> tuple[tuple[Block, ...], IntArray, IntArray]:
+def _entries_kept(problem: Any, inverse: Any) -> dict[int, list[tuple[int, int]]]:
+    """The entries of symmetric and diagonal matrices that CVXPY keeps as a vector, by the ids that variables have afterwards."""
+    entries: dict[int, list[tuple[int, int]]] = {}
+    variables = {v.id: v for v in problem.variables()}
+    for step in inverse[:-1]:
+        for old, new in (step[0] if isinstance(step, tuple) and step else {}).items():
+            order = variables[old].shape[0] if old in variables and len(variables[old].shape) == 2 else 0
+            if order and new.shape in ((order,), (order, 1)) and variables[old].attributes["diag"]:
+                entries[new.id] = [(i, i) for i in range(order)]
+            elif order > 1 and new.size == order * (order + 1) // 2 and variables[old].is_symmetric():
+                entries[new.id] = list(zip(*map(np.ndarray.tolist, np.triu_indices(order)), strict=True))
+    return entries
+
+
+def _blocks(
+    program: Any, names: Mapping[int, str], stem: str, entries: Mapping[int, Sequence[tuple[int, int]]]
+) -> tuple[tuple[Block, ...], IntArray, IntArray]:
     """One block for each variable by the user's name, matrices stacked by rows; where CVXPY has each entry; the user's places."""
     blocks, order, ranges = [], [], [np.zeros(0, dtype=np.intp)]
     names_in_use: set[str] = set()
@@ -436,7 +452,9 @@ def _blocks(program: Any, names: Mapping[int, str], stem: str) -> tuple[tuple[Bl
     for k, variable in enumerate(sorted(program.variables, key=lambda v: program.var_id_to_col[v.id])):
         shape = tuple(variable.shape)
         shape = shape[:1] if len(shape) == 2 and shape[1] == 1 else shape
-        blocks.append(Block(unique(names.get(variable.id, f"{stem} variable {k}"), names_in_use), shape))
+        label = unique(names.get(variable.id, f"{stem} variable {k}"), names_in_use)
+        given_names = tuple(f"{label}[{i},{j}]" for i, j in entries.get(variable.id, ())) or None
+        blocks.append(Block(label, shape, given_names=given_names))
         places = np.arange(variable.size).reshape(shape, order="F").ravel(order="C")
         order.append(program.var_id_to_col[variable.id] + places)
         if variable.id in names:

@@ -36,7 +36,8 @@ class PyomoSource(RowSource, Recipient):
     """An LP, QP, QCQP (convex or not) or mixed-integer program of a concrete Pyomo model; components keep their names.
 
     A solution is written back into the variables. Multipliers go into the model's suffix ``dual`` if it has one that imports, in
-    Pyomo's sign: the change of the objective for one more unit of the right-hand side. Reduced costs go into ``rc``.
+    Pyomo's sign: the change of the objective for one more unit of the right-hand side. Reduced costs go into ``rc``. A variable
+    that is fixed counts as the number that it has; it is in the form, at that number, and nothing is written into it.
     """
 
     package = "Pyomo"
@@ -48,6 +49,7 @@ class PyomoSource(RowSource, Recipient):
             raise InputError(f"from_pyomo takes a concrete Pyomo model; got {type(model).__name__}", name="model")
         self._model = model
         self._variables, self._rows, program = _program(model)
+        self._free = [not v.fixed for v in self._variables]
         self._imported = program.import_form()
         self._curved = [
             c for c in model.component_data_objects(pyo.Constraint, active=True) if not any(c is r for r in self._rows)
@@ -60,7 +62,7 @@ class PyomoSource(RowSource, Recipient):
         (model_objective,) = self._model.component_data_objects(pyo.Objective, active=True)
         before = [(v, v.value, v.stale) for v in self._variables]
         try:
-            for variable, value in zip(self._variables, x.tolist(), strict=True):
+            for variable, value in self._of_free(x):
                 variable.set_value(value, skip_validation=True)
             objective = _value(model_objective.expr) * (-1.0 if model_objective.sense == pyo.maximize else 1.0)
             bodies, sides = [_value(c.body) for c in self._rows], [_sides(c) for c in self._rows]
@@ -75,13 +77,17 @@ class PyomoSource(RowSource, Recipient):
                 slacks(f"{name}, quadratic row {k}", slack, equal=equal)
                 for k, (name, slack, equal) in enumerate(quadratic_slacks)
             ]
-            ends = [(_bounds(v), value) for v, value in zip(self._variables, x.tolist(), strict=True)]
+            ends = [(_bounds(v), value) for v, value in self._of_free(x)]
         finally:
             for variable, value, stale in before:
                 variable.set_value(value, skip_validation=True)
                 variable.stale = stale
         outside = max((max(low - value, value - high) for (low, high), value in ends), default=0.0)
         return Evaluation(objective, 0.0, rows, max(outside, 0.0))
+
+    def _of_free(self, numbers: FloatArray) -> list[tuple[Any, float]]:
+        """Return the variables that were not fixed at the import, each with its number."""
+        return [(v, number) for v, number, free in zip(self._variables, numbers.tolist(), self._free, strict=True) if free]
 
     def point(self) -> FloatArray | None:
         """Return the values of the variables; None unless all have one."""
@@ -98,16 +104,16 @@ class PyomoSource(RowSource, Recipient):
     def _write(self, answer: ReturnedAnswer) -> None:
         if not answer.values:
             return
-        for variable, value in zip(self._variables, self._imported.point(answer.values).tolist(), strict=True):
+        for variable, value in self._of_free(self._imported.point(answer.values)):
             variable.set_value(round(value) if variable.is_integer() else value, skip_validation=True)
         if answer.multipliers is None:
             return
         prices, costs = self._imported.row_prices(answer.multipliers), self._imported.reduced_costs(answer.reduced)
-        for suffix, keys, numbers in (("dual", self._rows, prices), ("rc", self._variables, costs)):
+        for suffix, pairs in (("dual", zip(self._rows, prices.tolist(), strict=True)), ("rc", self._of_free(costs))):
             component = self._model.component(suffix)
             if component is not None and component.import_enabled():
                 component.clear()
-                component.update(zip(keys, numbers.tolist(), strict=True))
+                component.update(pairs)
 
 
 def _program(model: Any) -> tuple[list[Any], list[Any], RowProgram]:
@@ -138,7 +144,7 @@ def _program(model: Any) -> tuple[list[Any], list[Any], RowProgram]:
     low_high = np.array([_bounds(v) for v in variables], dtype=np.float64).reshape(len(variables), 2)
     row_sides = np.array(sides, dtype=np.float64).reshape(len(rows), 2)
     program = RowProgram(
-        name=model.name or "Pyomo model",
+        name=model.name if model.name not in ("", "unknown") else "Pyomo model",  # Pyomo's word for no name
         variables=[v.name for v in variables],
         rows=[row.name for row in rows],
         P=None if objective.quadratic is None else sp.csc_array(sign * objective.quadratic),
@@ -149,7 +155,7 @@ def _program(model: Any) -> tuple[list[Any], list[Any], RowProgram]:
         row_upper=row_sides[:, 1],
         lower=low_high[:, 0],
         upper=low_high[:, 1],
-        integer=np.array([not v.is_continuous() for v in variables], dtype=bool),
+        integer=np.array([not (v.is_continuous() or v.fixed) for v in variables], dtype=bool),
         quadratic_rows=quadratic_rows,
         maximise=sign < 0,
     )
@@ -201,13 +207,16 @@ def _refuse_unread(model: Any) -> None:
 
 
 def _variables(model: Any) -> list[Any]:
-    """Return the variables that are not fixed: the model's own, then those of other blocks that its rows or objective use."""
+    """Return the model's own variables, then those of other blocks that its rows or objective use.
+
+    Of fixed variables those of the model are among them, if they have a value: they are constants of its rows.
+    """
     import pyomo.environ as pyo
     from pyomo.core.expr.visitor import identify_variables
 
     rows = (row.body for row in model.component_data_objects(pyo.Constraint, active=True))
     goals = (objective.expr for objective in model.component_data_objects(pyo.Objective, active=True))
-    variables = {id(v): v for v in model.component_data_objects(pyo.Var, active=True) if not v.fixed}
+    variables = {id(v): v for v in model.component_data_objects(pyo.Var, active=True) if not (v.fixed and v.value is None)}
     for expression in (*rows, *goals):
         for v in identify_variables(expression, include_fixed=False):
             variables.setdefault(id(v), v)
@@ -215,9 +224,14 @@ def _variables(model: Any) -> list[Any]:
 
 
 def _bounds(variable: Any) -> tuple[float, float]:
-    """Pyomo looks at bounds when they are read: a lower bound of +inf it takes, and then refuses to tell."""
+    """Return both bounds, of a fixed variable its value.
+
+    Pyomo looks at bounds when they are read: a lower bound of +inf it takes, and then refuses to tell.
+    """
     import pyomo.environ as pyo
 
+    if variable.fixed:
+        return variable.value, variable.value
     try:
         low, high = variable.lb, variable.ub
     except ValueError as error:
@@ -243,7 +257,7 @@ class _Expressions:
         self._n = len(variables)
         self._place = {id(v): j for j, v in enumerate(variables)}
         for v in variables:
-            if not (v.is_continuous() or v.is_integer() or v.is_binary()):
+            if not (v.fixed or v.is_continuous() or v.is_integer() or v.is_binary()):
                 raise UnsupportedModelError(f"the domain {v.domain} of {v.name} has no place in a standard form", name=v.name)
 
     def read(self, name: str, expression: Any) -> _Expression:

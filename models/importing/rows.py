@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from abc import abstractmethod
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -66,9 +67,12 @@ class RowProgram:
         labels = {block.label for block in blocks}
         pieces: list[RowPiece] = []
         constraints: list[Constraint] = []
-        for (name, kind), rows in _groups(self.rows, self.row_lower, self.row_upper).items():
+        groups = _groups(self.rows, self.row_lower, self.row_upper)
+        senses = Counter(name for name, kind in groups if kind != "≤ of range")
+        for (name, kind), rows in groups.items():
             index = np.array(rows)
-            label = unique(name if kind != "≤ of range" else f"{name} upper", labels)
+            first = f"{name} {kind}" if senses[name] > 1 else name  # an indexed constraint with rows of several senses
+            label = unique(first if kind != "≤ of range" else f"{name} upper", labels)
             sign = -1.0 if kind in ("≤", "≤ of range") else 1.0
             side = self.row_upper if sign < 0 else self.row_lower
             cone: Cone = Zero(index.size) if kind == "=" else Nonnegative(index.size)
@@ -266,16 +270,17 @@ def unique(label: str, used_names: set[str]) -> str:
 
 
 def _blocks(names: Sequence[str]) -> tuple[Block, ...]:
-    """One block for each run of names ``w[0], w[1], ...``; a block of its own for every other name."""
+    """One block for names ``w[0], w[1], ...`` in a row, if no other one is a w; a block of its own for every other name."""
     blocks: list[Block] = []
     names_in_use: set[str] = set()
+    sizes = Counter(map(_stem, names))
     k = 0
     while k < len(names):
         stem = _stem(names[k])
         stop = k
         while stop < len(names) and names[stop] == f"{stem}[{stop - k}]":
             stop += 1
-        if stop > k:
+        if stop > k and stop - k == sizes[stem]:
             blocks.append(Block(unique(stem, names_in_use), (stop - k,)))
         else:
             blocks.append(Block(unique(names[k], names_in_use), ()))

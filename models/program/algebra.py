@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from .form import Block, Constraint, StandardForm
 
 #: Sizes up to which a form is written out: variables, rows, stored entries of F and P.
-_VARIABLES, _ROWS, _ENTRIES = 12, 24, 60
+_VARIABLES, _ROWS, _ENTRIES = 24, 24, 72
 #: Most variables, or rows, whose own names a summary lists.
 _LISTED_NAMES = 12
 #: Types with bounds of the variables of one block that a summary lists.

@@ -21,7 +21,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ...errors import UnsupportedModelError
-from ..arrays import FloatArray
+from ..arrays import FloatArray, IntArray
 from .cones import Indicator, Nonnegative, Zero
 from .form import Block, Constraint, Quadratic, StandardForm
 
@@ -60,15 +60,24 @@ def dual_form(form: StandardForm) -> StandardForm:
         for side, bounds, sign in (("lower", form.lower, 1.0), ("upper", form.upper, -1.0)):
             finite = places[np.isfinite(bounds[places])]
             if finite.size:
-                given_names = (
-                    None
-                    if b.given_names is None
-                    else tuple(f"{side} {b.given_names[j]}" for j in finite - form.slices[b.label].start)
-                )
+                given_names = _price_names(b, side, finite - form.slices[b.label].start)
                 parts.add(
                     f"{side} {b.label}", sp.csc_array(-sign * identity[:, finite]), -sign * bounds[finite], 0.0, given_names
                 )
     return _assembled(form, parts, image)
+
+
+def _price_names(block: Block, side: str, entries: IntArray) -> tuple[str, ...] | None:
+    """Return the names of the prices of some entries' bounds, after the entries; None where the label and a number are these."""
+    if entries.size == block.size and _row_names(block) is None:
+        return None
+    names = block.names()
+    return tuple(f"{side} {names[j]}" for j in entries)
+
+
+def _row_names(block: Block) -> tuple[str, ...] | None:
+    """Return the names of a block's entries; None where the label and a number are these."""
+    return tuple(block.names()) if block.given_names is not None or len(block.shape) > 1 else None
 
 
 @dataclass(eq=False)
@@ -118,7 +127,7 @@ def _assembled(form: StandardForm, parts: _Parts, image: sp.csc_array | FloatArr
             sp.csr_array(columns[form.slices[b.label]]),
             form.q[form.slices[b.label]],
             Zero(b.size),
-            given_names=b.given_names,
+            given_names=_row_names(b),
         )
         for b in form.blocks
         if b.size

@@ -17,14 +17,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Siz
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import accumulate
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from ...display import Display, Displayed
 from ...drawing import Picture
-from ...errors import InputError, UnsupportedModelError, unknown_name
+from ...errors import InputError, UnsupportedModelError
 from ..arrays import BoolArray, FloatArray, IntArray, as_array, check_bytes, frozen, to_dense
 from ..deadline import check_scan
 from ..export_methods import ExportMethods
@@ -36,6 +36,7 @@ from .algebra import abstract_lines, is_small, program_lines, summary_lines
 from .cones import Cone, Feature, Indicator, Nonnegative, Zero, smat, svec, svec_indices, svec_size
 from .convexity import VERIFY_UP_TO, Convexity, Evidence, matrix_convexity, on_equalities
 from .entries import Entries, by_column, triangle
+from .names import named_entries, named_entry, one_by_one
 
 
 @dataclass(frozen=True)
@@ -170,32 +171,11 @@ class Constraint:
         return Entries.of(self.F).weighted_sum(z)
 
 
-#: A block of variables or a constraint: what has a label, and names of its entries.
-N = TypeVar("N", Block, Constraint)
-
-
-def named_entry(blocks: Sequence[N], name: str, noun: str = "block or variable") -> tuple[N, int]:
-    """Return the block of the variable of this name, ``w[age]``, and its place in the block's piece of x; or so of a row.
-
-    What is in the brackets, ``age``, is enough where one variable has it.
-
-    Raises
-    ------
-    InputError
-        No variable has this name; suggests the nearest ones.
-    """
-    names: dict[str, list[str]] = {b.label: b.names() for b in blocks}
-    for full_names in ([name for _ in blocks], [f"{block.label}[{name}]" for block in blocks]):
-        places = [(b, names[b.label].index(full)) for b, full in zip(blocks, full_names, strict=True) if full in names[b.label]]
-        if len(places) == 1:
-            return places[0]
-    raise unknown_name(noun, name, [*names, *(n for entries in names.values() for n in entries if n not in names)])
-
-
 class NamedValues(dict[str, FloatArray]):
     """Values by block, which also answers to the name of a single variable, ``values["X1"]`` or ``values["w[age]"]``.
 
-    Multipliers by constraint answer to the names of rows so.
+    The name of an indexed variable of another package stands for all its entries, one after the other: ``values["open"]`` for
+    ``open[north]`` and ``open[south]``. Multipliers by constraint answer to the names of rows so.
 
     Parameters
     ----------
@@ -213,6 +193,11 @@ class NamedValues(dict[str, FloatArray]):
     def __missing__(self, name: str) -> FloatArray:
         form_blocks: dict[str, Any] = {block.label: block for block in self._blocks()}
         blocks = [form_blocks.get(label) or Block(label, np.shape(value)) for label, value in self.items()]
+        if entries := named_entries(blocks, name):
+            packed = {block.label: block.pack(self[block.label]).reshape(-1) for block, _ in entries}
+            if len(packed) > 1 and isinstance(entries[0][0], Constraint):
+                raise KeyError(f"{name} has rows of several senses, which are apart: {', '.join(packed)}")
+            return np.array([packed[block.label][place] for block, place in entries])
         try:
             block, place = named_entry(blocks, name, "entry")
         except InputError as error:
@@ -962,7 +947,9 @@ class StandardForm(Displayed, ExportMethods):
         if not isinstance(mapping, Mapping):
             raise InputError(f"{noun} must be a mapping of block to array; it is a {type(mapping).__name__}", name=noun)
         blocks = {block.label: block for block in self.blocks}
-        values = self._by_names({name: value for name, value in mapping.items() if name not in blocks}, noun)
+        named = one_by_one(self.blocks, {name: value for name, value in mapping.items() if name not in blocks})
+        values = self._by_names({name: value for name, value in named.items() if name not in blocks}, noun)
+        mapping = {**mapping, **named}
         for label, value in mapping.items():
             if label not in blocks:
                 continue

@@ -11,14 +11,13 @@ from typing import Any, TypeVar
 
 from ...errors import InputError
 from ...instances.naming import SIZES, Naming
+from ..relaxed import AGREE
 from .cells.exact import ExactCell
 from .cells.heuristic import InstanceCell
 from .cells.kappa import KappaCell
 from .cells.record import Cell, Key, where
 from .cells.relaxation import RelaxationCell
 
-#: Two numbers that should agree differ by at most this, relatively.
-AGREE = 1e-6
 #: The lower end where nothing is known.
 _NOTHING = float("-inf")
 #: Rank ratio up to which W counts as of rank one, and the relative distance of bound and recovered objective that confirms it.

@@ -11,10 +11,11 @@ import numpy as np
 from ...errors import InputError
 from ...models.arrays import FloatArray
 from ...solvers.records import Status
+from ..relaxed import AGREE
 from .cells.exact import ExactCell
 from .cells.heuristic import InstanceCell
 from .cells.record import Key
-from .data import AGREE, EXACT, ReportData, family, gap_left, root_gap, trait
+from .data import EXACT, ReportData, family, gap_left, root_gap, trait
 
 #: Shifts of the means: seconds, nodes.
 SECONDS, NODES = 1.0, 10.0

@@ -105,9 +105,13 @@ _MEANS = ("relaxation-means", "exact-means")
 
 
 def report_text(report: ReportData, tables: Sequence[Table]) -> str:
-    """The main figures in plain text: optima, means over families, relaxations, exact solves."""
+    """The main figures in plain text: contradictions, optima, means over families, relaxations, exact solves."""
     single = len({family(c) for c in report.instances}) == len(report.instances)
-    parts = []
+    parts = (
+        ["\n".join(["Claims that contradict each other", *map(sanitised, report.contradictions)])]
+        if report.contradictions
+        else []
+    )
     for table in tables:
         columns = [c for c in table.columns if c.key in _TEXT.get(table.name, ())]
         if columns and table.rows and not (single and table.name in _MEANS):

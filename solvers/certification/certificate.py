@@ -189,6 +189,8 @@ class Certificate(Displayed):
         A direction of negative curvature is known, or a constraint that is not convex.
     derived : str
         Bounds of variables that the bound uses and that rows imply; empty where it uses none.
+    stated_objective : float or None
+        The objective that a solution file states, in the sense of ``objective``.
     """
 
     objective: float
@@ -209,6 +211,7 @@ class Certificate(Displayed):
     inner: bool = False
     nonconvex: bool = False
     derived: str = ""
+    stated_objective: float | None = None
 
     @property
     def gap(self) -> float:
@@ -259,9 +262,11 @@ class Certificate(Displayed):
     def _measured(self) -> tuple[tuple[str, str], ...]:
         """Return the numbers that are known, by name."""
         values = (("objective", self.objective, ".10g"), ("bound", self.bound, ".10g"), ("gap", self.gap, ".2e"))
+        stated, disagrees = self.stated_objective, differs(self.objective, self.stated_objective)
         return (
             *((name, format(value, form)) for name, value, form in values if np.isfinite(value)),
             ("residuals", self.residuals),
+            *([("the file states the objective", format(stated, ".10g"))] if disagrees else []),
         )
 
     @property
@@ -272,6 +277,11 @@ class Certificate(Displayed):
         return ", ".join([*figures, *(["no multipliers"] if self.dual_residual is None else [])])
 
 
+def differs(objective: float, stated: float | None, tolerance: float = 1e-9) -> bool:
+    """Return whether a stated objective is another than that of the point, relative to 1 + its size."""
+    return stated is not None and not abs(stated - objective) <= tolerance * (1.0 + abs(objective))
+
+
 @dataclass(frozen=True)
 class MaximumCertificate(Certificate):
     """The certificate of a point of a program that is maximised: objective and upper bound in the program's own sense."""
@@ -280,7 +290,8 @@ class MaximumCertificate(Certificate):
     def of(cls, minimum: Certificate) -> MaximumCertificate:
         """Return the certificate of the maximum from that of its minimisation."""
         values = {field.name: getattr(minimum, field.name) for field in fields(Certificate)}
-        return cls(**{**values, "objective": -minimum.objective, "bound": -minimum.bound})
+        stated = None if minimum.stated_objective is None else -minimum.stated_objective
+        return cls(**{**values, "objective": -minimum.objective, "bound": -minimum.bound, "stated_objective": stated})
 
     @property
     def gap(self) -> float:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -22,7 +22,7 @@ from ...models.model import Model, as_model
 from ...models.program.cones import Nonnegative, Zero
 from ...models.program.form import Constraint, StandardForm
 from ...models.rounding import gamma
-from ..certification.certificate import Certificate, MaximumCertificate, certify as certify_form, certify_by_model
+from ..certification.certificate import Certificate, MaximumCertificate, certify as certify_form, certify_by_model, differs
 
 #: Miss up to which a point counts as feasible, unless another tolerance is given; solvers meet rows to 1e-6.
 TOLERANCE = 1e-6
@@ -61,6 +61,8 @@ class PointCheck(Displayed):
         Whether every row was decided in exact arithmetic.
     unknown_variables : int
         Variables of a solution file that the program does not have, which were left out.
+    stated_objective : float, optional
+        The objective that a solution file states, in the sense of the program.
     """
 
     program: str
@@ -70,6 +72,12 @@ class PointCheck(Displayed):
     tolerance: float = TOLERANCE
     exact: bool = True
     unknown_variables: int = 0
+    stated_objective: float | None = None
+
+    @property
+    def misstated(self) -> bool:
+        """Return whether the objective that a solution file states is another than the point's, by more than the tolerance."""
+        return differs(self.objective, self.stated_objective, self.tolerance)
 
     @property
     def feasible(self) -> bool:
@@ -90,6 +98,8 @@ class PointCheck(Displayed):
             lines += [f"  {miss}" for miss in self.misses[:_SHOWN]]
             lines += [f"  ... and {len(self.misses) - _SHOWN} more"] if len(self.misses) > _SHOWN else []
         lines.append(f"  objective {self.objective:.12g} ({self.sense}) at this point")
+        if differs(self.objective, self.stated_objective):
+            lines.append(f"  the file states the objective {self.stated_objective:.12g}")
         if self.unknown_variables:
             lines.append(f"  {self.unknown_variables} of the file's variables left out: the program does not have them")
         return "\n".join(lines)
@@ -125,7 +135,7 @@ def check_point(
         A file that is no solution of this program.
     """
     problem = as_model(model)
-    form, unknown = problem.form, 0
+    form, unknown, stated = problem.form, 0, None
     if isinstance(values, np.ndarray):
         x = as_array(values, "values")
     else:
@@ -134,14 +144,14 @@ def check_point(
             named = values
         else:
             point, content = _file_point(form, values)
-            named, unknown = form.split(point), content.ignored
+            named, unknown, stated = form.split(point), content.ignored, content.objective
         x = form.join(problem.complete(form.values_given(named, "values")))
     misses = [*_rows(form, x), *_bounds(form, x), *_integers(form, x)]
     misses.sort(key=lambda miss: -miss.amount)
-    value = form.evaluate(x).value
+    sign, sense = (-1.0, "maximise") if form.maximise else (1.0, "minimise")
     exact = all(isinstance(c.cone, Nonnegative | Zero) for c in form.constraints)
-    sense = "maximise" if form.maximise else "minimise"
-    return PointCheck(problem.name, tuple(misses), -value if form.maximise else value, sense, tolerance, exact, unknown)
+    objective, stated = sign * form.evaluate(x).value, None if stated is None else sign * stated
+    return PointCheck(problem.name, tuple(misses), objective, sense, tolerance, exact, unknown, stated)
 
 
 def _file_point(form: StandardForm, path: str | Path) -> tuple[FloatArray, FilePoint]:
@@ -240,9 +250,10 @@ def certify(
     if multipliers is not None:
         multipliers = _numbers(multipliers, "multipliers")
     reduced = None if reduced is None else np.asarray(as_array(reduced, "reduced"), dtype=np.float64)
+    stated: float | None = None
     if isinstance(values, str | Path):
         x, content = _file_point(problem.form, values)
-        values = problem.form.split(x)
+        values, stated = problem.form.split(x), content.objective
         if multipliers is None and content.multipliers is not None:
             multipliers, reduced = content.multipliers, content.reduced if reduced is None else reduced
     try:
@@ -254,7 +265,7 @@ def certify(
         complete = problem.complete(point)
     except KeyError as missing:
         raise InputError(f"values for {missing} are missing; the form has {', '.join(form.slices)}", name="values") from None
-    certificate = certify_form(form, complete, multipliers, reduced, problem)
+    certificate = replace(certify_form(form, complete, multipliers, reduced, problem), stated_objective=stated)
     return MaximumCertificate.of(certificate) if form.maximise else certificate
 
 

@@ -52,7 +52,7 @@ def near_names(name: str, names: Iterable[str], count: int = 3) -> list[str]:
     import difflib
 
     by_small: dict[str, list[str]] = {}
-    for other in names:
+    for other in dict.fromkeys(names):
         by_small.setdefault(other.lower(), []).append(other)
     small_name = name.lower()
     matches = difflib.get_close_matches(small_name, by_small, n=count, cutoff=0.75)

@@ -13,7 +13,7 @@ import pytest
 import marginopt as mo
 from marginopt import models, relaxations, solvers
 from marginopt.display import frame
-from marginopt.errors import InputError, MissingPackageError
+from marginopt.errors import InputError, MissingPackageError, near_names
 
 X = np.column_stack([np.ones(6), np.arange(6.0)])
 y = np.array([1.0, -1.0, -1.0, 1.0, -1.0, 1.0])
@@ -55,6 +55,11 @@ def test_an_unknown_name_comes_with_those_that_are_known(call: Callable[[], obje
         call()
     assert caught.value.name == name and near in caught.value.allowed
     assert pickle.loads(pickle.dumps(caught.value)).allowed == caught.value.allowed
+
+
+def test_a_name_that_is_known_twice_is_suggested_once() -> None:
+    """HiGHS has a time_limit of its own beside the common one."""
+    assert near_names("time_limt", ["time_limit", "Time_Limit", "time_limit"]) == ["time_limit", "Time_Limit"]
 
 
 def test_a_package_that_is_missing_comes_with_its_command(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -170,3 +170,27 @@ def test_a_relaxation_is_registered_for_the_session(session: None) -> None:
         register(BigM(7.0))
     with pytest.raises(InputError, check=about("conik")):
         get_relaxation("conik")
+
+
+@dataclass(frozen=True)
+class TenfoldHinge(Hinge):
+    """A false relaxation, of an author who is still writing it: the hinge loss at ten times the weights."""
+
+    def apply(self, model: ZeroOneSVM) -> Model:
+        return mo.HingeSVM(model.X, model.y, lam=100.0 * float(np.max(model.sample_weight)))
+
+    def caveat(self, model: ZeroOneSVM) -> str:
+        return ""
+
+
+def test_a_bound_above_a_feasible_point_is_no_bound() -> None:
+    """The point that is recovered from a relaxation refutes it; the report says so, and has no gap below zero."""
+    model = ZeroOneSVM(*data(), lam=1.0)
+    false, true = relax(model, TenfoldHinge()), relax(model, "conic")
+    assert false.target_bound > false.objective >= true.objective - 1e-6 > 0.0
+    assert false.bound == -np.inf and false.bound_kind == "none"
+    assert f"{false.objective:.9g}" in false.caveat and false.caveat in str(false)
+    assert not true.caveat and true.bound_kind == "proved"
+    report = gap_report({"m": model}, [TenfoldHinge(), "conic"], exact=["zero-one-bb"], time_limit=5, progress=False)
+    refuted = next(cell for cell in report.relaxations if cell.relaxation == TenfoldHinge().name)
+    assert refuted.caveat and not refuted.bounds_optimum and not report.contradictions

@@ -9,6 +9,7 @@ import pytest
 from facts import at
 
 import marginopt as mo
+from marginopt.cli.main import main
 from marginopt.models import Block, Constraint, StandardForm
 from marginopt.models.program.cones import PSD, Nonnegative
 
@@ -261,3 +262,28 @@ def test_a_point_is_written_for_others(tmp_path: Path) -> None:
     assert mo.io.read_solution(model, solution).objective == pytest.approx(model.composed.objective(values["w"]), rel=1e-12)
     with pytest.raises(mo.errors.InputError):
         mo.io.write_solution(form, {"x": 1.0, "y": 2.0}, solution)
+
+
+@pytest.mark.parametrize("names", [("x(1)", "e.2"), ("east", "st#1"), ("a", "b")])
+def test_a_solution_for_a_file_has_the_file_s_names(names: tuple[str, str], tmp_path: Path) -> None:
+    """SCIP takes it as a solution of the file: of another program's file, and of the file that we write of its form."""
+    scip = pytest.importorskip("pyscipopt", reason="pyscipopt is not installed")
+    first, second = names
+    program, solution = tmp_path / "plan.mps", tmp_path / "plan.sol"
+    program.write_text(
+        f"NAME plan\nROWS\n N cost\n L cap\nCOLUMNS\n {first} cost -3 cap 1\n {second} cost -2 cap 1\n"
+        f"RHS\n R cap 4\nBOUNDS\n UP B {first} 3\n UP B {second} 9\nENDATA\n"
+    )
+    form = mo.read(program)
+    values = mo.solve(form, "highs").values
+    ours = form.write(tmp_path / "ours.mps")
+    for file in (program, ours):
+        mo.io.write_solution(form, values, solution, program=file)
+        native = scip.Model()
+        native.hideOutput()
+        native.readProblem(str(file))
+        written = {line.split()[0] for line in solution.read_text().splitlines() if not line.startswith("#")}
+        assert {variable.name for variable in native.getVars()} == written
+        assert mo.proofs.check_point(mo.read(file), solution).objective == pytest.approx(-11.0)
+    assert main(["solve", str(program), "--quiet", "--save", str(solution)]) == 0
+    assert {*names} <= set(solution.read_text().split())

@@ -137,7 +137,7 @@ def write_form(form: StandardForm, path: str | Path) -> Path:
     Second-order cones are quadratic rows of auxiliary variables where a format knows such rows and no cones.
     """
     target = Path(path)
-    chosen = _format_of(target)
+    chosen = format_of(target)
     missing, as_rows = form.features - chosen.carries, takes_cones_as_rows(form, chosen)
     if as_rows:
         form = ConesToQuadraticRows(form).target
@@ -164,7 +164,7 @@ def read_form(path: str | Path) -> StandardForm:
     source = Path(path)
     if not source.exists():
         raise DataError(f"there is no file {source}", file=source)
-    chosen = _format_of(source, reading=True)
+    chosen = format_of(source, reading=True)
     reading = Source(source)
     try:
         return _checked(chosen.read(reading))
@@ -185,7 +185,14 @@ def _checked(form: StandardForm) -> StandardForm:
     return form
 
 
-def _format_of(path: Path, *, reading: bool = False) -> FileFormat:
+def format_of(path: Path, *, reading: bool = False) -> FileFormat:
+    """Return the format that a file is written in, or read as, by its suffix.
+
+    Raises
+    ------
+    ExportError
+        There is none for the suffix.
+    """
     formats = file_formats()
     for file_format in list(formats.values()):
         formats |= dict.fromkeys(file_format.also_read if reading else file_format.also_written, file_format)

@@ -63,7 +63,10 @@ class _UniqueNumbers:
         """Keep a number: of two sets the first counts, within one set both must agree."""
         before = self.values.setdefault((place, side), (group, value))
         if before[0] == group and before[1] != value:
-            raise DataError(f"{self.quantity}{side and ' ' + side} of {name} is stated twice: {before[1]:g} and {value:g}")
+            raise DataError(
+                f"the {side and side + ' '}{self.quantity} of {name} is stated twice: {before[1]:g} and {value:g}, of which "
+                "readers take one or the other; leave one out"
+            )
 
     def fill(self, target: FloatArray, side: str = "") -> FloatArray:
         """Write the numbers of a side into an array."""
@@ -89,10 +92,10 @@ class _Reader:
     senses: list[str] = field(default_factory=list)
     #: Entries by row, None for the objective, and column.
     entries: dict[tuple[int | None, int], float] = field(default_factory=dict)
-    constant: _UniqueNumbers = field(default_factory=lambda: _UniqueNumbers("the constant"))
-    sides: _UniqueNumbers = field(default_factory=lambda: _UniqueNumbers("the right-hand side"))
-    widths: _UniqueNumbers = field(default_factory=lambda: _UniqueNumbers("the range"))
-    bounds: _UniqueNumbers = field(default_factory=lambda: _UniqueNumbers("the bound"))
+    constant: _UniqueNumbers = field(default_factory=lambda: _UniqueNumbers("constant"))
+    sides: _UniqueNumbers = field(default_factory=lambda: _UniqueNumbers("right-hand side"))
+    widths: _UniqueNumbers = field(default_factory=lambda: _UniqueNumbers("range"))
+    bounds: _UniqueNumbers = field(default_factory=lambda: _UniqueNumbers("bound"))
     integers: set[int] = field(default_factory=set)
     #: Variables that BOUNDS names and COLUMNS does not, with the line: a quadratic part must have them.
     undeclared: dict[str, int] = field(default_factory=dict)

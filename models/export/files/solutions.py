@@ -1,4 +1,4 @@
-"""Reader of the solution files of Gurobi, SCIP, HiGHS, MOSEK and AMPL, which are told apart by their content.
+"""Reader of the solution files of Gurobi, SCIP, HiGHS, MOSEK, AMPL and MIPLIB, which are told apart by their content.
 
 Values come back by our labels. A file knows our names as they are (models handed over by `to_gurobi`, `to_mosek`, .ptf, .nl)
 or in the plain spelling of .lp and .mps files; names that are not ours (auxiliary variables of the solver's translation) are
@@ -8,7 +8,7 @@ counted and left out.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -74,7 +74,7 @@ class _Tables:
 
 
 def read_point(form: StandardForm, path: str | Path) -> FilePoint:
-    """Read a solution file of any of the five kinds."""
+    """Read a solution file of any of these kinds."""
     source = Path(path)
     lines = read_bytes(source).decode("utf-8", "replace").splitlines()
     try:
@@ -86,9 +86,21 @@ def read_point(form: StandardForm, path: str | Path) -> FilePoint:
         raise DataError(f"{source} cannot be read as a solution of {form.name}: {read_error(error)}", file=source) from error
     raise DataError(
         f"{source} is no solution file that is known: Gurobi .sol, SCIP .sol, HiGHS (solution style 0), MOSEK .sol .bas .int, "
-        "AMPL .sol, or a name and a number a line",
+        "AMPL .sol, MIPLIB's (=obj=), or a name and a number a line",
         file=source,
     )
+
+
+def names_in_file(form: StandardForm, program: Path) -> list[str]:
+    """Return the names that the form's variables have in a program's file: their own, or the plain ones of a file that we wrote.
+
+    Names with blanks, which no line of a solution file can hold, are plain.
+    """
+    names = form.names()
+    plain = any(len(name.split()) != 1 for name in names)
+    if not plain and Layout.load(program) is not None:
+        plain = not set(names) <= set(read_text(program).split())
+    return plain_names(names) if plain else names
 
 
 def _with_matrices(form: StandardForm, tables: _Tables) -> _Tables:
@@ -199,7 +211,21 @@ def _gurobi(lines: list[str]) -> _Tables:
         if line.startswith("# Objective value"):
             tables.objective = float(words[-1])
         elif words and not line.startswith("#"):
-            tables.values[words[0]] = float(words[1])
+            _state(tables.values, words)
+    return tables
+
+
+def _state(values: dict[str, float], words: Sequence[str]) -> None:
+    """Keep the value of a variable that a line states, name and number first."""
+    value = float(words[1])
+    if values.setdefault(words[0], value) != value:
+        raise ValueError(f"the variable {words[0]!r} is stated twice: {values[words[0]]:g} and {value:g}")
+
+
+def _miplib(lines: list[str]) -> _Tables:
+    """MIPLIB's files: a name and a number a line, zeros left out, and the objective as ``=obj=``."""
+    tables = replace(_gurobi(lines), solver="unknown", zeros=True)
+    tables.objective = tables.values.pop("=obj=")
     return tables
 
 
@@ -218,7 +244,7 @@ def _scip(lines: list[str]) -> _Tables:
         elif line.startswith("objective value:"):
             tables.objective = float(words[2])
         elif words and words[0] != "no":  # "no solution available"
-            tables.values[words[0]] = float(words[1])
+            _state(tables.values, words)
     return tables
 
 
@@ -333,7 +359,7 @@ def _nl_order(form: StandardForm, path: Path) -> np.ndarray:
 #: The reader of a file, by what one of its first lines begins with.
 _READERS: dict[str, Callable[[list[str]], _Tables]] = {
     "PROBLEM STATUS": _mosek, "Model status": _highs, "# Solution for model": _gurobi, "solution status:": _scip,
-    "objective value:": _scip, "no solution available": _scip,
+    "objective value:": _scip, "no solution available": _scip, "=obj=": _miplib,
 }  # fmt: skip
 
 

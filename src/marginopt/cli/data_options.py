@@ -16,6 +16,7 @@ from ..models.export.files.formats import read_form
 from ..models.formulations import all_formulations, get_formulation
 from ..reading import is_program
 from ..relaxations import default_report_instances
+from ..solvers.registry import all_solvers
 from .parsing import Command
 
 #: Before a parameter's name in the namespace, where ``--n`` and ``--seed`` of the data are as well.
@@ -38,15 +39,15 @@ def add_data_options(command: Command) -> None:
     group.add_argument("--raw", action="store_true", help="take X literally: no standardising, no intercept column")
 
 
-def add_model_options(command: Command, *, or_file: bool = False) -> None:
-    """Add the options of formulation, data and the parameters of all formulations; with ``or_file`` a program's file."""
+def add_model_options(command: Command) -> None:
+    """Add the options of formulation, data and the parameters of all formulations; or of a program's file."""
     table = all_formulations()
-    file_help = "; or a program's file alone (.lp .mps .cbf .nl .mof.json ..., also packed)" if or_file else ""
+    file_help = "; or a program's file alone (.lp .mps .cbf .nl .mof.json ..., also packed)"
     command.add_argument("model", metavar="FORMULATION", help=f"one of {', '.join(table)} (marginopt formulations){file_help}")
     command.add_argument(
         "data",
         metavar="DATA",
-        nargs="?" if or_file else None,
+        nargs="?",
         help="catalogue name (marginopt data) or a LIBSVM, CSV, ARFF, Parquet or npz file; "
         "for a formulation that is stated on arrays, an npz file with these names",
     )
@@ -102,7 +103,7 @@ def model_from_arguments(a: argparse.Namespace) -> Model:
 
 def model_on_data(name: str, data: str | Instance, a: argparse.Namespace) -> Model:
     """Return a formulation on a data set, with the parameters of the arguments."""
-    info = get_formulation(name)
+    info = _formulation(name, data)
     parameters = {name.removeprefix(_GIVEN): v for name, v in vars(a).items() if name.startswith(_GIVEN) and v is not None}
     chosen = info.parameter_values(parameters)
     if info.data is DataKind.ARRAYS:
@@ -113,6 +114,30 @@ def model_on_data(name: str, data: str | Instance, a: argparse.Namespace) -> Mod
     if info.data is DataKind.TWO_CLASSES:
         two_classes(instance, info.name)
     return info.make_model({"X": instance.X, "y": instance.y}, parameters)
+
+
+def _formulation(name: str, data: str | Instance) -> FormulationInfo:
+    """Return the formulation of this name.
+
+    Raises
+    ------
+    InputError
+        There is none. A program's file, a solver or a data set in its place is named as what it is.
+    """
+    try:
+        return get_formulation(name)
+    except InputError as error:
+        data_name = data if isinstance(data, str) else data.name
+        if is_program(Path(name)):
+            raise InputError(f"{name} names a program's file, which takes no data: leave {data_name} out", name=name) from error
+        if name in all_solvers():
+            message = f"{name} is a solver: give --solver {name}, and a formulation and data, or a program's file, before it"
+            raise InputError(message, name=name) from error
+        if data_name in all_formulations():
+            raise InputError(
+                f"{data_name} is a formulation, which stands before the data: {data_name} {name}", name=name
+            ) from error
+        raise
 
 
 def problems(a: argparse.Namespace) -> Iterator[tuple[str, str, Model | StandardForm]]:

@@ -31,7 +31,7 @@ COMMANDS: dict[str, str] = {
     "solve": "solve a formulation on data, or a program's file, and print the certificate",
     "dual": "the Lagrangian dual of a formulation on data, or of a program's file, printed or written",
     "conflict": "why a formulation on data, or a program's file, has no point: rows that exclude each other",
-    "compare": "several solvers on one model",
+    "compare": "several solvers on a formulation on data, or on a program's file",
     "benchmark": "several solvers on several data sets: times, gaps, a performance profile",
     "export": "programs as files of other tools, with a manifest of their optima",
     "report": "a relaxation-gap report as HTML, Markdown, LaTeX, CSV and JSON",

@@ -44,7 +44,7 @@ def data(command: Command) -> None:
 
 def inspect(command: Command) -> None:
     """A formulation on data."""
-    data_options.add_model_options(command, or_file=True)
+    data_options.add_model_options(command)
     command.add_argument("--why", action="store_true", help="why the program has no point: rows that exclude each other")
     command.add_argument("--latex", action="store_true", help="print LaTeX instead of text")
     command.set_defaults(run=commands.inspect)
@@ -52,7 +52,7 @@ def inspect(command: Command) -> None:
 
 def solve(command: Command) -> None:
     """Add the options of ``solve``."""
-    data_options.add_model_options(command, or_file=True)
+    data_options.add_model_options(command)
     _limits(command)
     command.add_argument("--solver", default="auto", help="name of a solver, or auto (default)")
     command.add_argument(
@@ -69,7 +69,7 @@ def solve(command: Command) -> None:
 
 def dual(command: Command) -> None:
     """The dual of a formulation on data, or of a program's file."""
-    data_options.add_model_options(command, or_file=True)
+    data_options.add_model_options(command)
     command.add_argument("-o", "--out", metavar="FILE", help="write the dual to this file instead (its suffix is the format)")
     command.add_argument("--relaxed", action="store_true", help="of the continuous relaxation: integers between their bounds")
     command.set_defaults(run=commands.dual)
@@ -77,7 +77,7 @@ def dual(command: Command) -> None:
 
 def conflict(command: Command) -> None:
     """The conflict because of which a formulation on data, or a program's file, has no point."""
-    data_options.add_model_options(command, or_file=True)
+    data_options.add_model_options(command)
     command.set_defaults(run=commands.conflict_rows)
 
 

@@ -16,7 +16,7 @@ from ..display import StatusLine
 from ..errors import InputError, MarginoptError
 from ..files import write_text, write_texts
 from ..models import Model, StandardForm
-from ..models.export.files.formats import file_formats, write_form
+from ..models.export.files.formats import file_formats, format_of, write_form
 from ..models.model import fingerprint
 from ..models.program.bridges import EpigraphBridge
 from ..models.program.cones import Feature
@@ -99,6 +99,8 @@ def _write_runs(folder: Path, records: list[dict[str, Any]], profile: Performanc
 
 # ``marginopt export``: a set of problems as files of other tools, and a manifest that says what is in them.
 
+#: Suffix of a file. A folder may have a number behind a point.
+_SUFFIX = re.compile(r"\.[A-Za-z][A-Za-z-]*")
 #: What a file holds in place of a quadratic objective where its format has cones and no such objective.
 _EPIGRAPH = "the quadratic objective as a rotated cone: one more variable, epigraph"
 
@@ -107,9 +109,8 @@ def export(a: argparse.Namespace) -> int:
     """Write every problem in every format, with a manifest of sizes, digests and optima; or one problem to the named file."""
     suffixes = _suffixes(a.format or "mps")
     target = Path(a.folder)
-    suffix = next((s for s in sorted(file_formats(), key=len, reverse=True) if target.name.lower().endswith(s)), None)
-    if suffix is not None and not target.is_dir():
-        return _export_file(a, target, suffix)
+    if _SUFFIX.fullmatch(target.suffix) and not target.is_dir():
+        return _export_file(a, target, format_of(target).suffix)
     folder = folder_of(a.folder, "DIR")
     problem_list = list(problems(a))
     line = StatusLine()

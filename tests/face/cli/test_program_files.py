@@ -71,6 +71,11 @@ def test_solve(plan: Path, capsys: Any) -> None:
     assert list(record["values"].values()) == pytest.approx([3.0, 1.0])
 
 
+def test_compare(plan: Path, capsys: Any) -> None:
+    assert main(["compare", str(plan), "--solvers", "highs,scip", "--json", "--quiet"]) == 0
+    assert [abs(row["objective"]) for row in _json(capsys)] == pytest.approx([11.0, 11.0])
+
+
 def test_values_are_printed_by_name_and_the_file_that_was_written(tmp_path: Path, capsys: Any) -> None:
     plan, out = tmp_path / "plan.mps", tmp_path / "plan.sol"
     plan.write_text(PLAN.replace("RHS BAL 4.0", "RHS BAL 3.0"))

@@ -177,7 +177,7 @@ def test_a_program_without_variables_is_its_constant(package: str, solver: str) 
     assert result.status is Status.OPTIMAL
     assert result.objective == objective
     assert result.bound_kind == "proved"
-    assert result.values == {}
+    assert dict(result.values) == ({"x": 2.0} if package == "Pyomo" else {})  # Pyomo's is fixed
     assert result.into(program) == word
 
 
@@ -190,3 +190,61 @@ def test_constants_that_violate_a_row_are_infeasible(program: Any, imported: Any
     assert result.status is Status.INFEASIBLE
     assert result.ray_residual is not None
     assert result.status_kind == "proved"
+
+
+@pytest.mark.parametrize(
+    "attribute", [{"symmetric": True}, {"PSD": True}, {"NSD": True}, {"diag": True}], ids=lambda attribute: next(iter(attribute))
+)
+@pytest.mark.parametrize("order", [2, 3])
+def test_entries_of_a_matrix_that_is_kept_as_a_vector_have_their_names(attribute: dict[str, bool], order: int) -> None:
+    """CVXPY keeps a triangle, or the diagonal, of such a variable: ``values["S[0,1]"]`` is the entry, as for any matrix."""
+    S = cp.Variable((order, order), name="S", **attribute)
+    target = np.arange(order**2).reshape(order, order) + np.eye(order)
+    problem = cp.Problem(cp.Minimize(cp.sum_squares(S - target - target.T)))
+    result = mo.solve(mo.from_cvxpy(problem), "clarabel")
+    result.into(problem)
+    matrix: Any = S.value.toarray() if "diag" in attribute else S.value
+    for i, j in zip(*np.triu_indices(order), strict=True):
+        if i == j or "diag" not in attribute:
+            assert result.values[f"S[{i},{j}]"] == pytest.approx(matrix[i, j], abs=1e-9)
+
+
+def _depots(index: list[Any]) -> Any:
+    """Stock x of depots, all but the last free, with rows of all senses."""
+    m = pyo.ConcreteModel()
+    m.x = pyo.Var(index, bounds=(0, 9))
+    m.y = pyo.Var(bounds=(0, 1))
+    m.x[index[-1]].fix(2.0)
+    rows = [m.x[index[0]] <= 4, m.x[index[1]] >= 1, m.x[index[0]] + m.y == 2, (1, m.x[index[1]], 5)]
+    m.row = pyo.Constraint(range(4), rule=lambda m, k: rows[k])
+    m.goal = pyo.Objective(expr=sum((k + 1) * m.x[i] for k, i in enumerate(index)) + m.y)
+    return m
+
+
+@pytest.mark.parametrize("index", [["a", "b", "c"], [0, 1, 5], [0, 2, 4], [0, 1, 2], [1, 2, 3]], ids=str)
+def test_an_indexed_variable_is_whole_and_in_order(index: list[Any]) -> None:
+    """Also where its indices are 0, 1 and 5, and where one of its entries is fixed: that one is in no row of the form."""
+    m = _depots(index)
+    form = mo.from_pyomo(m)
+    result = mo.solve(form, "highs")
+    assert result.values["x"].tolist() == [result.values[f"x[{i}]"] for i in index] == [1.0, 1.0, 2.0]
+    assert result.objective == pytest.approx(1 + 2 + 6 + 1)
+    m.rc = pyo.Suffix(direction=pyo.Suffix.IMPORT)
+    result.into(m)
+    assert pyo.value(m.goal) == pytest.approx(result.objective) and m.x[index[-1]].fixed
+    assert {v.name for v in m.rc} == {f"x[{index[0]}]", f"x[{index[1]}]", "y"}
+    m.x[index[-1]].fix(3.0)
+    with pytest.warns(mo.errors.MarginoptWarning):
+        result.into(m)  # another program now: the fixed number stays
+    assert m.x[index[-1]].value == 3.0
+
+
+def test_rows_of_several_senses_are_no_vector() -> None:
+    """The rows of one sense had the name of all of them."""
+    multipliers = mo.solve(mo.from_pyomo(_depots(["a", "b", "c"])), "highs").multipliers
+    assert multipliers is not None
+    for k in range(4):
+        assert np.ndim(multipliers[f"row[{k}]"]) == 0
+    with pytest.raises(KeyError) as caught:
+        _ = multipliers["row"]
+    assert all(label in str(caught.value) for label in ("row ≤", "row ≥", "row ="))

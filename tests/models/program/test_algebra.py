@@ -143,6 +143,18 @@ def test_a_large_form_is_summed_up() -> None:
         assert not form.display().latex
 
 
+def test_the_dual_of_a_small_program_is_written_out() -> None:
+    """A price for each row and each finite bound: a transport of two plants to three towns has 16 and 6 rows."""
+    rows = np.vstack([-np.kron(np.eye(2), np.ones(3)), np.kron(np.ones(2), np.eye(3))])
+    ship = Constraint("ship", sp.csr_array(rows), np.array([9.0, 8, -3, -4, -5]), Nonnegative(5))
+    block, zeros, fives = Block("x", (2, 3)), np.zeros(6), np.full(6, 5.0)
+    form = StandardForm("p", (block,), np.arange(6.0), (ship,), zeros, fives, np.zeros(6, dtype=bool))
+    dual = form.dual()
+    assert dual.n > 12 and is_small(form) and is_small(dual)
+    labels = {line.label for line in program_lines(dual)[1] if line.label}
+    assert labels == {f"x[{i},{j}]:" for i in range(2) for j in range(3)}
+
+
 @pytest.mark.parametrize("cone", [SecondOrder(3), RotatedSecondOrder(3)])
 def test_a_small_form_is_shown_as_mathematics(cone: SecondOrder | RotatedSecondOrder) -> None:
     rows, free = Constraint("cone", sp.csr_array(np.eye(3)), np.zeros(3), cone), np.full(3, np.inf)

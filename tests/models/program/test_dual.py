@@ -131,3 +131,17 @@ def test_integers_have_no_lagrangian_dual_of_the_same_optimum() -> None:
     X = np.column_stack([np.ones(4), [0.0, 1, 2, 3]])
     with pytest.raises(UnsupportedModelError, check=about("model")):
         ZeroOneSVM(X, [-1, 1, -1, 1], lam=1.0).dual()
+
+
+def test_prices_and_rows_of_the_dual_are_named_after_the_entries_that_they_are_of() -> None:
+    """Two of six entries have a lower bound: their prices are called as they are, not as the first two."""
+    lower = np.array([-np.inf, -np.inf, 0.0, -np.inf, 1.0, -np.inf])
+    sums = Constraint("sum", sp.csr_array(np.ones((1, 6))), np.array([-3.0]), Zero(1))
+    for block in (Block("x", (2, 3)), Block("x", (6,)), Block("x", (3, 3), symmetric=True)):
+        form = StandardForm("p", (block,), np.ones(6), (sums,), lower, np.full(6, np.inf), np.zeros(6, dtype=bool))
+        dual, names = form.dual(), block.names()
+        assert dual.block("lower x").names() == [f"lower {names[j]}" for j in (2, 4)]
+        assert dual.constraint("x").names() == names
+        assert dual_form(form.with_bounds(np.zeros(6), np.full(6, np.inf))).block("lower x").names() == [
+            f"lower {n}" for n in names
+        ]

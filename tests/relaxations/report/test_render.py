@@ -205,6 +205,7 @@ def test_contradictions_are_shown() -> None:
     (contradiction,) = shown.contradictions
     assert html.escape(contradiction, quote=False) in shown.markdown()
     assert html.escape(contradiction, quote=False) in shown.html()
+    assert contradiction in str(shown)
     assert report.contradictions == ()
 
 

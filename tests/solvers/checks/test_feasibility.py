@@ -127,3 +127,43 @@ def test_an_infeasible_point_is_never_an_optimum_where_zero_is_one(tmp_path: Pat
     assert not result.status.solved
     if result.status.stopped:
         assert result.values["x"].tolist() == list(point) and result.objective == point[0]
+
+
+@pytest.mark.parametrize("sense", ["Maximize", "Minimize"])
+def test_an_objective_that_a_file_states_and_its_point_does_not_have_is_seen(
+    program: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], sense: str
+) -> None:
+    """By Python and at the prompt, in the program's own sense."""
+    program.write_text(LP.replace("Maximize", sense))
+    form, path = mo.read(program), tmp_path / "a.sol"
+    for claim, misstated in ((11.0, False), (99.0, True)):
+        path.write_text(f"# Objective value = {claim}\nX1 3\nX2 1\n")
+        check, certificate = mo.proofs.check_point(form, path), mo.certify(form, path)
+        assert (check.objective, check.stated_objective, check.misstated) == (11.0, claim, misstated)
+        assert (certificate.objective, certificate.stated_objective) == (11.0, claim)
+        assert all(("99" in str(answer)) == misstated for answer in (check, certificate))
+        assert main(["certify", str(program), str(path), "--json"]) == int(misstated)
+        record = json.loads(capsys.readouterr().out)
+        assert (record["objective"], record["stated_objective"]) == (11.0, claim)
+
+
+def test_a_file_of_miplib_states_its_objective_and_leaves_zeros_out(program: Path, tmp_path: Path) -> None:
+    form, path = mo.read(program), tmp_path / "a.sol"
+    for claim, misstated in ((9, False), (10, True)):
+        path.write_text(f"=obj= {claim}\nX1 3\n")
+        check = mo.proofs.check_point(form, path)
+        assert check.feasible and check.unknown_variables == 0
+        assert (check.objective, check.stated_objective, check.misstated) == (9.0, claim, misstated)
+        assert mo.io.read_solution(form, path).values["X2"] == 0.0
+
+
+@pytest.mark.parametrize("head", ["", "=obj= 9\n", "# Solution for model x\n", "solution status: optimal\nobjective value: 9\n"])
+def test_a_variable_that_a_file_states_twice_is_refused(program: Path, tmp_path: Path, head: str) -> None:
+    """The last value counted."""
+    form, path = mo.read(program), tmp_path / "a.sol"
+    path.write_text(f"{head}X1 3\nX2 0\nX1 3\n")
+    assert mo.proofs.check_point(form, path).feasible
+    path.write_text(f"{head}X1 3\nX2 0\nX1 2\n")
+    with pytest.raises(mo.errors.DataError) as caught:
+        mo.proofs.check_point(form, path)
+    assert "'X1'" in str(caught.value)
