@@ -157,7 +157,7 @@ class ZeroOneChecker(ProofChecker[LoggedZeroOneProblem]):
             groups = reduced_conflict_problem(*data, target)
             return bound, 0 if groups is None else check_conflict_tree(groups, log, crew)
         rotated = reduced_box_problem(*data)
-        return bound, 0 if rotated is None else check_box_tree(rotated, list(log.records()), crew)
+        return bound, 0 if rotated is None else check_box_tree(rotated, log, crew)
 
     def _prove_by_citation(
         self, problem: LoggedZeroOneProblem, log: SealedLog, bound: float, crew: VerifierPool | None

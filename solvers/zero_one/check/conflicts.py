@@ -40,7 +40,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ...exact.check.arithmetic import Array, InvalidProofError, RationalPoint, round_down, round_up, rounded_up, row_sums_up
+from ...exact.check.arithmetic import (
+    Array,
+    InvalidProofError,
+    RationalPoint,
+    round_down,
+    round_up,
+    rounded_up,
+    row_sums_up,
+    run_sums,
+)
 from ...exact.check.sealed import SealedLog
 from ...exact.check.trees import NodeRules, NumberSet, VerifierPool, batches, verify_log
 
@@ -228,24 +237,11 @@ def stated_conflicts(problem: ConflictProblem, records: list[dict[str, Any]]) ->
             signs = list(zip(kept, multipliers[chosen], strict=True))
             kept, away = [i for i, a in signs if a >= 0.0], [i for i, a in signs if a < 0.0]
         conflicts.append((kept, away))
-    proved, square = np.array(gains, dtype=np.float64), _squares(problem.rows[points] * alpha[:, None], sizes)
+    sums, error = run_sums(problem.rows[points] * alpha[:, None], sizes)
+    proved, longest = np.array(gains), round_up(np.abs(sums) + error)
+    square = row_sums_up(round_up(longest * longest))
     norms = np.where(proved > 0.0, round_down(round_down(proved * proved) / square), 0.0)
     return [Conflict(kept, away, norm) for (kept, away), norm in zip(conflicts, norms.tolist(), strict=True)]
-
-
-def _squares(products: Array, sizes: npt.NDArray[np.int64]) -> Array:
-    """Return the squared norm of the sum of each run of so many rows, rounded up.
-
-    The k products of a column and their sum are off by at most k half units in the last place of the sum of their sizes, and
-    by the least number each where they underflow; twice as much is added.
-    """
-    run = np.repeat(np.arange(len(sizes)), sizes)
-    sums, reach = (
-        np.array([np.bincount(run, column, len(sizes)) for column in parts.T]).T for parts in (products, np.abs(products))
-    )
-    count = sizes[:, None].astype(np.float64)
-    bound = round_up(np.abs(sums) + round_up(round_up(count * 2.0**-52 * reach) + count * 2.0**-1074))
-    return row_sums_up(round_up(bound * bound))
 
 
 def nodes_with_conflicts(problem: ConflictProblem, log: SealedLog) -> Iterator[dict[str, Any]]:
