@@ -53,6 +53,20 @@ def row_sums_up(x: Array) -> Array:
     return -row_sums_down(-x)
 
 
+def run_sums(rows: Array, sizes: npt.NDArray[np.int64]) -> tuple[Array, Array]:
+    """Return the sum of each run of so many rows, and a bound on its distance from the exact sum of exact products.
+
+    The rows are rounded products. The k products of a column and their sum are off by at most k half units in the last place of
+    the sum of their sizes, and by the least number each where they underflow; twice as much is the bound.
+    """
+    run, count = np.repeat(np.arange(len(sizes)), sizes), sizes[:, None].astype(np.float64)
+    sums, reach = (
+        np.array([np.bincount(run, column, len(sizes)) for column in parts.T], float).reshape(-1, len(sizes)).T
+        for parts in (rows, np.abs(rows))
+    )
+    return sums, round_up(round_up(count * 2.0**-52 * reach) + count * 2.0**-1074)
+
+
 def rounded_up(exact: Fraction) -> float:
     """Return the least number of float64 that is not below the fraction."""
     nearest = float(exact)

@@ -24,23 +24,21 @@ _BEGINS = (",", "[", "{")
 
 @dataclass
 class _Allowance:
-    """The share of a log that may still be held in memory: without limits for a plain one, which is as large as its file."""
+    """The share of a packed log that may still be held in memory."""
 
-    characters: float
-    values: float
+    characters: int
+    values: int
 
     @classmethod
     def of(cls, path: Path) -> _Allowance:
         """Return the allowance of a whole log."""
-        if path.suffix != ".gz":
-            return cls(math.inf, math.inf)
         size = path.stat().st_size
         return cls(*(base + share * size for base, share in (_CHARACTERS, _VALUES)))
 
     def spend(self, line: str) -> None:
         """Take a line."""
         self.characters -= len(line)
-        self.values -= sum(line.count(mark) for mark in _BEGINS) if self.values < math.inf else 0
+        self.values -= sum(line.count(mark) for mark in _BEGINS)
         if min(self.characters, self.values) < 0:
             raise InvalidProofError("the log unpacks to far more than its size: unpack it yourself, if you trust it")
 
@@ -53,9 +51,13 @@ def lines(path: Path) -> Iterator[str]:
     InvalidProofError
         A line holds more than a packed log of this size may hold in all: 61 kilobytes can unpack to two gigabytes.
     """
-    allowance, packed = _Allowance.of(path), path.suffix == ".gz"
-    with gzip.open(path, "rt", newline="", encoding="utf-8") if packed else path.open(newline="", encoding="utf-8") as file:
-        while line := file.readline(int(allowance.characters) + 1 if packed else -1):
+    if path.suffix != ".gz":
+        with path.open(newline="", encoding="utf-8") as file:
+            yield from file
+        return
+    allowance = _Allowance.of(path)
+    with gzip.open(path, "rt", newline="", encoding="utf-8") as file:
+        while line := file.readline(allowance.characters + 1):
             replace(allowance).spend(line)
             yield line
 
@@ -95,7 +97,7 @@ class SealedLog:
         self._path, self._kind, self._versions, self._streamed, self._cited = path, kind, versions, streamed, tuple(cited)
         #: What was proved by cited logs, by digest: a log that several logs cite is verified once.
         self.proved: dict[str, Any] = {}
-        allowance = None if streamed else _Allowance.of(path)
+        allowance = None if streamed or path.suffix != ".gz" else _Allowance.of(path)
         digest = hashlib.sha256()
         first = before = last = ""
         self._lines = 0

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import bisect
 import copy
 import random
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
 from typing import Any, Protocol, TypeAlias, TypeVar
 
 import numpy as np
@@ -124,9 +126,9 @@ class NodeRules(Protocol[S]):
             The node is neither proved nor split.
         """
 
-    def for_records(self, records: Iterable[dict[str, Any]]) -> NodeRules[S]:
-        """Return the rules with the data that these nodes need."""
-        return self
+    def all_children(self, records: list[dict[str, Any]], states: list[S]) -> list[list[S]]:
+        """Return the children of several nodes, none of which is another's child."""
+        return [self.children(record, state) for record, state in zip(records, states, strict=True)]
 
     def note(self, record: dict[str, Any]) -> None:
         """Read a record between nodes."""
@@ -183,6 +185,102 @@ def verify_in_order(rules: NodeRules[S], records: Iterable[dict[str, Any]], root
     return nodes
 
 
+#: Parent and side of the root in logs whose nodes are numbered from 0.
+_FIRST = (-1, 0)
+#: Nodes that are verified at once.
+BATCH = 256
+
+
+class NumberSet:
+    """Whole numbers, held as runs of consecutive ones: those of a log are few runs."""
+
+    def __init__(self) -> None:
+        self._starts: list[int] = []
+        self._ends: list[int] = []
+
+    def add(self, number: int) -> bool:
+        """Add a number; return whether it is new."""
+        run = bisect.bisect_right(self._starts, number) - 1
+        if run >= 0 and number <= self._ends[run]:
+            is_new = number == self._ends[run]
+            self._ends[run] += is_new
+            return is_new
+        self._starts.insert(run + 1, number)
+        self._ends.insert(run + 1, number + 1)
+        return True
+
+
+def batches(records: Iterable[dict[str, Any]], size: int) -> Iterator[list[dict[str, Any]]]:
+    """Yield the records in lists of ``size``."""
+    iterator = iter(records)
+    while batch := list(islice(iterator, size)):
+        yield batch
+
+
+def verify_log(rules: NodeRules[S], records: Iterable[dict[str, Any]], root: S, crew: VerifierPool | None) -> tuple[int, int]:
+    """Return the number of verified nodes of a log, and of records that belong to no open node; with a crew, in parts.
+
+    Raises
+    ------
+    InvalidProofError
+        A node is not proved, or there is no record of one.
+    OutOfTimeError
+        The deadline passed between two batches.
+    """
+    if crew is None or crew.size < 2:
+        return _verify_in_batches(rules, records, root)
+    tree = tree_of(list(records))
+    if _FIRST not in tree:
+        raise InvalidProofError("the tree has no root")
+    nodes = verify_tree(rules, tree, (tree[_FIRST], root), crew)
+    return nodes, len(tree) - nodes
+
+
+def _verify_in_batches(rules: NodeRules[S], records: Iterable[dict[str, Any]], root: S) -> tuple[int, int]:
+    """Return the same, with open nodes and a batch of records in the memory, and records that stand before their parents'.
+
+    A batch is verified generation by generation. Records below a node that is proved without them are dropped.
+    """
+    waiting: dict[tuple[int, int], S] = {_FIRST: root}
+    held: Tree = {}
+    proved: set[int] = set()  # split all the same
+    numbers, nodes, rest = NumberSet(), 0, 0
+    for batch in batches(records, BATCH):
+        for origin, record in _origins(batch):
+            if not numbers.add(int(record["id"])):
+                raise InvalidProofError(f"node {record['id']} occurs twice")
+            if origin in held:
+                raise InvalidProofError(f"two nodes are child {origin[1]} of node {origin[0]}")
+            held[origin] = record
+        ready = [origin for origin, _ in _origins(batch) if origin in waiting]
+        while ready:
+            check_deadline()
+            chosen, states = [held.pop(origin) for origin in ready], [waiting.pop(origin) for origin in ready]
+            nodes, ready = nodes + len(chosen), []
+            for record, children in zip(chosen, rules.all_children(chosen, states), strict=True):
+                number = int(record["id"])
+                if not children and "split" in record:
+                    proved.add(number)
+                for side, child in enumerate(children):
+                    waiting[number, side] = child
+                    if (number, side) in held:
+                        ready.append((number, side))
+        for origin in [origin for origin in held if origin[0] in proved]:
+            proved.add(int(held.pop(origin)["id"]))
+            rest += 1
+    for number, side in waiting:
+        raise InvalidProofError("the tree has no root" if number < 0 else f"child {side} of node {number} is missing")
+    return nodes, rest + len(held)
+
+
+def _origins(records: Iterable[dict[str, Any]]) -> Iterator[tuple[tuple[int, int], dict[str, Any]]]:
+    """Yield nodes with their parent and side."""
+    for record in records:
+        if "id" not in record:
+            raise InvalidProofError("a record is neither a node nor the last one")
+        yield (int(record["parent"]), int(record["side"])), record
+
+
 def verify_tree(rules: NodeRules[S], tree: Tree, root: tuple[dict[str, Any], S], crew: VerifierPool | None = None) -> int:
     """Return the number of nodes below the root, itself included; each must be proved or split into children that are.
 
@@ -202,7 +300,7 @@ def verify_tree(rules: NodeRules[S], tree: Tree, root: tuple[dict[str, Any], S],
     count = PARTS * crew.size
     nodes = _verify(rules, tree, pending, until=count)
     parts = parted(tree, pending, count)
-    tasks = [(rules.for_records([*part.values(), *(record for record, _ in heads)]), part, heads) for part, heads in parts]
+    tasks = [(rules, part, heads) for part, heads in parts]
     return nodes + sum(crew.all(_verify_part, tasks))
 
 

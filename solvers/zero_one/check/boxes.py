@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -23,10 +24,13 @@ from ...exact.check.arithmetic import (
     round_up,
     row_sums_down,
     row_sums_up,
+    run_sums,
     sum_down,
-    sum_up,
 )
-from ...exact.check.trees import NodeRules, VerifierPool, tree_of, verify_tree
+from ...exact.check.sealed import SealedLog
+from ...exact.check.trees import NodeRules, VerifierPool, verify_log
+
+Flags = npt.NDArray[np.bool_]
 
 FREE, KEPT, VIOLATED = -1, 0, 1
 
@@ -51,22 +55,45 @@ class BoxProblem:
 
 
 @dataclass(eq=False)
-class CheckedBox:
-    """A node: its box, the states of its points, lower ends of their margins where they are violated, its bound."""
+class Boxes:
+    """Nodes, one a row: boxes, states of their points, lower ends of margins where they are violated, bounds."""
 
     lo: Array
     hi: Array
-    state: npt.NDArray[np.int64]
+    state: npt.NDArray[np.int8]
     lower: Array
-    bound: float
+    bound: Array
+
+    @classmethod
+    def root(cls, problem: BoxProblem) -> Boxes:
+        """Return the root: points that cost the target are kept."""
+        state = np.where(problem.weights >= problem.target, KEPT, FREE).astype(np.int8)
+        return cls(problem.lo[None], problem.hi[None], state[None], np.full((1, len(state)), -np.inf), np.zeros(1))
+
+    @classmethod
+    def joined(cls, parts: list[Boxes]) -> Boxes:
+        """Return a copy of several nodes as one."""
+        return cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in _FIELDS))
+
+    def chosen(self, rows: Any) -> Boxes:
+        """Return a copy of some nodes."""
+        return Boxes(*(getattr(self, name)[rows] for name in _FIELDS))
+
+    def update(self, rows: Any, part: Boxes) -> None:
+        """Change some nodes."""
+        for name in _FIELDS:
+            getattr(self, name)[rows] = getattr(part, name)
+
+
+_FIELDS = ("lo", "hi", "state", "lower", "bound")
 
 
 @dataclass(frozen=True, eq=False)
 class Packing:
-    """The weights that the pairs of a round leave, and a lower bound of the pairs' cost."""
+    """The weights that the pairs of a round leave to each node, and lower bounds of the pairs' costs."""
 
     left: Array
-    paid: float
+    paid: Array
 
 
 def reduced_box_problem(
@@ -118,7 +145,7 @@ def _step(step: Any, weights: Array) -> float:
     return step
 
 
-def scale_losses(problem: BoxProblem, node: CheckedBox, theta: float) -> BoxProblem:
+def scale_losses(problem: BoxProblem, node: Boxes, theta: float) -> BoxProblem:
     """Return the problem with losses weighed θ times, whose target bounds the solutions of interest in the node's box.
 
     There ||v||² + j·u < target for a loss of j·u, so j ≤ k = ⌊(target - ν)/u⌋, ν the least norm in the box, and
@@ -127,7 +154,7 @@ def scale_losses(problem: BoxProblem, node: CheckedBox, theta: float) -> BoxProb
     low, high = problem.step
     if not (math.isfinite(theta) and theta >= 1.0) or low <= 0.0:
         raise InvalidProofError("a round weighs losses by a number below 1, or without a step that they are multiples of")
-    nearest = np.maximum(np.maximum(node.lo, -node.hi), 0.0)
+    nearest = np.maximum(np.maximum(node.lo[0], -node.hi[0]), 0.0)
     nearest = nearest[:-1] if problem.free else nearest
     norm = sum_down(round_down(nearest * nearest)) if nearest.size else 0.0
     k = math.floor(float(round_up(round_up(problem.target - norm) / low)))
@@ -155,280 +182,311 @@ def _merge(A: Array, weights: Array, member: npt.NDArray[np.int64]) -> tuple[Arr
     return A[first], total
 
 
-def _ranges(problem: BoxProblem, node: CheckedBox) -> tuple[Array, Array]:
-    """Return least and greatest margin over the node's box."""
-    a, b = problem.g * node.lo, problem.g * node.hi
-    low, high = row_sums_down(round_down(np.minimum(a, b))), row_sums_up(round_up(np.maximum(a, b)))
-    return round_down(low - problem.e), round_up(high + problem.e)
+def _products(problem: BoxProblem, low: Array, high: Array) -> tuple[Array, Array]:
+    """Return the least and the greatest margins of all points over boxes, one a row, rounded outward.
+
+    They are sums of 2p products, which are off by at most 2p half units in the last place of the sum of their sizes, in any
+    order; more than twice as much is added, and what products that underflow lose.
+    """
+    g, p = problem.g.T, problem.g.shape[1]
+    up, down = np.maximum(g, 0.0), np.minimum(g, 0.0)
+    error = np.maximum(np.abs(low), np.abs(high)) @ np.abs(g) * ((2 * p + 8) * 2.0**-52)
+    error = round_up(round_up(error + problem.e) + 2.0**-1000)
+    return round_down(low @ up + high @ down - error), round_up(high @ up + low @ down + error)
 
 
-def apply_box(problem: BoxProblem, node: CheckedBox) -> bool:
-    """Decide the points that the box decides; False where the node is empty."""
-    if (node.lo > node.hi).any():
-        return False
-    low, high = _ranges(problem, node)
-    if ((node.state == KEPT) & (high < 1.0)).any() or ((node.state == VIOLATED) & (low >= 1.0)).any():
-        return False
-    free = node.state == FREE
-    node.lower = np.where(free, np.maximum(node.lower, low), node.lower)
-    node.state[free & (high < 1.0)] = VIOLATED
-    node.state[free & (high >= 1.0) & (node.lower >= 1.0)] = KEPT
-    return True
+def apply_box(problem: BoxProblem, nodes: Boxes) -> Flags:
+    """Decide the points that the boxes decide; False for empty nodes."""
+    low, high = _products(problem, nodes.lo, nodes.hi)
+    below, above = high < 1.0, low >= 1.0
+    empty = ((nodes.state == KEPT) & below) | ((nodes.state == VIOLATED) & above)
+    free = nodes.state == FREE
+    np.maximum(nodes.lower, low, out=nodes.lower, where=free)
+    nodes.state[free & below] = VIOLATED
+    nodes.state[free & ~below & (nodes.lower >= 1.0)] = KEPT
+    return np.asarray(~(empty.any(axis=1) | (nodes.lo > nodes.hi).any(axis=1)))
 
 
-def pack(problem: BoxProblem, node: CheckedBox, entry: list[Any]) -> Packing | None:
+def _flat(entries: list[list[Any]], place: int, dtype: Any) -> Any:
+    """Return one of the lists of several rounds, end to end."""
+    return np.fromiter(chain.from_iterable(entry[place] for entry in entries), dtype)
+
+
+def _owners(entries: list[list[Any]], *places: int) -> npt.NDArray[np.int64]:
+    """Return the round of each element of lists that are as long as each other."""
+    sizes = [len(entry[places[0]]) for entry in entries]
+    if any([len(entry[place]) for entry in entries] != sizes for place in places[1:]):
+        raise InvalidProofError("a round has lists of different lengths")
+    return np.repeat(np.arange(len(entries)), sizes)
+
+
+def pack(problem: BoxProblem, nodes: Boxes, entries: list[list[Any]]) -> tuple[Packing, Flags]:
     """Pay pairs that cannot both be kept, max over the box of (g_i + g_j)'v < 2, from the weights of free points.
 
-    Of a pair with one kept point the other is violated from here on. None where both are kept: the node is empty. Pairs that
-    the box does not exclude, or with a violated point, count nothing.
+    Of a pair with one kept point the other is violated from here on. The second result is True where both are kept: the node is
+    empty. Pairs that the box does not exclude, or with a violated point, count nothing.
     """
-    pairs, prices = np.array(entry[3], dtype=np.int64).reshape(-1, 2), np.array(entry[4], dtype=np.float64)
-    n = len(problem.weights)
+    owner, n = _owners(entries, 3, 4), len(problem.weights)
+    pairs, prices = (
+        np.array(list(chain.from_iterable(entry[3] for entry in entries)), np.int64).reshape(-1, 2),
+        _flat(entries, 4, float),
+    )
     if prices.shape != pairs.shape[:1] or not np.isfinite(prices).all() or (prices < 0).any():
         raise InvalidProofError("prices must be finite and not negative, one for each pair")
     if (pairs < 0).any() or (pairs >= n).any() or (pairs[:, 0] == pairs[:, 1]).any():
         raise InvalidProofError("a pair names points that do not exist, or one point twice")
-    excluded = _exclusive(problem, node, pairs[:, 0], pairs[:, 1])
-    pairs, prices = pairs[excluded], prices[excluded]
-    kept_points = node.state[pairs] == KEPT
-    if kept_points.all(axis=1).any():
-        return None
-    for (i, j), one in zip(pairs[kept_points.any(axis=1)].tolist(), kept_points[kept_points.any(axis=1)].tolist(), strict=True):
-        node.state[j if one[0] else i] = VIOLATED
-    free = (node.state[pairs] == FREE).all(axis=1)
-    residual, paid = problem.weights.tolist(), [0.0]
-    for (i, j), price in zip(pairs[free].tolist(), prices[free].tolist(), strict=True):
-        price = min(price, residual[i], residual[j])
-        if price > 0.0:
-            paid.append(price)
-            residual[i], residual[j] = (max(math.nextafter(residual[k] - price, -math.inf), 0.0) for k in (i, j))
-    return Packing(np.array(residual), sum_down(np.array(paid)))
+    excluded = _exclusive(problem, nodes.lo[owner], nodes.hi[owner], pairs[:, 0], pairs[:, 1])
+    owner, pairs, prices = owner[excluded], pairs[excluded], prices[excluded]
+    kept = nodes.state[owner[:, None], pairs] == KEPT
+    empty = np.zeros(len(entries), dtype=bool)
+    empty[owner[kept.all(axis=1)]] = True
+    one = kept.any(axis=1)
+    nodes.state[owner[one], np.where(kept[one, 0], pairs[one, 1], pairs[one, 0])] = VIOLATED
+    free = (nodes.state[owner[:, None], pairs] == FREE).all(axis=1)
+    left, payments = problem.weights.tolist(), [[0.0] for _ in entries]
+    residuals: list[dict[int, float]] = [{} for _ in entries]
+    for b, (i, j), price in zip(owner[free].tolist(), pairs[free].tolist(), prices[free].tolist(), strict=True):
+        residual = residuals[b]
+        first, second = residual.get(i, left[i]), residual.get(j, left[j])
+        if (payment := min(price, first, second)) > 0.0:
+            payments[b].append(payment)
+            residual[i] = max(math.nextafter(first - payment, -math.inf), 0.0)
+            residual[j] = max(math.nextafter(second - payment, -math.inf), 0.0)
+    weights = np.tile(problem.weights, (len(entries), 1))
+    for b, residual in enumerate(residuals):
+        weights[b, list(residual)] = list(residual.values())
+    return Packing(weights, np.array([sum_down(np.array(paid)) for paid in payments])), empty
 
 
-def _exclusive(
-    problem: BoxProblem, node: CheckedBox, i: npt.NDArray[np.int64], j: npt.NDArray[np.int64]
-) -> npt.NDArray[np.bool_]:
-    """Return whether (g_i + g_j)'v < 2 all over the box, the rows' own errors included."""
+def _exclusive(problem: BoxProblem, lo: Array, hi: Array, i: npt.NDArray[np.int64], j: npt.NDArray[np.int64]) -> Flags:
+    """Return whether (g_i + g_j)'v < 2 all over each box, the rows' own errors included."""
     total = problem.g[i] + problem.g[j]
-    ends = [round_up(side(total) * bound) for side in (round_up, round_down) for bound in (node.lo, node.hi)]
+    ends = [round_up(side(total) * bound) for side in (round_up, round_down) for bound in (lo, hi)]
     greatest = row_sums_up(np.maximum.reduce(ends))
     return np.asarray(round_up(round_up(greatest + problem.e[i]) + problem.e[j]) < 2.0)
 
 
-def multipliers(problem: BoxProblem, node: CheckedBox, entry: list[Any], packing: Packing) -> tuple[Array, Array]:
-    """Return α of the rows u ≥ 1 (free and kept points) and of the rows u ≤ 1 (violated points), clipped to what is valid.
+@dataclass(frozen=True, eq=False)
+class Multipliers:
+    """α of rows u ≥ 1 (free and kept points) and of rows u ≤ 1 (violated points), one an entry, clipped to what is valid."""
+
+    owner: npt.NDArray[np.int64]  #: the node of each
+    points: npt.NDArray[np.int64]
+    alpha: Array
+    flipped: Array
+
+
+def multipliers(nodes: Boxes, entries: list[list[Any]], packing: Packing) -> Multipliers:
+    """Return the multipliers of rounds, one for each node.
 
     On a free point with λ left after its pairs, λ 1{u < 1} ≥ α(1 - u) for u ≥ l needs α ≤ λ/(1 - l).
     """
-    points = np.array(entry[0], dtype=np.int64)
-    states = np.array(entry[1], dtype=np.int64)
-    values = np.array(entry[2], dtype=np.float64)
-    alpha, flipped = np.zeros(len(problem.weights)), np.zeros(len(problem.weights))
-    if points.size == 0:
-        return alpha, flipped
-    if not (points.shape == states.shape == values.shape) or not np.isfinite(values).all() or (values < 0).any():
+    owner, n = _owners(entries, 0, 1, 2), nodes.state.shape[1]
+    points, states, values = _flat(entries, 0, np.int64), _flat(entries, 1, np.int64), _flat(entries, 2, np.float64)
+    if not np.isfinite(values).all() or (values < 0).any():
         raise InvalidProofError("multipliers must be finite and not negative, one for each point")
-    if (points < 0).any() or (points >= len(alpha)).any() or len(np.unique(points)) < len(points):
+    if (points < 0).any() or (points >= n).any() or len(np.unique(owner * n + points)) < len(points):
         raise InvalidProofError("multipliers name points that do not exist, or one twice")
-    node_states = node.state[points]
+    node_states, lower = nodes.state[owner, points], nodes.lower[owner, points]
+    cap = np.maximum(round_down(packing.left[owner, points] / round_up(1.0 - lower)), 0.0)
+    clipped = np.where(node_states == FREE, np.minimum(values, np.where(np.isfinite(lower), cap, 0.0)), values)
     up = (states != VIOLATED) & (node_states != VIOLATED)
-    alpha[points[up]] = values[up]
     down = (states == VIOLATED) & (node_states == VIOLATED)
-    flipped[points[down]] = values[down]
-    free = node.state == FREE
-    cap = round_down(packing.left / round_up(1.0 - node.lower))
-    alpha = np.where(free, np.minimum(alpha, np.where(np.isfinite(node.lower), cap, 0.0)), alpha)
-    return alpha, flipped
+    return Multipliers(owner, points, np.where(up, clipped, 0.0), np.where(down, values, 0.0))
 
 
 @dataclass(frozen=True, eq=False)
 class LinearBound:
     """F(v) ≥ ||v||² + constant - s'v for some s within ``error`` of ``slope``, the norm of the penalised coordinates."""
 
-    constant: float
+    constant: Array
     slope: Array
     error: Array
 
 
-def linear_bound(problem: BoxProblem, node: CheckedBox, alpha: Array, flipped: Array, packing: Packing) -> LinearBound:
-    """Return the violated weights, the prices of the pairs and Σ α b, rounded down, and an enclosure of Σ ±α_i g_i."""
-    used = np.flatnonzero((alpha > 0) | (flipped > 0))
-    const = [sum_down(problem.weights[node.state == VIOLATED]), packing.paid]
-    const.append(sum_down(round_down(alpha[used] * round_down(1.0 - problem.e[used]))))
-    const.append(sum_down(round_down(flipped[used] * round_down(-1.0 - problem.e[used]))))
-    net = alpha[used] - flipped[used]
-    products = problem.g[used] * net[:, None]
-    s = np.array([math.fsum(column) for column in products.T.tolist()])
-    delta = np.array([sum_up(round_up(np.abs(column) * 2.0**-52)) for column in products.T])
-    return LinearBound(sum_down(np.array(const)), s, round_up(delta + np.abs(s) * 2.0**-52))
+def _violated_weights(problem: BoxProblem, nodes: Boxes) -> Array:
+    """Return the weights of the violated points, rounded down: sums of n numbers that are not negative."""
+    sums = (nodes.state == VIOLATED) @ problem.weights
+    return np.asarray(sums * (1.0 - (len(problem.weights) + 4) * 2.0**-52))
 
 
-def square_bound(problem: BoxProblem, node: CheckedBox, linear: LinearBound) -> tuple[float, Array, Array]:
-    """Return D with F(v) ≥ D + Σ_j (v_j - c_j)² + slope_j |v_j - c_j| on the box; also c and the slopes."""
+def linear_bound(problem: BoxProblem, nodes: Boxes, stated: Multipliers, packing: Packing) -> LinearBound:
+    """Return the violated weights, the prices of the pairs and Σ α b, rounded down, and enclosures of Σ ±α_i g_i."""
+    e = problem.e[stated.points]
+    products = problem.g[stated.points] * (stated.alpha - stated.flipped)[:, None]
+    gains = round_down(stated.alpha * round_down(1.0 - e)), round_down(stated.flipped * round_down(-1.0 - e))
+    sums, error = run_sums(np.column_stack([products, *gains]), np.bincount(stated.owner, minlength=len(nodes.bound)))
+    constant = [_violated_weights(problem, nodes), packing.paid, *round_down(sums - error).T[-2:]]
+    return LinearBound(row_sums_down(np.column_stack(constant)), sums[:, :-2], error[:, :-2])
+
+
+def square_bound(problem: BoxProblem, nodes: Boxes, linear: LinearBound) -> tuple[Array, Array, Array]:
+    """Return D with F(v) ≥ D + Σ_j (v_j - c_j)² + slope_j |v_j - c_j| on the boxes; also c and the slopes."""
     const, s, delta = linear.constant, linear.slope.copy(), linear.error.copy()
     if problem.free:
         # 0 ≥ (v - lo)(v - hi) stands for the intercept's missing square.
-        lo, hi = node.lo[-1], node.hi[-1]
-        const = float(round_down(const + round_down(lo * hi)))
-        s[-1] += lo + hi
-        delta[-1] = round_up(delta[-1] + 2.0**-51 * (abs(s[-1]) + abs(lo) + abs(hi)))
-    c = np.minimum(np.maximum(0.5 * s, node.lo), node.hi)
+        lo, hi = nodes.lo[:, -1], nodes.hi[:, -1]
+        const = round_down(const + round_down(lo * hi))
+        s[:, -1] += lo + hi
+        delta[:, -1] = round_up(delta[:, -1] + 2.0**-51 * (np.abs(s[:, -1]) + np.abs(lo) + np.abs(hi)))
+    c = np.minimum(np.maximum(0.5 * s, nodes.lo), nodes.hi)
     terms = round_down(round_down(c * c) - round_up(s * c))
-    reach = round_up(np.abs(c) + round_up(node.hi - node.lo))
-    loss = round_up(delta * reach)
-    bound = sum_down(np.concatenate([[const], terms, -loss]))
+    loss = round_up(delta * round_up(np.abs(c) + round_up(nodes.hi - nodes.lo)))
+    bound = row_sums_down(np.column_stack([const, terms, -loss]))
     slope = np.maximum(round_down(np.abs(round_down(np.abs(2.0 * c - s))) - 2.0**-52 * np.abs(s)), 0.0)
     return bound, c, slope
 
 
-def intercept_bound(problem: BoxProblem, node: CheckedBox, linear: LinearBound) -> float:
+def intercept_bound(problem: BoxProblem, nodes: Boxes, linear: LinearBound) -> Array:
     """Return the same bound with the intercept's linear term alone: better where the multipliers balance the classes."""
     if not problem.free:
-        return -math.inf
+        return np.full(len(nodes.bound), -np.inf)
     s, delta = linear.slope, linear.error
-    lo, hi = node.lo[:-1], node.hi[:-1]
-    c = np.minimum(np.maximum(0.5 * s[:-1], lo), hi)
-    terms = round_down(round_down(c * c) - round_up(s[:-1] * c))
-    loss = round_up(delta[:-1] * round_up(np.abs(c) + round_up(hi - lo)))
-    last = max(abs(float(node.lo[-1])), abs(float(node.hi[-1])))
-    intercept = -float(round_up(max(float(round_up(s[-1] * node.lo[-1])), float(round_up(s[-1] * node.hi[-1])))))
-    return sum_down(np.concatenate([[linear.constant, intercept, -float(round_up(delta[-1] * last))], terms, -loss]))
+    lo, hi = nodes.lo[:, :-1], nodes.hi[:, :-1]
+    c = np.minimum(np.maximum(0.5 * s[:, :-1], lo), hi)
+    terms = round_down(round_down(c * c) - round_up(s[:, :-1] * c))
+    loss = round_up(delta[:, :-1] * round_up(np.abs(c) + round_up(hi - lo)))
+    first, last, tilt = nodes.lo[:, -1], nodes.hi[:, -1], s[:, -1]
+    intercept = np.maximum(round_up(tilt * first), round_up(tilt * last))
+    tilt_loss = round_up(delta[:, -1] * np.maximum(np.abs(first), np.abs(last)))
+    return row_sums_down(np.column_stack([linear.constant, -intercept, -tilt_loss, terms, -loss]))
 
 
-def tighten(problem: BoxProblem, node: CheckedBox, alpha: Array, packing: Packing, bound: float, c: Array, slope: Array) -> bool:
-    """Shrink the box and decide points by the ball Σ_j (v_j - c_j)² + slope_j |v_j - c_j| ≤ target - D.
+def tighten(problem: BoxProblem, nodes: Boxes, alpha: Array, left: Array, bound: Array, c: Array, slope: Array) -> Flags:
+    """Shrink boxes and decide points by the balls Σ_j (v_j - c_j)² + slope_j |v_j - c_j| ≤ target - D; all D are finite.
 
-    False where the node is empty: also where the ball excludes what a decided point demands, for a search may have decided that
-    point the other way.
+    ``alpha`` and ``left`` are the multipliers and the weights that remain of all points. False for empty nodes: also where a ball
+    excludes what a decided point demands, for a search may have decided that point the other way.
     """
-    r = float(round_up(problem.target - bound))
-    if not math.isfinite(r):
-        return True
-    radius = float(round_up(math.sqrt(max(r, 0.0))))
+    r = round_up(problem.target - bound)[:, None]
+    radius = round_up(np.sqrt(np.maximum(r, 0.0)))
     root = round_down(np.sqrt(round_down(round_down(slope * slope) + round_down(4.0 * r))))
     short = round_up(round_up(2.0 * r / round_down(slope + root)))
     short = np.where(slope > 0.0, np.minimum(short, radius), radius)
-    at_lo, at_hi = c <= node.lo, c >= node.hi
+    at_lo, at_hi = c <= nodes.lo, c >= nodes.hi
     up, down = np.where(at_lo, short, radius), np.where(at_hi & ~at_lo, short, radius)
-    node.hi = np.minimum(node.hi, round_up(c + up))
-    node.lo = np.maximum(node.lo, round_down(c - down))
-    if (node.lo > node.hi).any():
-        return False
-    products = problem.g * c
-    u_lo = round_down(row_sums_down(round_down(products)) - problem.e)
-    u_hi = round_up(row_sums_up(round_up(products)) + problem.e)
-    free = node.state == FREE
+    nodes.hi = np.minimum(nodes.hi, round_up(c + up))
+    nodes.lo = np.maximum(nodes.lo, round_down(c - down))
+    empty = (nodes.lo > nodes.hi).any(axis=1)
+    u_lo, u_hi = _products(problem, c, c)
+    free, norm2 = nodes.state == FREE, problem.norm2
     short, excess = np.maximum(round_down(1.0 - u_hi), 0.0), np.maximum(round_down(u_lo - 1.0), 0.0)
-    unreachable = round_down(round_down(short * short) / problem.norm2) >= r
-    inevitable = round_down(round_down(excess * excess) / problem.norm2) >= r
-    if (unreachable & (node.state == KEPT)).any() or (inevitable & (node.state == VIOLATED)).any():
-        return False
-    kept_out = free & unreachable
-    turn = round_down(u_lo - round_up(0.5 * alpha * problem.norm2))
-    beta = round_down(packing.left - round_up(alpha * round_up(1.0 - u_lo)))
-    beta = round_down(beta - round_up(round_up(0.25 * alpha * alpha) * problem.norm2 * (1.0 + 2.0**-50)))
+    unreachable = round_down(round_down(short * short) / norm2) >= r
+    inevitable = round_down(round_down(excess * excess) / norm2) >= r
+    empty |= ((unreachable & (nodes.state == KEPT)) | (inevitable & (nodes.state == VIOLATED))).any(axis=1)
+    turn = round_down(u_lo - round_up(0.5 * alpha * norm2))
+    beta = round_down(left - round_up(alpha * round_up(1.0 - u_lo)))
+    beta = round_down(beta - round_up(round_up(0.25 * alpha * alpha) * norm2 * (1.0 + 2.0**-50)))
     t = np.maximum(round_down(turn - 1.0), 0.0)
-    violated_out = free & (round_down(beta + round_down(round_down(t * t) / problem.norm2)) >= r)
-    if (kept_out & violated_out).any():
-        return False
-    node.state[kept_out] = VIOLATED
-    node.state[violated_out] = KEPT
-    reach = round_up(np.sqrt(round_up(problem.norm2 * round_up(np.maximum(r - beta, 0.0)))))
-    node.lower = np.where(free, np.maximum(node.lower, round_down(turn - reach)), node.lower)
-    return True
+    avoidable = round_down(beta + round_down(round_down(t * t) / norm2)) >= r
+    empty |= (free & unreachable & avoidable).any(axis=1)
+    nodes.state[free & unreachable] = VIOLATED
+    nodes.state[free & avoidable] = KEPT
+    reach = round_up(np.sqrt(round_up(norm2 * round_up(np.maximum(r - beta, 0.0)))))
+    np.maximum(nodes.lower, round_down(turn - reach), out=nodes.lower, where=free)
+    return np.asarray(~empty)
 
 
 @dataclass(frozen=True, eq=False)
-class BoxRules(NodeRules[CheckedBox]):
+class BoxRules(NodeRules[Boxes]):
     """The rules of the nodes of a tree of boxes."""
 
     problem: BoxProblem
 
-    def children(self, record: dict[str, Any], node: CheckedBox) -> list[CheckedBox]:
+    def children(self, record: dict[str, Any], state: Boxes) -> list[Boxes]:
         """Apply a node's box and rounds; return its children, none if nothing below the target remains."""
-        if _settled(self.problem, node, record["rounds"]):
-            return []
+        return self.all_children([record], [state])[0]
+
+    def all_children(self, records: list[dict[str, Any]], states: list[Boxes]) -> list[list[Boxes]]:
+        """Return the same of several nodes."""
+        nodes = Boxes.joined(states)
+        settled = _settled(self.problem, nodes, [record["rounds"] for record in records])
+        return [[] if settled[b] else self._split(record, nodes.chosen(slice(b, b + 1))) for b, record in enumerate(records)]
+
+    def _split(self, record: dict[str, Any], node: Boxes) -> list[Boxes]:
         if "split" not in record:
-            raise InvalidProofError(
-                f"node {int(record['id'])} is neither proved ({node.bound:g} < {self.problem.target:g}) nor split"
-            )
-        n, p = self.problem.g.shape
-        return [_child(node, record["split"], side, p, n) for side in (0, 1)]
+            bound, target = node.bound[0], self.problem.target
+            raise InvalidProofError(f"node {int(record['id'])} is neither proved ({bound:g} < {target:g}) nor split")
+        return [_child(node, int(record["split"][0]), float(record["split"][1]), side) for side in (0, 1)]
 
 
-def check_box_tree(problem: BoxProblem, records: list[dict[str, Any]], crew: VerifierPool | None = None) -> int:
+def check_box_tree(problem: BoxProblem, log: SealedLog, crew: VerifierPool | None = None) -> int:
     """Verify the tree of a log of boxes, with a crew subtree by subtree; return the number of its nodes."""
-    tree = tree_of(records)
-    roots = [key for key in tree if key[0] == -1]
-    if len(roots) != 1:
-        raise InvalidProofError(f"the tree has {len(roots)} roots")
-    n = problem.g.shape[0]
-    root = CheckedBox(problem.lo.copy(), problem.hi.copy(), np.full(n, FREE), np.full(n, -np.inf), 0.0)
-    root.state[problem.weights >= problem.target] = KEPT
-    return verify_tree(BoxRules(problem), tree, (tree[roots[0]], root), crew)
+    return verify_log(BoxRules(problem), log.records(), Boxes.root(problem), crew)[0]
 
 
-def _child(node: CheckedBox, split: list[Any], side: int, p: int, n: int) -> CheckedBox:
-    name, mid = int(split[0]), float(split[1])
-    child = CheckedBox(node.lo.copy(), node.hi.copy(), node.state.copy(), node.lower.copy(), node.bound)
+def _child(node: Boxes, name: int, mid: float, side: int) -> Boxes:
+    """Return a child by a coordinate's part or a point's state; children share what they do not change."""
     if name >= 0:
-        if name >= p or not math.isfinite(mid):
+        if name >= node.lo.shape[1] or not math.isfinite(mid):
             raise InvalidProofError("a split names no coordinate")
+        child = replace(node, lo=node.lo.copy(), hi=node.hi.copy())
         if side == 0:
-            child.hi[name] = min(child.hi[name], mid)
+            child.hi[0, name] = min(child.hi[0, name], mid)
         else:
-            child.lo[name] = max(child.lo[name], mid)
+            child.lo[0, name] = max(child.lo[0, name], mid)
         return child
     point = -1 - name
-    if point >= n:
+    if point >= node.state.shape[1]:
         raise InvalidProofError("a split names no point")
-    if child.state[point] not in (FREE, side):
-        child.bound = math.inf
-    child.state[point] = side
+    child = replace(node, state=node.state.copy())
+    if child.state[0, point] not in (FREE, side):
+        child.bound = np.full(1, np.inf)
+    child.state[0, point] = side
     return child
 
 
-def _settled(problem: BoxProblem, node: CheckedBox, rounds: list[Any]) -> bool:
-    """Apply the box and the rounds; True where nothing below the target remains."""
-    if node.bound >= problem.target or not apply_box(problem, node) or _settled_by_count(problem, node):
-        return True
-    for entry in rounds:
-        if len(entry) > 5:
-            if _emptied_by_levels(problem, node, entry):
-                return True
-            continue
-        packing = pack(problem, node, entry)
-        if packing is None:
-            return True
-        alpha, flipped = multipliers(problem, node, entry, packing)
-        linear = linear_bound(problem, node, alpha, flipped, packing)
-        bound, c, slope = square_bound(problem, node, linear)
-        node.bound = max(node.bound, bound, intercept_bound(problem, node, linear))
-        if node.bound >= problem.target:
-            return True
-        if not tighten(problem, node, alpha, packing, bound, c, slope) or not apply_box(problem, node):
-            return True
-        if _settled_by_count(problem, node):
-            return True
-    return False
+def _settled(problem: BoxProblem, nodes: Boxes, rounds: list[list[Any]]) -> Flags:
+    """Apply the boxes and the rounds; True where nothing below the target remains."""
+    settled = (nodes.bound >= problem.target) | ~apply_box(problem, nodes)
+    settled |= _settled_by_count(problem, nodes)
+    for k in range(max(map(len, rounds), default=0)):
+        rows = [b for b in np.flatnonzero(~settled).tolist() if len(rounds[b]) > k]
+        levels = [b for b in rows if len(rounds[b][k]) > 5]
+        for chosen in ([b for b in rows if b not in levels], *([b] for b in levels)):
+            if not chosen:
+                continue
+            part, entries = nodes.chosen(chosen), [rounds[b][k] for b in chosen]
+            by_round = _emptied_by_levels if len(entries[0]) > 5 else _settled_by_round
+            settled[chosen] = by_round(problem, part, entries)
+            nodes.update(chosen, part)
+    return settled
 
 
-def _emptied_by_levels(problem: BoxProblem, node: CheckedBox, entry: list[Any]) -> bool:
+def _settled_by_round(problem: BoxProblem, nodes: Boxes, entries: list[list[Any]]) -> Flags:
+    """Apply a round to each node; True where nothing below the target remains."""
+    packing, settled = pack(problem, nodes, entries)
+    stated = multipliers(nodes, entries, packing)
+    linear = linear_bound(problem, nodes, stated, packing)
+    bound, c, slope = square_bound(problem, nodes, linear)
+    nodes.bound = np.maximum(np.maximum(nodes.bound, bound), intercept_bound(problem, nodes, linear))
+    settled |= nodes.bound >= problem.target
+    alpha = np.zeros(packing.left.shape)
+    alpha[stated.owner, stated.points] = stated.alpha
+    rows = np.flatnonzero(~settled & np.isfinite(bound))
+    part = nodes.chosen(rows)
+    settled[rows] = ~tighten(problem, part, alpha[rows], packing.left[rows], bound[rows], c[rows], slope[rows])
+    nodes.update(rows, part)
+    return np.asarray(settled | ~apply_box(problem, nodes) | _settled_by_count(problem, nodes))
+
+
+def _emptied_by_levels(problem: BoxProblem, node: Boxes, entries: list[list[Any]]) -> Flags:
     """Return whether a round that weighs losses by the entry's last number leaves nothing of interest: what it proves is no
     bound.
     """
+    (entry,) = entries
     theta = float(entry[5])
     scaled = scale_losses(problem, node, theta)
-    packing = pack(scaled, node, [*entry[:4], [theta * float(price) for price in entry[4]]])
-    if packing is None:
-        return True
-    linear = linear_bound(scaled, node, *multipliers(scaled, node, entry, packing), packing)
-    return max(square_bound(scaled, node, linear)[0], intercept_bound(scaled, node, linear)) >= scaled.target
+    packing, empty = pack(scaled, node, [[*entry[:4], [theta * float(price) for price in entry[4]]]])
+    linear = linear_bound(scaled, node, multipliers(node, entries, packing), packing)
+    bound = np.maximum(square_bound(scaled, node, linear)[0], intercept_bound(scaled, node, linear))
+    return np.asarray(empty | (bound >= scaled.target))
 
 
-def _settled_by_count(problem: BoxProblem, node: CheckedBox) -> bool:
+def _settled_by_count(problem: BoxProblem, nodes: Boxes) -> Flags:
     """Return the bound of no multipliers at all: violated points and the least norm in the box."""
-    p = len(node.lo)
-    linear = LinearBound(sum_down(problem.weights[node.state == VIOLATED]), np.zeros(p), np.zeros(p))
-    node.bound = max(node.bound, square_bound(problem, node, linear)[0], intercept_bound(problem, node, linear))
-    return node.bound >= problem.target
+    none = np.zeros(nodes.lo.shape)
+    linear = LinearBound(_violated_weights(problem, nodes), none, none)
+    by_count = np.maximum(square_bound(problem, nodes, linear)[0], intercept_bound(problem, nodes, linear))
+    nodes.bound = np.maximum(nodes.bound, by_count)
+    return np.asarray(nodes.bound >= problem.target)

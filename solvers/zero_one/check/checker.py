@@ -149,15 +149,15 @@ class ZeroOneChecker(ProofChecker[LoggedZeroOneProblem]):
             return bound, 0
         if log.header["kind"] == "cited":
             return self._prove_by_citation(problem, log, bound, crew)
-        data, records = (log.header, problem.A, problem.weights, problem.penalised, bound), list(log.records())
+        data = (log.header, problem.A, problem.weights, problem.penalised, bound)
         if log.header["kind"] in ("conflicts", "budget"):
             target = float(log.claim.get("target", bound))
             if not bound <= target < math.inf:
                 raise InvalidProofError(f"the tree's target, {target:.12g}, must be finite and at least the claimed bound")
             groups = reduced_conflict_problem(*data, target)
-            return bound, 0 if groups is None else check_conflict_tree(groups, records, crew)
+            return bound, 0 if groups is None else check_conflict_tree(groups, log, crew)
         rotated = reduced_box_problem(*data)
-        return bound, 0 if rotated is None else check_box_tree(rotated, records, crew)
+        return bound, 0 if rotated is None else check_box_tree(rotated, log, crew)
 
     def _prove_by_citation(
         self, problem: LoggedZeroOneProblem, log: SealedLog, bound: float, crew: VerifierPool | None

@@ -34,17 +34,28 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from itertools import chain
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from ...exact.check.arithmetic import Array, InvalidProofError, RationalPoint, rounded_up
-from ...exact.check.trees import NodeRules, VerifierPool, tree_of, verify_tree
+from ...exact.check.arithmetic import (
+    Array,
+    InvalidProofError,
+    RationalPoint,
+    round_down,
+    round_up,
+    rounded_up,
+    row_sums_up,
+    run_sums,
+)
+from ...exact.check.sealed import SealedLog
+from ...exact.check.trees import NodeRules, NumberSet, VerifierPool, batches, verify_log
 
-States = npt.NDArray[np.int8]
-
-FREE, KEPT, DELETED = -1, 0, 1
+FREE, KEPT, DELETED = 0, 1, 2
+#: Records whose conflicts are evaluated at once.
+_BATCH = 1024
 
 
 def next_up(x: float) -> float:
@@ -57,13 +68,22 @@ def next_down(x: float) -> float:
     return math.nextafter(x, -math.inf)
 
 
+@dataclass(eq=False, slots=True)
+class OpenNode:
+    """A node as its ancestors leave it: states of the points, V and e, the last two rounded down."""
+
+    states: bytearray
+    deleted: float  #: V, the weight of the deleted points
+    extra: float  #: e, the proved weight of further deletions
+
+
 @dataclass(frozen=True, eq=False)
 class ConflictProblem:
     """The problem that a log states, with equal points merged."""
 
     rows: Array  #: (m, p) penalised parts, one for each group of equal points
     labels: Array  #: (m,) the intercept's column, zeros without one
-    weights: Array  #: (m,) summed, rounded down
+    weights: list[float]  #: (m,) summed, rounded down
     intercept_bound: float  #: bound on |b|
     target: float  #: B less what the zero rows cost
     claim: float  #: C less what the zero rows cost
@@ -74,42 +94,57 @@ class ConflictProblem:
         """Return whether deletions are counted, not paid."""
         return math.isfinite(self.budget)
 
-    def norm_cutoff(self, state: States, spent: float) -> float:
+    def root(self) -> OpenNode:
+        """Return the root: points that cost the target are kept."""
+        undeletable = [not self.counted and weight >= self.target for weight in self.weights]
+        return OpenNode(bytearray(KEPT if kept else FREE for kept in undeletable), 0.0, 0.0)
+
+    def round_down(self, x: float) -> float:
+        """Return a rounded sum from below; sums of whole numbers are exact."""
+        return x if self.counted and x.is_integer() else next_down(x)
+
+    def norm_cutoff(self, node: OpenNode, spent: float) -> float:
         """Return T, the bound of ||w||² where further deletions of weight ``spent`` are proved, rounded up."""
-        if self.counted:
-            return self.target
-        return next_up(next_up(self.target - next_down(self.deleted(state))) - spent)
+        return self.target if self.counted else next_up(next_up(self.target - node.deleted) - spent)
 
-    def deleted(self, state: States) -> float:
-        """Return V, the weight of the deleted points, off by at most one rounding (whole numbers: exact)."""
-        return math.fsum(self.weights[state == DELETED].tolist())
+    def is_excluded(self, node: OpenNode) -> bool:
+        """Return whether the deletions of a node exclude every solution of interest."""
+        return node.deleted + node.extra > self.budget if self.counted else self.norm_cutoff(node, node.extra) <= 0.0
 
-    def is_excluded(self, state: States, spent: float) -> bool:
-        """Return whether further deletions of weight ``spent`` exclude every solution of interest."""
-        return self.deleted(state) + spent > self.budget if self.counted else self.norm_cutoff(state, spent) <= 0.0
-
-    def ends_open(self, state: States, spent: float, norm: float) -> bool:
+    def ends_open(self, node: OpenNode, norm: float) -> bool:
         """Return whether solutions whose squared norm is at least ``norm`` reach the claim."""
-        paid = 0.0 if self.counted else next_down(next_down(self.deleted(state)) + spent)
-        return (norm if self.counted else next_down(paid + norm)) >= self.claim
+        return (norm if self.counted else next_down(next_down(node.deleted + node.extra) + norm)) >= self.claim
 
-    def remaining_cost(self, spent: float, point: int) -> float:
-        """Return the proved cost of further deletions once a free point is deleted, rounded down."""
-        remaining = spent - float(self.weights[point])
-        return max(remaining if self.counted and remaining.is_integer() else next_down(remaining), 0.0)
+    def delete(self, node: OpenNode, point: int) -> None:
+        """Delete a free point."""
+        weight = self.weights[point]
+        node.states[point] = DELETED
+        node.deleted = self.round_down(node.deleted + weight)
+        node.extra = max(self.round_down(node.extra - weight), 0.0)
 
-    def keep_undeletable(self, state: States) -> None:
+    def keep_undeletable(self, node: OpenNode) -> None:
         """Mark as kept every free point whose deletion would exceed the budget."""
-        if self.counted:
-            state[(state == FREE) & (self.weights > self.budget - self.deleted(state))] = KEPT
+        remaining = self.budget - node.deleted
+        if max(self.weights, default=0.0) > remaining:
+            for i, weight in enumerate(self.weights):
+                if weight > remaining and node.states[i] == FREE:
+                    node.states[i] = KEPT
+
+    def child(self, node: OpenNode, point: int, kept: Iterable[int]) -> OpenNode:
+        """Return the child of a node in which a free point is deleted and others are kept."""
+        child = OpenNode(bytearray(node.states), node.deleted, node.extra)
+        for i in kept:
+            child.states[i] = KEPT
+        self.delete(child, point)
+        return child
 
 
 @dataclass(frozen=True, eq=False)
 class Conflict:
     """Points that no w with ||w||² < ``norm`` keeps all, provided that it violates all of ``away``."""
 
-    points: frozenset[int]
-    away: frozenset[int]
+    points: list[int]
+    away: list[int]
     norm: float
 
 
@@ -162,7 +197,7 @@ def reduced_conflict_problem(
     if sorted(groups) != list(range(len(groups))):
         raise InvalidProofError("a merged row has no point")
     distinct = A[[first[k] for k in range(len(groups))]]
-    summed = np.array([float(len(groups[k])) if counted else next_down(math.fsum(groups[k])) for k in range(len(groups))])
+    summed = [float(len(groups[k])) if counted else next_down(math.fsum(groups[k])) for k in range(len(groups))]
     rows = distinct[:, penalised]
     labels = distinct[:, ~penalised][:, 0] if not penalised.all() else np.zeros(len(distinct))
     reach = 0.0
@@ -175,84 +210,74 @@ def reduced_conflict_problem(
     return ConflictProblem(rows, labels, summed, reach, remaining, claim, budget)
 
 
-def stated_conflict(problem: ConflictProblem, record: dict[str, Any]) -> Conflict:
-    """Return the points of a conflict and the norm that its multipliers prove, rounded down."""
-    points = [int(i) for i in record["conflict"]]
-    alpha = np.array(record["alpha"], dtype=np.float64)
-    if len(set(points)) != len(points) or alpha.shape != (len(points),):
-        raise InvalidProofError("a conflict names a point twice, or not one multiplier for each point")
-    if any(i < 0 or i >= len(problem.weights) for i in points) or not np.isfinite(alpha).all():
+def stated_conflicts(problem: ConflictProblem, records: list[dict[str, Any]]) -> list[Conflict]:
+    """Return the conflicts that records state, with the norms that their multipliers prove, rounded down."""
+    if not records:
+        return []
+    listed, stated = [record["conflict"] for record in records], [record["alpha"] for record in records]
+    sizes = np.array(list(map(len, listed)), dtype=np.int64)
+    points = np.fromiter(chain.from_iterable(listed), np.int64)
+    alpha = np.fromiter(chain.from_iterable(stated), np.float64)
+    if any(map(int.__ne__, sizes.tolist(), map(len, stated))):
+        raise InvalidProofError("a conflict does not name one multiplier for each point")
+    if (points < 0).any() or (points >= len(problem.weights)).any() or not np.isfinite(alpha).all():
         raise InvalidProofError("a conflict names no point, or its multipliers are not finite")
-    gain = next_down(math.fsum(alpha.tolist()))
-    # Σα ≤ Σα a_i'w whatever the sign: a_i'w ≥ 1 of points that are kept, a_i'w < 1 of those that are violated;
-    # the labels are ±1, so that the intercept's part is a sum of multipliers: exact up to one rounding
-    tilt = abs(math.fsum((alpha * problem.labels[points]).tolist()))
-    if tilt > 0.0:
-        gain = next_down(gain - next_up(next_up(tilt) * problem.intercept_bound))
-    products = problem.rows[points] * alpha[:, None]
-    squares = []
-    for column in products.T.tolist():
-        # every product is off by at most half a unit in its last place, or by the smallest number where it underflows
-        error = next_up(math.fsum(next_up(abs(x) * 2.0**-52) for x in column))
-        size = next_up(next_up(abs(math.fsum(column))) + error)
-        squares.append(next_up(size * size))
-    square = next_up(math.fsum(squares))
-    norm = 0.0 if gain <= 0.0 else next_down(next_down(gain * gain) / square)
-    signs = list(zip(points, alpha.tolist(), strict=True))
-    return Conflict(frozenset(i for i, a in signs if a >= 0.0), frozenset(i for i, a in signs if a < 0.0), norm)
+    # The labels are ±1, so that the intercept's part is a sum of multipliers: exact up to one rounding.
+    tilted, ends = (alpha * problem.labels[points]).tolist(), np.cumsum(sizes).tolist()
+    names, multipliers, gains, conflicts = points.tolist(), alpha.tolist(), [], []
+    for end, size in zip(ends, sizes.tolist(), strict=True):
+        chosen = slice(end - size, end)
+        # Σα ≤ Σα a_i'w whatever the sign: a_i'w ≥ 1 of points that are kept, a_i'w < 1 of those that are violated.
+        gain, tilt = next_down(math.fsum(multipliers[chosen])), abs(math.fsum(tilted[chosen]))
+        gains.append(gain if tilt == 0.0 else next_down(gain - next_up(next_up(tilt) * problem.intercept_bound)))
+        kept, away = names[chosen], list[int]()
+        if len(set(kept)) != size:
+            raise InvalidProofError("a conflict names a point twice")
+        if min(multipliers[chosen], default=0.0) < 0.0:
+            signs = list(zip(kept, multipliers[chosen], strict=True))
+            kept, away = [i for i, a in signs if a >= 0.0], [i for i, a in signs if a < 0.0]
+        conflicts.append((kept, away))
+    sums, error = run_sums(problem.rows[points] * alpha[:, None], sizes)
+    proved, longest = np.array(gains), round_up(np.abs(sums) + error)
+    square = row_sums_up(round_up(longest * longest))
+    norms = np.where(proved > 0.0, round_down(round_down(proved * proved) / square), 0.0)
+    return [Conflict(kept, away, norm) for (kept, away), norm in zip(conflicts, norms.tolist(), strict=True)]
 
 
-#: A node: the states of its points, and the proved cost of further deletions, as its ancestors leave them.
-State: TypeAlias = tuple[States, float]
+def nodes_with_conflicts(problem: ConflictProblem, log: SealedLog) -> Iterator[dict[str, Any]]:
+    """Yield the nodes of a log, each with the conflicts that it names, by number.
+
+    A node names conflicts that stand between the last node and itself, so that no others are held. A log whose nodes name
+    others is read once more, and all its conflicts are held.
+    """
+    recent: dict[int, Conflict] = {}
+    others: dict[int, Conflict] | None = None
+    for record, number, conflict in _evaluated(problem, log):
+        if conflict is not None:
+            recent[number] = conflict
+            continue
+        named = set(_named(record))
+        if others is None and not named <= recent.keys():
+            others = {k: conflict for _, k, conflict in _evaluated(problem, log) if conflict is not None}
+        known = recent if others is None else others
+        yield {**record, "conflicts": {k: known[k] for k in named if k in known}}
+        recent = {}
 
 
-class Conflicts(NodeRules[State]):
-    """The rules of nodes, with the records of the log's conflicts by number; each is verified when it is first used."""
-
-    def __init__(self, problem: ConflictProblem, records: dict[int, dict[str, Any]]) -> None:
-        self._problem, self._stated = problem, records
-        self._known: dict[int, Conflict] = {}
-
-    def valid(self, ident: int, state: States, number: int, spent: float) -> Conflict:
-        """Return a conflict that node ``ident`` may use when further deletions of weight ``spent`` are proved."""
-        conflict = self._conflict(ident, number)
-        if not conflict.norm >= self._problem.norm_cutoff(state, spent):
-            raise InvalidProofError(f"a conflict of node {ident} proves {conflict.norm:g}, which is too little")
-        _check_points(conflict, state, ident)
-        return conflict
-
-    def kept(self, ident: int, state: States, number: int) -> Conflict:
-        """Return a conflict of kept points of node ``ident``, of any norm."""
-        conflict = self._conflict(ident, number)
-        _check_points(conflict, state, ident)
-        if any(state[i] == FREE for i in conflict.points):
-            raise InvalidProofError(f"open node {ident} has a conflict with a free point")
-        return conflict
-
-    def _conflict(self, ident: int, number: int) -> Conflict:
-        conflict = self._known.get(number)
-        if conflict is None:
-            if number not in self._stated:
-                raise InvalidProofError(f"node {ident} names a conflict that is not there")
-            conflict = self._known[number] = stated_conflict(self._problem, self._stated[number])
-        return conflict
-
-    def for_records(self, records: Iterable[dict[str, Any]]) -> Conflicts:
-        """Return rules that hold only the conflicts that these nodes use."""
-        named = {number for record in records for number in _named(record)}
-        return Conflicts(self._problem, {number: self._stated[number] for number in named if number in self._stated})
-
-    def children(self, record: dict[str, Any], state: State) -> list[State]:
-        """Apply a node's steps; return its children, none if the node is proved to be empty."""
-        return _children(self._problem, self, record, *state)
-
-
-def _check_points(conflict: Conflict, state: States, ident: int) -> None:
-    """Raise InvalidProofError if the node has deleted a point of the conflict whose multiplier is not negative."""
-    if any(state[i] == DELETED for i in conflict.points):
-        raise InvalidProofError(f"a conflict of node {ident} has a point that is deleted")
-    if any(state[i] != DELETED for i in conflict.away):
-        raise InvalidProofError(f"a conflict of node {ident} has a negative multiplier of a point that is not deleted")
+def _evaluated(problem: ConflictProblem, log: SealedLog) -> Iterator[tuple[dict[str, Any], int, Conflict | None]]:
+    """Yield each record with its number and its conflict, whose number is stated or that of its order; None for a node."""
+    count, numbers = 0, NumberSet()
+    for batch in batches(log.records(), _BATCH):
+        conflicts = iter(stated_conflicts(problem, [record for record in batch if "conflict" in record]))
+        for record in batch:
+            if "conflict" not in record:
+                yield record, -1, None
+                continue
+            number = int(record.get("number", count))
+            if number < 0 or not numbers.add(number):
+                raise InvalidProofError(f"two conflicts have the number {number}, or it is none")
+            count += 1
+            yield record, number, next(conflicts)
 
 
 def _named(record: dict[str, Any]) -> Iterator[int]:
@@ -262,118 +287,104 @@ def _named(record: dict[str, Any]) -> Iterator[int]:
             yield from (int(number) for number, _ in step[1])
         else:
             yield int(step[1])
-    if "split" in record:
-        yield int(record["split"][0])
+    if "split" in record and (number := int(record["split"][0])) >= 0:
+        yield number
     yield from (int(number) for number in record.get("open", ()))
 
 
-def check_conflict_tree(problem: ConflictProblem, records: list[dict[str, Any]], crew: VerifierPool | None = None) -> int:
+def check_conflict_tree(problem: ConflictProblem, log: SealedLog, crew: VerifierPool | None = None) -> int:
     """Verify the tree of a log, and return the number of its nodes."""
-    tree, conflicts = tree_of([record for record in records if "conflict" not in record]), _numbered(records)
-    root = np.full(len(problem.weights), FREE, dtype=np.int8)
-    if not problem.counted:
-        root[problem.weights >= problem.target] = KEPT
-    if (-1, 0) not in tree:
-        raise InvalidProofError("the tree has no root")
-    nodes = verify_tree(Conflicts(problem, conflicts), tree, (tree[(-1, 0)], (root, 0.0)), crew)
-    if nodes < len(tree):
-        raise InvalidProofError(f"{len(tree) - nodes} nodes are no open children of others")
+    nodes, rest = verify_log(ConflictRules(problem), nodes_with_conflicts(problem, log), problem.root(), crew)
+    if rest:
+        raise InvalidProofError(f"{rest} nodes are no open children of others")
     return nodes
 
 
-def _numbered(records: list[dict[str, Any]]) -> dict[int, dict[str, Any]]:
-    """Return the conflicts by the number in their record, or by their order."""
-    conflicts: dict[int, dict[str, Any]] = {}
-    for record in records:
-        if "conflict" in record:
-            number = int(record.get("number", len(conflicts)))
-            if number in conflicts or number < 0:
-                raise InvalidProofError(f"two conflicts have the number {number}, or it is none")
-            conflicts[number] = record
-    return conflicts
+@dataclass(frozen=True, eq=False)
+class ConflictRules(NodeRules[OpenNode]):
+    """The rules of nodes whose records hold the conflicts that they name."""
 
+    problem: ConflictProblem
 
-def _children(
-    problem: ConflictProblem, conflicts: Conflicts, record: dict[str, Any], state: States, extra: float
-) -> list[tuple[States, float]]:
-    """Return the children of a node after its steps, none if it is proved to be empty."""
-    ident = int(record["id"])
-
-    def valid(number: int, spent: float) -> Conflict:
-        return conflicts.valid(ident, state, number, spent)
-
-    problem.keep_undeletable(state)
-    if problem.is_excluded(state, extra):
-        return []
-    for step in record["steps"]:
-        if step[0] == "pack":
-            extra = max(extra, _packed(problem, state, extra, [(valid, int(c), float(y)) for c, y in step[1]], ident))
-        elif step[0] == "cut":
-            free = [i for i in valid(int(step[1]), extra).points if state[i] == FREE]
-            if not free:
-                return []
-            if len(free) > 1:
-                raise InvalidProofError(f"a conflict of node {ident} leaves a choice between {len(free)} points")
-            state[free[0]] = DELETED
-            extra = problem.remaining_cost(extra, free[0])
-            problem.keep_undeletable(state)
-        else:
-            raise InvalidProofError(f"node {ident} has an unknown step")
-        if problem.is_excluded(state, extra):
+    def children(self, record: dict[str, Any], state: OpenNode) -> list[OpenNode]:
+        """Apply a node's steps; return its children, none if the node is proved to be empty."""
+        problem, node, ident = self.problem, state, int(record["id"])
+        problem.keep_undeletable(node)
+        if problem.is_excluded(node):
             return []
-    if "open" in record:
-        norms = [conflicts.kept(ident, state, int(number)).norm for number in record["open"]]
-        if not problem.ends_open(state, extra, max(norms, default=0.0)):
-            raise InvalidProofError(f"open node {ident} may hold a solution below the claimed bound")
-        return []
-    if "split" not in record:
-        raise InvalidProofError(f"node {ident} is neither proved to be empty nor split")
-    number, ordered = int(record["split"][0]), [int(i) for i in record["split"][1]]
-    if number < 0:
-        return _either(problem, state, extra, ordered, ident)
-    free = [i for i in valid(number, extra).points if state[i] == FREE]
-    if sorted(ordered) != sorted(free):
-        raise InvalidProofError(f"node {ident} does not branch on the free points of its conflict")
-    children = []
-    for side, i in enumerate(ordered):
-        child = state.copy()
-        child[ordered[:side]] = KEPT
-        child[i] = DELETED
-        children.append((child, problem.remaining_cost(extra, i)))
-    return children
+        for step in record["steps"]:
+            if step[0] == "pack":
+                node.extra = max(node.extra, self._packed(record, node, step[1]))
+            elif step[0] == "cut":
+                free = self._free_points(record, node, int(step[1]), problem.norm_cutoff(node, node.extra))
+                if not free:
+                    return []
+                if len(free) > 1:
+                    raise InvalidProofError(f"a conflict of node {ident} leaves a choice between {len(free)} points")
+                problem.delete(node, free[0])
+                problem.keep_undeletable(node)
+            else:
+                raise InvalidProofError(f"node {ident} has an unknown step")
+            if problem.is_excluded(node):
+                return []
+        if "open" in record:
+            norms = [self._norm_of_kept(record, node, int(number)) for number in record["open"]]
+            if not problem.ends_open(node, max(norms, default=0.0)):
+                raise InvalidProofError(f"open node {ident} may hold a solution below the claimed bound")
+            return []
+        if "split" not in record:
+            raise InvalidProofError(f"node {ident} is neither proved to be empty nor split")
+        return self._split(record, node, int(record["split"][0]), [int(i) for i in record["split"][1]])
 
+    def _free_points(self, record: dict[str, Any], node: OpenNode, number: int, cutoff: float) -> list[int]:
+        """Return the free points of a conflict, one of which every w of the node with ||w||² < ``cutoff`` deletes."""
+        conflict: Conflict | None = record["conflicts"].get(number)
+        if conflict is None:
+            raise InvalidProofError(f"node {record['id']} names a conflict that is not there")
+        if not conflict.norm >= cutoff:
+            raise InvalidProofError(f"a conflict of node {record['id']} proves {conflict.norm:g}, which is too little")
+        states = node.states
+        if DELETED in [states[i] for i in conflict.points]:
+            raise InvalidProofError(f"a conflict of node {record['id']} has a point that is deleted")
+        if any(states[i] != DELETED for i in conflict.away):
+            raise InvalidProofError(f"a conflict of node {record['id']} has a negative multiplier of a point that is not deleted")
+        return [i for i in conflict.points if states[i] == FREE]
 
-def _packed(problem: ConflictProblem, state: States, extra: float, chosen: list[tuple[Any, int, float]], ident: int) -> float:
-    """Return Σy for weights y ≥ 0 on conflicts, Σ_{c ∋ i} y_c ≤ λ_i on free points: w deletes free points of this weight."""
-    load = np.zeros(len(problem.weights))
-    packed = 0.0
-    for valid, number, y in chosen:
-        if not (math.isfinite(y) and y >= 0.0):
-            raise InvalidProofError(f"node {ident} packs a conflict with a weight that is not finite and ≥ 0")
-        # what is packed already is deleted, so that less of the norm is left
-        conflict = valid(number, max(extra, packed))
-        free = [i for i in conflict.points if state[i] == FREE]
-        if not free:
-            return math.inf
-        enlarged_load = load[free] + y
-        # whole numbers add up exactly
-        load[free] = (
-            enlarged_load
-            if problem.counted and y.is_integer() and (load[free] % 1.0 == 0.0).all()
-            else np.nextafter(enlarged_load, np.inf)
-        )
-        if (load[free] > problem.weights[free]).any():
-            raise InvalidProofError(f"node {ident} packs more on a point than its weight")
-        total = packed + y
-        packed = total if problem.counted and total.is_integer() and y.is_integer() else max(next_down(total), 0.0)
-    return packed
+    def _norm_of_kept(self, record: dict[str, Any], node: OpenNode, number: int) -> float:
+        """Return the norm of a conflict of kept points."""
+        if self._free_points(record, node, number, -math.inf):
+            raise InvalidProofError(f"open node {record['id']} has a conflict with a free point")
+        norm: float = record["conflicts"][number].norm
+        return norm
 
+    def _packed(self, record: dict[str, Any], node: OpenNode, chosen: list[list[Any]]) -> float:
+        """Return Σy for weights y ≥ 0 on conflicts, Σ_{c ∋ i} y_c ≤ λ_i on free points: w deletes free points of this weight."""
+        problem, packed = self.problem, 0.0
+        loads: dict[int, float] = {}
+        for number, stated in chosen:
+            y = float(stated)
+            if not (math.isfinite(y) and y >= 0.0):
+                raise InvalidProofError(f"node {record['id']} packs a conflict with a weight that is not finite and ≥ 0")
+            # what is packed already is deleted, so that less of the norm is left
+            free = self._free_points(record, node, int(number), problem.norm_cutoff(node, max(node.extra, packed)))
+            if not free:
+                return math.inf
+            for i in free:
+                loads[i] = load = y if i not in loads else -problem.round_down(-loads[i] - y)
+                if load > problem.weights[i]:
+                    raise InvalidProofError(f"node {record['id']} packs more on a point than its weight")
+            packed = max(problem.round_down(packed + y), 0.0)
+        return packed
 
-def _either(problem: ConflictProblem, state: States, extra: float, ordered: list[int], ident: int) -> list[tuple[States, float]]:
-    """Return the two children in which a free point is deleted and kept."""
-    if len(ordered) != 1 or not 0 <= ordered[0] < len(state) or state[ordered[0]] != FREE:
-        raise InvalidProofError(f"node {ident} branches on no free point")
-    i = ordered[0]
-    deleted, demanded = state.copy(), state.copy()
-    deleted[i], demanded[i] = DELETED, KEPT
-    return [(deleted, problem.remaining_cost(extra, i)), (demanded, extra)]
+    def _split(self, record: dict[str, Any], node: OpenNode, number: int, ordered: list[int]) -> list[OpenNode]:
+        """Return the children of a split on a conflict's free points, or those in which a free point is deleted, and kept."""
+        problem, states = self.problem, node.states
+        if number >= 0:
+            if sorted(ordered) != sorted(self._free_points(record, node, number, problem.norm_cutoff(node, node.extra))):
+                raise InvalidProofError(f"node {record['id']} does not branch on the free points of its conflict")
+            return [problem.child(node, i, ordered[:side]) for side, i in enumerate(ordered)]
+        if len(ordered) != 1 or not 0 <= ordered[0] < len(states) or states[ordered[0]] != FREE:
+            raise InvalidProofError(f"node {record['id']} branches on no free point")
+        deleted = problem.child(node, ordered[0], ())
+        states[ordered[0]] = KEPT
+        return [deleted, node]

@@ -20,7 +20,7 @@ from marginopt.solvers.proofs import check_proof
 from marginopt.solvers.records import Options
 from marginopt.solvers.solve import solve
 from marginopt.solvers.zero_one import ZeroOneBB
-from marginopt.solvers.zero_one.check.boxes import BoxProblem, CheckedBox, Packing, pack as packed, tighten
+from marginopt.solvers.zero_one.check.boxes import Boxes, BoxProblem, pack as packed, tighten
 from marginopt.solvers.zero_one.check.checker import LoggedZeroOneProblem, ZeroOneChecker
 
 
@@ -46,9 +46,10 @@ def test_a_decided_point_that_the_ball_excludes_empties_the_node(state, point, b
     """With w in a ball about ``point``, of squared radius 10 - bound, w ≥ 1 is demanded (state 0) or w < 1 (state 1)."""
     g, none = np.ones((1, 1)), np.zeros(1)
     problem = BoxProblem(g, none, np.ones(1), np.ones(1), False, 10.0, np.full(1, -3.0), np.full(1, 3.0))
-    node = CheckedBox(problem.lo.copy(), problem.hi.copy(), np.array([state]), np.full(1, -3.0), 0.0)
-    node_is_open = tighten(problem, node, none, Packing(problem.weights, 0.0), bound, np.array([point]), none)
-    assert node_is_open == (not empty)
+    nodes = Boxes.root(problem)
+    nodes.state[0, 0] = state
+    one = np.ones((1, 1))
+    assert tighten(problem, nodes, 0.0 * one, one, np.full(1, bound), point * one, 0.0 * one).tolist() == [not empty]
 
 
 @pytest.mark.filterwarnings("ignore::marginopt.errors.MarginoptWarning")
@@ -92,17 +93,19 @@ def test_a_pair_is_believed_only_where_the_box_excludes_it():
 
     def pack(half, states, pairs, prices):
         problem = BoxProblem(g, none, g[:, 0] ** 2, np.full(4, 2.0), False, 10.0, np.full(1, -half), np.full(1, half))
-        node = CheckedBox(problem.lo.copy(), problem.hi.copy(), np.array(states), np.full(4, -half), 0.0)
-        return packed(problem, node, [[], [], [], pairs, prices]), node.state
+        nodes = Boxes.root(problem)
+        nodes.state[0] = states
+        packing, empty = packed(problem, nodes, [[[], [], [], pairs, prices]])
+        return packing.paid[0], packing.left[0], empty[0], nodes.state[0].tolist()
 
-    packing, _ = pack(3.0, [-1, -1, -1, -1], [[0, 1]], [2.0])
-    assert packing.paid == pytest.approx(2.0) and packing.paid <= 2.0 and packing.left[:2].max() <= 0.0
-    packing, _ = pack(3.0, [-1, -1, -1, -1], [[0, 1], [0, 1], [1, 2]], [1.5, 1.5, 1.5])
-    assert packing.paid == pytest.approx(2.0) and packing.left[2] == 2.0
-    assert pack(3.0, [-1, -1, -1, -1], [[0, 2], [0, 3]], [2.0, 2.0])[0].paid <= 0.0
-    packing, state = pack(3.0, [-1, -1, 0, -1], [[0, 1], [1, 2]], [2.0, 2.0])
-    assert packing.paid <= 0.0 and state.tolist() == [-1, 1, 0, -1]
-    assert pack(3.0, [0, 0, -1, -1], [[1, 0]], [0.0])[0] is None
+    paid, left, _, _ = pack(3.0, [-1, -1, -1, -1], [[0, 1]], [2.0])
+    assert paid == pytest.approx(2.0) and paid <= 2.0 and left[:2].max() <= 1e-12
+    paid, left, _, _ = pack(3.0, [-1, -1, -1, -1], [[0, 1], [0, 1], [1, 2]], [1.5, 1.5, 1.5])
+    assert paid == pytest.approx(2.0) and left[2] == 2.0
+    assert pack(3.0, [-1, -1, -1, -1], [[0, 2], [0, 3]], [2.0, 2.0])[0] <= 0.0
+    paid, _, _, state = pack(3.0, [-1, -1, 0, -1], [[0, 1], [1, 2]], [2.0, 2.0])
+    assert paid <= 0.0 and state == [-1, 1, 0, -1]
+    assert pack(3.0, [0, 0, -1, -1], [[1, 0]], [0.0])[2]
     for pairs, prices in (([[0, 4]], [1.0]), ([[1, 1]], [1.0]), ([[0, 1]], [-1.0]), ([[0, 1]], [np.nan]), ([[0, 1]], [])):
         with pytest.raises(InvalidProofError):
             pack(3.0, [-1, -1, -1, -1], pairs, prices)
