@@ -749,7 +749,7 @@ class SimplexQP:
         """Number of variables."""
         return self.gram.n
 
-    @property
+    @cached_property
     def simplices(self) -> int:
         """Number of simplices."""
         return int(self.groups.max()) + 1

@@ -135,7 +135,7 @@ def validate(judgement: Judgement) -> Judgement:
     that a solver claims of a problem that is known not to be convex, unless its record says that it reads such problems.
     """
     info = judgement.solver.info
-    claim = replace(judgement.answer, proved=judgement.answer.proved and not info.package)
+    claim = replace(judgement.answer, proved=False) if judgement.answer.proved and info.package else judgement.answer
     answer, faults = validate_answer(claim, judgement.form)
     searches = answer.proved or answer.bound is None or info.reads >= NONCONVEX
     if not searches and judgement.form is not None and judgement.form.features & NONCONVEX:

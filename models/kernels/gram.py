@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -327,7 +328,10 @@ class KernelGram(GramOperator):
         return entry, np.sqrt(np.abs(self._own))
 
     def product_error(self, a: FloatArray) -> FloatArray:
-        """Errors of the entries, of summing n terms, of the offset and of the ridge."""
+        """Errors of the entries, of summing n terms, of the offset and of the ridge; the last ones are kept."""
+        return self._kept("error", a, self._product_error)
+
+    def _product_error(self, a: FloatArray) -> FloatArray:
         entry, size = self._rounding
         absolute, depth = np.abs(a), self._depth(int(np.count_nonzero(a)))
         error = entry * float(entry @ absolute) + gamma(depth) * size * float(size @ absolute)
@@ -498,17 +502,24 @@ class KernelGram(GramOperator):
         out[points] += self.scale * self._ridge_at(points) * weights
 
     @cached_property
-    def _last(self) -> dict[str, FloatArray]:
+    def _last(self) -> dict[str, tuple[FloatArray, FloatArray]]:
         return {}
+
+    def _kept(self, name: str, a: FloatArray, compute: Callable[[FloatArray], FloatArray]) -> FloatArray:
+        """Return compute(a), kept under this name for the next call with the same a."""
+        last = self._last.get(name)
+        if last is None or not np.array_equal(last[0], a):
+            last = self._last[name] = a.copy(), compute(a)
+        return last[1].copy()
 
     def product(self, a: FloatArray) -> FloatArray:
         """Q a in float64; the last one is kept, since a solver and its certificate ask for the same.
 
         For the linear kernel through X'(s∘a), without any column of Q.
         """
-        last = self._last
-        if "a" in last and np.array_equal(last["a"], a):
-            return last["product"].copy()
+        return self._kept("product", a, self._product)
+
+    def _product(self, a: FloatArray) -> FloatArray:
         signed = a if self.signs is None else self.signs * a
         if isinstance(self.kernel, Linear):
             value = np.asarray(self.X @ weighted_sum(self.X, signed))
@@ -519,9 +530,7 @@ class KernelGram(GramOperator):
         value = value + self.offset * float(signed.sum())
         if self.signs is not None:
             value = self.signs * value
-        value = self.scale * (value + self.ridge * a)
-        last["a"], last["product"] = a.copy(), value
-        return value.copy()
+        return np.asarray(self.scale * (value + self.ridge * a))
 
     def _kernel_product(self, weights: FloatArray) -> FloatArray:
         """K·weights over the non-zero weights, in blocks of rows."""

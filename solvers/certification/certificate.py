@@ -20,6 +20,7 @@ from ...models.appraisal import Bound
 from ...models.arrays import BoolArray, FloatArray
 from ...models.model import Model
 from ...models.program.cones import Feature
+from ...models.program.entries import Entries
 from ...models.program.form import StandardForm
 from ...models.program.lagrangian import lagrangian
 from ...models.rounding import gamma
@@ -63,8 +64,7 @@ def natural_units(form: StandardForm) -> FloatArray:
         return unit
     F, g = form.rows_matrix()
     counted = _counted(F, np.concatenate([c.largest for c in form.constraints] or [np.zeros(0)]))
-    weights = _same_places(F, np.where(counted, np.abs(F.data), 0.0)).copy()
-    weights.eliminate_zeros()
+    weights = Entries.of(F).absolute.where(counted & (F.data != 0.0))
     if not unit.any():
         unit = _from_prices(form, weights)
     for _ in range(_HANDS):
@@ -86,9 +86,9 @@ def _counted(F: sp.csr_array, largest: FloatArray) -> BoolArray:
     return np.asarray(sizes > np.repeat(_COUNTS * largest, np.diff(F.indptr)))
 
 
-def _same_places(F: sp.csr_array, data: FloatArray) -> sp.csr_array:
-    """Return the matrix with other numbers at the places of F's."""
-    return sp.csr_array((data, F.indices, F.indptr), shape=F.shape)
+def _columns(F: sp.csr_array, data: FloatArray) -> sp.csc_array:
+    """Return the transpose of the matrix with other numbers at the places of F's."""
+    return sp.csc_array((data, F.indices, F.indptr), shape=F.shape[::-1])
 
 
 def _from_constants(form: StandardForm) -> FloatArray:
@@ -97,8 +97,8 @@ def _from_constants(form: StandardForm) -> FloatArray:
         if not c.g.any():
             continue
         counted = _counted(c.F, c.largest)
-        squares += _same_places(c.F, np.where(counted, c.F.data**2, 0.0)).T @ (c.g != 0.0)
-        sides += _same_places(c.F, np.where(counted, 1.0, 0.0)).T @ c.g**2
+        squares += _columns(c.F, np.where(counted, c.F.data**2, 0.0)) @ (c.g != 0.0)
+        sides += _columns(c.F, np.where(counted, 1.0, 0.0)) @ c.g**2
     unit = np.sqrt(np.divide(sides, squares, out=np.zeros(form.n), where=squares > 0.0))
     box = np.where(np.isfinite(form.lower) & np.isfinite(form.upper), form.upper - form.lower, 0.0)
     unit = np.where(box > 0.0, box, unit)
@@ -108,24 +108,24 @@ def _from_constants(form: StandardForm) -> FloatArray:
     return np.where(determined & ((unit == 0.0) | (units < unit)), units, unit)
 
 
-def _from_prices(form: StandardForm, weights: sp.csr_array) -> FloatArray:
+def _from_prices(form: StandardForm, weights: Entries) -> FloatArray:
     """Units of variables with curvature beside the prices that the linear terms put on their rows."""
     curved, q = _curvature(form), np.abs(form.q)
     if not curved.any() or not q.any():
         return np.zeros(form.n)
-    rows = np.repeat(np.arange(weights.shape[0]), np.diff(weights.indptr))
+    rows = np.repeat(np.arange(weights.rows), weights.counts)
     offered = np.where(q[weights.indices] > 0.0, q[weights.indices] / weights.data, np.inf)
-    price = np.full(weights.shape[0], np.inf)
+    price = np.full(weights.rows, np.inf)
     np.minimum.at(price, rows, offered)
     pull = np.zeros(form.n)
     np.maximum.at(pull, weights.indices, np.where(np.isfinite(price), price, 0.0)[rows] * weights.data)
     return np.divide(pull, curved, out=np.zeros(form.n), where=curved > 0.0)
 
 
-def _handed_on(weights: sp.csr_array, free: BoolArray, unit: FloatArray) -> FloatArray:
+def _handed_on(weights: Entries, free: BoolArray, unit: FloatArray) -> FloatArray:
     """Units of variables that have none, from rows without a constant whose others have some."""
-    rows = np.repeat(np.arange(weights.shape[0]), np.diff(weights.indptr))
-    largest = np.zeros(weights.shape[0])
+    rows = np.repeat(np.arange(weights.rows), weights.counts)
+    largest = np.zeros(weights.rows)
     np.maximum.at(largest, rows, weights.data * unit[weights.indices])
     used = (free & (largest > 0.0))[rows] & (unit[weights.indices] == 0.0)
     squares = np.bincount(weights.indices[used], weights.data[used] ** 2, unit.size)
@@ -445,7 +445,8 @@ def _conditions(
         products += float(np.abs(complementarity).sum())
         undercut += float(np.maximum(-complementarity, 0.0).sum())
         if z.any():
-            rounding += gamma(form.n) * float(np.abs(z) @ (abs(c.F) @ np.abs(x) + np.abs(c.g)))
+            sizes = Entries.of(c.F).absolute.weighted_sum(np.abs(z))
+            rounding += gamma(form.n) * float(sizes @ np.abs(x) + np.abs(z) @ np.abs(c.g))
     # ζ > 0 prices the lower bound, ζ < 0 the upper one; a price on a bound that is not there is a residual
     missing = np.zeros(form.n)
     for side, end in ((1.0, form.lower), (-1.0, form.upper)):

@@ -51,7 +51,9 @@ def growing_set(view: SimplexQP, a: FloatArray, gradient: FloatArray, tol: float
         if share <= 0.5 * tol or since > _PATIENCE:
             break
         inner_tol = max(_SHARE_OF_GAP * share, _SHARE_OF_TOL * tol)
-        points, weights = _solution(view, points, weights, lowest[slopes[lowest] < level], inner_tol)
+        joining = lowest[(slopes[lowest] < level) & (lowest[:, None] != points).all(axis=1)]
+        points, weights = np.concatenate([points, joining]), np.concatenate([weights, np.zeros(joining.size)])
+        points, weights = _solution(view, points, weights, inner_tol)
         view.gram.combination(points, weights, slopes)
         slopes += view.c
         yield _finish(view, *best, count) if count % _EVERY == 0 else None
@@ -72,14 +74,9 @@ def _lowest(slopes: FloatArray) -> IntArray:
     return np.append(pieces, _PIECES * length + remainder.argmin()) if remainder.size else pieces
 
 
-def _solution(
-    view: SimplexQP, points: IntArray, weights: FloatArray, joining: IntArray, tol: float
-) -> tuple[IntArray, FloatArray]:
-    """The points with weight, and their weights, in a solution on the given points and the joining ones."""
-    members = np.union1d(points, joining)
-    a = np.zeros(members.size)
-    a[np.searchsorted(members, points)] = weights
-    Q = np.ascontiguousarray(view.gram.block(members, members))
-    solve_dense(Q, np.ascontiguousarray(view.c[members]), a, Q @ a, tol, _PAIRS)
+def _solution(view: SimplexQP, points: IntArray, a: FloatArray, tol: float) -> tuple[IntArray, FloatArray]:
+    """The points with weight, and their weights, in a solution on the given points; ``a`` is the start and written to."""
+    Q = np.ascontiguousarray(view.gram.block(points, points))
+    solve_dense(Q, view.c[points], a, Q @ a, tol, _PAIRS)
     inside = a > 0.0
-    return members[inside], a[inside] / a.sum()
+    return points[inside], a[inside] / a.sum()

@@ -53,6 +53,19 @@ def test_every_reading_is_one_matrix(kernel: Kernel, data: Any, signed: bool) ->
         np.testing.assert_allclose(gram.product(a), Q @ a, rtol=1e-10, atol=1e-10)
 
 
+@pytest.mark.parametrize("name", ["product", "product_error"])
+def test_what_is_kept_for_a_vector_is_neither_another_s_nor_the_caller_s(name: str) -> None:
+    def gram() -> KernelGram:
+        return KernelGram(X, Linear(), Y, offset=1.0, ridge=0.25)
+
+    kept, a = gram(), np.eye(90)[3]
+    np.testing.assert_array_equal(getattr(kept, name)(a), getattr(gram(), name)(a))
+    getattr(kept, name)(a)[:] = np.nan
+    np.testing.assert_array_equal(getattr(kept, name)(a), getattr(gram(), name)(a))
+    a[5] = 2.0
+    np.testing.assert_array_equal(getattr(kept, name)(a), getattr(gram(), name)(a))
+
+
 def test_columns_do_not_change_the_data() -> None:
     K = X @ X.T
     K.flags.writeable = False
