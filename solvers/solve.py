@@ -18,10 +18,9 @@ from ..errors import (
     UnsupportedModelError,
     WriteError,
 )
-from ..models.deadline import OutOfTimeError, deadline, remaining_seconds
+from ..models.deadline import OutOfTimeError, deadline, remaining_seconds, repair_deadline
 from ..models.model import BareForm, Model, as_model
 from ..models.program.form import Block, StandardForm
-from ..models.program.multiplier_repair import solved_until
 from .certification.rays import separability
 from .certification.result import Result
 from .interface.backend import unused_start
@@ -159,7 +158,7 @@ def _solved_by(chosen: Solver, model: Model, options: Options, begin: float, pic
     except OutOfTimeError:
         words = f"{chosen.info.name} was not called: the time limit ended while its matrices were made"
         raw = Answer(Status.TIME_LIMIT, NOT_CALLED, build_seconds=time.perf_counter() - begin, details={"abandoned": words})
-    with deadline(np.inf), solved_until(np.inf if limit is None else certification_end(limit, begin)):
+    with deadline(np.inf), repair_deadline(np.inf if limit is None else certification_end(limit, begin)):
         result = judge(model, chosen, raw, options, licence, picked)
     if raw.write_error is not None:
         raise WriteError(f"{raw.write_error}; the search ended there, and .result of this error holds what it had found", result)

@@ -16,12 +16,11 @@ import scipy.sparse as sp
 
 from ...display import Display, Displayed
 from ...errors import TooLargeError
-from ...models.appraisal import Bound
 from ...models.arrays import BoolArray, FloatArray
 from ...models.model import Model
 from ...models.program.cones import Feature
 from ...models.program.form import StandardForm
-from ...models.program.lagrangian import lagrangian
+from ...models.program.lagrangian import Bound, lagrangian
 from ...models.rounding import gamma
 from ..records import Answer, relative_gap
 
@@ -485,8 +484,7 @@ def _bound(form: StandardForm, x: FloatArray, multipliers: Mapping[str, FloatArr
         return Bound(-np.inf, form.convexity.argument, condition=form.convexity.condition)
     if multipliers is None:
         return Bound(-np.inf, "no multipliers")
-    bound = lagrangian(form, x, multipliers)
-    return Bound(bound.value, bound.argument, bound.error, bound.condition, bound.derived)
+    return lagrangian(form, x, multipliers)
 
 
 def certify_by_model(model: Model, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> Certificate:

@@ -126,11 +126,16 @@ class Algorithm(Solver, Generic[V, S]):
         return replace_parameters(self, native)
 
     def obstacle(self, model: Model) -> str | None:
-        """Algorithms need a model with one of their views."""
-        return self.info.unread(model)
+        """Return the reason why the algorithm cannot solve the model: no view that it reads, or a view that it refuses."""
+        view = self.view_of(model)
+        return self.info.unread(model) if view is None else self.view_obstacle(view, model)
+
+    def view_obstacle(self, view: V, model: Model) -> str | None:
+        """Return the reason why the algorithm refuses a view of a model; None for one that it solves, the default."""
+        return None
 
     def view_of(self, model: Model) -> V | None:
-        """The first view that both the algorithm and the model know."""
+        """Return the first view that both the algorithm and the model know; None without one."""
         for kind in self.info.views:
             view: object = model.view(kind)
             if view is not None:
