@@ -191,6 +191,23 @@ def below_solver_tolerance(certificate: Certificate, tolerance: float) -> str:
     )
 
 
+def feasibility_tolerance_exceeds(answer: Answer, certificate: Certificate, tolerance: float, tol: float) -> str:
+    """Return the reason why a solver's word on a continuous optimum, without multipliers, tells nothing; empty where it does.
+
+    Its feasibility tolerance is absolute: what it may move the objective by is a share of the objective's terms.
+    """
+    if answer.multipliers is not None or certificate.integrality is not None or np.isfinite(certificate.bound):
+        return ""
+    tolerance_shift = tolerance * max(1.0, certificate.scale)
+    if tolerance_shift <= tol * abs(certificate.objective):
+        return ""
+    return (
+        f"nothing can be told from the solver's word: it gives no multipliers, its feasibility tolerance, {tolerance:g}, may "
+        f"move the objective by {tolerance_shift:.1e}, and that is {certificate.objective:.3g}: "
+        "scale the data, or take a conic solver"
+    )
+
+
 def _largest(F: sp.csr_array, weights: FloatArray) -> FloatArray:
     """max_j F_ij w_j of each row, F and w nonnegative."""
     largest = np.zeros(F.shape[0])
