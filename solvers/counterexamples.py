@@ -266,13 +266,10 @@ class LeadingCosts:
         P = None if form.quadratic is None else form.quadratic.csc
         F, g = form.rows_matrix()
         other_columns = sp.csr_array(F[:, others])
-        plain = np.concatenate(
-            [np.full(c.rows, isinstance(c.cone, (Zero, Nonnegative))) for c in form.constraints] or [np.zeros(0, bool)]
-        )
-        equations = np.concatenate([np.full(c.rows, isinstance(c.cone, Zero)) for c in form.constraints] or [np.zeros(0, bool)])
+        linear, equations = form.rows_in(Zero, Nonnegative), form.rows_in(Zero)
         counts = np.diff(other_columns.indptr)
-        lone_rows = np.flatnonzero(plain & (counts == 0))
-        rows = np.flatnonzero(plain & (counts == 1))
+        lone_rows = np.flatnonzero(linear & (counts == 0))
+        rows = np.flatnonzero(linear & (counts == 1))
         rows = rows[other_columns.data[other_columns.indptr[rows]] > 0.0]
         rows = rows[np.argsort(other_columns.indices[other_columns.indptr[rows]], kind="stable")]
         columns = other_columns.indices[other_columns.indptr[rows]]

@@ -22,15 +22,14 @@ from ..models.arrays import FloatArray
 from ..models.model import Model, describe, fingerprint
 from ..models.program.form import StandardForm
 from .certification.certificate import Certificate, Certifier
+from .certification.newton_refinement import NOTE as REFINED, refine_by_newton
 from .certification.rays import Ray
 from .certification.result import PoolPoint, Result
 from .certification.supplied_evidence import (
-    NEWTON_NOTE as REFINED,
     NOTE as MOVED_TO_ZERO,
     certify_zero_objective,
     complete_claim,
     known_bound,
-    refine_by_newton,
     unbounded_integer_ray,
     with_multipliers,
 )
@@ -322,8 +321,8 @@ def search_counterexample(judgement: Judgement) -> Judgement:
     form, certificate = judgement.form, judgement.certificate
     measured = judgement.claim.multipliers is not None and certificate is not None and np.isfinite(certificate.bound)
     answer = judgement.answer
-    moved = answer.model is not None and not answer.same_problem
-    if form is None or measured or moved or answer.proved or judgement.ray.proved:
+    inner_problem = answer.model is not None and not answer.same_problem
+    if form is None or measured or inner_problem or answer.proved or judgement.ray.proved:
         return judgement
     counterexample = find_counterexample(judgement.model, form, answer, certificate, judgement.tol, judgement.seconds)
     if counterexample is None:

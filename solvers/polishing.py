@@ -181,7 +181,7 @@ def _on_active_set(form: StandardForm, x: FloatArray) -> list[FloatArray]:
     form = BoundsToRows(form).target if form.has_bounds else form
     F, g = form.rows_matrix()
     slack = np.asarray(F @ x + g)
-    equal = np.concatenate([np.full(c.rows, isinstance(c.cone, Zero)) for c in form.constraints] or [np.zeros(0, bool)])
+    equal = form.rows_in(Zero)
     active = equal | (slack < _ACTIVE * (1.0 + np.abs(g)))
     if form.quadratic is None and active.sum() * form.n > _LINEAR:
         return []

@@ -318,9 +318,7 @@ class _Rows:
 
     @classmethod
     def of(cls, form: StandardForm) -> _Rows:
-        F, g = form.rows_matrix()
-        kinds = [np.full(c.rows, isinstance(c.cone, Nonnegative)) for c in form.constraints]
-        return cls(F, g, np.concatenate([np.zeros(0, dtype=bool), *kinds]))
+        return cls(*form.rows_matrix(), form.rows_in(Nonnegative))
 
     @cached_property
     def by_variable(self) -> Entries:

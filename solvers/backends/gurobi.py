@@ -19,7 +19,7 @@ from ...models.export.cone_rows import native_size, quadratic_cones
 from ...models.export.native.gurobi import change_gurobi, silent_environment, to_gurobi
 from ...models.program.cones import Feature, Nonnegative, Zero
 from ...models.program.form import StandardForm
-from ..certification.supplied_evidence import newton_polish
+from ..certification.newton_refinement import newton_polish
 from ..interface.backend import Backend, dual_start, set_by_block, starts_linear_program, unused_start
 from ..interface.recorder import Recorder
 from ..interface.solver import NONCONVEX, Gives, KeptModel, Licence, LicenceState, Purpose, SolverInfo, check_native

@@ -80,7 +80,7 @@ class Algorithm(Solver, Generic[V, S]):
     variants : sequence of mapping
         Parameters between which other code is compiled: `marginopt.warm_up` runs with each.
     compiling : float
-        Seconds that its first run on a machine compiles, as benchmarks/results/first-minute.md has them; the driver prints them.
+        Seconds for which the first run on a machine compiles (benchmarks/results/first-minute.md); the driver prints them.
     """
 
     info: ClassVar[SolverInfo]

@@ -358,8 +358,7 @@ class LinearRows:
     def of(cls, form: StandardForm) -> LinearRows:
         """Return the rows of a form that has linear cones only."""
         rows, g = form.stacked()
-        kinds = [np.full(c.rows, isinstance(c.cone, Zero)) for c in form.constraints]
-        equal = np.concatenate(kinds) if kinds else np.zeros(0, dtype=bool)
+        equal = form.rows_in(Zero)
         return cls(form, equal, rows.at(equal).csr, g[equal], rows.at(~equal).csr, g[~equal])
 
     def multipliers(self, equalities: FloatArray, inequalities: FloatArray) -> dict[str, FloatArray]:
