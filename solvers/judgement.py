@@ -99,7 +99,7 @@ class Judgement:
         return Certifier(self.model, self.form)
 
     def with_status(self, status: Status, *remarks: str) -> Judgement:
-        """The judgement with a status and further remarks."""
+        """Return the judgement with a status and further remarks."""
         return replace(self, verdict=Verdict(status, (*self.verdict.remarks, *(text for text in remarks if text))))
 
 
@@ -392,7 +392,7 @@ def _unsupported_optimum(judgement: Judgement, values: Mapping[str, FloatArray])
 
 
 def _by_counted_cost(judgement: Judgement, values: Mapping[str, FloatArray]) -> tuple[Status, str]:
-    """The status by the cost of w counted from the data, and by how much it is more than stated, or misses kept points."""
+    """Return the status by the cost of w counted from the data, and a remark where it exceeds the stated cost."""
     certificate = judgement.certificate
     counted = None if certificate is None else judgement.model.counted_cost(values)
     if counted is None or certificate is None:
@@ -563,7 +563,7 @@ def validate_answer(answer: Answer, form: StandardForm | None) -> tuple[Answer, 
 def _arrays(
     mapping: Mapping[str, Any], shapes: Mapping[str, tuple[int, ...]] | None, part: str, faults: list[str]
 ) -> dict[str, FloatArray] | None:
-    """Arrays by label, or None where one of them does not fit; labels of nothing in the form stay only where there is no form."""
+    """Return arrays by label, None where one does not fit; without a form all labels stay."""
     arrays = {}
     for label, value in mapping.items():
         if shapes is not None and label not in shapes and part in ("multipliers", "farkas"):
@@ -580,7 +580,7 @@ def _arrays(
 
 
 def _array(value: Any, shape: tuple[int, ...] | None) -> FloatArray | None:
-    """The value as it is, if it holds finite real numbers in this shape."""
+    """Return the value as an array of finite real numbers in this shape; None if it is not one."""
     array = np.asarray(value)
     if array.dtype.kind not in "fiub" or (shape is not None and array.shape != shape):
         return None

@@ -497,14 +497,14 @@ class ConeRows(ScaledRows):
         return [(replace(one, count=rows.size // one.dim), rows) for one, rows in stacks]
 
     def _dual(self, z: FloatArray) -> FloatArray:
-        """The nearest multipliers."""
+        """Return the nearest multipliers in the dual cones."""
         nearest = np.maximum(z, 0.0)
         for cone, rows in self._stacks:
             nearest[rows] = cone.project_dual(z[rows])
         return nearest
 
     def _primal(self, s: FloatArray) -> FloatArray:
-        """The nearest values of the rows."""
+        """Return the nearest values of the rows in the cones."""
         nearest = s.copy()
         for cone, rows in self._stacks:
             nearest[rows] = cone.project(s[rows])

@@ -90,7 +90,7 @@ def complete_claim(
                 f"the solver says infeasible, and a point violates no constraint by more than {_FEASIBLE:g}: details['point']"
             )
             return CompletedClaim(replace(answer, details={**answer.details, "point": form.split(x)}), ray, remark)
-        better = z is not None and not _false(ray) and (empty.proved or ray.residual is None)
+        better = z is not None and not _refuted_ray(ray) and (empty.proved or ray.residual is None)
         return CompletedClaim(replace(answer, farkas=z), empty) if better else CompletedClaim(answer, ray)
     if empty.proved:
         remark = "the solver says unbounded, and Farkas multipliers prove that there is no point: details['farkas multipliers']"
@@ -130,21 +130,19 @@ def known_bound(model: Model, form: StandardForm, answer: Answer) -> str:
     return _BY_MULTIPLIERS.format(best) if np.isfinite(best) else ""
 
 
-def _false(ray: Ray) -> bool:
-    """Return whether a ray was given that is none, and not one with the errors of a first-order method, beside which a proof
-    counts.
-    """
+def _refuted_ray(ray: Ray) -> bool:
+    """Return whether the solver's ray misses its conditions by more than the errors of a first-order method."""
     return ray.residual is not None and not ray.residual <= _ROUGH
 
 
 def _descent(form: StandardForm, rows: ScaledRows, answer: Answer, ray: Ray) -> CompletedClaim:
-    """A ray of descent, or a bound that speaks against one."""
+    """Complete a claim of unboundedness with a ray of descent, or with a bound that contradicts it."""
     if ray.exact:
         return CompletedClaim(answer, ray)
     d = rows.ray()
     if d is not None:
         descent_ray = Ray.of(form, Status.UNBOUNDED, d)
-        better = not _false(ray) and (descent_ray.exact or ray.residual is None)
+        better = not _refuted_ray(ray) and (descent_ray.exact or ray.residual is None)
         return CompletedClaim(replace(answer, ray=form.split(d)), descent_ray) if better else CompletedClaim(answer, ray)
     bounding = rows.bounding_multipliers()
     if bounding is None:
@@ -205,7 +203,7 @@ def with_multipliers(
     is_decided = not (rows is not None and rows.decides) and (answer.multipliers is not None or answer.bound is not None)
     satisfied = conditions_met(certificate, tol) and certificate.feasible(_FEASIBLE)
     spoils, best = is_decided or satisfied, (answer, certificate)
-    for candidate in _own(form, answer, rows, inner, x):
+    for candidate in _candidates(form, answer, rows, inner, x):
         if rows is not None and time.perf_counter() > rows.deadline:
             break
         better = certifier(candidate, values)
@@ -216,14 +214,16 @@ def with_multipliers(
     return best
 
 
-def _own(form: StandardForm, answer: Answer, rows: ScaledRows | None, inner: ByLabel | None, x: FloatArray) -> Iterator[Answer]:
-    """The answer with other multipliers, the best first: the solver's rounded or moved inwards, those of x, these moved
-    inwards, any.
+def _candidates(
+    form: StandardForm, answer: Answer, rows: ScaledRows | None, inner: ByLabel | None, x: FloatArray
+) -> Iterator[Answer]:
+    """Yield the answer with other multipliers, the best first: the solver's rounded or moved inwards, those of x and these moved
+    inwards, and any that bound the objective.
     """
     if answer.multipliers is not None and not (rows is not None and rows.decides):
         yield from _rounded(form, answer, answer.multipliers)
     if answer.multipliers is not None and inner is not None:
-        yield from _moved(form, answer, answer.multipliers, inner)
+        yield from _moved_inwards(form, answer, answer.multipliers, inner)
     multipliers = None if rows is None else rows.multipliers(x)
     if multipliers is not None:
         completed = replace(
@@ -231,7 +231,7 @@ def _own(form: StandardForm, answer: Answer, rows: ScaledRows | None, inner: ByL
         )
         yield completed
         if inner is not None:
-            yield from _moved(form, completed, multipliers[0], inner)
+            yield from _moved_inwards(form, completed, multipliers[0], inner)
     any_that_bound = None if rows is None else rows.bounding_multipliers()
     if any_that_bound is not None:
         z, reduced, _ = any_that_bound
@@ -239,7 +239,7 @@ def _own(form: StandardForm, answer: Answer, rows: ScaledRows | None, inner: ByL
 
 
 def _rounded(form: StandardForm, answer: Answer, z: Mapping[str, FloatArray]) -> Iterator[Answer]:
-    """The multipliers rounded to few digits, where these meet the dual's equations exactly.
+    """Yield the answer with multipliers rounded to few digits, if those meet the dual's equations exactly.
 
     Where the dual has no strict interior no multipliers beside the computed ones need meet the equations, however near they are;
     those of an optimum are often small numbers there.
@@ -255,8 +255,10 @@ def _rounded(form: StandardForm, answer: Answer, z: Mapping[str, FloatArray]) ->
             return
 
 
-def _moved(form: StandardForm, answer: Answer, z: Mapping[str, FloatArray], inner: Mapping[str, FloatArray]) -> Iterator[Answer]:
-    """(1 - t)z + t z_inner, from t = 1e-12 on: slopes that must not be negative are then positive by more than they are rounded.
+def _moved_inwards(
+    form: StandardForm, answer: Answer, z: Mapping[str, FloatArray], inner: Mapping[str, FloatArray]
+) -> Iterator[Answer]:
+    """Yield the answer with (1 - t)z + t z_inner, from t = 1e-12 on, whose slopes are positive by more than their rounding.
 
     The Lagrangian is concave in z, so this costs t times what the inner multipliers miss.
     """
@@ -274,7 +276,7 @@ def _close(certificate: Certificate, tol: float) -> bool:
 
 
 def _rows(form: StandardForm, seconds: float | None) -> ScaledRows | None:
-    """Its rows, as those can be used that find evidence about it, with the seconds that the search may take from here on."""
+    """Return the rows for a search for evidence, with its deadline; None where neither kind of rows fits the form."""
     rows = FormRows.of(form) or ConeRows.of(form)
     return rows if rows is None or seconds is None else replace(rows, deadline=time.perf_counter() + seconds)
 
@@ -346,7 +348,7 @@ _ARGUMENT = "the objective's gradient at the origin descends in no direction tha
 
 
 def _tight(c: Constraint) -> Constraint:
-    """The constraint without the rows that are slack at the origin: rows of zero stay in their places."""
+    """Return the constraint with zeros for the rows that are slack at the origin."""
     if not c.g.any():
         return c
     tight = sp.diags_array((c.g == 0.0).astype(np.float64))

@@ -59,7 +59,7 @@ class Verdict:
 
 
 def verdict(answer: Answer, certificate: Certificate | None, tol: float) -> Verdict:
-    """The claim as far as the certificate supports it to the relative gap ``tol``."""
+    """Return the status and remarks of a claim, as far as the certificate supports it to the relative gap ``tol``."""
     if certificate is None:
         return Verdict(Status.FAILED if answer.status is Status.OPTIMAL else answer.status)
     contradiction_text = contradiction(answer, certificate, tol)
@@ -209,14 +209,14 @@ def feasibility_tolerance_exceeds(answer: Answer, certificate: Certificate, tole
 
 
 def _largest(F: sp.csr_array, weights: FloatArray) -> FloatArray:
-    """max_j F_ij w_j of each row, F and w nonnegative."""
+    """Return max_j F_ij w_j of each row, for nonnegative F and w."""
     largest = np.zeros(F.shape[0])
     np.maximum.at(largest, np.repeat(np.arange(F.shape[0]), np.diff(F.indptr)), F.data * weights[F.indices])
     return largest
 
 
 def contradiction(answer: Answer, certificate: Certificate, tol: float) -> str:
-    """Two statements that cannot both be true, with both numbers; empty where there is none."""
+    """Return a sentence on two statements that exclude each other, with both numbers; empty without one."""
     objective = certificate.objective
     feasible = certificate.feasible(_FEASIBLE)
     if answer.status is Status.INFEASIBLE and feasible:
@@ -315,7 +315,7 @@ def _perhaps_zero(certificate: Certificate, tol: float) -> str:
 
 
 def _stationary(answer: Answer, certificate: Certificate, tol: float) -> Verdict:
-    """The claim, unless the residual that was recomputed is far above the one that the algorithm states."""
+    """Return STATIONARY unless the recomputed residual is far above the one that the algorithm states."""
     dual_residual, solver_stationarity = certificate.dual_residual, answer.stationarity
     if (
         certificate.inner
@@ -408,7 +408,7 @@ def _refuted(
     ray_proved: bool,
     certificate_at: Callable[[FloatArray], Certificate] | None,
 ) -> Iterator[str]:
-    """Reasons why a claim of infeasibility, or a bound, is false."""
+    """Yield reasons why a claim of infeasibility, or a bound, is false."""
     bound = -np.inf if certificate is None or certificate.inner else certificate.bound
     if status is not Status.INFEASIBLE and not np.isfinite(bound):
         return
@@ -447,7 +447,7 @@ def _missed(form: StandardForm, y: FloatArray) -> float:
 
 
 def _value(model: Model, form: StandardForm, y: FloatArray) -> tuple[float, float] | None:
-    """The objective of a point by the sources (and the formulation that was changed), and its size; None: infeasible."""
+    """Return the objective of a point by the sources, and the size of its terms; None for an infeasible point."""
     if (y < form.lower).any() or (y > form.upper).any():
         return None
     total = size = 0.0

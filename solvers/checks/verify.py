@@ -34,7 +34,7 @@ class NamedSolver(Solver):
         return f"it is known only by {self._source}"
 
     def run(self, model: Model, options: Options, kept_model: KeptModel | None = None) -> Answer:
-        """Refused: the answer is judged, nothing is solved."""
+        """Raise UnsupportedModelError: the solver is known by its answer only."""
         raise UnsupportedModelError(f"{self.info.name} cannot be run: {self.obstacle(model)}")
 
 
@@ -47,7 +47,7 @@ def _tolerance_of(solver: str) -> float:
 
 
 def certified_anew(result: Result, model: Model | StandardForm, noun: str = "the result") -> Result:
-    """The result with every claim recomputed from the model; what only the solver can know (a proved bound) is a claim."""
+    """Return the result with every claim recomputed from the model; a bound that only the solver can prove becomes a claim."""
     subject = as_model(model)
     digest = fingerprint(subject)
     if result.digest and digest and result.digest != digest:
@@ -219,6 +219,6 @@ def _shifted(form: StandardForm, k: int, i: int, h: float) -> StandardForm:
 
 
 def _optimum(form: StandardForm, solver: SolverLike) -> float:
-    """The optimum in the form's sense; infinite where there is no feasible point."""
+    """Return the optimum in the form's sense; infinite without a feasible point."""
     result = solve_problem(form, solver, Options(tol=1e-9))
     return float("inf") if result.certificate is None else result.certificate.objective

@@ -99,11 +99,11 @@ class Algorithm(Solver, Generic[V, S]):
 
     @abstractmethod
     def init(self, view: V, options: Options, rng: np.random.Generator) -> S:
-        """The state before the first step. ``options.start`` holds values to start from, where the user gave some."""
+        """Return the state before the first step; ``options.start`` holds the user's values to start from, if any."""
 
     @abstractmethod
     def advance(self, state: S, seconds: float) -> Outcome:
-        """Work on for about ``seconds``; must return within a few times that, and leave the state consistent."""
+        """Continue for about ``seconds``, a few times that at most, and leave the state consistent."""
 
     @abstractmethod
     def measure(self, state: S) -> ProgressState:
@@ -111,7 +111,7 @@ class Algorithm(Solver, Generic[V, S]):
 
     @abstractmethod
     def answer(self, state: S) -> Answer:
-        """The current point, feasible and usable whenever ``advance`` has returned.
+        """Return the current point, feasible and usable whenever ``advance`` has returned.
 
         With multipliers, bound and whatever is peculiar to the algorithm; status, objective, iterations, trace and times are the
         driver's. ``bound`` (with ``proved``) only where the algorithm carries a valid bound that the model cannot recompute from
@@ -231,7 +231,7 @@ def _budget(options: Options, start: float, shortest: bool) -> float:
 
 
 def integers_and_floats(integers: str, floats: str) -> np.dtype[Any]:
-    """The type of a structured scalar with these fields (names separated by blanks): int64 and float64.
+    """Return the type of a structured scalar with these int64 and float64 fields, names separated by blanks.
 
     The fields are attributes in Python as they are in compiled code: properties, a fifth of the time that `numpy.record` takes.
 
@@ -257,11 +257,11 @@ def _field(name: str) -> property:
 
 
 def named_scalars(kind: np.dtype[Any]) -> Any:
-    """A new structured scalar, all zeros; ``s.iteration += 1`` works in Python and in compiled code, on the same memory."""
+    """Return a structured scalar of zeros; ``s.iteration += 1`` works in Python and in compiled code, on the same memory."""
     return np.zeros(1, dtype=kind)[0]
 
 
 def clear(scalar: Any) -> None:
-    """All fields zero again."""
+    """Set all fields to zero."""
     for name in scalar.dtype.names:
         scalar[name] = 0
