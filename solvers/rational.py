@@ -40,6 +40,8 @@ MAX_NONZEROS = 200_000
 MAX_UNKNOWNS = 120
 
 Vector = list[Fraction]
+#: Bounds of variables; None for no bound.
+Bounds = list[Fraction | None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -199,7 +201,7 @@ def solve_linear(A: list[Vector], b: Vector) -> Vector | None:
     if n > MAX_UNKNOWNS:
         return None
     rows = [[*row, right] for row, right in zip(A, b, strict=True)]
-    pivots = _reduce(rows, n)
+    pivots = reduce_rows(rows, n)
     if any(row[n] for row in rows[len(pivots) :]):
         return None
     x = [Fraction(0)] * n
@@ -214,13 +216,13 @@ def null_vector(A: list[Vector]) -> Vector | None:
     if not 0 <= last < MAX_UNKNOWNS:
         return None
     rows = [list(row) for row in A]
-    pivots = _reduce(rows, last)
+    pivots = reduce_rows(rows, last)
     if len(pivots) < last or any(row[last] for row in rows[last:]):
         return None
     return [*(-row[last] for row in rows[:last]), Fraction(1)]
 
 
-def _reduce(rows: list[Vector], columns: int) -> list[int]:
+def reduce_rows(rows: list[Vector], columns: int) -> list[int]:
     """Bring the first columns to reduced row echelon form in place, and return the columns of the pivots."""
     pivots: list[int] = []
     for j in range(columns):
@@ -239,8 +241,6 @@ def _reduce(rows: list[Vector], columns: int) -> list[int]:
 
 
 # The Lagrangian bound in rational arithmetic (`models.program.lagrangian` has the floating-point bound and the mathematics).
-
-Bounds = list[Fraction | None]
 
 
 def lagrangian(rational: RationalForm, x: FloatArray, multipliers: Mapping[str, FloatArray]) -> Fraction | None:
