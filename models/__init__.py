@@ -6,7 +6,6 @@ The formulations' own names (``HingeSVM``, ...) come from their records (`models
 from typing import TYPE_CHECKING, Any
 
 from . import formulations
-from .appraisal import Bound
 from .arrays import FloatArray, materialise_limit, to_dense
 from .formulations.nonparallel.neighbour_graph import neighbour_laplacian
 from .importing.api import from_cvxpy, from_gurobi, from_highs, from_pyomo
@@ -18,6 +17,7 @@ from .model import Model
 from .program.cones import PSD, Bilinear, Cone, Feature, Indicator, Nonnegative, RotatedSecondOrder, SecondOrder, Zero
 from .program.exponential_cones import Exponential, Power
 from .program.form import Block, Constraint, FormDelta, Quadratic, StandardForm
+from .program.lagrangian import Bound
 from .record import DataKind, FormulationInfo, Parameter
 from .statement import Line, Statement
 from .views import BoxEqualityQP, BoxQP, ConicProblem, SimplexQP, StiefelProblem, ZeroOneProblem

@@ -1,4 +1,4 @@
-"""Records of proved bounds (`Bound`) and of points evaluated without a form (`Appraisal`); bounds of a model with added rows.
+"""Records of points that a model evaluates without a form (`Appraisal`), and bounds of a model with added rows.
 
 *A proved bound of a model with further rows.* For prices z of rows F w + G t + g in cones, with free variables t that the rows
 brought along and G'z = 0,
@@ -21,35 +21,8 @@ import scipy.sparse as sp
 from .arrays import FloatArray
 from .program.cones import Nonnegative, Zero
 from .program.form import Constraint, StandardForm
+from .program.lagrangian import Bound
 from .rounding import dot, gamma
-
-
-@dataclass(frozen=True)
-class Bound:
-    """A proved lower bound of the form's optimum, and the argument for it in one sentence.
-
-    ``value`` is rounded outward; ``error`` is what was subtracted for that. ``condition`` says what the proof rests on beside the
-    argument (that P is positive semidefinite, where that is not known); empty as a rule. ``derived`` says which bounds of
-    variables follow from which rows, where the argument needs them.
-
-    Parameters
-    ----------
-    value : float
-        -inf where no bound follows.
-    argument : str
-    error : float
-        Bound of the rounding error, which is subtracted from ``value`` already.
-    condition : str
-        Assumption of the bound; empty where it is proved.
-    derived : str
-        Bounds of variables that rows imply and the bound uses.
-    """
-
-    value: float
-    argument: str
-    error: float = 0.0
-    condition: str = ""
-    derived: str = ""
 
 
 @dataclass(frozen=True)

@@ -28,6 +28,8 @@ BoolArray: TypeAlias = npt.NDArray[np.bool_]
 BigM: TypeAlias = "Literal['auto'] | float | FloatArray"
 #: Rows of data: a dense array or a CSR array, n × p.
 Points: TypeAlias = "FloatArray | sp.csr_array"
+#: Share of the largest weight, or of the size of a row, up to which a weight or a slack counts as zero.
+ZERO = 1e-6
 
 
 def frozen(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
@@ -263,6 +265,11 @@ def row_norms_squared(X: Points) -> FloatArray:
     if X.has_canonical_format:  # else entries may be parts of one
         return np.asarray(type(X)((X.data * X.data, X.indices, X.indptr), shape=X.shape) @ np.ones(X.shape[1]))
     return np.asarray(X.multiply(X).sum(axis=1), dtype=np.float64).ravel()
+
+
+def nonzero_mask(weights: FloatArray) -> BoolArray:
+    """Return the mask of the weights that are not zero up to `ZERO` of the largest."""
+    return np.asarray(np.abs(weights) > ZERO * float(np.abs(weights).max(initial=0.0)))
 
 
 def entries(X: Points | Rows) -> int:

@@ -24,6 +24,7 @@ _SCAN, _EIGENVALUES = 1e-8, 5e-10
 #: Entries up to which a matrix is scanned without a look.
 _SMALL = 1_000_000
 _end: ContextVar[float] = ContextVar("marginopt_deadline", default=math.inf)
+_repair_end: ContextVar[float] = ContextVar("marginopt_repair_deadline", default=math.inf)
 
 
 class OutOfTimeError(Exception):
@@ -44,6 +45,28 @@ def deadline(end: float) -> Iterator[None]:
         yield
     finally:
         _end.reset(before)
+
+
+@contextmanager
+def repair_deadline(end: float) -> Iterator[None]:
+    """Set the deadline of repairs of multipliers inside the ``with`` block, which a certificate does without.
+
+    Parameters
+    ----------
+    end : float
+        On `time.perf_counter`'s clock.
+    """
+    before = _repair_end.set(end)
+    try:
+        yield
+    finally:
+        _repair_end.reset(before)
+
+
+def check_repair(seconds: float) -> None:
+    """Raise `OutOfTimeError` where a repair of so many seconds ends after the deadline of repairs."""
+    if time.perf_counter() + seconds > _repair_end.get():
+        raise OutOfTimeError
 
 
 def remaining_seconds() -> float:

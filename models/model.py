@@ -25,14 +25,14 @@ from ..errors import DataError, InputError, UnsupportedModelError
 from ..labelled import DataNames, labelled_arrays
 from ..renamed import current_names
 from ..rows import Rows
-from .appraisal import Appraisal, Bound, CountedCost, Tilt
+from .appraisal import Appraisal, CountedCost, Tilt
 from .arrays import FloatArray, check_bytes
 from .decision import decided_codes
 from .export_methods import ExportMethods
 from .inspection.explanation import Explanation, PointExplanation, Solution, explain
 from .program.cones import Feature
 from .program.form import StandardForm
-from .program.lagrangian import lagrangian
+from .program.lagrangian import Bound, lagrangian
 from .statement import Line, Statement
 
 if TYPE_CHECKING:
@@ -91,7 +91,8 @@ class FormulationType(ABCMeta):
     def __call__(cls, *args: Any, **options: Any) -> Any:
         """Make a formulation; ``X`` may be labelled data, which bring ``y`` and the names, or a data frame."""
         for old, new in cls.renamed.items():
-            options = current_names(cls.__name__, options, old, new, since="0.2", until="0.4", level=4)
+            if old in options:
+                options = current_names(cls.__name__, options, old, new, since="0.2", until="0.4", level=4)
         for new, old in EARLIER_NAMES.get(cls.__name__, {}).items():
             if old in options:
                 raise InputError(f"{cls.__name__} has no parameter {old!r}: its name is {new!r}", name=old, allowed=[new])
@@ -238,8 +239,7 @@ class Model(Displayed, ExportMethods, ABC, metaclass=FormulationType):
             return Bound(-np.inf, convexity.argument, condition=convexity.condition)
         if multipliers is None:
             return Bound(-np.inf, "no multipliers")
-        bound = lagrangian(self.form, x, multipliers)
-        return Bound(bound.value, bound.argument, bound.error, bound.condition, bound.derived)
+        return lagrangian(self.form, x, multipliers)
 
     def complete(self, values: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
         """All blocks of the form from those that determine the rest (a structured algorithm's answer, a simpler problem's)."""

@@ -36,8 +36,8 @@ from ..models.model import Model
 from ..models.program.form import StandardForm
 from ..models.program.lagrangian import lagrangian_bound
 from ..models.views import ZeroOneProblem
-from ..solvers.better_points import polish
 from ..solvers.interface.solver import Gives
+from ..solvers.polishing import polish
 from ..solvers.records import Options
 from ..solvers.registry import SolverLike, SolverSpec, all_solvers, installed
 from ..solvers.solve import solve_problem
@@ -178,7 +178,7 @@ class Fixing(Reduction[StandardForm]):
 
     def recover(self, model: ZeroOneSVM, values: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
         """Return a point of the original: the target's z, and the best w for it (`polish`)."""
-        return polish(model.form, model.point(best_multiple(model, np.asarray(values["w"], dtype=np.float64))), model)
+        return polish(model.form, model.point(best_multiple(model, np.asarray(values["w"], dtype=np.float64))), model)[0]
 
     def lift(self, model: ZeroOneSVM, target: StandardForm, multipliers: Mapping[str, FloatArray]) -> LiftedDual:
         """Return multipliers α ≥ 0 of the rows ``margin``.

@@ -1,12 +1,13 @@
-"""The registry of solvers, results and certificates, the driver, hand-written algorithms, backends."""
+"""Solvers: their registry, `solve`, results with certificates, paths, comparisons, and how to write a solver."""
 
 from ..extensions import callable_package
 from ..models.export_methods import Conflict
 from .certification.certificate import Certificate
 from .certification.rays import Separability, separability
-from .certification.result import Claim, Result, Verification
+from .certification.result import Claim, Result
 from .checks.conflict import conflict
 from .checks.feasibility import certify
+from .checks.verify import Verification
 from .compare import Comparison, compare
 from .interface.algorithm import Algorithm, Outcome
 from .interface.backend import Backend

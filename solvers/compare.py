@@ -92,7 +92,7 @@ class Comparison(Displayed, Tabular):
         }
 
     def cells(self, columns: Sequence[str]) -> list[list[str]]:
-        """The named columns in words; a row that did not run has its solver and that alone."""
+        """Return the text of the named columns; a solver that did not run has its name and status only."""
         shown = [{"solver": r["solver"], "status": r["status"]} if "reason" in r else r for r in self.records()]
         return [[_shown(column, record.get(column)) for column in columns] for record in shown]
 
@@ -118,7 +118,7 @@ class Comparison(Displayed, Tabular):
     __repr__ = __str__
 
     def to_markdown(self) -> str:
-        """The table in Markdown."""
+        """Return the table in Markdown."""
         lines = ["| " + " | ".join(_COLUMNS) + " |", "|" + " --- |" * len(_COLUMNS)]
         for row in self._cells():
             padded = row + [""] * (len(_COLUMNS) - len(row))
@@ -159,7 +159,7 @@ class Comparison(Displayed, Tabular):
             return cls(checked_text(header["model"]), tuple(rows))
 
     def plot_convergence(self, ax: Any = None) -> Any:
-        """Relative gap over time from every trace that has one, on matplotlib axes that are made if not given."""
+        """Draw the relative gap over time of every trace that has one; return the matplotlib axes."""
         axes = ax if ax is not None else new_axes((6.0, 4.0))
         for k, (name, result) in enumerate(self.results.items()):
             gap, seconds = result.trace.column("gap"), result.trace.column("seconds")
@@ -204,7 +204,7 @@ class Comparisons(Mapping[str, Comparison], Displayed, Tabular):
         return [{"model": name, **record} for name, table in self.tables.items() for record in table.records()]
 
     def _cells(self) -> list[list[str]]:
-        """Seconds of each solver on each model, "-" where it solved nothing; then how many it solved, and their mean."""
+        """Return the seconds of each solver on each model ("-" if not solved), then the numbers solved and the means."""
         cells = []
         for name, table in self.tables.items():
             results = table.results
@@ -342,7 +342,7 @@ def _named_models(models: Sequence[Model | StandardForm] | Mapping[str, Model | 
 
 
 def _row(task: tuple[Model, SolverSpec, Options], threads: int | None) -> ComparisonRow:
-    """One solver's result, or the reason why there is none."""
+    """Return one solver's result, or the reason why there is none."""
     model, item, options = task
     try:
         return ComparisonRow(item.label, solve_problem(model, item, options.sharing(threads)), "")

@@ -4,7 +4,7 @@ A solver's answer is a claim. The stages recompute what the claim is worth from 
 and polish its point, certify it, supply evidence that the solver did not give, decide on a status and ask what speaks against it.
 A judgement is a frozen value, so a stage changes the fields that it returns and nothing else, and the order of `STAGES` is the
 order in which the evidence is used. The rules that stages apply are in `solvers.certification`; two stages run a solver for a
-small problem of their own (`solvers.better_points`). No stage calls ``solve``.
+small problem of their own (`solvers.polishing`, `solvers.counterexamples`). No stage calls ``solve``.
 """
 
 from __future__ import annotations
@@ -21,17 +21,15 @@ from ..errors import InputError, MarginoptWarning, TooLargeError, UnsupportedMod
 from ..models.arrays import FloatArray
 from ..models.model import Model, describe, fingerprint
 from ..models.program.form import StandardForm
-from .better_points import polished, refuted, unresolved
 from .certification.certificate import Certificate, Certifier
+from .certification.newton_refinement import NOTE as REFINED, refine_by_newton
 from .certification.rays import Ray
 from .certification.result import PoolPoint, Result
 from .certification.supplied_evidence import (
-    NEWTON_NOTE as REFINED,
     NOTE as MOVED_TO_ZERO,
     certify_zero_objective,
     complete_claim,
     known_bound,
-    refine_by_newton,
     unbounded_integer_ray,
     with_multipliers,
 )
@@ -41,12 +39,15 @@ from .certification.verdict import (
     big_m_exceeds_tolerance,
     compare_with_sources,
     exceeds_cutoff,
+    feasibility_tolerance_exceeds,
     gap_closed,
     proves_optimum,
     verdict,
 )
+from .counterexamples import find_counterexample
 from .interface.solver import NONCONVEX, Licence, Solver, version_of
 from .interface.timeouts import time_limit_remark
+from .polishing import polish
 from .records import Answer, Options, Status
 
 #: Integers within this of a whole number are rounded before the rest is re-solved.
@@ -98,7 +99,7 @@ class Judgement:
         return Certifier(self.model, self.form)
 
     def with_status(self, status: Status, *remarks: str) -> Judgement:
-        """The judgement with a status and further remarks."""
+        """Return the judgement with a status and further remarks."""
         return replace(self, verdict=Verdict(status, (*self.verdict.remarks, *(text for text in remarks if text))))
 
 
@@ -172,8 +173,8 @@ def polish_point(judgement: Judgement) -> Judgement:
     integers = form.join(judgement.values)[form.integer]
     if np.abs(integers - np.round(integers)).max() > _INTEGRALITY:
         return judgement
-    better = polished(form, judgement.values, judgement.model, judgement.seconds)
-    return replace(judgement, values=better.values, polished=better.note or judgement.polished)
+    values, origin = polish(form, judgement.values, judgement.model, judgement.seconds)
+    return replace(judgement, values=values, polished=origin or judgement.polished)
 
 
 def certify_point(judgement: Judgement) -> Judgement:
@@ -314,27 +315,26 @@ def check_cutoff(judgement: Judgement) -> Judgement:
 def search_counterexample(judgement: Judgement) -> Judgement:
     """Look for a feasible point that the claim excludes; such a point replaces the solver's, and the claim is not supported.
 
-    Own multipliers with a bound say how far the solver's point is from the optimum, and a proved ray leaves no point: then the
-    search is left out. The larger of both bounds is kept, since a bound does not depend on the point.
+    The search is left out where the solver's multipliers give a bound, which says how far its point is from the optimum, and
+    where an exact search or a ray proves the claim. The larger of both bounds is kept: a bound does not depend on the point.
     """
     form, certificate = judgement.form, judgement.certificate
     measured = judgement.claim.multipliers is not None and certificate is not None and np.isfinite(certificate.bound)
-    if (
-        form is None
-        or judgement.ray.proved
-        or measured
-        or (judgement.answer.model is not None and not judgement.answer.same_problem)
-    ):
+    answer = judgement.answer
+    inner_problem = answer.model is not None and not answer.same_problem
+    if form is None or measured or inner_problem or answer.proved or judgement.ray.proved:
         return judgement
-    refutation = refuted(judgement.model, form, judgement.answer, certificate, judgement.tol, judgement.seconds)
-    if refutation is None:
+    counterexample = find_counterexample(judgement.model, form, answer, certificate, judgement.tol, judgement.seconds)
+    if counterexample is None:
         return judgement
-    best = refutation.certificate if certificate is None else refutation.certificate.with_better_bound(certificate)
-    answer, status = judgement.answer, Status.INACCURATE
+    best = counterexample.certificate if certificate is None else counterexample.certificate.with_better_bound(certificate)
+    status = Status.INACCURATE
     # remarks on the solver's own point are none on the better one; those on a ray are on the claim
     remarks = () if answer.status is Status.OPTIMAL else judgement.verdict.remarks
     if judgement.claim.multipliers is not None:  # they may prove the better point optimal
-        answer, best = with_multipliers(judgement.certifier, answer, refutation.values, best, judgement.tol, judgement.seconds)
+        answer, best = with_multipliers(
+            judgement.certifier, answer, counterexample.values, best, judgement.tol, judgement.seconds
+        )
         if answer.status is Status.OPTIMAL:
             bounded = np.isfinite(best.bound)  # then the solver's own bound, which the point refutes, is not asked
             of_point = verdict(replace(answer, bound=None) if bounded else answer, best, judgement.tol)
@@ -346,8 +346,8 @@ def search_counterexample(judgement: Judgement) -> Judgement:
         and gap_closed(best, best.bound, judgement.tol)
     ):
         status = Status.OPTIMAL  # the claim is right up to the solver's absolute tolerance, and the better point is proved so
-    better = replace(judgement, answer=answer, values=refutation.values, certificate=best, verdict=Verdict(status, remarks))
-    return better.with_status(status, refutation.remark)
+    better = replace(judgement, answer=answer, values=counterexample.values, certificate=best, verdict=Verdict(status, remarks))
+    return better.with_status(status, counterexample.remark)
 
 
 def examine_optimum(judgement: Judgement) -> Judgement:
@@ -383,7 +383,7 @@ def _unsupported_optimum(judgement: Judgement, values: Mapping[str, FloatArray])
         return ""
     tolerance = _own_tolerance(judgement)
     if certificate.integrality is None:
-        return unresolved(judgement.answer, certificate, tolerance, judgement.tol)
+        return feasibility_tolerance_exceeds(judgement.answer, certificate, tolerance, judgement.tol)
     return (
         (unbounded_integer_ray(form) if form.quadratic is None else "")
         or big_m_exceeds_tolerance(form, form.join(values), tolerance)
@@ -392,7 +392,7 @@ def _unsupported_optimum(judgement: Judgement, values: Mapping[str, FloatArray])
 
 
 def _by_counted_cost(judgement: Judgement, values: Mapping[str, FloatArray]) -> tuple[Status, str]:
-    """The status by the cost of w counted from the data, and by how much it is more than stated, or misses kept points."""
+    """Return the status by the cost of w counted from the data, and a remark where it exceeds the stated cost."""
     certificate = judgement.certificate
     counted = None if certificate is None else judgement.model.counted_cost(values)
     if counted is None or certificate is None:
@@ -563,7 +563,7 @@ def validate_answer(answer: Answer, form: StandardForm | None) -> tuple[Answer, 
 def _arrays(
     mapping: Mapping[str, Any], shapes: Mapping[str, tuple[int, ...]] | None, part: str, faults: list[str]
 ) -> dict[str, FloatArray] | None:
-    """Arrays by label, or None where one of them does not fit; labels of nothing in the form stay only where there is no form."""
+    """Return arrays by label, None where one does not fit; without a form all labels stay."""
     arrays = {}
     for label, value in mapping.items():
         if shapes is not None and label not in shapes and part in ("multipliers", "farkas"):
@@ -590,7 +590,7 @@ def _fault(value: Any) -> str:
 
 
 def _array(value: Any, shape: tuple[int, ...] | None) -> FloatArray | None:
-    """The value as it is, if it holds finite real numbers in this shape."""
+    """Return the value as an array of finite real numbers in this shape; None if it is not one."""
     array = np.asarray(value)
     if array.dtype.kind not in "fiub" or (shape is not None and array.shape != shape):
         return None

@@ -176,7 +176,7 @@ def was_updated(result: Result) -> bool:
 
 
 def stated_at(model: Model | StandardForm, parameter: str, value: Any, *, share: bool) -> tuple[Model | StandardForm, Any]:
-    """The program at this value, and the value as results and tables show it; ``share`` what does not depend on it."""
+    """Return the model at a value, sharing unchanged parts if asked, and the value as results and tables show it."""
     if parameter == FIXED:
         form = model.form if isinstance(model, Model) else model
         fixed = FixedVariables.of(form, value)
@@ -283,7 +283,7 @@ def path(
         raise InputError("each solve of a path starts from the one before; with jobs or cluster give update=False", name="update")
     if not update:
         with choose_executor(jobs, cluster) as team:
-            return _apart(model, parameter, values, resolve(solver), Options.of(options, **overrides), team)
+            return _solve_independently(model, parameter, values, resolve(solver), Options.of(options, **overrides), team)
     begin = time.perf_counter()
     kept_model = KeptModel()
     results: list[Result] = []
@@ -299,7 +299,7 @@ def path(
             next_options = common
             if results:
                 next_options = Options.of(common, start=_start(chosen, results, problem), **_carried(chosen, solved))
-            if chosen is not None and _out_of_reach(chosen, problem, model, parameter, values):
+            if chosen is not None and _cannot_read(chosen, problem, model, parameter, values):
                 # as κ = 0, a QP that the conic algorithms do not read: whoever can solves this value
                 result = solve_problem(problem, "auto", dataclasses.replace(common, start=None, native={}))
             else:
@@ -339,15 +339,15 @@ def _every_lam(
     return whole_path(model, options=Options.of(options, **overrides), **of_whole_path)
 
 
-def _apart(
+def _solve_independently(
     model: Model | StandardForm, parameter: str, values: Values, spec: SolverSpec, options: Options, team: Executor
 ) -> SolutionPath:
-    """Every value by itself, on any team; ``auto`` is settled at the first value."""
+    """Solve every value by itself; ``auto`` chooses at the first value."""
     begin = time.perf_counter()
     problems = [stated_at(model, parameter, value, share=False) for value in values]
     chosen = spec.solver or get_solver(choose(as_model(problems[0][0]), spec.merge_options(options))[0])
     bound_spec = SolverSpec(spec.label, chosen, spec.native_options)
-    out_of_reach = [_out_of_reach(chosen, problem, model, parameter, values) for problem, _ in problems]
+    out_of_reach = [_cannot_read(chosen, problem, model, parameter, values) for problem, _ in problems]
     tasks = [(problem, bound_spec, options, out) for (problem, _), out in zip(problems, out_of_reach, strict=True)]
     results = team.all(_solve_value, tasks)
     shown = tuple(value for _, value in problems)
@@ -363,7 +363,7 @@ def _solve_value(task: tuple[Model | StandardForm, SolverSpec, Options, bool], t
     return solve_problem(problem, spec, options.sharing(threads))
 
 
-def _out_of_reach(
+def _cannot_read(
     chosen: Solver, problem: Model | StandardForm, model: Model | StandardForm, parameter: str, values: Values
 ) -> bool:
     """Return whether a solver cannot read the program at this value, though it can at another one of the path."""
@@ -374,7 +374,7 @@ def _out_of_reach(
 
 
 def _order(model: Model | StandardForm, parameter: str, values: Values, chosen: Solver | None, options: Options) -> Sequence[int]:
-    """The order that the solver of the first value asks for."""
+    """Return the order of the values by the solver of the first one."""
     if chosen is None:
         chosen = get_solver(choose(as_model(stated_at(model, parameter, values[0], share=False)[0]), options)[0])
     return chosen.path_order(parameter, list(values))
@@ -400,7 +400,7 @@ def _check(model: Model | StandardForm, parameter: str, values: Values) -> None:
 
 
 def _start(chosen: Solver | None, results: list[Result], problem: Model | StandardForm) -> dict[str, FloatArray] | None:
-    """The last point, for solvers that take one and keep none."""
+    """Return the last point for a solver that takes starts and keeps no point of its own; else None."""
     if chosen is None or not results[-1].values:
         return None
     gives = chosen.info.gives

@@ -1,4 +1,4 @@
-"""A form in rational arithmetic: floating-point data are rational numbers, and later operations do not round.
+"""A standard form in rational arithmetic, by which results are verified exactly: its floating-point data are rational numbers.
 
 Exact are the objective, every row, violations of linear rows and bounds, membership in second-order and rotated cones (squares),
 convexity (pivots of LDL'), and the Lagrangian bound from multipliers of linear rows. Violations of semidefinite cones are
@@ -40,6 +40,8 @@ MAX_NONZEROS = 200_000
 MAX_UNKNOWNS = 120
 
 Vector = list[Fraction]
+#: Bounds of variables; None for no bound.
+Bounds = list[Fraction | None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -195,24 +197,11 @@ def _is_inside(cone: Cone, v: Vector) -> bool:
 
 def solve_linear(A: list[Vector], b: Vector) -> Vector | None:
     """Return one solution of A x = b, exactly (free unknowns zero); None if there is none, or A has too many columns."""
-    m, n = len(A), len(A[0]) if A else 0
+    n = len(A[0]) if A else 0
     if n > MAX_UNKNOWNS:
         return None
     rows = [[*row, right] for row, right in zip(A, b, strict=True)]
-    pivots: list[int] = []
-    for j in range(n):
-        k = next((i for i in range(len(pivots), m) if rows[i][j]), None)
-        if k is None:
-            continue
-        top = len(pivots)
-        rows[top], rows[k] = rows[k], rows[top]
-        scale = rows[top][j]
-        rows[top] = [v / scale for v in rows[top]]
-        for i in range(m):
-            if i != top and rows[i][j]:
-                factor = rows[i][j]
-                rows[i] = [u - factor * v for u, v in zip(rows[i], rows[top], strict=True)]
-        pivots.append(j)
+    pivots = reduce_rows(rows, n)
     if any(row[n] for row in rows[len(pivots) :]):
         return None
     x = [Fraction(0)] * n
@@ -223,38 +212,35 @@ def solve_linear(A: list[Vector], b: Vector) -> Vector | None:
 
 def null_vector(A: list[Vector]) -> Vector | None:
     """Return the vector with last entry 1 that spans the null space of A; None if it has another dimension than one."""
-    n = len(A[0]) if A else 0
-    if not n or n > MAX_UNKNOWNS:
+    last = len(A[0]) - 1 if A else -1
+    if not 0 <= last < MAX_UNKNOWNS:
         return None
-    columns = [[row[j] for j in range(n - 1)] for row in A]
-    right = [-row[n - 1] for row in A]
-    solution = solve_linear(columns, right) if n > 1 else ([] if not any(right) else None)
-    if solution is None:
-        return None
-    # one dimension: no other solution with the last entry zero
-    rank = _rank(columns) if n > 1 else 0
-    return [*solution, Fraction(1)] if rank == n - 1 else None
-
-
-def _rank(A: list[Vector]) -> int:
     rows = [list(row) for row in A]
-    rank, n = 0, len(rows[0]) if rows else 0
-    for j in range(n):
-        k = next((i for i in range(rank, len(rows)) if rows[i][j]), None)
+    pivots = reduce_rows(rows, last)
+    if len(pivots) < last or any(row[last] for row in rows[last:]):
+        return None
+    return [*(-row[last] for row in rows[:last]), Fraction(1)]
+
+
+def reduce_rows(rows: list[Vector], columns: int) -> list[int]:
+    """Bring the first columns to reduced row echelon form in place, and return the columns of the pivots."""
+    pivots: list[int] = []
+    for j in range(columns):
+        top = len(pivots)
+        k = next((i for i in range(top, len(rows)) if rows[i][j]), None)
         if k is None:
             continue
-        rows[rank], rows[k] = rows[k], rows[rank]
-        for i in range(rank + 1, len(rows)):
-            if rows[i][j]:
-                factor = rows[i][j] / rows[rank][j]
-                rows[i] = [u - factor * v for u, v in zip(rows[i], rows[rank], strict=True)]
-        rank += 1
-    return rank
+        rows[top], rows[k] = rows[k], rows[top]
+        scale = rows[top][j]
+        rows[top] = [v / scale for v in rows[top]]
+        for i, row in enumerate(rows):
+            if i != top and row[j]:
+                rows[i] = [u - row[j] * v for u, v in zip(row, rows[top], strict=True)]
+        pivots.append(j)
+    return pivots
 
 
 # The Lagrangian bound in rational arithmetic (`models.program.lagrangian` has the floating-point bound and the mathematics).
-
-Bounds = list[Fraction | None]
 
 
 def lagrangian(rational: RationalForm, x: FloatArray, multipliers: Mapping[str, FloatArray]) -> Fraction | None:
@@ -481,8 +467,6 @@ def _least_sum(form: StandardForm, rows: list[_Row], z: Mapping[int, Fraction], 
     return value
 
 
-#: Multiplications of one elimination at most (a second, with the digits that data of 53 bits grow to), coefficients of the form.
-_RAY_MAX_OPERATIONS = 60_000
 #: Values below one of these shares of their terms are rounding.
 _RAY_ROUNDING = (1e-9, 1e-6)
 #: Depth inside a semidefinite cone, relative to the matrix, above any rounding error of the depth.
@@ -495,7 +479,7 @@ def ray_exists(form: StandardForm, d: FloatArray) -> bool:
     False proves nothing: there may be no ray, or the form is too large for rational arithmetic.
     """
     size = float(np.abs(d).max(initial=0.0))
-    if not 0.0 < size < np.inf or _multiplications(form) > _RAY_MAX_OPERATIONS:
+    if not 0.0 < size < np.inf or _multiplications(form) > _MAX_OPERATIONS:
         return False
     rational = RationalForm(_recession(form))
     return any(
@@ -539,7 +523,7 @@ def _corrected_ray(rational: RationalForm, d: FloatArray, share: float) -> Vecto
     if not any(missed):
         return exact
     chosen = np.argsort(-np.abs(d), kind="stable")[: min(MAX_UNKNOWNS, np.count_nonzero(d))].tolist()
-    if len(equations) ** 2 * (len(chosen) + 1) > _RAY_MAX_OPERATIONS:
+    if len(equations) ** 2 * (len(chosen) + 1) > _MAX_OPERATIONS:
         return None
     entries = [dict(row) for row in equations]
     change = solve_linear([[row.get(j, Fraction(0)) for j in chosen] for row in entries], missed)

@@ -172,14 +172,14 @@ class Trace(Displayed, Tabular):
 
 
 def _words(value: Any) -> str:
-    """Nothing for what there is not: NaN, or -1 of a count."""
+    """Return the text of a cell; empty for NaN and for a count of -1."""
     if isinstance(value, float):
         return "" if np.isnan(value) else f"{value:.6g}"
     return "" if value == -1 else str(value)
 
 
 def relative_gap(primal: float, bound: float) -> float:
-    """(primal - bound)/max(|primal|, |bound|): 0 where both are 0, NaN where either is missing.
+    """Return (primal - bound)/max(|primal|, |bound|): 0 where both are 0, NaN where either is missing.
 
     A bound that is above by no more than 1e-9 of that is level with the point, which is feasible to such a tolerance.
 
@@ -479,7 +479,7 @@ class Options:
 
     @classmethod
     def of(cls, options: Options | None = None, **overrides: Any) -> Options:
-        """These options (the defaults where there are none) with some replaced.
+        """Return options (the defaults unless given) with some replaced.
 
         ``solve``, ``compare`` and ``path`` read their keywords here: a name of `COMMON` is a common option, every other one
         is the solver's own and is added to ``native``.
@@ -502,7 +502,7 @@ class Options:
         return replace(base, **common, native={**base.native, **native, **native_options})
 
     def tolerance(self, default: float) -> float:
-        """The gap asked for, or the solver's default."""
+        """Return the relative gap asked for, or the solver's default."""
         return default if self.tol is None else self.tol
 
     def search_gap(self, default: float) -> float:
@@ -513,7 +513,7 @@ class Options:
         return 0.9 * self.tolerance(default)
 
     def after(self, seconds: float) -> Options:
-        """These options when ``seconds`` of the time limit are spent; a millisecond is left (or the limit, if that is less)."""
+        """Return these options when ``seconds`` of the time limit are spent, with at least a millisecond (or the limit) left."""
         if self.time_limit is None:
             return self
         return replace(self, time_limit=max(self.time_limit - seconds, min(self.time_limit, 1e-3)))

@@ -62,7 +62,7 @@ def _modules() -> tuple[object, ...]:
 
 
 def _own() -> dict[str, Solver]:
-    """Every solver that is not from outside; ``auto`` is no solver's name."""
+    """Return the solvers of this package, those that it discovers in others included."""
     return {**_static(), **_discovered()}
 
 
@@ -106,7 +106,7 @@ def all_solvers(*, discover: bool = True) -> dict[str, Solver]:
 
 
 def get_solver(name: str) -> Solver:
-    """The solver of this name.
+    """Return the solver of this name.
 
     Parameters
     ----------
@@ -151,7 +151,7 @@ def installed(solver: Solver) -> bool:
 
 
 def require(solver: Solver, options: Options | None = None) -> Licence:
-    """The licence of an installed, usable solver, under options that may bring one."""
+    """Return the licence of an installed, usable solver, under options that may bring one; raise otherwise."""
     info = solver.info
     if not installed(solver):
         command = f'pip install "marginopt[{info.extra}]"' if info.extra else f"pip install {info.package}"
@@ -165,7 +165,7 @@ def require(solver: Solver, options: Options | None = None) -> Licence:
 
 
 def readers(model: Model) -> list[str]:
-    """Names of the installed, usable solvers that can read the model."""
+    """Return the names of the installed, usable solvers that can read the model."""
     return [
         name for name, solver in all_solvers().items() if installed(solver) and _reads(solver, model) and solver.licence().usable
     ]
@@ -200,7 +200,7 @@ class SolverTable(Displayed, Tabular):
     __repr__ = __str__
 
     def records(self) -> tuple[dict[str, str], ...]:
-        """The rows."""
+        """Return the rows."""
         return self.rows
 
     def display(self) -> Display:
@@ -211,7 +211,7 @@ class SolverTable(Displayed, Tabular):
 
 
 def state_of(row: Mapping[str, str]) -> str:
-    """Version, and the licence where it is not free."""
+    """Return the version, with the licence unless it is free."""
     return row["version"] if row["licence"] in ("", "none needed") else f"{row['version']}, {row['licence']}"
 
 
@@ -228,7 +228,7 @@ def solvers() -> SolverTable:
 
 
 def _failed(name: str, reason: str) -> dict[str, str]:
-    """The row of a solver that a package promises and that cannot be used."""
+    """Return the row of a solver that a package promises and that cannot be used."""
     blank = dict.fromkeys(("name", "reads", "gives", "installed", "version", "licence", "summary", "late", "reference"), "")
     return blank | {"name": name, "installed": "no", "version": "not usable", "summary": reason}
 
@@ -268,7 +268,7 @@ _LONG = 40
 
 @dataclass(frozen=True, eq=False)
 class SolverSpec:
-    """One solver that was asked for.
+    """The specification of a solver in a call: the solver, or ``auto``, and options of its own.
 
     Parameters
     ----------
@@ -295,7 +295,7 @@ class SolverSpec:
         return {} if self.solver is None else {self.label: self.solver}
 
     def merge_options(self, options: Options) -> Options:
-        """The options of a call with this solver's own above them."""
+        """Return the options of a call, overridden by this solver's own."""
         return Options.of(options, **self.native_options)
 
     def resolved(self, name: str) -> SolverSpec:
@@ -304,7 +304,7 @@ class SolverSpec:
 
     @property
     def key(self) -> Any:
-        """Plain data that differ where the solver, its parameters or its own options do: its part in the key of a stored cell.
+        """Plain data that identify the solver, its parameters and its own options in the key of a stored cell.
 
         A name stands for the solver of the registry as it is, so that reports that asked for names are found again; an object
         is its class, its parameters and its name.
@@ -318,14 +318,14 @@ class SolverSpec:
             ) from error
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """To another process solvers of ours travel by name (some are made at run time), all others as they are."""
+        """Pickle a built-in solver by name (some are made at run time), any other as it is."""
         if self.solver is not None and is_builtin(self.solver):
             return _by_name, (self.label, self.solver.info.name, self.native_options)
         return SolverSpec, (self.label, self.solver, self.native_options)
 
 
 def as_list(solvers: SolverLike | Sequence[SolverLike]) -> list[SolverLike]:
-    """The solvers where either one or a list of them may be given: a pair of a solver and a mapping is one."""
+    """Return a list of solvers for one or several; a pair of a solver and a mapping is one."""
     pair = isinstance(solvers, tuple) and len(solvers) == 2 and isinstance(solvers[1], Mapping)
     if pair or isinstance(solvers, (str, Solver)):
         return [cast(SolverLike, solvers)]
@@ -333,7 +333,7 @@ def as_list(solvers: SolverLike | Sequence[SolverLike]) -> list[SolverLike]:
 
 
 def resolve(item: SolverLike | SolverSpec) -> SolverSpec:
-    """The solver that is meant."""
+    """Return the specification of a solver given by name, as an object, or either with options."""
     if isinstance(item, SolverSpec):
         return item
     own_options: Mapping[str, Any] = {}
@@ -349,7 +349,7 @@ def resolve(item: SolverLike | SolverSpec) -> SolverSpec:
 
 
 def resolve_all(solvers: Sequence[SolverLike]) -> tuple[SolverSpec, ...]:
-    """The solvers of a list, each with a label that no other has."""
+    """Return the specifications of a list of solvers, with distinct labels."""
     if isinstance(solvers, (str, Solver)) or not solvers:
         raise InputError(
             f"solvers must be a list of solvers (names, objects, pairs of either with options); it is {solvers!r}", name="solvers"
@@ -369,7 +369,7 @@ def _by_name(label: str, name: str, native_options: Mapping[str, Any]) -> Solver
 
 
 def _of_auto() -> Any:
-    """``auto``, with the solvers of the session that it may take: another session may choose otherwise."""
+    """Return the key of ``auto``, with the session's solvers that it may take: another session may choose otherwise."""
     ranked = {name: solver for name, solver in sorted(EXTENSIONS.session.items()) if solver.info.rank}
     return ["auto", {name: _of_object(solver) for name, solver in ranked.items()}] if ranked else "auto"
 
@@ -395,7 +395,7 @@ def _is_registered(solver: Solver) -> bool:
 
 
 def _state(solver: Solver) -> Any:
-    """Its parameters as plain data: the fields of a data class, else what the object holds."""
+    """Return the solver's parameters as plain data: the fields of a data class, else its attributes."""
     return identity(solver) if is_dataclass(solver) else identity(vars(solver))
 
 
@@ -406,7 +406,7 @@ def _label(name: str, native_options: Mapping[str, Any]) -> str:
 
 
 def _parameters(solver: object) -> dict[str, Any]:
-    """An algorithm's parameters that are not its defaults, compared as they are shown: arrays have no one truth."""
+    """Return an algorithm's parameters that are not its defaults, compared by ``repr``, which arrays allow."""
     if not is_dataclass(solver) or isinstance(solver, type):
         return {}
     parameters = {}
@@ -458,13 +458,13 @@ def choose(model: Model, options: Options, *, only_open: bool = False, without: 
 
 
 def ranked(purpose: Purpose, solvers: Mapping[str, Solver]) -> list[Solver]:
-    """The solvers that have a rank for this class of problems, best first; of equals those that the session registered."""
+    """Return the solvers ranked for a class of problems, best first; of equals those that the session registered."""
     capable = [solver for solver in solvers.values() if purpose in solver.info.rank]
     return sorted(capable, key=lambda s: (s.info.rank[purpose], s.info.name not in EXTENSIONS.session, s.info.name))
 
 
 def _candidates(model: Model) -> Iterator[Solver]:
-    """Every solver that has a rank for the model's class; no package is looked for before all others have been refused.
+    """Yield every solver ranked for the model's class, those of other packages last and only when they are needed.
 
     Solvers that read structure come first: the class of the others needs the form, which these do without.
     """
@@ -482,7 +482,7 @@ def _candidates(model: Model) -> Iterator[Solver]:
 
 
 def _class_of(model: Model) -> Purpose | None:
-    """The class of its form; None where it has none."""
+    """Return the class of the model's form; None without a form."""
     try:
         return Purpose.of(model.form)
     except TooLargeError:

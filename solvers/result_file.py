@@ -1,8 +1,5 @@
 # exempt (text): files of results
-"""Results on disk: one npz file that holds the arrays and a JSON text, no pickle.
-
-A solution that was found elsewhere, judged here: values by label, and the certificate recomputed.
-"""
+"""Results on disk, one npz file of arrays and a JSON text without pickle; and solution files of other solvers, judged here."""
 
 from __future__ import annotations
 
@@ -197,7 +194,7 @@ def load_result(path: str | Path, model: Model | StandardForm | None = None) -> 
 
 
 def _judged(result: Result, path: str | Path, model: Model | StandardForm | None) -> Result:
-    """Certified anew where there is a model; else it says that it is not verified."""
+    """Return the result certified anew with a model; without one marked as not verified."""
     if model is None:
         return replace(result, unverified=f"claims as stored in {Path(path).name}, not verified: give load_result the model")
     try:
@@ -246,7 +243,7 @@ def _result(arrays: dict[str, Any]) -> Result:
 
 
 def _certificate(stored: Mapping[str, Any]) -> Certificate:
-    """The certificate with every number a number."""
+    """Return a stored certificate, its numbers checked."""
     words = ("argument", "condition", "derived")
     fields: dict[str, Any] = {
         name: value if value is None or name in words else float(value) for name, value in stored.items() if name != "violations"
@@ -260,7 +257,7 @@ def _certificate(stored: Mapping[str, Any]) -> Certificate:
 
 
 def _check_kinds(meta: Mapping[str, Any], result: Mapping[str, Any]) -> None:
-    """Numbers where numbers are, text where text is: a file may have been edited."""
+    """Raise DataError for a value of another kind than the layout has: a file may have been edited."""
     kinds: dict[type | tuple[type, ...], tuple[Any, ...]] = {
         str: (
             *(meta[name] for name in _PLAIN if name not in ("ray_residual", "maximise")),
@@ -308,7 +305,7 @@ def _trace(arrays: Mapping[str, Any], steps: list[str]) -> Trace:
 
 
 def _plain(value: Any) -> Any:
-    """Details as JSON: arrays become lists, whatever JSON has no word for becomes its text."""
+    """Return details as JSON: arrays become lists, objects that JSON does not have their text."""
     if isinstance(value, Mapping):
         return {str(k): _plain(v) for k, v in value.items()}
     if isinstance(value, (list, tuple)):

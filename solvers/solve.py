@@ -18,10 +18,9 @@ from ..errors import (
     UnsupportedModelError,
     WriteError,
 )
-from ..models.deadline import OutOfTimeError, deadline, remaining_seconds
+from ..models.deadline import OutOfTimeError, deadline, remaining_seconds, repair_deadline
 from ..models.model import BareForm, Model, as_model
 from ..models.program.form import Block, StandardForm
-from ..models.program.multiplier_repair import solved_until
 from .certification.rays import separability
 from .certification.result import Result
 from .interface.backend import unused_start
@@ -143,7 +142,7 @@ def _retried(model: Model, options: Options, begin: float, first: Result, name: 
 
 
 def _worth(result: Result) -> tuple[bool, bool, float, float]:
-    """Solved before unsolved, feasible before infeasible, then what the bound leaves open; a relative gap is none across zero."""
+    """Return the key by which results are ranked: solved, feasible, then the absolute gap, which also ranks across zero."""
     certificate = result.certificate
     if certificate is None:
         return result.solved, False, -np.inf, -np.inf
@@ -159,7 +158,7 @@ def _solved_by(chosen: Solver, model: Model, options: Options, begin: float, pic
     except OutOfTimeError:
         words = f"{chosen.info.name} was not called: the time limit ended while its matrices were made"
         raw = Answer(Status.TIME_LIMIT, NOT_CALLED, build_seconds=time.perf_counter() - begin, details={"abandoned": words})
-    with deadline(np.inf), solved_until(np.inf if limit is None else certification_end(limit, begin)):
+    with deadline(np.inf), repair_deadline(np.inf if limit is None else certification_end(limit, begin)):
         result = judge(model, chosen, raw, options, licence, picked)
     if raw.write_error is not None:
         raise WriteError(f"{raw.write_error}; the search ended there, and .result of this error holds what it had found", result)
@@ -225,7 +224,7 @@ def certification_end(time_limit: float, begin: float) -> float:
 
 
 def _licence(chosen: Solver, model: Model, options: Options) -> Licence:
-    """The licence of the solver, before anything is built for it; a refusal names the best open alternative."""
+    """Return the solver's licence before anything is built for it; a refusal names the best open alternative."""
     try:
         return require(chosen, options)
     except (LicenceError, MissingPackageError) as error:
@@ -235,7 +234,7 @@ def _licence(chosen: Solver, model: Model, options: Options) -> Licence:
 
 
 def _alternative(model: Model, options: Options) -> str:
-    """The open solver that reads the problem best, as a sentence."""
+    """Return a sentence that names the best open solver for the problem."""
     try:
         name, _ = choose(model, options, only_open=True)
     except (TooLargeError, UnsupportedModelError):
@@ -244,9 +243,9 @@ def _alternative(model: Model, options: Options) -> str:
 
 
 def _check_start(model: Model, chosen: Solver, options: Options) -> None:
-    """Start values must be finite, carry labels that the model has, and have their shapes; a solver without starts warns.
+    """Raise for start values of unknown labels, other shapes or infinite numbers; warn where a solver takes no starts.
 
-    So does one that reports no progress, where a callback is given.
+    Warn also where a callback is given and the solver reports no progress.
     """
     if options.callback is not None and Gives.TRACE not in chosen.info.gives:
         message = f"callback is not called: {chosen.info.name} reports no progress, so its trace is empty too"
@@ -270,7 +269,7 @@ def _check_unused(solver: Solver, options: Options) -> None:
 
 
 def _inseparable(model: Model, solver: Solver) -> Answer | None:
-    """The answer INFEASIBLE, with its Farkas proof, where the model needs separable data and these are not."""
+    """Return INFEASIBLE with its Farkas proof if the model needs separable data and these are not; else None."""
     separable_data = model.separable_data
     if separable_data is None:
         return None
@@ -286,7 +285,7 @@ def _inseparable(model: Model, solver: Solver) -> Answer | None:
 
 
 def _constant(model: Model, solver: Solver) -> Answer | None:
-    """The answer to a program without variables, which solvers call empty: its constant, or multipliers that leave no point.
+    """Return the answer to a program without variables: its constant, or multipliers that prove it infeasible; else None.
 
     The projection z of -g on the dual cone has <z, g> = -||z||² (Moreau), which is negative where g is not in the cone.
     """
@@ -301,7 +300,7 @@ def _constant(model: Model, solver: Solver) -> Answer | None:
 
 
 def _crossing(model: Model, solver: Solver) -> Answer | None:
-    """The answer INFEASIBLE where a lower bound lies above its upper one; numbers whose squares are none are refused."""
+    """Return INFEASIBLE if a lower bound exceeds its upper bound, else None; refuse numbers whose squares overflow."""
     form = form_that_fits(model) if solver.reads_form else None
     if form is None:
         return None

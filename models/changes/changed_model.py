@@ -15,7 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ...errors import InputError, UnsupportedModelError
-from ..appraisal import Bound, CountedCost, Tilt, restricted_bound
+from ..appraisal import CountedCost, Tilt, restricted_bound
 from ..arrays import BoolArray, FloatArray
 from ..importing.cvxpy import CVXPYSource
 from ..importing.source import Import
@@ -24,6 +24,7 @@ from ..kernels.gram import PaddedGram
 from ..model import Model
 from ..program.cones import Feature
 from ..program.form import Block, Constraint, Quadratic, StandardForm
+from ..program.lagrangian import Bound
 from ..statement import Line, Statement
 from .change import Change, ContinuousRelaxation, FixedVariables, check_blocks, shared_places
 from .expressions import BlockVariables, cvxpy_module, expression_line, row_line, variables_behind

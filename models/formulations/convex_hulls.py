@@ -9,8 +9,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from ..arrays import FloatArray, as_points
-from ..inspection.explanation import positive
+from ..arrays import FloatArray, as_points, nonzero_mask
 from ..kernels.feature_map import CentredPoints, centre_points
 from ..kernels.gram import KernelGram
 from ..kernels.kernels import expansion
@@ -105,7 +104,7 @@ class ConvexHullsDual(KernelSVMDual, SimplexModel):
         f = self.simplex.gram.product(values["a"]) - values["a"] * self.ridge - 0.5 * (p + q) * self.y
         return {
             "distance": self.distance(values),
-            "support_vectors": float(positive(values["a"]).sum()),
+            "support_vectors": float(nonzero_mask(values["a"]).sum()),
             "misclassified": float((f < 0).sum()),
         }
 

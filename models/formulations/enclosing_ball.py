@@ -10,8 +10,8 @@ from typing import ClassVar
 import numpy as np
 
 from ...errors import InputError
-from ..arrays import FloatArray, Points, as_divisor, as_labels, as_points
-from ..inspection.explanation import ON, PointExplanation, PointRow, positive
+from ..arrays import FloatArray, Points, as_divisor, as_labels, as_points, nonzero_mask
+from ..inspection.explanation import ON, PointExplanation, PointRow
 from ..kernels.feature_map import CentredPoints, centre_points
 from ..kernels.gram import KernelGram
 from ..kernels.kernels import Kernel, Linear, as_kernel
@@ -108,7 +108,7 @@ class MEBDual(SimplexModel):
         """Squared distances to the centre, and what is left to the squared radius Σ a_i ||φ_i - c||² = Φ(a)."""
         a, distances = values["a"], self.squared_distances(values)
         square = float(a @ distances)
-        supports = positive(a)
+        supports = nonzero_mask(a)
         rows = []
         for i, distance in enumerate(distances):
             slack = square - float(distance)
@@ -134,7 +134,7 @@ class MEBDual(SimplexModel):
         return {
             "radius": self.radius(values),
             "enclosing_radius": enclosing,
-            "support_vectors": float(positive(values["a"]).sum()),
+            "support_vectors": float(nonzero_mask(values["a"]).sum()),
         }
 
     @property

@@ -11,7 +11,7 @@ import numpy as np
 
 from ...labelled import LABELS_OF_X
 from ...rows import Rows
-from ..appraisal import Appraisal, Bound, CountedCost
+from ..appraisal import Appraisal, CountedCost
 from ..arrays import (
     FloatArray,
     Points,
@@ -27,6 +27,7 @@ from ..arrays import (
 from ..inspection.explanation import PointExplanation, primal_weights, two_classes
 from ..model import Model
 from ..program.form import StandardForm
+from ..program.lagrangian import Bound
 from ..record import DataKind, FormulationInfo, Parameter, always
 from ..rounding import UNIT, dot, gamma, total
 from ..statement import DualStatement, Line, Statement, plus

@@ -10,14 +10,13 @@ from typing import Any, ClassVar, Self, TypeVar
 import numpy as np
 import scipy.sparse as sp
 
-from ..appraisal import Bound
-from ..arrays import FloatArray, as_points
-from ..inspection.explanation import positive
+from ..arrays import FloatArray, as_points, nonzero_mask
 from ..kernels.feature_map import CentredPoints, centre_points
 from ..kernels.gram import KernelGram
 from ..kernels.kernels import expansion
 from ..program.cones import Zero
 from ..program.form import Block, Constraint, Quadratic, StandardForm
+from ..program.lagrangian import Bound
 from ..record import DataKind, FormulationInfo, Parameter, kernel_parameters, with_kernel
 from ..rounding import UNIT, Rounded, dot, gamma
 from ..statement import DualStatement, Line, Statement
@@ -162,7 +161,7 @@ class L1SVMDual(KernelSVMDual):
         f = self.box.gram.product(a) + self.y * self.intercept(values)
         bounded = a >= self.box.upper * (1.0 - 1e-12)
         return {
-            "support_vectors": float(positive(a).sum()),
+            "support_vectors": float(nonzero_mask(a).sum()),
             "bounded": float(bounded.sum()),
             "misclassified": float((f < 0).sum()),
         }

@@ -9,8 +9,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from ..arrays import FloatArray, as_points
-from ..inspection.explanation import positive
+from ..arrays import FloatArray, as_points, nonzero_mask
 from ..kernels.gram import KernelGram
 from ..kernels.kernels import expansion
 from ..record import DataKind, FormulationInfo, Parameter, kernel_parameters, with_kernel
@@ -77,7 +76,7 @@ class L2SVMDual(KernelSVMDual, SimplexModel):
     def summary(self, values: Mapping[str, FloatArray]) -> dict[str, float]:
         """Support vectors and training errors; y_i f(x_i) = (K̃a)_i - a_i/(C s_i) needs no kernel matrix."""
         f = self.simplex.gram.product(values["a"]) - values["a"] * self.ridge
-        return {"support_vectors": float(positive(values["a"]).sum()), "misclassified": float((f < 0).sum())}
+        return {"support_vectors": float(nonzero_mask(values["a"]).sum()), "misclassified": float((f < 0).sum())}
 
     @property
     def statement(self) -> Statement:

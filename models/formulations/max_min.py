@@ -13,7 +13,6 @@ import scipy.sparse as sp
 
 from ...errors import InputError, UnsupportedModelError
 from ...labelled import LABELS_OF_X
-from ..appraisal import Bound
 from ..arrays import (
     FloatArray,
     IntArray,
@@ -33,6 +32,7 @@ from ..program.bridges import factor_of
 from ..program.cones import Nonnegative, RotatedSecondOrder, Zero
 from ..program.entries import Entries
 from ..program.form import Block, Constraint, Quadratic, StandardForm
+from ..program.lagrangian import Bound
 from ..record import Arrays, Chosen, DataKind, FormulationInfo, Parameter
 from ..rounding import gamma
 from ..statement import Line, Statement

@@ -13,12 +13,13 @@ import scipy.sparse as sp
 
 from ...errors import InputError
 from ...labelled import LABELS_OF_X
-from ..appraisal import Appraisal, Bound
+from ..appraisal import Appraisal
 from ..arrays import FloatArray, IntArray, Points, as_classes, as_points, as_vector, entries, row_norms_squared
 from ..inspection.explanation import PointExplanation, PointRow
 from ..kernels.kernels import Kernel, as_kernel
 from ..model import Model
 from ..program.form import StandardForm
+from ..program.lagrangian import Bound
 from ..record import Arrays, Chosen, DataKind, FormulationInfo, Parameter, always
 from ..statement import DualStatement, Line, Statement
 from ..views import MulticlassProblem

@@ -11,8 +11,8 @@ from typing import ClassVar, Literal, TypeAlias
 import numpy as np
 
 from ...errors import InputError
-from ..arrays import FloatArray, as_array, as_positive, as_vector, frozen
-from ..inspection.explanation import ZERO, PointExplanation, PointRow, positive
+from ..arrays import ZERO, FloatArray, as_array, as_positive, as_vector, frozen, nonzero_mask
+from ..inspection.explanation import PointExplanation, PointRow
 from ..kernels.gram import MatrixGram
 from ..record import Arrays, DataKind, FormulationInfo, Parameter
 from ..statement import DualStatement, Line, Statement
@@ -120,7 +120,7 @@ class ParetoQP(SimplexModel):
         """Slope of each objective along Δ = -Σ τ_l grad_l; they all descend, or no direction does."""
         tau = values["a"]
         slopes = np.tensordot(self.gradients, self.direction(tau), axes=self.gradients.ndim - 1)
-        weighed = positive(tau)
+        weighed = nonzero_mask(tau)
         tolerance = ZERO * float(self.simplex.gram.diagonal.max())
         rows = []
         for k, slope in enumerate(slopes):

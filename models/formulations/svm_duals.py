@@ -12,13 +12,13 @@ import numpy as np
 import scipy.sparse as sp
 
 from ...labelled import LABELS_OF_X
-from ..appraisal import Bound
 from ..arrays import FloatArray, Points, as_divisor, as_labels, as_points, as_positive, as_weights
 from ..inspection.explanation import PointExplanation, dual_weights, two_classes
 from ..kernels.kernels import Kernel, Linear, as_kernel
 from ..model import Model
 from ..program.cones import Zero
 from ..program.form import Block, Constraint, Quadratic, StandardForm
+from ..program.lagrangian import Bound
 from ..rounding import UNIT, dot, total
 from ..views import SimplexQP
 

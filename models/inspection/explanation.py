@@ -13,11 +13,9 @@ from ...display import Display, Displayed
 from ...drawing import Picture, colour_of, figure_of, marker_of, svg_of
 from ...errors import InputError, TooLargeError, UnsupportedModelError
 from ..appraisal import Appraisal
-from ..arrays import BoolArray, FloatArray, to_dense
+from ..arrays import ZERO, FloatArray, nonzero_mask, to_dense
 from ..program.form import Constraint, StandardForm
 
-#: Below this, relative to the largest, a multiplier or weight counts as zero; a slack as active.
-ZERO = 1e-6
 #: What counts as on a sphere or a margin, relative to the radius or the margin.
 ON = 1e-4
 
@@ -113,7 +111,7 @@ def two_classes(
     a, note = weights
     scores = f(X)
     margins = y * scores
-    supports = np.zeros(y.size, dtype=bool) if a is None else positive(a)
+    supports = np.zeros(y.size, dtype=bool) if a is None else nonzero_mask(a)
     rows = []
     for i in range(y.size):
         margin = float(margins[i])
@@ -121,11 +119,6 @@ def two_classes(
         rows.append(PointRow(i, float(y[i]), float(scores[i]), margin, _entry(a, i), kind, margin < 0))
     levels = ((0.0, "solid"), (-required, "dashed"), (required, "dashed")) if required else ((0.0, "solid"),)
     return PointExplanation(tuple(rows), note, X=X, surface=f, levels=levels)
-
-
-def positive(weights: FloatArray) -> BoolArray:
-    """Return the mask of the points whose weight is not rounding."""
-    return np.asarray(np.abs(weights) > ZERO * float(np.abs(weights).max(initial=0.0)))
 
 
 def _entry(weights: FloatArray | None, i: int) -> float | None:

@@ -1014,6 +1014,10 @@ class StandardForm(Displayed, ExportMethods):
         F, g = self._stacked(chosen)
         return F.csr, g
 
+    def rows_in(self, *cones: type[Cone]) -> BoolArray:
+        """Return the mask of the rows that are in cones of these types."""
+        return np.concatenate([np.zeros(0, bool), *(np.full(c.rows, isinstance(c.cone, cones)) for c in self.constraints)])
+
     def stacked(self) -> tuple[Entries, FloatArray]:
         """Return the rows as `rows_matrix` does, for readers that turn them before SciPy sees them."""
         return self._stacked(self.constraints)

@@ -268,21 +268,24 @@ _ROUNDINGS = (1e-9, 1e-8)
 
 
 @dataclass(frozen=True)
-class LagrangianBound:
-    """A lower bound and its argument.
+class Bound:
+    """A proved lower bound of the form's optimum, and the argument for it in one sentence.
+
+    ``value`` is rounded outward; ``error`` is what was subtracted for that. ``condition`` says what the proof rests on beside the
+    argument (that P is positive semidefinite, where that is not known); empty as a rule. ``derived`` says which bounds of
+    variables follow from which rows, where the argument needs them.
 
     Parameters
     ----------
     value : float
-        The bound; -inf if none follows.
+        -inf where no bound follows.
     argument : str
-        Why it holds.
     error : float
-        Its rounding error.
+        Bound of the rounding error, which is subtracted from ``value`` already.
     condition : str
-        An unproved assumption, such as that P is semidefinite; empty without one.
+        Assumption of the bound; empty where it is proved.
     derived : str
-        The implied bounds of variables that it uses; empty without them.
+        Bounds of variables that rows imply and the bound uses.
     """
 
     value: float
@@ -298,7 +301,7 @@ def lagrangian_bound(form: StandardForm, x: FloatArray | None, multipliers: Mapp
     return -np.inf if bound.condition else bound.value
 
 
-def lagrangian(form: StandardForm, x: FloatArray | None, multipliers: Mapping[str, FloatArray]) -> LagrangianBound:
+def lagrangian(form: StandardForm, x: FloatArray | None, multipliers: Mapping[str, FloatArray]) -> Bound:
     """Lower bound of the continuous form's optimum (see the module's text).
 
     Parameters
@@ -312,10 +315,10 @@ def lagrangian(form: StandardForm, x: FloatArray | None, multipliers: Mapping[st
     """
     convexity = form.convexity
     if convexity.refuted:
-        return LagrangianBound(-np.inf, convexity.argument, condition=convexity.condition)
+        return Bound(-np.inf, convexity.argument, condition=convexity.condition)
     z = Multipliers.projected(form, multipliers)
     if z is None:
-        return LagrangianBound(-np.inf, "the multipliers are not finite, or not one for each row")
+        return Bound(-np.inf, "the multipliers are not finite, or not one for each row")
     try:
         bound = _bound(form, z, _Tangent.of(form, x), None)
         flat = _Tangent.flat(form, x) if bound.value == -np.inf else None
@@ -324,13 +327,13 @@ def lagrangian(form: StandardForm, x: FloatArray | None, multipliers: Mapping[st
         if bound.value == -np.inf:
             bound = _with_raised_slopes(form, z, x, bound)
     except OutOfTimeError:
-        return LagrangianBound(-np.inf, "the time limit leaves no time to repair the multipliers for the unbounded variables")
+        return Bound(-np.inf, "the time limit leaves no time to repair the multipliers for the unbounded variables")
     return bound if bound.value > -np.inf else _with_implied_bounds(form, x, multipliers, bound)
 
 
 def _with_implied_bounds(
-    form: StandardForm, x: FloatArray | None, multipliers: Mapping[str, FloatArray], otherwise: LagrangianBound
-) -> LagrangianBound:
+    form: StandardForm, x: FloatArray | None, multipliers: Mapping[str, FloatArray], otherwise: Bound
+) -> Bound:
     """The bound over the box that the rows imply, which holds every feasible point, where it comes near the objective at x.
 
     A bound that is far away proves no optimum, and would stand for multipliers that are not good.
@@ -352,7 +355,7 @@ def _with_implied_bounds(
     return replace(bound, argument=f"{bound.argument}; {box.derivation}", derived=derived)
 
 
-def _with_raised_slopes(form: StandardForm, z: Multipliers, x: FloatArray | None, otherwise: LagrangianBound) -> LagrangianBound:
+def _with_raised_slopes(form: StandardForm, z: Multipliers, x: FloatArray | None, otherwise: Bound) -> Bound:
     """The bound from multipliers that raise all one-sided slopes at once, where there are such."""
     tangent = _Tangent.of(form, x)
     raised_multipliers: Multipliers | None = z
@@ -362,7 +365,7 @@ def _with_raised_slopes(form: StandardForm, z: Multipliers, x: FloatArray | None
     return otherwise if raised_multipliers is None else _bound(form, raised_multipliers, tangent, None)
 
 
-def _bound(form: StandardForm, z: Multipliers, tangent: _Tangent, point: PointMoves | None) -> LagrangianBound:
+def _bound(form: StandardForm, z: Multipliers, tangent: _Tangent, point: PointMoves | None) -> Bound:
     """The bound from these multipliers, moved as far as variables without bounds ask; with ``point`` x̂ moves as well."""
     change = MultiplierChange.nothing(form.n)
     curved = any(c.cone.dual_map is not None for c in form.constraints)
@@ -396,10 +399,10 @@ def _bound(form: StandardForm, z: Multipliers, tangent: _Tangent, point: PointMo
             continue
         if certified is None:
             names = np.asarray(form.names())[open_sides]
-            return LagrangianBound(-np.inf, f"no multipliers were found with slope 0 of the unbounded {', '.join(names[:3])}")
+            return Bound(-np.inf, f"no multipliers were found with slope 0 of the unbounded {', '.join(names[:3])}")
         change, settle = certified, False  # what was proved holds at this x̂
     else:
-        return LagrangianBound(-np.inf, "the multipliers could not be repaired for the unbounded variables")
+        return Bound(-np.inf, "the multipliers could not be repaired for the unbounded variables")
     return _value(form, tangent, z, slope, error, change)
 
 
@@ -497,7 +500,7 @@ def _curvature(form: StandardForm) -> tuple[BoolArray, FloatArray, Convexity]:
 
 def _value(
     form: StandardForm, tangent: _Tangent, z: Multipliers, slope: FloatArray, error: FloatArray, change: MultiplierChange
-) -> LagrangianBound:
+) -> Bound:
     """The sum of all contributions, rounded down."""
     value = Rounded(form.r) - z.constant
     hat, quadratic = tangent.hat, form.quadratic
@@ -528,10 +531,10 @@ def _value(
     loss *= 1.0 + 1e-9
     result = value.lower - loss
     if not np.isfinite(result):
-        return LagrangianBound(-np.inf, "overflow")
+        return Bound(-np.inf, "overflow")
     if _is_cone(form):  # f(tx) = t f(x): what is below zero anywhere is unbounded, which this bound excludes
-        return LagrangianBound(0.0, f"{argument}; nothing is constant in the problem, so a finite bound is zero")
-    return LagrangianBound(result, argument, value.error + loss, convexity.condition)
+        return Bound(0.0, f"{argument}; nothing is constant in the problem, so a finite bound is zero")
+    return Bound(result, argument, value.error + loss, convexity.condition)
 
 
 def _is_cone(form: StandardForm) -> bool:

@@ -33,10 +33,7 @@ singular P), multipliers alone often cannot bring their slopes to zero.
 from __future__ import annotations
 
 import math
-import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
@@ -47,7 +44,7 @@ import scipy.linalg
 import scipy.sparse as sp
 
 from ..arrays import BoolArray, FloatArray, IntArray
-from ..deadline import OutOfTimeError
+from ..deadline import check_repair
 from ..rounding import Rounded, dot, gamma, two_product
 from .cones import Nonnegative, Zero
 from .convexity import definite_on
@@ -61,18 +58,6 @@ _FACTORS = range(1, 13)
 _NEAR = 1e-6
 #: Seconds of the factorisations of k equations, by k³, and of the products with their entries, by their number.
 _SECONDS, _SECONDS_OF_ENTRIES = 1e-10, 7e-8
-#: When the clock (`time.perf_counter`) ends what is begun under a time limit.
-_until: ContextVar[float] = ContextVar("marginopt_equations_until", default=math.inf)
-
-
-@contextmanager
-def solved_until(end: float) -> Iterator[None]:
-    """Limit repairs to the time ``end`` of the clock: systems too large to be solved by then raise `OutOfTimeError`."""
-    before = _until.set(end)
-    try:
-        yield
-    finally:
-        _until.reset(before)
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,8 +114,7 @@ class Equations:
     def check_time(self, rounds: int) -> None:
         """Raise `OutOfTimeError` where there is no time to solve them so often."""
         once = _SECONDS * self.others.size**3 + _SECONDS_OF_ENTRIES * self.A.data.size
-        if time.perf_counter() + rounds * once > _until.get():
-            raise OutOfTimeError
+        check_repair(rounds * once)
 
     @property
     def pivots(self) -> FloatArray:
@@ -334,9 +318,7 @@ class _Rows:
 
     @classmethod
     def of(cls, form: StandardForm) -> _Rows:
-        F, g = form.rows_matrix()
-        kinds = [np.full(c.rows, isinstance(c.cone, Nonnegative)) for c in form.constraints]
-        return cls(F, g, np.concatenate([np.zeros(0, dtype=bool), *kinds]))
+        return cls(*form.rows_matrix(), form.rows_in(Nonnegative))
 
     @cached_property
     def by_variable(self) -> Entries:

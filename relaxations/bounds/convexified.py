@@ -40,12 +40,12 @@ from typing import ClassVar, TypeVar
 import numpy as np
 
 from ...errors import InputError
-from ...models.appraisal import Bound
 from ...models.arrays import FloatArray, Points, as_labels, as_points, as_vector
 from ...models.conic_bound import MARGINS, Slopes, certified_bound, coordinates, newton_piecewise, proved_sum, repair_gamma
 from ...models.formulations.linear_classifiers import dense_signed_rows, linear_summary, warn_about_features
 from ...models.formulations.zero_one.model import ZeroOneSVM
 from ...models.model import Model
+from ...models.program.lagrangian import Bound
 from ...models.views import ConicProblem
 from ..reduction import ONE_COST, PENALISED, LiftedDual, Need, Reduction, T, without_warnings
 

@@ -24,13 +24,12 @@ from typing import Any
 import numpy as np
 
 from ...errors import InputError
-from ...models.appraisal import Bound
 from ...models.arrays import FloatArray, as_integer, as_vector
 from ...models.formulations.zero_one.model import ZeroOneSVM
 from ...models.model import Model
 from ...models.program.cones import Nonnegative, Zero
 from ...models.program.form import StandardForm
-from ...models.program.lagrangian import lagrangian
+from ...models.program.lagrangian import Bound, lagrangian
 from ...models.rounding import Rounded
 from ...models.statement import Line, Statement
 from ...solvers.records import Options
@@ -98,8 +97,7 @@ class LagrangianRelaxation(Model):
         """The Lagrangian of the *original* form at μ and the multipliers of what is left: rounding included, no matter how the
         priced objective was rounded.
         """
-        bound = lagrangian(self.continuous, x, {**(multipliers or {}), self.rows: self.prices})
-        return Bound(bound.value, bound.argument, bound.error, bound.condition)
+        return lagrangian(self.continuous, x, {**(multipliers or {}), self.rows: self.prices})
 
     @property
     def statement(self) -> Statement:

@@ -36,6 +36,8 @@ _STATUS = {
     "Unsolved": Status.FAILED,
 }
 
+_SOLVED = ("Solved", "AlmostSolved")
+
 #: Seconds for each non-zero of P and the rows until the first iteration checks the time limit (semidefinite forms of 1,500
 #: points), and seconds of a factorisation for each unit of the cube of `fill_order` (3,000 x 3,000, .3% dense).
 _SET_UP, _FILLED = 1e-6, 1e-10
@@ -180,35 +182,20 @@ class Clarabel(Backend):
         objective by more than the tolerance, solve in another scale and return the better one.
         """
         first = _Solution.of(*_solve_to_relative_gap(solver, recorder, flag, form.r, options, begin))
-        seconds_left = None if options.time_limit is None else options.time_limit - (time.perf_counter() - begin)
-        stopped = (
-            recorder.stopped
-            or flag.is_set()
-            or (seconds_left is not None and seconds_left <= 0.0)
-            or options.iteration_limit is not None
-        )
-        # exempt (text): attributes of Clarabel's settings
-        has_tolerance = any(name.startswith("tol_") for name in options.native)
-        solved = first.status in ("Solved", "AlmostSolved")
-        if (
-            not rescale
-            or stopped
-            or has_tolerance
-            or not solved
-            or form.quadratic is not None
-            or (first.largest_violation(form) <= _MAX_VIOLATION and first.unmet(form) <= options.tolerance(self.info.tolerance))
-        ):
+        seconds_left, tol = _seconds_left(options, begin), options.tolerance(self.info.tolerance)
+        fixed = not rescale or options.iteration_limit is not None or form.quadratic is not None
+        if fixed or first.status not in _SOLVED or _must_end(recorder, flag, seconds_left, options):
             return first
         violation = first.largest_violation(form)
-        share = _FINER if violation <= _MAX_VIOLATION else 1.0
-        finer = replace(options, time_limit=seconds_left, tol=share * options.tolerance(self.info.tolerance))
+        if violation <= _MAX_VIOLATION and first.unmet(form) <= tol:
+            return first
+        finer = replace(options, time_limit=seconds_left, tol=(_FINER if violation <= _MAX_VIOLATION else 1.0) * tol)
         scaled = self._build(form.replace(q=_SCALE * form.q), finer)
         native = _solve(scaled, recorder, flag, form.r, first.iterations, _SCALE)
         second = _Solution.of(native, first.iterations + int(native.iterations), _SCALE)
-        solved_again = second.status in ("Solved", "AlmostSolved")
         second_violation = second.largest_violation(form)
-        meets = second_violation <= _MAX_VIOLATION and second.unmet(form) <= options.tolerance(self.info.tolerance)
-        better = solved_again and (
+        meets = second_violation <= _MAX_VIOLATION and second.unmet(form) <= tol
+        better = second.status in _SOLVED and (
             meets
             or (violation > _MAX_VIOLATION and second_violation < violation)
             or (max(violation, second_violation) <= _MAX_VIOLATION and second.unmet(form) < first.unmet(form))
@@ -288,22 +275,9 @@ def _solve_to_relative_gap(
     first_iterations = int(first.iterations)
     before, finer = solver.get_settings(), solver.get_settings()
     tol, size, value = finer.tol_gap_rel, abs(first.obj_val), abs(first.obj_val + constant)
-    seconds_left = None if options.time_limit is None else options.time_limit - (time.perf_counter() - begin)
-    stopped = (
-        recorder.stopped
-        or flag.is_set()
-        or (seconds_left is not None and seconds_left <= 0.0)
-        or first_iterations >= finer.max_iter
-    )
-    # exempt (text): attributes of Clarabel's settings
-    has_tolerance = any(name.startswith("tol_") for name in options.native)
-    if (
-        has_tolerance
-        or stopped
-        or str(first.status) != "Solved"
-        or value == 0.0
-        or _absolute_gap(first) <= _ACCEPTED_GAP * tol * value
-    ):
+    seconds_left = _seconds_left(options, begin)
+    unsolved = str(first.status) != "Solved" or first_iterations >= finer.max_iter or value == 0.0
+    if unsolved or _must_end(recorder, flag, seconds_left, options) or _absolute_gap(first) <= _ACCEPTED_GAP * tol * value:
         return first, first_iterations
     finer.tol_gap_rel = max(tol * value, _GAP * size) / max(1.0, size)
     finer.tol_gap_abs = 1e-2 * finer.tol_gap_rel
@@ -314,8 +288,19 @@ def _solve_to_relative_gap(
     solver.update(settings=finer)
     second = _solve(solver, recorder, flag, constant, first_iterations)
     solver.update(settings=before)
-    better = str(second.status) in ("Solved", "AlmostSolved") and _absolute_gap(second) < _absolute_gap(first)
+    better = str(second.status) in _SOLVED and _absolute_gap(second) < _absolute_gap(first)
     return second if better else first, first_iterations + int(second.iterations)
+
+
+def _seconds_left(options: Options, begin: float) -> float | None:
+    return None if options.time_limit is None else options.time_limit - (time.perf_counter() - begin)
+
+
+def _must_end(recorder: Recorder, flag: threading.Event, seconds_left: float | None, options: Options) -> bool:
+    """Return whether no second solve may follow: the user or the limit ended the first, or set Clarabel's tolerances."""
+    out_of_time = seconds_left is not None and seconds_left <= 0.0
+    # exempt (text): attributes of Clarabel's settings
+    return recorder.stopped or flag.is_set() or out_of_time or any(name.startswith("tol_") for name in options.native)
 
 
 def _absolute_gap(solution: Any) -> float:

@@ -19,8 +19,8 @@ from ...models.export.cone_rows import native_size, quadratic_cones
 from ...models.export.native.gurobi import change_gurobi, silent_environment, to_gurobi
 from ...models.program.cones import Feature, Nonnegative, Zero
 from ...models.program.form import StandardForm
-from ..certification.supplied_evidence import newton_polish
-from ..interface.backend import Backend, dual_start, set_by_block, starts_linear_program, unused_start
+from ..certification.newton_refinement import newton_polish
+from ..interface.backend import Backend, dual_start, set_by_block, set_natives, starts_linear_program, unused_start
 from ..interface.recorder import Recorder
 from ..interface.solver import NONCONVEX, Gives, KeptModel, Licence, LicenceState, Purpose, SolverInfo, check_native
 from ..records import Answer, Options, Status
@@ -192,11 +192,7 @@ class Gurobi(Backend):
             chosen |= {"IterationLimit": options.iteration_limit, "BarIterLimit": options.iteration_limit}
         if options.memory_limit is not None:
             chosen["SoftMemLimit"] = options.memory_limit / 1e9
-        for name, value in {**chosen, **native}.items():
-            try:
-                model.setParam(name, value)
-            except (gurobipy.GurobiError, TypeError, ValueError) as error:
-                raise InputError(f"gurobi does not take {name} = {value!r}: {error}", name=name) from error
+        set_natives("gurobi", {**chosen, **native}, model.setParam, gurobipy.GurobiError)
 
     @staticmethod
     def _optimize(gurobipy: Any, model: Any, recorder: Recorder) -> None:

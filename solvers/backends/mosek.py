@@ -16,7 +16,7 @@ from ...models.arrays import FloatArray
 from ...models.export.native.mosek import MatrixVariables, change_mosek, native_order, to_mosek, updatable_parts
 from ...models.program.cones import Feature, Nonnegative, Zero
 from ...models.program.form import StandardForm
-from ..interface.backend import Backend, LinearRows, dual_start, starts_linear_program, unused_start
+from ..interface.backend import Backend, dual_start, starts_linear_program, unused_start
 from ..interface.recorder import Recorder
 from ..interface.solver import ALL_PARTS, Gives, KeptModel, Licence, LicenceState, Purpose, SolverInfo, check_native
 from ..records import Answer, Options, Status
@@ -253,7 +253,7 @@ def _put_basis(
         x[form.slices[label]] = form.block(label).pack(value)
     low, high = x <= form.lower + _NEAR, x >= form.upper - _NEAR
     columns = [keys.low if at_low else keys.upr if at_high else keys.bas for at_low, at_high in zip(low, high, strict=True)]
-    equal = LinearRows.of(form).equal
+    equal = form.rows_in(Zero)
     F, g = form.rows_matrix()
     active = np.abs(F @ x + g) <= _NEAR * (1.0 + np.abs(g)) if multipliers is None else multipliers != 0.0
     rows = [

@@ -22,7 +22,7 @@ from ...models.model import Model
 from ...models.program.cones import Feature
 from ...models.program.form import StandardForm
 from ...models.views import ZeroOneProblem
-from ..interface.backend import Backend, set_by_block
+from ..interface.backend import Backend, set_by_block, set_natives
 from ..interface.recorder import Recorder
 from ..interface.solver import Gives, KeptModel, Purpose, SolverInfo, check_native
 from ..records import Answer, Options, Status
@@ -453,11 +453,7 @@ class Scip(Backend):
         if options.memory_limit is not None:
             chosen["limits/memory"] = options.memory_limit / 2**20
         native = {name: value for name, value in cuts_of(options)[1].items() if name != "priorities"}
-        for name, value in {**chosen, **native}.items():
-            try:
-                model.setParam(name, value)
-            except (KeyError, TypeError, ValueError, OverflowError) as error:
-                raise InputError(f"scip does not take {name} = {value!r}: {error}", name=name) from error
+        set_natives("scip", {**chosen, **native}, model.setParam)
 
 
 def _build(form: StandardForm) -> Any:

@@ -1,4 +1,4 @@
-"""Coordinate descent on box QPs in factor form, with finishers by Newton's method, certified by the duality gap."""
+"""Solver ``boxqp``: coordinate descent on box QPs in factor form, finished by Newton or interior-point steps."""
 
 from __future__ import annotations
 
@@ -143,8 +143,8 @@ class BoxDescent(Algorithm[BoxQP, BoxState]):
     curvature, and wide boxes make these long. If the view gives its factor in single precision, rounds go on from that gradient
     (iterative refinement). The factor is computed in float64 once its rounding exceeds the violation.
 
-    Newton's method is tried whenever it needs fewer operations than the descent has used so far: by active sets (`active_set`) if
-    the matrix is stored, by projected steps (`newton`) if a factor of lower rank is. An interior-point method (`interior`) is
+    Newton's method is tried whenever it needs fewer operations than the descent has used so far: by `active_set_steps` if
+    the matrix is stored, by `newton_steps` if a factor of lower rank is. An interior-point method (`interior_point`) is
     tried once in a run, by the same rule. Well-conditioned problems use neither; ill-conditioned ones cost at most a few times
     the best of the three. From a start inside the box, with a stored matrix, active sets come first. A step costs about as much
     as the matrix, and few are needed if the box binds for some of the variables only (pinball losses).

@@ -1,8 +1,10 @@
-"""Projected Newton steps on the free variables of a box QP (Bertsekas 1982): few, and exact once the free set is right.
+"""Newton's method for a box QP in two forms, which finish coordinate descent: projected steps and active-set steps.
 
-A step holds the variables of two sets at their bounds and minimises over all others without their bounds. Variables that pass a
-bound join the active sets; held variables whose gradient points inwards leave them. If the sets do not change, the point solves
-the program. Unlike projected steps (`newton`) the iterates may leave the box, so one step can change thousands of variables.
+*Projected steps* (`newton_steps`; Bertsekas 1982) are Newton steps on the free variables: few, and exact once the free set is
+right. *Active-set steps* (`active_set_steps`; Hintermüller, Ito, Kunisch 2002) hold the variables of two sets at their bounds and
+minimise over all others without their bounds. Variables that pass a bound join the sets; held variables whose gradient points
+inwards leave them. If the sets do not change, the point solves the program. The iterates may leave the box, so one step can
+change thousands of variables.
 """
 
 from __future__ import annotations

@@ -16,31 +16,30 @@ import scipy.sparse as sp
 
 from ...display import Display, Displayed
 from ...errors import TooLargeError
-from ...models.appraisal import Bound
 from ...models.arrays import BoolArray, FloatArray
 from ...models.model import Model
 from ...models.program.cones import Feature
 from ...models.program.entries import Entries
 from ...models.program.form import StandardForm
-from ...models.program.lagrangian import lagrangian
+from ...models.program.lagrangian import Bound, lagrangian
 from ...models.rounding import gamma
 from ..records import Answer, relative_gap
 
 # The unit of an optimum of zero: the size of the objective's terms over one natural unit of each variable.
 #
-# Multiply the data, and the units go along. Units come from the numbers that a problem states: boxes and constants of rows; the
-# rows hand them on to variables that have none; where nothing is constant, a quadratic term and what it is balanced with.
+# Units scale with the data. They come from the numbers that a problem states: boxes and constants of rows, which give units to
+# the other variables of their rows; where nothing is constant, from a quadratic term and the prices that it balances.
 
 #: A coefficient below this share of the largest of its row says nothing of its variable's unit.
 _COUNTS = 1e-6
-#: How many rows a unit is handed on over.
-_HANDS = 3
-#: What was found for forms that still live: several points of one are judged.
+#: Largest number of rows through which a variable takes its unit from others.
+_STEPS = 3
+#: Scales of forms that still live: several points of one are judged.
 _SCALES: weakref.WeakKeyDictionary[StandardForm, float] = weakref.WeakKeyDictionary()
 
 
 def objective_scale(form: StandardForm) -> float:
-    """max over j of |q_j| τ_j and ½P_jj τ_j², τ_j the natural unit of x_j (`natural_units`); computed once for each form."""
+    """Return the largest |q_j| τ_j and ½P_jj τ_j², τ_j the natural unit of x_j (`natural_units`); cached for each form."""
     if form not in _SCALES:
         unit = natural_units(form)
         _SCALES[form] = float(np.maximum(np.abs(form.q) * unit, 0.5 * _curvature(form) * unit**2).max(initial=0.0))
@@ -48,13 +47,13 @@ def objective_scale(form: StandardForm) -> float:
 
 
 def natural_units(form: StandardForm) -> FloatArray:
-    """τ: the variable's box, or √(Σg²/ΣF_ij²) over its rows with g_i ≠ 0, and no more than |q_j|/P_jj, where its own linear and
-    quadratic terms balance.
+    """Return τ, the natural unit of each variable; zero where the form's numbers determine none.
 
-    Where none of these says anything: what its rows without a constant make of the units of their other variables,
-    √(Σ_i max_k (F_ik τ_k)²/ΣF_ij²); before that, where there is not one unit, (max_i |F_ij| min_k |q_k|/|F_ik|)/P_jj, where the
-    quadratic term balances the prices of its rows. Zero where nothing is said. Coefficients that are nothing beside the largest
-    of their row do not count: a 1e-17 would make a unit of 1e17, which excuses any bound.
+    τ_j is the width of the variable's box, or √(Σg²/ΣF_ij²) over its rows with g_i ≠ 0, and at most |q_j|/P_jj, where its own
+    linear and quadratic terms balance. A variable without such a unit takes one from its rows without a constant and the units of
+    their other variables, √(Σ_i max_k (F_ik τ_k)²/ΣF_ij²). Where no variable has a unit, (max_i |F_ij| min_k |q_k|/|F_ik|)/P_jj,
+    where the quadratic term balances the prices of its rows, comes first. Coefficients far below the largest of their row do not
+    count: a 1e-17 would make a unit of 1e17, which excuses any bound.
     """
     unit = _from_constants(form)
     needed = ((form.q != 0.0) | (_curvature(form) > 0.0)) & (unit == 0.0)
@@ -67,10 +66,10 @@ def natural_units(form: StandardForm) -> FloatArray:
     weights = Entries.of(F).absolute.where(counted & (F.data != 0.0))
     if not unit.any():
         unit = _from_prices(form, weights)
-    for _ in range(_HANDS):
+    for _ in range(_STEPS):
         if not unit.any() or not (needed & (unit == 0.0)).any():
             break
-        unit = _handed_on(weights, g == 0.0, unit)
+        unit = _from_neighbours(weights, g == 0.0, unit)
     return unit
 
 
@@ -79,7 +78,7 @@ def _curvature(form: StandardForm) -> FloatArray:
 
 
 def _counted(F: sp.csr_array, largest: FloatArray) -> BoolArray:
-    """Stored coefficients that are something beside the largest of their row."""
+    """Return the mask of stored coefficients that are not far below the largest of their row."""
     sizes = np.abs(F.data)
     if sizes.min(initial=np.inf) > _COUNTS * largest.max(initial=0.0):
         return np.ones(sizes.size, dtype=bool)
@@ -109,7 +108,7 @@ def _from_constants(form: StandardForm) -> FloatArray:
 
 
 def _from_prices(form: StandardForm, weights: Entries) -> FloatArray:
-    """Units of variables with curvature beside the prices that the linear terms put on their rows."""
+    """Return the units of variables with curvature that balance the prices of the linear terms on their rows."""
     curved, q = _curvature(form), np.abs(form.q)
     if not curved.any() or not q.any():
         return np.zeros(form.n)
@@ -122,8 +121,8 @@ def _from_prices(form: StandardForm, weights: Entries) -> FloatArray:
     return np.divide(pull, curved, out=np.zeros(form.n), where=curved > 0.0)
 
 
-def _handed_on(weights: Entries, free: BoolArray, unit: FloatArray) -> FloatArray:
-    """Units of variables that have none, from rows without a constant whose others have some."""
+def _from_neighbours(weights: Entries, free: BoolArray, unit: FloatArray) -> FloatArray:
+    """Return the units with those that rows without a constant give to variables without one."""
     rows = np.repeat(np.arange(weights.rows), weights.counts)
     largest = np.zeros(weights.rows)
     np.maximum.at(largest, rows, weights.data * unit[weights.indices])
@@ -135,7 +134,7 @@ def _handed_on(weights: Entries, free: BoolArray, unit: FloatArray) -> FloatArra
 
 #: Largest relative dual residual of multipliers whose rows count among the objective's terms.
 _STATIONARY = 1e-6
-#: Share of its sides that counts beside the width of a box: sides of 1 are numbers that solvers know to 1e-9 or so.
+#: Share of its ends that counts beside the width of a box: solvers know an end of 1 to about 1e-9.
 _NARROW = 1e-3
 #: A point that violates its rows by no more than this may be judged by a bound: first-order methods stop there.
 _NEARLY = 1e-4
@@ -332,7 +331,7 @@ def certify(
         integrality = float(np.abs(integers - np.round(integers)).max(initial=0.0))
     bound, conditions = _bound(form, x, multipliers, model), None
     if multipliers is not None and _usable(form, multipliers, reduced):
-        weights = np.ones(form.n) if np.isfinite(bound.value) else _unseen(form, multipliers)
+        weights = np.ones(form.n) if np.isfinite(bound.value) else _residual_weights(form, multipliers)
         conditions = _conditions(form, x, multipliers, np.zeros(form.n) if reduced is None else reduced, weights)
     objective = form.evaluate(x)
     if bound.value < 0.0 and abs(objective.value) <= objective.error and _never_negative(form, model):
@@ -414,7 +413,7 @@ def _primal(form: StandardForm, x: FloatArray) -> tuple[dict[str, float], float]
 
 
 def _row_units(largest: FloatArray) -> FloatArray:
-    """The largest coefficient of each row, 1 at most and where it has none: a row is not met because it was made small."""
+    """Return the largest coefficient of each row, at most 1, and 1 for an empty row: a small row is not thereby met."""
     return np.where(largest > 0.0, np.minimum(largest, 1.0), 1.0)
 
 
@@ -432,7 +431,7 @@ class _Conditions:
 def _conditions(
     form: StandardForm, x: FloatArray, multipliers: Mapping[str, FloatArray], reduced: FloatArray, weights: FloatArray
 ) -> _Conditions:
-    """The optimality conditions, the residual of each variable times its weight."""
+    """Return the residuals of the optimality conditions, that of each variable times its weight."""
     gradient = form.gradient(x)
     reduced_gradient = np.zeros(form.n)
     outside, products, undercut, rounding = 0.0, 0.0, 0.0, 0.0
@@ -468,8 +467,8 @@ def _conditions(
     return _Conditions(dual, products / (1.0 + abs(form.objective(x))), unmet, undercut, rounding if stationary else 0.0)
 
 
-def _unseen(form: StandardForm, multipliers: Mapping[str, FloatArray]) -> FloatArray:
-    """By how much the residuals of variables count whose coefficients are too small for a solver; 1 for all others.
+def _residual_weights(form: StandardForm, multipliers: Mapping[str, FloatArray]) -> FloatArray:
+    """Return the weight of each variable's residual: 1, or more if a solver would drop all its coefficients as too small.
 
     Their residuals are small at any point, whatever moving them is worth: they count in units in which the largest coefficient is
     that of its row, among the rows that have a price. A quadratic term of its own has a scale.
@@ -497,8 +496,7 @@ def _bound(form: StandardForm, x: FloatArray, multipliers: Mapping[str, FloatArr
         return Bound(-np.inf, form.convexity.argument, condition=form.convexity.condition)
     if multipliers is None:
         return Bound(-np.inf, "no multipliers")
-    bound = lagrangian(form, x, multipliers)
-    return Bound(bound.value, bound.argument, bound.error, bound.condition, bound.derived)
+    return lagrangian(form, x, multipliers)
 
 
 def certify_by_model(model: Model, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> Certificate:

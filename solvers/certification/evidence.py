@@ -20,7 +20,7 @@ import scipy.sparse as sp
 
 from ...models.arrays import BoolArray, FloatArray, IntArray
 from ...models.program.cones import Cone, Nonnegative, Zero
-from ...models.program.form import StandardForm
+from ...models.program.form import StandardForm, by_label
 from .rays import farkas_proves, ray_is_exact
 
 #: Multipliers of a form's own rows.
@@ -83,14 +83,6 @@ class ScaledRows(ABC):
         reduced[low] += z[first : first + int(low.sum())]
         reduced[high] -= z[first + int(low.sum()) :]
         return reduced
-
-    def by_label(self, z: FloatArray) -> dict[str, FloatArray]:
-        """Return the multipliers of the form's own rows by label; those of bounds follow from them."""
-        multipliers, start = {}, 0
-        for c in self.form.constraints:
-            multipliers[c.label] = z[start : start + c.rows]
-            start += c.rows
-        return multipliers
 
 
 def fits_least_squares(form: StandardForm, limit: int) -> bool:
@@ -199,7 +191,7 @@ def interior(form: StandardForm, x: FloatArray, seconds: float | None = None) ->
     sided, free = np.flatnonzero(needed & (below != above)), np.flatnonzero(needed & ~below & ~above)
     sign = sp.diags_array(np.where(below[sided], 1.0, -1.0))
     distance = np.abs(x - np.where(below, form.lower, np.where(above, form.upper, x)))[sided]
-    unequal = np.concatenate([np.full(c.rows, isinstance(c.cone, Nonnegative)) for c in form.constraints])
+    unequal = form.rows_in(Nonnegative)
     inequalities = np.flatnonzero(unequal)
     m, k = F.shape[0], sided.size + inequalities.size
     slack = np.where(unequal, np.maximum(F @ x + g, 0.0), 0.0)
@@ -217,8 +209,7 @@ def interior(form: StandardForm, x: FloatArray, seconds: float | None = None) ->
     )
     if solution.status != 0:
         return None
-    pieces = np.split(solution.x[:m] * size, np.cumsum([c.rows for c in form.constraints])[:-1])
-    return {c.label: piece for c, piece in zip(form.constraints, pieces, strict=True)}
+    return by_label(form, solution.x[:m] * size)
 
 
 # Missing multipliers, Farkas multipliers and rays of linear programs, found from the data by nonnegative least squares.
@@ -264,11 +255,7 @@ class FormRows(ScaledRows):
         if not linear or not fits_least_squares(form, _MOST):
             return None
         A, b = stacked(form)
-        equal = np.zeros(b.size, dtype=bool)
-        start = 0
-        for c in form.constraints:
-            equal[start : start + c.rows] = isinstance(c.cone, Zero)
-            start += c.rows
+        equal = np.append(form.rows_in(Zero), np.zeros(b.size - form.rows, dtype=bool))
         scale = np.sqrt((A**2).sum(axis=1) + b**2)
         scale[scale == 0.0] = 1.0
         return cls(form, A / scale[:, None], b / scale, scale, equal)
@@ -279,7 +266,7 @@ class FormRows(ScaledRows):
         if z is None:
             return None, None
         if float(np.linalg.norm(residual)) <= _NONE:
-            multipliers = self.by_label(z / self.scale)
+            multipliers = by_label(self.form, z / self.scale)
             return (multipliers if farkas_proves(self.form, multipliers) else self._whole(z / self.scale, multipliers)), None
         return None, residual[:-1] / residual[-1] if residual[-1] < 0.0 else None
 
@@ -320,7 +307,7 @@ class FormRows(ScaledRows):
         y[negative] -= z[count : count + extra]
         v = (z[count + extra : count + extra + P.shape[0]] - z[count + extra + P.shape[0] :]) / unit * size
         settled_multipliers = _settled(y * size / self.scale)
-        return self.by_label(settled_multipliers), self.reduced(settled_multipliers), v if v.size else np.zeros(form.n)
+        return by_label(self.form, settled_multipliers), self.reduced(settled_multipliers), v if v.size else np.zeros(form.n)
 
     def multipliers(self, x: FloatArray) -> tuple[ByLabel, FloatArray] | None:
         """Return least-squares multipliers of the rows that are active at x, and ζ of the bounds."""
@@ -332,11 +319,11 @@ class FormRows(ScaledRows):
         if z is None:
             return None
         settled_multipliers = _settled(z * size / self.scale)
-        return self.by_label(settled_multipliers), self.reduced(settled_multipliers)
+        return by_label(self.form, settled_multipliers), self.reduced(settled_multipliers)
 
     def _whole(self, z: FloatArray, otherwise: ByLabel) -> ByLabel:
         """Return Farkas multipliers scaled to whole numbers if those prove infeasibility, else ``otherwise``."""
-        candidates = map(self.by_label, _rounded(z))
+        candidates = (by_label(self.form, rounded) for rounded in _rounded(z))
         return next((multipliers for multipliers in candidates if farkas_proves(self.form, multipliers)), otherwise)
 
     def interior_multipliers(self, x: FloatArray, seconds: float | None = None) -> ByLabel | None:
@@ -435,7 +422,7 @@ class ConeRows(ScaledRows):
         B = np.column_stack([self.A, self.b]).T
         z, residual = cone_least_squares(B, np.append(np.zeros(self.form.n), -1.0), self._dual, self.deadline)
         if float(np.linalg.norm(residual)) <= _NONE_OF_CONES:
-            return self.by_label(z / self.scale), None
+            return by_label(self.form, z / self.scale), None
         certain = residual[-1] < -_UNSURE
         return None, residual[:-1] / residual[-1] if certain else None
 
@@ -464,7 +451,7 @@ class ConeRows(ScaledRows):
         if float(np.linalg.norm(residual)) > _NONE_OF_CONES:
             return None
         multipliers, v = z[:count] * size / self.scale, z[count:] / unit * size
-        return self.by_label(multipliers), self.reduced(multipliers), v if v.size else np.zeros(form.n)
+        return by_label(self.form, multipliers), self.reduced(multipliers), v if v.size else np.zeros(form.n)
 
     def multipliers(self, x: FloatArray) -> tuple[ByLabel, FloatArray] | None:
         """Return multipliers with ∇f(x) = F'z + ζ, complementary to the rows' values at x, as nearly as possible."""
@@ -473,7 +460,7 @@ class ConeRows(ScaledRows):
         B = np.vstack([self.A.T, row_values[None, :]])
         z, _ = cone_least_squares(B, np.append(gradient / size, 0.0), self._dual, self.deadline)
         multipliers_in_rows = z * size / self.scale
-        return self.by_label(multipliers_in_rows), self.reduced(multipliers_in_rows)
+        return by_label(self.form, multipliers_in_rows), self.reduced(multipliers_in_rows)
 
     def interior_multipliers(self, x: FloatArray, seconds: float | None = None) -> ByLabel | None:
         """Return multipliers with ∇f(x) = F'z + ζ deep inside their cones, ζ too; None if none are found in time.
@@ -494,7 +481,7 @@ class ConeRows(ScaledRows):
             right = gradient[needed] / size - columns @ (depth * inward)
             z, residual = cone_least_squares(columns, right, self._dual, self.deadline)
             if float(np.linalg.norm(residual)) <= _INSIDE:
-                return self.by_label((z + depth * inward) * size / self.scale)
+                return by_label(self.form, (z + depth * inward) * size / self.scale)
         return None
 
     @cached_property
@@ -510,14 +497,14 @@ class ConeRows(ScaledRows):
         return [(replace(one, count=rows.size // one.dim), rows) for one, rows in stacks]
 
     def _dual(self, z: FloatArray) -> FloatArray:
-        """The nearest multipliers."""
+        """Return the nearest multipliers in the dual cones."""
         nearest = np.maximum(z, 0.0)
         for cone, rows in self._stacks:
             nearest[rows] = cone.project_dual(z[rows])
         return nearest
 
     def _primal(self, s: FloatArray) -> FloatArray:
-        """The nearest values of the rows."""
+        """Return the nearest values of the rows in the cones."""
         nearest = s.copy()
         for cone, rows in self._stacks:
             nearest[rows] = cone.project(s[rows])

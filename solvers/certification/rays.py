@@ -57,7 +57,7 @@ class Ray:
 
     @classmethod
     def of(cls, form: StandardForm, status: Status, ray: FloatArray | Mapping[str, FloatArray]) -> Ray:
-        """Farkas multipliers by label for INFEASIBLE, a direction for UNBOUNDED."""
+        """Examine a ray: Farkas multipliers by label for INFEASIBLE, a direction for UNBOUNDED."""
         if isinstance(ray, Mapping):
             if (form.lower > form.upper).any():  # multipliers of the two bounds, whatever else was given
                 return cls(0.0, True, proved=True)
@@ -176,7 +176,7 @@ def _deep(c: Constraint, v: FloatArray) -> bool:
 
 
 def _products(F: sp.csr_array, d: FloatArray) -> list[float]:
-    """F d, each sum rounded once: zero and signs are exact (of products that do not underflow)."""
+    """Return F d, each sum rounded once, so that zeros and signs are exact unless products underflow."""
     products, errors = two_product(F.data, d[F.indices])
     if not (np.isfinite(products).all() and np.isfinite(errors).all()):
         return [math.nan] * F.shape[0]
@@ -185,10 +185,10 @@ def _products(F: sp.csr_array, d: FloatArray) -> list[float]:
 
 
 def farkas_residual(form: StandardForm, z: Mapping[str, FloatArray]) -> float:
-    """Largest violation of the proof's conditions for a right side of -1: 0 is a proof, infinity is none.
+    """Return the largest violation of the proof's conditions for a right side of -1: 0 is a proof, infinity none.
 
     A residual ε excludes every point with ||x||_1 < 1/ε, in units of the largest finite bound of a variable where that exceeds 1:
-    points of that size are no strangers to the form.
+    points of that size are usual for the form.
     """
     bounds = np.abs(np.concatenate([form.lower[np.isfinite(form.lower)], form.upper[np.isfinite(form.upper)]]))
     unit = max(1.0, float(bounds.max(initial=0.0)))
@@ -206,7 +206,7 @@ def farkas_residual(form: StandardForm, z: Mapping[str, FloatArray]) -> float:
 
 
 def ray_residual(form: StandardForm, d: FloatArray) -> float:
-    """Largest violation of the ray's conditions for a slope q'd of -1: 0 is a ray, infinity is none.
+    """Return the largest violation of the ray's conditions for a slope q'd of -1: 0 is a ray, infinity none.
 
     Bounds count in units of the largest finite one, as in `farkas_residual`; the curvature Pd relative to |P| |d| as well, since
     a small P is no flat one.

@@ -59,7 +59,7 @@ class Verdict:
 
 
 def verdict(answer: Answer, certificate: Certificate | None, tol: float) -> Verdict:
-    """The claim as far as the certificate supports it to the relative gap ``tol``."""
+    """Return the status and remarks of a claim, as far as the certificate supports it to the relative gap ``tol``."""
     if certificate is None:
         return Verdict(Status.FAILED if answer.status is Status.OPTIMAL else answer.status)
     contradiction_text = contradiction(answer, certificate, tol)
@@ -191,15 +191,32 @@ def below_solver_tolerance(certificate: Certificate, tolerance: float) -> str:
     )
 
 
+def feasibility_tolerance_exceeds(answer: Answer, certificate: Certificate, tolerance: float, tol: float) -> str:
+    """Return the reason why a solver's word on a continuous optimum, without multipliers, tells nothing; empty where it does.
+
+    Its feasibility tolerance is absolute: what it may move the objective by is a share of the objective's terms.
+    """
+    if answer.multipliers is not None or certificate.integrality is not None or np.isfinite(certificate.bound):
+        return ""
+    tolerance_shift = tolerance * max(1.0, certificate.scale)
+    if tolerance_shift <= tol * abs(certificate.objective):
+        return ""
+    return (
+        f"nothing can be told from the solver's word: it gives no multipliers, its feasibility tolerance, {tolerance:g}, may "
+        f"move the objective by {tolerance_shift:.1e}, and that is {certificate.objective:.3g}: "
+        "scale the data, or take a conic solver"
+    )
+
+
 def _largest(F: sp.csr_array, weights: FloatArray) -> FloatArray:
-    """max_j F_ij w_j of each row, F and w nonnegative."""
+    """Return max_j F_ij w_j of each row, for nonnegative F and w."""
     largest = np.zeros(F.shape[0])
     np.maximum.at(largest, np.repeat(np.arange(F.shape[0]), np.diff(F.indptr)), F.data * weights[F.indices])
     return largest
 
 
 def contradiction(answer: Answer, certificate: Certificate, tol: float) -> str:
-    """Two statements that cannot both be true, with both numbers; empty where there is none."""
+    """Return a sentence on two statements that exclude each other, with both numbers; empty without one."""
     objective = certificate.objective
     feasible = certificate.feasible(_FEASIBLE)
     if answer.status is Status.INFEASIBLE and feasible:
@@ -298,7 +315,7 @@ def _perhaps_zero(certificate: Certificate, tol: float) -> str:
 
 
 def _stationary(answer: Answer, certificate: Certificate, tol: float) -> Verdict:
-    """The claim, unless the residual that was recomputed is far above the one that the algorithm states."""
+    """Return STATIONARY unless the recomputed residual is far above the one that the algorithm states."""
     dual_residual, solver_stationarity = certificate.dual_residual, answer.stationarity
     if (
         certificate.inner
@@ -391,7 +408,7 @@ def _refuted(
     ray_proved: bool,
     certificate_at: Callable[[FloatArray], Certificate] | None,
 ) -> Iterator[str]:
-    """Reasons why a claim of infeasibility, or a bound, is false."""
+    """Yield reasons why a claim of infeasibility, or a bound, is false."""
     bound = -np.inf if certificate is None or certificate.inner else certificate.bound
     if status is not Status.INFEASIBLE and not np.isfinite(bound):
         return
@@ -430,7 +447,7 @@ def _missed(form: StandardForm, y: FloatArray) -> float:
 
 
 def _value(model: Model, form: StandardForm, y: FloatArray) -> tuple[float, float] | None:
-    """The objective of a point by the sources (and the formulation that was changed), and its size; None: infeasible."""
+    """Return the objective of a point by the sources, and the size of its terms; None for an infeasible point."""
     if (y < form.lower).any() or (y > form.upper).any():
         return None
     total = size = 0.0

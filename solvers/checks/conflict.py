@@ -88,7 +88,7 @@ CONFLICT.implemented_by(conflict)
 
 
 class _Search:
-    """The deletion filter and what it knows."""
+    """The deletion filter, with its multipliers and its remaining solves."""
 
     def __init__(self, form: StandardForm, solver: SolverSpec, max_solves: int) -> None:
         self.form, self.solver, self.solves_left = form, solver, max_solves
@@ -96,7 +96,7 @@ class _Search:
         self.has_point = False  #: the last program that was solved has one
 
     def run(self) -> tuple[list[Element], bool]:
-        """The elements that are left, and whether each was found needed."""
+        """Return the remaining elements, and whether each was found necessary."""
         remaining = self._reduced(_elements(self.form))
         if remaining is None:
             raise InputError(
@@ -117,7 +117,7 @@ class _Search:
         return remaining, True
 
     def _reduced(self, elements: list[Element]) -> list[Element] | None:
-        """The elements that a certificate of their infeasibility uses; None where no certificate was found."""
+        """Return the elements that a certificate of their infeasibility uses; None without a certificate."""
         self.solves_left -= 1
         result = solve_problem(_restricted(self.form, elements), self.solver, Options())
         self.has_point = result.solved
@@ -142,7 +142,7 @@ def _elements(form: StandardForm) -> list[Element]:
 
 
 def _switches(form: StandardForm) -> BoolArray:
-    """Binary variables that switch rows off: without their bounds an indicator says nothing, so they stay."""
+    """Return the mask of the binary variables of indicators, whose bounds always stay."""
     switches = np.zeros(form.n, dtype=bool)
     for c in form.constraints:
         if isinstance(c.cone, Indicator):
@@ -159,7 +159,7 @@ def _name(form: StandardForm, element: Element) -> str:
 
 
 def _restricted(form: StandardForm, elements: list[Element]) -> StandardForm:
-    """The feasibility problem of these elements alone: no objective, the other rows and bounds away."""
+    """Return the feasibility problem of these elements alone."""
     by_label: dict[str, list[int]] = {}
     for label, k in elements:
         by_label.setdefault(label, []).append(k)
@@ -180,7 +180,7 @@ def _restricted(form: StandardForm, elements: list[Element]) -> StandardForm:
 
 
 def _weights(form: StandardForm, elements: list[Element], result: Result) -> dict[Element, float] | None:
-    """Sizes of the Farkas multipliers of the elements that have one; None where none support the claim."""
+    """Return the sizes of the elements' Farkas multipliers; None where these do not support the claim."""
     if result.farkas is None or result.ray_residual is None or not result.ray_residual <= 1e-6:
         return None
     weights: dict[Element, float] = {}
@@ -199,7 +199,7 @@ def _weights(form: StandardForm, elements: list[Element], result: Result) -> dic
 
 
 def _exact(form: StandardForm, elements: list[Element]) -> dict[Element, Fraction] | None:
-    """Multipliers of these linear rows that prove infeasibility exactly, where they are the only direction; else None.
+    """Return multipliers of these linear rows that prove infeasibility exactly and are unique up to scale; else None.
 
     Rows a_i x ≥ b_i (equalities with either sign): Σ y_i a_i = 0 with y_i > 0 and Σ y_i b_i > 0. If such y is unique up to
     scale and has no zero, no smaller set of rows is infeasible.

@@ -1,8 +1,8 @@
-"""``result.verify(model)``: everything that a result claims, recomputed from the model, in rational arithmetic where asked."""
+"""Verification of a result: its claims recomputed from the model, its multipliers compared with differences of the optimum."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 import numpy as np
@@ -10,7 +10,7 @@ import numpy as np
 from ...errors import DataError, InputError, MarginoptError, TooLargeError, UnsupportedModelError
 from ...models.model import Model, as_model, describe, fingerprint
 from ...models.program.form import StandardForm
-from ..certification.result import CHECK_DUALS, VERIFY, Check, DualCheck, DualRow, Result, Verification
+from ..certification.result import CHECK_DUALS, VERIFY, Result
 from ..interface.solver import OPEN, KeptModel, Solver, SolverInfo
 from ..judgement import judge
 from ..rational import RationalForm
@@ -20,6 +20,130 @@ from ..solve import solve_problem
 
 #: Relative difference of two evaluations of one number in double precision that is no contradiction.
 _ROUNDING = 1e-9
+
+
+@dataclass(frozen=True)
+class Check:
+    """One figure: as the result states it, as it was recomputed, and whether the statement stands."""
+
+    name: str
+    claimed: float | str
+    recomputed: float | str
+    stands: bool
+
+    def __str__(self) -> str:
+        def shown(value: float | str) -> str:
+            return value if isinstance(value, str) else f"{value:.12g}"
+
+        weaker = isinstance(self.claimed, str) and self.claimed != self.recomputed
+        verdict = "DIFFERS" if not self.stands else "claims less" if weaker else "agrees"
+        return f"  {self.name:<22} claimed {shown(self.claimed):<22} recomputed {shown(self.recomputed):<22} {verdict}"
+
+
+@dataclass(frozen=True)
+class Verification:
+    """The value of a result's claims, recomputed.
+
+    Parameters
+    ----------
+    model, solver : str
+    checks : tuple of Check
+        Status, objective, primal residual, bound.
+    objective, bound : Fraction or None
+        Exact, in the form's minimisation sense, where rational arithmetic was asked for; the bound None where none follows in it.
+    violations : mapping of label to float
+        Exact too: 0.0 is exact, other figures are rounded up.
+    no_exact_bound_reason : str
+        The reason why rational arithmetic gives no bound; empty with one.
+    exact : bool
+        Whether it was recomputed in rational arithmetic.
+    """
+
+    model: str
+    solver: str
+    checks: tuple[Check, ...]
+    exact: bool = False
+    objective: Fraction | None = None
+    bound: Fraction | None = None
+    violations: dict[str, float] = field(default_factory=dict)
+    no_exact_bound_reason: str = ""
+
+    @property
+    def stands(self) -> bool:
+        """Return whether every claim was confirmed."""
+        return all(check.stands for check in self.checks)
+
+    @property
+    def gap(self) -> Fraction | None:
+        """Exact objective less exact bound; None without both."""
+        return None if self.objective is None or self.bound is None else self.objective - self.bound
+
+    def __str__(self) -> str:
+        arithmetic = "in rational arithmetic" if self.exact else "in double precision"
+        lines = [
+            f"{self.model} by {self.solver}, recomputed {arithmetic}: "
+            f"{'every claim is confirmed' if self.stands else 'NOT as claimed'}"
+        ]
+        lines += [str(check) for check in self.checks]
+        if self.exact and self.objective is not None:
+            worst = max(self.violations.values(), default=0.0)
+            lines.append(f"  exactly: objective {_exact_text(self.objective)}, largest violation {worst:.3g}")
+            lines.append(
+                f"  exactly: bound {_exact_text(self.bound)}, gap {float(self.gap):.3g}"
+                if self.bound is not None and self.gap is not None
+                else f"  exactly: {self.no_exact_bound_reason}"
+            )
+        return "\n".join(lines)
+
+
+def _exact_text(value: Fraction) -> str:
+    text = f"{value.numerator}/{value.denominator}"
+    return f"{float(value):.17g}" + (f" = {text}" if len(text) <= 40 else f" (a quotient of {len(text)} digits)")
+
+
+@dataclass(frozen=True)
+class DualRow:
+    """One row of the check: its multiplier z, and the negated forward and backward difference quotients of the optimum φ(g_i),
+    between which z must lie up to ``error``.
+    """
+
+    name: str
+    multiplier: float
+    forward: float
+    backward: float
+    error: float
+
+    @property
+    def agrees(self) -> bool:
+        """Return whether z lies between the two quotients, up to their error."""
+        return min(self.forward, self.backward) - self.error <= self.multiplier <= max(self.forward, self.backward) + self.error
+
+
+@dataclass(frozen=True)
+class DualCheck:
+    """Comparison of multipliers with difference quotients of the optimum.
+
+    ``step`` is the relative change of the right-hand side.
+    """
+
+    rows: tuple[DualRow, ...]
+    step: float
+
+    @property
+    def agrees(self) -> bool:
+        """Return whether every row agrees."""
+        return all(row.agrees for row in self.rows)
+
+    def __str__(self) -> str:
+        lines = [
+            f"multipliers z and difference quotients of the optimum, step {self.step:g}: {'agree' if self.agrees else 'DISAGREE'}"
+        ]
+        lines += [
+            f"  {r.name:<20} z {r.multiplier:>14.7g}   between {r.forward:>14.7g} and {r.backward:>14.7g}   "
+            f"{'agrees' if r.agrees else 'DIFFERS'}"
+            for r in self.rows
+        ]
+        return "\n".join(lines)
 
 
 class NamedSolver(Solver):
@@ -34,7 +158,7 @@ class NamedSolver(Solver):
         return f"it is known only by {self._source}"
 
     def run(self, model: Model, options: Options, kept_model: KeptModel | None = None) -> Answer:
-        """Refused: the answer is judged, nothing is solved."""
+        """Raise UnsupportedModelError: the solver is known by its answer only."""
         raise UnsupportedModelError(f"{self.info.name} cannot be run: {self.obstacle(model)}")
 
 
@@ -47,7 +171,7 @@ def _tolerance_of(solver: str) -> float:
 
 
 def certified_anew(result: Result, model: Model | StandardForm, noun: str = "the result") -> Result:
-    """The result with every claim recomputed from the model; what only the solver can know (a proved bound) is a claim."""
+    """Return the result with every claim recomputed from the model; a bound that only the solver can prove becomes a claim."""
     subject = as_model(model)
     digest = fingerprint(subject)
     if result.digest and digest and result.digest != digest:
@@ -219,6 +343,6 @@ def _shifted(form: StandardForm, k: int, i: int, h: float) -> StandardForm:
 
 
 def _optimum(form: StandardForm, solver: SolverLike) -> float:
-    """The optimum in the form's sense; infinite where there is no feasible point."""
+    """Return the optimum in the form's sense; infinite without a feasible point."""
     result = solve_problem(form, solver, Options(tol=1e-9))
     return float("inf") if result.certificate is None else result.certificate.objective

@@ -1,4 +1,4 @@
-"""The halfspace depth: the public function, its search, and the least count for integer points."""
+"""Exact halfspace depth of a point in a cloud: a search over hyperplanes, compiled for small integers, else rational."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from ...errors import InputError, TooLargeError
 from ...models.arrays import FloatArray, IntArray, as_array
-from ..rational import Vector, solve_linear
+from ..rational import Vector, reduce_rows, solve_linear
 
 #: Largest number of bits before reduction; largest integer after it.
 _MAX_BITS, _LARGEST = 60, 2**26
@@ -127,20 +127,7 @@ def count(points: Sequence[Vector], weights: Sequence[int], u: Vector) -> int:
 
 def independent(points: Sequence[Vector]) -> list[int]:
     """Return coordinates on which the points have their full rank."""
-    rows = [list(point) for point in points]
-    coordinates: list[int] = []
-    for j in range(len(rows[0])):
-        k = next((i for i in range(len(coordinates), len(rows)) if rows[i][j]), None)
-        if k is None:
-            continue
-        rank = len(coordinates)
-        rows[rank], rows[k] = rows[k], rows[rank]
-        for i in range(rank + 1, len(rows)):
-            if rows[i][j]:
-                factor = rows[i][j] / rows[rank][j]
-                rows[i] = [a - factor * b for a, b in zip(rows[i], rows[rank], strict=True)]
-        coordinates.append(j)
-    return coordinates
+    return reduce_rows([list(point) for point in points], len(points[0]))
 
 
 def depth_of(points: Sequence[Vector], weights: Sequence[int]) -> Found:

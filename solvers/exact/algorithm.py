@@ -13,9 +13,7 @@ import numpy as np
 from ...errors import InputError, WriteError
 from ..interface.algorithm import Algorithm, Outcome
 from ..interface.recorder import ProgressState
-from ..parallel import Cluster
-from ..parallel.choose_executor import cluster_executor
-from ..parallel.executor import AsynchronousExecutor
+from ..parallel.executor import AsynchronousExecutor, Cluster, cluster_executor
 from ..records import Answer, Options
 from .checkpoint import log_file
 from .dispatcher import bound_caveat

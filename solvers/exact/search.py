@@ -26,7 +26,8 @@ from typing import Any, ClassVar, Generic, TypeAlias, TypeVar, final
 import numpy as np
 
 from ...models.arrays import FloatArray
-from ..parallel.executor import AsynchronousExecutor, TaskArrays
+from ..parallel.executor import AsynchronousExecutor
+from ..parallel.serialisation import TaskArrays
 from .checkpoint import Checkpoint, CheckpointContent
 from .dispatcher import NODES, Dispatcher, check_numbers, check_point, check_work, lines_of
 from .log_file import LogPosition, LogWriter

@@ -80,7 +80,7 @@ class Algorithm(Solver, Generic[V, S]):
     variants : sequence of mapping
         Parameters between which other code is compiled: `marginopt.warm_up` runs with each.
     compiling : float
-        Seconds that its first run on a machine compiles, as benchmarks/results/first-minute.md has them; the driver prints them.
+        Seconds for which the first run on a machine compiles (benchmarks/results/first-minute.md); the driver prints them.
     """
 
     info: ClassVar[SolverInfo]
@@ -99,11 +99,11 @@ class Algorithm(Solver, Generic[V, S]):
 
     @abstractmethod
     def init(self, view: V, options: Options, rng: np.random.Generator) -> S:
-        """The state before the first step. ``options.start`` holds values to start from, where the user gave some."""
+        """Return the state before the first step; ``options.start`` holds the user's values to start from, if any."""
 
     @abstractmethod
     def advance(self, state: S, seconds: float) -> Outcome:
-        """Work on for about ``seconds``; must return within a few times that, and leave the state consistent."""
+        """Continue for about ``seconds``, a few times that at most, and leave the state consistent."""
 
     @abstractmethod
     def measure(self, state: S) -> ProgressState:
@@ -111,7 +111,7 @@ class Algorithm(Solver, Generic[V, S]):
 
     @abstractmethod
     def answer(self, state: S) -> Answer:
-        """The current point, feasible and usable whenever ``advance`` has returned.
+        """Return the current point, feasible and usable whenever ``advance`` has returned.
 
         With multipliers, bound and whatever is peculiar to the algorithm; status, objective, iterations, trace and times are the
         driver's. ``bound`` (with ``proved``) only where the algorithm carries a valid bound that the model cannot recompute from
@@ -126,11 +126,16 @@ class Algorithm(Solver, Generic[V, S]):
         return replace_parameters(self, native)
 
     def obstacle(self, model: Model) -> str | None:
-        """Algorithms need a model with one of their views."""
-        return self.info.unread(model)
+        """Return the reason why the algorithm cannot solve the model: no view that it reads, or a view that it refuses."""
+        view = self.view_of(model)
+        return self.info.unread(model) if view is None else self.view_obstacle(view, model)
+
+    def view_obstacle(self, view: V, model: Model) -> str | None:
+        """Return the reason why the algorithm refuses a view of a model; None for one that it solves, the default."""
+        return None
 
     def view_of(self, model: Model) -> V | None:
-        """The first view that both the algorithm and the model know."""
+        """Return the first view that both the algorithm and the model know; None without one."""
         for kind in self.info.views:
             view: object = model.view(kind)
             if view is not None:
@@ -226,7 +231,7 @@ def _budget(options: Options, start: float, shortest: bool) -> float:
 
 
 def integers_and_floats(integers: str, floats: str) -> np.dtype[Any]:
-    """The type of a structured scalar with these fields (names separated by blanks): int64 and float64.
+    """Return the type of a structured scalar with these int64 and float64 fields, names separated by blanks.
 
     The fields are attributes in Python as they are in compiled code: properties, a fifth of the time that `numpy.record` takes.
 
@@ -252,11 +257,11 @@ def _field(name: str) -> property:
 
 
 def named_scalars(kind: np.dtype[Any]) -> Any:
-    """A new structured scalar, all zeros; ``s.iteration += 1`` works in Python and in compiled code, on the same memory."""
+    """Return a structured scalar of zeros; ``s.iteration += 1`` works in Python and in compiled code, on the same memory."""
     return np.zeros(1, dtype=kind)[0]
 
 
 def clear(scalar: Any) -> None:
-    """All fields zero again."""
+    """Set all fields to zero."""
     for name in scalar.dtype.names:
         scalar[name] = 0

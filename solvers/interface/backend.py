@@ -358,8 +358,7 @@ class LinearRows:
     def of(cls, form: StandardForm) -> LinearRows:
         """Return the rows of a form that has linear cones only."""
         rows, g = form.stacked()
-        kinds = [np.full(c.rows, isinstance(c.cone, Zero)) for c in form.constraints]
-        equal = np.concatenate(kinds) if kinds else np.zeros(0, dtype=bool)
+        equal = form.rows_in(Zero)
         return cls(form, equal, rows.at(equal).csr, g[equal], rows.at(~equal).csr, g[~equal])
 
     def multipliers(self, equalities: FloatArray, inequalities: FloatArray) -> dict[str, FloatArray]:
@@ -456,8 +455,10 @@ def ignored_options_note(options: Options, supported: frozenset[str]) -> dict[st
     return {"options_not_taken": ignored} if ignored else {}
 
 
-def set_natives(solver: str, native: Mapping[str, Any], assign: Callable[[str, Any], None]) -> None:
-    """Assign native options one by one.
+def set_natives(
+    solver: str, native: Mapping[str, Any], assign: Callable[[str, Any], None], refusal: type[Exception] = ValueError
+) -> None:
+    """Assign native options one by one; ``refusal`` is the solver's own error for a value that it rejects.
 
     Raises
     ------
@@ -467,5 +468,5 @@ def set_natives(solver: str, native: Mapping[str, Any], assign: Callable[[str, A
     for name, value in native.items():
         try:
             assign(name, value)
-        except (TypeError, ValueError, OverflowError, KeyError) as error:
+        except (TypeError, ValueError, OverflowError, KeyError, refusal) as error:
             raise InputError(f"{solver} does not take {name} = {value!r}: {error}", name=name) from error

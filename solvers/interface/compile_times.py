@@ -1,7 +1,7 @@
-"""Numba's compilations during a run: timed apart, and reported to a waiting user.
+"""Clock of Numba's compilations during a run, which times them apart from solving and shows a status line for long ones.
 
-Loops are compiled once for a machine and kept on disk. Nothing is said where they are found there, in files and pipes (but where
-progress is asked for), and by worker processes.
+Loops are compiled once for a machine and kept on disk. The line is shown in terminals and notebooks, or where progress is asked
+for; never by worker processes.
 """
 
 from __future__ import annotations
@@ -20,33 +20,33 @@ from numba.core import event
 from ...code_cache import CodeCache
 from ...display import StatusLine
 
-#: Seconds of compiling after which it is said.
-PATIENCE = 1.0
+#: Seconds of compiling from which on the line is shown.
+MESSAGE_DELAY = 1.0
 #: Steps of the loop that `slowdown` times, and their seconds on the processor that solvers' `compiling` was measured on.
-_STEPS, _USUAL = 300_000, 0.012
+_STEPS, _STEPS_SECONDS = 300_000, 0.012
 
 
 class CompileClock(event.Listener):
-    """Seconds that Numba spends compiling while it listens; a function that another one needs is part of that one's time.
+    """Listener that adds up the seconds in which Numba compiles; nested compilations count once.
 
-    The garbage collector rests meanwhile: the compiler's objects live until it is done, and looking through them is a tenth of
-    the time.
+    Garbage collection is off while Numba compiles: the compiler's objects live until it is done, and scanning them takes a tenth
+    of the time.
 
     Parameters
     ----------
     name : str
-        Of the solver, for the line.
-    shown : bool
-        Whether there is to be a line.
-    usual : float
-        Seconds that it takes on the processor it was measured on; 0 where nobody knows.
+        Name of the solver in the line.
+    announce : bool
+        Whether to show the line.
+    expected : float
+        Seconds on the processor of the measurements; 0 where they are not known.
     """
 
-    #: The clock of the outermost run: solvers that call others have one line.
+    #: The clock of the outermost run, which alone shows a line.
     outermost: ClassVar[CompileClock | None] = None
 
-    def __init__(self, name: str, shown: bool, usual: float = 0.0) -> None:
-        self._name, self._shows, self._usual = name, shown, usual
+    def __init__(self, name: str, announce: bool, expected: float = 0.0) -> None:
+        self._name, self._announce, self._expected = name, announce, expected
         self._depth = self._functions = 0
         self._start = 0.0
         self._total = 0.0
@@ -63,17 +63,17 @@ class CompileClock(event.Listener):
         return self._total + (time.perf_counter() - self._start if self._depth else 0.0)
 
     def on_start(self, event: Any) -> None:
-        """A function is about to be compiled."""
+        """Record the start of a compilation, and show or update the line if it is due."""
         if self._depth == 0:
             self._start = time.perf_counter()
             self._collects = gc.isenabled()
             gc.disable()
         self._depth += 1
-        if self._shows and self.seconds >= PATIENCE:
+        if self._announce and self.seconds >= MESSAGE_DELAY:
             if not self._shown:
-                self._shown, self._usual = True, self._usual * slowdown()
-            estimate = f", about {self._usual:.0f} s" if self.seconds < self._usual else ""  # wrong by then, and not said
-            self._line.show(f"compiling {self._name} {_how_often()}{estimate}: {self._functions} functions, {self.seconds:.0f} s")
+                self._shown, self._expected = True, self._expected * slowdown()
+            estimate = f", about {self._expected:.0f} s" if self.seconds < self._expected else ""  # left out once it is exceeded
+            self._line.show(f"compiling {self._name} {_reuse()}{estimate}: {self._functions} functions, {self.seconds:.0f} s")
 
     def on_end(self, event: Any) -> None:
         """Record the end of a compilation."""
@@ -85,23 +85,23 @@ class CompileClock(event.Listener):
                 gc.enable()
 
     def close(self) -> None:
-        """End the line of progress, if one was written."""
+        """End the line, if it was shown."""
         if self._shown:
-            self._line.keep(f"compiled {self._name} {_how_often()}: {self._functions} functions, {self.seconds:.0f} s")
+            self._line.keep(f"compiled {self._name} {_reuse()}: {self._functions} functions, {self.seconds:.0f} s")
 
 
 def slowdown() -> float:
     """Return the factor by which this machine is slower now than the reference machine, its other work included."""
     begin = time.perf_counter()
     sum(k * k for k in range(_STEPS))
-    return (time.perf_counter() - begin) / _USUAL
+    return (time.perf_counter() - begin) / _STEPS_SECONDS
 
 
 @contextmanager
-def compile_clock(name: str, progress: bool, usual: float = 0.0) -> Iterator[CompileClock]:
-    """A clock for a run of this solver, which usually compiles for so many seconds; the line ends with the block."""
+def compile_clock(name: str, progress: bool, expected: float = 0.0) -> Iterator[CompileClock]:
+    """Install a `CompileClock` for the run of a solver inside the ``with`` block, and yield it."""
     outer = CompileClock.outermost
-    clock = CompileClock(name, outer is None and _somebody_looks(progress), usual)
+    clock = CompileClock(name, outer is None and _line_wanted(progress), expected)
     if outer is None:
         CompileClock.outermost = clock
     try:
@@ -113,17 +113,19 @@ def compile_clock(name: str, progress: bool, usual: float = 0.0) -> Iterator[Com
         clock.close()
 
 
-def _how_often() -> str:
+def _reuse() -> str:
+    """Return the clause that says how long the compiled code is kept."""
     return "once for this machine" if CodeCache.on_disk else "for this process (NUMBA_CACHE_DIR can name a folder to keep it in)"
 
 
-def _somebody_looks(progress: bool) -> bool:
+def _line_wanted(progress: bool) -> bool:
+    """Return whether a user may read a status line: never in a worker process."""
     if multiprocessing.current_process().name != "MainProcess":
         return False
     return progress or StatusLine.read or sys.stderr.isatty() or _in_notebook()
 
 
 def _in_notebook() -> bool:
-    """Return whether this process runs the cells of one; that some test or tool has imported a kernel says nothing."""
+    """Return whether this process runs the cells of a notebook; an imported kernel alone does not."""
     ipython = sys.modules.get("IPython")
     return ipython is not None and type(ipython.get_ipython()).__name__ == "ZMQInteractiveShell"

@@ -114,7 +114,7 @@ class LeanLower(Lower):
         return super().lower_expr(resty, expr) if value is None else value
 
     def _indices(self, index: Any) -> list[tuple[Any, Any]]:
-        """(type, value) of each index."""
+        """Return type and value of each index."""
         kind, value = self.typeof(index.name), self.loadvar(index.name)
         if not isinstance(kind, types.BaseTuple):
             return [(kind, value)]
@@ -135,7 +135,7 @@ class LeanLower(Lower):
         return b.gep(b.extract_value(array_value, _DATA), [offset])
 
     def _range(self, resty: Any, expr: Any) -> Any:
-        """``range(stop)`` and ``range(start, stop)``: (start, stop, 1)."""
+        """Return the range (start, stop, 1) of ``range(stop)`` and ``range(start, stop)``; None for other calls."""
         signature = self.fndesc.calltypes[expr]
         kind = self.context.get_value_type(resty.dtype)
         if expr.kws or expr.vararg or len(signature.args) != len(expr.args) or len(expr.args) > 2:
@@ -164,7 +164,7 @@ class LeanLower(Lower):
         return None if place is None else self.context.unpack_value(self.builder, kind.dtype, place)
 
     def _begin(self, resty: Any, expr: Any, kind: Any) -> Any:
-        """The iterator of a range: where its next value is, stop and step."""
+        """Return the iterator of a range: the address of its next value, stop and step."""
         if not isinstance(kind, types.RangeType):
             return None
         b, range_value = self.builder, self.loadvar(expr.value.name)
@@ -179,7 +179,7 @@ class LeanLower(Lower):
         return self._struct(resty, [place, stop, step])
 
     def _next(self, resty: Any, expr: Any, kind: Any) -> Any:
-        """(value, whether there is one)."""
+        """Return the next value of a range, and whether there is one."""
         if not isinstance(kind, types.RangeIteratorType):
             return None
         b, iterator = self.builder, self.loadvar(expr.value.name)
@@ -224,7 +224,7 @@ _FOUND: dict[str, dict[Any, Any]] = {}
 
 @contextmanager
 def _remembered(context: Any) -> Iterator[None]:
-    """While a function is compiled, what its calls of Numba's own functions resolve to is looked up first."""
+    """Resolve calls of Numba's own functions by earlier results inside the ``with`` block."""
     flags, before = ConfigStack.top_or_none(), vars(context).get("resolve_function_type")
     table = _FOUND.setdefault(flags.summary(), {})
     usual = type(context).resolve_function_type
@@ -279,7 +279,7 @@ class LeanCompiler(Compiler):
     """Numba's compiler with two of its passes replaced, where the code is not looked into."""
 
     def define_pipelines(self) -> list[Any]:
-        """The passes, in order."""
+        """Return the passes, in order."""
         flags = self.state.flags
         if flags.boundscheck or flags.debuginfo or flags.force_pyobject:
             return super().define_pipelines()

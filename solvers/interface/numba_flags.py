@@ -57,22 +57,22 @@ class Loops:
         self._stamp = _digest(folders) if folders else None
 
     def entry(self, function: F) -> F:
-        """A loop that Python calls."""
+        """Compile a loop that Python calls."""
         dispatcher = _njit(**self._flags, **CALLED)(function)
         CodeCache.keep(dispatcher, self._stamp)
         return cast("F", dispatcher)
 
     def inner(self, function: F) -> F:
-        """A function that only compiled code calls."""
+        """Compile a function that only compiled code calls."""
         return cast("F", _njit(**self._flags, **LINKED)(function))
 
     def inlined(self, function: F) -> F:
-        """The same, called at one place: it becomes part of its caller before types are inferred."""
+        """Compile a function into its only caller, before types are inferred."""
         return cast("F", _njit(**self._flags, **LINKED, inline="always")(function))
 
 
 def _digest(folders: Iterable[Path]) -> bytes:
-    """SHA-256 of every file of Python in the folders."""
+    """Return the SHA-256 of every Python file in the folders."""
     digest = hashlib.sha256()
     for folder in folders:
         for path in sorted(folder.rglob("*.py")):
@@ -116,7 +116,7 @@ class _ReferenceAttributes(AttributeTemplate):
     key = Reference
 
     def generic_resolve(self, reference: Reference, field: str) -> Any:  # type: ignore[override]
-        """The type of a field, None where there is none of this name."""
+        """Return the type of a field; None if there is no such field."""
         return dict(zip(reference.content.fields, reference.content.types, strict=True)).get(field)
 
 
@@ -127,13 +127,13 @@ def _field(_context: Any, builder: ir.IRBuilder, reference: Reference, pointer: 
 
 @unbox(Reference)
 def _unbox(reference: Reference, value: Any, c: Any) -> NativeValue:
-    """The parts in the frame of the function that Python calls, which outlives what it calls."""
+    """Store the parts in the frame of the function that Python calls, which outlives all calls inside it."""
     parts = c.unbox(reference.content, value)
     return NativeValue(cgutils.alloca_once_value(c.builder, parts.value), is_error=parts.is_error, cleanup=parts.cleanup)
 
 
 def by_reference(kind: type[T]) -> type[T]:
-    """A named tuple's class, whose objects compiled functions are to pass by reference."""
+    """Register a named tuple's class, whose objects compiled functions then pass by reference; return the class."""
 
     @typeof_impl.register(kind)
     def _typeof(value: Any, c: Any) -> Reference:

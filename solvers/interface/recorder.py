@@ -1,4 +1,4 @@
-"""Recording of a run (trace rows, callback, progress line, Ctrl-C)."""
+"""Recording of a run: trace rows, the user's callback, the progress line and Ctrl-C, for algorithms and backends alike."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ class Recorder:
 
     @property
     def seconds(self) -> float:
-        """Since the start."""
+        """Seconds since the start."""
         return time.perf_counter() - self._start
 
     def record_progress(self, progress: ProgressState) -> bool:
@@ -151,19 +151,19 @@ class Recorder:
 
     @contextmanager
     def deferring_errors(self) -> Iterator[None]:
-        """Around the body of a native callback: an error cannot pass through the solver's own frames, so it waits for `trace`."""
+        """Catch errors in a native callback, which cannot pass through the solver's own frames; `trace` raises them."""
         try:
             yield
         except BaseException as error:  # noqa: BLE001 - raised again by trace
             self._error, self.stopped = error, True
 
     def final_trace(self, iteration: int, objective: float | None, bound: float | None) -> Trace:
-        """The trace of a backend's run, with the final state as its last row."""
+        """Return the trace of a backend's run, with the final state as its last row."""
         self.last = TraceRow(iteration, self.seconds, _known(objective), _known(bound), step="end")
         return self.trace()
 
     def trace(self) -> Trace:
-        """All rows, the last one included; ends the progress line.
+        """Return all rows, the last one included, and end the progress line.
 
         Raises
         ------
@@ -210,7 +210,7 @@ def _known(value: float | None) -> float:
 
 @contextmanager
 def interrupt_flag() -> Iterator[threading.Event]:
-    """An event that Ctrl-C sets; the second Ctrl-C raises as usual. In other threads than the main one it never sets."""
+    """Yield an event that the first Ctrl-C sets; the second raises as usual. Outside the main thread it is never set."""
     flag = threading.Event()
     if threading.current_thread() is not threading.main_thread():
         yield flag

@@ -31,7 +31,7 @@ from ..records import COMMON, Answer, Options, Update, UpdateKind
 
 @functools.cache
 def version_of(package: str) -> str:
-    """Version of an installed package.
+    """Return the version of an installed package.
 
     Raises
     ------
@@ -126,7 +126,7 @@ class Purpose(enum.Enum):
 
     @classmethod
     def of(cls, form: StandardForm) -> Purpose:
-        """The class that a form belongs to."""
+        """Return the class that a form belongs to."""
         features = form.features
         if features & (NONCONVEX | {Feature.INTEGER}):
             return cls.MIXED_INTEGER
@@ -175,7 +175,7 @@ class KeptModel:
         return other
 
     def updates(self, form: StandardForm, allowed: frozenset[str], *, any_bounds: bool = False) -> frozenset[str] | None:
-        """The parts to update so that ``native`` holds ``form``; None where it must be built, with the reason in ``update``.
+        """Return the parts to update so that ``native`` holds ``form``; None if it must be built, for the reason in ``update``.
 
         ``any_bounds`` says that the solver takes bounds on variables that had none.
         """
@@ -360,11 +360,11 @@ class Solver(ABC):
     checker: ClassVar[object | None] = None
 
     def licence(self) -> Licence:
-        """State of the licence, probed without a model; open solvers need none."""
+        """Return the licence, found without a model; open solvers need none."""
         return OPEN
 
     def licence_under(self, options: Options) -> Licence:
-        """State of the licence that these options bring, an environment of the user's own for example."""
+        """Return the licence under options that may bring one, such as an environment of the user's own."""
         return self.licence()
 
     def takes_over(self, model: Model) -> bool:
@@ -458,7 +458,7 @@ def _bare(name: str) -> str:
 
 
 def replace_parameters(algorithm: A, native: Mapping[str, Any]) -> A:
-    """A frozen parameter class with the named parameters replaced."""
+    """Return a frozen parameter class with the named parameters replaced."""
     if not native:
         return algorithm
     names = [f.name for f in fields(algorithm)]  # type: ignore[arg-type]
@@ -479,7 +479,7 @@ class DeferredSolver(Solver):
         return _solver(self.info.implementation)
 
     def obstacle(self, model: Model) -> str | None:
-        """The record's reason where the model has no view of it; else the solver's own."""
+        """Return the record's reason if the model has no view that it reads; else the solver's own."""
         return self.info.unread(model) or self.solver.obstacle(model)
 
     def run(self, model: Model, options: Options, kept_model: KeptModel | None = None) -> Answer:

@@ -181,7 +181,7 @@ def run_in_subprocess(call: Callable[[], Answer], options: Options, begin: float
 
 
 def _serve(seconds: float | None) -> None:
-    """In the process of its own: make the call that standard input holds and write what it gives to standard output.
+    """Make the call that standard input holds, in a separate process, and write its answer to standard output.
 
     The alarm ends the process where its parent was killed before it could, and needs no lock. What libraries print goes to
     standard error.

@@ -400,11 +400,10 @@ class MarginBB(Algorithm[MarginProblem, MarginState]):
         check_path("proof", self.proof, "the proof log")
         check_path("checkpoint", self.checkpoint, "the checkpoint")
 
-    def obstacle(self, model: Model) -> str | None:
-        """Return the obstacle: a model without the view, or with too many coefficients."""
-        view = self.view_of(model)
-        if view is None or view.A.shape[1] <= self.max_coefficients:
-            return super().obstacle(model)
+    def view_obstacle(self, view: MarginProblem, model: Model) -> str | None:
+        """Return the reason why a problem of too many coefficients is refused."""
+        if view.A.shape[1] <= self.max_coefficients:
+            return None
         return (
             f"it searches boxes of up to {self.max_coefficients} coefficients, and {model.name} has {view.A.shape[1]}; "
             f"MarginBB(max_coefficients={view.A.shape[1]}) of marginopt.solvers.margin tries all the same"

@@ -1,8 +1,5 @@
-"""Executors of independent tasks: this process, joblib's workers, a Dask or a Ray cluster. The whole package uses this
-mechanism.
-"""
+"""Executors of independent tasks, the package's one way of computing in parallel: joblib's workers, Dask and Ray clusters."""
 
-from .choose_executor import Cluster, choose_executor
-from .executor import Executor, SerialExecutor
+from .executor import Cluster, Executor, SerialExecutor, choose_executor
 
 __all__ = ["Cluster", "Executor", "SerialExecutor", "choose_executor"]

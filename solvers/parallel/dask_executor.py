@@ -9,7 +9,8 @@ from queue import Empty, SimpleQueue
 from typing import Any
 from uuid import uuid4
 
-from .executor import AsynchronousExecutor, Job, Packer, Payload, TaskResult, cached, unpack, worker_lost
+from .executor import AsynchronousExecutor, Job, TaskResult, worker_lost
+from .serialisation import Packer, Payload, unpack
 
 # Choice of the worker for a task: the one with the fewest tasks, and among equals one that has the task's data.
 
@@ -70,7 +71,7 @@ class _SubmittedTask:
 
     number: int
     name: str
-    parcel: Payload
+    payload: Payload
     place: str | None = None
     future: Any = None
     tries: int = 0
@@ -145,19 +146,18 @@ class DaskExecutor(AsynchronousExecutor):
             raise
 
     def _scatter_and_submit(self, submitted: _SubmittedTask) -> None:
-        keys = submitted.parcel.keys
+        keys = submitted.payload.keys
         for key in keys:
             scattered = self._scattered.get(key)
             if scattered is None or scattered.status != "finished":
                 self.wait()
                 self._scattered[key] = self._client.scatter(self._packer.arrays[key], hash=False)
-        flags = [bool(self._packer.arrays[key].flags.writeable) for key in keys]
         submitted.tries += 1
         submitted.data = tuple(self._scattered[key] for key in keys)
         self._places.release(submitted.place)  # the task may have been submitted before
         submitted.place = self._places.assign(keys)
         submitted.future = self._client.submit(
-            _open, submitted.parcel, list(submitted.data), flags, pure=False,
+            _open, submitted.payload, list(submitted.data), pure=False,
             key=f"{submitted.name}-{uuid4().hex}",  # Dask learns by name how long tasks take
             fifo_timeout=0,  # in the order of submission
             workers=submitted.place, allow_other_workers=submitted.place is not None,
@@ -232,8 +232,7 @@ class DaskExecutor(AsynchronousExecutor):
             self._client.close()
 
 
-def _open(parcel: Payload, arrays: list[Any], flags: list[bool]) -> Any:
+def _open(payload: Payload, arrays: list[Any]) -> Any:
     """Run a task in a worker as a Dask task of its own, with one thread; a worker runs as many at a time as it has threads."""
-    items = zip(parcel.keys, arrays, flags, strict=True)
-    job, task = unpack(parcel, {key: cached(key, lambda array=array: array, flag) for key, array, flag in items})  # type: ignore[misc]
+    job, task = unpack(payload, dict(zip(payload.keys, arrays, strict=True)).__getitem__)
     return job(task, 1)

@@ -1,29 +1,24 @@
-"""Executors of independent tasks: base classes, tasks as bytes without their large arrays, and the workers' cache of these.
-
-*Serialisation of tasks: pickled without their large arrays, which are named by their content and sent once.* Arrays that
-one task alone has (`TaskArrays`) are sent with it, copied once.
-"""
+"""Executors of independent tasks, and their choice: this process, joblib's workers, a Dask or a Ray cluster."""
 
 from __future__ import annotations
 
-import hashlib
-import io
 import os
-import pickle
-import weakref
+import sys
+import tempfile
 from abc import ABC, abstractmethod
-from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from threading import Lock
+from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeAlias
 
-import cloudpickle
 import numpy as np
 
-from ...errors import ClusterError
+from ...errors import ClusterError, InputError, MissingPackageError
+from .serialisation import Packer, Payload, unpack
 
+#: A ``distributed.Client``, the address of a Dask scheduler ("tcp://host:8786"), or "ray" for the Ray cluster of this session.
+Cluster: TypeAlias = Any
 #: A worker's function of a task and of its share of the machine's threads (None: no other task runs there).
 Job: TypeAlias = Callable[[Any, "int | None"], Any]
 
@@ -162,126 +157,163 @@ def worker_lost(message: str, task: int | None = None) -> ClusterError:
     return ClusterError(f"{message}; what was done before is kept where a store or a checkpoint was given", task)
 
 
-#: Bytes from which an array is sent separately, once for all tasks that hold it.
-LARGE_ARRAY_BYTES = 4096
+class JoblibExecutor(Executor):
+    """Executor on the backend of an enclosing ``joblib.parallel_config``, or on loky's processes.
 
+    Processes of this machine read large arrays from files, each written once and mapped into memory; threads share them. Closing
+    the executor removes the files.
 
-@dataclass(frozen=True)
-class Payload:
-    """A task without its large arrays, and the names of these."""
-
-    body: bytes
-    keys: tuple[str, ...]
-
-
-@dataclass(frozen=True, eq=False)
-class TaskArrays:
-    """Arrays that one task alone has: they get no names and are not cached.
-
-    The received arrays may be read-only and need not be aligned: code that computes with them copies them first.
+    Parameters
+    ----------
+    jobs : int, optional
+        As joblib's ``n_jobs``.
     """
 
-    arrays: Mapping[str, Any]
+    def __init__(self, jobs: int | None) -> None:
+        import joblib  # imported where it is used: it is slow
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        layouts = {name: (array.dtype.str, array.shape) for name, array in self.arrays.items()}
-        return _restore_task_arrays, (layouts, [array.tobytes() for array in self.arrays.values()])
+        self._jobs = jobs
+        self._backend, _ = joblib.parallel.get_active_backend()
+        self._packer, self._written = Packer(), set[str]()
+        self._folder: tempfile.TemporaryDirectory[str] | None = None
+
+    @property
+    def size(self) -> int:
+        """Return joblib's number of jobs."""
+        import joblib
+
+        return int(joblib.effective_n_jobs(self._jobs))
+
+    def run(self, job: Job, tasks: Iterable[Any]) -> Iterator[tuple[int, Any]]:
+        """Yield results as they are done if the backend can; else all at the end."""
+        import joblib
+
+        threads = share_of_cores(self.size)
+        order = "generator_unordered" if self._backend.supports_return_generator else "list"
+        parallel = joblib.Parallel(n_jobs=self._jobs, return_as=order, batch_size=1, pre_dispatch="2*n_jobs")
+        if getattr(self._backend, "supports_sharedmem", False):
+            yield from parallel(joblib.delayed(_call)(number, job, task, threads) for number, task in enumerate(tasks))
+            return
+        if self._folder is None:
+            self._folder = tempfile.TemporaryDirectory(prefix="marginopt-", ignore_cleanup_errors=True)
+        folder, open_task = self._folder.name, joblib.delayed(_open)
+        yield from parallel(
+            open_task(number, self._pack(job, task, folder), folder, threads) for number, task in enumerate(tasks)
+        )
+
+    def _pack(self, job: Job, task: Any, folder: str) -> Payload:
+        """Return the serialised task, its arrays written to their files."""
+        payload = self._packer.pack((job, task))
+        for key in payload.keys:
+            if key not in self._written:
+                np.save(_array_file(folder, key), self._packer.arrays[key], allow_pickle=False)
+                self._written.add(key)
+        return payload
+
+    def close(self) -> None:
+        """Remove the files."""
+        if self._folder is not None:
+            self._folder.cleanup()
+        self._folder, self._packer, self._written = None, Packer(), set()
 
 
-def _restore_task_arrays(layouts: Mapping[str, tuple[str, tuple[int, ...]]], buffers: list[bytes]) -> TaskArrays:
-    items = zip(layouts.items(), buffers, strict=True)
-    return TaskArrays({name: np.frombuffer(buffer, dtype).reshape(shape) for (name, (dtype, shape)), buffer in items})
+def _call(number: int, job: Job, task: Any, threads: int) -> tuple[int, Any]:
+    return number, job(task, threads)
 
 
-class _Pickler(cloudpickle.Pickler):  # type: ignore[misc]
-    """Pickler that leaves the packer's arrays out."""
-
-    def __init__(self, file: io.BytesIO, packer: Packer) -> None:
-        super().__init__(file, protocol=pickle.HIGHEST_PROTOCOL)
-        self.packer, self.keys = packer, dict[str, None]()
-
-    def persistent_id(self, value: Any) -> str | None:
-        if type(value) is not np.ndarray or value.nbytes < LARGE_ARRAY_BYTES or value.dtype.hasobject:
-            return None
-        key = self.packer.name(value)
-        self.keys[key] = None
-        return key
+def _open(number: int, payload: Payload, folder: str, threads: int) -> tuple[int, Any]:
+    """Run a task in a worker, its arrays read from their files."""
+    job, task = unpack(payload, lambda key: np.asarray(np.load(_array_file(folder, key), mmap_mode="c", allow_pickle=False)))
+    return number, job(task, threads)
 
 
-class _Unpickler(pickle.Unpickler):
-    """Unpickler that restores the packer's arrays."""
-
-    def __init__(self, parcel: Payload, arrays: Mapping[str, Any]) -> None:
-        super().__init__(io.BytesIO(parcel.body))
-        self._arrays = arrays
-
-    def persistent_load(self, key: str) -> Any:
-        return self._arrays[key]
+def _array_file(folder: str, key: str) -> Path:
+    return Path(folder) / f"{key}.npy"
 
 
-class Packer:
-    """Packer of tasks whose arrays do not change in between.
+def choose_executor(jobs: int | None = None, cluster: Cluster = None) -> Executor:
+    """Return the executor of independent tasks.
 
-    ``arrays`` holds every array by its name, a digest of type, shape, order, flag and content; of several with the same name the
-    first.
+    Parameters
+    ----------
+    jobs : int, optional
+        Concurrent tasks; -1 for all cores, 1 for this process alone. By default one, or the number of an enclosing
+        ``joblib.parallel_config``.
+    cluster : Client, str, optional
+        A cluster; by default the one of an enclosing ``joblib.parallel_config("dask")`` or ``("ray")``.
+
+    Raises
+    ------
+    InputError
+        ``jobs`` is no number of tasks, ``cluster`` no cluster.
+    MissingPackageError
+        An address of Dask, or "ray", without the package.
     """
+    if jobs is not None and (isinstance(jobs, bool) or not isinstance(jobs, int | np.integer) or jobs == 0):
+        raise InputError(f"jobs must be a number of cells at a time, or -1 for all cores; it is {jobs!r}", name="jobs")
+    if cluster is not None:
+        return cluster_executor(cluster, jobs)
+    if jobs == 1:
+        return SerialExecutor()
+    import joblib
 
-    def __init__(self) -> None:
-        self.arrays: dict[str, Any] = {}
-        self._met: dict[int, tuple[weakref.ref[Any], str]] = {}  # the id of a deleted array may be reused by another one
+    backend, _ = joblib.parallel.get_active_backend()
+    dask, ray = sys.modules.get("joblib._dask"), sys.modules.get("ray.util.joblib.ray_backend")
+    if dask is not None and isinstance(backend, dask.DaskDistributedBackend):
+        from .dask_executor import DaskExecutor
 
-    def name(self, array: Any) -> str:
-        """Return the name of an array."""
-        packed_name = self._met.get(id(array))
-        if packed_name is not None and packed_name[0]() is array:
-            return packed_name[1]
-        columns = array.flags.f_contiguous and not array.flags.c_contiguous
-        order, flat = ("F", array.T) if columns else ("C", np.ascontiguousarray(array))
-        digest = hashlib.blake2b(digest_size=20)
-        digest.update(f"{flat.dtype.str} {flat.shape} {order} {array.flags.writeable}".encode())
-        digest.update(flat.reshape(-1).view(np.uint8).data)
-        key = digest.hexdigest()
-        self._met[id(array)] = weakref.ref(array), key
-        self.arrays.setdefault(key, array)
-        return key
-
-    def pack(self, task: Any) -> Payload:
-        """Return the task in serialised form."""
-        file = io.BytesIO()
-        pickler = _Pickler(file, self)
-        pickler.dump(task)
-        return Payload(file.getvalue(), tuple(pickler.keys))
+        return DaskExecutor(backend.client, jobs)
+    if ray is not None and isinstance(backend, ray.RayBackend):
+        return _ray(jobs)
+    if joblib.effective_n_jobs(jobs) == 1:
+        return SerialExecutor()
+    return JoblibExecutor(jobs)
 
 
-def unpack(parcel: Payload, arrays: Mapping[str, Any]) -> Any:
-    """Return the task with the arrays of ``arrays``."""
-    return _Unpickler(parcel, arrays).load()
+def cluster_executor(cluster: Cluster, jobs: int | None = None) -> AsynchronousExecutor:
+    """Return the executor on a named cluster; see `choose_executor`."""
+    if isinstance(cluster, str):
+        return _ray(jobs) if cluster == "ray" else _dask(cluster, jobs)
+    distributed = sys.modules.get("distributed")
+    if distributed is not None and isinstance(cluster, distributed.Client):
+        if cluster.asynchronous:
+            raise InputError("cluster: an asynchronous Dask client cannot be waited for; give Client(address)", name="cluster")
+        from .dask_executor import DaskExecutor
+
+        return DaskExecutor(cluster, jobs)
+    raise InputError(
+        "cluster must be a distributed.Client, the address of a Dask scheduler ('tcp://host:8786'), or 'ray' for the Ray cluster "
+        f"that this session is connected to; it is {cluster!r}",
+        name="cluster",
+    )
 
 
-#: Most arrays in the cache, and most bytes: beyond them, the least recently used array is dropped.
-_MAX_ARRAYS, _MAX_BYTES = 256, 1 << 30
-_arrays: OrderedDict[str, Any] = OrderedDict()
-_lock = Lock()
+def _dask(address: str, jobs: int | None) -> AsynchronousExecutor:
+    if "://" not in address:
+        raise InputError(
+            f"cluster: the address of a Dask scheduler looks like 'tcp://host:8786'; it is {address!r}", name="cluster"
+        )
+    try:
+        from distributed import Client
+    except ImportError as error:
+        raise MissingPackageError(
+            "a Dask cluster needs distributed", "distributed", "pip install 'marginopt[cluster]'"
+        ) from error
+    from .dask_executor import DaskExecutor
+
+    try:
+        return DaskExecutor(Client(address, set_as_default=False), jobs, owns_client=True)
+    except (OSError, ValueError) as error:
+        raise InputError(f"cluster: no Dask scheduler answers at {address}: {error}", name="cluster") from error
 
 
-def cached(key: str, fetch: Callable[[], Any], writeable: bool) -> Any:
-    """Return the array of this name, fetched if it is not cached; it is writeable if the sender's array is.
+def _ray(jobs: int | None) -> AsynchronousExecutor:
+    try:
+        import ray
+    except ImportError as error:
+        raise MissingPackageError("a Ray cluster needs ray", "ray", "pip install 'marginopt[ray]'") from error
+    if not ray.is_initialized():
+        raise InputError("cluster: this session is connected to no Ray cluster; call ray.init() before", name="cluster")
+    from .ray_executor import RayExecutor
 
-    Compiled loops are compiled for each kind of array: a read-only or unaligned array would compile them again.
-    """
-    with _lock:
-        if key in _arrays:
-            _arrays.move_to_end(key)
-            return _arrays[key]
-    array = fetch()
-    if not array.flags.aligned:
-        array = np.array(array, order="K")
-    if array.flags.writeable != writeable:
-        array = np.array(array, order="K") if writeable else array.view()
-        array.flags.writeable = writeable
-    with _lock:
-        _arrays[key] = array
-        total = sum(cached.nbytes for cached in _arrays.values())
-        while len(_arrays) > 1 and (len(_arrays) > _MAX_ARRAYS or total > _MAX_BYTES):
-            total -= _arrays.popitem(last=False)[1].nbytes
-    return array
+    return RayExecutor(jobs)

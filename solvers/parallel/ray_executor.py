@@ -6,7 +6,8 @@ import time
 from functools import cache
 from typing import Any
 
-from .executor import AsynchronousExecutor, Job, Packer, Payload, TaskResult, cached, unpack, worker_lost
+from .executor import AsynchronousExecutor, Job, TaskResult, worker_lost
+from .serialisation import Packer, Payload, unpack
 
 
 class RayExecutor(AsynchronousExecutor):
@@ -37,12 +38,11 @@ class RayExecutor(AsynchronousExecutor):
         """Submit a task, and put its arrays into the object store if they are not there."""
         import ray
 
-        parcel = self._packer.pack((job, task))
-        for key in parcel.keys:
+        payload = self._packer.pack((job, task))
+        for key in payload.keys:
             if key not in self._stored:
                 self._stored[key] = ray.put(self._packer.arrays[key])
-        flags = [bool(self._packer.arrays[key].flags.writeable) for key in parcel.keys]
-        self._sent[_remote().remote(parcel, [self._stored[key] for key in parcel.keys], flags)] = number
+        self._sent[_remote().remote(payload, {key: self._stored[key] for key in payload.keys})] = number
 
     def collect(self, seconds: float) -> list[TaskResult]:
         """Return results as they come."""
@@ -89,11 +89,9 @@ def _remote() -> Any:
     return ray.remote(num_cpus=1)(_open)
 
 
-def _open(parcel: Payload, references: list[Any], flags: list[bool]) -> Any:
-    """Run a task in a worker."""
+def _open(payload: Payload, references: dict[str, Any]) -> Any:
+    """Run a task in a worker; Ray fetches no array of a mapping before it is asked for."""
     import ray
 
-    items = zip(parcel.keys, references, flags, strict=True)
-    arrays = {key: cached(key, lambda ref=ref: ray.get(ref), flag) for key, ref, flag in items}  # type: ignore[misc]
-    job, task = unpack(parcel, arrays)
+    job, task = unpack(payload, lambda key: ray.get(references[key]))
     return job(task, 1)

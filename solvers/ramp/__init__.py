@@ -48,12 +48,10 @@ class RampBB(ExactSearch[MarginProblem]):
 
         return RampRule
 
-    def obstacle(self, model: Model) -> str | None:
-        """Return the obstacle: a model without the view, or with other parts than one ramp and a norm."""
-        view = self.view_of(model)
-        if view is None or (obstacle := ramp_obstacle(view)) is None:
-            return super().obstacle(model)
-        return f"{obstacle} ({model.no_view_reason})" if model.no_view_reason else obstacle
+    def view_obstacle(self, view: MarginProblem, model: Model) -> str | None:
+        """Return the reason why a problem with other parts than one ramp and a norm is refused."""
+        obstacle = ramp_obstacle(view)
+        return f"{obstacle} ({model.no_view_reason})" if obstacle and model.no_view_reason else obstacle
 
     def problem(self, view: MarginProblem) -> RampProblem:
         """Return the problem without points of cost 0, with the conflicts of its root."""

@@ -1,4 +1,4 @@
-"""Implementation of ``write_vipr``."""
+"""Writing of a proof of a mixed-integer linear program's optimum as a VIPR file, which the field's checkers verify."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def bound_of(root: ProofNode) -> Fraction | None:
 
 
 def certificate_lines(program: LinearProgram, tree: Tree) -> Iterator[str]:
-    """Return the lines of the file."""
+    """Yield the lines of the file."""
     form = program.form
     bound = bound_of(tree.root)
     yield "VER 1.1"

@@ -22,10 +22,7 @@ from ...models.export.native.highs import to_highs
 from ...models.program.cones import Feature, Zero
 from ...models.program.form import StandardForm
 from ..interface.timeouts import call_outside_fork
-from ..rational import RationalForm, Vector, solve_linear
-
-#: Bounds of variables; None for no bound.
-Bounds = list[Fraction | None]
+from ..rational import Bounds, RationalForm, Vector, solve_linear
 
 
 @dataclass(frozen=True)
@@ -331,6 +328,8 @@ class Tree:
 
 
 class _Search:
+    """The search: its relaxations, the best exactly feasible point, and the average gains of branches."""
+
     def __init__(self, program: LinearProgram, start: FloatArray | None) -> None:
         self.program = program
         self.relaxations = RelaxationSolver(program)

@@ -60,7 +60,7 @@ def renamed(old: str, new: Callable[P, R], *, since: str, until: str) -> Callabl
 def current_names(
     function: str, options: Mapping[str, Any], old: str, new: str, *, since: str, until: str, level: int
 ) -> dict[str, Any]:
-    """Return the arguments of a call by name, an old name replaced by the new one with a warning.
+    """Return the arguments of a call that gives an old name, which the new one replaces, with a warning.
 
     Parameters
     ----------
@@ -72,8 +72,6 @@ def current_names(
     level : int
         As `warn_renamed`.
     """
-    if old not in options:
-        return dict(options)
     if new in options:
         raise InputError(f"{old} is the old name of {new}; give {new} alone", name=old)
     warn_renamed(f"{function}({old}=)", f"{new}=", since=since, until=until, level=level)
@@ -92,7 +90,9 @@ def renamed_parameter(old: str, new: str, *, since: str, until: str) -> Callable
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
         @functools.wraps(function)
         def call(*args: Any, **kwargs: Any) -> R:
-            return function(*args, **current_names(function.__qualname__, kwargs, old, new, since=since, until=until, level=4))
+            if old in kwargs:
+                kwargs = current_names(function.__qualname__, kwargs, old, new, since=since, until=until, level=4)
+            return function(*args, **kwargs)
 
         return call
 

@@ -63,7 +63,7 @@ def test_compiling_is_counted_by_itself_and_once(tmp_path: Path) -> None:
 
 
 def test_a_line_where_progress_is_asked_for(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("marginopt.solvers.interface.compile_times.PATIENCE", 0.0)
+    monkeypatch.setattr("marginopt.solvers.interface.compile_times.MESSAGE_DELAY", 0.0)
     for progress in (False, True):
         with compile_clock("some-solver", progress) as clock, compile_clock("inner", progress) as inner:
             for listener in (clock, inner):
@@ -81,7 +81,7 @@ def test_a_line_where_progress_is_asked_for(capsys: pytest.CaptureFixture[str], 
 def test_how_long_it_takes_is_said_for_this_machine_and_no_longer_when_it_was_wrong(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("marginopt.solvers.interface.compile_times.PATIENCE", 0.0)
+    monkeypatch.setattr("marginopt.solvers.interface.compile_times.MESSAGE_DELAY", 0.0)
     monkeypatch.setattr("marginopt.solvers.interface.compile_times.slowdown", lambda: 2.0)
     for usual, expected in ((100.0, True), (1e-9, False), (0.0, False)):
         with compile_clock("some-solver", True, usual) as clock:

@@ -92,7 +92,7 @@ def test_every_estimator_says_what_it_waits_for(
 def test_compiling_is_said_in_a_pipe_where_somebody_reads_it(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("marginopt.solvers.interface.compile_times.PATIENCE", 0.0)
+    monkeypatch.setattr("marginopt.solvers.interface.compile_times.MESSAGE_DELAY", 0.0)
 
     def run() -> str:
         with compile_clock("any", False) as clock:

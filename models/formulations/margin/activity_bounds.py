@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ...appraisal import Bound
 from ...arrays import BoolArray, FloatArray
+from ...program.lagrangian import Bound
 from .loss import Loss
 from .regularisers import Regulariser
 

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from ....errors import InputError, UnsupportedModelError
 from ....labelled import LABELS_OF_X, DataNames
 from ....rows import Rows
-from ...appraisal import Appraisal, Bound, CountedCost, Tilt, restricted_bound
+from ...appraisal import Appraisal, CountedCost, Tilt, restricted_bound
 from ...arrays import (
     BigM,
     BoolArray,
@@ -34,6 +34,7 @@ from ...inspection.explanation import PointExplanation, primal_weights, two_clas
 from ...kernels.kernels import Kernel, as_kernel
 from ...model import Model, earlier_identity
 from ...program.form import StandardForm
+from ...program.lagrangian import Bound
 from ...rounding import UNIT
 from ...statement import DualStatement, Line, Statement, plus, times
 from ...views import ConicProblem, LinearLoss, LinearProblem, MarginProblem

@@ -14,7 +14,7 @@ import scipy.sparse as sp
 
 from ....errors import InputError, TooLargeError, UnsupportedModelError
 from ....labelled import LABELS_OF_X
-from ...appraisal import Appraisal, Bound
+from ...appraisal import Appraisal
 from ...arrays import FloatArray, IntArray, Points, as_classes, as_points, as_positive, as_vector, materialise_limit
 from ...decision import decided_codes
 from ...inspection.explanation import PointExplanation, PointRow
@@ -25,6 +25,7 @@ from ...program.bridges import factor_of
 from ...program.cones import Bilinear, Nonnegative, RotatedSecondOrder
 from ...program.entries import Entries
 from ...program.form import Block, Constraint, Quadratic, StandardForm
+from ...program.lagrangian import Bound
 from ...record import DataKind, FormulationInfo, Parameter, kernel_is_linear, kernel_parameters, with_kernel
 from ...rounding import UNIT
 from ...statement import Line, Statement

@@ -12,12 +12,12 @@ import numpy as np
 import scipy.sparse as sp
 
 from ....errors import InputError
-from ...appraisal import Bound
 from ...arrays import FloatArray, as_array, as_positive, as_vector
 from ...model import Model
 from ...program.cones import Nonnegative
 from ...program.entries import Entries
 from ...program.form import Block, Constraint, Quadratic, StandardForm
+from ...program.lagrangian import Bound
 from ...record import Arrays, Chosen, DataKind, FormulationInfo, Parameter
 from ...rounding import UNIT, Rounded, dot, gamma, transposed_product
 from ...statement import DualStatement, Line, Statement

@@ -13,15 +13,15 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from ....errors import InputError, UnsupportedModelError
-from ...appraisal import Bound
-from ...arrays import BoolArray, FloatArray, Points, as_classes, as_points, as_positive
-from ...inspection.explanation import ON, ZERO, PointExplanation, PointRow
+from ...arrays import ZERO, BoolArray, FloatArray, Points, as_classes, as_points, as_positive
+from ...inspection.explanation import ON, PointExplanation, PointRow
 from ...kernels.feature_map import FeatureMap
 from ...kernels.kernels import Kernel, Linear, Precomputed, as_kernel
 from ...model import Model
 from ...program.cones import Bilinear, Nonnegative
 from ...program.exponential_cones import Exponential
 from ...program.form import Block, Constraint, Quadratic, StandardForm
+from ...program.lagrangian import Bound
 from ...record import Arrays, Chosen, DataKind, FormulationInfo, Parameter, kernel_is_linear, kernel_parameters, with_kernel
 from ...rounding import gamma
 from ...statement import Line, Statement

@@ -13,7 +13,6 @@ import numpy as np
 import scipy.sparse as sp
 
 from ....errors import UnsupportedModelError
-from ...appraisal import Bound
 from ...arrays import (
     BigM,
     BoolArray,
@@ -30,6 +29,7 @@ from ...inspection.explanation import PointExplanation, primal_weights, two_clas
 from ...model import Model
 from ...program.cones import Nonnegative
 from ...program.form import Constraint, StandardForm
+from ...program.lagrangian import Bound
 from ...record import Parameter
 from ...statement import Line, plus
 from ...views import ZeroOneProblem

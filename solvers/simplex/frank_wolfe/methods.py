@@ -403,11 +403,9 @@ class FrankWolfe(Algorithm[SimplexQP, FrankWolfeState]):
     variants: ClassVar[Sequence[Mapping[str, Any]]] = ({"precision": "double"}, {"precision": "single"})
     info = RECORDS["fw"]
 
-    def obstacle(self, model: Model) -> str | None:
-        """Return why the method cannot run: the model has no `SimplexQP` view, or one of several simplices; else None."""
-        obstacle = super().obstacle(model)
-        view = None if obstacle else self.view_of(model)
-        return obstacle if view is None else one_simplex(view)
+    def view_obstacle(self, view: SimplexQP, model: Model) -> str | None:
+        """Return the reason why a problem on several simplices is refused."""
+        return one_simplex(view)
 
     def load(self, view: SimplexQP) -> None:
         """Load the compiled loops before the clock starts."""

@@ -34,7 +34,8 @@ from ...exact.dispatcher import NODES, Dispatcher, check_counts, check_numbers, 
 from ...exact.log_file import LogPosition
 from ...exact.options import Limits
 from ...interface.algorithm import Outcome
-from ...parallel.executor import AsynchronousExecutor, TaskArrays
+from ...parallel.executor import AsynchronousExecutor
+from ...parallel.serialisation import TaskArrays
 from ..box_log import BoxRecords, ProofWriter
 from ..incumbent import Incumbent, Polish, trivial_incumbent
 from ..reduced import ReducedZeroOneProblem, for_boxes, reduce_problem, smallest_problem

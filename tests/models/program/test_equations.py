@@ -13,10 +13,10 @@ from data import clouds
 import marginopt as mo
 from marginopt import margin
 from marginopt.models import Block, Constraint, Nonnegative, StandardForm
-from marginopt.models.deadline import OutOfTimeError
+from marginopt.models.deadline import OutOfTimeError, repair_deadline
 from marginopt.models.program.entries import Entries
 from marginopt.models.program.lagrangian import lagrangian
-from marginopt.models.program.multiplier_repair import Equations, solved_until
+from marginopt.models.program.multiplier_repair import Equations
 from marginopt.solvers.rational import RationalForm
 
 
@@ -153,9 +153,9 @@ def test_under_a_time_limit_multipliers_are_repaired_if_there_is_time() -> None:
     assert result.multipliers is not None
     x, multipliers = model.form.join(result.values), result.multipliers
     free = lagrangian(model.form, x, multipliers)
-    with solved_until(time.perf_counter() + 3600.0):
+    with repair_deadline(time.perf_counter() + 3600.0):
         assert lagrangian(model.form, x, multipliers) == free
-    with solved_until(time.perf_counter() - 1.0):
+    with repair_deadline(time.perf_counter() - 1.0):
         late = lagrangian(model.form, x, multipliers)
     assert free.value > late.value == -np.inf and "time limit" in late.argument
     assert lagrangian(model.form, x, multipliers) == free
@@ -163,7 +163,7 @@ def test_under_a_time_limit_multipliers_are_repaired_if_there_is_time() -> None:
 
 def test_many_equations_take_more_time_than_few() -> None:
     few, many = (Equations.of(Entries.identity(k), separate=False) for k in (10, 20_000))
-    with solved_until(time.perf_counter() + 60.0):
+    with repair_deadline(time.perf_counter() + 60.0):
         few.check_time(4)
         with pytest.raises(OutOfTimeError):
             many.check_time(4)

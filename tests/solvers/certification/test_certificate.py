@@ -322,9 +322,9 @@ def _integer_form() -> StandardForm:
 
 def _honest_point(form: StandardForm) -> np.ndarray:
     """z = 0 everywhere (the data are separable) and the least norm."""
-    from marginopt.solvers.better_points import polish
+    from marginopt.solvers.polishing import polish
 
-    return form.join(polish(form, {"w": np.zeros(3), "z": np.zeros(8)}))
+    return form.join(polish(form, {"w": np.zeros(3), "z": np.zeros(8)})[0])
 
 
 def test_mixed_integer_claims() -> None:

@@ -11,7 +11,7 @@ from effort import trials
 import marginopt as mo
 from marginopt.models import ZeroOneSVM
 from marginopt.models.formulations.zero_one.model import satisfies_margins, stretch_to_margins
-from marginopt.solvers.better_points import polish
+from marginopt.solvers.polishing import polish
 from marginopt.solvers.registry import get_solver
 
 
@@ -72,7 +72,7 @@ def test_noisy_incumbents() -> None:
     for seed in range(trials(20, 60)):
         model = lattice(2000 + seed)
         w = mo.solve(model, "zero-one-bb").values["w"] * (1.0 + 1e-7 * rng.normal(size=model.X.shape[1]))
-        values = polish(model.form, model.point(w, 1e-6), model)
+        values = polish(model.form, model.point(w, 1e-6), model)[0]
         stated = float(values["w"] @ values["w"]) + float(model.sample_weight @ values["z"])
         assert agrees(model, values["w"], stated), seed
 

@@ -8,7 +8,7 @@ import scipy.sparse as sp
 
 from marginopt.models import Block, Constraint, Nonnegative, Quadratic, RotatedSecondOrder, SecondOrder, StandardForm, Zero
 from marginopt.solvers.certification.certificate import certify
-from marginopt.solvers.certification.supplied_evidence import newton_polish
+from marginopt.solvers.certification.newton_refinement import newton_polish
 from marginopt.solvers.records import Options, Status
 from marginopt.solvers.solve import solve_problem
 

@@ -13,7 +13,7 @@ import marginopt as mo
 from marginopt.models import Block, Constraint, Nonnegative, Quadratic, StandardForm
 from marginopt.models.model import BareForm
 from marginopt.solvers.backends.clarabel import Clarabel
-from marginopt.solvers.certification.supplied_evidence import NEWTON_NOTE as NOTE
+from marginopt.solvers.certification.newton_refinement import NOTE
 from marginopt.solvers.interface.solver import OPEN
 from marginopt.solvers.judgement import judge
 from marginopt.solvers.records import Answer, Options, Status

@@ -20,9 +20,9 @@ from clusters import PATIENCE, DaskCluster, dask_cluster, kill, ray_cluster
 from facts import about, lost_task, missing
 
 from marginopt.errors import ClusterError, InputError, MissingPackageError
-from marginopt.solvers.parallel import SerialExecutor, choose_executor, executor as holding
+from marginopt.solvers.parallel import SerialExecutor, choose_executor, serialisation
 from marginopt.solvers.parallel.dask_executor import Placement
-from marginopt.solvers.parallel.executor import LARGE_ARRAY_BYTES, Packer, TaskArrays, unpack
+from marginopt.solvers.parallel.serialisation import LARGE_ARRAY_BYTES, Packer, TaskArrays, unpack
 
 cloudpickle.register_pickle_by_value(sys.modules[__name__])  # workers do not see the tests' folder
 #: Whole numbers: sums are exact wherever an array lies in memory.
@@ -79,26 +79,26 @@ def flags(task: dict[str, Any], threads: int | None) -> dict[str, tuple[bool, bo
     return {name: (a.flags.c_contiguous, a.flags.f_contiguous, a.flags.writeable) for name, a in task.items()}
 
 
-def test_a_parcel_has_no_large_array_in_it_and_comes_back_whole() -> None:
+def test_a_payload_has_no_large_array_in_it_and_comes_back_whole() -> None:
     rows = sp.csr_array(np.where(X > 1.0, X, 0.0))
     small, task = np.arange(3.0), {"X": X, "again": X.copy(), "sparse": rows, "columns": np.asfortranarray(X)}
     packer = Packer()
-    parcels = [packer.pack({**task, "k": k, "small": small}) for k in range(3)]
-    assert all(len(parcel.body) < LARGE_ARRAY_BYTES for parcel in parcels)
+    payloads = [packer.pack({**task, "k": k, "small": small}) for k in range(3)]
+    assert all(len(payload.body) < LARGE_ARRAY_BYTES for payload in payloads)
     assert len(packer.arrays) == 5  # X once, by columns, and the three arrays of the sparse matrix
-    payload = unpack(parcels[2], {key: pickle.loads(pickle.dumps(array)) for key, array in packer.arrays.items()})
-    assert payload["k"] == 2 and payload["X"] is payload["again"] and (payload["X"] == X).all()
-    assert (payload["sparse"] != rows).nnz == 0 and (payload["small"] == small).all()
-    assert payload["columns"].flags.f_contiguous and not payload["X"].flags.f_contiguous
+    unpacked = unpack(payloads[2], lambda key: pickle.loads(pickle.dumps(packer.arrays[key])))
+    assert unpacked["k"] == 2 and unpacked["X"] is unpacked["again"] and (unpacked["X"] == X).all()
+    assert (unpacked["sparse"] != rows).nnz == 0 and (unpacked["small"] == small).all()
+    assert unpacked["columns"].flags.f_contiguous and not unpacked["X"].flags.f_contiguous
 
 
 def test_arrays_that_a_task_alone_has_travel_with_it(client: Any) -> None:
     block = {"X": X, "columns": np.asfortranarray(X), "few": np.arange(3, dtype=np.int8), "none": np.zeros((0, 4))}
     packer = Packer()
-    parcel = packer.pack({"own": TaskArrays(block), "shared": X})
-    assert len(packer.arrays) == 1 and len(parcel.body) > 2 * X.nbytes
-    for one in (parcel, *(pickle.loads(pickle.dumps(parcel, protocol)) for protocol in (4, 5))):
-        _equal(unpack(one, packer.arrays)["own"].arrays, block)
+    payload = packer.pack({"own": TaskArrays(block), "shared": X})
+    assert len(packer.arrays) == 1 and len(payload.body) > 2 * X.nbytes
+    for one in (payload, *(pickle.loads(pickle.dumps(payload, protocol)) for protocol in (4, 5))):
+        _equal(unpack(one, packer.arrays.__getitem__)["own"].arrays, block)
     with choose_executor(cluster=client) as team:
         _equal(team.all(gives_back, [TaskArrays(block)])[0], block)
 
@@ -118,18 +118,18 @@ def test_an_array_at_the_place_of_one_that_is_gone_has_its_own_name() -> None:
 
 
 def test_a_worker_holds_no_more_bytes_than_it_may(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(holding, "_arrays", OrderedDict())
-    monkeypatch.setattr(holding, "_MAX_BYTES", 3 * X.nbytes)
+    monkeypatch.setattr(serialisation, "_arrays", OrderedDict())
+    monkeypatch.setattr(serialisation, "_MAX_BYTES", 3 * X.nbytes)
     fetched: list[str] = []
 
     def get(name: str) -> Any:
-        return holding.cached(name, lambda: (fetched.append(name), X.copy())[1], writeable=True)
+        return serialisation.cached_array(name, lambda key: (fetched.append(key), X.copy())[1], writeable=True)
 
     for name in "abcabd":  # c was not used for longest when d came
         get(name)
-    assert fetched == list("abcd") and list(holding._arrays) == ["a", "b", "d"]
-    monkeypatch.setattr(holding, "_MAX_BYTES", 1)
-    assert get("e") is get("e") and list(holding._arrays) == ["e"]  # what a task has is held however large it is
+    assert fetched == list("abcd") and list(serialisation._arrays) == ["a", "b", "d"]
+    monkeypatch.setattr(serialisation, "_MAX_BYTES", 1)
+    assert get("e") is get("e") and list(serialisation._arrays) == ["e"]  # what a task has is held however large it is
 
 
 def test_processes_map_the_data_as_the_sender_has_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -173,9 +173,9 @@ def test_data_travel_once(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     scatter, submit = client.scatter, client.submit
     monkeypatch.setattr(client, "scatter", lambda data, **more: (sent.append(data.nbytes), scatter(data, **more))[1])
 
-    def submitted(function: Any, parcel: Any, *args: Any, **more: Any) -> Any:
-        sent.append(len(parcel.body))
-        return submit(function, parcel, *args, **more)
+    def submitted(function: Any, payload: Any, *args: Any, **more: Any) -> Any:
+        sent.append(len(payload.body))
+        return submit(function, payload, *args, **more)
 
     monkeypatch.setattr(client, "submit", submitted)
     with choose_executor(cluster=client) as team:

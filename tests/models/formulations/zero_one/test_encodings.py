@@ -18,7 +18,7 @@ from marginopt.models.conic_bound import repair_gamma
 from marginopt.models.export.files.formats import read_form, write_form
 from marginopt.models.program.cones import Feature, Indicator, Nonnegative
 from marginopt.solvers import certify, solve
-from marginopt.solvers.better_points import polish
+from marginopt.solvers.polishing import polish
 from marginopt.solvers.records import Status
 
 ENCODINGS = ("bigm", "indicator", "strengthened", "strengthened, cone")
@@ -133,7 +133,7 @@ def test_polish_solves_the_plain_problem_that_fixed_integers_leave() -> None:
     model = ZeroOneSVM(X, y, 0.5, encoding="strengthened", gamma=gamma_of(X, y, 3, zeros=2))
     optimal = solve(model, "zero-one-bb")
     rough = model.point(1.001 * optimal.values["w"])
-    polished = polish(model.form, rough, model)
+    polished = polish(model.form, rough, model)[0]
     assert model.objective(polished["w"], tol=1e-8) == pytest.approx(optimal.objective, rel=1e-9)
     assert certify(model.form, polished).feasible(1e-9)
 

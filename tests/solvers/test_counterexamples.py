@@ -10,7 +10,7 @@ from effort import trials
 import marginopt as mo
 from marginopt import margin as M
 from marginopt.models.model import Model
-from marginopt.solvers.coordinate_search import LeadingCosts
+from marginopt.solvers.counterexamples import LeadingCosts
 from marginopt.solvers.interface.solver import OPEN
 from marginopt.solvers.judgement import judge
 from marginopt.solvers.records import Answer, Options, Status

@@ -1,0 +1,414 @@
+"""Search for a counterexample to a solver's claim: a feasible point that costs less than the claimed optimum or bound.
+
+Beside a claim of infeasibility any feasible point is one.
+
+A solver may call a point optimal that is not: presolve and tolerances that are absolute make it so where the data are large
+or small. To evaluate the objective costs next to nothing, so a few hundred points are tried: zero, multiples of the solver's
+point, coordinate directions, the directions that raise the rows, multiples of the continuous relaxation's solution, and the
+minima of exact searches along coordinates. The model completes each from the leading block (w of a classifier); a form without a
+formulation is tried as it stands. A counterexample refutes a claim; to find none proves nothing.
+
+*Exact searches along coordinates.* Most variables beside the leading block are slacks: each has rows of its own, and its least
+value is the largest of what they ask, rounded up if it is an integer. The cost of w is then known without a solver. Along a
+coordinate it is a quadratic with *kinks* and jumps, where a row meets a bound of its slack: a margin its threshold, a coefficient
+zero. Between two of them the cost is smooth, so the least one is at a kink, just beside it, or where the derivative vanishes
+between two.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..errors import InputError
+from ..models.arrays import BoolArray, FloatArray, IntArray
+from ..models.model import BareForm, Model
+from ..models.program.cones import Feature, Nonnegative, Zero
+from ..models.program.form import StandardForm
+from .backends.clarabel import Clarabel
+from .certification.certificate import Certificate, certify
+from .records import Answer, Options, Status
+
+#: Residual of a point that misses its rows by rounding: more may seem to cost less.
+_ROUNDED = 1e-12
+#: The largest entry of a point that refutes infeasibility: beyond it rounding hides violations of 1e-12.
+_MODERATE = 1e3
+#: Coordinates that are tried, and non-zeros of all tried points together.
+_COORDINATES, _WORK = 16, 2e8
+#: Non-zeros of a form whose continuous relaxation is solved.
+_RELAXED = 5e5
+#: Multiples of a direction.
+_FACTORS = (1.0, -1.0, 1e-3, 0.1, 0.5, 0.9, 0.99, 1.01, 1.1, 2.0, 10.0, 1e3, 1e6)
+#: Lengths of a direction whose length says nothing, in units of 1/max(|F|).
+_LENGTHS = tuple(sign * 2.0**k for k in (-4, -1, 0, 3, 7) for sign in (1.0, -1.0))
+
+
+@dataclass(frozen=True, eq=False)
+class Counterexample:
+    """A feasible point that a claim excludes, with its certificate and the sentence on both."""
+
+    values: Mapping[str, FloatArray]
+    certificate: Certificate
+    remark: str
+
+
+def find_counterexample(
+    model: Model, form: StandardForm, answer: Answer, certificate: Certificate | None, tol: float, seconds: float | None
+) -> Counterexample | None:
+    """Return the best feasible point found that a claim excludes; None without one.
+
+    Parameters
+    ----------
+    model : Model
+    form : StandardForm
+        The model's.
+    answer : Answer
+        It claims an optimum, infeasibility or a bound, and does not prove it by itself.
+    certificate : Certificate or None
+        Of the point that was judged.
+    tol : float
+        Relative gap that the claim is held to.
+    seconds : float, optional
+        That the search may take.
+    """
+    level = _level(answer, certificate, tol)
+    if level is None:
+        return None
+    deadline = np.inf if seconds is None else time.perf_counter() + seconds
+    best, points = None, 0
+    work = 1.0 + _size(form)
+    with np.errstate(all="ignore"):
+        for x in _points(model, form, answer, seconds, level):
+            points += 1
+            if points * work > _WORK or time.perf_counter() > deadline:
+                break
+            if not np.isfinite(x).all() or not form.objective(x) < level:
+                continue
+            point_certificate = certify(form, form.split(x))
+            violation = max(point_certificate.violations.values(), default=0.0)
+            if answer.status is Status.INFEASIBLE and (violation > _ROUNDED or np.abs(x).max(initial=0.0) > _MODERATE):
+                continue  # small beside the point: where the rows are met at infinity only, large points come near
+            if (
+                point_certificate.feasible(_ROUNDED)
+                and point_certificate.objective + point_certificate.error < level
+                and _costs_less(model, form.split(x), level)
+            ):
+                level, best = point_certificate.objective, (x, point_certificate)
+    return None if best is None else Counterexample(form.split(best[0]), best[1], _remark(answer, certificate, best[1]))
+
+
+def _costs_less(model: Model, values: Mapping[str, FloatArray], level: float) -> bool:
+    """Return whether a point is below the level also where its cost is counted from the data, without a tolerance of rows."""
+    counted = model.counted_cost(values)
+    return counted is None or (not counted.excess and counted.cost < level)
+
+
+def _size(form: StandardForm) -> float:
+    """Return an upper bound of the non-zeros of the rows and of P."""
+    P = 0.0 if form.quadratic is None else float(form.quadratic.most_in_columns.sum())
+    return P + sum(c.F.nnz for c in form.constraints)
+
+
+def _level(answer: Answer, certificate: Certificate | None, tol: float) -> float | None:
+    """Return the objective below which a point refutes the claim; None where nothing is claimed, or the certificate proves it."""
+    if certificate is not None and (certificate.inner or certificate.nonconvex):
+        return None
+    if answer.status is Status.INFEASIBLE:
+        return np.inf
+    if certificate is None or not np.isfinite(certificate.objective):
+        return None
+    objective, errors = certificate.objective, certificate.error + certificate.bound_error
+    size = max(abs(objective), abs(certificate.bound) if np.isfinite(certificate.bound) else 0.0)
+    if answer.status is Status.OPTIMAL:
+        if np.isfinite(certificate.bound) and objective - certificate.bound <= tol * size + errors:
+            return None
+        return objective - 2.0 * tol * size - certificate.error - _ROUNDED * certificate.scale
+    bound = answer.bound
+    if certificate.integrality is None or bound is None or not np.isfinite(bound):
+        return None
+    return bound - 2.0 * tol * max(abs(bound), abs(objective)) - certificate.error - _ROUNDED * certificate.scale
+
+
+def _remark(answer: Answer, certificate: Certificate | None, better: Certificate) -> str:
+    """Return the sentence on the two statements that exclude each other, with both numbers."""
+    if answer.status is Status.INFEASIBLE or certificate is None:
+        return (
+            f"the solver says infeasible, and a point of objective {better.objective:.10g} (minimised) satisfies all constraints"
+        )
+    if answer.status is Status.OPTIMAL:
+        claim = f"the solver says that {certificate.objective:.10g} is optimal"
+    else:
+        claim = f"the solver's bound is {answer.bound:.10g}"
+    return f"{claim}, and a feasible point, which is returned, costs {better.objective:.10g} (both minimised)"
+
+
+def _points(model: Model, form: StandardForm, answer: Answer, seconds: float | None, level: float) -> Iterator[FloatArray]:
+    """Yield points of the form, whole or completed by the model, that may cost less than ``level``; most are infeasible."""
+    zero = np.zeros(form.n)
+    claimed_point = None if answer.values is None else _joined(model, form, answer.values)
+    relaxed = _relaxation(form, seconds)
+    label = form.blocks[0].label
+    points = [point for point in (claimed_point, relaxed) if point is not None]
+    if len(form.blocks) == 1 or _joined(model, form, {label: form.split(zero)[label]}) is None:
+        for direction in (zero, *points):
+            for factor in _FACTORS if direction.any() else (1.0,):
+                yield np.clip(factor * direction, form.lower, form.upper)
+        costs = LeadingCosts.of(form, slice(0, form.n))
+        for start in points or [zero]:
+            yield from costs.descend(start)
+        return
+    yield from points
+    block = form.blocks[0]
+    unpack = block.unpack if block.symmetric else lambda x: x.reshape(block.shape)
+    costs = LeadingCosts.of(form, form.slices[label])
+    for leading in _leading(form, costs, [zero, *points]):
+        if costs(leading) >= level:
+            continue
+        point = _joined(model, form, {label: unpack(leading)})
+        if point is not None:
+            yield point
+
+
+def _leading(form: StandardForm, costs: LeadingCosts, points: list[FloatArray]) -> Iterator[FloatArray]:
+    """Yield values of the leading block: multiples of whole points' and of directions, and the minima of line searches."""
+    block = form.slices[form.blocks[0].label]
+    low, high = form.lower[block], form.upper[block]
+    for point in points:
+        for factor in _FACTORS if point[block].any() else (1.0,):
+            yield np.clip(factor * point[block], low, high)
+            if form.integer[block].any() and point[block].any():
+                yield np.clip(np.round(factor * point[block]), low, high)
+    F, _ = form.rows_matrix()
+    part = F[:, block]
+    largest = float(np.abs(part.data).max(initial=0.0))
+    unit = 1.0 / largest if largest > 0.0 else 1.0
+    raising = np.asarray(part.sum(axis=0)).ravel()
+    size = float(np.abs(raising).max(initial=0.0))
+    count = part.shape[1]
+    directions = [unit * np.eye(1, count, j).ravel() for j in range(min(count, _COORDINATES))]
+    if size > 0.0 and np.isfinite(size):
+        directions += [raising / size, unit * raising / size]
+    for direction in directions:
+        for length in _LENGTHS:
+            yield np.clip(length * direction, low, high)
+    for point in points[1:] or points:
+        yield from costs.descend(point[block])
+
+
+def _joined(model: Model, form: StandardForm, values: Mapping[str, FloatArray]) -> FloatArray | None:
+    """Return x for values that the model completes; None where it cannot."""
+    try:
+        return form.join(model.complete(values))
+    except (InputError, KeyError):
+        return None
+
+
+def _relaxation(form: StandardForm, seconds: float | None) -> FloatArray | None:
+    """Return the interior-point solution of the continuous relaxation, integers rounded; None without one."""
+    if _size(form) > _RELAXED or form.convexity.refuted:
+        return None
+    relaxed = BareForm(form.relax_integrality() if form.features & {Feature.INTEGER, Feature.INDICATOR} else form)
+    solver = Clarabel()
+    if solver.obstacle(relaxed) is not None:
+        return None
+    answer = solver.run(relaxed, Options(tol=1e-9, time_limit=seconds))
+    if answer.values is None:
+        return None
+    x = form.join(answer.values)
+    return np.where(form.integer, np.round(x), x)
+
+
+#: What an integer slack may fall short of the value that its row needs.
+_INTEGRAL = 1e-9
+#: Distance of a point beside a kink, relative to the kink: a margin counted in doubles is then on the right side.
+_BESIDE = 1e-12
+#: Coordinates that are searched, passes over them, and entries of the table of costs for one search.
+_COORDINATES, _PASSES, _TABLE = 16, 2, 2e5
+#: Relative fall of the cost that counts.
+_FALL = 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class LeadingCosts:
+    """The least cost of feasible points with given values of the leading block.
+
+    Where rows hold several other variables it is a lower bound; where quadratic terms do it is not known.
+    """
+
+    P: sp.csr_array | None  #: of the leading block
+    q: FloatArray
+    r: float
+    rows: sp.csc_array  #: rows of one slack each, by slack; the slack is at least -(row @ w + constant) / coefficient
+    constants: FloatArray
+    coefficients: FloatArray
+    groups: IntArray  #: first row of each slack that has rows
+    slacks: IntArray  #: that slack
+    prices: FloatArray  #: of all other variables
+    lower: FloatArray
+    upper: FloatArray
+    integer: BoolArray
+    determined: bool  #: False where quadratic terms hold other variables
+    low: FloatArray  #: bounds of the leading block
+    high: FloatArray
+    integer_leading: BoolArray  #: its integers
+    own_rows: sp.csc_array  #: rows of the leading block alone, which are at least -own_constants, or equal
+    own_constants: FloatArray
+    equations: BoolArray
+
+    @classmethod
+    def of(cls, form: StandardForm, first: slice) -> LeadingCosts:
+        """Return the costs of a form's first variables."""
+        others = np.r_[0 : first.start, first.stop : form.n]
+        P = None if form.quadratic is None else form.quadratic.csc
+        F, g = form.rows_matrix()
+        other_columns = sp.csr_array(F[:, others])
+        linear, equations = form.rows_in(Zero, Nonnegative), form.rows_in(Zero)
+        counts = np.diff(other_columns.indptr)
+        lone_rows = np.flatnonzero(linear & (counts == 0))
+        rows = np.flatnonzero(linear & (counts == 1))
+        rows = rows[other_columns.data[other_columns.indptr[rows]] > 0.0]
+        rows = rows[np.argsort(other_columns.indices[other_columns.indptr[rows]], kind="stable")]
+        columns = other_columns.indices[other_columns.indptr[rows]]
+        slacks, groups = np.unique(columns, return_index=True)
+        return cls(
+            P=None if P is None else sp.csr_array(P[first, first]),
+            q=form.q[first],
+            r=form.r,
+            rows=sp.csc_array(F[rows][:, first]),
+            constants=g[rows],
+            coefficients=other_columns.data[other_columns.indptr[rows]],
+            groups=groups,
+            slacks=slacks,
+            prices=form.q[others],
+            lower=form.lower[others],
+            upper=form.upper[others],
+            integer=form.integer[others],
+            determined=P is None or not P[:, others].nnz,
+            low=form.lower[first],
+            high=form.upper[first],
+            integer_leading=form.integer[first],
+            own_rows=sp.csc_array(F[lone_rows][:, first]),
+            own_constants=g[lone_rows],
+            equations=equations[lone_rows],
+        )
+
+    def __call__(self, w: FloatArray, tolerance: float = _INTEGRAL) -> float:
+        """Return the cost of one w; -inf where it is not known. Integers may fall short of what they need by the tolerance."""
+        if not self.determined:
+            return -np.inf
+        curvature = 0.0 if self.P is None else 0.5 * float(w @ (self.P @ w))
+        return curvature + float(self.q @ w) + float(self._slack_costs((self.rows @ w)[None], tolerance)[0]) + self.r
+
+    def _slack_costs(self, activity: FloatArray, tolerance: float = 0.0) -> FloatArray:
+        """Return the cost of the other variables for each line of a table of row activities."""
+        values = np.broadcast_to(self.lower, (len(activity), self.lower.size)).copy()
+        if self.groups.size:
+            needs = np.maximum.reduceat(-(activity + self.constants) / self.coefficients, self.groups, axis=1)
+            values[:, self.slacks] = np.maximum(values[:, self.slacks], needs)
+        values[:, self.integer] = np.ceil(values[:, self.integer] - tolerance)
+        costs = np.where(self.prices > 0.0, self.prices * values, np.where(self.prices < 0.0, self.prices * self.upper, 0.0))
+        return np.asarray(costs.sum(axis=1))
+
+    def kinks(self, activity: FloatArray, column: FloatArray) -> FloatArray:
+        """Return the steps along a column of the rows at which a row meets a threshold of its slack, sorted.
+
+        The thresholds are the slack's lower bound and, for an integer, the next one.
+        """
+        sizes = np.diff(np.append(self.groups, self.constants.size))
+        lower = np.repeat(self.lower[self.slacks], sizes)
+        integer = np.repeat(self.integer[self.slacks], sizes)
+        moving = column != 0.0
+        steps = []
+        for threshold, rows in ((lower, moving), (lower + 1.0, moving & integer)):
+            missing = -(activity + self.constants + self.coefficients * threshold)[rows]
+            steps.append(missing / column[rows])
+        kinks = np.unique(np.concatenate(steps))
+        return kinks[np.isfinite(kinks)]
+
+    def step_limits(self, w: FloatArray, j: int) -> tuple[float, float]:
+        """Return the least and the largest step of coordinate j that keep its bounds and the rows of the leading block alone."""
+        column, slack = _column(self.own_rows, j), self.own_rows @ w + self.own_constants
+        steps = np.divide(-slack, column, out=np.zeros(slack.size), where=column != 0.0)
+        below = steps[(column > 0.0) | (self.equations & (column != 0.0))]
+        above = steps[(column < 0.0) | (self.equations & (column != 0.0))]
+        lowest_step, highest_step = max([float(self.low[j] - w[j]), *below]), min([float(self.high[j] - w[j]), *above])
+        return (lowest_step, highest_step) if lowest_step <= highest_step else (0.0, 0.0)
+
+    def line_minimum(self, w: FloatArray, j: int) -> float:
+        """Return the value of coordinate j that costs least, the other coordinates as they are.
+
+        With more kinks than the table of costs holds, evenly many are looked at, then all between the best one's neighbours.
+        """
+        activity, column, limits = self.rows @ w, _column(self.rows, j), self.step_limits(w, j)
+        curvature = 0.0 if self.P is None else float(self.P[j, j])
+        slope = float(self.q[j]) + (0.0 if self.P is None else float((self.P[[j]] @ w)[0]))
+
+        def costs(steps: FloatArray) -> FloatArray:
+            slacks = self._slack_costs(activity + steps[:, None] * column)
+            return np.asarray(slope * steps + 0.5 * curvature * steps**2 + slacks)
+
+        ends = [step for step in limits if np.isfinite(step)]
+        kinks = np.unique(np.clip(self.kinks(activity, column), *limits))
+        most = max(8, int(_TABLE / (6.0 * (1.0 + activity.size))))
+        while kinks.size > most:
+            stride = -(-kinks.size // most)
+            best = int(np.argmin(costs(kinks[::stride]))) * stride
+            kinks = kinks[max(best - stride, 0) : best + stride + 1]
+        nudge = _BESIDE * (np.abs(kinks) + abs(float(w[j])))
+        at_kinks = np.concatenate([[0.0, -w[j]], ends, kinks - nudge, kinks + nudge])
+        steps = np.clip(np.append(at_kinks, _between(kinks, curvature, costs)), *limits)
+        if self.integer_leading[j]:
+            steps = np.concatenate([np.floor(w[j] + steps), np.ceil(w[j] + steps)]) - w[j]
+            steps = steps[(steps >= limits[0]) & (steps <= limits[1])]
+        return float(w[j] + steps[int(np.argmin(costs(steps)))]) if steps.size else float(w[j])
+
+    def descend(self, start: FloatArray) -> Iterator[FloatArray]:
+        """Yield the better points of each pass of exact searches along one coordinate after the other.
+
+        Where costs are not known the points are the start with one coordinate at zero.
+        """
+        w = np.clip(start, self.low, self.high)
+        if not self.determined:
+            for j in range(min(w.size, _COORDINATES)):
+                yield np.clip(np.where(np.arange(w.size) == j, 0.0, w), self.low, self.high)
+            return
+        lowest_cost = self(w, 0.0)
+        for _ in range(_PASSES):
+            before = lowest_cost
+            for j in range(min(w.size, _COORDINATES)):
+                trial = w.copy()
+                trial[j] = self.line_minimum(w, j)
+                cost = self(trial, 0.0)
+                if cost < lowest_cost - _FALL * abs(lowest_cost):
+                    w, lowest_cost = trial, cost
+            if not lowest_cost < before:
+                return
+            yield w
+
+
+def _column(rows: sp.csc_array, j: int) -> FloatArray:
+    column = np.zeros(rows.shape[0])
+    entries = slice(rows.indptr[j], rows.indptr[j + 1])
+    column[rows.indices[entries]] = rows.data[entries]
+    return column
+
+
+def _between(kinks: FloatArray, curvature: float, costs: Callable[[FloatArray], FloatArray]) -> FloatArray:
+    """Return the steps between two kinks, or beyond all, at which the derivative vanishes.
+
+    Two costs of each interval give the slope there: beside the curvature the cost is linear.
+    """
+    if curvature <= 0.0:
+        return np.zeros(0)
+    kinks = kinks if kinks.size else np.zeros(1)
+    ends = np.concatenate([[kinks[0] - 1.0 - abs(kinks[0])], kinks, [kinks[-1] + 1.0 + abs(kinks[-1])]])
+    width = np.diff(ends)
+    first, second = ends[:-1] + width / 3.0, ends[:-1] + 2.0 * width / 3.0
+    slope = (costs(second) - costs(first)) / (second - first) - 0.5 * curvature * (first + second)
+    steps = np.asarray(-slope / curvature)
+    lowest_step, highest_step = np.append(-np.inf, kinks), np.append(kinks, np.inf)
+    return steps[(steps >= lowest_step) & (steps <= highest_step)]

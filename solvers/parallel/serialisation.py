@@ -1,0 +1,146 @@
+"""Serialisation of tasks for workers: each large array is named by its content, sent once and cached by the worker.
+
+Arrays that one task alone has (`TaskArrays`) are sent with it, copied once.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import pickle
+import weakref
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from threading import Lock
+from typing import Any
+
+import cloudpickle
+import numpy as np
+
+#: Bytes from which an array is sent separately, once for all tasks that hold it.
+LARGE_ARRAY_BYTES = 4096
+
+
+@dataclass(frozen=True)
+class Payload:
+    """A task without its large arrays; the names of these, and whether the worker may write to each."""
+
+    body: bytes
+    keys: tuple[str, ...]
+    writeable: tuple[bool, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class TaskArrays:
+    """Arrays that one task alone has: they get no names and are not cached.
+
+    The received arrays may be read-only and need not be aligned: code that computes with them copies them first.
+    """
+
+    arrays: Mapping[str, Any]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        layouts = {name: (array.dtype.str, array.shape) for name, array in self.arrays.items()}
+        return _restore_task_arrays, (layouts, [array.tobytes() for array in self.arrays.values()])
+
+
+def _restore_task_arrays(layouts: Mapping[str, tuple[str, tuple[int, ...]]], buffers: list[bytes]) -> TaskArrays:
+    items = zip(layouts.items(), buffers, strict=True)
+    return TaskArrays({name: np.frombuffer(buffer, dtype).reshape(shape) for (name, (dtype, shape)), buffer in items})
+
+
+class _Pickler(cloudpickle.Pickler):  # type: ignore[misc]
+    """Pickler that leaves the packer's arrays out."""
+
+    def __init__(self, file: io.BytesIO, packer: Packer) -> None:
+        super().__init__(file, protocol=pickle.HIGHEST_PROTOCOL)
+        self.packer, self.keys = packer, dict[str, None]()
+
+    def persistent_id(self, value: Any) -> str | None:
+        if type(value) is not np.ndarray or value.nbytes < LARGE_ARRAY_BYTES or value.dtype.hasobject:
+            return None
+        key = self.packer.name(value)
+        self.keys[key] = None
+        return key
+
+
+class _Unpickler(pickle.Unpickler):
+    """Unpickler that restores the packer's arrays."""
+
+    def __init__(self, payload: Payload, arrays: Mapping[str, Any]) -> None:
+        super().__init__(io.BytesIO(payload.body))
+        self._arrays = arrays
+
+    def persistent_load(self, key: str) -> Any:
+        return self._arrays[key]
+
+
+class Packer:
+    """Packer of tasks whose arrays do not change in between.
+
+    ``arrays`` holds every array by its name, a digest of type, shape, order, flag and content; of several with the same name the
+    first.
+    """
+
+    def __init__(self) -> None:
+        self.arrays: dict[str, Any] = {}
+        self._names: dict[int, tuple[weakref.ref[Any], str]] = {}  # the id of a deleted array may be reused by another one
+
+    def name(self, array: Any) -> str:
+        """Return the name of an array."""
+        packed_name = self._names.get(id(array))
+        if packed_name is not None and packed_name[0]() is array:
+            return packed_name[1]
+        columns = array.flags.f_contiguous and not array.flags.c_contiguous
+        order, flat = ("F", array.T) if columns else ("C", np.ascontiguousarray(array))
+        digest = hashlib.blake2b(digest_size=20)
+        digest.update(f"{flat.dtype.str} {flat.shape} {order} {array.flags.writeable}".encode())
+        digest.update(flat.reshape(-1).view(np.uint8).data)
+        key = digest.hexdigest()
+        self._names[id(array)] = weakref.ref(array), key
+        self.arrays.setdefault(key, array)
+        return key
+
+    def pack(self, task: Any) -> Payload:
+        """Return the task in serialised form."""
+        file = io.BytesIO()
+        pickler = _Pickler(file, self)
+        pickler.dump(task)
+        keys = tuple(pickler.keys)
+        return Payload(file.getvalue(), keys, tuple(bool(self.arrays[key].flags.writeable) for key in keys))
+
+
+def unpack(payload: Payload, fetch: Callable[[str], Any]) -> Any:
+    """Return the task; ``fetch`` brings an array that the worker has not cached, by its name."""
+    names = zip(payload.keys, payload.writeable, strict=True)
+    return _Unpickler(payload, {key: cached_array(key, fetch, writeable) for key, writeable in names}).load()
+
+
+#: Most arrays in the cache, and most bytes: beyond them, the least recently used array is dropped.
+_MAX_ARRAYS, _MAX_BYTES = 256, 1 << 30
+_arrays: OrderedDict[str, Any] = OrderedDict()
+_lock = Lock()
+
+
+def cached_array(key: str, fetch: Callable[[str], Any], writeable: bool) -> Any:
+    """Return the worker's array of this name, fetched if it is not cached; it is writeable if the sender's array is.
+
+    Compiled loops are compiled for each kind of array: a read-only or unaligned array would compile them again.
+    """
+    with _lock:
+        if key in _arrays:
+            _arrays.move_to_end(key)
+            return _arrays[key]
+    array = fetch(key)
+    if not array.flags.aligned:
+        array = np.array(array, order="K")
+    if array.flags.writeable != writeable:
+        array = np.array(array, order="K") if writeable else array.view()
+        array.flags.writeable = writeable
+    with _lock:
+        _arrays[key] = array
+        total = sum(entry.nbytes for entry in _arrays.values())
+        while len(_arrays) > 1 and (len(_arrays) > _MAX_ARRAYS or total > _MAX_BYTES):
+            total -= _arrays.popitem(last=False)[1].nbytes
+    return array

@@ -1,0 +1,197 @@
+"""Polishing of a mixed-integer point: its integers are fixed, and an interior point solves for the rest again.
+
+Incumbents of different solvers then compare to 1e-9. A point counts by its recomputed certificate alone.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..models.arrays import BoolArray, FloatArray
+from ..models.kernels.threads import blas_threads
+from ..models.model import BareForm, Model
+from ..models.program.bridges import BoundsToRows
+from ..models.program.cones import Nonnegative, Zero
+from ..models.program.entries import Entries
+from ..models.program.form import Block, Quadratic, StandardForm
+from .backends.clarabel import Clarabel
+from .certification.certificate import Certificate, certify
+from .records import Options
+
+#: Rows and bounds with less slack than this, relative to 1 + their constant, count as active when their equations are solved.
+_ACTIVE = 1e-6
+#: Residuals of a feasible point, and of one that misses its rows by rounding: more may seem to cost less.
+_FEASIBLE, _ROUNDED = 1e-9, 1e-12
+#: Shares of the largest continuous entry up to which an entry may be a zero: with rounding, within a solver's tolerance.
+_NEARLY_ZERO = (1e-12, 1e-6)
+#: The same where the squares of such entries cost less than a feasible point may miss.
+_SQUARED_NEARLY_ZERO = 1e-4
+#: Coefficients of active rows up to which their equations are solved where the objective is linear.
+_LINEAR = 250_000
+#: Relative difference of objectives that violated rows explain.
+_GAINED = 1e-7
+
+
+def polish(
+    form: StandardForm, values: Mapping[str, FloatArray], model: Model | None = None, seconds: float | None = None
+) -> tuple[dict[str, FloatArray], str]:
+    """Return a point at least as good with the same integers, and a note on its origin; empty for the given one, rounded.
+
+    Candidates are an interior point of the form with fixed integers (of the simpler problem that `Model.with_integers` knows),
+    the solution of its active set's equations, and either one with zeros for small entries. Candidates are first counted in
+    exact arithmetic where the model's objective jumps (`Model.recounted`). The rounded input stays unless a candidate is feasible
+    to 1e-9 and better by recomputed figures.
+
+    Parameters
+    ----------
+    form : StandardForm
+    values : mapping of label to array
+    model : Model, optional
+    seconds : float, optional
+        Limit of all together: later candidates are left out.
+    """
+    begin, x = time.perf_counter(), form.join(values)
+    rounded = x.copy()
+    rounded[form.integer] = np.round(x[form.integer])
+    candidates = [(rounded, "")]
+    simpler = None if model is None else model.with_integers(values)
+    if simpler is not None and model is not None:
+        candidates += [(form.join(model.complete(simpler.split(y))), source) for y, source in _solutions(simpler, seconds)]
+    else:
+        candidates += _completed(form.with_integers(x), seconds)
+    candidates += [(y, source) for point, source in candidates for y in _with_zeros(form, point)]
+    best, source = _best(form, model, candidates)
+    residues = _residues(form, best, _SQUARED_NEARLY_ZERO)
+    left = None if seconds is None else seconds - (time.perf_counter() - begin)
+    if (left is None or left > 0.0) and residues.any() and 0.0 < form.objective(best) <= _FEASIBLE:
+        fixed = form.with_integers(np.where(residues, 0.0, best))
+        fixed = fixed.with_bounds(np.where(residues, 0.0, fixed.lower), np.where(residues, 0.0, fixed.upper))
+        best, source = _best(form, model, [(best, source), *_completed(fixed, left)])
+    return form.split(best), f"integers fixed, the rest solved again by {source}" if source else ""
+
+
+def _best(form: StandardForm, model: Model | None, candidates: list[tuple[FloatArray, str]]) -> tuple[FloatArray, str]:
+    """Return the best feasible candidate, an exactly counted one first; the one that misses least where none is feasible."""
+    counted = [] if model is None else [(form.join(model.recounted(form.split(point))), source) for point, source in candidates]
+    certified_points: list[tuple[Certificate, FloatArray, str]] = []
+    for group in (counted, candidates):  # where no counted point is allowed, one may be that is within rounding
+        certified = [(certify(form, form.split(point)), point, source) for point, source in group]
+        if any(c.feasible(_FEASIBLE) for c, _, _ in certified):
+            _, point, source = certified[_best_feasible([c for c, _, _ in certified])]
+            return point, source
+        certified_points += certified
+    _, point, source = min(certified_points, key=lambda entry: entry[0].primal_residual)
+    return point, source
+
+
+def _completed(form: StandardForm, seconds: float | None) -> list[tuple[FloatArray, str]]:
+    """Return the solutions of a form whose integers are fixed, with the fixed variables eliminated and put back."""
+    reduced, keep, offset = _eliminate(form)
+    points = []
+    for piece, source in _solutions(reduced, seconds) if keep.size else []:
+        point = offset.copy()
+        point[keep] = piece
+        points.append((point, source))
+    return points
+
+
+def _with_zeros(form: StandardForm, x: FloatArray) -> Iterator[FloatArray]:
+    """Yield the point with zeros for entries that are small beside the largest continuous one."""
+    count = 0
+    for share in _NEARLY_ZERO:
+        small = _residues(form, x, share)
+        if small.sum() > count:
+            count = int(small.sum())
+            yield np.where(small, 0.0, x)
+
+
+def _residues(form: StandardForm, x: FloatArray, share: float) -> BoolArray:
+    """Return the mask of continuous entries that are at most so large a share of the largest, where bounds allow zero."""
+    largest = float(np.abs(x[~form.integer]).max(initial=0.0))
+    return ~form.integer & (x != 0.0) & (np.abs(x) <= share * largest) & (form.lower <= 0.0) & (form.upper >= 0.0)
+
+
+def _best_feasible(certificates: list[Certificate]) -> int:
+    """Return the index of the feasible point of the least objective; one that meets its rows to rounding may cost a little more.
+
+    A later point must be better by more than rounding, so that an incumbent of exactly zero, which stands first, stays.
+    """
+    costs = {k: c.objective + (c.rounding if k else 0.0) for k, c in enumerate(certificates) if c.feasible(_FEASIBLE)}
+    best = min(costs, key=lambda k: costs[k])
+    allowed = costs[best] + _GAINED * abs(costs[best])
+    exact = [k for k in costs if certificates[k].feasible(_ROUNDED) and costs[k] <= allowed + 2.0 * certificates[k].rounding]
+    return min(exact, key=lambda k: costs[k], default=best)
+
+
+def _solutions(form: StandardForm, seconds: float | None) -> list[tuple[FloatArray, str]]:
+    """Return an interior point of a continuous form and, in time, the solutions on its active set, each with its origin."""
+    begin = time.perf_counter()
+    answer = Clarabel().run(BareForm(form), Options(tol=1e-9, time_limit=seconds))
+    if answer.values is None:
+        return []
+    y = np.clip(form.join(answer.values), form.lower, form.upper)  # else an entry below zero may seem to cost less than nothing
+    is_late = seconds is not None and time.perf_counter() - begin > seconds
+    source = f"{Clarabel.info.name} {answer.version}"
+    on_active_set = [] if is_late else _on_active_set(form, y)
+    return [
+        (y, source),
+        *((np.clip(x, form.lower, form.upper), f"{source} and the equations of its active set") for x in on_active_set),
+    ]
+
+
+def _eliminate(form: StandardForm) -> tuple[StandardForm, np.ndarray, FloatArray]:
+    """Remove the fixed variables of a form: an interior point has no interior otherwise."""
+    keep = np.flatnonzero(form.lower < form.upper)
+    offset = np.where(form.lower == form.upper, form.lower, 0.0)
+    product = np.zeros(form.n) if form.quadratic is None else form.quadratic.product(offset)
+    quadratic = None
+    if form.quadratic is not None:
+        P = form.quadratic.csc  # symmetric: its columns are its rows
+        block = Entries(P.data, P.indices, P.indptr, form.n).at(keep).take_columns(keep)
+        columns = sp.csc_array((block.data, block.indices, block.indptr), shape=(keep.size, keep.size))
+        quadratic = Quadratic(matrix=columns) if block.data.size else None
+    constraints = tuple(replace(c, F=Entries.of(c.F).take_columns(keep).csr, g=c.value(offset)) for c in form.constraints)
+    blocks = (Block(form.blocks[0].label, (keep.size,)),)  # a label that no constraint has
+    reduced = form.replace(
+        blocks=blocks,
+        q=(form.q + product)[keep],
+        r=form.r + float(form.q @ offset) + 0.5 * float(offset @ product),
+        quadratic=quadratic,
+        constraints=constraints,
+        lower=form.lower[keep],
+        upper=form.upper[keep],
+        integer=np.zeros(keep.size, dtype=bool),
+    )
+    return reduced, keep, offset
+
+
+def _on_active_set(form: StandardForm, x: FloatArray) -> list[FloatArray]:
+    """Return the least solution of the equations of the (nearly) active constraints, and the solution nearest to x.
+
+    They differ where the equations leave a variable free, as the slack of a point without a cost. A linear objective has the
+    nearest one alone. The list is empty for cones that are not polyhedral, and for many equations of a linear objective.
+    """
+    if any(not isinstance(c.cone, (Zero, Nonnegative)) for c in form.constraints):
+        return []
+    form = BoundsToRows(form).target if form.has_bounds else form
+    F, g = form.rows_matrix()
+    slack = np.asarray(F @ x + g)
+    equal = form.rows_in(Zero)
+    active = equal | (slack < _ACTIVE * (1.0 + np.abs(g)))
+    if form.quadratic is None and active.sum() * form.n > _LINEAR:
+        return []
+    B, b = F[np.flatnonzero(active)].toarray(), g[active]
+    k = B.shape[0]
+    with blas_threads(form.n + k, None):
+        if form.quadratic is None:
+            return [np.asarray(x - np.linalg.lstsq(B, slack[active], rcond=1e-13)[0])]
+        system = np.block([[form.quadratic.csc.toarray(), B.T], [B, np.zeros((k, k))]])
+        from_zero = np.concatenate([-form.q, -b])
+        from_x = np.concatenate([-form.q - form.quadratic.product(x), -slack[active]])
+        solution, step = np.linalg.lstsq(system, np.column_stack([from_zero, from_x]), rcond=1e-13)[0][: form.n].T
+    return [solution, x + step]
