@@ -4,12 +4,12 @@ from ..extensions import callable_package
 from .bounds.big_m import BigM, Hinge
 from .bounds.combined import Combined, CombinedRelaxation
 from .bounds.conic import Conic, KernelConic
+from .bounds.form_relaxations import Continuous, Moments, Products
+from .bounds.hulls import AllHulls, EqualHulls, OneHull, PairHulls
 from .bounds.lagrangian import Lagrangian, LagrangianRelaxation
 from .bounds.perspective import Perspective, PerspectiveRelaxation
 from .bounds.single_point import SinglePoint, SinglePointRelaxation
-from .composed.form_reductions import Continuous, Moments, Products
-from .composed.hull_reductions import AllHulls, EqualHulls, OneHull, PairHulls
-from .composed.thresholds import Thresholds
+from .bounds.thresholds import Thresholds
 from .reduction import (
     Direction,
     LiftedDual,

@@ -45,7 +45,7 @@ from ..solvers.zero_one.heuristic import good_classifier
 from .bounds.combined import Combined
 from .bounds.conic import Conic
 from .bounds.convexified import PointLosses, combined_bound, combined_value
-from .composed.reductions import allowed, parts_of
+from .composed import as_margin, satisfies_restrictions
 from .reduction import COST_FORM, PENALISED, Direction, LiftedDual, Need, Reduction, best_multiple, require, restated
 from .relaxed import relax
 
@@ -449,11 +449,11 @@ def heuristic_solution(model: Model, options: Options) -> tuple[FloatArray, floa
     starts); else w = 0 where a problem from parts allows it.
     """
     values = _begun(model, options)
-    composed = parts_of(model)
+    composed = as_margin(model)
     if composed is None:
         return values
     w = np.zeros(composed.points.shape[1])
-    if not allowed(composed, w) or (values is not None and values[1] <= composed.objective(w)):
+    if not satisfies_restrictions(composed, w) or (values is not None and values[1] <= composed.objective(w)):
         return values
     return w, composed.objective(w)
 

@@ -35,8 +35,8 @@ from ...models.rounding import Rounded
 from ...models.statement import Line, Statement
 from ...solvers.records import Options
 from ...solvers.solve import solve_problem
-from ..composed.form_reductions import Continuous
 from ..reduction import LiftedDual, Need, Reduction, Relaxation, restated
+from .form_relaxations import Continuous
 
 # A form with linear rows in its objective at given prices: what a Lagrangian relaxation solves.
 

@@ -30,8 +30,8 @@ from ...models.formulations.margin.model import Margin
 from ...models.formulations.margin.part import Setting
 from ...models.program.cones import RotatedSecondOrder, Zero, svec_rank_one
 from ...models.statement import Line
-from ..composed.hull_reductions import AllHulls, LiftedHulls, Pieces, conflicting_pairs
 from ..reduction import Relaxation
+from .hulls import AllHulls, LiftedHulls, Pieces, conflicting_pairs
 
 
 @dataclass(frozen=True, eq=False)

@@ -30,7 +30,7 @@ from ...solvers.parallel import Cluster, choose_executor
 from ...solvers.records import COMMON, Options
 from ...solvers.registry import SolverLike, SolverSpec, as_list, choose, get_solver, installed, resolve, resolve_all
 from ..bounds.big_m import BigM, MSource
-from ..composed.reductions import parts_of
+from ..composed import as_margin
 from ..reduction import Reduction, without_warnings
 from ..registry import bounding, default_relaxations, get_relaxation, reduction_of
 from .cells.exact import ExactCell, ExactTask
@@ -191,7 +191,7 @@ def parse_held_out(
         return tuple(part for part, _ in parts), {part.name: test for part, test in parts}
     columns: dict[str, int | None] = {data.name: data.X.shape[1] for data in instances}
     for model in models:
-        composed = None if isinstance(model, ModelAtLam) else parts_of(model.model.unmodified)
+        composed = None if isinstance(model, ModelAtLam) else as_margin(model.model.unmodified)
         if composed is not None and not composed.loss.labels:
             raise InputError(f"held_out counts errors of classes, and {model.name} has none", name="held_out")
         columns[model.name] = None if composed is None else composed.X.shape[1]

@@ -16,7 +16,7 @@ from ....models.model import Model
 from ....solvers.interface.solver import Gives
 from ....solvers.records import Options
 from ....solvers.registry import SolverSpec
-from ...composed.reductions import best_allowed_multiple, intercepts, parts_of
+from ...composed import as_margin, best_allowed_multiple, constant_classifiers
 from .exact import STRUCTURED, ExactCell, fill_cell, solve_with_log
 from .record import Cell, InstanceAt, ModelSubject, SolverTask, Task, as_count, as_number
 
@@ -160,7 +160,7 @@ class StatedTask(InstanceTask[ModelSubject]):
         with compile_clock("the heuristic", False) as clock:
             incumbent = subject.incumbent(self.options)
         seconds = time.perf_counter() - begin - clock.seconds
-        composed = parts_of(subject.model.unmodified)
+        composed = as_margin(subject.model.unmodified)
         n, p, intercept, positives = (None, None, False, None) if composed is None else _sizes(composed)
         w, objective = (None, None) if incumbent is None else incumbent
         values = None if w is None else subject.model.complete({"w": w})
@@ -183,10 +183,10 @@ class StatedTask(InstanceTask[ModelSubject]):
 
 def _without_features(model: Model) -> float | None:
     """Return the objective of the best allowed point whose only coefficient is that of a constant column, or of w = 0."""
-    composed = parts_of(model)
+    composed = as_margin(model)
     if composed is None:
         return None
-    points = [best_allowed_multiple(composed, model, w) for w in intercepts(composed)]
+    points = [best_allowed_multiple(composed, model, w) for w in constant_classifiers(composed)]
     return as_number(min((composed.objective(w) for w in points if w is not None), default=None))
 
 

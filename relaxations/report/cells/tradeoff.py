@@ -12,9 +12,9 @@ from ....errors import InputError
 from ....models.arrays import FloatArray
 from ....models.model import Model
 from ....solvers.records import Options
-from ...composed.form_reductions import Continuous
-from ...composed.hull_reductions import EqualHulls
-from ...composed.reductions import best_allowed_multiple, intercepts, parts_of
+from ...bounds.form_relaxations import Continuous
+from ...bounds.hulls import EqualHulls
+from ...composed import as_margin, best_allowed_multiple, constant_classifiers
 from ...relaxed import relax
 from .record import Record, Subject, Task
 
@@ -113,11 +113,11 @@ class TradeoffTask(Task[Subject]):
     def _best(self, lam: float, lines: list[_Line]) -> _Line:
         """The line of the best classifier known at λ; those of the others are added to ``lines`` as well."""
         subject, doubled = self.at(lam), self.at(2.0 * lam)
-        composed, other = parts_of(subject.model.unmodified), parts_of(doubled.model.unmodified)
+        composed, other = as_margin(subject.model.unmodified), as_margin(doubled.model.unmodified)
         if composed is None or other is None:
             raise InputError(f"{subject.name} is no sum of a loss and a regulariser: give its λ", name="at")
         incumbent = subject.incumbent(self.options)
-        starts = [*intercepts(composed), *(_recovered(subject.model, self.options) if incumbent is None else ())]
+        starts = [*constant_classifiers(composed), *(_recovered(subject.model, self.options) if incumbent is None else ())]
         points = [best_allowed_multiple(composed, subject.model, w) for w in starts]
         candidates = []
         for w in ([] if incumbent is None else [incumbent[0]]) + [w for w in points if w is not None]:

@@ -47,8 +47,8 @@ from ...models.model import Model
 from ...models.program.lagrangian import lagrangian
 from ...models.rounding import Rounded
 from ...models.views import MarginProblem
-from ..reduction import LiftedDual, without_warnings
-from .reductions import PartsReduction, parts_of
+from ..composed import MarginReduction, as_margin
+from ..reduction import LiftedDual, Relaxation, without_warnings
 
 #: What rounding may do to a factor here, taken off.
 _BELOW, _ABOVE = 1.0 - 2.0**-40, 1.0 + 2.0**-40
@@ -61,7 +61,7 @@ _NEARLY = 0.98
 
 
 @dataclass(frozen=True)
-class Thresholds(PartsReduction[ZeroOneSVM]):
+class Thresholds(MarginReduction[ZeroOneSVM]):
     """A ramp by the exact 0-1 problem of two thresholds, 1 and nearly -(d - 1); its bound is that of a search.
 
     Parameters
@@ -131,7 +131,7 @@ class Thresholds(PartsReduction[ZeroOneSVM]):
         return super().recover(model, {"w": u[: steps.scales.size] / steps.scales})
 
     def _steps(self, model: Model) -> _Steps:
-        composed = parts_of(model.bounding_model)
+        composed = as_margin(model.bounding_model)
         view = None if composed is None else composed.view(MarginProblem)
         assert composed is not None and view is not None
         return _Steps(view, composed.y, max(self.tau, float(view.loss.margins[0])))
@@ -226,3 +226,14 @@ class _Steps:
         y = np.concatenate([y, y, [1.0]])
         first = depth if _NEARLY < depth <= 1.0 else 1.0
         return ZeroOneSVM(y[:, None] * signed, y, np.concatenate([first * costs, depth * costs, [dear]]))
+
+
+RELAXATIONS = (
+    Relaxation(
+        "thresholds",
+        "a ramp by the exact 0-1 problem of two thresholds, 1 and its negative for a ramp of width 2: ramps are means of steps",
+        Thresholds(),
+        "this package",
+        rank=100,
+    ),
+)
