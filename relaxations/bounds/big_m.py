@@ -122,9 +122,9 @@ class BigM(WithConstants[StandardForm]):
     against_m = True
 
     @property
-    def base(self) -> int | None:
-        """Gap closed is counted from the constants that are valid without any point."""
-        return 0 if self == BigM("zero") else None
+    def is_base(self) -> bool:
+        """True for the constants that are valid without any point: from its bound a report counts the gap closed."""
+        return self == BigM("zero")
 
     @property
     def name(self) -> str:

@@ -16,7 +16,7 @@ from ..interface.algorithm import Algorithm, Outcome
 from ..interface.recorder import ProgressState
 from ..records import Answer, Options
 from . import RECORDS
-from .start import StartRule, iterations_allowed, relative, simplex_answer, starting_point
+from .start import StartRule, iteration_limit, relative_gap_at, simplex_answer, starting_point
 
 Start: TypeAlias = Literal["uniform", "sparse"]
 _RULES: dict[Start, StartRule] = {"uniform": "uniform", "sparse": "vertex"}
@@ -52,7 +52,7 @@ class DenseState:
     @property
     def converged(self) -> bool:
         """Relative gap within the tolerance."""
-        return relative(self.objective, self.gap) <= self.tol
+        return relative_gap_at(self.objective, self.gap) <= self.tol
 
     def move(self, d: FloatArray, length: float) -> None:
         """a ← a + length·d and its gradient; refreshed now and then."""
@@ -111,7 +111,7 @@ class ProjectedGradient(Algorithm[SimplexQP, DenseState]):
         members = [np.flatnonzero(view.groups == k) for k in range(view.simplices)]
         a = starting_point(view, _RULES[self.initial], options, rng)
         tol = options.tolerance(self.info.tolerance)
-        return DenseState(view, Q, a, Q @ a + view.c, members, a > 0, tol, iterations_allowed(options))
+        return DenseState(view, Q, a, Q @ a + view.c, members, a > 0, tol, iteration_limit(options))
 
     def advance(self, state: DenseState, seconds: float) -> Outcome:
         """Steps for about ``seconds``; an end is confirmed by a gradient computed afresh."""

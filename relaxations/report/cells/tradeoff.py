@@ -1,4 +1,7 @@
-"""Choice of λ between its two trivial ends: the intercept alone is optimal below them, the fewest violations above them."""
+"""The choice of λ for ``lam="auto"`` of a gap report, between two ends.
+
+Below the lower one the intercept alone is optimal, above the upper one the fewest violations.
+"""
 
 from __future__ import annotations
 
@@ -60,7 +63,7 @@ class _Line:
 
 @dataclass(frozen=True, eq=False)
 class TradeoffTask(Task[Subject]):
-    """λ of one problem; ``at`` states the problem at a λ, and ``subject`` is ``at(1)``.
+    """The choice of λ for one problem; ``at`` states the problem at a λ, and ``subject`` is ``at(1)``.
 
     The heuristic's classifiers at a geometric sequence of λ have objectives that are affine in λ. Their lower envelope has the
     two ends as its first and its last breakpoint; λ is the geometric mean of these.
@@ -70,10 +73,7 @@ class TradeoffTask(Task[Subject]):
 
     kind = "lam"
 
-    @property
-    def label(self) -> str:
-        """Label in progress lines."""
-        return "choice of λ"
+    label = "choice of λ"
 
     @property
     def parts(self) -> dict[str, Any]:

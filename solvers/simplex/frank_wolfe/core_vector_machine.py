@@ -10,22 +10,19 @@ import numpy as np
 
 from ....errors import InputError
 from ....models.arrays import FloatArray
-from ....models.model import Model
 from ....models.views import SimplexQP
-from ...interface.algorithm import Algorithm, Outcome
+from ...interface.algorithm import Outcome
 from ...interface.recorder import ProgressState
 from ...records import Answer, Options
 from .. import RECORDS
+from ..column_cache import CACHE_BYTES, ColumnCache, cache_bytes
 from ..start import (
-    CACHE_BYTES,
-    ColumnCache,
+    OneSimplexAlgorithm,
     StartRule,
-    cache_bytes,
     check_parameters,
-    iterations_allowed,
+    iteration_limit,
     load_loops,
-    one_simplex,
-    relative,
+    relative_gap_at,
     simplex_answer,
     solve_dense,
     starting_point,
@@ -62,7 +59,7 @@ class CoreState:
 
 
 @dataclass(frozen=True)
-class CoreVectorMachine(Algorithm[SimplexQP, CoreState]):
+class CoreVectorMachine(OneSimplexAlgorithm[CoreState]):
     """CVM, Algorithm 1: add the furthest point to the core set, solve the QP (21) on it, repeat.
 
     The inner QP is solved by second-order pairs from the last solution, either only to a tenth of the current relative gap (or
@@ -89,12 +86,6 @@ class CoreVectorMachine(Algorithm[SimplexQP, CoreState]):
     pooled: ClassVar[bool] = True
     info = RECORDS["cvm"]
 
-    def obstacle(self, model: Model) -> str | None:
-        """Return why the method cannot run: the model has no `SimplexQP` view, or one of several simplices; else None."""
-        obstacle = super().obstacle(model)
-        view = None if obstacle else self.view_of(model)
-        return obstacle if view is None else one_simplex(view)
-
     def load(self, view: SimplexQP) -> None:
         """Load the compiled loops before the clock starts."""
         load_loops(type(self))
@@ -110,7 +101,7 @@ class CoreVectorMachine(Algorithm[SimplexQP, CoreState]):
         a = starting_point(view, self.initial, options, rng)
         core = np.flatnonzero(a)
         cache = ColumnCache(view.gram, cache_bytes(self.cache_bytes, options), single=False)
-        limit = iterations_allowed(options)
+        limit = iteration_limit(options)
         state = CoreState(
             view, rule, limit, cache, rng, core.copy(), np.ascontiguousarray(view.gram.block(core, core)), a[core], core.size,
             view.gram.product(a), 1e-2,
@@ -125,7 +116,7 @@ class CoreVectorMachine(Algorithm[SimplexQP, CoreState]):
         sampled = self.sampling is not None and self.sampling < state.view.n
         while True:
             if self.inner == "full":
-                state.inner = min(state.inner, max(state.rule.relative(state.objective), 1e-14))
+                state.inner = min(state.inner, max(state.rule.required_gap(state.objective), 1e-14))
             self._inner(state, full=not sampled)
             vertex, value = self._furthest(state, sampled)
             state.gap = 2.0 * state.objective - self._linear(state) - value
@@ -140,7 +131,7 @@ class CoreVectorMachine(Algorithm[SimplexQP, CoreState]):
                         return Outcome.CONVERGED
             if state.iteration >= state.limit:
                 return Outcome.ITERATION_LIMIT
-            state.inner = min(state.inner, max(0.1 * relative(state.objective, state.gap), 0.1 * state.rule.tol))
+            state.inner = min(state.inner, max(0.1 * relative_gap_at(state.objective, state.gap), 0.1 * state.rule.tol))
             if not self._add(state, vertex) and (scanned or not self.rescan):
                 if state.inner < 1e-15 and scanned:
                     return Outcome.STALLED

@@ -15,23 +15,20 @@ import numpy as np
 
 from ....errors import InputError
 from ....models.arrays import FloatArray, IntArray
-from ....models.model import Model
 from ....models.views import SimplexQP
-from ...interface.algorithm import Algorithm, Outcome, integers_and_floats, named_scalars
+from ...interface.algorithm import Outcome, integers_and_floats, named_scalars
 from ...interface.numba_flags import by_reference
 from ...interface.recorder import ProgressState
 from ...records import Answer, Options
 from .. import RECORDS
+from ..column_cache import CACHE_BYTES, ColumnCache, cache_bytes
 from ..start import (
-    CACHE_BYTES,
-    ColumnCache,
+    OneSimplexAlgorithm,
     StartRule,
-    cache_bytes,
     check_parameters,
-    iterations_allowed,
+    iteration_limit,
     load_loops,
-    one_simplex,
-    relative,
+    relative_gap_at,
     simplex_answer,
     starting_point,
 )
@@ -135,7 +132,7 @@ class StopRule:
             name="stop",
         )
 
-    def relative(self, objective: float) -> float:
+    def required_gap(self, objective: float) -> float:
         """Return the relative gap that meets the rule at this objective."""
         if self.delta > 0.0:
             return 0.5 * self.delta * max(self.square - 2.0 * objective, 0.0) / max(abs(objective), 1e-300)
@@ -145,7 +142,7 @@ class StopRule:
         """Return whether the rule holds."""
         if self.delta > 0.0:
             return gap <= 0.5 * self.delta * (self.square - 2.0 * objective)
-        return relative(objective, gap) <= self.tol
+        return relative_gap_at(objective, gap) <= self.tol
 
 
 @dataclass(eq=False)
@@ -187,7 +184,7 @@ def confirm(state: FrankWolfeState) -> Outcome:
     refresh(state)
     if met(state):
         return Outcome.CONVERGED
-    gap = relative(objective(state.work), float(state.work.scalars.gap))
+    gap = relative_gap_at(objective(state.work), float(state.work.scalars.gap))
     if gap == 0.0 or (state.refreshes > 3 and gap > 0.9 * state.last_gap):
         return Outcome.STALLED
     state.last_gap = min(gap, state.last_gap)
@@ -351,7 +348,7 @@ def _set_support(work: Iteration, members: IntArray) -> None:
 
 
 @dataclass(frozen=True)
-class FrankWolfe(Algorithm[SimplexQP, FrankWolfeState]):
+class FrankWolfe(OneSimplexAlgorithm[FrankWolfeState]):
     """FW, Algorithm 2: toward the vertex e_i with the least ∇_i, exact line search for any kernel.
 
     λ = [R - (Qa)_i - c'(e_i - a)]/(R - 2(Qa)_i + Q_ii), R = a'Qa, clipped to [0, 1], for min ½a'Qa + c'a.
@@ -403,12 +400,6 @@ class FrankWolfe(Algorithm[SimplexQP, FrankWolfeState]):
     variants: ClassVar[Sequence[Mapping[str, Any]]] = ({"precision": "double"}, {"precision": "single"})
     info = RECORDS["fw"]
 
-    def obstacle(self, model: Model) -> str | None:
-        """Return why the method cannot run: the model has no `SimplexQP` view, or one of several simplices; else None."""
-        obstacle = super().obstacle(model)
-        view = None if obstacle else self.view_of(model)
-        return obstacle if view is None else one_simplex(view)
-
     def load(self, view: SimplexQP) -> None:
         """Load the compiled loops before the clock starts."""
         load_loops(type(self), self.precision)
@@ -430,7 +421,7 @@ class FrankWolfe(Algorithm[SimplexQP, FrankWolfeState]):
         work.scalars.gap = measured_gap(work)
         sample_size = self.sampling if self.sampling is not None and self.sampling < view.n else None
         sampled = None if sample_size is None else SampledSteps(sample_size, rng, self.rescan, self.support_candidates)
-        return FrankWolfeState(view, rule, iterations_allowed(options), cache, work, sampled)
+        return FrankWolfeState(view, rule, iteration_limit(options), cache, work, sampled)
 
     def advance(self, state: FrankWolfeState, seconds: float) -> Outcome:
         """Take steps for about ``seconds``, or ``stride`` of them."""

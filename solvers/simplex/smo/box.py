@@ -19,8 +19,9 @@ from ...interface.numba_flags import by_reference
 from ...interface.recorder import ProgressState
 from ...records import Answer, Options
 from .. import RECORDS
-from ..newton.exact import Finish
-from ..start import CACHE_BYTES, ColumnCache, cache_bytes, check_parameters, iterations_allowed, load_loops, relative
+from ..column_cache import CACHE_BYTES, ColumnCache, cache_bytes
+from ..newton.exact import FinishedPoint
+from ..start import check_parameters, iteration_limit, load_loops, relative_gap_at
 from . import box_loops as loops
 from .box_loops import BLOCK
 
@@ -436,7 +437,7 @@ class BoxSMO(Algorithm[BoxEqualityQP, BoxState]):
         tol, violation = options.tolerance(self.info.tolerance), 1e-2 * float(np.abs(view.c).max() or 1.0)
         if self.violation is not None:
             violation = min(violation, _AIM * self.violation)  # it has to get there anyway: no refresh on the way
-        state = BoxState(view, order, tol, iterations_allowed(options), cache, work, violation)
+        state = BoxState(view, order, tol, iteration_limit(options), cache, work, violation)
         measure_gap(state, a, gradient)
         blocks = self.block > 2 and self.stride is None and cache.slots >= min(2 * self.block, view.n)
         state.cached_block_streak = 0 if blocks else CALM
@@ -459,7 +460,7 @@ class BoxSMO(Algorithm[BoxEqualityQP, BoxState]):
                 return Outcome.CONVERGED
             if scalars.iteration >= state.limit:
                 refresh(state)
-                return Outcome.CONVERGED if relative(state.objective, state.gap) <= state.tol else Outcome.ITERATION_LIMIT
+                return Outcome.CONVERGED if relative_gap_at(state.objective, state.gap) <= state.tol else Outcome.ITERATION_LIMIT
             if scalars.iteration >= stop or (time.perf_counter() >= end and scalars.iteration > first):
                 return Outcome.RUNNING
 
@@ -473,11 +474,11 @@ class BoxSMO(Algorithm[BoxEqualityQP, BoxState]):
         state.next_look = iteration + iteration // _LOOKS + 1
         if self.violation is not None:
             return False
-        if relative(float(state.work.scalars.objective), loops.active_gap(state.work)) > state.tol:
+        if relative_gap_at(float(state.work.scalars.objective), loops.active_gap(state.work)) > state.tol:
             return False
         state.next_look = int(1.5 * iteration) + 1
         refresh(state)
-        return relative(state.objective, state.gap) <= state.tol
+        return relative_gap_at(state.objective, state.gap) <= state.tol
 
     def _block(self, state: BoxState, stop: int) -> Outcome:
         """Process one working set of many points."""
@@ -519,7 +520,7 @@ class BoxSMO(Algorithm[BoxEqualityQP, BoxState]):
         """Refresh, and return whether the run has converged, has stalled, or continues with a smaller ε."""
         before, shrunk = state.gap, state.work.scalars.active < state.view.n
         refresh(state)
-        gap = relative(state.objective, state.gap)
+        gap = relative_gap_at(state.objective, state.gap)
         if gap <= state.tol and (self.violation is None or violation(state) <= self.violation):
             return Outcome.CONVERGED
         state.stuck = 0 if state.gap < 0.9 * before else state.stuck + 1  # a gap that is no number stays one
@@ -608,8 +609,8 @@ class WorkingSets:
             state.epsilon = min(state.epsilon, _VIOLATION_SHARE * state.tol * abs(float(state.work.scalars.objective)))
             yield
 
-    def point(self) -> Finish:
+    def point(self) -> FinishedPoint:
         """Return the point with its gradient in float64 from the data."""
         refresh(self.state)
         work = self.state.work
-        return Finish(restored(self.state, work.a), restored(self.state, work.d * work.s), 0, exact=True)
+        return FinishedPoint(restored(self.state, work.a), restored(self.state, work.d * work.s), 0, exact=True)

@@ -18,22 +18,13 @@ from ...interface.numba_flags import by_reference
 from ...interface.recorder import ProgressState
 from ...records import Answer, Options
 from .. import RECORDS
-from ..newton.exact import Finish, finish, finisher_bytes, first_guess
+from ..column_cache import ColumnCache, cache_bytes
+from ..newton.exact import FinishedPoint, exact_bytes, exact_finish, first_guess
 from ..newton.growing_set import growing_set, growing_set_applies
 from ..newton.inexact import inexact_bytes, inexact_finish, inexact_seconds
 from ..newton.loops import PASSES_FROM, load_passes
 from ..newton.lowrank_start import LOW_RANK_FROM, START_BYTES, lowrank_applies, lowrank_start
-from ..start import (
-    ColumnCache,
-    StartRule,
-    cache_bytes,
-    check_parameters,
-    iterations_allowed,
-    load_loops,
-    relative,
-    simplex_answer,
-    starting_point,
-)
+from ..start import StartRule, check_parameters, iteration_limit, load_loops, relative_gap_at, simplex_answer, starting_point
 from . import simplex_loops as loops
 from .box import BoxSMO, WorkingSets
 
@@ -105,7 +96,7 @@ class SmoState:
     work: SmoWork
     memory: int
     phase: Phase = Phase.PAIRS
-    steps: Iterator[Finish | None] | None = None
+    steps: Iterator[FinishedPoint | None] | None = None
     sets: WorkingSets | None = None  #: of the phase of working sets
     began: Phase = Phase.PAIRS  #: what the point comes from that pairs or finishers went on with
     step: str = ""  #: kind of the last step
@@ -121,9 +112,9 @@ class SmoState:
     @property
     def gap(self) -> float:
         """The relative gap, by the loop's own numbers."""
-        return relative(float(self.work.scalars.objective), float(self.work.scalars.gap))
+        return relative_gap_at(float(self.work.scalars.objective), float(self.work.scalars.gap))
 
-    def begin(self, phase: Phase, steps: Iterator[Finish | None]) -> None:
+    def begin(self, phase: Phase, steps: Iterator[FinishedPoint | None]) -> None:
         """Go over to another phase than pairs among all points."""
         self.phase, self.steps = phase, steps
 
@@ -153,7 +144,7 @@ class SmoState:
         self.marks.append((gap, int(self.work.scalars.iteration)))
 
 
-def move(state: SmoState, point: Finish) -> None:
+def move(state: SmoState, point: FinishedPoint) -> None:
     """Replace point and gradient by a finisher's."""
     set_point(state.work, point.a)
     state.work.g[:] = point.gradient
@@ -266,7 +257,7 @@ class SMO(Algorithm[SimplexQP, SmoState]):
     prefetch : int
         Columns computed at once when one is missing: the missing one and the next violators.
     newton : bool
-        Finish by `newton` where a count of operations says that it is cheaper than more pairs.
+        FinishedPoint by `newton` where a count of operations says that it is cheaper than more pairs.
     lowrank : bool
         Begin with `growing_set` or `lowrank_start` where one applies, or with working sets of pairs (`WorkingSets`) where the
         low-rank model leaves much; with none of them where ``newton=False`` or the options have a starting point.
@@ -312,7 +303,7 @@ class SMO(Algorithm[SimplexQP, SmoState]):
         loops.restore(work)
         tol = options.tolerance(self.info.tolerance)
         state = SmoState(
-            view, tol, iterations_allowed(options), cache, work, max(limit, 2**20) if options.memory_limit is None else limit
+            view, tol, iteration_limit(options), cache, work, max(limit, 2**20) if options.memory_limit is None else limit
         )
         state.look_later()
         has_start = options.start is not None and view.label in options.start
@@ -406,7 +397,7 @@ class SMO(Algorithm[SimplexQP, SmoState]):
         if not self.newton or size < 2 or gap > 0.2 * state.newton.last_gap:
             return
         limit, expected = state.memory, np.inf if hopeless else pair_seconds(state, gap)
-        fits = finisher_bytes(guess := first_guess(view, work.a, work.g).size) <= limit and gap <= _EXACT_FROM
+        fits = exact_bytes(guess := first_guess(view, work.a, work.g).size) <= limit and gap <= _EXACT_FROM
         exactly = newton_seconds(view.n, guess) if fits else np.inf
         fits = inexact_bytes(size, item) <= limit and state.newton.inexact_left > 0
         roughly = inexact_seconds(view.n, size) if fits else np.inf
@@ -417,7 +408,7 @@ class SMO(Algorithm[SimplexQP, SmoState]):
             state.begin(Phase.CONJUGATE, inexact_finish(view, state.cache, work.a, work.g, state.tol, exact=state.exact))
         else:
             refresh(state)
-            state.begin(Phase.FACTORED, finish(view, work.a.copy(), work.g.copy(), state.tol))
+            state.begin(Phase.FACTORED, exact_finish(view, work.a.copy(), work.g.copy(), state.tol))
 
     def _newton_steps(self, state: SmoState, end: float) -> Outcome:
         """Go on with the phase's Newton steps until ``end``; when they are done, move to their point and confirm."""
@@ -432,7 +423,7 @@ class SMO(Algorithm[SimplexQP, SmoState]):
             return self._confirm(state) if phase is Phase.WORKING_SETS else self._after_newton(state, phase, finished.value)
         return Outcome.RUNNING
 
-    def _after_newton(self, state: SmoState, phase: Phase, result: Finish) -> Outcome:
+    def _after_newton(self, state: SmoState, phase: Phase, result: FinishedPoint) -> Outcome:
         """Converged, or on: with pairs as a rule, after a low-rank start with a finisher, since no column is in the cache."""
         state.newton.guesses += result.guesses
         if result.guesses:

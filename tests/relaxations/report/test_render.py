@@ -19,8 +19,9 @@ from report_examples import made_up
 from marginopt.errors import DataError, InputError
 from marginopt.models.statement import typeset
 from marginopt.relaxations import GapReport
+from marginopt.relaxations.losses import draw_losses
 from marginopt.relaxations.report.formats import FORMATS, format_of
-from marginopt.relaxations.report.pictures import gap_bars, loss_functions
+from marginopt.relaxations.report.pictures import gap_bars
 from marginopt.relaxations.report.tables import report_tables
 
 
@@ -223,7 +224,7 @@ def test_pictures_are_drawn_without_exact_solvers_and_without_bounds() -> None:
         assert svg is not None and svg.rstrip().endswith("</svg>")
     assert gap_bars(GapReport(report.instances, (), ())) is None
     assert gap_bars(report) == gap_bars(report)
-    assert loss_functions() == loss_functions()
+    assert draw_losses() == draw_losses()
 
 
 @pytest.mark.parametrize(
