@@ -411,8 +411,14 @@ class _Hulls(MarginToForm):
         """Return the bounding loss that replaces the original one."""
 
     @property
-    def _suffix(self) -> str:
-        return "" if self.margin_bounds else ", no M"
+    @abstractmethod
+    def kind(self) -> str:
+        """The kind of hulls, for tables."""
+
+    @property
+    def name(self) -> str:
+        """Name for tables."""
+        return f"hulls, {self.kind}" + ("" if self.margin_bounds else ", no M")
 
 
 @dataclass(frozen=True)
@@ -425,10 +431,7 @@ class EqualHulls(_Hulls):
         Whether bounds of the margins at an optimum, which follow from a feasible point, are used.
     """
 
-    @property
-    def name(self) -> str:
-        """Name for tables."""
-        return f"hulls, equal gamma{self._suffix}"
+    kind = "equal gamma"
 
     def hull(self, composed: Margin) -> Loss:
         """Return the hulls of single points with the largest equal γ for which the problem stays convex."""
@@ -447,10 +450,7 @@ class OneHull(_Hulls):
         Whether bounds of the margins at an optimum, which follow from a feasible point, are used.
     """
 
-    @property
-    def name(self) -> str:
-        """Name for tables."""
-        return f"hulls, one point{self._suffix}"
+    kind = "one point"
 
     def hull(self, composed: Margin) -> Loss:
         """Return the hulls of single points, each with the whole norm."""
@@ -467,10 +467,7 @@ class AllHulls(_Hulls):
         Whether bounds of the margins at an optimum, which follow from a feasible point, are used.
     """
 
-    @property
-    def name(self) -> str:
-        """Name for tables."""
-        return f"hulls, SDP{self._suffix}"
+    kind = "SDP"
 
     def missing(self, composed: Margin) -> str:
         """Return the reason why there is no SDP: no branches, no squares, or a coefficient without either; empty if there is."""
@@ -512,9 +509,9 @@ class PairHulls(AllHulls):
     pairs: int = 20
 
     @property
-    def name(self) -> str:
-        """Name for tables."""
-        return f"hulls, {self.pairs} pairs{self._suffix}"
+    def kind(self) -> str:  # type: ignore[override]
+        """The kind of hulls, for tables."""
+        return f"{self.pairs} pairs"
 
     def missing(self, composed: Margin) -> str:
         """Return the reason why the problem has no pair hulls: they need one loss, and what the SDP needs; else empty."""

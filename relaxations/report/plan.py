@@ -26,7 +26,7 @@ from ...solvers.registry import SolverLike, SolverSpec, as_list, choose, resolve
 from ..bounds.big_m import BigM, MSource
 from ..composed import as_margin
 from ..reduction import Reduction, without_warnings
-from ..registry import bounding, default_relaxations, reduction_of
+from ..registry import bounding_relaxations, default_relaxations, reduction_of
 from .cells.exact import ExactTask, StatedExactTask
 from .cells.instance import HeuristicTask, StatedTask
 from .cells.kappa import KappaTask
@@ -393,7 +393,7 @@ class Plan:
     def tasks_after_model(self, first: StatedTask, w: FloatArray | None) -> list[Task[Any]]:
         """Every relaxation that was asked for, or all that bound the model, and every exact solver × seed."""
         subject, model = first.subject, first.subject.model
-        relaxation_list = bounding(model) if self.model_relaxations is None else self.model_relaxations
+        relaxation_list = bounding_relaxations(model) if self.model_relaxations is None else self.model_relaxations
         relaxed = [
             RelaxationTask(_with_incumbent(subject, reduction, w), self.relaxation_options, w, reduction, self.solver)
             for reduction in relaxation_list

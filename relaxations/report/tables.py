@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from importlib import resources
@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ...display import sanitised
+from ...display import align, sanitised
 from ...solvers.certification.result import Kind
 from .cells.exact import STRUCTURED, ExactCell
 from .cells.instance import InstanceCell
@@ -161,13 +161,6 @@ def sort_key(column: Column, row: Any) -> float | str:
     if value is None:
         return "" if not column.numeric else float("inf")
     return float(value) if column.numeric else str(value)
-
-
-def align(table: Iterable[list[str]]) -> str:
-    """Return the cells in columns of equal width."""
-    lines = list(table)
-    widths = [max(len(line[k]) for line in lines) for k in range(len(lines[0]))]
-    return "\n".join("  ".join(cell.ljust(w) for cell, w in zip(line, widths, strict=True)).rstrip() for line in lines)
 
 
 #: One row of the table of exact solves: the instance, the solve, the least objective known of the instance.

@@ -249,7 +249,7 @@ class ExactTask(ExactSolverTask[InstanceAt]):
             return restated(self.subject.model, encoding="indicator")
         assert self.constants is not None
         if self.encoding == "bigm":
-            return self.constants.restate(self.subject.model)
+            return self.constants.with_constants(self.subject.model)
         with_start = restated(self.subject.model, incumbent=self.w)
         strong = restated(strengthen(with_start, rounds=0, solver=self.relaxation_solver), incumbent=self.w)
         if self.constants == BigM("incumbent"):

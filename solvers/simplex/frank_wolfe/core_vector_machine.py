@@ -1,4 +1,4 @@
-"""The core vector machine: Badoiu-Clarkson's algorithm, an inner QP on a growing core set (FW, Algorithm 1)."""
+"""The core vector machine: an inner QP on a growing core set, Badoiu and Clarkson's algorithm for balls (FW, Algorithm 1)."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ class CoreVectorMachine(OneSimplexAlgorithm[CoreState]):
         view.gram.load(single=False)
 
     def init(self, view: SimplexQP, options: Options, rng: np.random.Generator) -> CoreState:
-        """The start's support as the core, its QP solved."""
+        """Return the state with the start's support as the core."""
         check_parameters(self)
         if self.inner not in ("adaptive", "full"):
             raise InputError(f"inner must be 'adaptive' or 'full'; it is {self.inner!r}", name="inner")
@@ -111,7 +111,7 @@ class CoreVectorMachine(OneSimplexAlgorithm[CoreState]):
         return state
 
     def advance(self, state: CoreState, seconds: float) -> Outcome:
-        """Core steps for about ``seconds``."""
+        """Take core steps for about ``seconds``."""
         end, quota = time.perf_counter() + seconds, self.stride
         sampled = self.sampling is not None and self.sampling < state.view.n
         while True:
@@ -126,7 +126,7 @@ class CoreVectorMachine(OneSimplexAlgorithm[CoreState]):
                     return Outcome.CONVERGED
                 # a sample that shows nothing new proves nothing: all points decide, as often as that costs no more than the steps
                 if not sampled or (self.rescan and state.iteration >= state.next_scan):
-                    vertex, scanned = self._scan(state)[0], True
+                    vertex, scanned = self._scan(state), True
                     if state.rule.met(state.objective, state.gap):
                         return Outcome.CONVERGED
             if state.iteration >= state.limit:
@@ -143,7 +143,7 @@ class CoreVectorMachine(OneSimplexAlgorithm[CoreState]):
                 return Outcome.RUNNING
 
     def _inner(self, state: CoreState, *, full: bool) -> None:
-        """Solve (21) on the core; then Qa on all points from the weights that changed (``full``)."""
+        """Solve (21) on the core, and with ``full`` update Qa on all points by the weights that changed."""
         m, view = state.size, state.view
         core, alpha = state.core[:m], state.alpha[:m]
         before = alpha.copy()
@@ -170,7 +170,7 @@ class CoreVectorMachine(OneSimplexAlgorithm[CoreState]):
         return float(state.view.c[state.core[: state.size]] @ state.alpha[: state.size])
 
     def _furthest(self, state: CoreState, sampled: bool) -> tuple[int, float]:
-        """The point with the least gradient, of all or of a sample, and its gradient."""
+        """Return the point with the least gradient, of all or of a sample, and its gradient."""
         view = state.view
         if not sampled:
             gradient = state.h + view.c
@@ -182,17 +182,17 @@ class CoreVectorMachine(OneSimplexAlgorithm[CoreState]):
         i = int(np.argmin(gradient))
         return int(sample[i]), float(gradient[i])
 
-    def _scan(self, state: CoreState) -> tuple[int, float]:
-        """All points, Qa recomputed from the data."""
+    def _scan(self, state: CoreState) -> int:
+        """Return the furthest of all points, Qa recomputed from the data."""
         state.h = state.view.gram.product(self._point(state))
         state.scans += 1
         state.next_scan = state.iteration + (0 if self.sampling is None else state.view.n // self.sampling)
         vertex, value = self._furthest(state, False)
         state.gap = 2.0 * state.objective - self._linear(state) - value
-        return vertex, value
+        return vertex
 
     def _add(self, state: CoreState, vertex: int) -> bool:
-        """Put a point in the core with weight 0; False where it is there already."""
+        """Put a point in the core with weight 0; return False if it is there already."""
         m = state.size
         if vertex in state.core[:m]:
             return False
@@ -215,7 +215,7 @@ class CoreVectorMachine(OneSimplexAlgorithm[CoreState]):
         return a
 
     def measure(self, state: CoreState) -> ProgressState:
-        """Objective, bound, size of the core, columns computed."""
+        """Return objective, bound, size of the core, and number of columns computed."""
         return ProgressState(
             iteration=state.iteration,
             objective=state.objective,
@@ -226,7 +226,7 @@ class CoreVectorMachine(OneSimplexAlgorithm[CoreState]):
         )
 
     def answer(self, state: CoreState) -> Answer:
-        """The point with the multipliers of its float64 gradient."""
+        """Return the point with the multipliers of its float64 gradient."""
         a = self._point(state)
         details = {"core": state.size, "inner_pairs": state.pairs, "columns": state.cache.computed, "full_scans": state.scans}
         return simplex_answer(state.view, a, state.view.gram.product(a) + state.view.c, details)
