@@ -141,21 +141,6 @@ def test_families_and_parameters_are_fields() -> None:
     assert trait(mine, "sigma") == 0.2 and family(mine) == "gaussian-clustered"
 
 
-def test_a_cell_that_was_stored_without_a_family_has_it_in_its_name() -> None:
-    drawn = replace(made_up().instances[0], family="", parameters={}, n=50)
-    old = {key: value for key, value in drawn.record().items() if key not in ("family", "parameters")}
-    for name, of, parameters in (
-        ("gaussian-clustered[n=50, p=3, sigma=0.2]", "gaussian-clustered", {"sigma": 0.2}),
-        ("wdbc[n=60][4 features][tau=1e-05]", "wdbc", {"tau": 1e-5}),
-        ("plain", "plain", {}),
-        ("[n=50]", "[n=50]", {}),
-        ("a[sigma=1e]", "a", {}),
-    ):
-        cell = InstanceCell.from_record({**old, "instance": name})
-        assert (family(cell), cell.parameters) == (of, parameters)
-        assert InstanceCell.from_record(cell.record()) == cell
-
-
 def test_means_are_of_one_family_and_lambda() -> None:
     report = made_up(2)
     other = [replace(c, instance="other[n=9]", family="other") for c in report.instances[:1]]
@@ -346,12 +331,6 @@ def test_seeds_are_drawn_where_there_are_several() -> None:
     assert seed_spread(made_up()) is not None
     report = made_up()
     assert seed_spread(GapReport(report.instances, (), tuple(c for c in report.exacts if c.seed == 0))) is None
-
-
-def test_a_sweep_of_an_earlier_version_is_read() -> None:
-    record = made_up().kappas[0].record()
-    old = {name: value for name, value in record.items() if not name.startswith("exact_")}
-    assert KappaCell.from_record(old) == made_up().kappas[0]
 
 
 def test_the_optimum_of_a_budget_is_an_interval_until_it_is_proved() -> None:
