@@ -4,37 +4,24 @@ from ..extensions import callable_package
 from .bounds.big_m import BigM, Hinge
 from .bounds.combined import Combined, CombinedRelaxation
 from .bounds.conic import Conic, KernelConic
+from .bounds.form_relaxations import Continuous, Moments, Products
+from .bounds.hulls import AllHulls, EqualHulls, OneHull, PairHulls
 from .bounds.lagrangian import Lagrangian, LagrangianRelaxation
 from .bounds.perspective import Perspective, PerspectiveRelaxation
 from .bounds.single_point import SinglePoint, SinglePointRelaxation
-from .composed.form_reductions import Continuous, Moments, Products
-from .composed.hull_reductions import AllHulls, EqualHulls, OneHull, PairHulls
-from .composed.thresholds import Thresholds
-from .reduction import (
-    Direction,
-    LiftedDual,
-    Need,
-    Reduction,
-    Relaxation,
-    best_multiple,
-    conic_loss,
-    hinge_loss,
-    normalised_sigmoid_loss,
-    psi_loss,
-    ramp_loss,
-    zero_one_loss,
-)
+from .bounds.thresholds import Thresholds
+from .losses import conic_loss, hinge_loss, normalised_sigmoid_loss, psi_loss, ramp_loss, zero_one_loss
+from .reduction import Direction, LiftedDual, Need, Reduction, Relaxation, best_multiple
 from .registry import RelaxationTable, default_relaxations, get_relaxation, relaxations
 from .relaxed import RelaxationResult, relax
 from .report.cells.exact import ExactCell
-from .report.cells.heuristic import InstanceCell
+from .report.cells.instance import InstanceCell
 from .report.cells.kappa import KappaCell
 from .report.cells.relaxation import RelaxationCell
-from .report.columns import default_report_instances, strongest_features
 from .report.data import Interval, ReportRow
+from .report.default_instances import default_report_instances, strongest_features
 from .report.means import fraction_within, performance_ratios, shifted_geometric_mean
-from .report.report import GapReport
-from .report.run import gap_report, model_gaps
+from .report.report import GapReport, gap_report, model_gaps
 from .report.runner import CellStore, Progress, Runner, digest
 from .strengthening import Fixing, Fixings, fix_variables, heuristic, strengthen, tighten
 

@@ -1,8 +1,7 @@
-"""Reductions: maps of a 0-1-loss model to a problem that bounds it, with the way back, and their records.
+"""`Reduction`, the base class of relaxations: a map of a model to a problem that bounds it, with the ways back.
 
-*The loss functions of Conic Figure 1 in closed form, as functions of the margin u = y x'w.* The paper plots them and prints no
-formula but that of the conic loss; the definitions here are those of the works it cites. Every function takes numbers or arrays
-and returns an array of the same shape.
+Ways back lead from a point of the target to one of the model, and from multipliers to a proved bound. `Relaxation` is the record
+of a reduction in the registry.
 """
 
 from __future__ import annotations
@@ -16,17 +15,16 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
 from ..errors import InputError, MarginoptWarning, UnsupportedModelError
-from ..models.arrays import FloatArray, as_positive, plain_fields
+from ..models.arrays import FloatArray, plain_fields
 from ..models.formulations.linear_classifiers import first_column_is_one
 from ..models.formulations.zero_one.model import ZeroOneSVM
 from ..models.model import Model
 from ..models.program.form import StandardForm
 from ..models.rounding import Rounded
 
-#: What a reduction maps to.
+#: The target of a reduction.
 T = TypeVar("T", bound="Model | StandardForm")
 
 
@@ -60,15 +58,15 @@ class LiftedDual:
 
 @dataclass(frozen=True)
 class Need:
-    """The need of a reduction beyond the kind of the model.
+    """A property that a reduction needs of a model, beyond its class.
 
     Parameters
     ----------
     description : str
-        The need, as it follows "needs".
+        The property, as it follows "needs".
     reason : str
     is_met : callable
-        Whether a model has it.
+        Model to whether it has the property.
     """
 
     description: str
@@ -120,9 +118,9 @@ class Reduction(ABC, Generic[T]):
         """Short name for tables, with the parameters that matter."""
 
     @property
-    def base(self) -> int | None:
-        """Turn as the relaxation from which a report counts the gap closed, the least first; None where it is not one."""
-        return None
+    def is_base(self) -> bool:
+        """Return whether a report counts the gap closed from its bound."""
+        return False
 
     @property
     def needs(self) -> tuple[Need, ...]:
@@ -154,7 +152,7 @@ class Reduction(ABC, Generic[T]):
 
     @abstractmethod
     def apply(self, model: ZeroOneSVM) -> T:
-        """The target: a model or a form with a sound bound of its own.
+        """Return the target: a model or a form with a sound bound of its own.
 
         Raises
         ------
@@ -178,11 +176,11 @@ class Reduction(ABC, Generic[T]):
         return self.lifted(model, self.apply(model), multipliers)
 
     def offset(self, model: ZeroOneSVM, target: T) -> Rounded:
-        """Return the constant that the target's optimum lacks to bound the original's and that its kind of model cannot hold."""
+        """Return the constant to add to the target's optimum for a bound of the original, if the target cannot hold it itself."""
         return Rounded(0.0)
 
     def recover(self, model: ZeroOneSVM, values: Mapping[str, FloatArray]) -> dict[str, FloatArray] | None:
-        """A feasible point of the original from a point of the target: the best multiple of its ``w``; None where there is none.
+        """Return a feasible point of the original from one of the target: the best multiple of its ``w``; None if there is none.
 
         Raises
         ------
@@ -191,13 +189,9 @@ class Reduction(ABC, Generic[T]):
         """
         return model.point(best_multiple(model, np.asarray(values["w"], dtype=np.float64)))
 
-    def objective(self, model: Any, w: FloatArray) -> float:
-        """The original's objective at a classifier."""
-        return float(model.objective(w))
-
     def value(self, model: Any, values: Mapping[str, FloatArray]) -> float:
-        """The original's objective at a point of it."""
-        return self.objective(model, values["w"])
+        """Return the original's objective at a point of it."""
+        return float(model.objective(values["w"]))
 
     def caveat(self, model: ZeroOneSVM) -> str:
         """Return the reason why the target's optimum need not bound the 0-1 optimum from below; empty where it does."""
@@ -208,11 +202,11 @@ class Reduction(ABC, Generic[T]):
         return self.caveat(model) or ("it restricts the problem" if self.direction is Direction.INNER else "")
 
     def m_source(self, model: ZeroOneSVM) -> str:
-        """Return the source of the target's big-M constants; empty where it has none."""
+        """Return the source of the target's big-M constants in words; empty if it has none."""
         return ""
 
     def constants(self, model: ZeroOneSVM) -> FloatArray | None:
-        """The big-M constants in the target; None where there are none."""
+        """Return the big-M constants in the target; None if it has none."""
         return None
 
 
@@ -281,19 +275,16 @@ def without_warnings() -> Iterator[None]:
 
 
 def restated(model: ZeroOneSVM, **changes: Any) -> ZeroOneSVM:
-    """Return the same model with some fields replaced; itself, with its compiled form, where they are what they were."""
-    changes_made = ((getattr(model, name), value) for name, value in changes.items())
-    if all(
-        new_value is old_value or (isinstance(new_value, str) and isinstance(old_value, str) and new_value == old_value)
-        for new_value, old_value in changes_made
-    ):
+    """Return the model with some fields replaced; the model itself, with its compiled form, if nothing changes."""
+    pairs = ((getattr(model, name), value) for name, value in changes.items())
+    if all(old is new or (isinstance(old, str) and isinstance(new, str) and old == new) for old, new in pairs):
         return model
     with without_warnings():
         return replace(model, **changes)
 
 
 def require(model: ZeroOneSVM, subject: str, *needs: Need) -> None:
-    """Raise where a model lacks what a function of these relaxations needs."""
+    """Raise `UnsupportedModelError` for the first need of a function that a model does not meet."""
     for need in needs:
         if not need.is_met(model):
             raise UnsupportedModelError(f"{subject} needs {need.description}: {need.reason}", name="model")
@@ -301,7 +292,7 @@ def require(model: ZeroOneSVM, subject: str, *needs: Need) -> None:
 
 @dataclass(frozen=True)
 class Relaxation:
-    """A reduction with a name.
+    """The record of a relaxation in the registry: a reduction with its name, a summary and its source.
 
     Parameters
     ----------
@@ -345,143 +336,3 @@ class Relaxation:
         """Models and needs in words."""
         models = " or ".join("any model" if kind is Model else kind.__name__ for kind in self.reads)
         return ", ".join([models, *(need.description for need in self.needs)])
-
-
-def zero_one_loss(u: npt.ArrayLike, lam: float = 1.0) -> FloatArray:
-    """λ·1{u < 1}: the loss of Conic (3), which counts margin violations.
-
-    Parameters
-    ----------
-    u : ndarray
-        Margins.
-    lam : float
-        λ, the height or slope.
-
-    Returns
-    -------
-    ndarray
-        The loss of each margin.
-    """
-    return np.where(_margins(u) < 1.0, as_positive(lam, "lam"), 0.0)
-
-
-def hinge_loss(u: npt.ArrayLike, lam: float = 1.0) -> FloatArray:
-    """λ(1 - u)_+, Conic (2). Convex; above the 0-1 loss only for u ≤ 0, so it bounds it from neither side.
-
-    Parameters
-    ----------
-    u : ndarray
-        Margins.
-    lam : float
-        λ, the height or slope.
-
-    Returns
-    -------
-    ndarray
-        The loss of each margin.
-    """
-    return as_positive(lam, "lam") * np.maximum(1.0 - _margins(u), 0.0)
-
-
-def ramp_loss(u: npt.ArrayLike, lam: float = 1.0) -> FloatArray:
-    """λ min(1, (1 - u)_+): the hinge truncated at 1, as plotted in Figure 1 (Wu and Liu 2007).
-
-    At most λ·1{u < 1}. Brooks' (2011) ramp, which the mixed-integer model states, is truncated at 2.
-
-    Parameters
-    ----------
-    u : ndarray
-        Margins.
-    lam : float
-        λ, the height or slope.
-
-    Returns
-    -------
-    ndarray
-        The loss of each margin.
-    """
-    return as_positive(lam, "lam") * np.clip(1.0 - _margins(u), 0.0, 1.0)
-
-
-def psi_loss(u: npt.ArrayLike, lam: float = 1.0) -> FloatArray:
-    """λ·1{u < 0}: ψ-learning (Shen, Tseng, Zhang, Wong 2003), the step at 0.
-
-    The limit τ → 0 of their family, which is λ (in their scale 2) for u < 0, positive on [0, τ] and 0 beyond. At most λ·1{u < 1}.
-
-    Parameters
-    ----------
-    u : ndarray
-        Margins.
-    lam : float
-        λ, the height or slope.
-
-    Returns
-    -------
-    ndarray
-        The loss of each margin.
-    """
-    return np.where(_margins(u) < 0.0, as_positive(lam, "lam"), 0.0)
-
-
-def normalised_sigmoid_loss(u: npt.ArrayLike, lam: float = 1.0, steepness: float = 1.0) -> FloatArray:
-    """λ(1 - tanh(t u)) (Mason, Baxter, Bartlett, Frean 1999), between 0 and 2λ. No underestimator of the 0-1 loss: it is
-    positive for u ≥ 1 and exceeds λ for u < 0.
-
-    Parameters
-    ----------
-    u : ndarray
-        Margins.
-    lam : float
-        Half the height.
-    steepness : float
-        t > 0.
-
-    Returns
-    -------
-    ndarray
-        The loss of each margin.
-    """
-    return as_positive(lam, "lam") * (1.0 - np.tanh(as_positive(steepness, "steepness") * _margins(u)))
-
-
-def conic_loss(u: npt.ArrayLike, gamma: float, lam: float = 1.0) -> FloatArray:
-    """Return the conic loss of Conic Proposition 1, (10), of margins.
-
-    With r = 1 - u: 0 for r ≤ 0; 2√(λγ) r - γ r² for 0 < r ≤ √(λ/γ); λ beyond. It is the minimum over 0 ≤ z ≤ 1 of
-    λz + γ(r_+²/z + r_-²/(1 - z) - r²), so at most λ·1{u < 1}; it grows with γ and dominates the ramp and ψ losses for γ ≥ λ.
-    (Erratum: the printed proof of Proposition 1 drops γ_i.)
-
-    Parameters
-    ----------
-    u : array_like
-    gamma : float
-        γ ≥ 0: concavity that ||w||² must make up for (γ in Γ); 0 gives the zero function.
-    lam : float
-        λ > 0.
-
-    Returns
-    -------
-    ndarray
-        The loss of each margin, of the shape of u.
-
-    Raises
-    ------
-    InputError
-        γ < 0, λ ≤ 0 or margins that are not numbers.
-    """
-    lam, gamma = as_positive(lam, "lam"), as_positive(gamma, "gamma", zero=True)
-    r = np.maximum(1.0 - _margins(u), 0.0)
-    if gamma == 0.0:
-        return np.zeros_like(r)
-    corner = float(np.sqrt(lam / gamma))
-    return np.where(r <= corner, np.minimum(r * (2.0 * np.sqrt(lam * gamma) - gamma * r), lam), lam)
-
-
-def _margins(u: npt.ArrayLike) -> FloatArray:
-    try:
-        margins = np.asarray(u, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"margins u must be numbers: {error}", name="margins") from error
-    if np.isnan(margins).any():
-        raise InputError("margins u must not be NaN", name="margins")
-    return margins

@@ -1,6 +1,6 @@
-"""Registry of the relaxations: every module of ``relaxations/bounds`` that defines ``RELAXATIONS``, and those of plug-ins.
+"""The registry of relaxations: records of the modules of ``relaxations/bounds`` (``RELAXATIONS``) and of plug-ins, by name.
 
-Nothing is listed by hand: a relaxation is one file, which holds its reduction, its proof and its `Relaxation` record.
+A relaxation is one file, which holds its reduction, its proof and its `Relaxation` record; there is no list of them.
 """
 
 from __future__ import annotations
@@ -8,18 +8,19 @@ from __future__ import annotations
 import functools
 import importlib
 import pkgutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from .. import extensions
+from ..display import align
 from ..errors import InputError, unknown_name
 from ..models.model import Model
 from . import bounds
 from .reduction import Reduction, Relaxation
 
 
-class RelaxationTable(Mapping[str, Relaxation]):
-    """Relaxations by name, the weaker bounds first.
+class RelaxationTable(dict[str, Relaxation]):
+    """Relaxations by name, the weaker bounds first; prints as a table.
 
     Parameters
     ----------
@@ -28,27 +29,16 @@ class RelaxationTable(Mapping[str, Relaxation]):
     """
 
     def __init__(self, records: Mapping[str, Relaxation]) -> None:
-        self._records = dict(sorted(records.items(), key=lambda item: (item[1].rank, item[0])))
-
-    def __getitem__(self, name: str) -> Relaxation:
-        return self._records[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._records)
-
-    def __len__(self) -> int:
-        return len(self._records)
+        super().__init__(sorted(records.items(), key=lambda item: (item[1].rank, item[0])))
 
     def __str__(self) -> str:
-        rows = [("name", "reads", "summary"), *((r.name, r.applicability, r.summary) for r in self.values())]
-        widths = [max(len(row[k]) for row in rows) for k in (0, 1)]
-        return "\n".join(f"{name.ljust(widths[0])}  {reads.ljust(widths[1])}  {summary}" for name, reads, summary in rows)
+        return align([["name", "reads", "summary"], *([r.name, r.applicability, r.summary] for r in self.values())])
 
     __repr__ = __str__
 
 
 @functools.cache
-def _found() -> dict[str, Relaxation]:
+def _builtin() -> dict[str, Relaxation]:
     registered: dict[str, Relaxation] = {}
     for module in pkgutil.iter_modules(bounds.__path__):
         for record in getattr(importlib.import_module(f"{bounds.__name__}.{module.name}"), "RELAXATIONS", ()):
@@ -68,7 +58,7 @@ def _accept(candidate: object) -> Relaxation | None:
 
 #: Relaxations of other packages and of the session.
 EXTENSIONS: extensions.PluginRegistry[Relaxation] = extensions.PluginRegistry(
-    "marginopt.relaxations", "a relaxation", _accept, name_of=lambda record: record.name, builtin_names=_found
+    "marginopt.relaxations", "a relaxation", _accept, name_of=lambda record: record.name, builtin_names=_builtin
 )
 
 
@@ -80,11 +70,11 @@ def relaxations() -> RelaxationTable:
     RelaxationTable
         A mapping of name to `Relaxation`, which prints as a table.
     """
-    return RelaxationTable({**_found(), **EXTENSIONS.usable()})
+    return RelaxationTable({**_builtin(), **EXTENSIONS.usable()})
 
 
 def get_relaxation(name: str) -> Relaxation:
-    """The relaxation of this name.
+    """Return the relaxation of this name.
 
     Parameters
     ----------
@@ -109,7 +99,7 @@ def get_relaxation(name: str) -> Relaxation:
 
 
 def reduction_of(relaxation: Reduction[Any] | str) -> Reduction[Any]:
-    """A reduction as it is, or the one of a relaxation's name."""
+    """Return a reduction as it is, or that of the relaxation of this name."""
     if isinstance(relaxation, str):
         return get_relaxation(relaxation).reduction
     if not isinstance(relaxation, Reduction):
@@ -120,8 +110,7 @@ def reduction_of(relaxation: Reduction[Any] | str) -> Reduction[Any]:
 
 
 def default_relaxations() -> tuple[Reduction[Any], ...]:
-    """Return the relaxations of a report that names none: big-M at several M, the hinge as it is used, the SDP, and the SDP with
-    big-M rows.
+    """Return the relaxations of a report that names none: big-M at several M, the hinge, the SDP, and the SDP with big-M rows.
 
     Returns
     -------
@@ -131,13 +120,13 @@ def default_relaxations() -> tuple[Reduction[Any], ...]:
     return tuple(record.reduction for record in relaxations().values() if record.default)
 
 
-def bounding(model: Model) -> tuple[Reduction[Any], ...]:
-    """Every relaxation that reads a model and whose optimum bounds the model's from below."""
+def bounding_relaxations(model: Model) -> tuple[Reduction[Any], ...]:
+    """Return the relaxations that read a model and whose optimum bounds the model's from below."""
     original: Any = model
     reading = [record.reduction for record in relaxations().values() if not record.reduction.obstacle(model)]
     return tuple(reduction for reduction in reading if not reduction.caveat(original))
 
 
 def readers(model: Model) -> list[str]:
-    """Names of the relaxations that read a model."""
+    """Return the names of the relaxations that read a model."""
     return [record.name for record in relaxations().values() if not record.reduction.obstacle(model)]

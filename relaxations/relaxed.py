@@ -47,7 +47,7 @@ class RelaxationResult:
     lifted : LiftedDual or None
         What the multipliers prove about the original, -inf where the reduction has a caveat; None without multipliers.
     offset : Rounded
-        What the target's optimum is short of: it and this bound the original's (a constant that the target cannot hold).
+        Constant to add to the target's bound for one of the original, which the target cannot hold itself.
     """
 
     model: Model

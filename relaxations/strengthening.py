@@ -1,4 +1,4 @@
-r"""Preparation of an exact solve: fixed z_i and tighter M_i from an incumbent and any relaxation's dual point, and a start.
+r"""Presolve of the 0-1 problem by a bound: z_i fixed and M_i tightened from an incumbent and a relaxation's dual point.
 
 The proof of `Fixings`: let γ in Γ and V be a dual point with value D (`relaxations.bounds.convexified`; γ = 0 for the big-M
 relaxation), S = I - Σ γ_i a_i a_i', ŵ = ½S⁻¹ Σ (V_i - 2γ_i) a_i. For every w, with r_j = 1 - a_j'w, z_j = 1{r_j > 0} and the
@@ -45,7 +45,7 @@ from ..solvers.zero_one.heuristic import good_classifier
 from .bounds.combined import Combined
 from .bounds.conic import Conic
 from .bounds.convexified import PointLosses, combined_bound, combined_value
-from .composed.reductions import allowed, parts_of
+from .composed import as_margin, satisfies_restrictions
 from .reduction import COST_FORM, PENALISED, Direction, LiftedDual, Need, Reduction, best_multiple, require, restated
 from .relaxed import relax
 
@@ -84,7 +84,7 @@ class Fixings:
 
     @classmethod
     def nothing(cls, big_m: FloatArray) -> Fixings:
-        """Return the state before anything is proved: no point fixed, the given M."""
+        """Return no fixings: no point fixed, the given M."""
         no_points, low = np.zeros(big_m.size, dtype=bool), np.full(big_m.size, -np.inf)
         return cls(no_points, no_points, big_m, low, low, -np.inf)
 
@@ -134,10 +134,7 @@ class Fixing(Reduction[StandardForm]):
         object.__setattr__(self, "upper_bound", as_positive(self.upper_bound, "upper_bound", zero=True))
         object.__setattr__(self, "rounds", as_integer(self.rounds, "rounds", 1))
 
-    @property
-    def name(self) -> str:
-        """Name for tables."""
-        return "fixing from incumbent"
+    name = "fixing from incumbent"
 
     @property
     def needs(self) -> tuple[Need, ...]:
@@ -238,20 +235,17 @@ class _Excess:
     V: FloatArray
 
     def at(self, r: FloatArray) -> FloatArray:
-        """e(r)."""
         return np.asarray((r - self.centre) ** 2 * self.curvature - self.V * r + self.gamma * r * r)
 
     @property
     def minimiser(self) -> FloatArray:
-        """argmin over all r."""
         return np.asarray((self.centre * self.curvature + 0.5 * self.V) / (self.curvature + self.gamma))
 
     def least(self, low: FloatArray, high: FloatArray) -> FloatArray:
-        """Minimum over [low, high]."""
         return self.at(np.clip(self.minimiser, low, high))
 
     def last(self, level: FloatArray) -> FloatArray:
-        """Largest r with e(r) ≤ level; -∞ where there is none. e is its minimum plus (curvature + γ)(r - minimiser)²."""
+        """Return the largest r with e(r) ≤ level, -∞ if none; e is its minimum plus (curvature + γ)(r - minimiser)²."""
         best = self.minimiser
         slack = level - self.at(best)
         reach = np.sqrt(np.maximum(slack, 0.0) / (self.curvature + self.gamma))
@@ -299,7 +293,7 @@ def fix_variables(
 def heuristic(
     model: ZeroOneSVM, seed: int | np.random.Generator = 0, rounds: int = 60, starts: Iterable[FloatArray] = ()
 ) -> tuple[FloatArray, float]:
-    """A good classifier for the 0-1 loss and its true objective: that of `zero-one-bb`, without the search for a proof.
+    """Return a good classifier for the 0-1 loss and its true objective: the heuristic of `zero-one-bb`, without its search.
 
     Every start (the hinge path, w = 0, those given: any relaxation's ``w``) is rounded to its best multiple. Given the set of
     points kept, the w of least norm that keeps them is optimal, so that every point found is polished to that. Local searches
@@ -363,7 +357,6 @@ def tighten(model: ZeroOneSVM, w: FloatArray) -> ZeroOneSVM:
 
 
 def _classifier(model: ZeroOneSVM, w: FloatArray) -> FloatArray:
-    """w as it should be."""
     coefficients, p = np.asarray(w, dtype=np.float64), model.X.shape[1]
     if coefficients.shape != (p,) or not np.isfinite(coefficients).all():
         raise InputError(f"w must hold {p} finite numbers; it has shape {coefficients.shape}", name="w")
@@ -443,23 +436,23 @@ def _gamma(model: ZeroOneSVM, gamma: FloatArray) -> FloatArray:
 
 
 def heuristic_solution(model: Model, options: Options) -> tuple[FloatArray, float] | None:
-    """w and its true objective; None where none is known.
+    """Return a classifier w from a heuristic and its true objective; None if no point is known.
 
-    What an exact solver of its own begins with, where there is one (`margin-bb`, `zero-one-bb`: local search from several
-    starts); else w = 0 where a problem from parts allows it.
+    The heuristic is the start of an exact solver of the model's class (`margin-bb`, `zero-one-bb`: local search from several
+    starts); without one, w = 0 if a composed problem allows it.
     """
-    values = _begun(model, options)
-    composed = parts_of(model)
+    values = _first_incumbent(model, options)
+    composed = as_margin(model)
     if composed is None:
         return values
     w = np.zeros(composed.points.shape[1])
-    if not allowed(composed, w) or (values is not None and values[1] <= composed.objective(w)):
+    if not satisfies_restrictions(composed, w) or (values is not None and values[1] <= composed.objective(w)):
         return values
     return w, composed.objective(w)
 
 
-def _begun(model: Model, options: Options) -> tuple[FloatArray, float] | None:
-    """The incumbent of a structured branch and bound after its first node."""
+def _first_incumbent(model: Model, options: Options) -> tuple[FloatArray, float] | None:
+    """Return the incumbent of a structured branch and bound after its first node."""
     for solver in all_solvers().values():
         if solver.reads_form or Gives.BOUND not in solver.info.gives or not installed(solver):
             continue

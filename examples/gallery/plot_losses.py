@@ -9,7 +9,7 @@ convex bound of the 0-1 loss once part of the norm (γ) pays for it.
 import matplotlib.pyplot as plt
 import numpy as np
 
-from marginopt.relaxations.reduction import conic_loss, hinge_loss, ramp_loss, zero_one_loss
+from marginopt.relaxations.losses import conic_loss, hinge_loss, ramp_loss, zero_one_loss
 
 u = np.linspace(-2.0, 2.0, 401)
 losses = {

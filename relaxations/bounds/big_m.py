@@ -23,7 +23,7 @@ MSource: TypeAlias = Literal["zero", "incumbent", "stated"] | float
 
 
 @dataclass(frozen=True)
-class WithConstants(Reduction[T]):
+class BigMReduction(Reduction[T]):
     """A reduction whose target has big-M constants.
 
     Parameters
@@ -53,7 +53,7 @@ class WithConstants(Reduction[T]):
 
     @property
     def source_name(self) -> str:
-        """The constants' source for names of relaxations."""
+        """The source of the constants, for names of relaxations."""
         names = {"zero": "M from w=0", "incumbent": "M from incumbent", "stated": "M as stated"}
         base = names[self.big_m] if isinstance(self.big_m, str) else f"M={self.big_m:g}"
         return base if self.factor == 1.0 else f"{self.factor:g}x {base}"
@@ -64,8 +64,8 @@ class WithConstants(Reduction[T]):
             return model
         return restated(model, upper_bound=model.objective(w))
 
-    def restate(self, model: ZeroOneSVM) -> ZeroOneSVM:
-        """The model with the constants asked for.
+    def with_constants(self, model: ZeroOneSVM) -> ZeroOneSVM:
+        """Return the model in the big-M encoding with the constants of this source.
 
         Raises
         ------
@@ -87,16 +87,16 @@ class WithConstants(Reduction[T]):
         return chosen if self.factor == 1.0 else restated(chosen, big_m=self.factor * chosen.big_m_values)
 
     def constants(self, model: ZeroOneSVM) -> FloatArray:
-        """M_i in the target."""
-        return self.restate(model).big_m_values
+        """Return M_i in the target."""
+        return self.with_constants(model).big_m_values
 
     def m_source(self, model: ZeroOneSVM) -> str:
-        """Source, and whether the constants are proved valid."""
+        """Return the source, and whether the constants are proved valid."""
         proved = not self.caveat(model)
         return f"{self.source_name}, {'valid' if proved else 'not proved valid'}"
 
     def caveat(self, model: ZeroOneSVM) -> str:
-        """Constants below the tightest ones known to be valid may cut off the optimum."""
+        """Return that constants below the tightest valid ones may cut off the optimum; empty if there are none."""
         if self.big_m in ("zero", "incumbent") and self.factor >= 1.0:
             return ""  # valid by the argument that gives them
         M, valid = self.constants(model), restated(model, big_m="auto").big_m_values
@@ -105,7 +105,7 @@ class WithConstants(Reduction[T]):
 
 
 @dataclass(frozen=True)
-class BigM(WithConstants[StandardForm]):
+class BigM(BigMReduction[StandardForm]):
     """min ||w||² + Σ λ_i z_i, u_i ≥ 1 - M_i z_i, 0 ≤ z ≤ 1: the big-M model without integrality, Conic (4).
 
     z_i = (1 - u_i)_+/M_i at an optimum, so it is `HingeSVM` with weights λ_i/M_i under the rows u_i ≥ 1 - M_i, and trivial as M
@@ -122,9 +122,9 @@ class BigM(WithConstants[StandardForm]):
     against_m = True
 
     @property
-    def base(self) -> int | None:
-        """Gap closed is counted from the constants that are valid without any point."""
-        return 0 if self == BigM("zero") else None
+    def is_base(self) -> bool:
+        """True for the constants that are valid without any point: from its bound a report counts the gap closed."""
+        return self == BigM("zero")
 
     @property
     def name(self) -> str:
@@ -134,7 +134,7 @@ class BigM(WithConstants[StandardForm]):
     def apply(self, model: ZeroOneSVM) -> StandardForm:
         """The form without integrality; its bound is the Lagrangian's, minimised exactly over 0 ≤ z ≤ 1."""
         self.check(model)
-        return self.restate(model).form.relax_integrality()
+        return self.with_constants(model).form.relax_integrality()
 
     def lift(self, model: ZeroOneSVM, target: StandardForm, multipliers: Mapping[str, FloatArray]) -> LiftedDual:
         """Multipliers α ≥ 0 of the ``margin`` rows, valid for the mixed-integer form as they are."""
@@ -144,8 +144,8 @@ class BigM(WithConstants[StandardForm]):
 
 
 @dataclass(frozen=True)
-class Hinge(WithConstants[HingeSVM]):
-    """min ||w||² + Σ (λ_i/M_i)(1 - u_i)_+: what Conic (4) becomes where z ≤ 1 is slack, Conic §2.
+class Hinge(BigMReduction[HingeSVM]):
+    """min ||w||² + Σ (λ_i/M_i)(1 - u_i)_+, which is Conic (4) where z ≤ 1 is slack, Conic §2.
 
     At most the big-M relaxation with the same M, and equal to it where the optimal w has u_i ≥ 1 - M_i for all i.
     ``Hinge(1.0)`` is the hinge SVM as it is used: M = 1 is not valid, so it is an approximation and no bound, which `caveat`

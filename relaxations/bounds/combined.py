@@ -16,7 +16,7 @@ from ...models.program.cones import Nonnegative
 from ...models.program.form import Constraint, StandardForm
 from ...models.statement import Line, Statement
 from ..reduction import LiftedDual, Need, Relaxation, without_warnings
-from .big_m import MSource, WithConstants
+from .big_m import BigMReduction, MSource
 from .convexified import Convexification, ConvexifiedLosses, dual_with_rows, positive
 
 
@@ -130,7 +130,7 @@ class CombinedRelaxation(ConvexifiedLosses):
 
 
 @dataclass(frozen=True)
-class Combined(WithConstants[CombinedRelaxation], Convexification[CombinedRelaxation]):
+class Combined(BigMReduction[CombinedRelaxation], Convexification[CombinedRelaxation]):
     """`CombinedRelaxation` with big-M constants from an incumbent (or another source): takes a λ for each point."""
 
     big_m: MSource = "incumbent"

@@ -14,11 +14,11 @@ from ...models.formulations.zero_one.model import ZeroOneSVM
 from ...models.kernels.kernels import Linear
 from ...models.views import ConicProblem
 from ..reduction import LEADING_ONES, LiftedDual, Need, Relaxation, best_multiple
-from .convexified import WholeNorm, dual_at
+from .convexified import NormOffset, dual_at
 
 
 @dataclass(frozen=True)
-class Conic(WholeNorm[ConicSVM]):
+class Conic(NormOffset[ConicSVM]):
     """The SDP of Conic (21), λ form: the best of all convexifications (13) over γ in Γ. Needs no M.
 
     It takes one λ; `Combined` takes one for each point.
@@ -26,10 +26,7 @@ class Conic(WholeNorm[ConicSVM]):
 
     beside_m = True
 
-    @property
-    def name(self) -> str:
-        """Name for tables."""
-        return "conic SDP"
+    name = "conic SDP"
 
     def target(self, model: ZeroOneSVM) -> ConicSVM:
         """`ConicSVM` with the same data and λ."""
@@ -41,7 +38,7 @@ class Conic(WholeNorm[ConicSVM]):
 
 
 @dataclass(frozen=True)
-class KernelConic(WholeNorm[ConicSVM]):
+class KernelConic(NormOffset[ConicSVM]):
     """min <K, A> + λ Σz over Conic (21) with x_i replaced by K_i, K_ij = y_i y_j (x̃_i'x̃_j + 1) = a_i'a_j: the same optimum.
 
     *Why it is equal.* With the rows a_i' = y_i x_i' of A, K = AA'. An optimal (w, W) of the primal SDP lies in the span of the
@@ -49,10 +46,7 @@ class KernelConic(WholeNorm[ConicSVM]):
     K - Σ γ_i K_i K_i' = A(I - Σ γ_i a_i a_i')A'. It pays where p > n.
     """
 
-    @property
-    def name(self) -> str:
-        """Name for tables."""
-        return "kernel SDP, linear kernel"
+    name = "kernel SDP, linear kernel"
 
     @property
     def needs(self) -> tuple[Need, ...]:

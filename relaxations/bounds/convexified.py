@@ -1,6 +1,6 @@
-"""The parts that relaxations with the closed-form dual value share, and certified bounds of the SDP with big-M rows.
+"""Certified lower bounds of the SDP with big-M rows from any multipliers, and base classes of relaxations with such bounds.
 
-*Certified lower bounds of the SDP with big-M rows.* Add the rows u_i + M_i z_i ≥ 1 with multipliers δ_i ≥ 0 to Conic (13). With
+Add the rows u_i + M_i z_i ≥ 1 with multipliers δ_i ≥ 0 to Conic (13). With
 a_i = y_i x_i, u_i = a_i'w, r_i = 1 - u_i and γ in Γ, the part of the Lagrangian that depends on z_i is λ_i z_i +
 γ_i((r_i)_+²/z_i + (r_i)_-²/(1 - z_i)) + δ_i(r_i - M_i z_i): λ_i becomes λ_i - δ_i M_i, of either sign, and a term linear in r_i
 appears. For given γ the best δ need not be searched: by convexity in z_i the maximum over δ_i ≥ 0 of the minimum over z_i is
@@ -61,7 +61,7 @@ class CombinedBound:
 
 @dataclass(frozen=True, eq=False)
 class PointLosses:
-    """χ_i of the module's head, all points at once.
+    """The losses χ_i of all points, by the formulas of the module's docstring.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ class PointLosses:
 
     @classmethod
     def of(cls, weights: FloatArray, M: FloatArray, gamma: FloatArray) -> PointLosses:
-        """Slopes s and corners c."""
+        """Return the losses with their slopes s and corners c."""
         slack = gamma * M * M >= weights
         s = np.where(slack, 2.0 * np.sqrt(weights * gamma), weights / M + gamma * M)
         c = np.where(slack, np.sqrt(weights / np.where(slack, gamma, 1.0)), M)
@@ -130,7 +130,7 @@ class PointLosses:
 
 
 def combined_value(rows: FloatArray, losses: PointLosses, V: FloatArray) -> float:
-    """A lower bound of D(γ, V), rounding included; -inf where S is not positive definite, or not for certain.
+    """Return a lower bound of D(γ, V), rounding included; -inf if S is not positive definite, or not for certain.
 
     No inverse of S is trusted (`models.conic_bound`). χ* is a difference of numbers of the size of M|V|, λ and
     γM², each of at most six operations; where V is within roundings of the corner s, χ*(V) ≤ c(V - s) is one more of c·s.
@@ -154,7 +154,7 @@ def combined_bound(
     slope: FloatArray | None = None,
     w: FloatArray | None = None,
 ) -> CombinedBound:
-    """Best proved lower bound that γ of any quality gives.
+    """Return the best proved lower bound that γ of any quality gives.
 
     γ is clipped and scaled into Γ for several margins; for each, V maximises D(γ, ·) by Newton's method on the smoothed
     p-dimensional primal, smoothed less and less. A ``slope`` that is given is tried as well.
@@ -198,7 +198,7 @@ def combined_bound(
 
 
 def _maximise(rows: FloatArray, losses: PointLosses, w: FloatArray) -> FloatArray:
-    """A V that (nearly) maximises D(γ, ·)."""
+    """Return a V that nearly maximises D(γ, ·)."""
     best, best_value = np.zeros_like(losses.s), -np.inf
     for delta in 10.0 ** -np.arange(1.0, 12.0):
         w = _newton(rows, losses, w, delta)
@@ -211,7 +211,7 @@ def _maximise(rows: FloatArray, losses: PointLosses, w: FloatArray) -> FloatArra
 
 
 def _newton(rows: FloatArray, losses: PointLosses, w: FloatArray, delta: float) -> FloatArray:
-    """min over w of w'Sw + 2Σγu + Σ χ_δ(1 - u)."""
+    """Return the minimiser over w of w'Sw + 2Σγu + Σ χ_δ(1 - u)."""
     S = np.eye(rows.shape[1]) - (rows * losses.gamma[:, None]).T @ rows
     linear, floor = 2.0 * rows.T @ losses.gamma, 1e-15 * float(losses.weights.sum())
     return newton_piecewise(rows, S, linear, losses.slopes(delta), w, floor)
@@ -224,9 +224,7 @@ def dual_at(
     argument: str = "closed-form dual value at γ in Γ (S ≻ 0 checked by Cholesky)",
     w: FloatArray | None = None,
 ) -> LiftedDual:
-    """γ moved into Γ and subgradients v of the conic losses, from those of ``split`` or found: D(γ, v) of
-    `models.conic_bound`.
-    """
+    """Return D(γ, v) of `models.conic_bound` at γ moved into Γ and subgradients v of the conic losses, found or of ``split``."""
     bound = certified_bound(problem, gamma, w=w, v=multipliers.get("split"))
     return LiftedDual(bound.value, {"hull": bound.gamma, "split": bound.v}, argument)
 
@@ -239,13 +237,13 @@ def dual_with_rows(
     argument: str = "closed-form dual value at γ in Γ, big-M rows included (S ≻ 0 checked by Cholesky)",
     w: FloatArray | None = None,
 ) -> LiftedDual:
-    """γ moved into Γ and subgradients V = v + δ of the losses under big-M rows, D(γ, V) of `combined_bound`."""
+    """Return D(γ, V) of `combined_bound` at γ moved into Γ and subgradients V = v + δ of the losses under big-M rows."""
     bound = combined_bound(target.signed, target.sample_weight, M, gamma, slope=slope, w=w)
     return LiftedDual(bound.value, {"hull": bound.gamma, "slope": bound.slope}, argument)
 
 
 def positive(values: object, n: int, name: str) -> FloatArray:
-    """n numbers > 0."""
+    """Return n numbers > 0."""
     checked = as_vector(values, n, name)
     if not (checked > 0).all():
         raise InputError(f"{name} must be > 0; it is {checked.min():g}", name=name)
@@ -254,7 +252,7 @@ def positive(values: object, n: int, name: str) -> FloatArray:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ConvexifiedLosses(Model):
-    """A relaxation of the 0-1 loss whose multipliers give a γ in Γ, and that a bound in closed form.
+    """A relaxation of the 0-1 loss whose multipliers give a γ in Γ, and with it a bound in closed form.
 
     Parameters
     ----------
@@ -275,8 +273,8 @@ class ConvexifiedLosses(Model):
     y: FloatArray
     lam: float | FloatArray
 
-    #: Constraints whose multipliers the bound cannot do without.
-    proving: ClassVar[tuple[str, ...]] = ("hull",)
+    #: Labels of the constraints whose multipliers the bound needs.
+    needed_multipliers: ClassVar[tuple[str, ...]] = ("hull",)
 
     def __post_init__(self) -> None:
         X = as_points(self.X)
@@ -302,11 +300,11 @@ class ConvexifiedLosses(Model):
 
     @abstractmethod
     def certify(self, multipliers: Mapping[str, FloatArray], w: FloatArray | None = None) -> LiftedDual:
-        """The bound that multipliers of any quality prove, and the dual point; ``w`` is where a search may start."""
+        """Return the bound that multipliers of any quality prove, with the dual point; a search may start at ``w``."""
 
     def bound(self, x: FloatArray | None, multipliers: Mapping[str, FloatArray] | None) -> Bound:
         """Closed-form dual value; see `certify`."""
-        if multipliers is None or any(label not in multipliers for label in self.proving):
+        if multipliers is None or any(label not in multipliers for label in self.needed_multipliers):
             return Bound(-np.inf, "no multipliers")
         bound = self.certify(multipliers, None if x is None else self.form.split(x)["w"])
         return Bound(bound.value, bound.argument)
@@ -316,13 +314,13 @@ class ConvexifiedLosses(Model):
         return linear_summary(self.X, self.y, values["w"]) | {"sum_z": float(values["z"].sum())}
 
 
-#: What a convexification maps to.
+#: The target of a convexification.
 C = TypeVar("C", bound=ConvexifiedLosses)
 
 
 @dataclass(frozen=True)
-class WholeNorm(Reduction[T]):
-    """A reduction that offsets the loss by all of ||w||²."""
+class NormOffset(Reduction[T]):
+    """A reduction that makes the loss convex by all of ||w||², so that the intercept must be penalised."""
 
     @property
     def needs(self) -> tuple[Need, ...]:
@@ -335,12 +333,12 @@ class WholeNorm(Reduction[T]):
         return (ONE_COST,)
 
     def apply(self, model: ZeroOneSVM) -> T:
-        """The target on the same data.
+        """Return the target on the same data.
 
         Raises
         ------
         UnsupportedModelError
-            A free intercept, or what else it `needs` and the model lacks.
+            A free intercept, or another of the `needs` that the model does not meet.
         InputError
             A source of M or γ that the model lacks.
         """
@@ -350,12 +348,12 @@ class WholeNorm(Reduction[T]):
 
     @abstractmethod
     def target(self, model: ZeroOneSVM) -> T:
-        """The target of a model that it reads."""
+        """Return the target of a model that the reduction reads."""
 
 
 @dataclass(frozen=True)
-class Convexification(WholeNorm[C]):
-    """One whose target proves its own bound."""
+class Convexification(NormOffset[C]):
+    """A reduction to a model that proves its own bound."""
 
     def lift(self, model: ZeroOneSVM, target: C, multipliers: Mapping[str, FloatArray]) -> LiftedDual:
         """Return the bound that the target proves: the target is stated on the model's own data."""

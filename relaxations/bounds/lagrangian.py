@@ -34,10 +34,8 @@ from ...models.rounding import Rounded
 from ...models.statement import Line, Statement
 from ...solvers.records import Options
 from ...solvers.solve import solve_problem
-from ..composed.form_reductions import Continuous
 from ..reduction import LiftedDual, Need, Reduction, Relaxation, restated
-
-# A form with linear rows in its objective at given prices: what a Lagrangian relaxation solves.
+from .form_relaxations import Continuous
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -205,7 +203,7 @@ class Lagrangian(Reduction[Any]):
         if not isinstance(model, ZeroOneSVM):
             form = _BY_FORM.apply(model)
         elif self.rows == _BUDGET:
-            return _priced(model, self._budget_price(model))
+            return _cost_form(model, self._budget_price(model))
         else:
             form = model.form
         return LagrangianRelaxation(form, self.rows, self._row_prices(form))
@@ -247,7 +245,7 @@ class Lagrangian(Reduction[Any]):
         return model.point(w * (1.0 / float(u[kept_count - 1]) * (1.0 + 4e-16))) if u[kept_count - 1] > 0.0 else None
 
     def _row_prices(self, form: StandardForm) -> FloatArray:
-        """The given prices, or those of the relaxation without integers, in the dual cone."""
+        """Return the given prices, or those of the relaxation without integers, in the dual cone."""
         constraint = form.constraint(self.rows)
         if self.prices is not None:
             return as_vector(self.prices, constraint.rows, "prices")
@@ -256,17 +254,15 @@ class Lagrangian(Reduction[Any]):
         return constraint.cone.inside_dual(prices)
 
     def _budget_price(self, model: ZeroOneSVM) -> float:
-        """The maximiser of v(μ) - μk: doubled until the budget holds, then where two of v's slopes meet."""
+        """Return the maximiser of v(μ) - μk: μ is doubled until the budget holds, then cutting planes in μ follow."""
         if self.prices is not None:
             return float(np.ravel(self.prices)[0])
         assert model.budget is not None
         k, rounds_left = model.budget, self.rounds
         squares = np.einsum("ij,ij->i", model.signed, model.signed)
         price = 1.0 / max(float(np.median(squares)), 1e-300)
-        infeasible, feasible = (
-            (float(len(squares)), 0.0),
-            None,
-        )  # (Σz, ||w||²) of a solution beyond the budget, and of one within it
+        # (Σz, ||w||²) of a solution beyond the budget, and of one within it
+        infeasible, feasible = (float(len(squares)), 0.0), None
         for _ in range(_DOUBLINGS):
             solution = _solution(model, price)
             rounds_left -= 1
@@ -289,13 +285,13 @@ class Lagrangian(Reduction[Any]):
         return price
 
 
-def _priced(model: ZeroOneSVM, price: float) -> ZeroOneSVM:
+def _cost_form(model: ZeroOneSVM, price: float) -> ZeroOneSVM:
     return restated(model, kappa=None, lam=price, upper_bound=None, incumbent=None, big_m="auto")
 
 
 def _solution(model: ZeroOneSVM, price: float) -> tuple[float, float]:
-    """Violations and squared norm of a solution of the λ form."""
-    values = solve_problem(_priced(model, price), "zero-one-bb", Options(tol=1e-9)).values
+    """Return violations and squared norm of a solution of the λ form."""
+    values = solve_problem(_cost_form(model, price), "zero-one-bb", Options(tol=1e-9)).values
     w = values["w"]
     return float(np.sum(values["z"])), float(w[model.penalised] @ w[model.penalised])
 

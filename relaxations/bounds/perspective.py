@@ -58,7 +58,7 @@ class PerspectiveRelaxation(ConvexifiedLosses):
     big_m: float | FloatArray | None = None
 
     name = "PerspectiveRelaxation"
-    proving = ()  # labels whose multipliers a proof needs; none here
+    needed_multipliers = ()
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -142,14 +142,18 @@ class Perspective(Convexification[PerspectiveRelaxation]):
         super().__post_init__()
         if isinstance(self.gamma, str) and self.gamma not in ("uniform", "stated"):
             raise InputError(f"gamma must be 'uniform', 'stated' or n numbers; it is {self.gamma!r}", name="gamma")
-        if self.big_m is not None:
-            BigM(self.big_m)
+        _ = self._rows  # raises for an unknown source
 
     @property
     def name(self) -> str:
         """Name with the sources of γ and M."""
         source = f"{self.gamma} gamma" if isinstance(self.gamma, str) else "given gamma"
-        return f"perspective, {source}" + ("" if self.big_m is None else f" + big-M, {BigM(self.big_m).source_name}")
+        return f"perspective, {source}" + ("" if self._rows is None else f" + big-M, {self._rows.source_name}")
+
+    @property
+    def _rows(self) -> BigM | None:
+        """The reduction with the constants of the big-M rows."""
+        return None if self.big_m is None else BigM(self.big_m)
 
     def gamma_for(self, model: ZeroOneSVM) -> FloatArray:
         """γ for this model, in Γ.
@@ -190,15 +194,15 @@ class Perspective(Convexification[PerspectiveRelaxation]):
 
     def constants(self, model: ZeroOneSVM) -> FloatArray | None:
         """M_i of the rows."""
-        return None if self.big_m is None else BigM(self.big_m).constants(model)
+        return None if self._rows is None else self._rows.constants(model)
 
     def m_source(self, model: ZeroOneSVM) -> str:
         """Return the source of the big-M constants that are kept beside the perspective; empty without M."""
-        return "" if self.big_m is None else BigM(self.big_m).m_source(model)
+        return "" if self._rows is None else self._rows.m_source(model)
 
     def caveat(self, model: ZeroOneSVM) -> str:
         """Return the caveat of `BigM`."""
-        return "" if self.big_m is None else BigM(self.big_m).caveat(model)
+        return "" if self._rows is None else self._rows.caveat(model)
 
 
 RELAXATIONS = (

@@ -1,4 +1,4 @@
-"""Rank-one hulls of several points' steps at once, as rows of the SDP: for a combination of violations and its square.
+"""Rank-one hulls: rows of the SDP for the square of a combination of several points' violations.
 
 For the step 1{r_i > 0} of the violation r_i = t - y_i x_i'w, z_i in {0, 1}, z_i = 0 asks r_i ≤ 0 and z_i = 1 asks r_i ≥ 0. For a
 vector c let s = Σ c_i r_i, and ζ_i = z_i where c_i > 0, ζ_i = 1 - z_i where c_i < 0. If s > 0 then some c_i r_i > 0, so that some
@@ -30,8 +30,8 @@ from ...models.formulations.margin.model import Margin
 from ...models.formulations.margin.part import Setting
 from ...models.program.cones import RotatedSecondOrder, Zero, svec_rank_one
 from ...models.statement import Line
-from ..composed.hull_reductions import AllHulls, LiftedHulls, Pieces, conflicting_pairs
 from ..reduction import Relaxation
+from .hulls import AllHulls, LiftedHulls, Pieces, conflicting_pairs
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,7 +104,7 @@ class RankOne(AllHulls):
     @property
     def name(self) -> str:
         """Name for tables."""
-        return f"rank-one hulls, {self.pairs} pairs{self._suffix}"
+        return f"rank-one hulls, {self.pairs} pairs" + ("" if self.margin_bounds else ", no M")
 
     def missing(self, composed: Margin) -> str:
         """Return the reason why the problem has no rank-one hulls (its loss is no step, or that of `AllHulls`); else empty."""

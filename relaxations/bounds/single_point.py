@@ -125,10 +125,7 @@ class SinglePointRelaxation(ConvexifiedLosses):
 class SinglePoint(Convexification[SinglePointRelaxation]):
     """`SinglePointRelaxation`: a bound between zero and that of the SDP, without a semidefinite cone."""
 
-    @property
-    def name(self) -> str:
-        """Name for tables."""
-        return "single-point hulls"
+    name = "single-point hulls"
 
     def target(self, model: ZeroOneSVM) -> SinglePointRelaxation:
         """The relaxation with the same data and λ."""

@@ -1,1 +1,1 @@
-"""The relaxation-gap report: cells, tables, pictures, formats."""
+"""The relaxation-gap report: its plan, the cells that are computed, and the tables, pictures and formats made of them."""

@@ -1,4 +1,4 @@
-"""The data of a gap report: stored cells, gaps that follow from them, and traits of instances."""
+"""The results of a gap report: stored cells, the gaps that follow from them, and names and parameters of instances."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ...errors import InputError
 from ...instances.naming import SIZES, Naming
 from ..relaxed import AGREE
 from .cells.exact import ExactCell
-from .cells.heuristic import InstanceCell
+from .cells.instance import InstanceCell
 from .cells.kappa import KappaCell
 from .cells.record import Cell, Key, where
 from .cells.relaxation import RelaxationCell
@@ -296,6 +296,15 @@ class ReportData:
             base = base_bound(relaxation_cells, str(self.meta.get("base", "")) if instance.lam is not None else CONTINUOUS)
             closed = None if base is None else gap_closed(cell.bound, base, zeta)
         return ReportRow(instance, cell, zeta, distance, closed, rank_verdict(cell))
+
+    @cached_property
+    def gap_rows(self) -> dict[str, list[ReportRow]]:
+        """Rows with a gap by relaxation, without instances of trivial optimum: those that medians and means are taken over."""
+        rows: dict[str, list[ReportRow]] = {}
+        for row in self.rows:
+            if row.gap is not None and row.instance.key not in self.trivial:
+                rows.setdefault(row.relaxation.relaxation, []).append(row)
+        return rows
 
     @cached_property
     def best(self) -> dict[Key, Interval]:

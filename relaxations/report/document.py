@@ -1,4 +1,4 @@
-"""A report as a document: head, findings, tables and pictures, made once for all formats."""
+"""`Document`: head, findings, tables and pictures of a report, for all formats; `findings`: its main results in sentences."""
 
 from __future__ import annotations
 
@@ -12,47 +12,30 @@ import numpy as np
 
 from ...drawing import Picture
 from ...solvers.certification.result import Kind
-from .columns import Table
 from .data import EXACT, Interval, ReportData, ReportRow
-from .means import FLOOR, SECONDS, exact_ratios, proved_in, shifted_geometric_mean
-from .pictures import gallery
-from .tables import Matrix, report_tables
-
-# The findings of a report, in three to six sentences, each with the figure that shows it.
+from .matrix import Matrix
+from .means import FLOOR, SECONDS, exact_ratios, seconds_to_proof, shifted_geometric_mean
+from .pictures import report_pictures
+from .tables import Table, report_tables
 
 
 @dataclass(frozen=True)
 class Finding:
-    """A sentence, and the anchor of the figure or table that it was read from."""
+    """A main result in a sentence, and the anchor of the figure or table that shows it."""
 
     text: str
     anchor: str
 
 
 def findings(report: ReportData) -> tuple[Finding, ...]:
-    """Three to six sentences: which relaxation closes how much, at what cost; who proves how many; what is not known.
-
-    None begins with a name: names keep their case.
-    """
-    findings: list[Finding] = []
-    for sentence in _SENTENCES:
-        findings += sentence(report)
-    return tuple(findings[:6])
+    """Return three to six sentences: which relaxation closes how much, at what cost; who proves how many; what is not known."""
+    return tuple(finding for sentence in _SENTENCES for finding in sentence(report))[:6]
 
 
-def _of_means(report: ReportData) -> dict[str, list[ReportRow]]:
-    """Rows with a gap by relaxation, instances of trivial optimum left out."""
-    rows: dict[str, list[ReportRow]] = {}
-    for row in report.rows:
-        if row.gap is not None and row.instance.key not in report.trivial:
-            rows.setdefault(row.relaxation.relaxation, []).append(row)
-    return rows
-
-
-def _able(rows: dict[str, list[ReportRow]]) -> dict[str, list[ReportRow]]:
-    """Relaxations with a gap on as many instances as any has: others' medians are of other instances."""
-    most_cells = max(map(len, rows.values()), default=0)
-    return {name: cells for name, cells in rows.items() if len(cells) == most_cells}
+def _most_complete(report: ReportData) -> dict[str, list[ReportRow]]:
+    """Return the relaxations with a gap on as many instances as any has: others' medians are of other instances."""
+    most_cells = max(map(len, report.gap_rows.values()), default=0)
+    return {name: rows for name, rows in report.gap_rows.items() if len(rows) == most_cells}
 
 
 def _median_gap(rows: list[ReportRow]) -> float:
@@ -63,12 +46,11 @@ def _seconds(rows: list[ReportRow]) -> float:
     return shifted_geometric_mean([row.relaxation.solve_seconds or 0.0 for row in rows], SECONDS)
 
 
-def _strongest(report: ReportData) -> list[Finding]:
-    rows = _of_means(report)
-    if not rows:
+def _smallest_gap(report: ReportData) -> list[Finding]:
+    if not report.gap_rows:
         reason = "every optimum is trivial" if report.trivial else "no relaxation gave a bound of the optimum"
         return [Finding(f"There is no gap to speak of: {reason}.", "matrix")]
-    with_bound = _able(rows)
+    with_bound = _most_complete(report)
     best = min(with_bound, key=lambda name: _median_gap(with_bound[name]))
     count, base = len(with_bound[best]), str(report.meta.get("base", ""))
     comparison = (
@@ -81,11 +63,10 @@ def _strongest(report: ReportData) -> list[Finding]:
     return [Finding(text, "gaps")]
 
 
-def _cost(report: ReportData) -> list[Finding]:
-    rows = _of_means(report)
-    if len(rows) < 2:
+def _cost_of_bounds(report: ReportData) -> list[Finding]:
+    if len(report.gap_rows) < 2:
         return []
-    with_bound = _able(rows)
+    with_bound = _most_complete(report)
     best = min(with_bound, key=lambda name: _median_gap(with_bound[name]))
     fast = min(with_bound, key=lambda name: _seconds(with_bound[name]))
     mean = " in the mean" if len(with_bound[best]) > 1 else ""
@@ -99,7 +80,7 @@ def _cost(report: ReportData) -> list[Finding]:
 
 
 def _exact_relaxations(report: ReportData) -> list[Finding]:
-    rows = _able(_of_means(report))
+    rows = _most_complete(report)
     exact = {name: sum(r.gap is not None and r.gap.high <= EXACT for r in group) for name, group in rows.items()}
     if not exact:
         return []
@@ -111,7 +92,7 @@ def _exact_relaxations(report: ReportData) -> list[Finding]:
     return [Finding(text, "matrix")]
 
 
-def _solvers(report: ReportData) -> list[Finding]:
+def _proofs_by_solver(report: ReportData) -> list[Finding]:
     """Return the numbers of proofs by solver: a solver proves where its bound is proved, and claims where there is its word
     alone.
     """
@@ -131,22 +112,25 @@ def _solvers(report: ReportData) -> list[Finding]:
         text += f", not by {' and '.join(unsolved)}" if parts and unsolved else ""
     else:
         between = "; " if any("," in name for name in shown) else ", "
-        phrases = [f"{name} {_said(proofs[name], solved[name] - proofs[name])}" for name in shown]
+        phrases = [f"{name} {_proofs_and_claims(proofs[name], solved[name] - proofs[name])}" for name in shown]
         text = f"Of {_count(count, 'problem')}, {between.join(phrases)}"
-    return [Finding(f"{text}{_faster(report, order)}.", "profiles" if len(order) > 1 and count > 1 else "exacts")]
+    return [Finding(f"{text}{_ratio_of_times(report, order)}.", "profiles" if len(order) > 1 and count > 1 else "exacts")]
 
 
-def _said(proved: int, claimed: int) -> str:
+def _proofs_and_claims(proved: int, claimed: int) -> str:
     return " and ".join(
         filter(None, (f"proves {proved}" if proved or not claimed else "", f"claims {claimed}" if claimed else ""))
     )
 
 
-def _faster(report: ReportData, order: list[str]) -> str:
+def _ratio_of_times(report: ReportData, order: list[str]) -> str:
     """Return the ratio of times of the first two solvers, over the problems that both prove."""
     if len(order) < 2:
         return ""
-    times = {name: {(c.key, c.seed): proved_in(c) for c in report.exacts if c.variant == name and c.proven} for name in order[:2]}
+    times = {
+        name: {(c.key, c.seed): seconds_to_proof(c) for c in report.exacts if c.variant == name and c.proven}
+        for name in order[:2]
+    }
     first, second = (times[name] for name in order[:2])
     common = [p for p in first if p in second]
     if not common:
@@ -159,7 +143,7 @@ def _faster(report: ReportData, order: list[str]) -> str:
     return f"; where both end, {quick} is {factor:.3g} times as fast as {slow} (geometric mean, times below {FLOOR:g} s equal)"
 
 
-def _unknown(report: ReportData) -> list[Finding]:
+def _unknown_optima(report: ReportData) -> list[Finding]:
     optima = [report.best[c.key] for c in report.instances]
     unproven = [(c, z) for c, z in zip(report.instances, optima, strict=True) if not z.exact]
     if not unproven:
@@ -178,7 +162,7 @@ def _width(zeta: Interval) -> float:
     return width if np.isinf(width) else width / abs(zeta.high) if zeta.high != 0.0 else 0.0
 
 
-def _no_bounds(report: ReportData) -> list[Finding]:
+def _relaxations_without_bound(report: ReportData) -> list[Finding]:
     names = list(dict.fromkeys(c.relaxation for c in report.relaxations if c.target_bound is not None))
     if not names:
         return []
@@ -188,7 +172,7 @@ def _no_bounds(report: ReportData) -> list[Finding]:
     return [Finding(text, "relaxations")]
 
 
-def _trivial(report: ReportData) -> list[Finding]:
+def _trivial_optima(report: ReportData) -> list[Finding]:
     if not report.trivial:
         return []
     scope = f"On {len(report.trivial)} of {_count(len(report.instances), 'instance')}"
@@ -197,7 +181,8 @@ def _trivial(report: ReportData) -> list[Finding]:
 
 
 _SENTENCES: tuple[Callable[[ReportData], list[Finding]], ...] = (
-    _strongest, _cost, _solvers, _unknown, _exact_relaxations, _no_bounds, _trivial,
+    _smallest_gap, _cost_of_bounds, _proofs_by_solver, _unknown_optima, _exact_relaxations, _relaxations_without_bound,
+    _trivial_optima,
 )  # fmt: skip
 
 
@@ -226,7 +211,7 @@ class ReportScope(Enum):
 
 @dataclass(frozen=True, eq=False)
 class Document:
-    """The document that every format writes.
+    """The parts of a report that the formats write.
 
     Parameters
     ----------
@@ -264,11 +249,11 @@ class Document:
     @cached_property
     def pictures(self) -> tuple[Picture, ...]:
         """The pictures in their order."""
-        return gallery(self.data)
+        return report_pictures(self.data)
 
     @property
     def head(self) -> tuple[tuple[str, str], ...]:
-        """The making of the report: label and words; last the definitions."""
+        """Return how the report was made, as pairs of label and words; last the definitions."""
         lines = [("checksum of the results", f"SHA-256 {self.data.checksum}")]
         lines += [(name.replace("_", " "), _words(value) or "none") for name, value in self.data.meta.items()]
         return (*lines, ("definitions", _DEFINITIONS))

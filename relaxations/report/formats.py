@@ -12,6 +12,7 @@ import csv
 import hashlib
 import io
 import json
+import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -19,49 +20,34 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
+import numpy as np
+
 from ...display import sanitised
 from ...drawing import Picture
 from ...errors import DataError, InputError
 from ...files import READ_ERRORS, parse_json, printable, read_error, read_text
+from ...models.arrays import FloatArray
 from ...models.statement import typeset
 from ...solvers.certification.result import Kind
 from ...solvers.zero_one.check.checker import checker_script
 from .cells.exact import ExactCell
-from .cells.heuristic import InstanceCell
+from .cells.instance import InstanceCell
 from .cells.kappa import KappaCell
 from .cells.relaxation import RelaxationCell
-from .columns import COLUMNS, EXACT_COLUMNS, KAPPA_COLUMNS, Column, cell_text, exact_rows, sort_key
 from .data import SWEPT, Interval, ReportData
-from .document import Document
-from .tables import Row
+from .document import Document, ReportScope
+from .matrix import MatrixRow
+from .means import exact_ratios, fraction_within
+from .tables import EXACT_COLUMNS, KAPPA_COLUMNS, RELAXATION_COLUMNS, Column, Table, cell_text, exact_rows, sort_key
 
 if TYPE_CHECKING:
     from jinja2 import Environment
     from markupsafe import Markup
 
-import unicodedata
-
-import numpy as np
-
-from ...models.arrays import FloatArray
-from .columns import Table
-from .document import ReportScope
-from .means import exact_ratios, fraction_within
-
 #: Rows of one tabular, so that it fits a page.
 _ROWS = 45
 #: Characters that a column of words has on a line, and how wide it is where some have more.
 _LINE, _WIDTH = 40, "48mm"
-#: Columns of the wide tables that a page has room for.
-_CHOSEN = {
-    "instances": ("instance", "n", "p", "lam", "zeta", "heuristic", "violations", "misclassified"),
-    "relaxation-means": ("family", "lam", "relaxation", "instances", "gap", "median", "closed", "exact", "seconds"),
-    "exact-means": ("family", "lam", "variant", "problems", "solved", "fastest", "seconds", "nodes", "root_gap", "left"),
-    "relaxations": ("instance", "lam", "relaxation", "bound", "kind", "gap", "closed", "rank_ratio", "seconds"),
-    "exacts": ("instance", "lam", "solver", "encoding", "m_source", "seed", "status", "incumbent", "bound", "root", "nodes",
-               "seconds", "bound_seconds"),
-    "kappas": ("instance", "kappa", "budget", "bound", "kind", "recovered", "zeta", "zeta_kind", "gap", "misclassified", "why"),
-}  # fmt: skip
 #: What ζ is the optimum of.
 _PROBLEM = {
     ReportScope.ZERO_ONE: r"$\min \|w\|^2 + \lambda \sum_i 1\{y_i x_i^\top w < 1\}$; $\zeta$",
@@ -81,7 +67,7 @@ _SPECIAL = {
 
 
 def render_latex(document: Document) -> str:
-    """The document."""
+    """Return the document in LaTeX."""
     data = document.data
     parts = [
         r"\documentclass[10pt]{article}",
@@ -108,12 +94,12 @@ def render_latex(document: Document) -> str:
 def _items(title: str, lines: Sequence[str]) -> list[str]:
     if not lines:
         return []
-    items = [rf"\item {{}}{escaped(line)}" for line in lines]  # the braces keep a bracket from being read as an argument
+    items = [rf"\item {{}}{latex_escaped(line)}" for line in lines]  # the braces keep a bracket from being read as an argument
     return [rf"\subsection*{{{title}}}", r"\begin{itemize}\sloppy", *items, r"\end{itemize}"]
 
 
-def escaped(text: str) -> str:
-    """Text for LaTeX; a character without a spelling here by its nearest in ASCII, else its name."""
+def latex_escaped(text: str) -> str:
+    """Return text for LaTeX; a character without a spelling here as its nearest in ASCII, else as its name."""
     return "".join(_spelt(character) for character in text.replace("\n", " "))
 
 
@@ -129,12 +115,11 @@ def _spelt(character: str) -> str:
 
 
 def _section(table: Table) -> list[str]:
-    chosen = _CHOSEN.get(table.name)
-    columns = [c for c in table.columns if chosen is None or c.key in chosen]
-    long = _long(columns, table.rows)
+    columns = [c for c in table.columns if c.in_latex]
+    long = _wide_columns(columns, table.rows)
     lines, size = [], _ROWS // 2 if long else _ROWS
     for part, first in enumerate(range(0, max(len(table.rows), 1), size)):
-        caption = escaped(f"{table.title}{', continued' if part else ''}. {table.note}").strip()
+        caption = latex_escaped(f"{table.title}{', continued' if part else ''}. {table.note}").strip()
         lines += [
             r"\begin{table}[htbp]\centering\scriptsize",
             rf"\caption{{{caption}}}\label{{tab:{table.name}{f'-{part + 1}' if part else ''}}}",
@@ -145,8 +130,8 @@ def _section(table: Table) -> list[str]:
     return [*lines, r"\clearpage", ""]
 
 
-def _long(columns: Sequence[Column], rows: Sequence[Any]) -> set[str]:
-    """Columns of words that take two lines, so that the table is no wider than the page."""
+def _wide_columns(columns: Sequence[Column], rows: Sequence[Any]) -> set[str]:
+    """Return the columns of words that take two lines, so that the table is no wider than the page."""
     words = [c for c in columns if not c.numeric]
     return {c.key for c in words if max((len(cell_text(c, row)) for row in rows), default=0) > _LINE}
 
@@ -154,9 +139,9 @@ def _long(columns: Sequence[Column], rows: Sequence[Any]) -> set[str]:
 def _tabular(columns: Sequence[Column], long: set[str], rows: Sequence[Any]) -> list[str]:
     layout = "".join("r" if c.numeric else rf"p{{{_WIDTH}}}" if c.key in long else "l" for c in columns)
     lines = [rf"\begin{{tabular}}{{{layout}}}", r"\toprule"]
-    lines += [" & ".join(escaped(c.title) for c in columns) + r" \\ \midrule"]
+    lines += [" & ".join(latex_escaped(c.title) for c in columns) + r" \\ \midrule"]
     # a bracket after a line's end would be read as its argument
-    lines += [" & ".join("{}" + escaped(_short(cell_text(c, row))) for c in columns) + r" \\" for row in rows]
+    lines += [" & ".join("{}" + latex_escaped(_short(cell_text(c, row))) for c in columns) + r" \\" for row in rows]
     return [*lines, r"\bottomrule", r"\end{tabular}"]
 
 
@@ -166,7 +151,7 @@ def _short(text: str) -> str:
 
 
 def _profiles(ratios: dict[str, FloatArray]) -> list[str]:
-    """Steps of level and upright lines: what LaTeX's own picture environment draws exactly; dots tell the variants apart."""
+    """Return performance profiles in LaTeX's picture environment: horizontal and vertical lines, a mark for each variant."""
     finite = [r[np.isfinite(r)] for r in ratios.values()]
     if len(ratios) < 2 or next(iter(ratios.values())).size < 2 or not any(f.size for f in finite):
         return []
@@ -183,7 +168,7 @@ def _profiles(ratios: dict[str, FloatArray]) -> list[str]:
     for k, (name, values) in enumerate(ratios.items()):
         lines += _steps(values, largest, k)
         y = 48 - 5 * k
-        lines += [rf"\put(106,{y}){{{_mark(k)}}}\put(109,{y}){{\scriptsize {escaped(name)}}}"]
+        lines += [rf"\put(106,{y}){{{_mark(k)}}}\put(109,{y}){{\scriptsize {latex_escaped(name)}}}"]
     return [*lines, r"\end{picture}\par", ""]
 
 
@@ -212,15 +197,13 @@ def _steps(values: FloatArray, largest: float, k: int) -> list[str]:
 
 _JSON_NAME = "marginopt gap report"
 FORMAT_VERSION = 3
-#: Layouts without a digest, whose numbers anybody may have changed.
-_WITHOUT_DIGEST = (1, 2)
+#: The layout without a digest, whose numbers anybody may have changed.
+_WITHOUT_DIGEST = 2
 _PARTS = ("instances", "relaxations", "exacts", "kappas")
-#: What layout 1 did not have.
-_ADDED: dict[str, Any] = {"seed": 0, "root": None, "bound_seconds": None, "prepare_seconds": None, "caveat": "", "trace": []}
 
 
 def render_json(report: ReportData) -> str:
-    """The report's fields; numbers as Python prints them, so they are read back exactly."""
+    """Return the report's fields; numbers as Python prints them, so they are read back exactly."""
     stored: dict[str, Any] = {"format": _JSON_NAME, "format_version": FORMAT_VERSION}
     for part in _PARTS:
         stored[part] = [cell.record() for cell in getattr(report, part)]
@@ -236,7 +219,7 @@ def _digest(stored: Mapping[str, Any]) -> str:
 
 
 def read_json(path: Path) -> ReportData:
-    """The report of a file that `render_json` made.
+    """Return the report of a file that `render_json` made.
 
     A file of an earlier layout has no digest of its numbers: nothing in it is called proved.
 
@@ -257,15 +240,13 @@ def _report(stored: Any) -> ReportData:
     if not isinstance(stored, dict) or stored.get("format") != _JSON_NAME:
         raise DataError(f"it is not a stored gap report: its format is not {_JSON_NAME!r}")
     layout = stored.get("format_version")
-    if layout not in (*_WITHOUT_DIGEST, FORMAT_VERSION):
-        raise DataError(f"it has layout {layout}; this version reads 1 to {FORMAT_VERSION}")
-    if layout == 1:
-        stored = {**stored, "kappas": [], "exacts": [{**_ADDED, **record} for record in stored.get("exacts", [])]}
+    if layout not in (_WITHOUT_DIGEST, FORMAT_VERSION):
+        raise DataError(f"it has layout {layout}; this version reads {_WITHOUT_DIGEST} and {FORMAT_VERSION}")
     missing = [part for part in (*_PARTS, "meta") if part not in stored]
     if missing:
         raise DataError(f"it lacks {', '.join(missing)}")
     digest = _digest(stored)
-    if layout in _WITHOUT_DIGEST:
+    if layout == _WITHOUT_DIGEST:
         stored = printable({**stored, **{part: [_as_stored(record) for record in stored[part]] for part in _PARTS}})
     elif stored.get("sha256") != digest:
         raise DataError("it was changed after it was written: its numbers prove nothing; make the report again")
@@ -291,9 +272,9 @@ _FORMULA = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 
 
 def render_csv(report: ReportData, table: str = "rows") -> str:
-    """Header and rows; numbers in full precision, missing ones empty."""
+    """Return header and rows; numbers in full precision, missing ones empty."""
     tables: Mapping[str, tuple[Sequence[Column], Iterable[Any]]] = {
-        "rows": (COLUMNS, report.rows),
+        "rows": (RELAXATION_COLUMNS, report.rows),
         "exacts": (EXACT_COLUMNS, exact_rows(report)),
         "kappas": (KAPPA_COLUMNS, report.kappas),
     }
@@ -316,7 +297,7 @@ def _csv_cells(column: Column, row: Any) -> list[object]:
 
 
 def _csv_text(value: str) -> str:
-    """Text on one line that no spreadsheet takes for a formula."""
+    """Return text on one line that no spreadsheet takes for a formula."""
     line = "".join(c if c.isprintable() else " " for c in value)
     # exempt (text): a cell that a spreadsheet would run
     return f"'{line}" if line.lstrip().startswith(_FORMULA) else line
@@ -378,7 +359,7 @@ def _markdown_cell(column: Column, row: Any) -> str:
 
 
 def markdown_escaped(text: str) -> str:
-    """Text that Markdown shows as it is, on one line."""
+    """Return text that Markdown shows as it is, on one line."""
     words = "".join(c if c.isprintable() else " " for c in text)
     words = "".join(f"\\{c}" if c in _MARKED else c for c in words)
     for raw, entity in _ENTITIES.items():
@@ -394,15 +375,6 @@ def _markdown_files(document: Document, stem: str) -> dict[str, str]:
 # One HTML page, from the templates.
 
 _TEMPLATES = Path(__file__).parent / "templates"
-#: Columns of the tables that open from a row of the matrix.
-_DETAILS = (
-    "relaxation", "m_range", "bound", "kind", "bounds", "relaxation_solver", "relaxation_status", "gap", "closed", "verdict",
-    "recovered", "violations", "misclassified", "seconds", "test_error",
-)  # fmt: skip
-_RUNS = (
-    "solver", "encoding", "m_source", "seed", "status", "incumbent", "bound", "kind", "root_gap", "left", "nodes", "violations",
-    "misclassified", "seconds", "bound_seconds", "test_error",
-)  # fmt: skip
 #: Tables that stand below the matrix; the others' rows are the matrix and its details.
 _TABLES = ("relaxation-means", "exact-means", "kappas")
 #: Where a table of the document is on the page.
@@ -432,7 +404,7 @@ def _finished(value: object) -> object:
 
 
 def _css(text: str) -> Markup:
-    """Text inside a string of a style sheet: all but letters, digits and spaces by their code points."""
+    """Return text for a string of a style sheet: all but letters, digits and spaces by their code points."""
     from markupsafe import Markup
 
     return Markup("".join(c if c.isalnum() or c == " " else f"\\{ord(c):x} " for c in text))
@@ -443,12 +415,12 @@ def _html_key(column: Column, row: object) -> str:
     return "" if value == float("inf") else str(value)
 
 
-def _runs(document: Document, row: Row) -> list[tuple[object, ExactCell, float]]:
+def _runs(document: Document, row: MatrixRow) -> list[tuple[object, ExactCell, float]]:
     return [(row.instance, run, document.data.best[row.instance.key].high) for run in row.runs]
 
 
 def render_html(document: Document) -> str:
-    """The page."""
+    """Return the page."""
     pictures, columns = document.pictures, {t.name: t.columns for t in document.tables}
     shown_on_page = {p.name for p in pictures} | {t.name for t in document.tables if t.name in _TABLES} | {"matrix", "details"}
     titles = {**_TITLES, **{p.name: p.title for p in pictures}, **{t.name: t.title for t in document.tables}}
@@ -463,8 +435,8 @@ def render_html(document: Document) -> str:
         anchors={name: {"place": place, "title": titles[place]} for name, place in anchors.items()},
         on_page=lambda table: [c for c in table.columns if not c.in_picture],
         matrix_columns=[*_NUMBERS, *document.matrix.relaxations, *document.matrix.solvers],
-        details=[c for c in columns["relaxations"] if c.key in _DETAILS],
-        runs=[c for c in columns.get("exacts", ()) if c.key in _RUNS],
+        details=[c for c in columns["relaxations"] if c.in_details],
+        runs=[c for c in columns.get("exacts", ()) if c.in_details],
         runs_of=lambda row: _runs(document, row),
         checker=checker_script() if any(cell.log for cell in document.data.exacts) else "",
     )  # fmt: skip
@@ -480,12 +452,11 @@ def fragment(document: Document) -> str:
 
 @dataclass(frozen=True)
 class Format:
-    """A format.
+    """A file format of the report.
 
     Parameters
     ----------
     name : str
-        In words.
     files : callable
         Document and stem to text by file name, relative to the folder; the first is the main one.
     """

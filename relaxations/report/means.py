@@ -1,4 +1,4 @@
-"""Solvers and relaxations over many instances: performance profiles (Dolan and Moré 2002) and shifted geometric means."""
+"""Comparisons over many instances: performance profiles (Dolan and Moré 2002), shifted geometric means, primal-dual integrals."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ...models.arrays import FloatArray
 from ...solvers.records import Status
 from ..relaxed import AGREE
 from .cells.exact import ExactCell
-from .cells.heuristic import InstanceCell
+from .cells.instance import InstanceCell
 from .cells.record import Key
 from .data import EXACT, ReportData, family, gap_left, root_gap, trait
 
@@ -111,32 +111,10 @@ def fraction_within(ratios: FloatArray, factor: float) -> float:
 
 @dataclass(frozen=True)
 class ExactMean:
-    """One exact variant over the problems of a family at one λ, those of trivial optimum left out.
+    """One exact variant over the problems (instances × seeds) of a family at one λ, those of trivial optimum left out.
 
-    Parameters
-    ----------
-    family : str
-    lam : float or None
-    variant : str
-    problems, solved, fastest : int
-        Instances × seeds; those it proved; those that nobody proved sooner.
-    right : float or None
-        Part of its claims "optimal" whose objective no other classifier beats.
-    seconds : float
-        Shifted geometric mean (1 s), preparation included; a run that was stopped counts with the time that it had, one that
-        did not run with the time limit.
-    nodes : float or None
-        Shifted geometric mean (10 nodes) over the runs that tell nodes.
-    root_gap, left : float or None
-        Mean gap after the root node; mean gap of the unsolved runs when they stopped.
-    reached : tuple of float
-        Part of the problems with a gap of at most each of `TOLERANCES`.
-    integral : float or None
-        Mean primal-dual integral over the runs that have a trace, `primal_dual_integral`.
-    misclassified, test_error : float or None
-        Means over the runs with a classifier.
-    within : tuple of float
-        Part of the problems proved within `FACTORS` times the fastest time.
+    The columns ``exact-means`` of ``columns.csv`` explain the fields; ``reached`` are parts of the problems with a gap of at most
+    each of `TOLERANCES`, ``within`` those proved within `FACTORS` times the fastest time.
     """
 
     family: str
@@ -161,22 +139,7 @@ class ExactMean:
 class RelaxationMean:
     """One relaxation over the instances of a family at one λ where its bound is one of ζ, those of trivial optimum left out.
 
-    Parameters
-    ----------
-    family : str
-    lam : float or None
-    relaxation : str
-    instances : int
-    gap, closed : float or None
-        Mean of the gaps, and of the parts closed, each by its upper end where ζ is unproven.
-    quartiles : tuple of three float or None
-        Of the gaps.
-    exact : int
-        Instances where bound and ζ agree up to 0.01%.
-    seconds : float
-        Shifted geometric mean (1 s) of its solve.
-    test_error : float or None
-        Mean error of the recovered classifiers on the points held out.
+    The columns ``relaxation-means`` of ``columns.csv`` explain the fields; gaps count by their upper ends where ζ is unproven.
     """
 
     family: str
@@ -192,12 +155,12 @@ class RelaxationMean:
 
 
 def group_of(instance: InstanceCell) -> Group:
-    """Family and λ of an instance; no λ where it was chosen for the instance."""
+    """Return family and λ of an instance; no λ if it was chosen for the instance."""
     return family(instance), trait(instance, "lam") if instance.lam_low is None else None
 
 
-def _table(report: ReportData, group: Group | None = None) -> dict[str, dict[Problem, ExactCell]]:
-    """Cells by variant and problem; variants that never ran, or whose M is nowhere proved valid, are left out."""
+def _cells_by_variant(report: ReportData, group: Group | None = None) -> dict[str, dict[Problem, ExactCell]]:
+    """Return the cells by variant and problem, without variants that never ran, or whose M is nowhere proved valid."""
     table: dict[str, dict[Problem, ExactCell]] = {}
     members = {c.key for c in report.instances if group is None or group_of(c) == group} - report.trivial
     for cell in report.exacts:
@@ -207,8 +170,8 @@ def _table(report: ReportData, group: Group | None = None) -> dict[str, dict[Pro
 
 
 def exact_ratios(report: ReportData) -> dict[str, FloatArray]:
-    """Ratios of the times to a proven optimum of all exact variants; empty without problems."""
-    return _ratios(_table(report))
+    """Return the ratios of the times to a proven optimum of all exact variants; empty without problems."""
+    return _ratios(_cells_by_variant(report))
 
 
 def _ratios(table: dict[str, dict[Problem, ExactCell]]) -> dict[str, FloatArray]:
@@ -216,7 +179,7 @@ def _ratios(table: dict[str, dict[Problem, ExactCell]]) -> dict[str, FloatArray]
     if not problems:
         return {}
     return performance_ratios(
-        {variant: [proved_in(cells.get(problem)) for problem in problems] for variant, cells in table.items()}
+        {variant: [seconds_to_proof(cells.get(problem)) for problem in problems] for variant, cells in table.items()}
     )
 
 
@@ -224,7 +187,7 @@ def exact_means(report: ReportData) -> list[ExactMean]:
     """Return one row for each family, λ and exact variant."""
     rows = []
     for group in dict.fromkeys(group_of(c) for c in report.instances):
-        table = _table(report, group)
+        table = _cells_by_variant(report, group)
         ratios = _ratios(table)
         rows += [_exact_mean(report, group, variant, list(cells.values()), ratios[variant]) for variant, cells in table.items()]
         if len(table) > 1:
@@ -240,12 +203,12 @@ def virtual_best(table: Mapping[str, Mapping[Problem, ExactCell]]) -> dict[Probl
     for cells in table.values():
         for problem, cell in cells.items():
             best.setdefault(problem, []).append(cell)
-    return {problem: min(runs, key=_left_then_time) for problem, runs in best.items()}
+    return {problem: min(runs, key=_gap_then_time) for problem, runs in best.items()}
 
 
-def _left_then_time(cell: ExactCell) -> tuple[float, float]:
+def _gap_then_time(cell: ExactCell) -> tuple[float, float]:
     gap = gap_left(cell)
-    return np.inf if gap is None else 0.0 if cell.proven else gap, proved_in(cell) if cell.proven else spent(cell)
+    return np.inf if gap is None else 0.0 if cell.proven else gap, seconds_to_proof(cell) if cell.proven else run_seconds(cell)
 
 
 def primal_dual_integral(cell: ExactCell) -> float | None:
@@ -277,7 +240,7 @@ def _exact_mean(report: ReportData, group: Group, variant: str, cells: list[Exac
         solved=int(np.isfinite(fractions).sum()),
         fastest=int((fractions <= 1.0).sum()),
         right=1.0 - wrong / len(claims) if claims else None,
-        seconds=shifted_geometric_mean([spent(c) for c in cells], SECONDS),
+        seconds=shifted_geometric_mean([run_seconds(c) for c in cells], SECONDS),
         nodes=shifted_geometric_mean(nodes, NODES) if nodes else None,
         root_gap=_mean(root_gap(c, report.best[c.key].high) for c in ran),
         left=_mean(value for c, value in zip(ran, gaps, strict=True) if not c.proven),
@@ -315,13 +278,13 @@ def _mean(values: Iterable[float | None]) -> float | None:
     return float(np.mean(numbers)) if numbers else None
 
 
-def spent(cell: ExactCell) -> float:
-    """Seconds of a run, preparation included; the time limit where it did not run."""
+def run_seconds(cell: ExactCell) -> float:
+    """Return the seconds of a run, preparation included; the time limit if it did not run."""
     if cell.solve_seconds is None:
         return cell.time_limit or 0.0
     return cell.solve_seconds + (cell.prepare_seconds or 0.0)
 
 
-def proved_in(cell: ExactCell | None) -> float:
-    """Seconds to a proven optimum; infinite without one."""
-    return max(spent(cell), FLOOR) if cell is not None and cell.proven else float("inf")
+def seconds_to_proof(cell: ExactCell | None) -> float:
+    """Return the seconds to a proven optimum; infinite without one."""
+    return max(run_seconds(cell), FLOOR) if cell is not None and cell.proven else float("inf")

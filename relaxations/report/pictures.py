@@ -1,48 +1,21 @@
-"""The pictures of a report, each with its caption, and the losses of Conic Figure 1."""
+"""The pictures of a gap report: gaps, sweeps over a parameter, performance profiles, convergence; `report_pictures` draws all."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from functools import cache, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from ...drawing import COLOURS, GREY, Picture, colour_of, dash_of, figure_of, legend_below, log_ticks, marker_of, plain, svg_of
-from ..reduction import conic_loss, hinge_loss, normalised_sigmoid_loss, psi_loss, ramp_loss, zero_one_loss
+from ..losses import draw_losses
 from .cells.exact import ExactCell
-from .cells.heuristic import InstanceCell
+from .cells.instance import InstanceCell
 from .cells.record import Key, where
 from .cells.relaxation import RelaxationCell
 from .data import SWEPT, ReportData, display_name, family, gap, name_without, trait
-from .means import SECONDS, VIRTUAL, exact_ratios, fraction_within, primal_dual_integral, proved_in, shifted_geometric_mean
-
-_GAMMAS = (0.1, 0.3, 1.0)
-
-
-@cache
-def loss_functions() -> str:
-    """Draw the functions of `relaxations.reduction` at λ = 1, as in Figure 1 of Cepeda, Gómez and Han; return SVG."""
-    u = np.linspace(-2.0, 2.0, 801)
-    figure = figure_of(10.0, 3.4)
-    left, right = figure.subplots(1, 2, sharey=True)
-    for ax in (left, right):
-        ax.step(u, zero_one_loss(u), where="post", color="black", lw=1.6, label="0-1: 1{u < 1}")
-        ax.set_xlabel("margin u = y x'w")
-        ax.set_ylim(-0.05, 2.1)
-        ax.grid(alpha=0.3)
-    literature = {"hinge": hinge_loss, "ramp": ramp_loss, "ψ": psi_loss, "normalised sigmoid": normalised_sigmoid_loss}
-    for (name, loss), colour, style in zip(literature.items(), COLOURS, ("-", "-", "--", "-"), strict=False):
-        left.plot(u, loss(u), style, color=colour, label=name)
-    for gamma, colour in zip(_GAMMAS, COLOURS, strict=False):
-        right.plot(u, conic_loss(u, gamma), color=colour, label=f"conic, γ = {gamma:g}")
-    left.set_ylabel("loss (λ = 1)")
-    for ax in (left, right):
-        ax.legend(fontsize=8)
-    return svg_of(figure)
-
-
-# Pictures of sweeps: bound against M (the trivial limit), gap against n, p, σ, τ, λ, the κ form; convergence; profiles.
+from .means import SECONDS, VIRTUAL, exact_ratios, fraction_within, primal_dual_integral, seconds_to_proof, shifted_geometric_mean
 
 #: Panels of one picture at most; its caption says how many instances there are.
 PANELS = 4
@@ -50,7 +23,7 @@ PANELS = 4
 _TICKS = 8
 
 
-def against(report: ReportData, parameter: str) -> str | None:
+def gap_against(report: ReportData, parameter: str) -> str | None:
     """Draw the gap of every relaxation against a parameter of `SWEPT`, one panel for each group of instances equal otherwise.
 
     With more groups than a picture has panels, there is one panel for each family and λ: medians over the groups that have all
@@ -106,9 +79,9 @@ def _gap_lines(
         ax.yaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
         if log:
             ax.set_xscale("log")
-        _finish(ax, label, "gap")
+        _label_axes(ax, label, "gap")
         _value_ticks(ax, {abscissa(c) for c in cells})
-    return _done(figure, axes, len(groups))
+    return _legend_and_svg(figure, axes, len(groups))
 
 
 def _value_ticks(ax: Any, values: Iterable[float]) -> None:
@@ -127,12 +100,12 @@ def _gap_of(report: ReportData, key: Key, name: str) -> float | None:
     return None if value is None else value.high
 
 
-def _own(cell: RelaxationCell) -> float | None:
+def _target_bound(cell: RelaxationCell) -> float | None:
     """Return the bound of the relaxation's own optimum, which may be no bound of the 0-1 optimum."""
     return cell.target_bound if cell.caveat else cell.bound
 
 
-def against_m(report: ReportData) -> str | None:
+def bound_against_m(report: ReportData) -> str | None:
     """Draw bound/ζ of relaxations that use an M (`Reduction.against_m`) against M.
 
     Each instance with three M or more has a panel. A hollow point has an M that is not proved valid, so its value is no bound.
@@ -140,7 +113,11 @@ def against_m(report: ReportData) -> str | None:
     """
     swept: list[tuple[InstanceCell, list[RelaxationCell]]] = []
     for instance in report.instances:
-        cells = [c for c in report.relaxations_of(instance.key) if c.against_m and _own(c) is not None and c.m_high is not None]
+        cells = [
+            c
+            for c in report.relaxations_of(instance.key)
+            if c.against_m and _target_bound(c) is not None and c.m_high is not None
+        ]
         if len({c.m_high for c in cells}) > 2 and 0 < report.best[instance.key].high < np.inf:
             swept.append((instance, sorted(cells, key=lambda c: c.m_high or 0.0)))
     if not swept:
@@ -149,7 +126,7 @@ def against_m(report: ReportData) -> str | None:
     for ax, (instance, cells) in zip(axes, swept, strict=False):
         zeta = report.best[instance.key].high
         x = [c.m_high for c in cells]
-        y = [(_own(c) or 0.0) / zeta for c in cells]
+        y = [(_target_bound(c) or 0.0) / zeta for c in cells]
         ax.plot(x, y, color=COLOURS[0], lw=1.2, label="with M")
         for c, position, value in zip(cells, x, y, strict=True):
             ax.plot([position], [value], marker="o", ms=5, color=COLOURS[0], mfc="white" if c.caveat else COLOURS[0])
@@ -158,11 +135,11 @@ def against_m(report: ReportData) -> str | None:
             ax.axhline((level.bound or 0.0) / zeta, color=colour, ls="--", lw=1.2, label=level.relaxation)
         ax.set_xscale("log")
         ax.set_title(plain(where(display_name(instance), instance.lam)), fontsize=9)
-        _finish(ax, "largest M", "bound / ζ")
-    return _done(figure, axes, len(swept))
+        _label_axes(ax, "largest M", "bound / ζ")
+    return _legend_and_svg(figure, axes, len(swept))
 
 
-def against_kappa(report: ReportData) -> str | None:
+def kappa_sweep(report: ReportData) -> str | None:
     """Draw the κ form, a row of panels for each instance: bound and recovered ||w||², Σz/n, and the rank ratio of W against κ."""
     titles = {c.instance: display_name(c) for c in report.instances}
     names = list(dict.fromkeys(c.instance for c in report.kappas))
@@ -180,24 +157,24 @@ def against_kappa(report: ReportData) -> str | None:
             ("optimum", [c.exact_objective if c.proven else None for c in cells], COLOURS[3]),
         ):
             if any(v is not None for v in values):
-                line[0].plot(kappa, _known(values), marker="o", ms=3, lw=1.2, color=colour, label=label)
+                line[0].plot(kappa, _with_nan(values), marker="o", ms=3, lw=1.2, color=colour, label=label)
         if all(v is None or v > 0.0 for c in cells for v in (c.bound, c.recovered, c.exact_objective)):
             line[0].set_yscale("log")
         else:
             line[0].set_yscale("symlog", linthresh=1e-2)
-        line[1].plot(kappa, _known([c.share for c in cells]), marker="o", ms=3, lw=1.2, color=COLOURS[0], label="Σz/n")
+        line[1].plot(kappa, _with_nan([c.share for c in cells]), marker="o", ms=3, lw=1.2, color=COLOURS[0], label="Σz/n")
         line[1].plot(kappa, kappa, color="black", lw=0.8, ls=":", label="κ")
-        line[2].plot(kappa, np.maximum(_known([c.rank_ratio for c in cells]), 1e-12), marker="o", ms=3, lw=1.2, color=COLOURS[2],
-                     label="rank ratio")  # fmt: skip
+        ratios = np.maximum(_with_nan([c.rank_ratio for c in cells]), 1e-12)
+        line[2].plot(kappa, ratios, marker="o", ms=3, lw=1.2, color=COLOURS[2], label="rank ratio")
         line[2].set_yscale("log")
         for ax, axis_label in zip(line, ("‖w‖²", "part of the points", "second / first eigenvalue"), strict=True):
-            _finish(ax, "κ", axis_label)
+            _label_axes(ax, "κ", axis_label)
             _value_ticks(ax, {c.kappa for c in cells})
         line[0].set_title(plain(titles[name]), fontsize=9)
-    return _done(figure, axes.ravel(), len(names), len(shown))
+    return _legend_and_svg(figure, axes.ravel(), len(names), len(shown))
 
 
-def convergence(report: ReportData) -> str | None:
+def convergence_curves(report: ReportData) -> str | None:
     """Draw incumbent (solid) and bound (dashed) of every exact run over time, a panel for each instance."""
     traced = [c for c in report.instances if any(len(e.trace) > 1 for e in report.exacts_of(c.key))]
     if not traced:
@@ -212,8 +189,8 @@ def convergence(report: ReportData) -> str | None:
         top = max((e.incumbent for e in report.exacts_of(instance.key) if e.incumbent is not None), default=0.0)
         if top > 0.0:
             ax.set_ylim(-0.03 * top, 1.35 * top)
-        _finish(ax, "seconds", "objective")
-    return _done(figure, axes, len(traced))
+        _label_axes(ax, "seconds", "objective")
+    return _legend_and_svg(figure, axes, len(traced))
 
 
 def _run(ax: Any, cell: ExactCell, colour: str) -> None:
@@ -222,13 +199,13 @@ def _run(ax: Any, cell: ExactCell, colour: str) -> None:
         return
     seconds = np.maximum([t for t, _, _ in cell.trace], 1e-3)
     for k, style, label in ((1, "-", plain(cell.variant)), (2, "--", None)):
-        values = _known([point[k] for point in cell.trace])
+        values = _with_nan([point[k] for point in cell.trace])
         repeated = label in ax.get_legend_handles_labels()[1]
         ax.step(seconds, values, where="post", ls=style, lw=1.2, color=colour, label=None if repeated else label)
-    ax.plot(seconds[-1:], _known([cell.trace[-1][2]]), marker="o" if cell.proven else "x", ms=4, color=colour)
+    ax.plot(seconds[-1:], _with_nan([cell.trace[-1][2]]), marker="o" if cell.proven else "x", ms=4, color=colour)
 
 
-def profiles(report: ReportData) -> str | None:
+def performance_profiles(report: ReportData) -> str | None:
     """Draw performance profiles of the exact variants, Dolan and Moré (2002); None for one variant or one problem."""
     ratios = exact_ratios(report)
     finite = [r[np.isfinite(r)] for r in ratios.values()]
@@ -245,12 +222,12 @@ def profiles(report: ReportData) -> str | None:
     ax.axhline(anyone, color=GREY, ls="-.", lw=1.2, label=VIRTUAL)
     ax.set_xscale("log")
     ax.set_ylim(-0.02, 1.02)
-    _finish(ax, "τ, times the fastest", "part of the problems solved")
+    _label_axes(ax, "τ, times the fastest", "part of the problems solved")
     legend_below(figure)
     return svg_of(figure)
 
 
-def seeds(report: ReportData) -> str | None:
+def seed_spread(report: ReportData) -> str | None:
     """Draw the times to a proven optimum over seeds, relative to each instance's geometric mean.
 
     A line leads from the shortest to the longest time of each instance, with a dot for each seed. None if no variant proved an
@@ -259,7 +236,7 @@ def seeds(report: ReportData) -> str | None:
     times: dict[str, dict[Key, list[float]]] = {}
     for cell in report.exacts:
         if cell.proven:
-            times.setdefault(cell.variant, {}).setdefault(cell.key, []).append(proved_in(cell))
+            times.setdefault(cell.variant, {}).setdefault(cell.key, []).append(seconds_to_proof(cell))
     repeated = {variant: [t for t in by_key.values() if len(t) > 1] for variant, by_key in times.items()}
     repeated = {variant: runs for variant, runs in repeated.items() if runs}
     if not repeated:
@@ -273,11 +250,11 @@ def seeds(report: ReportData) -> str | None:
     ax.set_yticks(range(len(repeated)), [plain(name) for name in repeated], fontsize=9)
     ax.set_ylim(len(repeated) - 0.5, -0.5)
     ax.set_xscale("log")
-    _finish(ax, "seconds over their geometric mean", "")
+    _label_axes(ax, "seconds over their geometric mean", "")
     return svg_of(figure)
 
 
-def _known(values: Iterable[float | None]) -> Any:
+def _with_nan(values: Iterable[float | None]) -> Any:
     return np.array([np.nan if v is None else v for v in values], dtype=np.float64)
 
 
@@ -292,7 +269,7 @@ def _grid(count: int) -> tuple[Any, Sequence[Any]]:
     return figure, axes[:shown]
 
 
-def _finish(ax: Any, x: str, y: str) -> None:
+def _label_axes(ax: Any, x: str, y: str) -> None:
     ax.set_xlabel(x, fontsize=8)
     ax.set_ylabel(y, fontsize=8)
     ax.tick_params(labelsize=8)
@@ -302,8 +279,8 @@ def _finish(ax: Any, x: str, y: str) -> None:
             log_ticks(axis)
 
 
-def _done(figure: Any, axes: Sequence[Any], count: int, shown: int | None = None) -> str:
-    """Add one legend for all panels below them, and return the figure as SVG; ``shown`` of the ``count`` panels are in it."""
+def _legend_and_svg(figure: Any, axes: Sequence[Any], count: int, shown: int | None = None) -> str:
+    """Add one legend below all panels, and return the figure as SVG; ``shown`` of the ``count`` panels are in it."""
     shown = len(axes) if shown is None else shown
     legend_below(figure)
     if count > shown:
@@ -311,21 +288,15 @@ def _done(figure: Any, axes: Sequence[Any], count: int, shown: int | None = None
     return svg_of(figure)
 
 
-# Gaps of the relaxations over all instances, and what they cost.
+def _gaps_and_seconds(report: ReportData) -> dict[str, tuple[list[float], list[float]]]:
+    """Return gaps (upper ends) and seconds by relaxation; the weakest bounds come first."""
+    return {
+        name: ([r.gap.high for r in rows if r.gap is not None], [r.relaxation.solve_seconds or 0.0 for r in rows])
+        for name, rows in report.gap_rows.items()
+    }
 
 
-def _gaps(report: ReportData) -> dict[str, tuple[list[float], list[float]]]:
-    """Return gaps (upper ends) and seconds by relaxation, without instances of trivial optimum; the weakest bounds come first."""
-    by_relaxation: dict[str, tuple[list[float], list[float]]] = {}
-    for row in report.rows:
-        if row.gap is not None and row.instance.key not in report.trivial:
-            gaps, seconds = by_relaxation.setdefault(row.relaxation.relaxation, ([], []))
-            gaps.append(row.gap.high)
-            seconds.append(row.relaxation.solve_seconds or 0.0)
-    return by_relaxation
-
-
-def _said(by_relaxation: dict[str, tuple[list[float], list[float]]]) -> dict[str, str]:
+def _labels(by_relaxation: dict[str, tuple[list[float], list[float]]]) -> dict[str, str]:
     """Return each relaxation's label: its name, and the number of its instances where relaxations have different ones."""
     most_points = max((len(gaps) for gaps, _ in by_relaxation.values()), default=0)
     return {
@@ -334,23 +305,29 @@ def _said(by_relaxation: dict[str, tuple[list[float], list[float]]]) -> dict[str
     }
 
 
+def _bars(values: Sequence[list[float]], ends: Sequence[float]) -> tuple[Any, Any]:
+    """Draw one bar for each list of values, with a dot for each value; return the figure and its axes."""
+    figure = figure_of(6.8, 1.0 + 0.42 * len(values))
+    ax = figure.subplots()
+    ax.barh(range(len(values)), ends, 0.6, color=colour_of(0), alpha=0.35)
+    for k, points in enumerate(values):
+        ax.plot(points, np.full(len(points), k), "o", ms=3.5, color=colour_of(1), alpha=0.7, lw=0)
+    ax.set_ylim(len(values) - 0.5, -0.5)
+    ax.margins(x=0.04)
+    return figure, ax
+
+
 def gap_bars(report: ReportData) -> str | None:
     """Draw one bar for each relaxation, to the median gap; whiskers to the quartiles; a dot for each instance."""
-    gaps_by_name = _gaps(report)
-    if not gaps_by_name:
+    gaps_and_seconds = _gaps_and_seconds(report)
+    if not gaps_and_seconds:
         return None
-    figure = figure_of(6.8, 0.9 + 0.42 * len(gaps_by_name))
-    ax = figure.subplots()
-    names, label = [], _said(gaps_by_name)
-    for k, (name, (gaps, _)) in enumerate(gaps_by_name.items()):
-        low, middle, high = np.quantile(gaps, (0.25, 0.5, 0.75))
-        ax.barh(k, middle, 0.6, color=colour_of(0), alpha=0.35)
-        ax.errorbar(middle, k, xerr=[[middle - low], [high - middle]], color=colour_of(0), capsize=4, lw=1.5)
-        ax.plot(gaps, np.full(len(gaps), k), "o", ms=3.5, color=colour_of(1), alpha=0.7, lw=0)
-        names.append(f"{label[name]}: {middle:.1%}")
+    gaps = [gaps for gaps, _ in gaps_and_seconds.values()]
+    low, middle, high = np.array([np.quantile(values, (0.25, 0.5, 0.75)) for values in gaps]).T
+    figure, ax = _bars(gaps, middle)
+    ax.errorbar(middle, range(len(gaps)), xerr=[middle - low, high - middle], fmt="none", ecolor=colour_of(0), capsize=4, lw=1.5)
+    names = [f"{label}: {gap:.1%}" for label, gap in zip(_labels(gaps_and_seconds).values(), middle, strict=True)]
     ax.set_yticks(range(len(names)), names, fontsize=9)
-    ax.set_ylim(len(gaps_by_name) - 0.5, -0.5)
-    ax.margins(x=0.04)
     ax.axvline(0.0, color="black", lw=0.8)
     _percent(ax.xaxis)
     ax.set_xlabel("gap = (ζ - bound)/ζ; upper end where ζ is unproven", fontsize=9)
@@ -359,11 +336,11 @@ def gap_bars(report: ReportData) -> str | None:
 
 def gap_against_seconds(report: ReportData) -> str | None:
     """Draw the median gap against the shifted geometric mean of the seconds; whiskers reach to the quartiles."""
-    by_relaxation = _gaps(report)
+    by_relaxation = _gaps_and_seconds(report)
     if len(by_relaxation) < 2:
         return None
     figure = figure_of(6.8, 4.4)
-    ax, label = figure.subplots(), _said(by_relaxation)
+    ax, label = figure.subplots(), _labels(by_relaxation)
     for k, (name, (gaps, seconds)) in enumerate(by_relaxation.items()):
         low, middle, high = np.quantile(gaps, (0.25, 0.5, 0.75))
         mean_seconds = max(shifted_geometric_mean(seconds, SECONDS), 1e-4)
@@ -379,7 +356,7 @@ def gap_against_seconds(report: ReportData) -> str | None:
     return svg_of(figure)
 
 
-def integrals(report: ReportData) -> str | None:
+def integral_bars(report: ReportData) -> str | None:
     """Draw the primal-dual integral of every exact run: a bar to the mean of each variant, a dot for each run."""
     by_solver: dict[str, list[float]] = {}
     for cell in report.exacts:
@@ -388,17 +365,10 @@ def integrals(report: ReportData) -> str | None:
             by_solver.setdefault(cell.variant, []).append(value)
     if not by_solver:
         return None
-    figure = figure_of(6.8, 1.0 + 0.42 * len(by_solver))
-    ax = figure.subplots()
-    names = []
-    for k, (name, values) in enumerate(by_solver.items()):
-        mean = float(np.mean(values))
-        ax.barh(k, mean, 0.6, color=colour_of(0), alpha=0.35)
-        ax.plot(values, np.full(len(values), k), "o", ms=3.5, color=colour_of(1), alpha=0.7, lw=0)
-        names.append(f"{plain(name)}: {mean:.3g} s")
+    means = [float(np.mean(values)) for values in by_solver.values()]
+    figure, ax = _bars(list(by_solver.values()), means)
+    names = [f"{plain(name)}: {mean:.3g} s" for name, mean in zip(by_solver, means, strict=True)]
     ax.set_yticks(range(len(names)), names, fontsize=9)
-    ax.set_ylim(len(by_solver) - 0.5, -0.5)
-    ax.margins(x=0.04)
     ax.tick_params(axis="x", labelsize=8)
     ax.set_xlabel("primal-dual integral in seconds", fontsize=9)
     return svg_of(figure)
@@ -409,8 +379,8 @@ def _percent(axis: Any) -> None:
     axis.set_tick_params(labelsize=8)
 
 
-#: Name, what draws it (None where there is nothing to show), title, caption.
-_KINDS: tuple[tuple[str, Callable[[ReportData], str | None], str, str], ...] = (
+#: Name, function that draws it (None where there is nothing to show), title, caption.
+_PICTURES: tuple[tuple[str, Callable[[ReportData], str | None], str, str], ...] = (
     (
         "gaps",
         gap_bars,
@@ -428,7 +398,7 @@ _KINDS: tuple[tuple[str, Callable[[ReportData], str | None], str, str], ...] = (
     *(
         (
             f"against-{'lambda' if name == 'lam' else name}",
-            partial(against, parameter=name),
+            partial(gap_against, parameter=name),
             f"Gap against {symbol}",
             f"Gaps of the relaxations against {symbol} (upper ends where ζ is unproven), a panel for the instances that agree "
             "in all else. Instead of more than four panels: medians (bands: quartiles) of each family and λ, over what is there "
@@ -438,47 +408,47 @@ _KINDS: tuple[tuple[str, Callable[[ReportData], str | None], str, str], ...] = (
     ),
     (
         "against-m",
-        against_m,
+        bound_against_m,
         "Bound against M",
         "The big-M relaxation's bound over ζ against its largest M: trivial as M grows. Hollow: M is not proved valid.",
     ),
     (
         "profiles",
-        profiles,
+        performance_profiles,
         "Performance profiles",
         "Part of the problems solved (proved, or claimed) within τ times the fastest time (Dolan and Moré 2002); virtual best: "
         "by anyone.",
     ),
     (
         "seeds",
-        seeds,
+        seed_spread,
         "Spread over seeds",
         "Times to a proven optimum over their geometric mean: a dot for each seed, a line for each instance.",
     ),
     (
         "primal-dual-integral",
-        integrals,
+        integral_bars,
         "Primal-dual integral",
         "The gap (incumbent - bound)/incumbent over the time of a run, integrated (Berthold 2013): what a run is worth before it "
         "ends. Bars end at the mean, which stands beside the name, a dot is a run; trivial optima are left out.",
     ),
     (
         "convergence",
-        convergence,
+        convergence_curves,
         "Convergence",
         "Incumbent (solid) and lower bound (dashed) over time, as the solver's callback tells them; a point where the optimum is "
         "proved, a cross where a limit stopped the run.",
     ),
     (
         "against-kappa",
-        against_kappa,
+        kappa_sweep,
         "Sweep over κ",
         "The κ form of the conic relaxation: its bound, a classifier within the budget and, where it was proved, the least "
         "‖w‖²; Σz/n; the rank ratio.",
     ),
     (
         "losses",
-        lambda report: loss_functions() if any(cell.lam is not None for cell in report.instances) else None,
+        lambda report: draw_losses() if any(cell.lam is not None for cell in report.instances) else None,
         "Loss functions",
         "The 0-1 loss and what stands for it (Cepeda, Gómez and Han, Figure 1). The conic loss underestimates it for every γ; "
         "the relaxation takes the best γ for which the sum with ‖w‖² stays convex.",
@@ -486,7 +456,7 @@ _KINDS: tuple[tuple[str, Callable[[ReportData], str | None], str, str], ...] = (
 )
 
 
-def gallery(report: ReportData) -> tuple[Picture, ...]:
+def report_pictures(report: ReportData) -> tuple[Picture, ...]:
     """Return all pictures that the report has data for."""
-    figures = ((name, draw(report), title, caption) for name, draw, title, caption in _KINDS)
+    figures = ((name, draw(report), title, caption) for name, draw, title, caption in _PICTURES)
     return tuple(Picture(svg, name, title, caption) for name, svg, title, caption in figures if svg is not None)

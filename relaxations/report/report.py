@@ -1,19 +1,40 @@
-"""The gap report: its data, and the files that it is written to."""
+"""`gap_report` runs the cells of a gap report; `GapReport` is its result, with the ways to write it."""
 
 from __future__ import annotations
 
-from dataclasses import fields
+import datetime
+import platform
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import fields, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
-from ...display import frame
+import numpy as np
+
+from ...display import announce_compilations, frame
 from ...drawing import Picture
 from ...errors import InputError
 from ...files import write_texts
+from ...models.model import Model
+from ...models.program.form import StandardForm
+from ...solvers.interface.solver import OPEN, Solver, version_of
+from ...solvers.parallel import Cluster, choose_executor
+from ...solvers.records import Options
+from ...solvers.registry import SolverLike, get_solver, installed
+from ..reduction import Reduction
+from .cells.exact import ExactCell
+from .cells.instance import HeuristicTask, InstanceCell, StatedTask
+from .cells.kappa import KappaCell
+from .cells.record import InstanceData, Task
+from .cells.relaxation import RelaxationCell
+from .cells.tradeoff import Tradeoff
 from .data import ReportData
 from .document import Document
 from .formats import FORMATS, format_of, fragment, read_json, render_csv, render_markdown
+from .plan import Plan, Problem, parse_limits
+from .runner import Progress, Runner, blas, machine
 from .tables import report_text
 
 
@@ -127,3 +148,213 @@ class GapReport(ReportData):
 
     def _repr_html_(self) -> str:
         return fragment(self.document)
+
+
+# exempt (arguments): users give them by name
+def gap_report(
+    instances: Sequence[Problem] | Mapping[str, Problem],
+    relaxations: Sequence[Reduction[Any] | str] | str | None = None,
+    exact: SolverLike | Sequence[SolverLike] | None = "auto",
+    lam: float | Literal["auto"] | Sequence[float] = 1.0,
+    *,
+    progress: bool = True,
+    solver: SolverLike = "auto",
+    store: str | Path | None = None,
+    encodings: str | Sequence[str] = "bigm",
+    big_m: str | float | Sequence[str | float] | None = None,
+    kappa: float | Sequence[float] | None = None,
+    seeds: Sequence[int] | None = None,
+    held_out: float | Mapping[str, InstanceData] | None = None,
+    proofs: bool = False,
+    jobs: int | None = None,
+    cluster: Cluster = None,
+    options: Options | None = None,
+    **overrides: Any,
+) -> GapReport:
+    """Bounds, optima and gaps of several relaxations on several instances.
+
+    A problem is an instance, of which the 0-1 problem is bounded at every λ, or a model as it is stated: a `Margin`, a named
+    formulation, one that was changed (``with_constraint``), a form from elsewhere (``from_cvxpy``, ``read``). Of a model every
+    relaxation that reads it is solved, beside it the exact solvers, without encodings or M of their own. In a mapping a name may
+    have a function of λ, ``{"fair": lambda lam: mo.ZeroOneSVM(X, y, lam).with_constraint(...)}``, or a list of models, replicates
+    of one problem over which means are taken.
+
+    For each instance and λ a heuristic finds an incumbent, whose objective tightens M; then every relaxation is solved, and
+    every exact solver × encoding × M × seed, from that incumbent. What cannot be run (a missing package, a licence, a model
+    that a solver does not read) becomes a cell with its reason.
+
+    Parameters
+    ----------
+    instances : sequence of Instance, Model or StandardForm, or mapping of name to model, function of λ, or list of models
+        Instances: two classes -1, +1; taken literally: prepare them first. Names must differ. For a sweep over n give the same
+        data at several n. Values of a form that maximises are those of its negative, which the form minimises.
+    relaxations : sequence of Reduction or str, optional
+        Objects, rx.Conic() say, or names of ``relaxations.table()``. `default_relaxations` where they are not given; of a model
+        all that read it and bound its optimum.
+    exact : str, Solver, pair, sequence of them, or None
+        Exact solvers as for ``solve``: names, objects, pairs of either with options. "auto": what ``solve`` picks for the 0-1
+        model and, beside it, SCIP on the big-M form. None for no exact solve: gaps are then intervals between the best bound
+        and the best classifier.
+    lam : float, sequence of float, or "auto"
+        λ of the instances and of functions of λ; a model has its own. "auto" chooses it for each: the geometric mean of two ends.
+        Below the lower one no classifier is known to beat the intercept alone; above the upper one the least known cost of
+        violations is optimal. They are the first and the last breakpoint of the lower envelope of the heuristic's classifiers at
+        λ = 8^k, whose objectives are affine in λ.
+    progress : bool
+        Lines on standard error, with an estimate of what remains.
+    solver : str, Solver or pair
+        Solver of the relaxations.
+    store : path-like, optional
+        A file (`CellStore`) that keeps every cell when it is done: an interrupted report continues from it,
+        several reports may use one at once, and a kill at any moment costs only the cells that are being computed. A solver
+        object is known again by its class and parameters.
+    encodings : str or sequence of str
+        "bigm", "indicator", "strengthened": how exact solvers get the problem. Those that read the data have no encoding.
+    big_m : str, float or sequence, optional
+        M of the encodings that have one, and as many big-M relaxations: "incumbent", "zero" (both valid), "100x zero", or a
+        number for every point, which may cut off the optimum and is marked so. "incumbent" where it is not given.
+    kappa : float or sequence of float, optional
+        A sweep of the conic relaxation's κ form, Conic Appendix C, on every instance: values in [0, 1].
+    seeds : sequence of int, optional
+        Seeds of the exact solvers; ``seed`` where they are not given.
+    held_out : float or mapping of name to Instance, optional
+        Points on which the errors of every classifier are counted: a part of each instance, which nothing then is fitted on
+        (drawn with ``seed``, classes in proportion), or the points for each problem by its name, a model's too.
+    proofs : bool
+        Whether ``zero-one-bb`` writes proof logs (up to a megabyte each), which the HTML page verifies in the reader's browser.
+    jobs : int, optional
+        Cells at a time, by joblib: -1 for all cores. Where it is not given, one, or what an enclosing
+        ``joblib.parallel_config`` says: its backends, Dask's and Ray's among them, are used.
+    cluster : distributed.Client or str, optional
+        Compute the cells on a Dask cluster (a client, or its scheduler's address) or on "ray", the Ray cluster of this session.
+        This process alone reads and writes the store.
+    options, **overrides
+        Of every solve, as for ``solve``: ``time_limit`` (30 seconds where there is none), ``seed`` (of the heuristic too),
+        ``tol``, ``threads`` (where they are not given all, divided by the number of cells at a time), ``node_limit`` (of exact
+        solves), ``memory_limit``. Starts are the report's; a solver's own options go with it, as a pair.
+
+    Returns
+    -------
+    GapReport
+
+    Raises
+    ------
+    InputError
+        No instances, names that repeat, labels that are not -1 and +1, an unknown solver or encoding, λ ≤ 0, κ outside
+        [0, 1], a solver with a parameter that a store cannot tell from another one: before anything is solved.
+    DataError
+        The store's file is not a store.
+    SolverError
+        The cluster is gone; the store holds what was done.
+    """
+    options = parse_limits(options, overrides)
+    assert options.time_limit is not None  # there is one by now
+    plan = Plan.of(instances, relaxations, exact, lam, encodings, big_m, kappa, seeds, held_out, proofs, solver, options)
+    if store is not None:
+        plan.open_store(store)  # what is wrong with it is an error now
+    begin, progress_lines = time.perf_counter(), Progress(progress, options.time_limit)
+    with choose_executor(jobs, cluster) as team, announce_compilations(progress):
+        cells, tasks, records = _computed(plan, Runner(team, None if store is None else Path(store), progress_lines))
+    progress_lines.end()
+    cells_by_kind = {kind: [r["cell"] for t, r in zip(tasks, records, strict=True) if t.kind == kind] for kind in _KINDS}
+    relaxed = tuple(RelaxationCell.from_record(r) for r in cells_by_kind["relaxation"])
+    exacts = tuple(ExactCell.from_record(r) for r in cells_by_kind["exact"])
+    base = next((r.name for r in plan.relaxations if r.is_base), "")
+    named = {label: solver for task in tasks for label, solver in task.solvers.items()}
+    ran = {c.solver for c in relaxed if not c.reason} | {c.solver for c in exacts if not c.reason}
+    used = {label: named[label] if label in named else get_solver(label) for label in sorted(ran)}
+    meta = _meta(plan, {**used, **named}.values(), used.values())
+    meta |= {"base": base, "seconds": round(time.perf_counter() - begin, 3)}
+    return GapReport(cells, relaxed, exacts, meta, tuple(KappaCell.from_record(r) for r in cells_by_kind["kappa"]))
+
+
+_KINDS = ("relaxation", "exact", "kappa")
+
+
+def _computed(plan: Plan, runner: Runner) -> tuple[tuple[InstanceCell, ...], list[Task[Any]], list[dict[str, Any]]]:
+    """First cells of instances and stated models, then the tasks that follow from their points, and the records of these."""
+    chosen = [Tradeoff.from_record(record["cell"]) for record in runner.run(plan.tradeoff_tasks())]
+    heuristics, stated_models = plan.heuristic_tasks(chosen), plan.model_tasks(chosen)
+    firsts: list[HeuristicTask | StatedTask] = [*heuristics, *stated_models]
+    outcomes = runner.run(firsts, _foreseen(plan, heuristics, stated_models) if runner.progress.on else ())
+    tasks: list[Task[Any]] = []
+    for first, record in zip(heuristics, outcomes, strict=False):
+        tasks += plan.tasks_after_heuristic(first, np.array(record["w"]))
+    for model, record in zip(stated_models, outcomes[len(heuristics) :], strict=True):
+        tasks += plan.tasks_after_model(model, None if record["w"] is None else np.array(record["w"]))
+    ends = {choice.name: (choice.low, choice.high) for choice in chosen}
+    cells = tuple(_ended(first.cell(record), ends) for first, record in zip(firsts, outcomes, strict=True))
+    return cells, tasks, runner.run(tasks)
+
+
+def _ended(cell: InstanceCell, ends: Mapping[str, tuple[float | None, float | None]]) -> InstanceCell:
+    """The cell with the ends between which its λ was chosen."""
+    low, high = ends.get(cell.instance, (None, None))
+    return replace(cell, lam_low=low, lam_high=high)
+
+
+def _foreseen(plan: Plan, heuristics: Sequence[HeuristicTask], stated_tasks: Sequence[StatedTask]) -> list[Task[Any]]:
+    """Tasks as many and of the same labels as those that will follow, whatever points are found."""
+    seconds: list[Task[Any]] = []
+    for first in heuristics:
+        seconds += plan.tasks_after_heuristic(first, np.zeros(first.subject.model.X.shape[1]))
+    for model in stated_tasks:
+        seconds += plan.tasks_after_model(model, None)
+    return seconds
+
+
+def _meta(plan: Plan, candidates: Iterable[Solver], used: Iterable[Solver]) -> dict[str, Any]:
+    """Return the head of the report: versions of packages, machine, BLAS, licences, options, seeds."""
+    packages = {solver.info.package for solver in used if installed(solver)} - {""}
+    versions = {"marginopt": version_of("marginopt"), "python": platform.python_version()}
+    for package in ("numpy", "scipy", *sorted(packages)):
+        versions[package] = version_of(package)
+    licences = {solver.info.name: solver.licence() for solver in candidates if installed(solver)}
+    return {
+        "created": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        "versions": versions,
+        "machine": machine(),
+        "BLAS": blas(),
+        "licence limits": {
+            name: ": ".join(filter(None, (licence.state.value, licence.detail)))
+            for name, licence in licences.items()
+            if licence != OPEN
+        },
+        "options": plan.record(),
+        "seed": plan.options.seed,
+        "relaxations": [r.name for r in plan.relaxations] if plan.instances else ["all that read the model"],
+    }
+
+
+def model_gaps(
+    model: Model | StandardForm,
+    names: Sequence[str | Reduction[Any]] | None = None,
+    exact: SolverLike | Sequence[SolverLike] | None = "auto",
+    options: Options | None = None,
+) -> GapReport:
+    """Return the gap report of one model: ``gap_report([model])``, with relaxations by name.
+
+    Parameters
+    ----------
+    model : Model or StandardForm
+    names : sequence of str or Reduction, optional
+        All that read it and bound its optimum where they are not given.
+    exact : str, Solver, pair, sequence of them, or None
+    options : Options, optional
+        Of every solve, as for `gap_report`.
+
+    Returns
+    -------
+    GapReport
+
+    Raises
+    ------
+    InputError
+        Not a model, or no relaxation of that name.
+    """
+    if not isinstance(model, Model | StandardForm):
+        raise InputError(
+            f"model must be a formulation or a form; it is a {type(model).__name__} (gap_report takes instances too)",
+            name="model",
+        )
+    return gap_report([model], names, exact, options=options, progress=False)

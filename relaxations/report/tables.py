@@ -1,40 +1,262 @@
-"""The tables of a report, in their order, and the matrix of instances and relaxations."""
+"""The tables of a gap report: columns, which ``columns.csv`` lists, rows, and cells as text."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import csv
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, partial
+from importlib import resources
+from typing import Any
 
-from ...display import sanitised
+import numpy as np
+
+from ...display import align, sanitised
 from ...solvers.certification.result import Kind
-from .cells.exact import ExactCell
-from .cells.heuristic import InstanceCell
-from .cells.record import Key, where
-from .columns import (
-    COLUMNS,
-    EXACT_COLUMNS,
-    KAPPA_COLUMNS,
-    Table,
-    align,
-    cell_text,
-    columns_of,
-    exact_rows,
-    interval,
-    percent,
-)  # fmt: skip
-from .data import Interval, ReportData, ReportRow, best_runs, display_name, family, label, root_gap, trait
+from .cells.exact import STRUCTURED, ExactCell
+from .cells.instance import InstanceCell
+from .cells.kappa import KappaCell
+from .data import Interval, ReportData, ReportRow, family, gap, gap_left, root_gap
 from .means import exact_means, relaxation_means
 
-# The columns of the table of instances.
 
-#: One row: the report, and an instance at one λ.
+@dataclass(frozen=True)
+class Column:
+    """A column of a table: its value of a row, its title and explanation, and where it is shown.
+
+    Parameters
+    ----------
+    key : str
+        Name in CSV.
+    title, explanation : str
+    value : callable
+        Row to number, word, `Interval` or None.
+    form : {"text", "count", "mean", "value", "percent", "seconds", "ratio"}
+    interval : bool
+        Whether values may be intervals, which take two columns in CSV.
+    optional : bool
+        Whether tables leave it out where no row has a value.
+    in_picture : bool
+        Whether a picture of the page shows it, so that the page's table need not.
+    in_details, in_text, in_latex : bool
+        Whether the details of an instance on the page, the plain text, and the narrower LaTeX table have it.
+    """
+
+    key: str
+    title: str
+    explanation: str
+    value: Callable[[Any], Any]
+    form: str = "text"
+    interval: bool = False
+    optional: bool = False
+    in_picture: bool = False
+    in_details: bool = False
+    in_text: bool = False
+    in_latex: bool = False
+
+    def values(self, row: Any) -> dict[str, Any]:
+        """Return the value by name; an interval's two ends."""
+        value = self.value(row)
+        if not self.interval:
+            return {self.key: value}
+        low, high = (value.low, value.high) if isinstance(value, Interval) else (None, None)
+        return {f"{self.key}_low": low, f"{self.key}_high": high}
+
+    @property
+    def numeric(self) -> bool:
+        """Return whether it sorts as a number."""
+        return self.form != "text"
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """A table of a report.
+
+    Parameters
+    ----------
+    name, title : str
+    columns : sequence of Column
+    rows : sequence
+    note : str
+        What to know before reading it.
+    """
+
+    name: str
+    title: str
+    columns: Sequence[Column]
+    rows: Sequence[Any]
+    note: str = ""
+
+
+def columns_of(table: str, functions: Mapping[str, Callable[[Any], Any]]) -> tuple[Column, ...]:
+    """Return the columns of a table of ``columns.csv``.
+
+    The column ``value`` is a function of a row, ``name()`` of ``functions``, or a path of attributes and places in tuples.
+    ``flags`` are the fields of `Column` that are true.
+    """
+    columns = []
+    for line in _lines():
+        if line["table"] == table:
+            path, flags = line["value"], line["flags"].split()
+            # exempt (text): the table's own notation for a function
+            value = functions[path[:-2]] if path.endswith("()") else partial(_follow, path.split("."))
+            columns.append(
+                Column(line["key"], line["title"], line["explanation"], value, line["form"], **dict.fromkeys(flags, True))
+            )
+    return tuple(columns)
+
+
+@cache
+def _lines() -> list[dict[str, str]]:
+    return list(csv.DictReader(resources.files(__package__).joinpath("columns.csv").read_text(encoding="utf-8").splitlines()))
+
+
+def _follow(path: list[str], row: Any) -> Any:
+    for name in path:
+        row = row[int(name)] if name.isdigit() else getattr(row, name)
+    return row
+
+
+def percent(value: float, digits: int) -> str:
+    """Return a percentage without a negative zero."""
+    return f"{round(100.0 * value, digits) + 0.0:.{digits}f}%"
+
+
+_SHOWN: dict[str, Callable[[Any], str]] = {
+    "text": str,
+    "count": lambda v: f"{v:,}",
+    "mean": lambda v: f"{v:,.0f}" if abs(v) >= 100.0 else f"{v:.3g}",  # of counts
+    "value": lambda v: f"{v:.7g}",
+    "percent": lambda v: percent(v, 2),
+    "seconds": lambda v: f"{v:.3g}" if v >= 1e-3 else np.format_float_positional(v, precision=2, fractional=False, trim="-"),
+    "ratio": lambda v: f"{v:.2g}",
+}
+#: The ends of an interval: in fewer digits, since they differ.
+_ENDS: dict[str, Callable[[float, float], str]] = {
+    "value": lambda low, high: f"[{low:.5g}, {high:.5g}]",
+    "percent": lambda low, high: f"[{percent(low, 1)[:-1]}, {percent(high, 1)[:-1]}]%",
+}
+
+
+def cell_text(column: Column, row: Any) -> str:
+    """Return the cell as readers see it; empty for None, [low, high] for an interval that is not a number."""
+    value = column.value(row)
+    if value is None:
+        return ""
+    if isinstance(value, Interval) and not value.exact:
+        return interval(column.form, value)
+    return _SHOWN[column.form](value.high if isinstance(value, Interval) else value)
+
+
+def interval(form: str, value: Interval) -> str:
+    """Return [low, high] of values or percentages."""
+    return _ENDS[form](value.low, value.high)
+
+
+def sort_key(column: Column, row: Any) -> float | str:
+    """Return the key that the cell sorts by: a number for numeric columns (an interval by its upper end; missing ones last)."""
+    value = column.value(row)
+    if isinstance(value, Interval):
+        return value.high
+    if value is None:
+        return "" if not column.numeric else float("inf")
+    return float(value) if column.numeric else str(value)
+
+
+#: One row of the table of exact solves: the instance, the solve, the least objective known of the instance.
+ExactRow = tuple[InstanceCell, ExactCell, float]
+
+
+def exact_rows(report: ReportData) -> list[ExactRow]:
+    """Return the rows of the table of exact solves."""
+    by_key = {c.key: c for c in report.instances}
+    return [(by_key[c.key], c, report.best[c.key].high) for c in report.exacts]
+
+
+def _how(row: ExactRow) -> str:
+    cell = row[1]
+    if cell.reason:
+        return cell.reason
+    return cell.status if not cell.caveat else f"{cell.status}; no bound of the optimum: {cell.caveat}"
+
+
+def _optimum(cell: KappaCell) -> Interval | None:
+    """Return the least ||w||² within the budget: proved by the exact solve, else between best bound and best classifier."""
+    objectives = [v for v in (cell.recovered, cell.exact_objective) if v is not None]
+    if not objectives:
+        return None
+    high = min(objectives)
+    if cell.proven or high <= 0.0:
+        return Interval(high, high)
+    bounds = [v for v in (cell.bound, cell.exact_bound) if v is not None]
+    return Interval(min(max([0.0, *bounds]), high), high)
+
+
+def _gap(cell: KappaCell) -> Interval | None:
+    zeta = _optimum(cell)
+    return None if cell.bound is None or zeta is None else gap(cell.bound, zeta)
+
+
+def _kappa_known_by(cell: KappaCell) -> str:
+    if cell.proven:
+        return f"{cell.exact_solver}, {cell.exact_kind}"
+    return cell.exact_status if not cell.exact_solver else f"{cell.exact_solver}: {cell.exact_status}"
+
+
+def _missing(cell: KappaCell) -> str:
+    """Return the reasons why numbers of the row are empty."""
+    if cell.reason:
+        return f"not run: {cell.reason}"
+    if "infeasible" in (cell.status, cell.exact_status):
+        return f"no classifier violates at most {cell.budget} margins, so there is no point, no gap and no rank"
+    zeta = _optimum(cell)
+    reasons = {
+        "no bound: the solve ended without one": cell.bound is None,
+        f"no choice of {cell.budget} points to give up that leaves the rest separable was found": cell.recovered is None,
+        "no gap: w = 0 is within the budget, the optimum is 0": zeta is not None and zeta.high <= 0.0,
+        "no Σz and no rank: without violations to give away it is a quadratic program, or the solve left no point": (
+            cell.share is None or cell.rank_ratio is None
+        ),
+        f"no nodes or time of an exact solve ({cell.exact_status})": cell.exact_nodes is None or cell.exact_seconds is None,
+    }
+    return "; ".join(reason for reason, applies in reasons.items() if applies)
+
+
+def _m_range(row: ReportRow) -> str:
+    low, high = row.relaxation.m_low, row.relaxation.m_high
+    if low is None or high is None:
+        return ""
+    return f"{low:.4g}" if low == high else f"{low:.4g} .. {high:.4g}"
+
+
+def _bounds(row: ReportRow) -> str:
+    cell = row.relaxation
+    if cell.target_bound is not None:
+        return f"its own optimum alone ({cell.target_bound:.7g}, {cell.target_kind}): {cell.caveat}"
+    return "nothing" if cell.bound is None else "ζ"
+
+
+def _kind(row: ReportRow) -> str:
+    cell = row.relaxation
+    if cell.reason or cell.bound is not None:
+        return cell.reason or cell.kind
+    return "none: no bound of ζ" if cell.target_bound is not None else f"none: the solve ended as {cell.status}"
+
+
+EXACT_COLUMNS = columns_of(
+    "exacts",
+    {
+        "encoding": lambda row: "the data" if row[1].encoding == STRUCTURED else row[1].encoding,
+        "how": _how,
+        "root_gap": lambda row: root_gap(row[1], row[2]),
+        "left": lambda row: gap_left(row[1]),
+    },
+)
+KAPPA_COLUMNS = columns_of("kappas", {"optimum": _optimum, "gap": _gap, "known_by": _kappa_known_by, "missing": _missing})
+RELAXATION_COLUMNS = columns_of("relaxations", {"m_range": _m_range, "bounds": _bounds, "kind": _kind})
+
+#: One row of the table of instances: the report, and an instance at one λ.
 InstanceRow = tuple[ReportData, InstanceCell]
-
-
-def instance_rows(report: ReportData) -> list[InstanceRow]:
-    """Rows of the table of instances."""
-    return [(report, cell) for cell in report.instances]
 
 
 def _known_by(row: InstanceRow) -> str:
@@ -42,13 +264,13 @@ def _known_by(row: InstanceRow) -> str:
     exacts = report.exacts_of(instance.key)
     proved = list(dict.fromkeys(c.variant for c in exacts if c.proven))
     if proved:
-        return f"{', '.join(proved)} ({_best_kind(exacts)})"
+        return f"{', '.join(proved)} ({best_kind(exacts)})"
     bounds = [(c.bound or 0.0, c.kind) for c in report.relaxations_of(instance.key) if c.bounds_optimum]
     bounds += [(c.bound or 0.0, c.kind) for c in exacts if c.bounds_optimum]
     return f"best bound ({max(bounds)[1]}) and best classifier" if bounds else "a classifier alone"
 
 
-def _best_kind(cells: Sequence[ExactCell]) -> str:
+def best_kind(cells: Sequence[ExactCell]) -> str:
     """Return the best support that an optimum has among the solvers that reached it."""
     kinds = {c.kind for c in cells if c.proven}
     return next((kind.value for kind in (Kind.PROVED, Kind.STORED) if kind in kinds), Kind.CLAIMED.value)
@@ -56,7 +278,7 @@ def _best_kind(cells: Sequence[ExactCell]) -> str:
 
 RELAXATION_MEANS = columns_of("relaxation-means", {})
 EXACT_MEANS = columns_of("exact-means", {})
-SUMMARY = columns_of(
+INSTANCE_COLUMNS = columns_of(
     "instances",
     {
         "known_by": _known_by,
@@ -68,16 +290,16 @@ SUMMARY = columns_of(
 
 
 def report_tables(report: ReportData) -> tuple[Table, ...]:
-    """The tables of a report: those without rows are left out, except the first and the relaxations."""
+    """Return the tables of a report: those without rows are left out, except the first and the relaxations."""
     means = "A row for each family and λ."
     if report.trivial:
         out = f"{len(report.trivial)} of {len(report.instances)} instances"
         means += f" {out}, whose best known classifier is the intercept, are left out."
     tables = [
-        Table("instances", "Instances", SUMMARY, instance_rows(report)),
+        Table("instances", "Instances", INSTANCE_COLUMNS, [(report, cell) for cell in report.instances]),
         Table("relaxation-means", "Relaxations over instances", RELAXATION_MEANS, relaxation_means(report), means),
         Table("exact-means", "Exact solves over instances", EXACT_MEANS, exact_means(report), means),
-        Table("relaxations", "Relaxations", COLUMNS, report.rows, "A row for each instance × relaxation."),
+        Table("relaxations", "Relaxations", RELAXATION_COLUMNS, report.rows, "A row for each instance × relaxation."),
         Table("exacts", "Exact solves", EXACT_COLUMNS, exact_rows(report), "A row for each run."),
         Table("kappas", "Sweep over κ", KAPPA_COLUMNS, report.kappas, "The κ form: min ||w||² with at most κn violations."),
     ]
@@ -90,22 +312,12 @@ def report_tables(report: ReportData) -> tuple[Table, ...]:
     )
 
 
-#: Tables and columns of a report in plain text; means where a family has several members.
-_TEXT = {
-    "instances": ("instance", "n", "lam", "zeta", "zeta_kind", "trivial", "held_out"),
-    "relaxation-means": ("family", "lam", "relaxation", "instances", "gap", "q1", "median", "q3", "seconds", "test_error"),
-    "exact-means": ("family", "lam", "variant", "problems", "solved", "seconds", "nodes", "left", "test_error"),
-    "relaxations": ("instance", "lam", "relaxation", "bound", "kind", "gap", "closed", "recovered", "seconds", "test_error"),
-    "exacts": ("instance", "lam", "solver", "status", "incumbent", "bound", "kind", "left", "nodes", "seconds", "test_error"),
-}
-
-
 #: Tables of means over instances, of no use for one instance.
 _MEANS = ("relaxation-means", "exact-means")
 
 
 def report_text(report: ReportData, tables: Sequence[Table]) -> str:
-    """The main figures in plain text: contradictions, optima, means over families, relaxations, exact solves."""
+    """Return the main figures in plain text: contradictions, optima, means over families, relaxations, exact solves."""
     single = len({family(c) for c in report.instances}) == len(report.instances)
     parts = (
         ["\n".join(["Claims that contradict each other", *map(sanitised, report.contradictions)])]
@@ -113,204 +325,8 @@ def report_text(report: ReportData, tables: Sequence[Table]) -> str:
         else []
     )
     for table in tables:
-        columns = [c for c in table.columns if c.key in _TEXT.get(table.name, ())]
+        columns = [c for c in table.columns if c.in_text]
         if columns and table.rows and not (single and table.name in _MEANS):
             cells = ([sanitised(cell_text(c, row)).replace("\n", " ") for c in columns] for row in table.rows)
             parts.append(f"{table.title}\n{align([[c.title for c in columns], *cells])}")
     return "\n\n".join(parts)
-
-
-#: What a cell of no run says.
-NOT_RUN = "not run"
-
-
-@dataclass(frozen=True)
-class TableCell:
-    """One cell.
-
-    Parameters
-    ----------
-    text : str
-        Interval or number, or why there is none in a few words.
-    note : str
-        What the details do not say: why there is no number, or how several were chosen from.
-    kind : str
-        "proved", "claimed", "none", shown below the text unless it is none.
-    key : float
-        What it sorts by; infinite where there is nothing.
-    heat : float or None
-        Between 0 and 1; None where there is no gap.
-    counts : str
-        Shown beside the kind.
-    open : bool
-        Whether it shows an interval that nobody closed.
-    """
-
-    text: str
-    note: str = ""
-    kind: str = "none"
-    key: float = float("inf")
-    heat: float | None = None
-    counts: str = ""
-    open: bool = False
-
-    @property
-    def sort(self) -> str:
-        """The key of an interval; other texts begin with their number, or have none."""
-        return f"{self.key:.6g}" if self.open else ""
-
-
-@dataclass(frozen=True)
-class Row:
-    """One instance at one λ.
-
-    Parameters
-    ----------
-    anchor : str
-        Of its details.
-    instance : InstanceCell
-    label, title : str
-        Its name without n and p; all of it and λ, as pictures say it.
-    family : str
-    sigma : float or None
-    trivial : bool
-    zeta : Cell
-    gaps, exacts : tuple of Cell
-        One for each column of the matrix.
-    details : tuple of ReportRow
-    runs : tuple of ExactCell
-    """
-
-    anchor: str
-    instance: InstanceCell
-    label: str
-    title: str
-    family: str
-    sigma: float | None
-    trivial: bool
-    zeta: TableCell
-    gaps: tuple[TableCell, ...]
-    exacts: tuple[TableCell, ...]
-    details: tuple[ReportRow, ...]
-    runs: tuple[ExactCell, ...]
-
-
-@dataclass(frozen=True)
-class Matrix:
-    """Columns and rows."""
-
-    relaxations: tuple[str, ...]
-    solvers: tuple[str, ...]
-    rows: tuple[Row, ...]
-
-    @classmethod
-    def of(cls, report: ReportData) -> Matrix:
-        """The matrix of a report."""
-        relaxations = tuple(dict.fromkeys(c.relaxation for c in report.relaxations))
-        solvers = tuple(dict.fromkeys(c.solver for c in report.exacts))
-        by_key: dict[Key, list[ReportRow]] = {}
-        for row in report.rows:
-            by_key.setdefault(row.instance.key, []).append(row)
-        rows = []
-        for k, instance in enumerate(report.instances):
-            details, runs = by_key.get(instance.key, []), report.exacts_of(instance.key)
-            gaps = {row.relaxation.relaxation: _gap_cell(row) for row in details}
-            best = {run.solver: _exact_cell(run, report.best[instance.key].high) for run in best_runs(runs)}
-            rows.append(
-                Row(
-                    f"instance-{k + 1}", instance, label(instance), where(display_name(instance), instance.lam), family(instance),
-                    trait(instance, "sigma"), instance.key in report.trivial, _zeta_cell(report, instance),
-                    tuple(gaps.get(name, TableCell("not asked", "not part of this run")) for name in relaxations),
-                    tuple(best.get(name, TableCell("not asked", "not part of this run")) for name in solvers),
-                    tuple(details), tuple(runs),
-                )
-            )  # fmt: skip
-        return cls(relaxations, solvers, tuple(rows))
-
-    @cached_property
-    def idle(self) -> dict[str, str]:
-        """Columns without a run on any instance, with the reason: the page says it once, and leaves them out until asked."""
-        idle = {}
-        for names, cells in ((self.relaxations, [r.gaps for r in self.rows]), (self.solvers, [r.exacts for r in self.rows])):
-            for name, column in zip(names, zip(*cells, strict=True), strict=False):
-                if all(cell.text == NOT_RUN for cell in column):
-                    idle[name] = column[0].note
-        return idle
-
-    @property
-    def filters(self) -> dict[str, tuple[str, ...]]:
-        """Parameters in which the instances differ, with their values as the rows say them."""
-        values = {
-            "family": [row.family for row in self.rows],
-            "n": [_word(row.instance.n) for row in self.rows],
-            "p": [_word(row.instance.p) for row in self.rows],
-            "sigma": [_word(row.sigma) for row in self.rows],
-            "lam": [_word(row.instance.lam) for row in self.rows],
-        }
-        distinct = {name: tuple(dict.fromkeys(v for v in cell_values if v)) for name, cell_values in values.items()}
-        return {name: tuple(sorted(v, key=_order)) for name, v in distinct.items() if len(v) > 1}
-
-
-def _word(value: float | None) -> str:
-    return "" if value is None else f"{value:g}"
-
-
-def _order(word: str) -> tuple[float, str]:
-    try:
-        return float(word), ""
-    except ValueError:
-        return float("inf"), word
-
-
-def _kind(kind: str) -> str:
-    """The kind of a bound in the room of a cell; in full where a condition belongs to it."""
-    return "claimed" if kind == Kind.CLAIMED else kind
-
-
-def _percent(value: Interval) -> str:
-    if value.exact:
-        return percent(value.high, 2)
-    return interval("percent", value)
-
-
-def _gap_cell(row: ReportRow) -> TableCell:
-    cell = row.relaxation
-    if cell.reason:
-        return TableCell(NOT_RUN, cell.reason)
-    if cell.target_bound is not None:
-        words = f"{cell.target_bound:.7g} ({cell.target_kind}) bounds its own optimum alone: {cell.caveat}"
-        return TableCell("no bound of ζ", words)
-    if cell.bound is None:
-        return TableCell("no bound", f"{cell.status}: the solve gave no bound")
-    if row.gap is None:
-        note = f"bound {cell.bound:.7g}, {cell.kind}; ζ may be 0, so there is no gap relative to it"
-        return TableCell("no gap", note, _kind(cell.kind))
-    high = row.gap.high
-    return TableCell(_percent(row.gap), "", _kind(cell.kind), 100.0 * high, min(max(high, 0.0), 1.0), open=not row.gap.exact)
-
-
-def _exact_cell(cell: ExactCell, best: float) -> TableCell:
-    """Seconds where it proved ζ, else the interval that it leaves; nodes and root gap below."""
-    if cell.reason:
-        return TableCell(NOT_RUN, cell.reason)
-    counted = [] if cell.nodes is None else [f"{cell.nodes:,} node{'' if cell.nodes == 1 else 's'}"]
-    root = root_gap(cell, best)
-    counted += [] if root is None else [f"root gap {percent(root, 1)}"]
-    counts_text = ", ".join(counted)
-    variant = "" if cell.variant == cell.solver else cell.variant  # which of its runs
-    seconds = 0.0 if cell.solve_seconds is None else cell.solve_seconds
-    if cell.caveat:
-        return TableCell("no bound of ζ", f"{cell.variant}: {cell.caveat}")
-    if cell.proven:
-        return TableCell(f"{seconds:.3g} s", variant, _kind(cell.kind), seconds, counts=counts_text)
-    low = "?" if cell.bound is None else f"{cell.bound:.5g}"
-    high = "?" if cell.incumbent is None else f"{cell.incumbent:.5g}"
-    note = "; ".join(filter(None, (variant, cell.status)))
-    return TableCell(f"[{low}, {high}] in {seconds:.3g} s", note, _kind(cell.kind), 1e6 + seconds, counts=counts_text, open=True)
-
-
-def _zeta_cell(report: ReportData, instance: InstanceCell) -> TableCell:
-    zeta = report.best[instance.key]
-    if zeta.exact:
-        return TableCell(f"{zeta.high:.7g}", "", _kind(_best_kind(report.exacts_of(instance.key))), zeta.high)
-    return TableCell(interval("value", zeta), "nobody proved it: best bound and best classifier", "none", zeta.high, open=True)

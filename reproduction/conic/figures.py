@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from marginopt.drawing import Picture, colour_of, figure_of, svg_of
-from marginopt.relaxations.report.pictures import loss_functions
+from marginopt.relaxations.losses import draw_losses
 
 from ..record import CONIC, PaperFigure, ProtocolSize, Results, Run
 from .protocol import SYNTHETIC
@@ -19,7 +19,7 @@ _METHODS = ("hinge", "conic")
 
 def _losses(results: Results) -> Picture:
     caption = "Left: 0-1, hinge, ramp, ψ and normalised sigmoid loss. Right: the conic loss of Proposition 1 at three γ."
-    return Picture(loss_functions(), "conic-figure-1", "Losses", caption)
+    return Picture(draw_losses(), "conic-figure-1", "Losses", caption)
 
 
 def _needs(effort: ProtocolSize) -> Sequence[Run]:

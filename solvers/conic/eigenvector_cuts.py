@@ -107,6 +107,7 @@ class EigenvectorCuts(Backend):
     def solve_form(self, form: StandardForm, options: Options) -> Answer:
         """Solve relaxations until the matrices are semidefinite up to rounding, or a limit ends it."""
         begin, tol = time.perf_counter(), 0.01 * options.tolerance(self.info.tolerance)
+        end = np.inf if options.time_limit is None else begin + options.time_limit
         master_options = replace(options, tol=tol, iteration_limit=None, callback=None)
         recorder, cuts = Recorder(self.info.name, options), Cuts.first(form)
         recorder.start()
@@ -122,7 +123,7 @@ class EigenvectorCuts(Backend):
             last, vectors = (cuts, answer), cuts.violated(form.join(answer.values))
             bound = answer.objective if answer.bound is None else answer.bound
             recorder.record_values(count, np.nan, np.nan if bound is None else bound, step="relaxation")
-            if not vectors or recorder.stopped or _passed(options, begin):
+            if not vectors or recorder.stopped or time.perf_counter() >= end:
                 status = Status.OPTIMAL if not vectors else Status.INTERRUPTED if recorder.stopped else Status.TIME_LIMIT
                 break
             cuts = cuts.with_vectors(vectors)
@@ -202,7 +203,3 @@ class Cuts:
     def multipliers(self, z: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
         """Multipliers of the form from those of the relaxation: W'u of the cones."""
         return {label: self.rows[label].T @ u if label in self.rows else u for label, u in z.items()}
-
-
-def _passed(options: Options, begin: float) -> bool:
-    return options.time_limit is not None and time.perf_counter() - begin >= options.time_limit

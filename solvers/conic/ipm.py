@@ -1,4 +1,4 @@
-"""conic-ipm, a primal-dual interior-point method for the conic SVM, and its path along κ or λ."""
+"""``conic-ipm``, a primal-dual interior-point method for the conic SVM, and `conic_path`, which solves for many κ or λ."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from ...errors import InputError
 from ...models.arrays import FloatArray
-from ...models.conic_bound import ConicBound, ConicPoint, conic_multipliers, conic_reduced
+from ...models.conic_bound import ConicBound, ConicPoint
 from ...models.kernels.threads import blas_threads
 from ...models.views import ConicProblem
 from ..interface.algorithm import Algorithm, Outcome
@@ -19,8 +19,6 @@ from ..interface.solver import Gives, Purpose, SolverInfo
 from ..records import Answer, Options
 from .iterate import ConicData, Iterate, PointScaling, PreparedProblem, Step, Sym2, max_step
 from .newton import Compliance, NewtonSystem, PointSystem, best_system
-
-# A predictor-corrector step: the scaled equations at an iterate, their direction, and the step lengths.
 
 
 def newton_step(point: Iterate, system: NewtonSystem) -> tuple[Iterate, float, float]:
@@ -393,19 +391,13 @@ class ConicIPM(Algorithm[ConicProblem, ConicState]):
         with blas_threads(state.system.order, state.threads):
             point = prepared.point(state.best.w, state.best.V)
             bound = prepared.bound(*state.best.dual_point, point, state.tolerance)
-        mu = None if prepared.problem.kappa is None else bound.mu
-        return Answer(
-            values=point.values,
-            multipliers=conic_multipliers(prepared.problem, bound.gamma, bound.v, mu),
-            reduced=conic_reduced(prepared.problem, bound.v),
-            bound=bound.value,
-            proved=True,
-            details={
-                "newton_system": "points" if isinstance(state.system, PointSystem) else "gram",
-                "start": state.start,
-                "relative_gap": (point.objective - bound.value) / max(abs(point.objective), abs(bound.value), 1e-300),
-            },
-        )
+        scale = max(abs(point.objective), abs(bound.value), 1e-300)
+        details: dict[str, object] = {
+            "newton_system": "points" if isinstance(state.system, PointSystem) else "gram",
+            "start": state.start,
+            "relative_gap": (point.objective - bound.value) / scale,
+        }
+        return prepared.answer(point, bound, details)
 
 
 def _start_near(state: ConicState, start: Mapping[str, FloatArray]) -> None:

@@ -1,4 +1,4 @@
-"""The primal-dual iterate of the conic SVM: coordinates of the data, the points' 2 × 2 cones, and the step.
+"""Data structures of conic-ipm: the prepared problem, the primal-dual iterate with the points' 2 × 2 cones, and the step.
 
 Primal: V = W - ww' ≻ 0, ρ_i > r_i = 1 - u_i, z_i q_i > ρ_i² with q_i = r_i² + a_i'V a_i (= x_i'W x_i - 2u_i + 1) [, Σz < κn].
 Dual: γ, ζ > 0, τ [, μ] with S̄ = [τ g'/2; g/2 S] ≻ 0, S = I - Σγ_i a_i a_i', g = Σ(2γ_i - ζ_i)a_i, 4γ_iβ > ζ_i², β = λ or μ.
@@ -27,8 +27,18 @@ import numpy as np
 
 from ...errors import InputError
 from ...models.arrays import BoolArray, FloatArray
-from ...models.conic_bound import ConicBound, ConicPoint, Coordinates, certified_bound, coordinates, primal_point
+from ...models.conic_bound import (
+    ConicBound,
+    ConicPoint,
+    Coordinates,
+    certified_bound,
+    conic_multipliers,
+    conic_reduced,
+    coordinates,
+    primal_point,
+)
 from ...models.views import ConicProblem
+from ..records import Answer
 
 
 class Sym2(NamedTuple):
@@ -296,7 +306,7 @@ def _is_positive_definite(M: FloatArray) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class PreparedProblem:
-    """The prepared problem: metric whitened, p ≤ n, rows of zeros removed, rows scaled to mean square one (objective times σ²).
+    """The problem in scaled coordinates: metric whitened, p ≤ n, no rows of zeros, mean square of rows one (objective times σ²).
 
     A row of zeros has u = 0 and z = 1 for every w: it costs λ, or one unit of the budget.
     """
@@ -373,6 +383,14 @@ class PreparedProblem:
         if W.shape != (p, p) or not np.isfinite(W).all():
             raise InputError(f"start['W'] must be a finite {p} × {p} matrix; it has shape {W.shape}", name="start")
         return scaled, self.space.reduce_matrix(0.5 * (W + W.T) - np.outer(w, w)) * self.sigma2
+
+    def answer(self, point: ConicPoint, bound: ConicBound, details: dict[str, object]) -> Answer:
+        """Return the answer of a feasible point and a certified bound, with repaired multipliers of every constraint."""
+        mu = None if self.problem.kappa is None else bound.mu
+        multipliers, reduced = conic_multipliers(self.problem, bound.gamma, bound.v, mu), conic_reduced(self.problem, bound.v)
+        return Answer(
+            values=point.values, multipliers=multipliers, reduced=reduced, bound=bound.value, proved=True, details=details
+        )
 
     def point(self, w: FloatArray, V: FloatArray) -> ConicPoint:
         """Return the primal point in the problem's own coordinates, with the best z for its w and V = W - ww'."""

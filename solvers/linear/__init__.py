@@ -1,4 +1,4 @@
-"""Linear classifiers on any number of rows, read in blocks: Newton steps on a smoothed dual, certified by the duality gap."""
+"""The solver ``linear-newton`` of linear classifiers with many rows, read in blocks, from disk too."""
 
 from __future__ import annotations
 

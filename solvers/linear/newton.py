@@ -96,11 +96,6 @@ class CoordinateDescent:
         self.order[active:] = np.concatenate([inactive[wrong], inactive[~wrong]])
         self.numbers[0] += np.count_nonzero(wrong)
 
-    @property
-    def has_ended(self) -> bool:
-        """Return whether Newton steps are to take over."""
-        return self.epochs >= _EPOCHS
-
 
 # State of a run of Newton steps on a linear classifier.
 
@@ -586,7 +581,7 @@ class LinearNewton(Algorithm[LinearProblem, LinearState]):
                 if state.gap <= state.tol:
                     return Outcome.CONVERGED
                 descent.schedule_look(state.gap, state.tol)
-                if descent.has_ended:
+                if descent.epochs >= _EPOCHS:  # Newton steps take over
                     state.a[:], state.descent = descent.alpha, None
                     state.evaluate()
                     return Outcome.RUNNING

@@ -1,4 +1,4 @@
-"""The solver "maxmin": gradient ascent in a kernel parameter with a dynamic learning rate, MaxMin Algorithm 3."""
+"""The solver ``maxmin``: gradient ascent in a kernel parameter γ on the optimal value of a dual SVM (MaxMin, Algorithm 3)."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _FACTOR = 4.0
 
 @dataclass(frozen=True)
 class Step:
-    """An outer iteration: γ, f(γ), f'(γ), and the ratio of inter- to intra-class distance (54)/(55) at γ."""
+    """The record of an outer iteration: γ, f(γ), f'(γ), and the ratio of inter- to intra-class distance (54)/(55) at γ."""
 
     gamma: tuple[float, ...]
     value: float

@@ -1,4 +1,4 @@
-"""Several classes in one program: block coordinate ascent on the dual, with conjugate gradients on its faces."""
+"""The solver ``multiclass-ascent`` of multiclass SVMs that are one program: block coordinate ascent on the dual."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Nonparallel classifiers, NPSVC++: majorisation, and the alternating kernel algorithm."""
+"""Solvers of nonparallel classifiers (NPSVC++): majorisation for non-convex losses, alternating steps for the kernel model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Training of K-NPSVC++, Algorithm 1, with its errata corrected; any step can be given to another solver."""
+"""Training of the nonparallel classifier K-NPSVC++ by alternating steps in U, V, P and τ (Algorithm 1, errata corrected).
+
+Each step can be given to another solver.
+"""
 
 from __future__ import annotations
 
@@ -26,8 +29,6 @@ from ..simplex.start import load_loops
 from ..solve import solve_raw
 from ..stiefel.ascent import orthonormal_start
 from . import RECORDS
-
-# State of the training of K-NPSVC++ and the record of each outer iteration.
 
 #: Seconds for all problems of an answer together after the time limit.
 _ANSWER = 0.2

@@ -1,4 +1,4 @@
-"""Nonparallel classifiers with non-convex losses: repeat the convex majorant, with an objective that never rises."""
+"""Majorisation-minimisation for nonparallel classifiers with non-convex losses: the objective never rises."""
 
 from __future__ import annotations
 

@@ -82,8 +82,7 @@ RECORDS = records_by_name(
         views=(SimplexQP,),
         gives=_GIVES,
         first_order=True,
-        reference="Frandi, Nanculef, Gasparo, Lodi, Sartori: Training support vector machines using "
-        "Frank-Wolfe optimization methods, Algorithm 1",
+        reference=f"{_SOURCE}, Algorithm 1",
     ),
     SolverInfo(
         name="pga",

@@ -1,4 +1,4 @@
-"""MaxMin's projected gradient algorithm, Algorithm 1 with its errata mended: faces of the unit simplex, on a dense matrix."""
+"""Projected gradients on faces of the unit simplex, for a dense matrix: MaxMin's Algorithm 1 with its errata corrected."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ..interface.algorithm import Algorithm, Outcome
 from ..interface.recorder import ProgressState
 from ..records import Answer, Options
 from . import RECORDS
-from .start import StartRule, iterations_allowed, relative, simplex_answer, starting_point
+from .start import StartRule, iteration_limit, relative_gap_at, simplex_answer, starting_point
 
 Start: TypeAlias = Literal["uniform", "sparse"]
 _RULES: dict[Start, StartRule] = {"uniform": "uniform", "sparse": "vertex"}
@@ -26,7 +26,7 @@ REFRESH = 200
 
 @dataclass(eq=False)
 class DenseState:
-    """a, its gradient g = Qa + c, and what is needed to step; ``members[k]`` are the indices of simplex k."""
+    """The point a, its gradient g = Qa + c, and the free variables; ``members[k]`` are the indices of simplex k."""
 
     view: SimplexQP
     Q: FloatArray  #: (n, n)
@@ -51,11 +51,11 @@ class DenseState:
 
     @property
     def converged(self) -> bool:
-        """Relative gap within the tolerance."""
-        return relative(self.objective, self.gap) <= self.tol
+        """Return whether the relative gap is within the tolerance."""
+        return relative_gap_at(self.objective, self.gap) <= self.tol
 
     def move(self, d: FloatArray, length: float) -> None:
-        """a ← a + length·d and its gradient; refreshed now and then."""
+        """Move to a + length·d and update the gradient, which is refreshed every 200 steps."""
         self.a = self.a + length * d
         self.steps += 1
         support = np.flatnonzero(d)
@@ -111,10 +111,10 @@ class ProjectedGradient(Algorithm[SimplexQP, DenseState]):
         members = [np.flatnonzero(view.groups == k) for k in range(view.simplices)]
         a = starting_point(view, _RULES[self.initial], options, rng)
         tol = options.tolerance(self.info.tolerance)
-        return DenseState(view, Q, a, Q @ a + view.c, members, a > 0, tol, iterations_allowed(options))
+        return DenseState(view, Q, a, Q @ a + view.c, members, a > 0, tol, iteration_limit(options))
 
     def advance(self, state: DenseState, seconds: float) -> Outcome:
-        """Steps for about ``seconds``; an end is confirmed by a gradient computed afresh."""
+        """Take steps for about ``seconds``; convergence is confirmed by a gradient computed afresh."""
         end = time.perf_counter() + seconds
         while True:
             if state.converged:
@@ -123,38 +123,33 @@ class ProjectedGradient(Algorithm[SimplexQP, DenseState]):
                     return Outcome.CONVERGED
             if state.steps >= state.limit:
                 return Outcome.ITERATION_LIMIT
-            if not self.once(state):
+            if not self.take_step(state):
                 return Outcome.STALLED
             if time.perf_counter() >= end:
                 return Outcome.RUNNING
 
     def measure(self, state: DenseState) -> ProgressState:
-        """Objective, Frank-Wolfe bound f - gap, size of the support."""
+        """Return objective, Frank-Wolfe bound f - gap, and size of the support."""
         f = state.objective
         active = int(np.count_nonzero(state.a))
         return ProgressState(state.steps, f, f - state.gap, active=active, columns=state.view.n, step=state.step)
 
     def answer(self, state: DenseState) -> Answer:
-        """The point on the simplices to the last bit of rounding, with the multipliers of its gradient."""
+        """Return the point, scaled onto the simplices, with the multipliers of its gradient."""
         a = np.maximum(state.a, 0.0)
         for m in state.members:
             a[m] /= a[m].sum()
         return simplex_answer(state.view, a, state.Q @ a + state.view.c, {})
 
-    def once(self, state: DenseState) -> bool:
-        """A step along the projected gradient of a face, or of a few components."""
-        d = self._direction(state)
+    def take_step(self, state: DenseState) -> bool:
+        """Take a step along the projected gradient of a face, or of a few components; return False if none descends."""
+        whole = self.components is None or self.components >= state.view.n
+        d = _face_direction(state) if whole else _few_components(state, self.components or 0)
         return d is not None and _search(state, d)
-
-    def _direction(self, state: DenseState) -> FloatArray | None:
-        n = state.view.n
-        if self.components is None or self.components >= n:
-            return _face_direction(state)
-        return _few_components(state, self.components)
 
 
 def _face_direction(state: DenseState) -> FloatArray | None:
-    """The projected gradient on the face of free variables; a stationary face first releases its most violating bound."""
+    """Return the projected gradient on the face of free variables; a stationary face first releases its most violating bound."""
     d, reduced = _projected(state, state.free)
     violation = float(-reduced[~state.free].min(initial=0.0))
     # stationary, relative to what a release promises: the gap is bounded by both
@@ -169,7 +164,7 @@ def _face_direction(state: DenseState) -> FloatArray | None:
 
 
 def _projected(state: DenseState, free: BoolArray) -> tuple[FloatArray, FloatArray]:
-    """d on the free variables of every simplex, and ∇ - mean for all."""
+    """Return d on the free variables of every simplex, and ∇ - mean for all."""
     d, reduced = np.zeros(state.view.n), np.zeros(state.view.n)
     for m in state.members:
         f = m[free[m]]
@@ -180,7 +175,7 @@ def _projected(state: DenseState, free: BoolArray) -> tuple[FloatArray, FloatArr
 
 
 def _few_components(state: DenseState, k: int) -> FloatArray | None:
-    """A direction that changes at most k components of one simplex: the one whose pair violates most."""
+    """Return a direction that changes at most k components of one simplex, the one whose pair violates most."""
     g, a = state.g, state.a
     spread = [g[m[a[m] > 0]].max() - g[m].min() for m in state.members]
     m = state.members[int(np.argmax(spread))]
@@ -203,7 +198,7 @@ def _few_components(state: DenseState, k: int) -> FloatArray | None:
 
 
 def _search(state: DenseState, d: FloatArray) -> bool:
-    """Exact step along d, cut at the first bound; False where no descent is left in floating point.
+    """Take the exact step along d, cut at the first bound; return False if no descent is left in floating point.
 
     d sums to zero on every simplex and is a mean minus ∇ there, so the slope ∇'d is -d'd: without cancellation.
     """

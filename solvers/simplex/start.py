@@ -1,18 +1,18 @@
-"""Starts, answers and cached columns of algorithms on unit simplices, and the small dense problems that runs start from."""
+"""Starting points of algorithms on unit simplices, and what these share: parameter checks, answers, and loading of loops."""
 
 from __future__ import annotations
 
 import functools
 import re
 from collections.abc import Callable, Mapping
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
 from ...errors import InputError
-from ...models.arrays import FloatArray, materialise_limit
-from ...models.kernels.gram import GramOperator, MatrixGram
+from ...models.arrays import FloatArray
+from ...models.kernels.gram import MatrixGram
+from ...models.model import Model
 from ...models.views import BoxEqualityQP, SimplexQP
 from ..interface.algorithm import Algorithm, Outcome
 from ..interface.numba_flags import entry
@@ -21,9 +21,9 @@ from ..records import Answer, Options
 
 @entry
 def solve_dense(Q: Any, c: Any, a: Any, h: Any, tol: float, iterations: int) -> int:
-    """Small dense problem by second-order pairs, in place (a feasible, h = Qa): gap ≤ tol·max(|f|, |f - gap|).
+    """Solve a small dense problem by second-order pairs, in place (a feasible, h = Qa), to a gap ≤ tol·max(|f|, |f - gap|).
 
-    Q may be larger than a: its leading block is meant.
+    Return the number of steps. Q may be larger than a: its leading block is used.
     """
     m = a.size
     for iteration in range(iterations):
@@ -61,19 +61,23 @@ def solve_dense(Q: Any, c: Any, a: Any, h: Any, tol: float, iterations: int) -> 
 #: random point and the one farthest from it, weights ½; ``"vertex"``: the point with the least objective alone; ``"uniform"``:
 #: equal weights.
 StartRule: TypeAlias = str
+State = TypeVar("State")
 # exempt (text): the number in the option initial="random20"
 _RANDOM = re.compile(r"random([1-9]\d*)")
 
 
-def one_simplex(view: SimplexQP) -> str | None:
-    """Return the reason why an algorithm for one simplex cannot read a view with several; None where it can."""
-    if view.simplices == 1:
-        return None
-    return f"it works on one unit simplex, this model has {view.simplices}; 'smo' takes several"
+class OneSimplexAlgorithm(Algorithm[SimplexQP, State]):
+    """An algorithm for a single unit simplex."""
+
+    def view_obstacle(self, view: SimplexQP, model: Model) -> str | None:
+        """Return why a problem on several simplices is refused; None for one simplex."""
+        if view.simplices == 1:
+            return None
+        return f"it works on one unit simplex, this model has {view.simplices}; 'smo' takes several"
 
 
 def starting_point(view: SimplexQP, rule: StartRule, options: Options, rng: np.random.Generator) -> FloatArray:
-    """A feasible point: the user's (``options.start``), moved into the simplices, or the rule's in every simplex."""
+    """Return a feasible point: the user's (``options.start``), moved into the simplices, or the rule's in every simplex."""
     if options.start is not None and view.label in options.start:
         return _into_simplices(view, np.asarray(options.start[view.label], dtype=np.float64))
     random = _RANDOM.fullmatch(rule) if isinstance(rule, str) else None
@@ -132,16 +136,13 @@ def _uniform(view: SimplexQP, members: np.ndarray, rng: np.random.Generator) -> 
 _RULE = {"farthest": _farthest, "vertex": _vertex, "uniform": _uniform}
 
 
-def relative(objective: float, gap: float) -> float:
-    """gap / max(|f|, |f - gap|); 0 where the gap is not positive."""
-    if gap <= 0.0:
-        return 0.0
-    scale = max(abs(objective), abs(objective - gap))
-    return gap / scale
+def relative_gap_at(objective: float, gap: float) -> float:
+    """Return gap/max(|f|, |f - gap|); 0 where the gap is not positive."""
+    return gap / max(abs(objective), abs(objective - gap)) if not gap <= 0.0 else 0.0
 
 
 def simplex_answer(view: SimplexQP, a: FloatArray, gradient: FloatArray, details: Mapping[str, Any]) -> Answer:
-    """The point with multipliers ``{"sum": ν}`` and reduced costs ζ (Qa + c = F'ν + ζ)."""
+    """Return the point with multipliers ``{"sum": ν}`` and reduced costs ζ (Qa + c = F'ν + ζ)."""
     nu, zeta = view.multipliers(gradient)
     return Answer(values={view.label: a}, multipliers={"sum": nu}, reduced=zeta, details=dict(details))
 
@@ -151,7 +152,7 @@ _WHOLE = {"sampling": ", or None for a full scan", "stride": ", or None", "prefe
 
 
 def check_parameters(algorithm: Algorithm[Any, Any]) -> None:
-    """``precision``, ``prefetch``, ``block``, ``stride`` and ``sampling``, those that the algorithm has."""
+    """Check those of ``precision``, ``prefetch``, ``block``, ``stride`` and ``sampling`` that the algorithm has."""
     precision = getattr(algorithm, "precision", "double")
     if precision not in ("single", "double"):
         raise InputError(f"precision must be 'single' or 'double'; it is {precision!r}", name="precision")
@@ -161,8 +162,8 @@ def check_parameters(algorithm: Algorithm[Any, Any]) -> None:
             raise InputError(f"{name} must be an integer ≥ 1{otherwise}; it is {value!r}", name=name)
 
 
-def iterations_allowed(options: Options) -> int:
-    """The iteration limit, or the largest integer."""
+def iteration_limit(options: Options) -> int:
+    """Return the iteration limit, or the largest integer."""
     return int(np.iinfo(np.int64).max) if options.iteration_limit is None else options.iteration_limit
 
 
@@ -172,7 +173,7 @@ _OPTIONS = Options(tol=0.01)
 
 @functools.cache
 def load_loops(kind: type[Algorithm[Any, Any]], precision: str | None = None) -> None:
-    """Solve four points by an algorithm of this kind, with columns of this precision, so that its loops are there."""
+    """Compile or load the loops of a kind of algorithm, with columns of this precision, by solving a problem of four points."""
     algorithm = kind() if precision is None else kind(precision=precision)  # type: ignore[call-arg]
     rows = np.array([[1.0, 0.2], [0.3, 1.0], [-1.0, 0.4], [-0.2, -1.0]])
     gram = MatrixGram(rows @ rows.T + np.eye(4))
@@ -185,100 +186,3 @@ def load_loops(kind: type[Algorithm[Any, Any]], precision: str | None = None) ->
     for _ in range(20):
         if algorithm.advance(state, 1.0) is not Outcome.RUNNING:
             break
-
-
-#: Default size of a column cache.
-CACHE_BYTES = 2**30
-#: Columns computed at a time where their slots are not neighbours.
-_ROWS = 32
-
-
-def cache_bytes(size: int | None, options: Options, minimum: float = 0.0) -> int:
-    """The algorithm's own limit, or the solve's memory limit where that is smaller.
-
-    Where none is given the own one is the default, or ``minimum``, as far as a form may take memory on this machine.
-    """
-    default = max(CACHE_BYTES, min(minimum, materialise_limit())) if size is None else size
-    return int(default if options.memory_limit is None else min(default, options.memory_limit))
-
-
-class ColumnCache:
-    """Columns of a Gram operator in ``columns[slot[i]]``; compiled loops read it and stamp what they use.
-
-    Parameters
-    ----------
-    gram : GramOperator
-    limit : int
-        Bytes for the columns.
-    single : bool
-        Columns in float32 (for steps), else float64.
-
-    Raises
-    ------
-    InputError
-        The limit does not hold two columns, the least that a pair step needs.
-    """
-
-    def __init__(self, gram: GramOperator, limit: int, *, single: bool) -> None:
-        n = gram.n
-        kind: npt.DTypeLike = np.float32 if single else np.float64
-        width = n * np.dtype(kind).itemsize
-        slots = min(max(n, 2), int(limit) // width)
-        if slots < 2:
-            raise InputError(
-                f"the column cache may hold {int(limit):,} bytes; two columns of {n:,} points need {2 * width:,}: "
-                "raise cache_bytes (or memory_limit)",
-                name="cache_bytes",
-            )
-        self.gram = gram
-        self.single = single
-        self.columns: npt.NDArray[Any] = np.empty((slots, n), dtype=kind)
-        self.slot = np.full(n, -1, dtype=np.int64)
-        self.stamp = np.zeros(slots, dtype=np.int64)
-        self.owner = np.full(slots, -1, dtype=np.int64)
-        self._room: npt.NDArray[Any] | None = None
-        self.used = 0
-        self.computed = 0
-
-    @property
-    def slots(self) -> int:
-        """Number of columns that fit."""
-        return int(self.columns.shape[0])
-
-    def _take(self, count: int) -> npt.NDArray[np.int64]:
-        """Slots for new columns: free ones, then those least recently used."""
-        free = min(count, self.slots - self.used)
-        slots = np.arange(self.used, self.used + free)
-        self.used += free
-        if free < count:
-            evictions = count - free
-            candidates = self.stamp[: self.used].copy()
-            candidates[slots] = np.iinfo(np.int64).max
-            oldest = np.argpartition(candidates, evictions - 1)[:evictions]
-            slots = np.concatenate([slots, oldest])
-        return slots
-
-    def _load_apart(self, indices: npt.NDArray[np.int64], free_slots: npt.NDArray[np.int64]) -> None:
-        """Columns for slots that are not neighbours, by way of a few rows that stay in the processor's cache."""
-        if self._room is None:
-            self._room = np.empty((min(_ROWS, self.slots), self.gram.n), dtype=np.float32)
-        for start in range(0, indices.size, len(self._room)):
-            part = indices[start : start + len(self._room)]
-            self.columns[free_slots[start : start + part.size]] = self.gram.single_columns(part, self._room[: part.size])
-
-    def load(self, indices: npt.NDArray[np.int64], clock: int) -> None:
-        """Compute columns that are not cached; ``clock`` stamps them as just used."""
-        slots = self._take(indices.size)
-        evicted = self.owner[slots]
-        self.slot[evicted[evicted >= 0]] = -1
-        first, count = int(slots[0]), int(indices.size)
-        if not self.single:
-            self.columns[slots] = self.gram.columns(indices).T
-        elif slots[-1] - first == count - 1 and bool((np.diff(slots) == 1).all()):
-            self.gram.single_columns(indices, self.columns[first : first + count])
-        else:
-            self._load_apart(indices, slots)
-        self.owner[slots] = indices
-        self.slot[indices] = slots
-        self.stamp[slots] = clock
-        self.computed += int(indices.size)

@@ -1,4 +1,4 @@
-"""Ascent methods on the Stiefel manifold: generalised power iteration, two faster ones, and Pymanopt for comparison."""
+"""Solvers of max Tr(P'HP) + 2 Tr(P'E) over matrices P with orthonormal columns, the projection step of NPSVC++."""
 
 from .ascent import GPI, BarzilaiBorwein, MomentumGPI
 from .pymanopt import Pymanopt

@@ -1,4 +1,8 @@
-"""Ascent on the Stiefel manifold: generalised power iteration, the same with momentum, and Barzilai-Borwein steps."""
+"""Ascent methods for max f(P) = Tr(P'HP) + 2 Tr(P'E) over matrices P with orthonormal columns (the Stiefel manifold).
+
+Generalised power iteration, the same with momentum, and Barzilai-Borwein steps. Training of NPSVC++ solves such a problem in
+every iteration (its equation (19)); the methods end at a stationary point.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +28,7 @@ _GIVES = frozenset({Gives.TRACE, Gives.WARM_START, Gives.INTERRUPT})
 
 @dataclass(eq=False)
 class StiefelState:
-    """The state of an ascent: P, HP, f(P) = Tr(P'HP) + 2Tr(P'E), the relative Riemannian gradient, and data of the methods."""
+    """The state of an ascent: P, HP, f(P), the relative Riemannian gradient, and the data of the single methods."""
 
     problem: StiefelProblem  #: divided by ``scale``
     scale: float
@@ -60,8 +64,8 @@ class StiefelState:
 
 
 @dataclass(frozen=True)
-class _Ascent(Algorithm[StiefelProblem, StiefelState]):
-    """The common part of the methods: start, stopping rule on the Riemannian gradient, answer."""
+class _StiefelAscent(Algorithm[StiefelProblem, StiefelState]):
+    """The common part of the methods: start, stopping rule on the Riemannian gradient, and answer."""
 
     def init(self, view: StiefelProblem, options: Options, rng: np.random.Generator) -> StiefelState:
         """Return the state at the polar factor of the given start, or at a random point."""
@@ -80,7 +84,7 @@ class _Ascent(Algorithm[StiefelProblem, StiefelState]):
         """Initialise the method's data before the first step."""
 
     @abstractmethod
-    def once(self, state: StiefelState) -> bool:
+    def take_step(self, state: StiefelState) -> bool:
         """Take one step; return False if none makes progress in floating-point arithmetic."""
 
     def advance(self, state: StiefelState, seconds: float) -> Outcome:
@@ -91,7 +95,7 @@ class _Ascent(Algorithm[StiefelProblem, StiefelState]):
                 return Outcome.STATIONARY
             if state.steps >= state.limit:
                 return Outcome.ITERATION_LIMIT
-            if not self.once(state):
+            if not self.take_step(state):
                 return Outcome.STALLED
             if time.perf_counter() >= end and not state.residual <= state.tol:
                 return Outcome.RUNNING
@@ -106,7 +110,7 @@ class _Ascent(Algorithm[StiefelProblem, StiefelState]):
 
 
 @dataclass(frozen=True)
-class GPI(_Ascent):
+class GPI(_StiefelAscent):
     """Generalised power iteration P ← polar(HP + αP + E), as published, with α ≥ 0 such that H + αI is positive semidefinite.
 
     Then f is convex up to a constant on the manifold, and the step maximises its linearisation, so f never decreases. α is 0 for
@@ -140,9 +144,9 @@ class GPI(_Ascent):
 
     def prepare(self, state: StiefelState, rng: np.random.Generator) -> None:
         """Compute the shift."""
-        state.shift = shift_of(state.problem.H, rng)
+        state.shift = power_shift(state.problem.H, rng)
 
-    def once(self, state: StiefelState) -> bool:
+    def take_step(self, state: StiefelState) -> bool:
         """Take one power step."""
         M = state.HP + state.shift * state.P + state.problem.E
         state.step = "power"
@@ -151,7 +155,7 @@ class GPI(_Ascent):
 
 
 @dataclass(frozen=True)
-class MomentumGPI(_Ascent):
+class MomentumGPI(_StiefelAscent):
     """GPI from the extrapolated point P + β(P - P_old), β = (k-1)/(k+2), with a restart of the momentum when f decreases.
 
     A step that decreases f is rejected and repeated without momentum, so the accepted values of f never decrease.
@@ -168,10 +172,10 @@ class MomentumGPI(_Ascent):
 
     def prepare(self, state: StiefelState, rng: np.random.Generator) -> None:
         """Compute the shift and reset the momentum."""
-        state.shift = shift_of(state.problem.H, rng)
+        state.shift = power_shift(state.problem.H, rng)
         state.previous, state.previous_HP, state.age = state.P, state.HP, 1
 
-    def once(self, state: StiefelState) -> bool:
+    def take_step(self, state: StiefelState) -> bool:
         """Take one extrapolated power step, or a plain one if that decreases f."""
         assert state.previous is not None
         assert state.previous_HP is not None
@@ -189,7 +193,7 @@ class MomentumGPI(_Ascent):
 
 
 @dataclass(frozen=True)
-class BarzilaiBorwein(_Ascent):
+class BarzilaiBorwein(_StiefelAscent):
     """Riemannian gradient steps of Barzilai-Borwein length, polar retraction, non-monotone line search (Zhang, Hager 2004).
 
     The two lengths alternate. The method needs no shift and no eigenvalue.
@@ -211,7 +215,7 @@ class BarzilaiBorwein(_Ascent):
         state.length = 0.5 / norm if norm > 0 else 1.0
         state.reference, state.weight = -state.f, 1.0
 
-    def once(self, state: StiefelState) -> bool:
+    def take_step(self, state: StiefelState) -> bool:
         """Take one gradient step."""
         assert state.gradient is not None
         P, R = state.P, -state.gradient  # gradient of -f
@@ -247,7 +251,7 @@ def orthonormal_start(view: StiefelProblem, start: FloatArray | None, rng: np.ra
     return polar(P)
 
 
-def shift_of(H: FloatArray, rng: np.random.Generator) -> float:
+def power_shift(H: FloatArray, rng: np.random.Generator) -> float:
     """Return max(0, -λ_min(H)) with a margin of a thousandth, by Lanczos, or by all eigenvalues of a small H."""
     n = H.shape[0]
     if n <= 64:

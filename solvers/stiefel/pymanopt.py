@@ -1,4 +1,4 @@
-"""pymanopt on the Stiefel manifold: an off-the-shelf solver of NPSVC++ (19), with gradient and Hessian in closed form."""
+"""The package pymanopt on matrices with orthonormal columns, as a solver of the projection step of NPSVC++, (19)."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ import shutil
 import sys
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, TextIO, TypeAlias
@@ -35,6 +35,13 @@ _LEFT = ' style="text-align:left"'
 def sanitised(text: str) -> str:
     """Return the text with control characters and changes of writing direction replaced by a visible sign."""
     return _OBEYED.sub("\N{REPLACEMENT CHARACTER}", text)
+
+
+def align(table: Iterable[list[str]]) -> str:
+    """Return the cells in columns of equal width."""
+    lines = list(table)
+    widths = [max(len(line[k]) for line in lines) for k in range(len(lines[0]))]
+    return "\n".join("  ".join(cell.ljust(w) for cell, w in zip(line, widths, strict=True)).rstrip() for line in lines)
 
 
 def shown(bound: float, sense: Sense, digits: int = 4) -> str:

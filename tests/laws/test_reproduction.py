@@ -26,7 +26,7 @@ PRIVATE = {
     "marginopt.relaxations.reduction",  # without_warnings
     "marginopt.relaxations.report.formats",  # markdown_escaped
     "marginopt.relaxations.report.runner",  # blas, machine
-    "marginopt.relaxations.report.pictures",  # the report's picture of the losses
+    "marginopt.relaxations.losses",  # the picture of the losses
     "marginopt.solvers.box.descent",  # the joint problem of both hyperplanes, without a form
     "marginopt.pictures",  # pictures of a training
     "marginopt.deep.pictures",

@@ -1,1 +1,1 @@
-"""Cells of the gap report: each is one computation (a task) and the record of its result."""
+"""Cells of the gap report: each module has the record of one kind of result, and the task that computes it."""

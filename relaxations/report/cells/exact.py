@@ -1,10 +1,11 @@
-"""One exact solve of a gap report: encoding, M, seed; its root bound and its convergence."""
+"""Exact solves of a gap report: of the 0-1 problem in one encoding, or of a model as it was stated."""
 
 from __future__ import annotations
 
 import base64
 import gzip
 import time
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,7 +16,6 @@ import numpy as np
 
 from ....errors import DataError, MarginoptError
 from ....models.arrays import FloatArray
-from ....models.formulations.linear_classifiers import linear_summary
 from ....models.formulations.zero_one.model import Encoding, ZeroOneSVM
 from ....models.model import Model
 from ....solvers.certification.result import Result
@@ -27,7 +27,7 @@ from ....solvers.zero_one.check.checker import LoggedZeroOneProblem
 from ...bounds.big_m import BigM
 from ...reduction import restated, without_warnings
 from ...strengthening import strengthen
-from .record import BoundingCell, InstanceAt, SolverTask, as_count, as_number
+from .record import BoundingCell, InstanceAt, ModelSubject, S, SolverTask, as_count, as_number
 
 #: Seconds, incumbent and lower bound at that time; None where there is none yet.
 TracePoint: TypeAlias = tuple[float, float | None, float | None]
@@ -151,18 +151,15 @@ def _trace_point(point: Any) -> TracePoint:
 
 
 @dataclass(frozen=True, eq=False)
-class ExactTask(SolverTask[InstanceAt]):
-    """One exact solver with one encoding, M and seed; ``w`` is its start. A solver that reads the data has no encoding.
+class ExactSolverTask(SolverTask[S]):
+    """One exact solver with one seed; ``w`` is its start, where a point is known.
 
     ``proofs`` asks for a proof log where the page's checker reads it.
     """
 
-    w: FloatArray
+    w: FloatArray | None
     solver: SolverSpec
     proofs: bool
-    encoding: Encoding | None
-    constants: BigM | None
-    relaxation_solver: SolverSpec
 
     kind = "exact"
 
@@ -173,27 +170,75 @@ class ExactTask(SolverTask[InstanceAt]):
 
     @property
     def parts(self) -> dict[str, Any]:
-        """Return the incumbent, the solver, the encoding and M."""
-        identity = {
-            "solver": self.solver.key,
-            "encoding": self.encoding,
-            "M": self.constants,
-            **({"log": True} if self.proofs else {}),
-        }
-        if self.encoding == "strengthened":
-            identity["relaxation solver"] = self.relaxation_solver.key
-        return {**super().parts, "incumbent": self.w, **identity}
+        """Return the parts with the start and the solver."""
+        log = {"log": True} if self.proofs else {}
+        return {**super().parts, "incumbent": self.w, "solver": self.solver.key, **log}
 
     @property
     def _empty(self) -> ExactCell:
-        return ExactCell(
-            self.subject.name,
-            self.subject.lam,
-            self.solver.label,
+        """The cell before the solve."""
+        limit = self.solver.merge_options(self.options).time_limit
+        return ExactCell(self.subject.name, self.subject.lam, self.solver.label, time_limit=limit, seed=self.options.seed)
+
+    def _solve(self, model: Model, options: Options) -> tuple[Result, dict[str, Any]]:
+        """Return the result, with the fields of its log."""
+        solver = self.solver.solver
+        warm = self.w is not None and solver is not None and Gives.WARM_START in solver.info.gives
+        return solve_with_log(model, self.solver, replace(options, start=self._start(model) if warm else None), self.proofs)
+
+    @abstractmethod
+    def _start(self, model: Model) -> dict[str, FloatArray]:
+        """The model's point of ``w``."""
+
+    def _filled(self, empty: ExactCell, solver: Solver, model: Model, result: Result) -> ExactCell:
+        """Return the cell filled from a result: status, bound, objective, times, sizes and errors."""
+        bound, kind = result.best_bound
+        trace = _thinned(result.trace)
+        form = model.form if solver.reads_form else None
+        return replace(
+            empty,
+            version=result.version,
+            status=str(result.status),
+            native_status=result.claim.native_status,
+            proven=result.status is Status.OPTIMAL and not empty.caveat,
+            claimed=as_number(result.claim.objective),
+            bound=as_number(bound),
+            kind=kind,
+            nodes=result.nodes,
+            violations=as_count(result.summary, "margin_violations"),
+            misclassified=as_count(result.summary, "misclassified"),
+            build_seconds=result.build_seconds,
+            solve_seconds=result.solve_seconds,
+            root=_root(solver, result),
+            bound_seconds=_time_to_bound(trace),
+            trace=trace,
+            test_error=self.subject.error(result.values),
+            variables=None if form is None else form.n,
+            rows=None if form is None else form.rows,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class ExactTask(ExactSolverTask[InstanceAt]):
+    """An exact solve of the 0-1 problem with one encoding and M; a solver that reads the data has no encoding."""
+
+    w: FloatArray
+    encoding: Encoding | None
+    constants: BigM | None
+    relaxation_solver: SolverSpec
+
+    @property
+    def parts(self) -> dict[str, Any]:
+        """Return the parts with the encoding and M."""
+        strengthened = {"relaxation solver": self.relaxation_solver.key} if self.encoding == "strengthened" else {}
+        return {**super().parts, "encoding": self.encoding, "M": self.constants, **strengthened}
+
+    @property
+    def _empty(self) -> ExactCell:
+        return replace(
+            super()._empty,
             encoding=STRUCTURED if self.encoding is None else _ENCODINGS[self.encoding],
             m_source="" if self.constants is None else self.constants.source_name,
-            time_limit=self.solver.merge_options(self.options).time_limit,
-            seed=self.options.seed,
             caveat="" if self.constants is None else self.constants.caveat(self.subject.model),
         )
 
@@ -204,41 +249,57 @@ class ExactTask(SolverTask[InstanceAt]):
             return restated(self.subject.model, encoding="indicator")
         assert self.constants is not None
         if self.encoding == "bigm":
-            return self.constants.restate(self.subject.model)
-        strong = restated(strengthen(restated(self.subject.model, incumbent=self.w), rounds=0, solver=self.relaxation_solver),
-                          incumbent=self.w)  # fmt: skip
-        return (
-            strong
-            if self.constants == BigM("incumbent")
-            else restated(strong, big_m=self.constants.constants(self.subject.model))
-        )
+            return self.constants.with_constants(self.subject.model)
+        with_start = restated(self.subject.model, incumbent=self.w)
+        strong = restated(strengthen(with_start, rounds=0, solver=self.relaxation_solver), incumbent=self.w)
+        if self.constants == BigM("incumbent"):
+            return strong
+        return restated(strong, big_m=self.constants.constants(self.subject.model))
+
+    def _start(self, model: Model) -> dict[str, FloatArray]:
+        assert isinstance(model, ZeroOneSVM)
+        return model.point(self.w)  # without the form, which a solver of the data does not need
 
     def _cell(self, options: Options) -> ExactCell:
         begin = time.perf_counter()
-        empty = self._empty
+        empty, solver = self._empty, self.solver.solver
+        assert solver is not None  # auto was settled with the plan
         try:
             model = self._encoded()
             prepared = time.perf_counter() - begin
-            assert self.solver.solver is not None  # auto was settled with the plan
-            warm = Gives.WARM_START in self.solver.solver.info.gives
             with without_warnings():  # the caveat says that M may be too small
-                start = model.point(self.w) if warm else None
-                result, log = solve_with_log(model, self.solver, replace(options, start=start), self.proofs)
+                result, log = self._solve(model, options)
         except MarginoptError as error:
             return replace(empty, reason=str(error))
-        form = None if self.encoding is None else model.form
-        has_point = bool(result.values)
-        figures = linear_summary(model.X, model.y, result.values["w"]) if has_point else {}
         return replace(
-            fill_cell(empty, self.solver.solver, result, figures),
+            self._filled(empty, solver, model, result),
             **log,
-            test_error=self.subject.error(result.values),
-            incumbent=model.objective(result.values["w"]) if has_point else None,
-            variables=None if form is None else form.n,
-            rows=None if form is None else form.rows,
-            m_slack=None if form is None else as_number(result.summary.get("smallest_big_m_slack")),
+            incumbent=model.objective(result.values["w"]) if result.values else None,
+            m_slack=as_number(result.summary.get("smallest_big_m_slack")) if solver.reads_form else None,
             prepare_seconds=prepared if self.encoding == "strengthened" else None,
         )
+
+
+@dataclass(frozen=True, eq=False)
+class StatedExactTask(ExactSolverTask[ModelSubject]):
+    """An exact solve of a model as it was stated."""
+
+    def _start(self, model: Model) -> dict[str, FloatArray]:
+        assert self.w is not None
+        return model.complete({"w": self.w})
+
+    def _cell(self, options: Options) -> ExactCell:
+        empty, solver, model = self._empty, self.solver.solver, self.subject.model
+        if solver is None:
+            return replace(empty, reason="no installed solver reads this model")
+        empty = replace(empty, encoding="" if solver.reads_form else STRUCTURED)
+        try:
+            result, log = self._solve(model, options)
+            cell = self._filled(empty, solver, model, result)
+        except MarginoptError as error:
+            return replace(empty, reason=str(error))
+        incumbent = None if result.certificate is None else as_number(result.certificate.objective)
+        return replace(cell, **log, incumbent=incumbent)
 
 
 def solve_with_log(model: Model, spec: SolverSpec, options: Options, with_log: bool) -> tuple[Result, dict[str, Any]]:
@@ -254,30 +315,6 @@ def solve_with_log(model: Model, spec: SolverSpec, options: Options, with_log: b
     if not 0 < len(packed) <= _LARGEST_LOG:
         return result, {}
     return result, {"log": base64.b64encode(packed).decode(), "log_digest": LoggedZeroOneProblem.of_model(model).digest}
-
-
-def fill_cell(empty: ExactCell, solver: Solver, result: Result, figures: Mapping[str, float]) -> ExactCell:
-    """Return the cell filled from a result: status, bound, objective, times; ``figures`` are the errors of its point."""
-    bound, kind = result.best_bound
-    trace = _thinned(result.trace)
-    return replace(
-        empty,
-        version=result.version,
-        status=str(result.status),
-        native_status=result.claim.native_status,
-        proven=result.status is Status.OPTIMAL and not empty.caveat,
-        claimed=as_number(result.claim.objective),
-        bound=as_number(bound),
-        kind=kind,
-        nodes=result.nodes,
-        violations=as_count(figures, "margin_violations"),
-        misclassified=as_count(figures, "misclassified"),
-        build_seconds=result.build_seconds,
-        solve_seconds=result.solve_seconds,
-        root=_root(solver, result),
-        bound_seconds=_time_to_bound(trace),
-        trace=trace,
-    )
 
 
 def _root(solver: Solver, result: Result) -> float | None:

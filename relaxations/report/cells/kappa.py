@@ -1,10 +1,9 @@
-"""Cells of a gap report at one κ: bound and optimum of min ||w||² subject to at most κn margin violations, and their task."""
+"""The cell of one κ: bound and optimum of min ||w||² subject to at most κn margin violations."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -83,11 +82,6 @@ class KappaCell(Record):
     exact_nodes: int | None = None
     exact_seconds: float | None = None
 
-    added: ClassVar[Mapping[str, Any]] = {
-        "exact_solver": "", "exact_status": "not asked", "exact_objective": None, "exact_bound": None, "exact_kind": "none",
-        "exact_nodes": None, "exact_seconds": None,
-    }  # fmt: skip
-
     @property
     def proven(self) -> bool:
         """Return whether the optimum within the budget is known."""
@@ -125,7 +119,7 @@ class KappaTask(SolverTask[InstanceAt]):
         n = X.shape[0]
         empty = KappaCell(self.subject.name, self.kappa, int(np.floor(self.kappa * n + 1e-9)), self.solver.label)
         if self.exact:
-            empty = self._exactly(empty, options)
+            empty = self._with_exact_solve(empty, options)
         try:
             with without_warnings():
                 model = ConicSVM(X, y, kappa=self.kappa)
@@ -133,7 +127,7 @@ class KappaTask(SolverTask[InstanceAt]):
         except MarginoptError as error:
             return replace(empty, reason=str(error))
         bound, kind = result.best_bound
-        w = self._keeping(np.asarray(result.values["w"]), empty.budget) if result.values else None
+        w = self._classifier_within(np.asarray(result.values["w"]), empty.budget) if result.values else None
         z = result.values.get("z")
         return replace(
             empty,
@@ -151,8 +145,8 @@ class KappaTask(SolverTask[InstanceAt]):
             solve_seconds=result.solve_seconds,
         )
 
-    def _exactly(self, cell: KappaCell, options: Options) -> KappaCell:
-        """With the answer of the solver that `solve` picks for the 0-1 problem with this budget."""
+    def _with_exact_solve(self, cell: KappaCell, options: Options) -> KappaCell:
+        """Return the cell with the result of the solver that `solve` picks for the 0-1 problem with this budget."""
         try:
             with without_warnings():
                 result = solve_problem(ZeroOneSVM(self.subject.model.X, self.subject.model.y, kappa=self.kappa), "auto", options)
@@ -171,8 +165,8 @@ class KappaTask(SolverTask[InstanceAt]):
             exact_seconds=result.solve_seconds,
         )
 
-    def _keeping(self, w: FloatArray, budget: int) -> FloatArray | None:
-        """A classifier that meets all margins but ``budget``, of small norm.
+    def _classifier_within(self, w: FloatArray, budget: int) -> FloatArray | None:
+        """Return a classifier of small norm that meets all margins but ``budget``.
 
         The points of largest y x'w are kept and the classifier of least norm that keeps them is found; by turns, as long as the
         norm falls: from the relaxation's w, the heuristic's, the difference of the class means, and a constant for either class.

@@ -1,4 +1,4 @@
-"""The cells of a gap report: records, subjects of rows, and tasks that compute them."""
+"""Base classes of a gap report's cells: stored records, the problems of the rows (subjects), and tasks that compute cells."""
 
 from __future__ import annotations
 
@@ -71,13 +71,13 @@ class GeneratedData(InstanceData, Protocol):
 
 @dataclass(frozen=True, eq=False)
 class HeldOut:
-    """Points on which errors are counted and nothing is fitted.
+    """Held-out points, on which errors are counted and nothing is fitted.
 
     Parameters
     ----------
     X, y : arrays
     words : str
-        Which points they are.
+        Description of the points.
     """
 
     X: Points
@@ -100,7 +100,7 @@ class HeldOut:
 
 @dataclass(frozen=True, eq=False)
 class TrainingPart:
-    """Data without the part that is held out, under their name."""
+    """The data that remain when a part is held out, under the name of the whole."""
 
     X: Points
     y: Any
@@ -118,30 +118,30 @@ class TrainingPart:
         if len(np.unique(y[rows])) < len(np.unique(y)):
             raise InputError(f"held_out={fraction:g} leaves {data.name} without points of one class", name="held_out")
         words = f"{out.size} of {y.size} points, chosen by seed {seed}, classes in proportion"
-        family, parameters = (data.family, data.parameters) if isinstance(data, GeneratedData) else ("", None)
-        part = cls(data.X[rows], y[rows], data.name, f"{data.source}; without {words}", family, parameters or {})
+        family, parameters = (data.family, data.parameters or {}) if isinstance(data, GeneratedData) else ("", {})
+        part = cls(data.X[rows], y[rows], data.name, f"{data.source}; without {words}", family, parameters)
         return part, HeldOut(data.X[out], y[out], words)
 
 
 @dataclass(frozen=True)
 class Record:
-    """A record that JSON can hold.
+    """A data class that is stored as JSON and read back with its types checked.
 
     Attributes
     ----------
     added : mapping
-        Fields that records of earlier versions did not have, and what these mean by it.
+        Fields that records of earlier versions did not have, with the values to read there.
     """
 
     added: ClassVar[Mapping[str, Any]] = {}
 
     def record(self) -> dict[str, Any]:
-        """Plain values by field."""
+        """Return plain values by field."""
         return {f.name: getattr(self, f.name) for f in fields(self)}
 
     @classmethod
     def from_record(cls: type[C], record: dict[str, Any]) -> C:
-        """The cell of a record.
+        """Return the cell of a stored record.
 
         Raises
         ------
@@ -178,7 +178,7 @@ def _fits(value: object, hint: Any) -> bool:
 
 @dataclass(frozen=True)
 class Cell(Record):
-    """A cell of one instance at one λ.
+    """The stored result of one computation on one instance at one λ.
 
     Parameters
     ----------
@@ -229,25 +229,25 @@ def where(name: str, lam: float | None) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Subject(ABC):
-    """A problem with a name.
+    """The problem of a row of the report, with its name.
 
     Parameters
     ----------
     name, source : str
+    model : Model
+    family : str
+        Shown beside results, as ``parameters``: they determine none, and are no part of a store's key.
+    parameters : mapping of str to float
+    test : HeldOut, optional
+        The points held out.
     """
 
     name: str
     source: str
-
-    @property
-    @abstractmethod
-    def test(self) -> HeldOut | None:
-        """The points held out, if there are any."""
-
-    @property
-    @abstractmethod
-    def model(self) -> Model:
-        """The problem."""
+    model: Model
+    family: str = ""
+    parameters: Mapping[str, float] = field(default_factory=dict)
+    test: HeldOut | None = None
 
     @property
     @abstractmethod
@@ -256,15 +256,21 @@ class Subject(ABC):
 
     @property
     @abstractmethod
+    def data(self) -> dict[str, Any]:
+        """Return the data that determine the problem, for the store's key."""
+
+    @property
     def parts(self) -> dict[str, Any]:
         """Return everything that determines the subject, for the store's key."""
+        test = {} if self.test is None else {"held out": [self.test.X, self.test.y]}
+        return {"name": self.name, "source": self.source, **self.data, **test}
 
     @abstractmethod
     def incumbent(self, options: Options) -> tuple[FloatArray, float] | None:
         """Return the heuristic's classifier and its objective; None where no point is known."""
 
     def error(self, values: Mapping[str, FloatArray] | None) -> float | None:
-        """Part of the points held out that a classifier gets wrong; None where there are none."""
+        """Return the part of the points held out that a classifier gets wrong; None where there are none."""
         return None if self.test is None else self.test.error(self.model, values)
 
     @property
@@ -280,65 +286,43 @@ class Subject(ABC):
 
 @dataclass(frozen=True, eq=False)
 class InstanceAt(Subject):
-    """The 0-1 problem on an instance at one λ, with M of the incumbent where there is one by then.
+    """The 0-1 problem on an instance at one λ, with M of the incumbent where there is one by then."""
 
-    Its family and parameters are said beside results and determine none: they are no part of a store's key.
-    """
-
-    zero_one: ZeroOneSVM
-    family: str = ""
-    parameters: Mapping[str, float] = field(default_factory=dict)
-    test: HeldOut | None = None
+    model: ZeroOneSVM
 
     @classmethod
     def of(cls, data: InstanceData, lam: float, test: HeldOut | None = None) -> InstanceAt:
-        """An instance, with family and parameters where it says them."""
-        zero_one = ZeroOneSVM(data.X, data.y, lam=lam)
-        if isinstance(data, GeneratedData):
-            return cls(data.name, data.source, zero_one, data.family, data.parameters or {}, test)
-        return cls(data.name, data.source, zero_one, test=test)
+        """Return the problem of an instance, with family and parameters where it has them."""
+        family, parameters = (data.family, data.parameters or {}) if isinstance(data, GeneratedData) else ("", {})
+        return cls(data.name, data.source, ZeroOneSVM(data.X, data.y, lam=lam), family, parameters, test)
 
     def incumbent(self, options: Options) -> tuple[FloatArray, float]:
         """Return the heuristic's classifier and its objective."""
         return heuristic(self.model, options.seed)
 
     @property
-    def model(self) -> ZeroOneSVM:
-        """The problem."""
-        return self.zero_one
-
-    @property
     def lam(self) -> float:
         """λ."""
-        assert isinstance(self.zero_one.lam, float)
-        return self.zero_one.lam
+        assert isinstance(self.model.lam, float)
+        return self.model.lam
 
     @property
-    def parts(self) -> dict[str, Any]:
-        """Name, source, data and λ."""
-        data = {"X": self.model.X, "y": self.model.y, "lam": self.model.lam}
-        return {"name": self.name, "source": self.source, **data, **_held_out(self.test)}
+    def data(self) -> dict[str, Any]:
+        """Data and λ."""
+        return {"X": self.model.X, "y": self.model.y, "lam": self.model.lam}
 
     def tightened(self, w: FloatArray) -> InstanceAt:
         """Return the subject with the objective of a classifier as the upper bound behind M."""
-        return replace(self, zero_one=tighten(self.zero_one, w))
+        return replace(self, model=tighten(self.model, w))
 
 
 @dataclass(frozen=True, eq=False)
 class ModelSubject(Subject):
-    """A model as somebody stated it: from parts, changed, or a program from elsewhere.
-
-    Its family and parameters are said beside results and determine none: they are no part of a store's key.
-    """
-
-    base_model: Model
-    family: str = ""
-    parameters: Mapping[str, float] = field(default_factory=dict)
-    test: HeldOut | None = None
+    """A model as somebody stated it: composed, changed, or a program from elsewhere."""
 
     @classmethod
     def of(cls, name: str, model: Model, family: str = "", parameters: Mapping[str, float] | None = None) -> ModelSubject:
-        """A model under a name, with what it says of itself as the source."""
+        """Return the subject of a model under a name, with the model's statement as the source."""
         return cls(name, f"{model.statement.title}: {model.statement.sizes}", model, family, parameters or {})
 
     def incumbent(self, options: Options) -> tuple[FloatArray, float] | None:
@@ -349,19 +333,14 @@ class ModelSubject(Subject):
             return None  # the rows say why the model cannot be solved
 
     @property
-    def model(self) -> Model:
-        """The problem."""
-        return self.base_model
-
-    @property
     def lam(self) -> None:
-        """The model has it where it has one."""
+        """None: the model has its own."""
         return None
 
     @property
-    def parts(self) -> dict[str, Any]:
-        """Name, source and the model with its data."""
-        return {"name": self.name, "source": self.source, "model": self.model, **_held_out(self.test)}
+    def data(self) -> dict[str, Any]:
+        """The model with its data."""
+        return {"model": self.model}
 
 
 @dataclass(frozen=True, eq=False)
@@ -390,11 +369,6 @@ class ModelAtLam:
         return ModelSubject.of(named["name"], as_model(self.state(lam)), named["family"], named["parameters"])
 
 
-def _held_out(test: HeldOut | None) -> dict[str, Any]:
-    """Return the points held out as parts of a store's key, which is as it was where there are none."""
-    return {} if test is None else {"held out": [test.X, test.y]}
-
-
 #: Layout of the stored records: cells of another one are computed anew.
 LAYOUT = 2
 
@@ -404,7 +378,7 @@ S = TypeVar("S", bound=Subject)
 
 @dataclass(frozen=True, eq=False)
 class Task(ABC, Generic[S]):
-    """One cell to compute.
+    """The computation of one cell.
 
     Parameters
     ----------
@@ -436,18 +410,14 @@ class Task(ABC, Generic[S]):
 
     @abstractmethod
     def compute(self, threads: int | None) -> tuple[dict[str, Any], bool]:
-        """The record to store (its ``cell`` beside whatever else later tasks need), and whether it is worth keeping.
+        """Return the record to store (its ``cell`` beside whatever else later tasks need), and whether it is worth keeping.
 
         ``threads`` stands in for an unlimited number: a process's share of the machine.
         """
 
     @abstractmethod
     def progress_text(self, record: dict[str, Any]) -> str:
-        """The record in a few words, for the progress line."""
-
-    def running(self, threads: int | None) -> Options:
-        """The options of the solve."""
-        return self.options.sharing(threads)
+        """Return the record in a few words, for the progress line."""
 
 
 class SolverTask(Task[S]):
@@ -462,7 +432,7 @@ class SolverTask(Task[S]):
 
     def compute(self, threads: int | None) -> tuple[dict[str, Any], bool]:
         """Solve, and return the cell."""
-        cell = self._cell(self.running(threads)).record()
+        cell = self._cell(self.options.sharing(threads)).record()
         return {"cell": cell}, not cell["reason"] and cell["status"] != str(Status.INTERRUPTED)
 
     @abstractmethod

@@ -1,10 +1,10 @@
-"""One relaxation on one instance: its bound, what the bound bounds, the classifier recovered from it."""
+"""The cell of one relaxation on one problem: its bound, and the classifier recovered from it."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 from ....errors import MarginoptError
 from ....models.arrays import FloatArray
@@ -84,19 +84,10 @@ class RelaxationCell(BoundingCell):
 
     added: ClassVar[Mapping[str, Any]] = {"target_bound": None, "target_kind": "none", "test_error": None}
 
-    @classmethod
-    def from_record(cls, record: dict[str, Any]) -> Self:
-        """Read a cell; one that was stored before there were fields for M has its relaxation's name alone."""
-        if isinstance(record, dict):
-            name = str(record.get("relaxation"))
-            # exempt (text): a cell stored before its field has its relaxation's name and nothing else
-            record = {"against_m": name.startswith("big-M, "), "beside_m": name == "conic SDP", **record}
-        return super().from_record(record)
-
 
 @dataclass(frozen=True, eq=False)
 class RelaxationTask(SolverTask[Subject]):
-    """One relaxation; ``w`` is the incumbent behind M, where there is one."""
+    """The solve of one relaxation; ``w`` is the incumbent behind M, where there is one."""
 
     w: FloatArray | None
     reduction: Reduction[Any]

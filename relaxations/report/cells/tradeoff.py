@@ -1,4 +1,7 @@
-"""Choice of λ between its two trivial ends: the intercept alone is optimal below them, the fewest violations above them."""
+"""The choice of λ for ``lam="auto"`` of a gap report, between two ends.
+
+Below the lower one the intercept alone is optimal, above the upper one the fewest violations.
+"""
 
 from __future__ import annotations
 
@@ -12,9 +15,9 @@ from ....errors import InputError
 from ....models.arrays import FloatArray
 from ....models.model import Model
 from ....solvers.records import Options
-from ...composed.form_reductions import Continuous
-from ...composed.hull_reductions import EqualHulls
-from ...composed.reductions import best_allowed_multiple, intercepts, parts_of
+from ...bounds.form_relaxations import Continuous
+from ...bounds.hulls import EqualHulls
+from ...composed import as_margin, best_allowed_multiple, constant_classifiers
 from ...relaxed import relax
 from .record import Record, Subject, Task
 
@@ -60,7 +63,7 @@ class _Line:
 
 @dataclass(frozen=True, eq=False)
 class TradeoffTask(Task[Subject]):
-    """λ of one problem; ``at`` states the problem at a λ, and ``subject`` is ``at(1)``.
+    """The choice of λ for one problem; ``at`` states the problem at a λ, and ``subject`` is ``at(1)``.
 
     The heuristic's classifiers at a geometric sequence of λ have objectives that are affine in λ. Their lower envelope has the
     two ends as its first and its last breakpoint; λ is the geometric mean of these.
@@ -70,10 +73,7 @@ class TradeoffTask(Task[Subject]):
 
     kind = "lam"
 
-    @property
-    def label(self) -> str:
-        """Label in progress lines."""
-        return "choice of λ"
+    label = "choice of λ"
 
     @property
     def parts(self) -> dict[str, Any]:
@@ -113,11 +113,11 @@ class TradeoffTask(Task[Subject]):
     def _best(self, lam: float, lines: list[_Line]) -> _Line:
         """The line of the best classifier known at λ; those of the others are added to ``lines`` as well."""
         subject, doubled = self.at(lam), self.at(2.0 * lam)
-        composed, other = parts_of(subject.model.unmodified), parts_of(doubled.model.unmodified)
+        composed, other = as_margin(subject.model.unmodified), as_margin(doubled.model.unmodified)
         if composed is None or other is None:
             raise InputError(f"{subject.name} is no sum of a loss and a regulariser: give its λ", name="at")
         incumbent = subject.incumbent(self.options)
-        starts = [*intercepts(composed), *(_recovered(subject.model, self.options) if incumbent is None else ())]
+        starts = [*constant_classifiers(composed), *(_recovered(subject.model, self.options) if incumbent is None else ())]
         points = [best_allowed_multiple(composed, subject.model, w) for w in starts]
         candidates = []
         for w in ([] if incumbent is None else [incumbent[0]]) + [w for w in points if w is not None]:

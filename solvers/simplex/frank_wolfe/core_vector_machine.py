@@ -1,4 +1,4 @@
-"""The core vector machine: Badoiu-Clarkson's algorithm, an inner QP on a growing core set (FW, Algorithm 1)."""
+"""The core vector machine: an inner QP on a growing core set, Badoiu and Clarkson's algorithm for balls (FW, Algorithm 1)."""
 
 from __future__ import annotations
 
@@ -10,22 +10,19 @@ import numpy as np
 
 from ....errors import InputError
 from ....models.arrays import FloatArray
-from ....models.model import Model
 from ....models.views import SimplexQP
-from ...interface.algorithm import Algorithm, Outcome
+from ...interface.algorithm import Outcome
 from ...interface.recorder import ProgressState
 from ...records import Answer, Options
 from .. import RECORDS
+from ..column_cache import CACHE_BYTES, ColumnCache, cache_bytes
 from ..start import (
-    CACHE_BYTES,
-    ColumnCache,
+    OneSimplexAlgorithm,
     StartRule,
-    cache_bytes,
     check_parameters,
-    iterations_allowed,
+    iteration_limit,
     load_loops,
-    one_simplex,
-    relative,
+    relative_gap_at,
     simplex_answer,
     solve_dense,
     starting_point,
@@ -62,7 +59,7 @@ class CoreState:
 
 
 @dataclass(frozen=True)
-class CoreVectorMachine(Algorithm[SimplexQP, CoreState]):
+class CoreVectorMachine(OneSimplexAlgorithm[CoreState]):
     """CVM, Algorithm 1: add the furthest point to the core set, solve the QP (21) on it, repeat.
 
     The inner QP is solved by second-order pairs from the last solution, either only to a tenth of the current relative gap (or
@@ -89,17 +86,13 @@ class CoreVectorMachine(Algorithm[SimplexQP, CoreState]):
     pooled: ClassVar[bool] = True
     info = RECORDS["cvm"]
 
-    def view_obstacle(self, view: SimplexQP, model: Model) -> str | None:
-        """Return the reason why a problem on several simplices is refused."""
-        return one_simplex(view)
-
     def load(self, view: SimplexQP) -> None:
         """Load the compiled loops before the clock starts."""
         load_loops(type(self))
         view.gram.load(single=False)
 
     def init(self, view: SimplexQP, options: Options, rng: np.random.Generator) -> CoreState:
-        """The start's support as the core, its QP solved."""
+        """Return the state with the start's support as the core."""
         check_parameters(self)
         if self.inner not in ("adaptive", "full"):
             raise InputError(f"inner must be 'adaptive' or 'full'; it is {self.inner!r}", name="inner")
@@ -108,7 +101,7 @@ class CoreVectorMachine(Algorithm[SimplexQP, CoreState]):
         a = starting_point(view, self.initial, options, rng)
         core = np.flatnonzero(a)
         cache = ColumnCache(view.gram, cache_bytes(self.cache_bytes, options), single=False)
-        limit = iterations_allowed(options)
+        limit = iteration_limit(options)
         state = CoreState(
             view, rule, limit, cache, rng, core.copy(), np.ascontiguousarray(view.gram.block(core, core)), a[core], core.size,
             view.gram.product(a), 1e-2,
@@ -118,12 +111,12 @@ class CoreVectorMachine(Algorithm[SimplexQP, CoreState]):
         return state
 
     def advance(self, state: CoreState, seconds: float) -> Outcome:
-        """Core steps for about ``seconds``."""
+        """Take core steps for about ``seconds``."""
         end, quota = time.perf_counter() + seconds, self.stride
         sampled = self.sampling is not None and self.sampling < state.view.n
         while True:
             if self.inner == "full":
-                state.inner = min(state.inner, max(state.rule.relative(state.objective), 1e-14))
+                state.inner = min(state.inner, max(state.rule.required_gap(state.objective), 1e-14))
             self._inner(state, full=not sampled)
             vertex, value = self._furthest(state, sampled)
             state.gap = 2.0 * state.objective - self._linear(state) - value
@@ -133,12 +126,12 @@ class CoreVectorMachine(Algorithm[SimplexQP, CoreState]):
                     return Outcome.CONVERGED
                 # a sample that shows nothing new proves nothing: all points decide, as often as that costs no more than the steps
                 if not sampled or (self.rescan and state.iteration >= state.next_scan):
-                    vertex, scanned = self._scan(state)[0], True
+                    vertex, scanned = self._scan(state), True
                     if state.rule.met(state.objective, state.gap):
                         return Outcome.CONVERGED
             if state.iteration >= state.limit:
                 return Outcome.ITERATION_LIMIT
-            state.inner = min(state.inner, max(0.1 * relative(state.objective, state.gap), 0.1 * state.rule.tol))
+            state.inner = min(state.inner, max(0.1 * relative_gap_at(state.objective, state.gap), 0.1 * state.rule.tol))
             if not self._add(state, vertex) and (scanned or not self.rescan):
                 if state.inner < 1e-15 and scanned:
                     return Outcome.STALLED
@@ -150,7 +143,7 @@ class CoreVectorMachine(Algorithm[SimplexQP, CoreState]):
                 return Outcome.RUNNING
 
     def _inner(self, state: CoreState, *, full: bool) -> None:
-        """Solve (21) on the core; then Qa on all points from the weights that changed (``full``)."""
+        """Solve (21) on the core, and with ``full`` update Qa on all points by the weights that changed."""
         m, view = state.size, state.view
         core, alpha = state.core[:m], state.alpha[:m]
         before = alpha.copy()
@@ -177,7 +170,7 @@ class CoreVectorMachine(Algorithm[SimplexQP, CoreState]):
         return float(state.view.c[state.core[: state.size]] @ state.alpha[: state.size])
 
     def _furthest(self, state: CoreState, sampled: bool) -> tuple[int, float]:
-        """The point with the least gradient, of all or of a sample, and its gradient."""
+        """Return the point with the least gradient, of all or of a sample, and its gradient."""
         view = state.view
         if not sampled:
             gradient = state.h + view.c
@@ -189,17 +182,17 @@ class CoreVectorMachine(Algorithm[SimplexQP, CoreState]):
         i = int(np.argmin(gradient))
         return int(sample[i]), float(gradient[i])
 
-    def _scan(self, state: CoreState) -> tuple[int, float]:
-        """All points, Qa recomputed from the data."""
+    def _scan(self, state: CoreState) -> int:
+        """Return the furthest of all points, Qa recomputed from the data."""
         state.h = state.view.gram.product(self._point(state))
         state.scans += 1
         state.next_scan = state.iteration + (0 if self.sampling is None else state.view.n // self.sampling)
         vertex, value = self._furthest(state, False)
         state.gap = 2.0 * state.objective - self._linear(state) - value
-        return vertex, value
+        return vertex
 
     def _add(self, state: CoreState, vertex: int) -> bool:
-        """Put a point in the core with weight 0; False where it is there already."""
+        """Put a point in the core with weight 0; return False if it is there already."""
         m = state.size
         if vertex in state.core[:m]:
             return False
@@ -222,7 +215,7 @@ class CoreVectorMachine(Algorithm[SimplexQP, CoreState]):
         return a
 
     def measure(self, state: CoreState) -> ProgressState:
-        """Objective, bound, size of the core, columns computed."""
+        """Return objective, bound, size of the core, and number of columns computed."""
         return ProgressState(
             iteration=state.iteration,
             objective=state.objective,
@@ -233,7 +226,7 @@ class CoreVectorMachine(Algorithm[SimplexQP, CoreState]):
         )
 
     def answer(self, state: CoreState) -> Answer:
-        """The point with the multipliers of its float64 gradient."""
+        """Return the point with the multipliers of its float64 gradient."""
         a = self._point(state)
         details = {"core": state.size, "inner_pairs": state.pairs, "columns": state.cache.computed, "full_scans": state.scans}
         return simplex_answer(state.view, a, state.view.gram.product(a) + state.view.c, details)

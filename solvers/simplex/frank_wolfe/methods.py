@@ -15,23 +15,20 @@ import numpy as np
 
 from ....errors import InputError
 from ....models.arrays import FloatArray, IntArray
-from ....models.model import Model
 from ....models.views import SimplexQP
-from ...interface.algorithm import Algorithm, Outcome, integers_and_floats, named_scalars
+from ...interface.algorithm import Outcome, integers_and_floats, named_scalars
 from ...interface.numba_flags import by_reference
 from ...interface.recorder import ProgressState
 from ...records import Answer, Options
 from .. import RECORDS
+from ..column_cache import CACHE_BYTES, ColumnCache, cache_bytes
 from ..start import (
-    CACHE_BYTES,
-    ColumnCache,
+    OneSimplexAlgorithm,
     StartRule,
-    cache_bytes,
     check_parameters,
-    iterations_allowed,
+    iteration_limit,
     load_loops,
-    one_simplex,
-    relative,
+    relative_gap_at,
     simplex_answer,
     starting_point,
 )
@@ -65,13 +62,9 @@ class Iteration(NamedTuple):
 def make_iteration(view: SimplexQP, cache: ColumnCache, a: FloatArray, h: FloatArray) -> Iteration:
     """Return the iteration at the point a with h = Qa."""
     n = view.n
-    support, place = np.zeros(n, dtype=np.int64), np.full(n, -1, dtype=np.int64)
-    positive = np.flatnonzero(a > 0)
-    support[: positive.size] = positive
-    place[positive] = np.arange(positive.size)
     scalars = named_scalars(_SCALARS)
-    scalars.active, scalars.scale = positive.size, 1.0
-    return Iteration(
+    scalars.scale = 1.0
+    work = Iteration(
         columns=cache.columns,
         slot=cache.slot,
         stamp=cache.stamp,
@@ -79,10 +72,12 @@ def make_iteration(view: SimplexQP, cache: ColumnCache, a: FloatArray, h: FloatA
         c=np.ascontiguousarray(view.c, dtype=np.float64),
         a=a.copy(),
         h=np.ascontiguousarray(h),
-        support=support,
-        place=place,
+        support=np.zeros(n, dtype=np.int64),
+        place=np.full(n, -1, dtype=np.int64),
         scalars=scalars,
     )
+    _set_support(work, np.flatnonzero(a > 0))
+    return work
 
 
 def objective(work: Iteration) -> float:
@@ -135,7 +130,7 @@ class StopRule:
             name="stop",
         )
 
-    def relative(self, objective: float) -> float:
+    def required_gap(self, objective: float) -> float:
         """Return the relative gap that meets the rule at this objective."""
         if self.delta > 0.0:
             return 0.5 * self.delta * max(self.square - 2.0 * objective, 0.0) / max(abs(objective), 1e-300)
@@ -145,12 +140,12 @@ class StopRule:
         """Return whether the rule holds."""
         if self.delta > 0.0:
             return gap <= 0.5 * self.delta * (self.square - 2.0 * objective)
-        return relative(objective, gap) <= self.tol
+        return relative_gap_at(objective, gap) <= self.tol
 
 
 @dataclass(eq=False)
 class FrankWolfeState:
-    """State of a run; ``work`` carries the paper's symbols."""
+    """The state of a run; ``work`` has the iteration in the paper's symbols."""
 
     view: SimplexQP
     rule: StopRule
@@ -177,7 +172,7 @@ def refresh(state: FrankWolfeState) -> None:
     work.scalars.gap = measured_gap(work)
 
 
-def met(state: FrankWolfeState) -> bool:
+def rule_is_met(state: FrankWolfeState) -> bool:
     """Return whether the stopping rule holds at the current objective and gap."""
     return state.rule.met(objective(state.work), float(state.work.scalars.gap))
 
@@ -185,9 +180,9 @@ def met(state: FrankWolfeState) -> bool:
 def confirm(state: FrankWolfeState) -> Outcome:
     """Refresh after the loop stopped: return CONVERGED if the gap holds in float64, STALLED if refreshing no longer helps."""
     refresh(state)
-    if met(state):
+    if rule_is_met(state):
         return Outcome.CONVERGED
-    gap = relative(objective(state.work), float(state.work.scalars.gap))
+    gap = relative_gap_at(objective(state.work), float(state.work.scalars.gap))
     if gap == 0.0 or (state.refreshes > 3 and gap > 0.9 * state.last_gap):
         return Outcome.STALLED
     state.last_gap = min(gap, state.last_gap)
@@ -222,10 +217,11 @@ class SampledSteps:
         while True:
             if scalars.iteration >= state.limit:
                 refresh(state)
-                return Outcome.CONVERGED if met(state) else Outcome.ITERATION_LIMIT
+                return Outcome.CONVERGED if rule_is_met(state) else Outcome.ITERATION_LIMIT
             if scalars.iteration >= stop:
                 return Outcome.RUNNING
-            finished = self._compiled(state, allowed, stop) if _whole(state) else self._step_by_step(state, allowed)
+            cached = state.cache.slots >= state.view.n  # so that Qa is known on all points
+            finished = self._compiled(state, allowed, stop) if cached else self._step_by_step(state, allowed)
             if finished and self._confirmed(state):
                 return Outcome.CONVERGED
             if time.perf_counter() >= end:
@@ -258,7 +254,7 @@ class SampledSteps:
         support = work.support[: int(work.scalars.active)]
         i, value = self._candidate(state, support, self._rows(state.view.n, 1)[0])
         work.scalars.gap = max(float(work.scalars.quadratic + work.scalars.linear) - value, 0.0)
-        if int(work.scalars.iteration) >= self._next_scan and met(state):
+        if int(work.scalars.iteration) >= self._next_scan and rule_is_met(state):
             return True
         self._step(state, i, value, allowed)
         self._at += 1
@@ -274,7 +270,7 @@ class SampledSteps:
         scalars = state.work.scalars
         self._next_scan = int(scalars.iteration) + max(1, state.view.n // self.size)
         self._rows(state.view.n, 1)[0, 0] = int(scalars.vertex)
-        return met(state)
+        return rule_is_met(state)
 
     def _candidate(self, state: FrankWolfeState, support: IntArray, sample: IntArray) -> tuple[int, float]:
         """Return the best point of the sample (and the support), and its ∇_i."""
@@ -302,11 +298,6 @@ class SampledSteps:
                 support = np.append(support, i)
             _move(work, support, i, _column(state, i, support), away=False)
         work.scalars.iteration += 1
-
-
-def _whole(state: FrankWolfeState) -> bool:
-    """Return whether Qa is known on all points."""
-    return state.cache.slots >= state.view.n
 
 
 def _column(state: FrankWolfeState, k: int, support: IntArray) -> FloatArray:
@@ -351,7 +342,7 @@ def _set_support(work: Iteration, members: IntArray) -> None:
 
 
 @dataclass(frozen=True)
-class FrankWolfe(Algorithm[SimplexQP, FrankWolfeState]):
+class FrankWolfe(OneSimplexAlgorithm[FrankWolfeState]):
     """FW, Algorithm 2: toward the vertex e_i with the least ∇_i, exact line search for any kernel.
 
     λ = [R - (Qa)_i - c'(e_i - a)]/(R - 2(Qa)_i + Q_ii), R = a'Qa, clipped to [0, 1], for min ½a'Qa + c'a.
@@ -403,10 +394,6 @@ class FrankWolfe(Algorithm[SimplexQP, FrankWolfeState]):
     variants: ClassVar[Sequence[Mapping[str, Any]]] = ({"precision": "double"}, {"precision": "single"})
     info = RECORDS["fw"]
 
-    def view_obstacle(self, view: SimplexQP, model: Model) -> str | None:
-        """Return the reason why a problem on several simplices is refused."""
-        return one_simplex(view)
-
     def load(self, view: SimplexQP) -> None:
         """Load the compiled loops before the clock starts."""
         load_loops(type(self), self.precision)
@@ -428,7 +415,7 @@ class FrankWolfe(Algorithm[SimplexQP, FrankWolfeState]):
         work.scalars.gap = measured_gap(work)
         sample_size = self.sampling if self.sampling is not None and self.sampling < view.n else None
         sampled = None if sample_size is None else SampledSteps(sample_size, rng, self.rescan, self.support_candidates)
-        return FrankWolfeState(view, rule, iterations_allowed(options), cache, work, sampled)
+        return FrankWolfeState(view, rule, iteration_limit(options), cache, work, sampled)
 
     def advance(self, state: FrankWolfeState, seconds: float) -> Outcome:
         """Take steps for about ``seconds``, or ``stride`` of them."""
@@ -443,7 +430,7 @@ class FrankWolfe(Algorithm[SimplexQP, FrankWolfeState]):
                 return outcome
             if scalars.iteration >= state.limit:
                 refresh(state)
-                return Outcome.CONVERGED if met(state) else Outcome.ITERATION_LIMIT
+                return Outcome.CONVERGED if rule_is_met(state) else Outcome.ITERATION_LIMIT
             if scalars.iteration >= stop or (time.perf_counter() >= end and scalars.iteration > first):
                 return Outcome.RUNNING
 

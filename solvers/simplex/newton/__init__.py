@@ -1,1 +1,1 @@
-"""Newton finishers on a guess of the support: exact, by conjugate gradients, and the low-rank start."""
+"""Newton steps for SMO on an estimate of the support: finishers of its runs, and starts for matrices of low rank."""

@@ -24,8 +24,8 @@ from ....models.views import SimplexQP
 
 #: Guesses of the support in one run of the finisher.
 _GUESSES = 12
-#: A guess so many times the support, and larger than this, is none: far from the optimum all points may violate.
-_CROWD, _CROWD_FROM = 8, 512
+#: A guess larger than so many times the support, and than this, is given up: far from the optimum all points may violate.
+_TOO_LARGE, _LARGE_FROM = 8, 512
 #: Share of its points in which a guess may differ from the factor's own for the factor to be used again.
 _REUSE = 0.05
 #: Accuracy of the first guess's solution.
@@ -35,27 +35,27 @@ Steps: TypeAlias = Generator[None, None, Any]
 
 
 @dataclass(frozen=True, eq=False)
-class Finish:
-    """A feasible point with its gradient, and how many guesses of the support it took."""
+class FinishedPoint:
+    """A feasible point that Newton steps gave, with its gradient and the number of support guesses."""
 
     a: FloatArray
     gradient: FloatArray
     guesses: int
-    exact: bool = False  #: the gradient comes from the data at this very point
-    prefers_pairs: bool = False  #: the low-rank start leaves the problem to working sets of pairs
+    exact: bool = False  #: the gradient is float64 from the data
+    prefers_pairs: bool = False  #: the low-rank start expects working sets of pairs to be faster
 
 
-def finisher_bytes(support: int) -> int:
-    """Memory that a support of this size needs: Q_SS in float64 and its factor in float32."""
+def exact_bytes(support: int) -> int:
+    """Return the bytes for a support of this size: Q_SS in float64 and its factor in float32."""
     return 12 * support**2
 
 
-def finish(view: SimplexQP, a: FloatArray, gradient: FloatArray, tol: float) -> Generator[None, None, Finish]:
-    """Improve a feasible point whose gradient is exact; yields often, so that the caller can stop.
+def exact_finish(view: SimplexQP, a: FloatArray, gradient: FloatArray, tol: float) -> Generator[None, None, FinishedPoint]:
+    """Improve a feasible point whose gradient is exact, by Newton steps with a factor; yields often, so that the caller can stop.
 
-    Ends when a guess repeats itself or becomes a crowd, when the point's gap is at most tol·|f|, or after `_GUESSES` guesses.
+    Ends when a guess repeats itself or becomes too large, when the gap is at most tol·|f|, or after `_GUESSES` guesses.
     """
-    guess, best = first_guess(view, a, gradient), Finish(a, gradient, 0)
+    guess, best = first_guess(view, a, gradient), FinishedPoint(a, gradient, 0)
     size_limit = guess_limit(a)
     factor: _Factor | None = None
     visited: set[bytes] = set()
@@ -96,12 +96,12 @@ def finish(view: SimplexQP, a: FloatArray, gradient: FloatArray, tol: float) -> 
 
 
 def guess_limit(a: FloatArray) -> int:
-    """The largest guess that the support of a feasible point deserves."""
-    return max(_CROWD * int(np.count_nonzero(a)), _CROWD_FROM)
+    """Return the largest guess that is tried from a feasible point."""
+    return max(_TOO_LARGE * int(np.count_nonzero(a)), _LARGE_FROM)
 
 
 def _next_guess(view: SimplexQP, guess: IntArray, values: FloatArray, slope: FloatArray, nu: FloatArray) -> IntArray:
-    """The x_i > 0 of the guess, and the i outside with ∇_i < ν (beyond rounding)."""
+    """Return the x_i > 0 of the guess, and the i outside with ∇_i < ν (beyond rounding)."""
     level = nu[view.groups]
     chosen = slope < level - 1e-15 * np.abs(level)
     chosen[guess] = values > 0
@@ -109,7 +109,7 @@ def _next_guess(view: SimplexQP, guess: IntArray, values: FloatArray, slope: Flo
 
 
 def first_guess(view: SimplexQP, a: FloatArray, gradient: FloatArray) -> IntArray:
-    """The support and the violators: ∇_i below the support's mean in i's simplex."""
+    """Return the support and the violators: ∇_i below the support's mean in i's simplex."""
     level = np.bincount(view.groups, weights=a * gradient, minlength=view.simplices)
     return np.flatnonzero((a > 0) | (gradient < level[view.groups]))
 
@@ -124,7 +124,7 @@ def _submatrix(view: SimplexQP, guess: IntArray) -> Steps:
 
 
 def _finite(values: FloatArray) -> FloatArray:
-    """The values, or zeros where a nearly singular system overflowed: conjugate gradients then see no direction and stop."""
+    """Return the values, or zeros if a nearly singular system overflowed: conjugate gradients then stop."""
     return values if np.isfinite(values).all() else np.zeros_like(values)
 
 
@@ -137,7 +137,7 @@ class _Factor:
 
     @staticmethod
     def build(Q: FloatArray, members: IntArray) -> Steps:
-        """Factor panel by panel; None where Q_SS is not positive definite even after a shift of its diagonal."""
+        """Return the factor, panel by panel; None if Q_SS is not positive definite even after a shift of its diagonal."""
         for shift in (0.0, 3e-6, 1e-4):
             L = yield from _cholesky(Q, shift)
             if L is not None:
@@ -145,11 +145,10 @@ class _Factor:
         return None
 
     def distance(self, guess: IntArray) -> int:
-        """Points in which a guess differs."""
         return int(np.setxor1d(self.members, guess, assume_unique=True).size)
 
     def solve(self, right: np.ndarray) -> FloatArray:
-        """Q_SS⁻¹ right in float32, for one or several columns."""
+        """Return Q_SS⁻¹ right in float32, for one or several columns."""
         scale = float(np.abs(right).max()) or 1.0
         short = (right / scale).astype(np.float32)
         solved, _ = scipy.linalg.lapack.spotrs(self.lower, short, lower=1, overwrite_b=1)  # SciPy's own function checks longer
@@ -185,7 +184,6 @@ class _Adapted:
         self._lu, self._pivots, self._singular = scipy.linalg.lapack.dgetrf(0.5 * (schur + schur.T))
 
     def __call__(self, r: FloatArray) -> FloatArray:
-        """Approximately Q⁻¹ r on the guess."""
         full = np.zeros(self._factor.members.size)
         full[self._theirs] = r[self._mine]
         x = self._factor.solve(full)
@@ -201,7 +199,7 @@ class _Adapted:
 
 
 def _cholesky(Q: FloatArray, shift: float) -> Steps:
-    """Lower float32 factor of Q + shift·diag(Q) by panels, right-looking; None where a pivot fails."""
+    """Return the lower float32 factor of Q + shift·diag(Q) by panels, right-looking; None if a pivot fails."""
     m = Q.shape[0]
     L = Q.astype(np.float32, order="F")
     L[np.diag_indices(m)] *= np.float32(1.0 + shift)
@@ -222,10 +220,7 @@ def _cholesky(Q: FloatArray, shift: float) -> Steps:
 
 
 def _solve(view: SimplexQP, guess: IntArray, Q: FloatArray, factor: _Factor, tol: float) -> Steps:
-    """(x, ν) on the guess; None where the reduced system is singular (a simplex without points).
-
-    The third item says whether the linear systems were solved to their tolerance.
-    """
+    """Return (x, ν) on the guess, and whether the systems were solved to their tolerance; None if a simplex has no points."""
     groups, count = view.groups[guess], view.simplices
     E = (groups[:, None] == np.arange(count)[None, :]).astype(np.float64)
     if (E.sum(axis=0) == 0).any():
@@ -248,7 +243,7 @@ def _solve(view: SimplexQP, guess: IntArray, Q: FloatArray, factor: _Factor, tol
 
 
 def _conjugate_gradients(Q: FloatArray, right: FloatArray, inverse: _Adapted, tol: float) -> Steps:
-    """x with Q_SS x = right, and whether it is accurate.
+    """Return x with Q_SS x = right, and whether it is accurate.
 
     Stops at a relative residual of ``tol``, at the rounding of one product (eps·max Q·Σ|x|), or where it no longer falls.
     """
@@ -282,8 +277,8 @@ def _conjugate_gradients(Q: FloatArray, right: FloatArray, inverse: _Adapted, to
     return best_x, best <= 100.0 * target
 
 
-def _improved(view: SimplexQP, best: Finish, x: FloatArray, slope: FloatArray, guesses: int) -> Finish:
-    """The better of the best point and the feasible point made of x; the exact minimiser between them where neither is."""
+def _improved(view: SimplexQP, best: FinishedPoint, x: FloatArray, slope: FloatArray, guesses: int) -> FinishedPoint:
+    """Return the feasible point made of x if its gap is smaller, else the minimiser between it and the best point."""
     point = np.maximum(x, 0.0)
     total = np.bincount(view.groups, weights=point, minlength=view.simplices)
     if (total <= 0.0).any():
@@ -295,10 +290,10 @@ def _improved(view: SimplexQP, best: Finish, x: FloatArray, slope: FloatArray, g
     else:
         gradient = view.gram.product(point) + view.c
     if view.gap(point, gradient - view.c) <= view.gap(best.a, best.gradient - view.c):
-        return Finish(point, gradient, guesses, exact=True)
+        return FinishedPoint(point, gradient, guesses, exact=True)
     d, change = point - best.a, gradient - best.gradient
     curvature, descent = float(d @ change), -float(best.gradient @ d)
     if descent <= 0.0:
         return best
     step = 1.0 if curvature <= descent else descent / curvature
-    return Finish(best.a + step * d, best.gradient + step * change, guesses)
+    return FinishedPoint(best.a + step * d, best.gradient + step * change, guesses)

@@ -15,14 +15,14 @@ import numpy as np
 
 from ....models.arrays import FloatArray, IntArray
 from ....models.views import SimplexQP
-from ..start import relative, solve_dense
-from .exact import Finish
+from ..start import relative_gap_at, solve_dense
+from .exact import FinishedPoint
 
 #: Points from which the start is tried, the largest rank, and points for each rank.
 _POINTS_FROM, _RANK_LIMIT, _POINTS_EACH = 1000, 256, 8
 #: Pieces of the points whose worst violators join.
 _PIECES = 16
-#: Rounds at most, those that may pass without a smaller gap, and those between two points that are handed out.
+#: Rounds at most, rounds in a row without a smaller gap, and rounds between two points that are yielded.
 _ROUNDS, _PATIENCE, _EVERY = 500, 20, 16
 #: Gap on the few points, as a share of the gap of all or of the tolerance, and pair steps for it.
 _SHARE_OF_GAP, _SHARE_OF_TOL, _PAIRS = 1e-2, 0.1, 20_000
@@ -34,10 +34,12 @@ def growing_set_applies(view: SimplexQP) -> bool:
     return view.simplices == 1 and view.n >= max(_POINTS_FROM, _POINTS_EACH * rank) and rank <= _RANK_LIMIT
 
 
-def growing_set(view: SimplexQP, a: FloatArray, gradient: FloatArray, tol: float) -> Generator[Finish | None, None, Finish]:
+def growing_set(
+    view: SimplexQP, a: FloatArray, gradient: FloatArray, tol: float
+) -> Generator[FinishedPoint | None, None, FinishedPoint]:
     """Return the point with the least gap: at most tol·|f|, or as far as the rounds help.
 
-    Yields after each round, now and then with the best point. ``gradient`` is exact at the given one.
+    Yields after each round, every sixteenth time with the best point. ``gradient`` is exact at the given point.
     """
     points = np.flatnonzero(a)
     weights, slopes = a[points], gradient.copy()
@@ -47,7 +49,7 @@ def growing_set(view: SimplexQP, a: FloatArray, gradient: FloatArray, tol: float
         lowest = _lowest(slopes)
         gap = level - float(slopes[lowest].min())
         best, best_gap, since = ((points, weights), gap, 0) if gap < best_gap else (best, best_gap, since + 1)
-        share = relative(0.5 * (level + float(view.c[points] @ weights)), gap)
+        share = relative_gap_at(0.5 * (level + float(view.c[points] @ weights)), gap)
         if share <= 0.5 * tol or since > _PATIENCE:
             break
         inner_tol = max(_SHARE_OF_GAP * share, _SHARE_OF_TOL * tol)
@@ -60,14 +62,14 @@ def growing_set(view: SimplexQP, a: FloatArray, gradient: FloatArray, tol: float
     return _finish(view, *best, count)
 
 
-def _finish(view: SimplexQP, points: IntArray, weights: FloatArray, rounds: int) -> Finish:
+def _finish(view: SimplexQP, points: IntArray, weights: FloatArray, rounds: int) -> FinishedPoint:
     a = np.zeros(view.n)
     a[points] = weights
-    return Finish(a, view.gram.product(a) + view.c, rounds, exact=True)
+    return FinishedPoint(a, view.gram.product(a) + view.c, rounds, exact=True)
 
 
 def _lowest(slopes: FloatArray) -> IntArray:
-    """The least entry of each piece."""
+    """Return the place of the least entry of each piece."""
     length = slopes.size // _PIECES
     pieces = slopes[: _PIECES * length].reshape(_PIECES, length).argmin(axis=1) + length * np.arange(_PIECES)
     remainder = slopes[_PIECES * length :]
@@ -75,7 +77,7 @@ def _lowest(slopes: FloatArray) -> IntArray:
 
 
 def _solution(view: SimplexQP, points: IntArray, a: FloatArray, tol: float) -> tuple[IntArray, FloatArray]:
-    """The points with weight, and their weights, in a solution on the given points; ``a`` is the start and written to."""
+    """Return the points with weight, and their weights, of a solution on the given points; ``a`` is the start and written to."""
     Q = np.ascontiguousarray(view.gram.block(points, points))
     solve_dense(Q, view.c[points], a, Q @ a, tol, _PAIRS)
     inside = a > 0.0

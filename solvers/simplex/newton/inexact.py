@@ -21,10 +21,10 @@ import scipy.linalg
 from ....models.arrays import FloatArray, IntArray
 from ....models.kernels.threads import run_on_threads, split_range, thread_count
 from ....models.views import SimplexQP
-from ..start import ColumnCache
-from . import loops as loops
-from .exact import Finish, guess_limit
-from .krylov import CG_STEPS, Inverse, Steps, conjugate_gradients, shifted_cholesky, weighted_squares
+from ..column_cache import ColumnCache
+from . import loops
+from .exact import FinishedPoint, guess_limit
+from .krylov import CG_STEPS, Preconditioner, Steps, conjugate_gradients, shifted_cholesky, weighted_squares
 
 _STEPS, _PATIENCE = 40, 12
 #: Rows of the matrix computed, gathered or multiplied between two yields.
@@ -38,27 +38,27 @@ _ROUNDING = 1e-7
 
 
 def inexact_bytes(support: int, item: int) -> int:
-    """Memory that a support of this size needs, a tenth of growth included."""
+    """Return the bytes for a support of this size, a tenth of growth included."""
     return item * int(1.1 * support + 64) ** 2
 
 
 def inexact_seconds(n: int, support: int) -> float:
-    """Rough cost: some fifty products with Q_SS, two float64 products with all columns of S, compiled code and small parts."""
+    """Return a rough estimate of the time: fifty products with Q_SS, two float64 products with all columns of S, compilation."""
     return 1e-8 * support**2 + 3.5e-9 * n * support + 0.05
 
 
 def inexact_finish(
     view: SimplexQP, cache: ColumnCache, a: FloatArray, gradient: FloatArray, tol: float, *, exact: bool
-) -> Generator[None, None, Finish]:
-    """Improve a feasible point; ends at a float64 gap of at most tol·|f|, or where steps stop helping.
+) -> Generator[None, None, FinishedPoint]:
+    """Improve a feasible point by Newton steps with conjugate gradients, to a float64 gap of at most tol·|f| if possible.
 
     ``exact`` says whether the gradient is float64 from the data at this point.
     """
-    run = _Run(view, cache, a.copy(), gradient.copy(), exact)
-    best, best_gap, since = Finish(a.copy(), gradient.copy(), 0, exact=exact), np.inf, 0
-    matrix = _Matrix(cache, np.flatnonzero(a), view.n)
+    run = _Iterate(view, cache, a.copy(), gradient.copy(), exact)
+    best, best_gap, since = FinishedPoint(a.copy(), gradient.copy(), 0, exact=exact), np.inf, 0
+    matrix = _SupportMatrix(cache, np.flatnonzero(a), view.n)
     yield from matrix.fill()
-    yield from matrix.landmark(_LANDMARKS)
+    yield from matrix.choose_landmarks(_LANDMARKS)
     last, size_limit = np.zeros(0, dtype=np.int64), guess_limit(a)
     for count in range(1, _STEPS + 1):
         guess, dropped = run.guess()
@@ -69,36 +69,36 @@ def inexact_finish(
                 yield
                 guess, gap = run.guess()[0], run.gap()
             if gap < best_gap:
-                best, best_gap, since = Finish(run.x.copy(), run.g.copy(), count, exact=run.exact), gap, 0
+                best, best_gap, since = FinishedPoint(run.x.copy(), run.g.copy(), count, exact=run.exact), gap, 0
             if run.exact and gap <= tol * scale:
                 break
         since += 1
-        # no guess: the point is no longer made of numbers; a crowd: the point is far from the optimum
+        # an empty guess: the point has overflowed; a large one: the point is far from the optimum
         if since > _PATIENCE or not 0 < guess.size <= size_limit:
             break
-        if not (yield from matrix.cover(guess)):
-            landmark_count, matrix = matrix.landmarks.size, _Matrix(cache, np.union1d(guess, dropped), view.n)
+        if not (yield from matrix.include(guess)):
+            landmark_count, matrix = matrix.landmarks.size, _SupportMatrix(cache, np.union1d(guess, dropped), view.n)
             yield from matrix.fill()
-            yield from matrix.landmark(landmark_count)
+            yield from matrix.choose_landmarks(landmark_count)
         share = np.setxor1d(guess, last, assume_unique=True).size / guess.size
         if share < _SETTLED and matrix.members.size > _LOOSE * (guess.size + dropped.size):
             landmark_count = matrix.landmarks.size
             yield from matrix.restrict(np.union1d(guess, dropped))
-            yield from matrix.landmark(landmark_count)
+            yield from matrix.choose_landmarks(landmark_count)
         # a guess that has just changed, or just met float64, will change again
         last, accuracy = guess, 0.1 if share > 0.01 else 0.01 if share > 0.001 or run.exact else 1e-4
         steps = yield from run.step(matrix, guess, dropped, accuracy, max(0.3 * tol * abs(run.value()), 0.05 * run.drift))
-        if not run.sound():
+        if not run.is_finite():
             break
         if steps > _MANY and matrix.landmarks.size < _MOST:
-            yield from matrix.landmark(_MOST)
+            yield from matrix.choose_landmarks(_MOST)
         elif steps >= CG_STEPS:
             break
     return best
 
 
-class _Run:
-    """A point with Σx = 1, whose negative weights show what to drop, its gradient, and how far float32 may be off there."""
+class _Iterate:
+    """A point with Σx = 1, whose negative weights are to be dropped, its gradient, and a bound of the error of float32."""
 
     def __init__(self, view: SimplexQP, cache: ColumnCache, x: FloatArray, g: FloatArray, exact: bool) -> None:
         self.view, self.cache, self.x, self.g, self.exact = view, cache, x, g, exact
@@ -106,33 +106,30 @@ class _Run:
         self.drift = 0.0 if exact else self._unit
 
     def value(self) -> float:
-        """½x'Qx + c'x."""
         return 0.5 * float(self.x @ (self.g + self.view.c))
 
     def gap(self) -> float:
-        """The Frank-Wolfe gap, where x ≥ 0."""
         return self.view.gap(self.x, self.g - self.view.c)
 
-    def sound(self) -> bool:
+    def is_finite(self) -> bool:
         """Return whether every simplex keeps some weight: on nearly singular matrices rounding in float32 leaves no curvature."""
         mass = np.bincount(self.view.groups, weights=np.maximum(self.x, 0.0), minlength=self.view.simplices)
         return bool(np.isfinite(self.x).all() and np.isfinite(self.g).all() and (mass > 0.0).all())
 
     def refresh(self) -> None:
-        """g in float64 from the data."""
         self.g = self.view.gram.product(self.x) + self.view.c
         self.exact, self.drift = True, 0.0
 
     def guess(self) -> tuple[IntArray, IntArray]:
-        """The next guess and what it drops: x_i > 0, and g_i below the support's level by more than the residual there."""
+        """Return the next guess (x_i > 0, or g_i below the support's level by more than the residual there) and what it drops."""
         view, x = self.view, self.x
         level = np.bincount(view.groups, weights=x * self.g, minlength=view.simplices)
         below = level[view.groups] - self.g
         residual = float(np.abs(below[x > 0]).max(initial=0.0))  # none: x has overflowed
         return np.flatnonzero((x > 0) | ((x == 0) & (below > residual))), np.flatnonzero(x < 0)
 
-    def step(self, matrix: _Matrix, guess: IntArray, dropped: IntArray, accuracy: float, target: float) -> Steps:
-        """Drop, rescale, solve on the guess; carries g along and gives the number of conjugate gradient steps."""
+    def step(self, matrix: _SupportMatrix, guess: IntArray, dropped: IntArray, accuracy: float, target: float) -> Steps:
+        """Drop negative weights, rescale, solve on the guess and update g; return the number of conjugate gradient steps."""
         view, before = self.view, self.x
         x = np.maximum(before, 0.0)
         total = np.bincount(view.groups, weights=x, minlength=view.simplices)
@@ -168,15 +165,15 @@ def _add_columns(cache: ColumnCache, indices: IntArray, weights: FloatArray, out
 
 
 def _uncached(cache: ColumnCache, indices: IntArray, weights: Any) -> Generator[tuple[Any, Any], None, None]:
-    """Columns that are not in the cache, 64 at a time as rows, with their weights."""
+    """Yield columns that are not in the cache, 64 at a time as rows, with their weights."""
     for start in range(0, indices.size, 64):
         chosen = indices[start : start + 64]
         rows = cache.gram.single_columns(chosen) if cache.single else np.ascontiguousarray(cache.gram.columns(chosen).T)
         yield rows, weights[start : start + 64]
 
 
-class _Matrix:
-    """Q between the points ``members``, compact, with room for more points, and its preconditioner's rows."""
+class _SupportMatrix:
+    """Q between the points ``members``, stored with space for more points, and the rows B of its preconditioner."""
 
     def __init__(self, cache: ColumnCache, members: IntArray, n: int) -> None:
         self.cache, self.members = cache, members
@@ -186,7 +183,7 @@ class _Matrix:
         self.place[members] = np.arange(members.size)
 
     def restrict(self, points: IntArray) -> Steps:
-        """Forget all other points; the preconditioner's rows are to be made anew."""
+        """Drop all other points; the preconditioner's rows must be made anew."""
         places = np.sort(self.place[points])  # in place: rising, so that nothing is written before it was read
         self.place[self.members] = -1
         self.members = self.members[places]
@@ -195,35 +192,28 @@ class _Matrix:
         yield
 
     def product(self, weights: FloatArray) -> FloatArray:
-        """Q weights."""
-        values, vector, parts = (
-            self.values,
-            weights.astype(self._store.dtype),
-            split_range(self.members.size, thread_count(self.members.size**2)),
-        )
+        values, vector = self.values, weights.astype(self._store.dtype)
+        parts = split_range(self.members.size, thread_count(self.members.size**2))
         out = np.empty_like(vector)
         run_on_threads(lambda k: np.matmul(values[parts[k]], vector, out=out[parts[k]]), len(parts))
         return out.astype(np.float64)
 
     def steps(self, weights: FloatArray) -> Steps:
-        """Q weights, as a piece of work."""
         yield
         return self.product(weights)
 
-    def preconditioner(self, view: SimplexQP, inside: IntArray) -> Inverse:
-        """(D + B'B)⁻¹ on the given places."""
-        return Inverse(view.groups[self.members], view.simplices, self.B, self.inverse, self.sums(inside), inside)
+    def preconditioner(self, view: SimplexQP, inside: IntArray) -> Preconditioner:
+        return Preconditioner(view.groups[self.members], view.simplices, self.B, self.inverse, self.sums(inside), inside)
 
     @property
     def values(self) -> Any:
         return self._store[: self.members.size, : self.members.size]
 
     def fill(self) -> Steps:
-        """Read or compute all rows."""
         yield from self._rows(0)
 
-    def landmark(self, count: int) -> Steps:
-        """B for so many random landmarks."""
+    def choose_landmarks(self, count: int) -> Steps:
+        """Compute B for random landmarks, at most ``count``."""
         size, values = self.members.size, self.values
         self.landmarks = np.sort(np.random.default_rng(0).permutation(size)[: max(1, min(count, size // _SHARE))])
         A = values[np.ix_(self.landmarks, self.landmarks)].astype(np.float64)
@@ -238,7 +228,7 @@ class _Matrix:
         yield
 
     def _extend(self, first: int) -> None:
-        """Columns of B, and of what it leaves of the diagonal, from ``first`` on."""
+        """Append the columns of B and of the residual diagonal from ``first`` on."""
         B = scipy.linalg.solve_triangular(self._lower, self.values[self.landmarks, first:], lower=True, check_finite=False)
         residual_diagonal = np.diagonal(self.values)[first:].astype(np.float64) - (B * B).sum(axis=0)
         if first == 0:
@@ -247,7 +237,7 @@ class _Matrix:
         self.inverse = np.concatenate([self.inverse, 1.0 / np.maximum(residual_diagonal, self._least)])
 
     def sums(self, inside: IntArray) -> FloatArray:
-        """I + B D⁻¹B' over the given points, from the last ones by what has changed."""
+        """Return I + B D⁻¹B' over the given points, updated by the points that have changed."""
         new, old = np.setdiff1d(inside, self._inside), np.setdiff1d(self._inside, inside)
         for sign, points in ((1.0, new), (-1.0, old)):
             self._sums += sign * weighted_squares(self.B, self.inverse, points)
@@ -255,7 +245,7 @@ class _Matrix:
         return self._sums.copy()
 
     def _rows(self, first: int) -> Steps:
-        """Rows from ``first`` on, and by symmetry the columns."""
+        """Read or compute the rows from ``first`` on, and by symmetry the columns."""
         store, size = self._store, self.members.size
         for start in range(first, size, _PANEL):
             stop = min(size, start + _PANEL)
@@ -275,8 +265,8 @@ class _Matrix:
         if first:
             store[:first, first:size] = store[first:size, :first].T
 
-    def cover(self, guess: IntArray) -> Steps:
-        """Take in the points of the guess that are not there; False where there is no room."""
+    def include(self, guess: IntArray) -> Steps:
+        """Add the missing points of the guess; return False if the store is full."""
         new = guess[self.place[guess] < 0]
         first = self.members.size
         if first + new.size > self._store.shape[0]:

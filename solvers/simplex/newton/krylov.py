@@ -1,4 +1,4 @@
-"""Projected conjugate gradients on a guess of the support, and the triangle of Q that they multiply by."""
+"""Conjugate gradients on a guess of the support: the iteration, its preconditioner, and products with a triangle of Q_SS."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Steps: TypeAlias = Generator[None, None, Any]
 
 
 def shifted_cholesky(A: FloatArray, shift: float) -> FloatArray:
-    """L with LL' = A + shift·diag A, for the given shift or a larger one, by tens from 1e-7, that makes it positive definite.
+    """Return L with LL' = A + shift·diag A, for the least shift, from the given one by tens, that makes it positive definite.
 
     A is overwritten. Sums of float32 products may need it where A is nearly singular.
     """
@@ -39,7 +39,7 @@ def shifted_cholesky(A: FloatArray, shift: float) -> FloatArray:
 
 
 def weighted_squares(B: Any, weights: FloatArray, points: IntArray) -> FloatArray:
-    """Σ weights_i b_i b_i' over the given columns of B: products of some of them in B's precision, their sum in float64."""
+    """Return Σ weights_i b_i b_i' over the given columns of B: products in B's precision, their sum in float64."""
     parts = split_range(points.size, thread_count(B.shape[0] * points.size))
     sums = np.zeros((len(parts), B.shape[0], B.shape[0]))
 
@@ -55,7 +55,7 @@ def weighted_squares(B: Any, weights: FloatArray, points: IntArray) -> FloatArra
     return np.asarray(sums.sum(axis=0))
 
 
-class Inverse:
+class Preconditioner:
     """(D + B'B)⁻¹ on a guess, by Woodbury's formula, projected: the multipliers ν of E'd = 0 are split off.
 
     Vectors have one entry for every point of a larger set, zero off the guess ``inside``.
@@ -91,23 +91,27 @@ class Inverse:
         return np.asarray(scale * (h - self._inverse * (inner.astype(self._B.dtype) @ self._B)))
 
     def centred(self, r: FloatArray) -> FloatArray:
-        """r less its mean in every simplex: the level of g would drown the residual in float32's rounding."""
+        """Return r less its mean in every simplex, whose size would hide the residual in float32's rounding."""
         return r - self._E @ ((self._E.T @ r) / self._E.sum(axis=0))
 
     def __call__(self, r: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """The projected inverse of r, and r without its multipliers."""
+        """Return the projected inverse of r, and r without its multipliers."""
         h = self._apply(r)
         nu = self._small @ (self._E.T @ h)
         return h - self._PE @ nu, r - self._E @ nu
 
 
 def conjugate_gradients(
-    product: Callable[[FloatArray], Steps], inside: IntArray, inverse: Inverse, r: FloatArray, accuracy: float, target: float
+    product: Callable[[FloatArray], Steps],
+    inside: IntArray,
+    inverse: Preconditioner,
+    r: FloatArray,
+    accuracy: float,
+    target: float,
 ) -> Steps:
-    """d with E'd = 0, zero off the guess, that minimises ½d'Qd + r'd.
+    """Return d with E'd = 0, zero off the guess, that minimises ½d'Qd + r'd, with Qd (on all points) and the number of steps.
 
-    It ends at a residual of ``accuracy`` times the first one, or of ``target``.
-    Returns d, Qd (on all points) and the steps taken; d = 0 where rounding leaves no curvature.
+    It ends at a residual of ``accuracy`` times the first one, or of ``target``; d = 0 if rounding leaves no curvature.
     """
     block = np.zeros(r.size)
     block[inside] = 1.0
@@ -150,7 +154,7 @@ _WORTH = 4 / 9
 
 
 class Triangle:
-    """Q_SS for points ``members``.
+    """The lower triangle of Q_SS for the points ``members``, stored or computed by blocks of rows.
 
     Block k holds the rows of its points against all points up to its own last one, so new points are new blocks at the end.
     By symmetry one pass over it serves a product. Half of |S|² entries are stored as far as ``limit`` reaches, as the
@@ -177,7 +181,7 @@ class Triangle:
         self._blocks: list[Block] = []
 
     def extend(self, points: IntArray) -> Steps:
-        """Take in points that are not there; the first ones decide how much may be stored: half again their own matrix's half."""
+        """Add points; the first ones set the size of the store, half again the triangle of their own matrix."""
         begin = self.members.size
         self.members = np.concatenate([self.members, points])
         self.place[points] = np.arange(begin, self.members.size)
@@ -190,7 +194,7 @@ class Triangle:
         empty = []
         for first in range(begin, self.members.size, _ROWS):
             last = min(first + _ROWS, self.members.size)
-            block = self._room(last - first, last)
+            block = self._allocate(last - first, last)
             self._blocks.append((first, last, block))
             if block is not None:
                 empty.append((first, last, block))
@@ -198,7 +202,7 @@ class Triangle:
 
     @property
     def rounding(self) -> float:
-        """The error of an entry as a standard deviation: a product of `weights` is off by so much times their norm."""
+        """Return the standard deviation of an entry's error; a product with weights is off by it times their norm."""
         return self._entries.rounding
 
     def _panel_of(self, points: IntArray) -> Panel:
@@ -206,15 +210,13 @@ class Triangle:
         return self.gram.panel(points) if panel is None else panel
 
     def _fill(self, blocks: list[tuple[int, int, Tile]]) -> Steps:
-        """Compute the entries of these blocks."""
-
         def rows(part: list[tuple[int, int, Tile]]) -> None:
             for first, last, block in part:
                 self._panel.rows(self.members[first:last], block)
 
         yield from _shared(blocks, lambda part, _: rows(part), thread_count(sum(block.size for _, _, block in blocks)))
 
-    def _room(self, rows: int, columns: int) -> Tile | None:
+    def _allocate(self, rows: int, columns: int) -> Tile | None:
         begin, self._used = self._used, self._used + rows * columns
         if self._used > self._store.size:
             self._used = begin
@@ -222,7 +224,7 @@ class Triangle:
         return self._store[begin : self._used].reshape(rows, columns)
 
     def compact(self, keep: BoolArray) -> Steps:
-        """Forget points of ``members``, once; the room that this frees goes to blocks that had none."""
+        """Drop points of ``members``, once; blocks that were not stored take the freed part of the store."""
         shift = np.cumsum(keep)
         blocks, self._blocks, self._used = self._blocks, [], 0
         self.place[self.members[~keep]] = -1
@@ -235,27 +237,27 @@ class Triangle:
                 continue
             small = None
             if block is not None:  # moved down in place: nothing is written before it was read
-                small = self._room(rows.size, columns.size)
+                small = self._allocate(rows.size, columns.size)
                 gather_rows(block, rows, columns, small)
                 yield
             stop = int(shift[last - 1])
             self._blocks.append((stop - rows.size, stop, small))
         empty = []
         for number, (first, last, block) in enumerate(self._blocks):
-            if block is None and (storage := self._room(last - first, last)) is not None:
+            if block is None and (storage := self._allocate(last - first, last)) is not None:
                 self._blocks[number] = (first, last, storage)
                 empty.append((first, last, storage))
         yield from self._fill(empty)
 
     def product(self, weights: FloatArray) -> Steps:
-        """Q weights, for one weight a point of ``members``; few of them that are not zero ask for their own columns only."""
+        """Return Q weights, for one weight a point of ``members``; if few are not zero, from their columns alone."""
         passed = self._computed() + self._used // _READ
         if np.count_nonzero(weights) * self.members.size < passed:
-            return (yield from self.product_outside(self.members, weights))
+            return (yield from self.product_at(self.members, weights))
         return (yield from self._multiplied(weights, self._panel, self._blocks))
 
     def float32_product(self, weights: FloatArray) -> Steps:
-        """Q weights from float32 values, whatever is stored."""
+        """Return Q weights from float32 values, whatever is stored."""
         blocks: list[Block] = [(first, last, None) for first, last, _ in self._blocks]
         return (yield from self._multiplied(weights, self.gram.panel(self.members), blocks))
 
@@ -279,11 +281,11 @@ class Triangle:
         )
 
     def _computed(self) -> int:
-        """Entries that every product computes."""
+        """Return the number of entries that every product computes."""
         return sum((last - first) * last for first, last, block in self._blocks if block is None)
 
-    def product_outside(self, points: IntArray, weights: FloatArray) -> Steps:
-        """Q[points, members] weights in float32, own points or others, without storing anything."""
+    def product_at(self, points: IntArray, weights: FloatArray) -> Steps:
+        """Return Q[points, members] weights in float32 for any points, without storing anything."""
         used = np.flatnonzero(weights)
         scale = float(np.abs(weights).max()) or 1.0
         factors, panel = (weights[used] / scale).astype(np.float32), self.gram.panel(self.members[used])
@@ -301,7 +303,7 @@ class Triangle:
 
 
 def _shared(pieces: list[T], work: Callable[[list[T], int], object], count: int) -> Steps:
-    """work(part, k) on so many threads k for a few pieces at a time, which get more costly from first to last."""
+    """Run work(part, k) on ``count`` threads k for a few pieces at a time, whose cost grows from first to last."""
     for start in range(0, len(pieces), count * _TOGETHER):
         parts = [pieces[start + k : start + count * _TOGETHER : count] for k in range(count)]
         run_on_threads(functools.partial(_part, work, parts), count)

@@ -1,17 +1,16 @@
-"""The start of SMO for large supports: the solution of a low-rank model, corrected with kernel blocks made as they are needed.
+"""The start of SMO for large supports: the solution of a low-rank model of Q, corrected with kernel blocks as they are needed.
 
-Where half of the points are support vectors, pairs that bring them in one by one and a cache of whole columns are the wrong
-tools. Here the model Q ≈ B'B + D (`expansion`, `lowrank`) gives the support almost right; Newton steps by conjugate gradients,
-with the model as preconditioner, solve the problem on it (`triangle`: half of |S|² entries); a streamed product shows which
-points outside are missing, and they join: all that violate, or, where they do it by much, those that the model wants once it is
-corrected by what it was off (a proximal Newton step; then it says where on own points to go on, too). When float32 finds none,
-the gradient comes in float64 from the data, and so on until the gap is met.
+Pairs that bring support vectors in one by one, and a cache of whole columns, are slow if half of the points are support vectors.
+Here the model Q ≈ B'B + D (`expansion`, `LowRank`) gives the support almost right; Newton steps by conjugate gradients, with the
+model as preconditioner, solve the problem on it (`Triangle`: half of |S|² entries); a product in float32 shows which points
+outside violate, and these join: all of them or, if the violation is large, those in the support of the model corrected by its
+error (a proximal Newton step, whose point is the next one). When float32 finds no violator, the gradient is computed in float64
+from the data, and so on until the gap is met.
 
-A round that does not lower the gap ends it (halve it, where it is float64's), and only feasible points with a smaller gap are
-handed out, so a failure costs time and nothing else. The model is trusted where the rows of B explain most of Q beyond its ridge:
-there the preconditioned matrix has its eigenvalues near one. Where they explain less a few points join at a time, since a crowd
-that should not be there throws the others out, or pairs in working sets take over, where the model holds the smaller part of the
-points.
+A round that does not lower the gap (halve it, in float64) is the last one, and only feasible points with a smaller gap are
+yielded, so a failure costs time alone. The model is trusted if the rows of B explain most of Q beyond its ridge: the
+preconditioned matrix then has its eigenvalues near one. If they explain less, a few points join at a time, since too many wrong
+ones drive out right ones; or pairs in working sets take over, if the model's support is the smaller part of the points.
 Memory: up to 8 bytes for each row of B and point, and half of |S|² entries as far as the limit allows.
 """
 
@@ -28,8 +27,8 @@ from ....models.kernels.gram import GramOperator
 from ....models.kernels.rbf import Series
 from ....models.kernels.threads import run_on_threads, split_range, thread_count
 from ....models.views import SimplexQP
-from .exact import Finish
-from .krylov import COLUMNS, Inverse, Steps, Triangle, conjugate_gradients, shifted_cholesky, weighted_squares
+from .exact import FinishedPoint
+from .krylov import COLUMNS, Preconditioner, Steps, Triangle, conjugate_gradients, shifted_cholesky, weighted_squares
 
 # A simplex QP with Q replaced by B'B + D (`expansion`), solved to the end in a few Newton steps of its dual.
 #
@@ -70,13 +69,13 @@ class LowRank:
         self._inside: IntArray = np.zeros(0, dtype=np.int64)
         self._matrix = np.eye(self._u.size)
 
-    def follow(self, coarse: LowRank) -> Steps:
-        """Begin where a model of fewer rows, the first ones of B, ends: its steps cost less."""
+    def start_from(self, coarse: LowRank) -> Steps:
+        """Start from the solution of a model with fewer rows, the first ones of B, whose steps cost less."""
         x = np.maximum((yield from coarse.solve()), 0.0) * coarse._inverse
         self._u, self._nu = (self.B @ x.astype(np.float32)).astype(np.float64), coarse._nu
 
     def sums(self, points: IntArray) -> Steps:
-        """I + B D⁻¹B' over these points."""
+        """Return I + B D⁻¹B' over these points."""
         yield from self._update(points)
         return self._matrix.copy()
 
@@ -90,7 +89,7 @@ class LowRank:
         return np.asarray(nu[self.view.groups] - self._c - u.astype(np.float32) @ self.B)
 
     def point(self, slack: FloatArray) -> FloatArray:
-        """max(0, s)/D, moved into the simplices: a simplex without weight gets its largest slack's vertex."""
+        """Return max(0, s)/D scaled into the simplices; a simplex without weight gets the vertex of its largest slack."""
         groups, G = self.view.groups, self.view.simplices
         x = np.maximum(slack, 0.0) / self.D
         for empty in np.flatnonzero(np.bincount(groups, weights=x, minlength=G) <= 0.0):
@@ -98,7 +97,7 @@ class LowRank:
         return np.asarray(x / np.bincount(groups, weights=x, minlength=G)[groups])
 
     def solve(self, offset: FloatArray | float = 0.0) -> Steps:
-        """The slacks s at the solution with c + offset for c, whose weights are max(0, s)/D; begins at the last solution."""
+        """Return the slacks s at the solution for c + offset, whose weights are max(0, s)/D, from the last solution."""
         groups = self.view.groups
         self._c = self.view.c + offset
         s = self._slack(self._u, self._nu)
@@ -118,7 +117,7 @@ class LowRank:
         return s
 
     def _update(self, new: IntArray) -> Steps:
-        """Make the matrix I + B D⁻¹B' over the given points, from the last ones by what has changed; gives how many did."""
+        """Update the matrix I + B D⁻¹B' to the given points; return the number of points that have changed."""
         old, self._inside = self._inside, new
         entering, leaving = np.setdiff1d(new, old, assume_unique=True), np.setdiff1d(old, new, assume_unique=True)
         for sign, points in ((1.0, entering), (-1.0, leaving)):
@@ -128,7 +127,7 @@ class LowRank:
         return int(entering.size + leaving.size)
 
     def _direction(self, u: FloatArray, s: FloatArray, live: IntArray) -> tuple[FloatArray, FloatArray]:
-        """The Newton direction: the dual's Hessian is bordered by the simplices' sums."""
+        """Return the Newton direction; the dual's Hessian is bordered by the simplices' sums."""
         groups, G = self.view.groups, self.view.simplices
         inverse = self._inverse[live]
         x = s[live] * inverse
@@ -145,7 +144,7 @@ class LowRank:
         return -solved[:, 0] - solved[:, 1:] @ dnu, dnu
 
     def _search(self, u: FloatArray, s: FloatArray, du: FloatArray, dnu: FloatArray, ds: FloatArray) -> float:
-        """The step that minimises the dual along the direction, by Newton on its piecewise linear derivative, safeguarded."""
+        """Return the step that minimises the dual along the direction, by safeguarded Newton on its piecewise linear slope."""
         low, high, step = 0.0, np.inf, 1.0
         scaled, linear, square = ds / self.D, float(u @ du - dnu.sum()), float(du @ du)
         first = linear + float(np.maximum(s, 0.0) @ scaled)
@@ -170,7 +169,7 @@ class LowRank:
 #: One row for so many points, or for so many where that leaves much; between so many of them.
 _PER_ROW, _PER_MORE, FEWEST, _MOST = 100, 40, 256, 2048
 #: Bytes for each row and point: B, and a copy of what belongs to the support; the most of the memory that they take.
-EACH, _PART = 8, 0.75
+BYTES_PER_ROW, _PART = 8, 0.75
 #: Share of the landmarks' own diagonal that is added to it: their matrix may be singular.
 _SHIFT = 1e-6
 #: Points of whose diagonal it is compared what is left.
@@ -178,14 +177,14 @@ _SAMPLE = 1024
 
 
 def rows_within(n: int, limit: float, *, refined: bool = False) -> int:
-    """Rows for n points and so many bytes: more for many points, where products are dear, since each round then needs fewer."""
-    return int(max(min(n // (_PER_MORE if refined else _PER_ROW), _MOST, _PART * limit / (EACH * n)), FEWEST))
+    """Return the number of rows of B for n points within ``limit`` bytes; ``refined`` for a model that explains more."""
+    return int(max(min(n // (_PER_MORE if refined else _PER_ROW), _MOST, _PART * limit / (BYTES_PER_ROW * n)), FEWEST))
 
 
 def expansion(gram: GramOperator, count: int, rng: np.random.Generator) -> SingleArray:
-    """B, at most ``count`` × n, in float32; its first rows are such a model themselves, a rougher one.
+    """Return B, at most ``count`` × n, in float32, of Q without its known ridge, which belongs to D.
 
-    Q without its known ridge, which belongs to D.
+    Its first rows are a rougher model of the same kind.
     """
     order = rng.permutation(gram.n)
     chosen, sample = np.sort(order[:count]), np.sort(order[count : count + _SAMPLE])
@@ -205,7 +204,7 @@ def expansion(gram: GramOperator, count: int, rng: np.random.Generator) -> Singl
 
 
 def _factor(gram: GramOperator, chosen: IntArray) -> SingleArray:
-    """L with LL' = Q_PP for the landmarks P."""
+    """Return L with LL' = Q_PP for the landmarks P."""
     A = gram.single_block(chosen, chosen).astype(np.float64)
     A[np.diag_indices_from(A)] -= gram.loading[chosen]
     return np.asarray(shifted_cholesky(0.5 * (A + A.T), _SHIFT).astype(np.float32))
@@ -223,7 +222,6 @@ def _solve(factor: SingleArray, rows: SingleArray) -> None:
 
 
 def _terms(n: int, series: Series) -> SingleArray:
-    """The series' rows at all points."""
     rows = np.empty((series.count, n), dtype=np.float32)
     parts = split_range(n, thread_count(rows.size))
 
@@ -242,27 +240,25 @@ def _blocks(part: slice) -> list[slice]:
 # The steps of the low-rank start's rounds, by the trust in its model.
 
 #: Relative gap of the first solution on the model's support.
-FIRST = 0.02
+FIRST_GAP = 0.02
 
 
 @dataclass(frozen=True)
 class TrustSchedule:
-    """The steps of a round."""
+    """The tolerances and sizes of a round, by the trust in the model."""
 
-    precision: float  #: of the solution on own points, relative to the gap that the last round left
-    growth: float  #: points that may join, relative to those that are there
-    #: the least precise solution on own points, as a relative gap: where points outside violate by many times the optimum, a
-    #: precise one is lost work
-    roughest: float
-    correct: float  #: the relative gap above which the model, corrected by what it was off, says where to go on
+    precision: float  #: of the solution on the members, relative to the gap after the last round
+    growth: float  #: points that may join, relative to the members
+    roughest: float  #: largest relative gap of a solution on the members, however large the violations outside are
+    correct: float  #: the relative gap above which the solution of the corrected model is the next point
 
 
 #: With a model that is trusted, and with one that leaves much.
-TRUSTED, CAREFUL = TrustSchedule(1e-4, np.inf, FIRST, 0.05), TrustSchedule(0.2, 0.1, 1.0, np.inf)
+TRUSTED, CAREFUL = TrustSchedule(1e-4, np.inf, FIRST_GAP, 0.05), TrustSchedule(0.2, 0.1, 1.0, np.inf)
 
 
 #: Bytes a point that the start should have: twice the fewest rows.
-START_BYTES = 2 * EACH * FEWEST
+START_BYTES = 2 * BYTES_PER_ROW * FEWEST
 #: Points from which the start pays: below, pairs take less than a tenth of a second.
 LOW_RANK_FROM = 2000
 #: Most of D over the ridge for which the model is trusted, and with which it is tried; least share of the points in its support.
@@ -283,18 +279,18 @@ _BEHIND = 0.3
 
 def lowrank_applies(view: SimplexQP, limit: float) -> bool:
     """Return whether the start is worth a try: enough points, a ridge, memory for the model."""
-    return view.n >= LOW_RANK_FROM and bool((view.gram.loading > 0.0).all()) and EACH * FEWEST * view.n <= limit
+    return view.n >= LOW_RANK_FROM and bool((view.gram.loading > 0.0).all()) and BYTES_PER_ROW * FEWEST * view.n <= limit
 
 
 def lowrank_start(
     view: SimplexQP, a: FloatArray, gradient: FloatArray, tol: float, limit: float
-) -> Generator[Finish | None, None, Finish]:
-    """A point with a float64 gap of at most tol·|f|, or as far as the steps help; the given one where that is better.
+) -> Generator[FinishedPoint | None, None, FinishedPoint]:
+    """Return a point with a float64 gap of at most tol·|f| if possible; the given point if it is better.
 
-    Yields points on the way where they are the best so far. ``gradient`` is exact at the given point; ``limit`` is in bytes.
+    Yields better points on the way. ``gradient`` is exact at the given point; ``limit`` is in bytes.
     """
     initial = best_gap = view.gap(a, gradient - view.c)
-    best = Finish(a, gradient, 0, exact=True)
+    best = FinishedPoint(a, gradient, 0, exact=True)
     B = expansion(view.gram, rows_within(view.n, limit), np.random.default_rng(0))
     yield None
     model = LowRank(view, B)
@@ -311,49 +307,49 @@ def lowrank_start(
             yield None
     if not model.unexplained <= _LEFT:
         return best
-    pace = TRUSTED if model.unexplained <= _TRUSTED else CAREFUL
+    schedule = TRUSTED if model.unexplained <= _TRUSTED else CAREFUL
     if B.shape[0] >= 2 * FEWEST:
-        yield from model.follow(coarse)
+        yield from model.start_from(coarse)
     slack = yield from model.solve()
     if not (slack > 0.0).sum() >= _SHARE * view.n:
         return best
-    run = _Run(view, model, slack, limit - EACH * B.shape[0] * view.n)
+    run = _Run(view, model, slack, limit - BYTES_PER_ROW * B.shape[0] * view.n)
     yield from run.begin()
-    target, rough, guesses = FIRST, True, 0
+    target, rough, guesses = FIRST_GAP, True, 0
     for _ in range(_ROUNDS):
         if rough:
             guesses += yield from run.solve(target * abs(run.value()), _SIFTING)
-            if not run.sound():
+            if not run.is_finite():
                 break
-            yield from run.sift()
+            yield from run.drop_unlikely()
         guesses += yield from run.solve(max(target * abs(run.value()), run.drift))
-        if not run.sound():
+        if not run.is_finite():
             break
-        yield from run.stream()
-        if run.covered(max(tol * abs(run.value()), run.drift)):
+        yield from run.update_outside()
+        if run.covers_violators(max(tol * abs(run.value()), run.drift)):
             yield from run.refresh()
         gap, scale, last = run.gap(), abs(run.value()), best_gap
         confirmed = run.exact and not best.exact
         if gap < (initial if confirmed else best_gap):  # what float32 said of the point before counts no more
-            best, best_gap = Finish(run.x.copy(), run.g.copy(), guesses, exact=run.exact), gap
+            best, best_gap = FinishedPoint(run.x.copy(), run.g.copy(), guesses, exact=run.exact), gap
             yield best
         if (run.exact and gap <= tol * scale) or (gap >= (0.5 if run.exact else 1.0) * last and not confirmed):
             break
-        corrected = not run.exact and gap > pace.correct * scale
-        grown = yield from (run.correct() if corrected else run.grow(pace.growth))
-        target, rough = max(0.5 * tol, min(pace.roughest, pace.precision * gap / scale)), not corrected and grown > _MANY
+        corrected = not run.exact and gap > schedule.correct * scale
+        grown = yield from (run.move_to_corrected() if corrected else run.add_violators(schedule.growth))
+        target, rough = max(0.5 * tol, min(schedule.roughest, schedule.precision * gap / scale)), not corrected and grown > _MANY
     return best
 
 
 def _guess(x: FloatArray, below: FloatArray) -> BoolArray:
-    """The support's guess: points with weight, and those that violate by more than any of these is off."""
+    """Return the guess of the support: points with weight, and those that violate by more than the largest residual there."""
     return np.asarray((x > 0.0) | (below > float(np.abs(below[x > 0.0]).max())))
 
 
 class _Run:
-    """A feasible point x with weights on the points ``members`` of a triangle, its gradient g, and the error of float32.
+    """A feasible point x with weights on the ``members`` of a triangle, its gradient g, and a bound of float32's error.
 
-    On own points g is always that of x; on the others it is of the last pass over all points.
+    On the members g is always that of x; on the other points it is of the last pass over them.
     """
 
     def __init__(self, view: SimplexQP, model: LowRank, slack: FloatArray, limit: float) -> None:
@@ -363,23 +359,23 @@ class _Run:
         self.g = np.zeros(view.n)
         self._unit = _ROUNDING * float(np.abs(view.gram.diagonal).max())
         self._inside: IntArray = np.zeros(0, dtype=np.int64)
-        self._room: SingleArray = np.empty(0, dtype=np.float32)  # memory is dear when it is touched first
+        self._buffer: SingleArray = np.empty(0, dtype=np.float32)  # memory is dear when it is touched first
         self._B: SingleArray = np.empty((0, 0), dtype=np.float32)  # the model's rows on own points
         self._sums = np.zeros((0, 0))
-        self._settled = np.zeros(view.n)  # the point at which g was made of values that are not rounded
+        self._float32_point = np.zeros(view.n)  # the point at which g was made of values that are not rounded
         self.exact, self.drift = False, self._unit * float(np.linalg.norm(self.x))
         # how far the model was off at the last look at each point, and by how much more it may be by now
         self._offset, self._error = np.zeros(view.n), np.zeros(view.n)
 
     def begin(self) -> Steps:
-        """The triangle on the model's support, and g there."""
-        yield from self._take(np.flatnonzero(self.x))
+        """Compute the triangle on the model's support, and g there."""
+        yield from self._extend(np.flatnonzero(self.x))
         members = self.triangle.members
         self._sums, self._inside = (yield from self.model.sums(members)), np.arange(members.size)
         self.g[members] = (yield from self.triangle.product(self.x[members])) + self.view.c[members]
 
-    def sift(self) -> Steps:
-        """Leave out what the next guess would not hold: it is missed less than it costs, and `stream` brings back what is."""
+    def drop_unlikely(self) -> Steps:
+        """Drop the members that the next guess would not contain; `update_outside` finds those that are needed after all."""
         members = self.triangle.members
         level = np.bincount(self._groups, weights=self.x[members] * self.g[members], minlength=self.view.simplices)
         keep = _guess(self.x[members], level[self._groups] - self.g[members])
@@ -389,36 +385,34 @@ class _Run:
         self._inside = np.flatnonzero(inside[keep])
         leaving = np.flatnonzero(inside & ~keep)
         self._sums -= weighted_squares(self._B, self._inverse, leaving)
-        yield from self._take(np.zeros(0, dtype=np.int64))
+        yield from self._extend(np.zeros(0, dtype=np.int64))
 
-    def _take(self, points: IntArray) -> Steps:
+    def _extend(self, points: IntArray) -> Steps:
         yield from self.triangle.extend(points)
         members = self.triangle.members
         rank = self.model.B.shape[0]
-        if self._room.size < rank * members.size:
-            del self._B, self._room  # the old one goes first
-            self._room = np.empty(rank * members.size, dtype=np.float32)
-        B = self._room[: rank * members.size].reshape(rank, members.size)
+        if self._buffer.size < rank * members.size:
+            del self._B, self._buffer  # the old one goes first
+            self._buffer = np.empty(rank * members.size, dtype=np.float32)
+        B = self._buffer[: rank * members.size].reshape(rank, members.size)
         parts = split_range(B.shape[0], thread_count(B.size))
         run_on_threads(lambda k: np.take(self.model.B[parts[k]], members, axis=1, out=B[parts[k]], mode="clip"), len(parts))
         self._B, self._inverse, self._groups = B, 1.0 / self.model.D[members], self.view.groups[members]
 
     def value(self) -> float:
-        """½x'Qx + c'x."""
         return 0.5 * float(self.x @ (self.g + self.view.c))
 
     def gap(self) -> float:
-        """The Frank-Wolfe gap, where g is that of x everywhere; inf where it is no number."""
         gap = self.view.gap(self.x, self.g - self.view.c)
         return gap if np.isfinite(gap) else np.inf
 
-    def sound(self) -> bool:
-        """Return whether every simplex keeps some weight."""
+    def is_finite(self) -> bool:
+        """Return whether the point is finite and every simplex keeps some weight."""
         mass = np.bincount(self.view.groups, weights=self.x, minlength=self.view.simplices)
         return bool(np.isfinite(self.x).all() and np.isfinite(self.g).all() and (mass > 0.0).all())
 
     def solve(self, target: float, max_guesses: int = _GUESSES) -> Steps:
-        """Newton steps on own points until their gap is at most the target, or so many; gives how many."""
+        """Take Newton steps on the members until their gap is at most the target; return the number of guesses."""
         members, G, groups = self.triangle.members, self.view.simplices, self._groups
         x, g, c = self.x[members], self.g[members], self.view.c[members]
         start, start_gradient, last, count = x, g, np.zeros(0, dtype=np.int64), 0
@@ -428,9 +422,9 @@ class _Run:
             highest = np.full(G, -np.inf)
             np.maximum.at(highest, groups, below)
             converged = not float(highest.sum()) > target
-            rounding = self.triangle.rounding * float(np.linalg.norm(x - self._settled[members]))
+            rounding = self.triangle.rounding * float(np.linalg.norm(x - self._float32_point[members]))
             if (converged or not count) and rounding > _BEHIND * target:
-                g, self._settled[members] = (yield from self.triangle.float32_product(x)) + c, x
+                g, self._float32_point[members] = (yield from self.triangle.float32_product(x)) + c, x
                 continue
             if converged:
                 break
@@ -456,19 +450,19 @@ class _Run:
             self.x[members], self.g[members] = x, g
         return count
 
-    def _preconditioner(self, inside: IntArray) -> Inverse:
+    def _preconditioner(self, inside: IntArray) -> Preconditioner:
         new = np.setdiff1d(inside, self._inside, assume_unique=True)
         old = np.setdiff1d(self._inside, inside, assume_unique=True)
         for sign, places in ((1.0, new), (-1.0, old)):
             self._sums += sign * weighted_squares(self._B, self._inverse, places)
         self._inside = inside
-        return Inverse(self._groups, self.view.simplices, self._B, self._inverse, self._sums.copy(), inside)
+        return Preconditioner(self._groups, self.view.simplices, self._B, self._inverse, self._sums.copy(), inside)
 
-    def stream(self) -> Steps:
-        """g on the other points: a float32 product with those that may violate, the model's prediction on the rest.
+    def update_outside(self) -> Steps:
+        """Update g outside the members: by a float32 product at points that may violate, by the model's prediction at the rest.
 
-        How far the model is off is known for the x at which a point was looked at last. How far it may be off since then on
-        the other points is what it is on own ones, at most.
+        The model's error at a point is known from its last product. Its growth since then is taken to be at most that on the
+        members.
         """
         members, others, x = self.triangle.members, np.flatnonzero(self.triangle.place < 0), self.x
         model = self._predicted()
@@ -478,38 +472,38 @@ class _Run:
         level = np.bincount(self._groups, weights=x[members] * self.g[members], minlength=self.view.simplices)
         self.g[others] = model[others] + self._offset[others]
         candidates = others[self.g[others] < level[self.view.groups[others]] + self._error[others]]
-        self.g[candidates] = (yield from self.triangle.product_outside(candidates, x[members])) + self.view.c[candidates]
-        self._note(model, np.concatenate([members, candidates]))
+        self.g[candidates] = (yield from self.triangle.product_at(candidates, x[members])) + self.view.c[candidates]
+        self._record_model_error(model, np.concatenate([members, candidates]))
 
-    def covered(self, gap: float) -> bool:
+    def covers_violators(self, gap: float) -> bool:
         """Return whether no point outside violates by more than the gap, as far as float32 can tell."""
         view = self.view
         level = np.bincount(view.groups, weights=self.x * self.g, minlength=view.simplices)
         return not bool(((level[view.groups] - self.g > gap) & (self.triangle.place < 0)).any())
 
     def _predicted(self) -> FloatArray:
-        """The model's g without what the diagonal adds."""
+        """Return the model's g without the part of the diagonal."""
         B = self.model.B
         return np.asarray((B @ self.x.astype(np.float32)) @ B + self.view.c)
 
-    def _note(self, model: FloatArray, indices: IntArray) -> None:
-        """g is exact enough on these points: what the model is off there."""
+    def _record_model_error(self, model: FloatArray, indices: IntArray) -> None:
+        """Record the model's error at points where g has just been computed."""
         self._offset[indices] = self.g[indices] - model[indices] - self.model.D[indices] * self.x[indices]
         self._error[indices] = 0.0
 
     def refresh(self) -> Steps:
-        """g in float64 from the data."""
+        """Compute g in float64 from the data."""
         yield
         if not self.exact:
             self.g = self.view.gram.product(self.x) + self.view.c
-            self.exact, self.drift, self._settled = True, 0.0, self.x.copy()
-            self._note(self._predicted(), np.arange(self.view.n))
+            self.exact, self.drift, self._float32_point = True, 0.0, self.x.copy()
+            self._record_model_error(self._predicted(), np.arange(self.view.n))
 
-    def correct(self) -> Steps:
-        """Go to the solution of the model that is corrected by what it was off at x; gives the share of new points."""
+    def move_to_corrected(self) -> Steps:
+        """Move to the solution of the model corrected by its error at x, or less far; return the share of new points."""
         y, last = self.model.point((yield from self.model.solve(self._offset))), self.x
         new = np.flatnonzero((y > 0.0) & (self.triangle.place < 0))
-        yield from self._take(new)
+        yield from self._extend(new)
         members = self.triangle.members
         reached = (yield from self.triangle.product(y[members])) + self.view.c[members]
         change = (y - last)[members]
@@ -518,12 +512,12 @@ class _Run:
             y = last + max(0.0, before / (before - after)) * (y - last)
             reached = (yield from self.triangle.product(y[members])) + self.view.c[members]
         self.x, self.g[members] = y, reached
-        self._settled[:] = 0.0
+        self._float32_point[:] = 0.0
         self.drift += self._unit * float(np.linalg.norm(y - last))
         return new.size / members.size
 
-    def grow(self, violation_limit: float = np.inf) -> Steps:
-        """Take in the points outside that violate, those that do it most where there are too many; gives their share."""
+    def add_violators(self, violation_limit: float = np.inf) -> Steps:
+        """Add the points outside that violate, the worst ones if there are too many; return their share."""
         view, limit = self.view, max(1.0, violation_limit * self.triangle.members.size)
         level = np.bincount(view.groups, weights=self.x * self.g, minlength=view.simplices)
         violated = np.flatnonzero((self.g < level[view.groups]) & (self.triangle.place < 0))
@@ -531,5 +525,5 @@ class _Run:
             slack = self.g[violated] - level[view.groups[violated]]
             violated = np.sort(violated[np.argpartition(slack, int(limit))[: int(limit)]])
         if violated.size:
-            yield from self._take(violated)
+            yield from self._extend(violated)
         return violated.size / self.triangle.members.size

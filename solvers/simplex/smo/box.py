@@ -1,4 +1,4 @@
-"""SMO on a box with one equality: the L1-SVM dual, LIBSVM's problem; and its pairs within working sets of one simplex."""
+"""``smo-box``: SMO on a box with one equality, the dual of the L1-SVM; also run in working sets of points on one simplex."""
 
 from __future__ import annotations
 
@@ -19,12 +19,11 @@ from ...interface.numba_flags import by_reference
 from ...interface.recorder import ProgressState
 from ...records import Answer, Options
 from .. import RECORDS
-from ..newton.exact import Finish
-from ..start import CACHE_BYTES, ColumnCache, cache_bytes, check_parameters, iterations_allowed, load_loops, relative
+from ..column_cache import CACHE_BYTES, ColumnCache, cache_bytes
+from ..newton.exact import FinishedPoint
+from ..start import check_parameters, iteration_limit, load_loops, relative_gap_at
 from . import box_loops as loops
 from .box_loops import BLOCK
-
-# The state of SMO on a box between calls of its compiled loop, and the work on it there.
 
 #: Numbers of the iteration: steps, the column that is missing, clock of the cache, points that take part; the objective and the
 #: violation max_low d - min_up d.
@@ -194,8 +193,8 @@ def into_box(view: BoxEqualityQP, start: FloatArray) -> FloatArray:
 # (as in Wen et al. 2018, ThunderSVM). It takes more pairs, as they are chosen among fewer points, and pays as long as sets need
 # new columns: points on their way to a bound. The free points at the end are left to pairs chosen among all.
 
-#: Sets in a row with few new columns after which blocks have done their work.
-CALM = 2
+#: Working sets in a row with few new columns after which pairs among all points follow.
+CACHED_SETS = 2
 #: Share of the violation at which pairs within the block stop.
 _INNER = 0.1
 #: Share of a set whose columns must be new for blocks to pay.
@@ -226,7 +225,7 @@ def block_round(state: BoxState, size: int, pairs: int) -> bool:
     before = block.a.copy()
     loops.run(block, min(pairs, _PAIRS * chosen.size), max(state.epsilon, _INNER * float(work.scalars.violation)))
     if not block.scalars.iteration:
-        state.cached_block_streak = CALM
+        state.cached_block_streak = CACHED_SETS
         return True
     changed = np.flatnonzero(block.a != before)
     places = chosen[changed]
@@ -311,10 +310,6 @@ class OrderedGram(GramOperator):
         """The signs; None where all are 1."""
         return None if (self.view.signs == 1.0).all() else self.view.signs.astype(np.float32)
 
-    @property
-    def _moved(self) -> bool:
-        return bool((self.order != np.arange(self.n)).any())
-
     def columns(self, indices: IntArray) -> FloatArray:
         """Return columns of K, float64."""
         chosen, signs = self.order[indices], self.view.signs
@@ -338,7 +333,7 @@ class OrderedGram(GramOperator):
     def single_columns(self, indices: IntArray, out: SingleArray | None = None) -> SingleArray:
         """Return columns of K as rows, float32."""
         chosen, signs = self.order[indices], self._signs
-        permutation = self._moved
+        permutation = bool((self.order != np.arange(self.n)).any())
         block = self.view.gram.single_columns(chosen, None if permutation else out)
         if signs is not None:
             block *= signs
@@ -436,10 +431,10 @@ class BoxSMO(Algorithm[BoxEqualityQP, BoxState]):
         tol, violation = options.tolerance(self.info.tolerance), 1e-2 * float(np.abs(view.c).max() or 1.0)
         if self.violation is not None:
             violation = min(violation, _AIM * self.violation)  # it has to get there anyway: no refresh on the way
-        state = BoxState(view, order, tol, iterations_allowed(options), cache, work, violation)
+        state = BoxState(view, order, tol, iteration_limit(options), cache, work, violation)
         measure_gap(state, a, gradient)
         blocks = self.block > 2 and self.stride is None and cache.slots >= min(2 * self.block, view.n)
-        state.cached_block_streak = 0 if blocks else CALM
+        state.cached_block_streak = 0 if blocks else CACHED_SETS
         return state
 
     def advance(self, state: BoxState, seconds: float) -> Outcome:
@@ -449,7 +444,7 @@ class BoxSMO(Algorithm[BoxEqualityQP, BoxState]):
         stop = state.limit if self.stride is None else min(state.limit, first + self.stride)
         while True:
             self._shrink(state, int(scalars.iteration))
-            if state.cached_block_streak >= CALM:
+            if state.cached_block_streak >= CACHED_SETS:
                 outcome = self._pairs(state, min(stop, state.next_look), end)
             else:
                 outcome = self._block(state, stop)  # whole: a block that ends early needs its columns again
@@ -459,7 +454,7 @@ class BoxSMO(Algorithm[BoxEqualityQP, BoxState]):
                 return Outcome.CONVERGED
             if scalars.iteration >= state.limit:
                 refresh(state)
-                return Outcome.CONVERGED if relative(state.objective, state.gap) <= state.tol else Outcome.ITERATION_LIMIT
+                return Outcome.CONVERGED if relative_gap_at(state.objective, state.gap) <= state.tol else Outcome.ITERATION_LIMIT
             if scalars.iteration >= stop or (time.perf_counter() >= end and scalars.iteration > first):
                 return Outcome.RUNNING
 
@@ -473,11 +468,11 @@ class BoxSMO(Algorithm[BoxEqualityQP, BoxState]):
         state.next_look = iteration + iteration // _LOOKS + 1
         if self.violation is not None:
             return False
-        if relative(float(state.work.scalars.objective), loops.active_gap(state.work)) > state.tol:
+        if relative_gap_at(float(state.work.scalars.objective), loops.active_gap(state.work)) > state.tol:
             return False
         state.next_look = int(1.5 * iteration) + 1
         refresh(state)
-        return relative(state.objective, state.gap) <= state.tol
+        return relative_gap_at(state.objective, state.gap) <= state.tol
 
     def _block(self, state: BoxState, stop: int) -> Outcome:
         """Process one working set of many points."""
@@ -503,7 +498,7 @@ class BoxSMO(Algorithm[BoxEqualityQP, BoxState]):
 
     def _shrink(self, state: BoxState, iteration: int) -> None:
         wait = max(_SHRINK_EVERY, 2 * state.cache.used)
-        if not self.shrinking or state.cached_block_streak < CALM or iteration < max(state.next_shrink, wait):
+        if not self.shrinking or state.cached_block_streak < CACHED_SETS or iteration < max(state.next_shrink, wait):
             return
         state.shrinkings += shrink(state.work, state.cache, state.order)
         state.next_shrink = iteration + wait
@@ -519,7 +514,7 @@ class BoxSMO(Algorithm[BoxEqualityQP, BoxState]):
         """Refresh, and return whether the run has converged, has stalled, or continues with a smaller ε."""
         before, shrunk = state.gap, state.work.scalars.active < state.view.n
         refresh(state)
-        gap = relative(state.objective, state.gap)
+        gap = relative_gap_at(state.objective, state.gap)
         if gap <= state.tol and (self.violation is None or violation(state) <= self.violation):
             return Outcome.CONVERGED
         state.stuck = 0 if state.gap < 0.9 * before else state.stuck + 1  # a gap that is no number stays one
@@ -608,8 +603,8 @@ class WorkingSets:
             state.epsilon = min(state.epsilon, _VIOLATION_SHARE * state.tol * abs(float(state.work.scalars.objective)))
             yield
 
-    def point(self) -> Finish:
+    def point(self) -> FinishedPoint:
         """Return the point with its gradient in float64 from the data."""
         refresh(self.state)
         work = self.state.work
-        return Finish(restored(self.state, work.a), restored(self.state, work.d * work.s), 0, exact=True)
+        return FinishedPoint(restored(self.state, work.a), restored(self.state, work.d * work.s), 0, exact=True)

@@ -1,4 +1,4 @@
-"""SMO with second-order pair choice on one or several simplices: the algorithm, its state, and auto-simplex."""
+"""SMO with second-order pairs on one or several simplices (``smo``), and with parameters chosen by size (``auto-simplex``)."""
 
 from __future__ import annotations
 
@@ -18,22 +18,13 @@ from ...interface.numba_flags import by_reference
 from ...interface.recorder import ProgressState
 from ...records import Answer, Options
 from .. import RECORDS
-from ..newton.exact import Finish, finish, finisher_bytes, first_guess
+from ..column_cache import ColumnCache, cache_bytes
+from ..newton.exact import FinishedPoint, exact_bytes, exact_finish, first_guess
 from ..newton.growing_set import growing_set, growing_set_applies
 from ..newton.inexact import inexact_bytes, inexact_finish, inexact_seconds
 from ..newton.loops import PASSES_FROM, load_passes
 from ..newton.lowrank_start import LOW_RANK_FROM, START_BYTES, lowrank_applies, lowrank_start
-from ..start import (
-    ColumnCache,
-    StartRule,
-    cache_bytes,
-    check_parameters,
-    iterations_allowed,
-    load_loops,
-    relative,
-    simplex_answer,
-    starting_point,
-)
+from ..start import StartRule, check_parameters, iteration_limit, load_loops, relative_gap_at, simplex_answer, starting_point
 from . import simplex_loops as loops
 from .box import BoxSMO, WorkingSets
 
@@ -93,10 +84,7 @@ class NewtonUse:
 
 @dataclass(eq=False)
 class SmoState:
-    """A run: what it works on, the phase it is in, and how far its numbers can be trusted.
-
-    In every phase but that of pairs ``steps`` is the work of that phase, which yields points on its way.
-    """
+    """The state of a run. In every phase but that of pairs ``steps`` is the work of the phase, which yields better points."""
 
     view: SimplexQP
     tol: float
@@ -105,9 +93,9 @@ class SmoState:
     work: SmoWork
     memory: int
     phase: Phase = Phase.PAIRS
-    steps: Iterator[Finish | None] | None = None
+    steps: Iterator[FinishedPoint | None] | None = None
     sets: WorkingSets | None = None  #: of the phase of working sets
-    began: Phase = Phase.PAIRS  #: what the point comes from that pairs or finishers went on with
+    start_phase: Phase = Phase.PAIRS  #: the phase whose point pairs or finishers continued from
     step: str = ""  #: kind of the last step
     rate: float = 1e4  #: iterations per second, as measured
     exact: bool = True  #: the gradient is float64 from the data
@@ -120,22 +108,22 @@ class SmoState:
 
     @property
     def gap(self) -> float:
-        """The relative gap, by the loop's own numbers."""
-        return relative(float(self.work.scalars.objective), float(self.work.scalars.gap))
+        """The relative gap, by the numbers of the compiled loop."""
+        return relative_gap_at(float(self.work.scalars.objective), float(self.work.scalars.gap))
 
-    def begin(self, phase: Phase, steps: Iterator[Finish | None]) -> None:
-        """Go over to another phase than pairs among all points."""
+    def begin(self, phase: Phase, steps: Iterator[FinishedPoint | None]) -> None:
+        """Begin another phase than pairs among all points."""
         self.phase, self.steps = phase, steps
 
     def begin_sets(self, algorithm: BoxSMO) -> None:
-        """Go over to working sets of pairs."""
+        """Begin the phase of working sets of pairs."""
         remaining = self.limit - int(self.work.scalars.iteration)
         self.sets = WorkingSets.at(self.view, self.work.a.copy(), algorithm, self.tol, remaining)
-        self.began = Phase.WORKING_SETS
+        self.start_phase = Phase.WORKING_SETS
         self.begin(Phase.WORKING_SETS, self.sets.steps())
 
     def end(self) -> Phase:
-        """Back to pairs, with the point of the working sets; gives the phase that ended."""
+        """Return to pairs, with the point of the working sets if there are any; return the phase that ended."""
         if self.sets is not None:
             move(self, self.sets.point())
             self.work.scalars.iteration += self.sets.pairs
@@ -145,15 +133,15 @@ class SmoState:
         return phase
 
     def look_later(self) -> None:
-        """The next look after so many more pairs."""
+        """Schedule the next look in float64."""
         self.next_look = int(self.work.scalars.iteration) + max(_LOOK, _LOOK_EACH * self.view.n)
 
     def mark(self, gap: float) -> None:
-        """Note the gap at the present iteration."""
+        """Record the gap at the present iteration."""
         self.marks.append((gap, int(self.work.scalars.iteration)))
 
 
-def move(state: SmoState, point: Finish) -> None:
+def move(state: SmoState, point: FinishedPoint) -> None:
     """Replace point and gradient by a finisher's."""
     set_point(state.work, point.a)
     state.work.g[:] = point.gradient
@@ -162,15 +150,15 @@ def move(state: SmoState, point: Finish) -> None:
     loops.restore(state.work)
 
 
-def newton_seconds(n: int, size: int) -> float:
-    """Rough cost of the finisher: a factor of Q_SS (seldom a second one), and four products with all columns of S."""
+def exact_seconds(n: int, size: int) -> float:
+    """Return a rough estimate of the exact finisher's time: a factor of Q_SS, and four products with all columns of S."""
     return 1.5 * size**3 / 3.0 / 5e10 + 4.0 * 5e-9 * n * size
 
 
 def pair_seconds(state: SmoState, gap: float) -> float:
-    """Rough cost of the pairs still expected: twice as many for each decade of the gap as the last decade took.
+    """Return a rough estimate of the time of the remaining pairs: twice as many for each decade of the gap as the last one took.
 
-    Pairs that only bring a point in, one for each point of the support, are not counted to the first decade.
+    Pairs that only add a point, one for each point of the support, do not count in the first decade.
     """
     entries = int(state.work.size.sum()) if len(state.marks) == 1 else 0
     marks = [(10.0 * FINISH_FROM, min(entries, state.marks[0][1])), *state.marks]
@@ -181,7 +169,7 @@ def pair_seconds(state: SmoState, gap: float) -> float:
 
 
 def make_work(view: SimplexQP, cache: ColumnCache, a: FloatArray, gradient: FloatArray) -> SmoWork:
-    """The iteration at the point a with its gradient."""
+    """Return the iteration at the point a with its gradient."""
     n, groups = view.n, view.simplices
     work = SmoWork(
         columns=cache.columns,
@@ -220,7 +208,7 @@ def set_point(work: SmoWork, a: FloatArray) -> None:
 
 
 def refresh(state: SmoState) -> None:
-    """Σa = 1 exactly in every simplex, ∇ in float64 from the data, and with it objective and gap."""
+    """Scale a to Σa = 1 in every simplex, and recompute ∇, objective and gap in float64 from the data."""
     work, view = state.work, state.view
     if not state.exact:
         work.a[:] /= np.bincount(view.groups, weights=work.a, minlength=view.simplices)[view.groups]
@@ -232,7 +220,7 @@ def refresh(state: SmoState) -> None:
 
 
 def next_violators(work: SmoWork, missing: int, count: int) -> np.ndarray:
-    """The missing index and the uncached ones with the least gradient, ``count`` in all."""
+    """Return the missing index and the uncached ones with the least gradient, ``count`` in all."""
     g = np.where(work.slot < 0, work.g, np.inf)
     g[missing] = -np.inf
     lowest = np.argpartition(g, count - 1)[:count] if count < g.size else np.arange(g.size)
@@ -266,7 +254,7 @@ class SMO(Algorithm[SimplexQP, SmoState]):
     prefetch : int
         Columns computed at once when one is missing: the missing one and the next violators.
     newton : bool
-        Finish by `newton` where a count of operations says that it is cheaper than more pairs.
+        FinishedPoint by `newton` where a count of operations says that it is cheaper than more pairs.
     lowrank : bool
         Begin with `growing_set` or `lowrank_start` where one applies, or with working sets of pairs (`WorkingSets`) where the
         low-rank model leaves much; with none of them where ``newton=False`` or the options have a starting point.
@@ -302,7 +290,7 @@ class SMO(Algorithm[SimplexQP, SmoState]):
             load_loops(BoxSMO, self.precision)
 
     def init(self, view: SimplexQP, options: Options, rng: np.random.Generator) -> SmoState:
-        """Start point and its gradient in float64."""
+        """Return the state at the starting point, with its gradient in float64."""
         check_parameters(self)
         a = starting_point(view, self.initial, options, rng)
         limit = cache_bytes(self.cache_bytes, options, START_BYTES * view.n)
@@ -312,7 +300,7 @@ class SMO(Algorithm[SimplexQP, SmoState]):
         loops.restore(work)
         tol = options.tolerance(self.info.tolerance)
         state = SmoState(
-            view, tol, iterations_allowed(options), cache, work, max(limit, 2**20) if options.memory_limit is None else limit
+            view, tol, iteration_limit(options), cache, work, max(limit, 2**20) if options.memory_limit is None else limit
         )
         state.look_later()
         has_start = options.start is not None and view.label in options.start
@@ -324,7 +312,7 @@ class SMO(Algorithm[SimplexQP, SmoState]):
         return state
 
     def advance(self, state: SmoState, seconds: float) -> Outcome:
-        """Pair steps for about ``seconds``, or a piece of the Newton steps."""
+        """Take pair steps for about ``seconds``, or go on with the phase's own steps."""
         scalars, end = state.work.scalars, time.perf_counter() + seconds
         first = int(scalars.iteration)
         stop = state.limit if self.stride is None else min(state.limit, first + self.stride)
@@ -349,7 +337,7 @@ class SMO(Algorithm[SimplexQP, SmoState]):
                 return Outcome.RUNNING
 
     def _pairs(self, state: SmoState, stop: int, end: float) -> Outcome:
-        """One call of the compiled loop, and what it returned for: a column, a decade of the gap, the end."""
+        """Call the compiled loop once, and handle the reason for its return: a missing column, a decade of the gap, the end."""
         before, clock = int(state.work.scalars.iteration), time.perf_counter()
         count = int(min(stop - before, max(16.0, state.rate * max(end - clock, 0.0))))
         code = loops.run(state.work, count, self._aim(state))
@@ -368,7 +356,7 @@ class SMO(Algorithm[SimplexQP, SmoState]):
         return Outcome.RUNNING
 
     def _look(self, state: SmoState) -> Outcome:
-        """A long time without a pause: stalled where the float64 objective no longer falls, which float32 columns hide."""
+        """Recompute the objective in float64 after many pairs; the run has stalled if it no longer falls."""
         state.look_later()
         refresh(state)
         if state.gap <= state.tol:
@@ -381,9 +369,9 @@ class SMO(Algorithm[SimplexQP, SmoState]):
         return Outcome.STALLED if state.steps is None else Outcome.RUNNING
 
     def _aim(self, state: SmoState) -> float:
-        """Relative gap, by the loop's own numbers, at which it pauses: the next decade, or the end.
+        """Return the relative gap, by the loop's numbers, at which it pauses: the next decade, or the end.
 
-        Far below the last float64 refresh those numbers mean nothing, since the columns are float32.
+        Far below the last float64 refresh these numbers mean nothing, since the columns are float32.
         """
         last = state.marks[-1][0] if state.marks else 10.0 * FINISH_FROM
         final = state.tol if self.precision == "double" else max(0.5 * state.tol, 1e-4 * min(state.last_gap, 1e-3))
@@ -391,7 +379,7 @@ class SMO(Algorithm[SimplexQP, SmoState]):
         return following if self.newton and following > 2.0 * state.tol else final
 
     def _pause(self, state: SmoState, *, stuck: bool) -> Outcome:
-        """At a decade of the gap: on with pairs, or to Newton steps; at the end: confirm in float64."""
+        """Choose between pairs and Newton steps at a decade of the gap; confirm convergence in float64 at the end."""
         gap = state.gap
         state.mark(gap)
         if not stuck and gap > max(state.tol, 1e-4 * min(state.last_gap, 1e-3)):
@@ -400,14 +388,14 @@ class SMO(Algorithm[SimplexQP, SmoState]):
         return self._confirm(state, stuck=stuck)
 
     def _consider_newton(self, state: SmoState, gap: float, *, hopeless: bool = False) -> None:
-        """Go over to Newton steps where their operations cost less than the pairs still expected (or pairs are ``hopeless``)."""
+        """Begin Newton steps if their estimated time is less than that of the remaining pairs, or pairs are ``hopeless``."""
         view, work = state.view, state.work
         size, item = int(work.size.sum()), state.cache.columns.itemsize
         if not self.newton or size < 2 or gap > 0.2 * state.newton.last_gap:
             return
         limit, expected = state.memory, np.inf if hopeless else pair_seconds(state, gap)
-        fits = finisher_bytes(guess := first_guess(view, work.a, work.g).size) <= limit and gap <= _EXACT_FROM
-        exactly = newton_seconds(view.n, guess) if fits else np.inf
+        fits = exact_bytes(guess := first_guess(view, work.a, work.g).size) <= limit and gap <= _EXACT_FROM
+        exactly = exact_seconds(view.n, guess) if fits else np.inf
         fits = inexact_bytes(size, item) <= limit and state.newton.inexact_left > 0
         roughly = inexact_seconds(view.n, size) if fits else np.inf
         if min(exactly, roughly) >= min(expected, 1e300):
@@ -417,7 +405,7 @@ class SMO(Algorithm[SimplexQP, SmoState]):
             state.begin(Phase.CONJUGATE, inexact_finish(view, state.cache, work.a, work.g, state.tol, exact=state.exact))
         else:
             refresh(state)
-            state.begin(Phase.FACTORED, finish(view, work.a.copy(), work.g.copy(), state.tol))
+            state.begin(Phase.FACTORED, exact_finish(view, work.a.copy(), work.g.copy(), state.tol))
 
     def _newton_steps(self, state: SmoState, end: float) -> Outcome:
         """Go on with the phase's Newton steps until ``end``; when they are done, move to their point and confirm."""
@@ -432,8 +420,8 @@ class SMO(Algorithm[SimplexQP, SmoState]):
             return self._confirm(state) if phase is Phase.WORKING_SETS else self._after_newton(state, phase, finished.value)
         return Outcome.RUNNING
 
-    def _after_newton(self, state: SmoState, phase: Phase, result: Finish) -> Outcome:
-        """Converged, or on: with pairs as a rule, after a low-rank start with a finisher, since no column is in the cache."""
+    def _after_newton(self, state: SmoState, phase: Phase, result: FinishedPoint) -> Outcome:
+        """Move to the result, and choose the next phase: pairs, or a finisher after a low-rank start, whose cache is empty."""
         state.newton.guesses += result.guesses
         if result.guesses:
             move(state, result)
@@ -446,7 +434,7 @@ class SMO(Algorithm[SimplexQP, SmoState]):
             if state.newton.inexact_left == 0:
                 state.newton.last_gap = np.inf
         if phase in (Phase.LOW_RANK, Phase.GROWING_SET):
-            state.began = phase
+            state.start_phase = phase
         outcome = self._confirm(state)
         if phase is not Phase.LOW_RANK:
             state.mark(max(state.gap, 1e-300))
@@ -466,9 +454,9 @@ class SMO(Algorithm[SimplexQP, SmoState]):
         cache.load(chosen, int(work.scalars.clock))
 
     def _confirm(self, state: SmoState, *, stuck: bool = False) -> Outcome:
-        """Refresh in float64; converged, stalled, or on with a lower aim.
+        """Refresh in float64, and return whether the run has converged, has stalled, or continues with a smaller gap as its aim.
 
-        ``stuck``: no pair descends. Where the gradient was that of float64 already, none ever will.
+        ``stuck``: no pair descends; if the gradient is that of float64, the run ends.
         """
         final = stuck and state.exact
         refresh(state)
@@ -482,7 +470,7 @@ class SMO(Algorithm[SimplexQP, SmoState]):
         return Outcome.RUNNING
 
     def measure(self, state: SmoState) -> ProgressState:
-        """Objective, Frank-Wolfe bound, support size, columns computed."""
+        """Return objective, Frank-Wolfe bound, support size, and number of columns computed."""
         if state.sets is not None:
             return state.sets.algorithm.measure(state.sets.state)
         scalars = state.work.scalars
@@ -497,14 +485,14 @@ class SMO(Algorithm[SimplexQP, SmoState]):
         )
 
     def answer(self, state: SmoState) -> Answer:
-        """The point with its float64 gradient's multipliers."""
+        """Return the point with the multipliers of its float64 gradient."""
         if state.sets is not None:  # the run ends within this phase
             state.end()
         refresh(state)
         work = state.work
         starts = {Phase.LOW_RANK: "low rank", Phase.GROWING_SET: "growing set", Phase.WORKING_SETS: "working sets"}
         details = {
-            "start": starts.get(state.began, "pairs"),
+            "start": starts.get(state.start_phase, "pairs"),
             "columns": state.cache.computed,
             "cache_slots": state.cache.slots,
             "refreshes": state.refreshes,
@@ -522,7 +510,7 @@ _SHARE = 4
 
 @dataclass(eq=False)
 class AutoState:
-    """SMO as it was configured, why so, and its state."""
+    """The chosen SMO, the reason of the choice, and the state of its run."""
 
     algorithm: SMO
     reason: str
@@ -534,11 +522,11 @@ def _precision(view: SimplexQP) -> Literal["single", "double"]:
 
 
 def choose(view: SimplexQP, options: Options) -> tuple[SMO, str]:
-    """SMO with its parameters, and the reason in one sentence.
+    """Return SMO with its parameters, and the reason in one sentence.
 
-    It is SMO throughout, since that needs several times fewer iterations than the Frank-Wolfe methods at equal
-    cost an iteration. Chosen are the precision of the columns (float64 where the whole matrix is small and fits the memory), the
-    cache and the start; the run itself decides by the work left whether Newton steps end it.
+    SMO needs several times fewer iterations than the Frank-Wolfe methods, each at equal cost. Chosen are the precision of the
+    columns (float64 if the whole matrix is small and fits the memory), the cache and the start; the run itself decides by the
+    remaining work whether Newton steps end it.
     """
     n, tol = view.n, options.tolerance(SMO.info.tolerance)
     memory = options.memory_limit
@@ -579,14 +567,14 @@ class AutoSimplex(Algorithm[SimplexQP, AutoState]):
         SMO(precision=_precision(view)).load(view)
 
     def init(self, view: SimplexQP, options: Options, rng: np.random.Generator) -> AutoState:
-        """Choose and start."""
+        """Choose the parameters and start."""
         algorithm, reason = choose(view, options)
         if self.stride is not None:
             algorithm = replace(algorithm, stride=self.stride)
         return AutoState(algorithm, reason, algorithm.init(view, options, rng))
 
     def advance(self, state: AutoState, seconds: float) -> Outcome:
-        """Let SMO work."""
+        """Advance SMO."""
         return state.algorithm.advance(state.state, seconds)
 
     def measure(self, state: AutoState) -> ProgressState:
@@ -597,6 +585,6 @@ class AutoSimplex(Algorithm[SimplexQP, AutoState]):
         """Return the chosen algorithm's answer, and the choice."""
         answer = state.algorithm.answer(state.state)
         finished = "smo with Newton finisher" if state.state.newton.guesses else "smo"
-        if state.state.began is Phase.LOW_RANK:
+        if state.state.start_phase is Phase.LOW_RANK:
             finished = "low-rank start, Newton steps" + ("" if state.state.step == "newton" else ", smo")
         return replace(answer, details={"algorithm": finished, "reason": state.reason, **answer.details})

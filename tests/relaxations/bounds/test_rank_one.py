@@ -14,7 +14,7 @@ from marginopt import margin
 from marginopt.errors import UnsupportedModelError
 from marginopt.relaxations import AllHulls, Conic, PairHulls, relax
 from marginopt.relaxations.bounds.rank_one import RankOne
-from marginopt.relaxations.report.run import model_gaps
+from marginopt.relaxations.report.report import model_gaps
 from marginopt.solvers import Options
 
 TIGHT = Options(tol=1e-9)

@@ -292,7 +292,7 @@ def test_the_lift_of_every_feasible_point_satisfies_the_moments() -> None:
     """x^α at feasible points of a form with an equation, an integer that is no binary, and a quadratic objective."""
     import itertools as it
 
-    from marginopt.relaxations.composed.form_reductions import moment_form
+    from marginopt.relaxations.bounds.form_relaxations import moment_form
 
     model = mo.Margin(*points(3, 2), "zero-one", sample_weight=0.7, domain=margin.Integers(-2, 2), subject_to=mo.fixed({2: 1.0}))
     form = model.form
@@ -311,7 +311,7 @@ def test_the_lift_of_every_feasible_point_satisfies_the_moments() -> None:
 
 
 def test_a_violated_triangle_is_found_and_none_at_binaries() -> None:
-    from marginopt.relaxations.composed.form_reductions import all_triangles, violated_triangles
+    from marginopt.relaxations.bounds.form_relaxations import all_triangles, violated_triangles
 
     assert all_triangles(5).shape == (40, 4)
     binary, half = np.arange(3), np.full(3, 0.5)
@@ -324,7 +324,7 @@ def test_a_violated_triangle_is_found_and_none_at_binaries() -> None:
 
 def test_products_that_do_not_fit_are_refused_before_they_are_made(monkeypatch: pytest.MonkeyPatch) -> None:
     """The bytes that are counted are more than those that are taken, and all triangles of 220 points are not listed."""
-    from marginopt.relaxations.composed.form_reductions import all_triangles, binaries_of, product_bytes, product_form
+    from marginopt.relaxations.bounds.form_relaxations import all_triangles, binaries_of, product_bytes, product_form
 
     form = mo.Margin(*points(0, 24), "zero-one", "l2", domain=margin.Box(-5.0, 5.0)).form
     tracemalloc.start()
@@ -335,7 +335,7 @@ def test_products_that_do_not_fit_are_refused_before_they_are_made(monkeypatch: 
     assert product_bytes(form, triangles) >= taken
     large = mo.Margin(*points(0, 220), "zero-one", "l2", domain=margin.Box(-5.0, 5.0))
     monkeypatch.setenv("MARGINOPT_MAX_BYTES", "12e9")
-    monkeypatch.setattr("marginopt.relaxations.composed.form_reductions.all_triangles", None)
+    monkeypatch.setattr("marginopt.relaxations.bounds.form_relaxations.all_triangles", None)
     with pytest.raises(TooLargeError):
         Products().apply(large)
 

@@ -34,8 +34,8 @@ def test_every_number_is_the_definitions() -> None:
 
 
 def test_the_base_is_big_m_from_the_zero_point_alone() -> None:
-    assert BigM("zero").base == 0
-    assert all(reduction.base is None for reduction in (BigM("incumbent"), BigM(5.0), BigM("zero", 100.0), Hinge(1.0), Conic()))
+    assert BigM("zero").is_base
+    assert not any(reduction.is_base for reduction in (BigM("incumbent"), BigM(5.0), BigM("zero", 100.0), Hinge(1.0), Conic()))
 
 
 def test_a_bound_above_the_best_point_closes_nothing_and_is_a_contradiction() -> None:

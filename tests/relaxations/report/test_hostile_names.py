@@ -14,7 +14,7 @@ from effort import part
 
 from marginopt.display import sanitised
 from marginopt.relaxations import ExactCell, GapReport, InstanceCell, KappaCell, RelaxationCell
-from marginopt.relaxations.report.formats import escaped as latex_escaped, markdown_escaped
+from marginopt.relaxations.report.formats import latex_escaped, markdown_escaped
 
 HOSTILE = [
     "<script>alert(1)</script>",

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from marginopt.relaxations import KappaCell
-from marginopt.relaxations.report.columns import KAPPA_COLUMNS, cell_text
+from marginopt.relaxations.report.tables import KAPPA_COLUMNS, cell_text
 
 FULL = KappaCell(
     "a", 0.1, 2, "conic-ipm", status="optimal", bound=1.0, kind="proved", recovered=1.5, share=0.1, rank_ratio=1e-3,

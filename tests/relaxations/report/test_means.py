@@ -26,11 +26,19 @@ from marginopt.relaxations import (
     shifted_geometric_mean,
 )
 from marginopt.relaxations.report import pictures as pictures_sweeps
-from marginopt.relaxations.report.columns import KAPPA_COLUMNS, cell_text
 from marginopt.relaxations.report.data import display_name, family, label, name_without, trait
-from marginopt.relaxations.report.formats import escaped
+from marginopt.relaxations.report.formats import latex_escaped
 from marginopt.relaxations.report.means import VIRTUAL, exact_means, exact_ratios, primal_dual_integral, relaxation_means
-from marginopt.relaxations.report.pictures import against, against_kappa, against_m, convergence, integrals, profiles, seeds
+from marginopt.relaxations.report.pictures import (
+    bound_against_m,
+    convergence_curves,
+    gap_against,
+    integral_bars,
+    kappa_sweep,
+    performance_profiles,
+    seed_spread,
+)
+from marginopt.relaxations.report.tables import KAPPA_COLUMNS, cell_text
 
 INF = float("inf")
 
@@ -133,21 +141,6 @@ def test_families_and_parameters_are_fields() -> None:
     assert trait(mine, "sigma") == 0.2 and family(mine) == "gaussian-clustered"
 
 
-def test_a_cell_that_was_stored_without_a_family_has_it_in_its_name() -> None:
-    drawn = replace(made_up().instances[0], family="", parameters={}, n=50)
-    old = {key: value for key, value in drawn.record().items() if key not in ("family", "parameters")}
-    for name, of, parameters in (
-        ("gaussian-clustered[n=50, p=3, sigma=0.2]", "gaussian-clustered", {"sigma": 0.2}),
-        ("wdbc[n=60][4 features][tau=1e-05]", "wdbc", {"tau": 1e-5}),
-        ("plain", "plain", {}),
-        ("[n=50]", "[n=50]", {}),
-        ("a[sigma=1e]", "a", {}),
-    ):
-        cell = InstanceCell.from_record({**old, "instance": name})
-        assert (family(cell), cell.parameters) == (of, parameters)
-        assert InstanceCell.from_record(cell.record()) == cell
-
-
 def test_means_are_of_one_family_and_lambda() -> None:
     report = made_up(2)
     other = [replace(c, instance="other[n=9]", family="other") for c in report.instances[:1]]
@@ -165,12 +158,12 @@ def test_means_are_of_one_family_and_lambda() -> None:
 def test_the_primal_dual_integral_has_a_picture() -> None:
     report = made_up()
     known = [cell for cell in report.exacts if primal_dual_integral(cell) is not None and cell.key not in report.trivial]
-    svg = integrals(report)
+    svg = integral_bars(report)
     assert (svg is not None) is bool(known)
     traced = tuple(replace(c, trace=((0.1, 8.0, 1.0), (0.5, 7.0, 7.0)), proven=True) for c in report.exacts)
-    drawn = integrals(GapReport(report.instances, report.relaxations, traced))
+    drawn = integral_bars(GapReport(report.instances, report.relaxations, traced))
     assert drawn is not None and all(c.variant in drawn for c in traced)
-    assert integrals(GapReport(report.instances, report.relaxations, ())) is None
+    assert integral_bars(GapReport(report.instances, report.relaxations, ())) is None
 
 
 def test_what_is_drawn_beside_m_is_a_field_and_not_a_name() -> None:
@@ -178,24 +171,24 @@ def test_what_is_drawn_beside_m_is_a_field_and_not_a_name() -> None:
     renamed = tuple(replace(c, relaxation="theirs") if c.beside_m else c for c in report.relaxations)
     theirs = GapReport(report.instances, renamed, report.exacts)
     without_level = GapReport(report.instances, tuple(replace(c, beside_m=False) for c in renamed), report.exacts)
-    drawn, bare = against_m(theirs), against_m(without_level)
+    drawn, bare = bound_against_m(theirs), bound_against_m(without_level)
     assert drawn is not None and bare is not None
     assert "theirs" in drawn and "theirs" not in bare
-
-
-def test_relaxations_of_stores_without_the_fields_are_known_by_name() -> None:
-    records = [c.record() for c in made_up().relaxations[:4]]
-    old = [{k: v for k, v in record.items() if k not in ("against_m", "beside_m")} for record in records]
-    assert [RelaxationCell.from_record(record) for record in old] == list(made_up().relaxations[:4])
 
 
 def test_pictures_of_sweeps(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pictures_sweeps, "PANELS", 2)  # of three
     report = made_up()
-    drawn = [against_m(report), against(report, "n"), convergence(report), profiles(report), against_kappa(report)]
+    drawn = [
+        bound_against_m(report),
+        gap_against(report, "n"),
+        convergence_curves(report),
+        performance_profiles(report),
+        kappa_sweep(report),
+    ]
     assert all(svg is not None and svg.rstrip().endswith("</svg>") for svg in drawn)
-    assert against(report, "lam") is None  # one λ
-    assert profiles(report) == profiles(report)
+    assert gap_against(report, "lam") is None  # one λ
+    assert performance_profiles(report) == performance_profiles(report)
     assert (
         name_without(report.instances[0], "n")
         == name_without(report.instances[2], "n")
@@ -204,10 +197,10 @@ def test_pictures_of_sweeps(monkeypatch: pytest.MonkeyPatch) -> None:
     lams = tuple(replace(c, lam=lam, instance="x") for c in report.instances[:1] for lam in (1.0, 2.0))
     cells = tuple(replace(c, lam=lam, instance="x") for c in report.relaxations[:4] for lam in (1.0, 2.0))
     two = GapReport(lams, cells, ())
-    assert against(two, "lam") is not None and against(two, "n") is None
-    assert convergence(two) is None and profiles(two) is None and against_kappa(two) is None
+    assert gap_against(two, "lam") is not None and gap_against(two, "n") is None
+    assert convergence_curves(two) is None and performance_profiles(two) is None and kappa_sweep(two) is None
     bare = GapReport(report.instances[:1], report.relaxations[3:4], report.exacts[:1])
-    assert against_m(bare) is None and against(bare, "n") is None and profiles(bare) is None
+    assert bound_against_m(bare) is None and gap_against(bare, "n") is None and performance_profiles(bare) is None
 
 
 def test_html_and_markdown_hold_every_table(drawn: GapReport) -> None:
@@ -246,26 +239,6 @@ def test_stored_reports_keep_traces_and_sweeps(tmp_path: Path) -> None:
     assert again.latex() == report.latex() and again.markdown() == report.markdown()
 
 
-def test_a_report_of_the_first_layout_is_read(tmp_path: Path) -> None:
-    import json
-
-    report = made_up()
-    stored = json.loads(report.json())
-    stored["format_version"] = 1
-    del stored["kappas"]
-    for record in stored["exacts"]:
-        for name in ("seed", "root", "bound_seconds", "prepare_seconds", "caveat", "trace"):
-            del record[name]
-    path = tmp_path / "old.json"
-    path.write_text(json.dumps(stored))
-    again = GapReport.from_json(path)
-    stated = [replace(c, kind="as stored, not verified" if c.kind != "none" else "none") for c in report.relaxations]
-    assert [replace(c, target_kind="none") for c in again.relaxations] == [replace(c, target_kind="none") for c in stated]
-    exact = replace(report.exacts[0], kind="as stored, not verified", root=None, bound_seconds=None, trace=())
-    assert again.exacts[0] == exact and again.kappas == ()
-    assert "proved)" not in str(again)
-
-
 @pytest.mark.parametrize("part", ["instances", "relaxations", "exacts", "kappas", "meta"])
 def test_a_report_that_was_changed_after_it_was_written_is_refused(part: str, tmp_path: Path) -> None:
     """A bound of 100 in place of 4 was printed as proved."""
@@ -298,7 +271,7 @@ def test_latex_is_escaped_and_has_every_table() -> None:
     assert r"\begin{picture}" in text and text.rstrip().endswith(r"\end{document}")
     assert text.count(r"\usepackage") == 1 and r"\usepackage{booktabs}" in text and r"\hline" not in text
     assert text.count(r"\caption{") == text.count(r"\label{tab:") == 6
-    assert escaped("50% of {λ} ^~\\ 中 ﬁ") == (
+    assert latex_escaped("50% of {λ} ^~\\ 中 ﬁ") == (
         r"50\% of \{$\lambda$\} \textasciicircum{}\textasciitilde{}\textbackslash{} [cjk unified ideograph-4e2d] fi"
     )
     assert text.count(r"\begin{tabular}") < made_up(9).latex().count(r"\begin{tabular}")  # long tables are cut
@@ -351,19 +324,13 @@ def test_the_virtual_best_is_no_slower_than_anyone() -> None:
     others = [row for row in rows if row.variant != VIRTUAL]
     assert best.problems == others[0].problems and best.solved >= max(row.solved for row in others)
     assert best.seconds <= min(row.seconds for row in others) + 1e-12
-    assert "virtual best" in (profiles(report) or "")
+    assert "virtual best" in (performance_profiles(report) or "")
 
 
 def test_seeds_are_drawn_where_there_are_several() -> None:
-    assert seeds(made_up()) is not None
+    assert seed_spread(made_up()) is not None
     report = made_up()
-    assert seeds(GapReport(report.instances, (), tuple(c for c in report.exacts if c.seed == 0))) is None
-
-
-def test_a_sweep_of_an_earlier_version_is_read() -> None:
-    record = made_up().kappas[0].record()
-    old = {name: value for name, value in record.items() if not name.startswith("exact_")}
-    assert KappaCell.from_record(old) == made_up().kappas[0]
+    assert seed_spread(GapReport(report.instances, (), tuple(c for c in report.exacts if c.seed == 0))) is None
 
 
 def test_the_optimum_of_a_budget_is_an_interval_until_it_is_proved() -> None:

@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 from report_examples import swept
 
-from marginopt.relaxations.report.columns import Column, cell_text
 from marginopt.relaxations.report.data import Interval
-from marginopt.relaxations.report.pictures import against, gap_against_seconds, gap_bars
+from marginopt.relaxations.report.pictures import gap_against, gap_against_seconds, gap_bars
+from marginopt.relaxations.report.tables import Column, cell_text
 
 
 def test_a_bound_of_few_instances_says_so() -> None:
@@ -36,7 +36,7 @@ def test_a_solver_that_never_ran_is_one_sentence_and_no_column() -> None:
 
 
 def test_many_panels_become_medians_of_the_same_instances() -> None:
-    few, many = against(swept(ps=4), "sigma"), against(swept(ps=6), "sigma")
+    few, many = gap_against(swept(ps=4), "sigma"), gap_against(swept(ps=6), "sigma")
     assert few is not None and "set, p =" in few and "the first" not in few
     assert many is not None and "set, λ = 1" in many and "set, p" not in many
     lonely = swept(ps=6)  # one instance at σ = 1 alone: in no median
@@ -46,7 +46,7 @@ def test_many_panels_become_medians_of_the_same_instances() -> None:
         lonely, instances=tuple(cut), relaxations=tuple(c for c in lonely.relaxations if c.instance in names),
         exacts=tuple(c for c in lonely.exacts if c.instance in names),
     )  # fmt: skip
-    assert against(model, "sigma") == against(swept(ps=5), "sigma")
+    assert gap_against(model, "sigma") == gap_against(swept(ps=5), "sigma")
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ from marginopt.instances import gaussian_clusters
 from marginopt.models.kernels.kernels import RBF
 from marginopt.models.model import identity
 from marginopt.relaxations import BigM, Combined, Conic, Perspective, gap_report
-from marginopt.relaxations.report.cells.heuristic import HeuristicTask
+from marginopt.relaxations.report.cells.instance import HeuristicTask
 from marginopt.relaxations.report.cells.record import InstanceAt
 from marginopt.relaxations.report.runner import CellStore, digest
 from marginopt.solvers.records import Options

@@ -15,7 +15,7 @@ from marginopt.errors import MarginoptWarning
 from marginopt.models.formulations.conic import ConicSVM
 from marginopt.models.kernels.kernels import RBF
 from marginopt.solvers.conic import ConicFactored, ConicIPM
-from marginopt.solvers.conic.factored_cones import evaluate
+from marginopt.solvers.conic.factored import evaluate
 from marginopt.solvers.conic.iterate import ConicData
 from marginopt.solvers.records import Options, Status
 

@@ -17,7 +17,7 @@ from marginopt.models.kernels.kernels import RBF, Linear, Precomputed
 from marginopt.models.views import BoxEqualityQP
 from marginopt.solvers.interface.algorithm import Outcome
 from marginopt.solvers.records import Options, Status
-from marginopt.solvers.simplex.smo.box import CALM, BoxSMO, OrderedGram, block_round, into_box, make_work, restored
+from marginopt.solvers.simplex.smo.box import CACHED_SETS, BoxSMO, OrderedGram, block_round, into_box, make_work, restored
 from marginopt.solvers.simplex.smo.box_loops import active_gap
 from marginopt.solvers.solve import solve_problem
 
@@ -46,7 +46,7 @@ def test_a_block_carries_the_gradient_and_stays_feasible(block: int) -> None:
     state = algorithm.init(view, Options(tol=1e-9), np.random.default_rng(0))
     state.epsilon = 1e-6
     rounds, before = 0, state.objective
-    while state.cached_block_streak < CALM and rounds < 200 and block_round(state, block, 10**6):
+    while state.cached_block_streak < CACHED_SETS and rounds < 200 and block_round(state, block, 10**6):
         rounds += 1
         a = restored(state, state.work.a)
         assert (a >= 0.0).all() and (a <= view.upper).all() and abs(view.signs @ a) < 1e-12
@@ -102,7 +102,7 @@ def test_limits_hold_and_small_caches_take_pairs() -> None:
     limited = solve_problem(model, BoxSMO(block=32), Options(tol=1e-9, iteration_limit=37))
     assert limited.status is Status.ITERATION_LIMIT and limited.iterations == 37
     state = BoxSMO(cache_bytes=20 * 4 * 200).init(model.box, Options(), np.random.default_rng(0))
-    assert state.cached_block_streak == CALM  # 20 columns hold no set of 256 points
+    assert state.cached_block_streak == CACHED_SETS  # 20 columns hold no set of 256 points
     solver = BoxSMO(block=16, stride=1)
     assert solver.advance(solver.init(model.box, Options(), np.random.default_rng(0)), 1.0) is Outcome.RUNNING
     with pytest.raises(InputError, check=about("block")):

@@ -65,7 +65,7 @@ def test_a_model_that_follows_a_coarse_one_ends_at_the_same_point(drain):
     view = L2SVMDual(X, y, 1.0, RBF(0.05)).simplex
     B = expansion(view.gram, 120, np.random.default_rng(0))
     alone, after = LowRank(view, B), LowRank(view, B)
-    drain(after.follow(LowRank(view, B[:30])))
+    drain(after.start_from(LowRank(view, B[:30])))
     x, z = (model.point(drain(model.solve())) for model in (alone, after))
     assert np.abs(x - z).max() < 1e-3 * x.max()
 

@@ -12,9 +12,9 @@ from marginopt.models.kernels.gram import KernelGram, MatrixGram
 from marginopt.models.kernels.kernels import RBF, Linear
 from marginopt.models.views import SimplexQP
 from marginopt.solvers.records import Options
+from marginopt.solvers.simplex.column_cache import ColumnCache
 from marginopt.solvers.simplex.newton.growing_set import growing_set, growing_set_applies
 from marginopt.solvers.simplex.newton.inexact import inexact_finish
-from marginopt.solvers.simplex.start import ColumnCache
 from marginopt.solvers.solve import solve_problem
 
 N = 1500

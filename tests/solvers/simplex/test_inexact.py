@@ -10,10 +10,10 @@ from marginopt.models.kernels.gram import KernelGram, MatrixGram
 from marginopt.models.kernels.kernels import RBF
 from marginopt.models.views import SimplexQP
 from marginopt.solvers.records import Options, Status
-from marginopt.solvers.simplex.newton.inexact import _Matrix, _Run, inexact_finish
+from marginopt.solvers.simplex.column_cache import ColumnCache
+from marginopt.solvers.simplex.newton.inexact import _Iterate, _SupportMatrix, inexact_finish
 from marginopt.solvers.simplex.smo import simplex as module
 from marginopt.solvers.simplex.smo.simplex import SMO
-from marginopt.solvers.simplex.start import ColumnCache
 from marginopt.solvers.solve import solve_problem
 
 
@@ -87,7 +87,7 @@ def test_smo_with_it_agrees_with_smo_alone(C, monkeypatch):
 def test_without_memory_it_is_not_tried(monkeypatch):
     X, y = data(300)
     monkeypatch.setattr(module, "inexact_seconds", lambda n, support: 0.0)
-    monkeypatch.setattr(module, "finisher_bytes", lambda support: 2**60)
+    monkeypatch.setattr(module, "exact_bytes", lambda support: 2**60)
     monkeypatch.setattr(module, "inexact_bytes", lambda support, item: 2**60)
     result = solve_problem(L2SVMDual(X, y, 10.0, RBF(0.1)), SMO(), Options(tol=1e-6))
     assert result.status is Status.OPTIMAL
@@ -99,9 +99,9 @@ def test_a_point_without_weight_in_a_simplex_is_not_sound():
     view = ConvexHullsDual(X, y, C=1.0).simplex
     a = 1.0 / np.bincount(view.groups)[view.groups]
     cache = ColumnCache(view.gram, 2**20, single=True)
-    assert _Run(view, cache, a, view.gram.product(a), True).sound()
+    assert _Iterate(view, cache, a, view.gram.product(a), True).is_finite()
     for spoilt in (np.where(view.groups == 0, -a, a), a * np.nan):
-        assert not _Run(view, cache, spoilt, view.gram.product(a), True).sound()
+        assert not _Iterate(view, cache, spoilt, view.gram.product(a), True).is_finite()
 
 
 @pytest.mark.parametrize("single", [True, False])
@@ -109,14 +109,14 @@ def test_a_matrix_cut_down_takes_in_points_again(single, drain):
     X, y = data(300)
     gram = L2SVMDual(X, y, 10.0, RBF(0.1)).simplex.gram
     cache = ColumnCache(gram, 2**20, single=single)
-    matrix = _Matrix(cache, np.arange(0, 300, 2), 300)
+    matrix = _SupportMatrix(cache, np.arange(0, 300, 2), 300)
     drain(matrix.fill())
-    drain(matrix.landmark(16))
+    drain(matrix.choose_landmarks(16))
     mask = np.arange(0, 300, 6)
     drain(matrix.restrict(mask))
-    drain(matrix.landmark(16))
+    drain(matrix.choose_landmarks(16))
     more = np.arange(1, 20, 6)
-    assert drain(matrix.cover(np.concatenate([mask, more])))
+    assert drain(matrix.include(np.concatenate([mask, more])))
     computed = np.concatenate([mask, more])
     assert (matrix.members == computed).all()
     assert (np.flatnonzero(matrix.place >= 0) == np.sort(computed)).all()
@@ -129,13 +129,13 @@ def test_a_matrix_cut_down_takes_in_points_again(single, drain):
 def test_a_guess_that_shrinks_shrinks_the_matrix(monkeypatch, drain):
     X, y = data(900)
     cut = []
-    restrict = _Matrix.restrict
+    restrict = _SupportMatrix.restrict
 
     def counted(self, points):
         cut.append((self.members.size, points.size))
         return restrict(self, points)
 
-    monkeypatch.setattr(_Matrix, "restrict", counted)
+    monkeypatch.setattr(_SupportMatrix, "restrict", counted)
     view = L2SVMDual(X, y, 100.0, RBF(0.02)).simplex
     a = np.where(np.arange(900) < 100, 0.01, 0.0)  # far off: the guess takes in nearly all points first
     cache = ColumnCache(view.gram, 4 * 900 * 900, single=True)

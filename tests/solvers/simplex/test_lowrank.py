@@ -59,9 +59,7 @@ def test_the_triangle_multiplies_like_the_matrix(kernel, limit, drain):
     Q = gram.dense
     assert drain(triangle.product(w)) == pytest.approx(Q[np.ix_(block, block)] @ w, rel=1e-4, abs=1e-4 * np.abs(Q).max())
     rest = np.setdiff1d(np.arange(700), block)
-    assert drain(triangle.product_outside(rest, w)) == pytest.approx(
-        Q[np.ix_(rest, block)] @ w, rel=1e-4, abs=1e-4 * np.abs(Q).max()
-    )
+    assert drain(triangle.product_at(rest, w)) == pytest.approx(Q[np.ix_(rest, block)] @ w, rel=1e-4, abs=1e-4 * np.abs(Q).max())
     assert sum(b.nbytes for _, _, b in triangle._blocks if b is not None) <= limit
     keep = rng.random(500) < 0.7
     keep[:128] = False  # a whole block
@@ -117,7 +115,7 @@ def test_the_triangle_of_zeros_and_ones_holds_distances(p, limit, drain):
     Q = gram.dense
     for weights in (rng.standard_normal(500), np.where(np.arange(500) < 5, 1.0, 0.0)):  # few of them ask for columns only
         assert drain(triangle.product(weights)) == pytest.approx(Q[np.ix_(direct, direct)] @ weights, abs=1e-4)
-        assert drain(triangle.product_outside(rest, weights)) == pytest.approx(Q[np.ix_(rest, direct)] @ weights, abs=1e-4)
+        assert drain(triangle.product_at(rest, weights)) == pytest.approx(Q[np.ix_(rest, direct)] @ weights, abs=1e-4)
     drain(triangle.compact(keep))
     drain(triangle.extend(rest))
     direct, weights = np.concatenate([direct[keep], rest]), rng.standard_normal(keep.sum() + rest.size)
@@ -147,7 +145,7 @@ def test_few_points_join_at_a_time(drain):
     drain(run.begin())
     drain(run.refresh())
     before, level = run.triangle.members, float(run.x @ run.g)
-    share = drain(run.grow(0.1))
+    share = drain(run.add_violators(0.1))
     joined = np.setdiff1d(run.triangle.members, before)
     assert joined.size == 30
     assert share == pytest.approx(0.1 * 300 / 330)
@@ -304,22 +302,22 @@ def test_a_look_at_the_points_outside_skips_those_that_cannot_violate(groups, mo
     view = SimplexQP(gram, np.zeros(3000), np.arange(3000) % groups)
     model = LowRank(view, expansion(view.gram, 64, np.random.default_rng(0)))
     looked = []
-    outside = Triangle.product_outside
+    outside = Triangle.product_at
 
     def look(self, points, weights):
         if (self.place[points] < 0).all():  # products with few points pass here too
             looked.append(points)
         return outside(self, points, weights)
 
-    monkeypatch.setattr(Triangle, "product_outside", look)
+    monkeypatch.setattr(Triangle, "product_at", look)
     run = module._Run(view, model, drain(model.solve()), 1e9)
     drain(run.begin())
     drain(run.solve(0.2 * abs(run.value())))
-    drain(run.sift())
-    drain(run.stream())
-    drain(run.grow())
+    drain(run.drop_unlikely())
+    drain(run.update_outside())
+    drain(run.add_violators())
     drain(run.solve(1e-3 * abs(run.value())))
-    drain(run.stream())
+    drain(run.update_outside())
     true = gram.dense @ run.x
     level = np.bincount(view.groups, weights=run.x * true)[view.groups]
     rest = np.flatnonzero(run.triangle.place < 0)
@@ -390,9 +388,9 @@ def test_a_corrected_model_does_not_lead_upwards_and_leaves_the_gradient_right(r
     drain(run.begin())
     values = []
     for _ in range(4):
-        drain(run.stream())
+        drain(run.update_outside())
         values.append(run.value())
-        drain(run.correct())
+        drain(run.move_to_corrected())
         g, value = view.gram.product(run.x) + view.c, run.triangle.members
         assert np.abs(run.g - g)[value].max() < 1e-5 * np.abs(g).max()
         assert not run.x[run.triangle.place < 0].any()

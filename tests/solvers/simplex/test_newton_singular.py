@@ -12,7 +12,7 @@ from marginopt.models.kernels.gram import MatrixGram
 from marginopt.models.views import SimplexQP
 from marginopt.solvers.records import Options, Status
 from marginopt.solvers.simplex.newton import exact
-from marginopt.solvers.simplex.newton.exact import Finish, finish
+from marginopt.solvers.simplex.newton.exact import FinishedPoint, exact_finish
 from marginopt.solvers.simplex.smo import simplex
 from marginopt.solvers.simplex.smo.simplex import SMO
 from marginopt.solvers.solve import solve_problem
@@ -29,7 +29,7 @@ def _gram(rng: np.random.Generator, scale: float) -> np.ndarray:
 
 @pytest.mark.parametrize("scale", [1.0, 1e-30, 1e25])
 def test_nearly_singular_matrices_neither_overflow_nor_spoil_the_point(
-    scale: float, drain: Callable[[Generator[None, None, Finish]], Finish]
+    scale: float, drain: Callable[[Generator[None, None, FinishedPoint]], FinishedPoint]
 ) -> None:
     rng = np.random.default_rng(3)
     moved = 0
@@ -38,7 +38,7 @@ def test_nearly_singular_matrices_neither_overflow_nor_spoil_the_point(
         n = Q.shape[0]
         view = SimplexQP(MatrixGram(Q), np.zeros(n), np.zeros(n, dtype=np.int64))
         a = rng.dirichlet(np.ones(n))
-        end = drain(finish(view, a, Q @ a, 1e-9))
+        end = drain(exact_finish(view, a, Q @ a, 1e-9))
         assert np.isfinite(end.a).all() and end.a.min() >= 0.0
         assert end.a.sum() == pytest.approx(1.0, abs=1e-9)
         assert view.objective(end.a) <= view.objective(a) * (1 + 1e-9)

@@ -18,10 +18,10 @@ from marginopt.models.kernels.kernels import RBF, Linear, Polynomial, Precompute
 from marginopt.models.views import SimplexQP
 from marginopt.solvers.interface.algorithm import Outcome
 from marginopt.solvers.records import Options, Status
+from marginopt.solvers.simplex.column_cache import ColumnCache, cache_bytes
 from marginopt.solvers.simplex.frank_wolfe.methods import ModifiedFrankWolfe
 from marginopt.solvers.simplex.newton.lowrank_start import START_BYTES
 from marginopt.solvers.simplex.smo.simplex import SMO
-from marginopt.solvers.simplex.start import ColumnCache, cache_bytes
 from marginopt.solvers.solve import solve_problem
 
 

@@ -1,4 +1,27 @@
-"""Relaxations of a composed problem by convex hulls of its loss: each point alone, all at equal γ, in pairs."""
+"""Relaxations of a composed problem by convex hulls of its loss: of each point alone, at equal γ, over all γ (SDP), of pairs.
+
+For a loss ℓ = min_k f_k, the least of convex branches, and γ ≥ 0 the convex envelope of c ℓ(m) + γ m² is, by the hull of a union
+(Ceria and Soares, 1999),
+
+    min Σ_k c f_k^π(m_k, z_k) + γ m_k²/z_k   over Σ z_k = 1, Σ m_k = m, z ≥ 0,
+
+f^π(m, z) = z f(m/z) the perspective. The γ m² that is subtracted again for each point is compensated by the regulariser:
+R(w) - Σ γ_i (x_i'w)² stays convex for γ in Γ. For the 0-1 loss this is Conic (13), for the ramp the same construction with the
+ramp's two branches. Bounds of the margins, which an optimal w keeps, are multiplied by z_k and hold for every m_k.
+
+*All γ in Γ at once* (`LiftedHulls`). With R(w) = μ||w||² + R'(w) and W standing for ww', [1 w'; w W] ⪰ 0,
+
+    min R'(w) + μ Tr W + Σ c_i Σ_k f_k^π(m_ik, z_ik)   subject to   x_i'W x_i ≥ Σ_k m_ik²/z_ik and the unions above:
+
+the dual of maximising `PointHulls` over γ in Γ (γ_i the multiplier of point i's row; Conic (21) for the 0-1 loss). A coefficient
+without squares (a free intercept) has W_jj ≤ span_j² in place of its price, span_j a bound of |w_j|. A loss for each group of
+points brings the union of each loss that has branches; the others stay as they are.
+
+*Two points at once*: for a pair (i, j) and branches (k, l) there are z_kl ≥ 0 with the marginals z_ik and z_jl, and a vector
+m_kl of R² with the marginals m_ik, m_jl, lifted to M_kl: [z_kl m_kl'; m_kl M_kl] ⪰ 0, Σ_kl M_kl = (a_i, a_j)'W(a_i, a_j). Ends
+of the branches, (m_i - a z) ≥ 0 and (m_j - b z) ≥ 0, are multiplied with each other: M_12 - b m_i - a m_j + ab z ≥ 0. *Valid*:
+at a point of the original one (k, l) has z_kl = 1, m_kl = (m_i, m_j), M_kl = mm', the others are zero, and every row holds.
+"""
 
 from __future__ import annotations
 
@@ -19,14 +42,13 @@ from ...models.formulations.margin.part import Setting
 from ...models.program.cones import PSD, RotatedSecondOrder, Zero, svec, svec_indices, svec_rank_one, svec_size
 from ...models.program.form import StandardForm
 from ...models.statement import Line
-from .reductions import ComposedReduction, with_activity_bounds
-
-# Convex losses that bound another loss from below.
+from ..composed import MarginToForm, with_finite_dual
+from ..reduction import Relaxation
 
 
 @dataclass(frozen=True, eq=False)
 class BoundingLoss(Loss):
-    """A convex bound of a loss with branches, as a part of the relaxed problem; its value at a point is the loss's own.
+    """A convex lower bound of a loss with branches, as a part of the relaxed problem; its value at a point is the loss's own.
 
     Parameters
     ----------
@@ -42,11 +64,11 @@ class BoundingLoss(Loss):
         return True
 
     def values(self, argument: FloatArray) -> FloatArray:
-        """The loss that it bounds."""
+        """Return the values of the bounded loss."""
         return self.of.values(argument)
 
     def unlabelled(self, n: int) -> BoolArray:
-        """Points that need no label in the loss."""
+        """Return the points that need no label in the loss."""
         return self.of.unlabelled(n)
 
     def nonnegative(self) -> bool:
@@ -58,21 +80,9 @@ class BoundingLoss(Loss):
         return self.of.saturation()
 
 
-# Convex hulls of the points' losses together with a square: a loss that is the least of convex branches, relaxed.
-#
-# For a loss ℓ = min_k f_k and γ ≥ 0 the convex envelope of c ℓ(m) + γ m² is, by the hull of a union (Ceria and Soares, 1999),
-#
-#     min Σ_k c f_k^π(m_k, z_k) + γ m_k²/z_k   over Σ z_k = 1, Σ m_k = m, z ≥ 0,
-#
-# f^π(m, z) = z f(m/z) the perspective. What is taken back, γ m² for each point, is made up for by the regulariser:
-# R(w) - Σ γ_i (x_i'w)² stays convex for γ in Γ. For the 0-1 loss this is Conic (13), for the ramp the same construction with the
-# ramp's two branches.
-# Bounds of the margins, which an optimal w keeps, are multiplied by z_k and hold for every m_k.
-
-
 @dataclass(frozen=True, eq=False)
 class Pieces:
-    """z_k and m_k of every point, one expression for each branch, the squares over z_k, ends of m_k/z_k, and bounds of |m|."""
+    """The hull of a union: z_k and m_k of every point for each branch, m_k²/z_k, ends of m_k/z_k, and bounds of |m|."""
 
     z: tuple[Affine, ...]
     m: tuple[Affine, ...]
@@ -81,10 +91,8 @@ class Pieces:
     bound: FloatArray
 
 
-def split_margins(
-    builder: Assembly, context: Setting, branches: tuple[Branch, ...], margin_bounds: bool, squares: bool
-) -> Pieces:
-    """Add the union of the branches, with variables, rows and cost, and return its pieces."""
+def split_margins(builder: Assembly, context: Setting, branches: tuple[Branch, ...], margin_bounds: bool) -> Pieces:
+    """Add the hull of the branches' union, with variables, rows and cost, and return its pieces."""
     n = context.argument.rows
     margin_rows, choice_rows = -context.argument, Affine({}, np.full(n, -1.0))
     bound = context.argument_bounds if margin_bounds else np.full(n, np.inf)
@@ -97,11 +105,9 @@ def split_margins(
             finite = np.flatnonzero(np.isfinite(side))
             builder.require_nonnegative(f"m {k} {name}", (part.at(finite) - chosen.at(finite).scaled(side[finite])).scaled(sign))
         _cost(builder, context.sample_weight, branch, part, chosen, k)
-        if squares:
-            top = np.where(np.isfinite(bound), bound, np.inf) ** 2
-            square = builder.variables(f"q {k}", n, 0.0, top)
-            builder.require(f"square {k}", Affine.interleaved(square.scaled(0.5), chosen, part), RotatedSecondOrder(3, n))
-            q.append(square)
+        square = builder.variables(f"q {k}", n, 0.0, np.where(np.isfinite(bound), bound, np.inf) ** 2)
+        builder.require(f"square {k}", Affine.interleaved(square.scaled(0.5), chosen, part), RotatedSecondOrder(3, n))
+        q.append(square)
         z.append(chosen)
         m.append(part)
         ends.append((low, high))
@@ -112,7 +118,7 @@ def split_margins(
 
 
 def _cost(builder: Assembly, costs: FloatArray, branch: Branch, part: Affine, chosen: Affine, k: int) -> None:
-    """c times the perspective of the lines' maximum."""
+    """Add c times the perspective of the branch, a maximum of lines."""
     lines = [part.scaled(s) + chosen.scaled(t) for s, t in branch.lines]
     if len(lines) == 1:
         builder.cost(costs, lines[0])
@@ -141,14 +147,14 @@ class PointHulls(BoundingLoss):
 
     def add(self, builder: Assembly, context: Setting) -> Affine | None:
         """Add the branches, and the squares."""
-        pieces = split_margins(builder, context, self.of.convex_pieces(), self.margin_bounds, squares=True)
+        pieces = split_margins(builder, context, self.of.convex_pieces(), self.margin_bounds)
         for q in pieces.squares:
             builder.cost(self.gamma, q)
         builder.gain_of_squares(self.gamma, context.argument)
         return None
 
     def cost_line(self) -> Line:
-        """Perspectives, and what is taken back."""
+        """State the perspectives, and the squares that are subtracted again."""
         return Line(
             "sum_i (c_i sum_k f_k(m_ik, z_ik) + g_i (sum_k m_ik^2/z_ik - (y_i x_i'w)^2))",
             r"\textstyle\sum_i \Bigl(c_i\sum_k f_k^\pi(m_{ik}, z_{ik}) + \gamma_i\bigl(\sum_k \tfrac{m_{ik}^2}{z_{ik}}"
@@ -168,26 +174,9 @@ def union_lines() -> tuple[Line, ...]:
     )
 
 
-# All γ in Γ at once: ww' lifted to W, hulls of the points' losses with x_i'W x_i, and hulls of two points at once.
-#
-# With R(w) = μ||w||² + R'(w) and W standing for ww', [1 w'; w W] ⪰ 0,
-#
-#     min R'(w) + μ Tr W + Σ c_i Σ_k f_k^π(m_ik, z_ik)   subject to   x_i'W x_i ≥ Σ_k m_ik²/z_ik and the unions of `hulls`:
-#
-# the dual of maximising `PointHulls` over γ in Γ (γ_i the multiplier of point i's row; Conic (21) for the 0-1 loss).
-#
-# A coefficient without squares (a free intercept) has W_jj ≤ span_j² in place of its price, span_j a bound of |w_j|. A loss for
-# each group of points brings the union of each loss that has branches; the others stay as they are.
-#
-# *Two points at once*: for a pair (i, j) and branches (k, l) there are z_kl ≥ 0 with the marginals z_ik and z_jl, and a vector
-# m_kl of R² with the marginals m_ik, m_jl, lifted to M_kl: [z_kl m_kl'; m_kl M_kl] ⪰ 0, Σ_kl M_kl = (a_i, a_j)'W(a_i, a_j). Ends
-# of the branches, (m_i - a z) ≥ 0 and (m_j - b z) ≥ 0, are multiplied with each other: M_12 - b m_i - a m_j + ab z ≥ 0. *Valid*:
-# at a point of the original one (k, l) has z_kl = 1, m_kl = (m_i, m_j), M_kl = mm', the others are zero, and every row holds.
-
-
 @dataclass(frozen=True, eq=False)
 class LiftedHulls(BoundingLoss):
-    """The SDP over all γ in Γ, with hulls of the given pairs.
+    """The hulls over all γ in Γ at once, an SDP, with hulls of the given pairs.
 
     Parameters
     ----------
@@ -205,9 +194,9 @@ class LiftedHulls(BoundingLoss):
     margin_bounds: bool = True
 
     def add(self, builder: Assembly, context: Setting) -> Affine | None:
-        """W, the unions and the pairs."""
+        """Add W, the unions and the pairs."""
         p, penalised = context.w.rows, np.flatnonzero(context.penalised)
-        W = builder.variables("W", svec_size(p), *_bounds(context.span), shape=(p, p), symmetric=True)
+        W = builder.variables("W", svec_size(p), *_svec_bounds(context.span), shape=(p, p), symmetric=True)
         builder.require("lifted", lifted(context.w, W), PSD.of_order(p + 1))
         builder.gain_of_squares(self.mu, context.w.at(penalised))
         builder.cost(self.mu * svec(np.diag(1.0 * context.penalised)), W)
@@ -223,8 +212,8 @@ class LiftedHulls(BoundingLoss):
         return None
 
     def _add_union(self, builder: Assembly, context: Setting, W: Affine, branches: tuple[Branch, ...]) -> None:
-        """The union of branches, with the lifted squares of its margins."""
-        pieces = split_margins(builder, context, branches, self.margin_bounds, squares=True)
+        """Add a union of branches with the lifted squares of its margins."""
+        pieces = split_margins(builder, context, branches, self.margin_bounds)
         squares = W.premultiplied(svec_rank_one(context.argument.terms["w"].dense()))
         for q in pieces.squares:
             squares = squares - q
@@ -242,14 +231,14 @@ class LiftedHulls(BoundingLoss):
             _add_pair(builder, f"pair {number}", W, A[[i, j]], pieces, (i, j))
 
     def cost_line(self) -> Line:
-        """Perspectives, and the trace in place of the norm."""
+        """State the perspectives, and the trace in place of the norm."""
         return Line(
             f"{self.mu:g} (Tr W - ||w||^2) + sum_i c_i sum_k f_k(m_ik, z_ik)",
             rf"{self.mu:g}\,(\operatorname{{Tr}} W - \|w\|_2^2) + \textstyle\sum_i c_i\sum_k f_k^\pi(m_{{ik}}, z_{{ik}})",
         )
 
     def lines(self) -> tuple[Line, ...]:
-        """The unions, the lifting, the pairs."""
+        """State the unions, the lifting and the pairs."""
         pairs = (
             Line(
                 f"hulls of {len(self.pairs)} pairs of points",
@@ -265,8 +254,8 @@ class LiftedHulls(BoundingLoss):
         )
 
 
-def _bounds(span: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """|W_ij| ≤ span_i span_j as bounds of the svec, W_ii ≥ 0; infinite where a span is."""
+def _svec_bounds(span: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return |W_ij| ≤ span_i span_j as bounds of the svec, W_ii ≥ 0; infinite where a span is."""
     rows, columns = svec_indices(span.size)
     with np.errstate(invalid="ignore"):
         top = np.nan_to_num(span[rows] * span[columns], nan=np.inf, posinf=np.inf)
@@ -290,15 +279,15 @@ def _add_pair(builder: Assembly, name: str, W: Affine, two: FloatArray, pieces: 
         one, m_i, m_j, M_ii, M_ij, M_jj = pair_terms
         # svec of [z m'; m M] by columns: (0,0), (0,1), (1,1), (0,2), (1,2), (2,2)
         stack.append(Affine.interleaved(one, m_i.scaled(root), M_ii, m_j.scaled(root), M_ij, M_jj))
-        _products(builder, f"{name} {k}{l}", pieces, points, (k, l), (one, m_i, m_j, M_ij.scaled(1.0 / root)))
+        _add_products_of_ends(builder, f"{name} {k}{l}", pieces, points, (k, l), (one, m_i, m_j, M_ij.scaled(1.0 / root)))
     for c, rows in enumerate(stack):
         builder.require(f"{name} cone {c}", rows, PSD.of_order(3))
     for side, point in enumerate(points):
         for k in range(count):
-            mine_ = [c for c, cell in enumerate(cells) if cell[side] == k]
-            ones = np.ones((1, len(mine_)))
-            builder.require(f"{name} z {side}{k}", z.at(mine_).premultiplied(ones) - pieces.z[k].at([point]), Zero(1))
-            parts = m.at([2 * c + side for c in mine_]).premultiplied(ones)
+            members = [c for c, cell in enumerate(cells) if cell[side] == k]
+            ones = np.ones((1, len(members)))
+            builder.require(f"{name} z {side}{k}", z.at(members).premultiplied(ones) - pieces.z[k].at([point]), Zero(1))
+            parts = m.at([2 * c + side for c in members]).premultiplied(ones)
             builder.require(f"{name} m {side}{k}", parts - pieces.m[k].at([point]), Zero(1))
     p = two.shape[1]
     i, j = two
@@ -308,7 +297,7 @@ def _add_pair(builder: Assembly, name: str, W: Affine, two: FloatArray, pieces: 
     builder.require(f"{name} whole", total - projected, Zero(3))
 
 
-def _products(
+def _add_products_of_ends(
     builder: Assembly,
     name: str,
     pieces: Pieces,
@@ -316,7 +305,7 @@ def _products(
     cell: tuple[int, int],
     factors: tuple[Affine, Affine, Affine, Affine],
 ) -> None:
-    """Ends of the two branches, and each of one with each of the other."""
+    """Add the ends of the two branches, and products of each of one with each of the other."""
     one, m_i, m_j, M_ij = factors
     ends = []
     for side, m in ((0, m_i), (1, m_j)):
@@ -330,26 +319,23 @@ def _products(
         builder.require_nonnegative(f"{name} product {s:+.0f}{t:+.0f}", product.scaled(s * t))
 
 
-# One point's hull at a time, each with all of ||w||²: Conic Theorem 1 for any loss with branches.
-
-
 @dataclass(frozen=True, eq=False)
 class SingleHulls(BoundingLoss):
-    """τ ≥ μ||w||² + γ_i (Σ_k m_ik²/z_ik - m_i²) for every i, γ_i = μ/||x_i||², in place of μ||w||².
+    """τ ≥ μ||w||² + γ_i (Σ_k m_ik²/z_ik - m_i²) for every i, γ_i = μ/||x_i||², in place of μ||w||²: Conic Theorem 1.
 
-    Every row is the hull of one point's loss with the norm; all of them together are at most the SDP (`LiftedHulls`), since with
-    multipliers of sum 1 the γ_i times them are in Γ.
+    Every row is the hull of one point's loss with all of the norm; all rows together are at most the SDP (`LiftedHulls`), since
+    with multipliers of sum 1 the γ_i times them are in Γ.
     """
 
     mu: float
     margin_bounds: bool = True
 
     def add(self, builder: Assembly, context: Setting) -> Affine | None:
-        """τ, and a cone for each point that is not zero: 2·½(τ - γ_i Σ q_ik)·1 ≥ μ||(I - x_i x_i'/||x_i||²)w||²."""
+        """Add τ, and for each point that is not zero the cone 2·½(τ - γ_i Σ q_ik)·1 ≥ μ||(I - x_i x_i'/||x_i||²)w||²."""
         tau = builder.variables("tau", 1, 0.0)
         builder.cost(1.0, tau)
         builder.gain_of_squares(self.mu, context.w)
-        pieces = split_margins(builder, context, self.of.convex_pieces(), self.margin_bounds, squares=True)
+        pieces = split_margins(builder, context, self.of.convex_pieces(), self.margin_bounds)
         A = context.argument.terms["w"].dense()
         squares = np.einsum("ij,ij->i", A, A)
         p = context.w.rows
@@ -369,14 +355,14 @@ class SingleHulls(BoundingLoss):
         return None
 
     def cost_line(self) -> Line:
-        """τ in place of the norm."""
+        """State the cost with τ in place of the norm."""
         return Line(
             f"tau - {self.mu:g} ||w||^2 + sum_i c_i sum_k f_k(m_ik, z_ik)",
             rf"\tau - {self.mu:g}\|w\|_2^2 + \textstyle\sum_i c_i\sum_k f_k^\pi(m_{{ik}}, z_{{ik}})",
         )
 
     def lines(self) -> tuple[Line, ...]:
-        """Unions and hulls."""
+        """State the unions and the hulls."""
         hull = Line(
             "tau >= mu ||w||^2 + mu/||x_i||^2 (sum_k m_ik^2/z_ik - (x_i'w)^2)",
             r"\tau \ge \mu\|w\|_2^2 + \tfrac{\mu}{\|x_i\|^2}\bigl(\textstyle\sum_k m_{ik}^2/z_{ik} - (x_i^\top w)^2\bigr)",
@@ -394,7 +380,7 @@ _INSIDE = 1e-6
 
 
 @dataclass(frozen=True)
-class _Hulls(ComposedReduction):
+class _Hulls(MarginToForm):
     """A reduction that replaces the loss by hulls of its branches.
 
     Parameters
@@ -406,7 +392,7 @@ class _Hulls(ComposedReduction):
     margin_bounds: bool = True
 
     def missing(self, composed: Margin) -> str:
-        """Return what the problem lacks of: branches, and curvature to spare in every coefficient; empty where it has both."""
+        """Return the reason why there are no hulls: no branches, or no curvature in some coefficient; empty if there are."""
         if not composed.loss.convex_pieces():
             return (
                 f"{type(composed.loss).__name__} is no least value of convex branches, as Ramp, ZeroOne and PiecewiseLinear are"
@@ -417,16 +403,22 @@ class _Hulls(ComposedReduction):
         return ""
 
     def target(self, composed: Margin) -> StandardForm:
-        """The composition with another loss."""
-        return with_activity_bounds(composed, replace(composed, loss=self.hull(composed), groups=None).form.relax_integrality())
+        """Return the form of the composition with the bounding loss."""
+        return with_finite_dual(replace(composed, loss=self.hull(composed), groups=None).form.relax_integrality(), composed)
 
     @abstractmethod
     def hull(self, composed: Margin) -> Loss:
-        """Return the loss that replaces the original one."""
+        """Return the bounding loss that replaces the original one."""
 
     @property
-    def _suffix(self) -> str:
-        return "" if self.margin_bounds else ", no M"
+    @abstractmethod
+    def kind(self) -> str:
+        """The kind of hulls, for tables."""
+
+    @property
+    def name(self) -> str:
+        """Name for tables."""
+        return f"hulls, {self.kind}" + ("" if self.margin_bounds else ", no M")
 
 
 @dataclass(frozen=True)
@@ -439,13 +431,10 @@ class EqualHulls(_Hulls):
         Whether bounds of the margins at an optimum, which follow from a feasible point, are used.
     """
 
-    @property
-    def name(self) -> str:
-        """Name for tables."""
-        return f"hulls, equal gamma{self._suffix}"
+    kind = "equal gamma"
 
     def hull(self, composed: Margin) -> Loss:
-        """Return the hulls of single points with equal γ, the largest that the norm pays for."""
+        """Return the hulls of single points with the largest equal γ for which the problem stays convex."""
         rows = to_dense(composed.loss.rows(composed.points, composed.y)[0])
         largest = float(np.linalg.norm(rows, 2)) ** 2 / composed.regulariser.curvature()
         return PointHulls(composed.loss, np.full(rows.shape[0], (1.0 - _INSIDE) / largest), self.margin_bounds)
@@ -461,10 +450,7 @@ class OneHull(_Hulls):
         Whether bounds of the margins at an optimum, which follow from a feasible point, are used.
     """
 
-    @property
-    def name(self) -> str:
-        """Name for tables."""
-        return f"hulls, one point{self._suffix}"
+    kind = "one point"
 
     def hull(self, composed: Margin) -> Loss:
         """Return the hulls of single points, each with the whole norm."""
@@ -481,13 +467,10 @@ class AllHulls(_Hulls):
         Whether bounds of the margins at an optimum, which follow from a feasible point, are used.
     """
 
-    @property
-    def name(self) -> str:
-        """Name for tables."""
-        return f"hulls, SDP{self._suffix}"
+    kind = "SDP"
 
     def missing(self, composed: Margin) -> str:
-        """Return what the problem lacks of: branches, squares, and a bound of every coefficient without; empty if nothing."""
+        """Return the reason why there is no SDP: no branches, no squares, or a coefficient without either; empty if there is."""
         loss = composed.loss
         if isinstance(loss, GroupLosses):
             unread = [part for _, part, _ in loss.parts() if not (part.convex or part.convex_pieces())]
@@ -526,9 +509,9 @@ class PairHulls(AllHulls):
     pairs: int = 20
 
     @property
-    def name(self) -> str:
-        """Name for tables."""
-        return f"hulls, {self.pairs} pairs{self._suffix}"
+    def kind(self) -> str:  # type: ignore[override]
+        """The kind of hulls, for tables."""
+        return f"{self.pairs} pairs"
 
     def missing(self, composed: Margin) -> str:
         """Return the reason why the problem has no pair hulls: they need one loss, and what the SDP needs; else empty."""
@@ -540,3 +523,21 @@ class PairHulls(AllHulls):
         """Return the lifted hulls of pairs, which are chosen from the data alone."""
         chosen = conflicting_pairs(to_dense(composed.loss.rows(composed.points, composed.y)[0]), self.pairs)
         return LiftedHulls(composed.loss, composed.regulariser.curvature(), chosen, self.margin_bounds)
+
+
+RELAXATIONS = (
+    Relaxation(
+        "hulls-single", "each point's branches with the whole norm, one point at a time", OneHull(), "Conic Theorem 1", rank=62
+    ),
+    Relaxation(
+        "hulls-equal", "the branches of every point's loss at equal γ: second-order cones", EqualHulls(), "Conic (13)", rank=72
+    ),
+    Relaxation(
+        "hulls",
+        "the branches of every point's loss over all γ: an SDP, with bounds of the margins",
+        AllHulls(),
+        "Conic (21)",
+        rank=92,
+    ),
+    Relaxation("hulls-pairs", "that SDP with hulls of two points at once", PairHulls(), "this package", rank=95),
+)

@@ -1,4 +1,33 @@
-"""Relaxations of a composed problem that read its form alone: without integers, and with products of rows."""
+"""Relaxations that read a model's standard form alone: without integers, products of rows (RLT), and moments (Lasserre).
+
+*Continuous*. The form without integrality.
+
+*Products* of a mixed-binary form's rows with its binaries: the reformulation-linearisation technique of Sherali and Adams. For
+every binary j a vector v_j stands for x z_j. Each row F x + g in a cone K is multiplied by z_j and by 1 - z_j:
+
+    F v_j + g z_j in K,    F (x - v_j) + g (1 - z_j) in K,
+
+bounds are rows, (v_j)_j = z_j because z_j² = z_j, and (v_i)_j = (v_j)_i =: Z_ij. The quadratic ½x'Px, P = R'R, is split in the
+same way: τ ≥ ½||R v_j||²/z_j + ½||R (x - v_j)||²/(1 - z_j) for every j. *Valid*: at a point of the form, v_j = x z_j satisfies
+all of it with τ = ½x'Px. *At least the continuous relaxation*: the two rows of j add up to the row itself, and the squares to at
+least ½x'Px.
+
+*Triangle inequalities* of Z, all of them or those that solutions violate, round by round. For i < j < k: Z_ij + Z_ik - Z_jk ≤ z_i
+and its two turns, and Z_ij + Z_ik + Z_jk ≥ z_i + z_j + z_k - 1 (Padberg: *The boolean quadric polytope*, 1989, (3.2)-(3.5)).
+
+*Moments* of order two, for forms with linear rows, binaries and bounded variables (Lasserre: *Global optimization with
+polynomials and the problem of moments*, 2001, (4.5)). A variable y_α stands for the monomial x^α, degrees up to four, with
+z_j² = z_j for binaries. With m the monomials up to degree two, m₁ those up to degree one, and rows g(x) ≥ 0, h(x) = 0 (bounds
+among them),
+
+    E[m m'] ⪰ 0,    E[g m₁ m₁'] ⪰ 0,    E[h m] = 0,
+
+where E takes x^α to y_α; the objective is linear in y. *Valid*: y_α = x^α at a feasible x satisfies all of it at the same cost.
+*At least products with triangles*: E[g z_j] = E[g z_j²] and E[g (1 - z_j)] = E[g (1 - z_j)²] are values of E[g m₁ m₁'] ⪰ 0. The
+rows and columns z_j, x z_j of the first matrix give E[x x' z_j] ⪰ E[x z_j]E[x z_j]'/z_j, those of 1 - z_j the other part, and the
+two add up to E[x x']. A triangle f takes the values 0 and 1 on binaries and has degree two, so that E[f] = E[f²] ≥ 0. Variables
+are divided by their bounds, so that moments lie between -1 and 1 and the dual of any multipliers is finite.
+"""
 
 from __future__ import annotations
 
@@ -24,33 +53,16 @@ from ...models.program.entries import Entries
 from ...models.program.form import StandardForm
 from ...solvers.records import Options
 from ...solvers.solve import solve_problem
-from ..reduction import without_warnings
-from .reductions import ComposedReduction, multiplied, parts_of, rounded, with_activity_bounds
-
-# Lasserre's moment relaxation of order two for forms with linear rows, binaries and bounded variables.
-#
-# A variable y_α stands for the monomial x^α, degrees up to four, with z_j² = z_j for binaries. With m the monomials up to degree
-# two, m₁ those up to degree one, and rows g(x) ≥ 0, h(x) = 0 (bounds among them),
-#
-#     E[m m'] ⪰ 0,    E[g m₁ m₁'] ⪰ 0,    E[h m] = 0,
-#
-# where E takes x^α to y_α; the objective is linear in y. Lasserre: *Global optimization with polynomials and the problem of
-# moments*, 2001, (4.5). *Valid*: y_α = x^α at a feasible x satisfies all of it at the same cost.
-#
-# *At least RLT with triangles* (`relaxations.composed.form_reductions`): E[g z_j] = E[g z_j²] and E[g (1 - z_j)] = E[g (1 -
-# z_j)²] are values of E[g m₁ m₁'] ⪰ 0. The rows and columns z_j, x z_j of the first matrix give E[x x' z_j] ⪰ E[x z_j]E[x
-# z_j]'/z_j, those of 1 - z_j the other part, and the two add up to E[x x']. A triangle f takes the values 0 and 1 on binaries and
-# has degree two, so that E[f] = E[f²] ≥ 0.
-#
-# Variables are divided by their bounds, so that moments lie between -1 and 1 and the dual of any multipliers is finite.
+from ..composed import MarginToForm, as_margin, round_integers, scale_first_block, with_activity_bounds, with_finite_dual
+from ..reduction import Relaxation, without_warnings
 
 #: A monomial: its variables in order, with repetitions; and a polynomial: coefficients by monomial.
 Monomial = tuple[int, ...]
 Polynomial = dict[Monomial, float]
 
 
-def moments_missing(form: StandardForm) -> str:
-    """Return the reason why a form has no moments; empty where it has."""
+def _moments_obstacle(form: StandardForm) -> str:
+    """Return the reason why a form has no moment relaxation; empty if it has one."""
     if any(not isinstance(c.cone, Nonnegative | Zero) for c in form.constraints if c.rows):
         return "its rows must be linear: no cones, no indicators"
     if not (np.isfinite(form.lower) & np.isfinite(form.upper)).all():
@@ -60,35 +72,35 @@ def moments_missing(form: StandardForm) -> str:
 
 @dataclass
 class _Moments:
-    """The numbers of the monomials, powers of binaries reduced."""
+    """The monomials with their numbers in the relaxation, powers of binaries reduced."""
 
     binary: list[bool]
     number: dict[Monomial, int] = field(default_factory=dict)
 
-    def of(self, variables: Monomial) -> int:
-        """Return the number of a monomial; a new one where it was not seen."""
+    def number_of(self, variables: Monomial) -> int:
+        """Return the number of a monomial; a new one if it has none yet."""
         reduced = tuple(i for i, k in sorted(Counter(variables).items()) for _ in range(1 if self.binary[i] else k))
         return self.number.setdefault(reduced, len(self.number))
 
     def rows(self, polynomials: Sequence[tuple[Polynomial, Monomial, float]]) -> sp.coo_array:
-        """Rows scale · E[polynomial · monomial], over the monomials seen so far."""
+        """Return rows scale · E[polynomial · monomial], over the monomials with numbers so far."""
         row_indices, column_indices, data = [], [], []
         for k, (polynomial, factor, scale) in enumerate(polynomials):
             for monomial, coefficient in polynomial.items():
                 row_indices.append(k)
-                column_indices.append(self.of(factor + monomial))
+                column_indices.append(self.number_of(factor + monomial))
                 data.append(scale * coefficient)
         return sp.coo_array((data, (row_indices, column_indices)), shape=(len(polynomials), len(self.number)))
 
     def localised(self, polynomial: Polynomial, basis: list[Monomial]) -> sp.coo_array:
-        """svec of E[polynomial · m m']."""
+        """Return the svec of E[polynomial · m m']."""
         row, column = svec_indices(len(basis))
         pairs = zip(row.tolist(), column.tolist(), strict=True)
         return self.rows([(polynomial, basis[i] + basis[j], 1.0 if i == j else float(np.sqrt(2.0))) for i, j in pairs])
 
 
 def moment_form(form: StandardForm) -> StandardForm:
-    """The relaxation of the module's head, of a form that `moments_missing` finds nothing against; other integers are relaxed.
+    """Return the moment relaxation of a form with linear rows and bounded variables; integers that are not binary are relaxed.
 
     Raises
     ------
@@ -107,7 +119,7 @@ def moment_form(form: StandardForm) -> StandardForm:
     pairs = itertools.combinations_with_replacement(range(n), 2)
     two = [*one, *(pair for pair in pairs if not (pair[0] == pair[1] and binary[pair[0]]))]
     for monomial in one:
-        moments.of(monomial)  # the constant is number 0, x_j number j + 1
+        moments.number_of(monomial)  # the constant is number 0, x_j number j + 1
     pieces: list[tuple[str, Cone, sp.coo_array]] = [("moments", PSD.of_order(len(two)), moments.localised({(): 1.0}, two))]
     for label, g, equal in _rows(form, scale):
         check_deadline()
@@ -119,7 +131,7 @@ def moment_form(form: StandardForm) -> StandardForm:
 
 
 def _rows(form: StandardForm, scale: FloatArray) -> list[tuple[str, Polynomial, bool]]:
-    """Label, polynomial in the scaled variables, and whether it is an equation, of every row and bound, divided by its size."""
+    """Return label, polynomial in the scaled variables, and whether it is an equation, of every row and bound, scaled by size."""
     rows: list[tuple[str, Polynomial, bool]] = []
     for c in form.constraints:
         F = sp.csr_array(c.F)
@@ -138,7 +150,6 @@ def _rows(form: StandardForm, scale: FloatArray) -> list[tuple[str, Polynomial, 
 def _assembled(
     form: StandardForm, scale: FloatArray, moments: _Moments, pieces: list[tuple[str, Cone, sp.coo_array]]
 ) -> StandardForm:
-    """The form over x itself and the moments of degree two and more."""
     n = form.n
     objective = moments.rows([(_objective(form, scale), (), 1.0)])  # its monomials are all there
     higher = [monomial for monomial in moments.number if len(monomial) > 1]
@@ -149,7 +160,7 @@ def _assembled(
     total = len(moments.number)
 
     def affine(rows: sp.coo_array) -> Affine:
-        """Return the row in x and y: monomial 0 is the constant, 1 to n are x_j/scale_j."""
+        # monomial 0 is the constant, 1 to n are x_j/scale_j
         matrix = sp.csr_array((rows.data, (rows.row, rows.col)), shape=(rows.shape[0], total))
         in_x = sp.csr_array(matrix[:, 1 : n + 1] @ sp.diags_array(1.0 / scale))
         return x.premultiplied(in_x) + y.premultiplied(sp.csr_array(matrix[:, n + 1 :])) + matrix[:, [0]].toarray().ravel()
@@ -175,24 +186,19 @@ def _objective(form: StandardForm, scale: FloatArray) -> Polynomial:
     return coefficients
 
 
-# Triangle inequalities of products Z_ij of binaries: all of them, or those that solutions violate, round by round.
-#
-# For i < j < k: Z_ij + Z_ik - Z_jk ≤ z_i and its two turns, and Z_ij + Z_ik + Z_jk ≥ z_i + z_j + z_k - 1 (Padberg: *The boolean
-# quadric polytope*, 1989, (3.2)-(3.5)).
-
 #: Signs of z_i, z_j, z_k, of Z_ij, Z_ik, Z_jk, and the constant of each kind, all ≥ 0.
 _SIGNS = np.array([[1, 0, 0, -1, -1, 1], [0, 1, 0, -1, 1, -1], [0, 0, 1, 1, -1, -1], [-1, -1, -1, 1, 1, 1]], dtype=np.float64)
 _CONSTANT = np.array([0.0, 0.0, 0.0, 1.0])
 
 
 def all_triangles(n: int) -> IntArray:
-    """(i, j, k, kind) of all n(n - 1)(n - 2)/6 · 4 inequalities."""
+    """Return (i, j, k, kind) of all n(n - 1)(n - 2)/6 · 4 inequalities."""
     triples = np.array(list(itertools.combinations(range(n), 3)), dtype=np.int64).reshape(-1, 3)
     return np.column_stack([np.repeat(triples, 4, axis=0), np.tile(np.arange(4), triples.shape[0])])
 
 
 def triangle_rows(cuts: IntArray, binary: IntArray, x: Affine, products: Sequence[Affine]) -> Affine:
-    """The inequalities as rows that are ≥ 0; ``products[i]`` is x z_i, and Z_ij its entry of the j-th binary."""
+    """Return the inequalities as rows that are ≥ 0; ``products[i]`` is x z_i, and Z_ij its entry of the j-th binary."""
     width = next(iter(x.terms.values())).width
     signs, rows = _SIGNS[cuts[:, 3]], np.arange(cuts.shape[0])
     entries: dict[str, list[tuple[IntArray, IntArray, FloatArray]]] = {}
@@ -212,7 +218,7 @@ def triangle_rows(cuts: IntArray, binary: IntArray, x: Affine, products: Sequenc
 
 
 def violated_triangles(values: Mapping[str, FloatArray], binary: IntArray, max_rows: int, min_violation: float) -> IntArray:
-    """The inequalities that a solution violates by more than ``min_violation``, the worst first, at most so many."""
+    """Return the inequalities that a solution violates by more than ``min_violation``, the worst first, at most ``max_rows``."""
     z = values["x"][binary]
     Z = np.array([values[f"x z{j}"][binary] for j in range(binary.size)]).reshape(binary.size, binary.size)
     cuts = all_triangles(binary.size)
@@ -223,31 +229,19 @@ def violated_triangles(values: Mapping[str, FloatArray], binary: IntArray, max_r
     return np.asarray(cuts[worst[value[worst] < -min_violation]])
 
 
-# Products of a mixed-binary form's rows with its binaries: RLT (Sherali and Adams), with triangle inequalities.
-#
-# For every binary j a vector v_j stands for x z_j. Each row F x + g in a cone K is multiplied by z_j and by 1 - z_j:
-#
-#     F v_j + g z_j in K,    F (x - v_j) + g (1 - z_j) in K,
-#
-# bounds are rows, (v_j)_j = z_j because z_j² = z_j, and (v_i)_j = (v_j)_i =: Z_ij. The quadratic ½x'Px, P = R'R, is split in the
-# same way: τ ≥ ½||R v_j||²/z_j + ½||R (x - v_j)||²/(1 - z_j) for every j. Triangles: `relaxations.composed.form_reductions`.
-# *Valid*: at a point of the form, v_j = x z_j satisfies all of it with τ = ½x'Px. *At least the continuous relaxation*: the two
-# rows of j add up to the row itself, and the squares to at least ½x'Px.
-
-
 def binaries_of(form: StandardForm) -> IntArray:
-    """Columns of the binaries whose products are taken."""
+    """Return the columns of the binaries, whose products are taken."""
     return np.flatnonzero(form.integer & (form.lower >= 0) & (form.upper <= 1))
 
 
 def product_bytes(form: StandardForm, triangles: int) -> int:
-    """Return the bytes that making `product_form` takes at most, with so many triangles (measured up to 100 binaries)."""
+    """Return the bytes that `product_form` takes at most, with so many triangles (measured up to 100 binaries)."""
     stored = sum(c.F.nnz for c in form.constraints) + 4 * form.n
     return 250 * int(binaries_of(form).size) * stored + 2000 * triangles
 
 
 def product_form(form: StandardForm, triangles: IntArray) -> StandardForm:
-    """The relaxation of the module's head with these triangles; integers that are not binary are relaxed.
+    """Return the relaxation by products with these triangles; integers that are not binary are relaxed.
 
     Raises
     ------
@@ -280,11 +274,11 @@ def product_form(form: StandardForm, triangles: IntArray) -> StandardForm:
         builder.require(f"square {number}", v.at([j]) - z, Zero(1))
         if root is not None and tau is not None:
             _split_square(builder, number, root, tau, x, v, z)
-    _symmetric(builder, binary, products)
+    for a, b in itertools.combinations(range(binary.size), 2):
+        builder.require(f"symmetric {a} {b}", products[a].at([binary[b]]) - products[b].at([binary[a]]), Zero(1))
     if triangles.shape[0]:
         builder.require_nonnegative("triangles", triangle_rows(triangles, binary, x, products))
-    form_of_products = builder.form()
-    return form_of_products.replace(maximise=form.maximise)
+    return builder.form().replace(maximise=form.maximise)
 
 
 def _multiplied(builder: Assembly, form: StandardForm, name: str, part: Affine, weight: Affine) -> None:
@@ -316,13 +310,8 @@ def _unit(size: int, place: int) -> sp.csr_array:
     return sp.csr_array(([1.0], ([place], [0])), shape=(size, 1))
 
 
-def _symmetric(builder: Assembly, binary: IntArray, products: list[Affine]) -> None:
-    for a, b in itertools.combinations(range(binary.size), 2):
-        builder.require(f"symmetric {a} {b}", products[a].at([binary[b]]) - products[b].at([binary[a]]), Zero(1))
-
-
 def _root(form: StandardForm) -> FloatArray | None:
-    """R with R'R = P, from the eigenvalues of the part that is not zero."""
+    """Return R with R'R = P, from the eigenvalues of the part that is not zero."""
     if form.quadratic is None:
         return None
     P = to_dense(form.quadratic.materialised)
@@ -341,8 +330,8 @@ _KEY = np.array([2**42, 2**22, 2**2, 1], dtype=np.int64)
 
 
 @dataclass(frozen=True)
-class FormReduction(ComposedReduction):
-    """Reads every model whose form has integers: compositions by what is known of them, others by their form."""
+class FormReduction(MarginToForm):
+    """A reduction of every model whose form has integers: compositions with their bounds of w, others by their form alone."""
 
     reads: ClassVar[tuple[type[Model], ...]] = (Model,)
 
@@ -354,14 +343,14 @@ class FormReduction(ComposedReduction):
             return str(error)
         if not form.features & {Feature.INTEGER, Feature.INDICATOR}:
             return "it has no integers, so it is its own relaxation"
-        return self.refusal(form)
+        return self.form_obstacle(form)
 
     def missing(self, composed: Margin) -> str:
-        """Return the part that the form lacks."""
+        """Return the obstacle of the form."""
         return self.obstacle(composed)
 
-    def refusal(self, form: StandardForm) -> str:
-        """Return the empty reason: a form with integers lacks nothing."""
+    def form_obstacle(self, form: StandardForm) -> str:
+        """Return the reason why a form with integers has no such relaxation; by default the empty one."""
         return ""
 
     def target(self, composed: Margin) -> StandardForm:
@@ -370,31 +359,31 @@ class FormReduction(ComposedReduction):
 
     @abstractmethod
     def of_form(self, form: StandardForm, composed: Margin | None) -> StandardForm:
-        """The relaxation of a form; ``composed`` where it is that of a composition."""
+        """Return the relaxation of a form; ``composed`` is the composition whose form it is, if it is that of one."""
 
     def apply(self, model: Model) -> StandardForm:
-        """The target's form, without integers."""
+        """Return the target's form, without integers."""
         self.check(model)
         with without_warnings():
-            parts = parts_of(model)
-            return self.of_form(model.form, None) if parts is None else self.target(parts)
+            composed = as_margin(model)
+            return self.of_form(model.form, None) if composed is None else self.target(composed)
 
     def recover(self, model: Model, values: Mapping[str, FloatArray]) -> dict[str, FloatArray] | None:
         """Recover the best multiple of w of a composition; of others the better of a multiple and of rounded integers."""
-        if parts_of(model) is not None:
+        if as_margin(model) is not None:
             return super().recover(model, values)
         shapes = {b.label: b.shape for b in model.form.blocks}
         # a lifted target has all entries in one block x, whatever a block x of the form holds
         has_blocks = all(label in values and np.shape(values[label]) == shape for label, shape in shapes.items())
         point = values if has_blocks else model.form.split(np.asarray(values["x"]))
         point = {label: value for label, value in point.items() if label in shapes}
-        candidates = [end for end in (rounded(model.form, point), multiplied(model, point)) if end is not None]
+        candidates = [end for end in (round_integers(model.form, point), scale_first_block(model, point)) if end is not None]
         return min(candidates, key=lambda end: model.form.objective(model.form.join(end)), default=None)
 
 
 @dataclass(frozen=True)
 class Continuous(FormReduction):
-    """The form without integrality: big-M rows, or whatever says the parts.
+    """The form without integrality: big-M rows, or whatever encodes the loss.
 
     Parameters
     ----------
@@ -417,29 +406,20 @@ class Continuous(FormReduction):
             switches, upper = binaries_of(form), form.upper.copy()
             upper[switches[form.q[switches] > 0.0]] = np.inf
             relaxed = relaxed.with_bounds(form.lower, upper)
-        return relaxed if composed is None else with_activity_bounds(composed, relaxed)
-
-
-def _bounded(form: StandardForm, composed: Margin | None) -> StandardForm:
-    """With what is known of |w_j| at an optimum as bounds."""
-    if composed is None:
-        return form
-    span, s = composed.activity_bounds[0], form.slices["w"]
-    lower, upper = form.lower.copy(), form.upper.copy()
-    lower[s], upper[s] = np.maximum(lower[s], -span), np.minimum(upper[s], span)
-    return form.with_bounds(lower, upper)
+        return relaxed if composed is None else with_finite_dual(relaxed, composed)
 
 
 @dataclass(frozen=True)
 class Products(FormReduction):
-    """RLT with triangle inequalities; see `relaxations.composed.form_reductions`.
+    """Products of every row with every binary, with triangle inequalities: RLT.
 
     Parameters
     ----------
     triangles : bool
-        Whether there are any.
+        Whether there are triangle inequalities.
     rounds : int, optional
-        The triangles that a solution violates are added and it is solved again, at most so often; all at once where not given.
+        Number of times, at most, that violated triangles are added and the relaxation is solved again; by default all are there
+        from the start.
     """
 
     triangles: bool = True
@@ -452,16 +432,16 @@ class Products(FormReduction):
             return "products, no triangles"
         return "products" if self.rounds is None else "products, triangles separated"
 
-    def refusal(self, form: StandardForm) -> str:
-        """Rows in place of indicators; binaries."""
+    def form_obstacle(self, form: StandardForm) -> str:
+        """Return the obstacle of a form with indicators or without binaries."""
         if Feature.INDICATOR in form.features:
             return "its switches are indicator constraints, because nothing bounds the margins: give a domain or upper_bound="
         binary = form.integer & (form.lower == 0.0) & (form.upper == 1.0)
         return "" if binary.any() else "it has integers, none of them between 0 and 1, whose products are linear again"
 
     def of_form(self, form: StandardForm, composed: Margin | None) -> StandardForm:
-        """Products of the form."""
-        form = _bounded(form, composed)
+        """Return the products of the form."""
+        form = form if composed is None else with_activity_bounds(form, composed)
         binary = binaries_of(form)
         if self.triangles and self.rounds is None:
             check_bytes(product_bytes(form, 4 * math.comb(binary.size, 3)), "the products of binaries with all triangles")
@@ -481,7 +461,7 @@ class Products(FormReduction):
 
 @dataclass(frozen=True)
 class Moments(FormReduction):
-    """Lasserre's relaxation of order two, for small forms; see `relaxations.composed.form_reductions`.
+    """Lasserre's relaxation of order two, for small forms.
 
     Parameters
     ----------
@@ -492,9 +472,9 @@ class Moments(FormReduction):
     max_variables: int = 9
     name = "moments"
 
-    def refusal(self, form: StandardForm) -> str:
-        """Linear rows, bounded variables, few of them."""
-        missing = moments_missing(form)
+    def form_obstacle(self, form: StandardForm) -> str:
+        """Return the obstacle of a form with cones, without bounds, or with too many variables."""
+        missing = _moments_obstacle(form)
         if not missing and form.n > self.max_variables:
             limit = self.max_variables
             missing = f"it has {form.n} variables, and moments are for {limit} at most: Moments(max_variables=...) for more"
@@ -502,12 +482,45 @@ class Moments(FormReduction):
 
     def obstacle(self, model: Model) -> str:
         """Return the obstacle, with bounds of |w_j| at an optimum taken into account."""
-        composed = parts_of(model)
+        composed = as_margin(model)
         if composed is None:
             return super().obstacle(model)
         integers = composed.form.features & {Feature.INTEGER, Feature.INDICATOR}
-        return self.refusal(_bounded(composed.form, composed)) if integers else super().obstacle(model)
+        return self.form_obstacle(with_activity_bounds(composed.form, composed)) if integers else super().obstacle(model)
 
     def of_form(self, form: StandardForm, composed: Margin | None) -> StandardForm:
-        """Moments of the form."""
-        return moment_form(_bounded(form, composed))
+        """Return the moments of the form."""
+        return moment_form(form if composed is None else with_activity_bounds(form, composed))
+
+
+RELAXATIONS = (
+    Relaxation("continuous", "the form of any composed problem without its integers", Continuous(), "Conic (4)", rank=25),
+    Relaxation(
+        "continuous-hinge",
+        "the continuous relaxation without upper bounds of switches that cost: a hinge loss with slopes c_i/M_i",
+        Continuous(hinge=True),
+        "Conic §2",
+        rank=24,
+    ),
+    Relaxation(
+        "products",
+        "products of every row with every binary, and triangle inequalities: RLT",
+        Products(),
+        "Sherali, Adams, 1990",
+        rank=65,
+    ),
+    Relaxation(
+        "products-separated",
+        "the same with the triangles that solutions violate, in rounds",
+        Products(rounds=10),
+        "Padberg, 1989; Sherali, Adams, 1990",
+        rank=66,
+    ),
+    Relaxation(
+        "moments",
+        "moments up to degree four of forms with a few bounded variables and linear rows: Lasserre's second level",
+        Moments(),
+        "Lasserre, 2001",
+        rank=96,
+    ),
+)

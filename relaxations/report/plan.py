@@ -1,46 +1,39 @@
-"""Runs of gap reports: arguments as users give them, cells, and the report of one model.
+"""The plan of a gap report: its dimensions, parsed from the arguments of `gap_report`, and the tasks that follow from them.
 
-Run the cells of a gap report: instance × λ × (heuristic, relaxations, exact solvers), and sweeps; one after the other or in
-parallel.
+Dimensions are instance × λ × (relaxation, or exact solver × encoding × M × seed), and sweeps over M and κ.
 """
 
 from __future__ import annotations
 
-import datetime
-import platform
 import re
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
-from ...display import announce_compilations
 from ...errors import DataError, InputError, UnsupportedModelError
 from ...instances.naming import Naming
 from ...models.arrays import FloatArray, as_array, as_positive
 from ...models.formulations.zero_one.model import Encoding
 from ...models.model import Model, as_model
 from ...models.program.form import StandardForm
-from ...solvers.interface.solver import OPEN, Solver, near_misses, version_of
-from ...solvers.parallel import Cluster, choose_executor
+from ...solvers.interface.solver import near_misses
 from ...solvers.records import COMMON, Options
-from ...solvers.registry import SolverLike, SolverSpec, as_list, choose, get_solver, installed, resolve, resolve_all
+from ...solvers.registry import SolverLike, SolverSpec, as_list, choose, resolve, resolve_all
 from ..bounds.big_m import BigM, MSource
-from ..composed.reductions import parts_of
+from ..composed import as_margin
 from ..reduction import Reduction, without_warnings
-from ..registry import bounding, default_relaxations, get_relaxation, reduction_of
-from .cells.exact import ExactCell, ExactTask
-from .cells.heuristic import HeuristicTask, InstanceCell, StatedExactTask, StatedTask
-from .cells.kappa import KappaCell, KappaTask
+from ..registry import bounding_relaxations, default_relaxations, reduction_of
+from .cells.exact import ExactTask, StatedExactTask
+from .cells.instance import HeuristicTask, StatedTask
+from .cells.kappa import KappaTask
 from .cells.record import HeldOut, InstanceAt, InstanceData, ModelAtLam, ModelSubject, Subject, Task, TrainingPart
-from .cells.relaxation import RelaxationCell, RelaxationTask
+from .cells.relaxation import RelaxationTask
 from .cells.tradeoff import Tradeoff, TradeoffTask
-from .report import GapReport
-from .runner import CellStore, Progress, Runner, blas, digest, machine
+from .runner import CellStore, digest
 
 #: A problem that a report takes: data for the 0-1 problem, a model, a function that states one at λ, or replicates of a model.
 Problem: TypeAlias = InstanceData | Model | StandardForm | ModelSubject | ModelAtLam | Callable[[float], Model] | Sequence[Model]
@@ -50,7 +43,7 @@ _ENCODINGS: tuple[Encoding, ...] = ("bigm", "indicator", "strengthened")
 
 
 def parse_relaxations(relaxations: Sequence[Reduction[Any] | str] | str) -> tuple[Reduction[Any], ...]:
-    """Relaxations by name or as objects."""
+    """Return the relaxations, given by name or as objects."""
     if not isinstance(relaxations, Iterable):
         raise InputError(
             f"relaxations must be a list of relaxations, objects or names; got {type(relaxations).__name__}", name="relaxations"
@@ -61,7 +54,7 @@ def parse_relaxations(relaxations: Sequence[Reduction[Any] | str] | str) -> tupl
 def split_instances_and_models(
     problems: Sequence[Problem] | Mapping[str, Problem],
 ) -> tuple[tuple[InstanceData, ...], tuple[ModelSubject | ModelAtLam, ...]]:
-    """Instances, and models under their names: those of a mapping, else the model's own."""
+    """Return the instances, and the models under their names: those of a mapping, else the model's own."""
     if not isinstance(problems, Mapping | Iterable):
         raise InputError(f"a report takes a list or a mapping of problems: put the {type(problems).__name__} in a list")
     named_problems: list[tuple[str, Problem]] = (
@@ -89,7 +82,7 @@ def split_instances_and_models(
 
 
 def _stated(name: str, problem: object) -> list[ModelSubject | ModelAtLam]:
-    """A model, the replicates of one, or a function of λ, under a name."""
+    """Return the subjects of a model, of replicates of one, or of a function of λ, under a name."""
     if isinstance(problem, ModelSubject | ModelAtLam):
         return [problem]
     if isinstance(problem, Model | StandardForm):
@@ -103,8 +96,8 @@ def _stated(name: str, problem: object) -> list[ModelSubject | ModelAtLam]:
 
 
 def _with_incumbent(subject: ModelSubject, reduction: Reduction[Any], w: FloatArray | None) -> ModelSubject:
-    """Return the subject with what a relaxation needs to know of the classifier that is known."""
-    return subject if w is None else replace(subject, base_model=reduction.with_incumbent(subject.model, w))
+    """Return the subject with the known classifier passed to the model, if the relaxation needs one."""
+    return subject if w is None else replace(subject, model=reduction.with_incumbent(subject.model, w))
 
 
 def resolve_auto(item: SolverSpec, model: Model, options: Options) -> SolverSpec:
@@ -116,7 +109,7 @@ def resolve_auto(item: SolverSpec, model: Model, options: Options) -> SolverSpec
 
 
 def parse_exact(solvers: SolverLike | Sequence[SolverLike] | None) -> tuple[SolverSpec, ...]:
-    """The exact solvers; seeds and starts are the report's."""
+    """Return the exact solvers, whose seeds and starts are the report's."""
     listed = [] if solvers is None else as_list(solvers)
     specs = resolve_all(listed) if listed else ()
     for item in specs:
@@ -127,7 +120,7 @@ def parse_exact(solvers: SolverLike | Sequence[SolverLike] | None) -> tuple[Solv
 
 
 def parse_limits(base: Options | None, overrides: Mapping[str, Any]) -> Options:
-    """The options of every solve of a report."""
+    """Return the options of every solve of a report."""
     options = Options.of(base, **overrides)
     if options.native:
         name = next(iter(options.native))
@@ -146,7 +139,7 @@ def parse_limits(base: Options | None, overrides: Mapping[str, Any]) -> Options:
 
 
 def parse_encodings(labels: str | Sequence[str]) -> tuple[Encoding, ...]:
-    """The encodings of exact solves."""
+    """Return the encodings of exact solves."""
     names = [labels] if isinstance(labels, str) else list(labels)
     encodings = tuple(e for e in _ENCODINGS if e in names)
     if not names or len(encodings) != len(names):
@@ -155,7 +148,7 @@ def parse_encodings(labels: str | Sequence[str]) -> tuple[Encoding, ...]:
 
 
 def parse_lams(lams: float | str | Sequence[float]) -> tuple[float, ...]:
-    """The values of λ, as they come; none for "auto"."""
+    """Return the values of λ in the given order; none for "auto"."""
     if isinstance(lams, str):
         if lams != "auto":
             raise InputError(f"lam must be a number > 0, a list of them, or 'auto'; it is {lams!r}", name="lam")
@@ -172,7 +165,7 @@ def parse_held_out(
     models: Sequence[ModelSubject | ModelAtLam],
     seed: int,
 ) -> tuple[tuple[InstanceData, ...], dict[str, HeldOut]]:
-    """The instances without the part that is held out, and the points held out by the name of the problem.
+    """Return the instances without the part that is held out, and the points held out by the name of the problem.
 
     Raises
     ------
@@ -191,7 +184,7 @@ def parse_held_out(
         return tuple(part for part, _ in parts), {part.name: test for part, test in parts}
     columns: dict[str, int | None] = {data.name: data.X.shape[1] for data in instances}
     for model in models:
-        composed = None if isinstance(model, ModelAtLam) else parts_of(model.model.unmodified)
+        composed = None if isinstance(model, ModelAtLam) else as_margin(model.model.unmodified)
         if composed is not None and not composed.loss.labels:
             raise InputError(f"held_out counts errors of classes, and {model.name} has none", name="held_out")
         columns[model.name] = None if composed is None else composed.X.shape[1]
@@ -211,7 +204,7 @@ def parse_held_out(
 
 
 def parse_kappas(kappa: float | Sequence[float] | None) -> tuple[float, ...]:
-    """The values of κ, in order."""
+    """Return the values of κ in ascending order."""
     values = np.atleast_1d(as_array([] if kappa is None else kappa, "kappa"))
     if values.ndim != 1 or not (np.isfinite(values).all() and (values >= 0).all() and (values <= 1).all()):
         raise InputError(f"kappa must be parts of the points in [0, 1]; they are {values.tolist()}", name="kappa")
@@ -219,7 +212,7 @@ def parse_kappas(kappa: float | Sequence[float] | None) -> tuple[float, ...]:
 
 
 def parse_seeds(seed_list: Sequence[int] | None, options: Options) -> tuple[int, ...]:
-    """The seeds of exact solves, by default that of the options."""
+    """Return the seeds of exact solves, by default that of the options."""
     if seed_list is not None and not isinstance(seed_list, Iterable):
         raise InputError(f"seeds must be a list of integers; it is {seed_list!r}", name="seeds")
     seeds = [options.seed] if seed_list is None else list(seed_list)
@@ -227,10 +220,6 @@ def parse_seeds(seed_list: Sequence[int] | None, options: Options) -> tuple[int,
         raise InputError(f"seeds must be different integers ≥ 0, one at least; they are {seeds}", name="seeds")
     return tuple(replace(options, seed=seed).seed for seed in seeds)
 
-
-# The plan of a gap report: its dimensions, checked, and the tasks that follow from them.
-
-# Words for big-M constants: "incumbent", "zero", "100x zero", "5": what a report's dimension big_m takes.
 
 # exempt (text): a user's '100x zero'
 _WORDS = re.compile(r"(?:([0-9.eE+-]+)\s*x\s*)?(zero|incumbent|stated)")
@@ -265,36 +254,11 @@ GENERIC = "scip"
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """The dimensions of a report.
+    """The dimensions of a report: the arguments of `gap_report`, parsed.
 
-    Parameters
-    ----------
-    instances : tuple of Instance
-    models : tuple of ModelSubject or ModelAtLam
-    held_out : mapping of str to HeldOut
-        Points to count errors on, by the name of the problem.
-    lams : tuple of float
-        Of the instances and of functions of λ; a model has its own. Empty: chosen for each.
-    relaxations : tuple of Reduction
-        Of the instances.
-    model_relaxations : tuple of Reduction or None
-        Of the models; None for all that read a model and bound it.
-    exact : tuple of SolverSpec
-        The exact solvers; none for no exact solve.
-    with_generic : bool
-        Whether the generic open solver stands beside what auto picks.
-    encodings : tuple of str
-    constants : tuple of BigM
-        M of the encodings that have one.
-    kappas : tuple of float
-    seeds : tuple of int
-        Of the exact solvers.
-    proofs : bool
-        Whether proof logs are kept.
-    solver : SolverSpec
-        Of the relaxations.
-    options : Options
-        Of every solve; the node limit is the exact solvers' alone.
+    ``lams`` are those of the instances and of functions of λ, empty if λ is chosen for each. ``model_relaxations`` is None for
+    all that read a model and bound it. ``with_generic`` puts SCIP beside the solver that auto picks; ``constants`` are the M of
+    the encodings that have one; ``solver`` solves the relaxations. The node limit of the options is the exact solvers' alone.
     """
 
     instances: tuple[InstanceData, ...]
@@ -330,7 +294,7 @@ class Plan:
         solver: SolverLike,
         options: Options,
     ) -> Plan:
-        """The dimensions as `gap_report` takes them."""
+        """Return the plan of the arguments of `gap_report`."""
         instances, models = split_instances_and_models(problems)
         instances, tests = parse_held_out(held_out, instances, models, options.seed)
         constants_list = (
@@ -429,7 +393,7 @@ class Plan:
     def tasks_after_model(self, first: StatedTask, w: FloatArray | None) -> list[Task[Any]]:
         """Every relaxation that was asked for, or all that bound the model, and every exact solver × seed."""
         subject, model = first.subject, first.subject.model
-        relaxation_list = bounding(model) if self.model_relaxations is None else self.model_relaxations
+        relaxation_list = bounding_relaxations(model) if self.model_relaxations is None else self.model_relaxations
         relaxed = [
             RelaxationTask(_with_incumbent(subject, reduction, w), self.relaxation_options, w, reduction, self.solver)
             for reduction in relaxation_list
@@ -459,7 +423,7 @@ class Plan:
         return list({item.label: item for item in specs}.values())
 
     def open_store(self, path: str | Path) -> CellStore:
-        """The store of the report.
+        """Return the store of the report.
 
         Raises
         ------
@@ -497,215 +461,3 @@ class Plan:
             record["lam"] = "auto"
         threads = "all" if self.options.threads is None else self.options.threads
         return {**record, "threads": threads, "start": "the heuristic's classifier"}
-
-
-# exempt (arguments): users give them by name
-def gap_report(
-    instances: Sequence[Problem] | Mapping[str, Problem],
-    relaxations: Sequence[Reduction[Any] | str] | str | None = None,
-    exact: SolverLike | Sequence[SolverLike] | None = "auto",
-    lam: float | Literal["auto"] | Sequence[float] = 1.0,
-    *,
-    progress: bool = True,
-    solver: SolverLike = "auto",
-    store: str | Path | None = None,
-    encodings: str | Sequence[str] = "bigm",
-    big_m: str | float | Sequence[str | float] | None = None,
-    kappa: float | Sequence[float] | None = None,
-    seeds: Sequence[int] | None = None,
-    held_out: float | Mapping[str, InstanceData] | None = None,
-    proofs: bool = False,
-    jobs: int | None = None,
-    cluster: Cluster = None,
-    options: Options | None = None,
-    **overrides: Any,
-) -> GapReport:
-    """Bounds, optima and gaps of several relaxations on several instances.
-
-    A problem is an instance, of which the 0-1 problem is bounded at every λ, or a model as it is stated: a `Margin`, a named
-    formulation, one that was changed (``with_constraint``), a form from elsewhere (``from_cvxpy``, ``read``). Of a model every
-    relaxation that reads it is solved, beside it the exact solvers, without encodings or M of their own. In a mapping a name may
-    have a function of λ, ``{"fair": lambda lam: mo.ZeroOneSVM(X, y, lam).with_constraint(...)}``, or a list of models, replicates
-    of one problem over which means are taken.
-
-    For each instance and λ a heuristic finds an incumbent, whose objective tightens M; then every relaxation is solved, and
-    every exact solver × encoding × M × seed, from that incumbent. What cannot be run (a missing package, a licence, a model
-    that a solver does not read) becomes a cell with its reason.
-
-    Parameters
-    ----------
-    instances : sequence of Instance, Model or StandardForm, or mapping of name to model, function of λ, or list of models
-        Instances: two classes -1, +1; taken literally: prepare them first. Names must differ. For a sweep over n give the same
-        data at several n. Values of a form that maximises are those of its negative, which the form minimises.
-    relaxations : sequence of Reduction or str, optional
-        Objects, rx.Conic() say, or names of ``relaxations.table()``. `default_relaxations` where they are not given; of a model
-        all that read it and bound its optimum.
-    exact : str, Solver, pair, sequence of them, or None
-        Exact solvers as for ``solve``: names, objects, pairs of either with options. "auto": what ``solve`` picks for the 0-1
-        model and, beside it, SCIP on the big-M form. None for no exact solve: gaps are then intervals between the best bound
-        and the best classifier.
-    lam : float, sequence of float, or "auto"
-        λ of the instances and of functions of λ; a model has its own. "auto" chooses it for each: the geometric mean of two ends.
-        Below the lower one no classifier is known to beat the intercept alone; above the upper one the least known cost of
-        violations is optimal. They are the first and the last breakpoint of the lower envelope of the heuristic's classifiers at
-        λ = 8^k, whose objectives are affine in λ.
-    progress : bool
-        Lines on standard error, with an estimate of what remains.
-    solver : str, Solver or pair
-        Solver of the relaxations.
-    store : path-like, optional
-        A file (`CellStore`) that keeps every cell when it is done: an interrupted report continues from it,
-        several reports may use one at once, and a kill at any moment costs only the cells that are being computed. A solver
-        object is known again by its class and parameters.
-    encodings : str or sequence of str
-        "bigm", "indicator", "strengthened": how exact solvers get the problem. Those that read the data have no encoding.
-    big_m : str, float or sequence, optional
-        M of the encodings that have one, and as many big-M relaxations: "incumbent", "zero" (both valid), "100x zero", or a
-        number for every point, which may cut off the optimum and is marked so. "incumbent" where it is not given.
-    kappa : float or sequence of float, optional
-        A sweep of the conic relaxation's κ form, Conic Appendix C, on every instance: values in [0, 1].
-    seeds : sequence of int, optional
-        Seeds of the exact solvers; ``seed`` where they are not given.
-    held_out : float or mapping of name to Instance, optional
-        Points on which the errors of every classifier are counted: a part of each instance, which nothing then is fitted on
-        (drawn with ``seed``, classes in proportion), or the points for each problem by its name, a model's too.
-    proofs : bool
-        Whether ``zero-one-bb`` writes proof logs (up to a megabyte each), which the HTML page verifies in the reader's browser.
-    jobs : int, optional
-        Cells at a time, by joblib: -1 for all cores. Where it is not given, one, or what an enclosing
-        ``joblib.parallel_config`` says: its backends, Dask's and Ray's among them, are used.
-    cluster : distributed.Client or str, optional
-        Compute the cells on a Dask cluster (a client, or its scheduler's address) or on "ray", the Ray cluster of this session.
-        This process alone reads and writes the store.
-    options, **overrides
-        Of every solve, as for ``solve``: ``time_limit`` (30 seconds where there is none), ``seed`` (of the heuristic too),
-        ``tol``, ``threads`` (where they are not given all, divided by the number of cells at a time), ``node_limit`` (of exact
-        solves), ``memory_limit``. Starts are the report's; a solver's own options go with it, as a pair.
-
-    Returns
-    -------
-    GapReport
-
-    Raises
-    ------
-    InputError
-        No instances, names that repeat, labels that are not -1 and +1, an unknown solver or encoding, λ ≤ 0, κ outside
-        [0, 1], a solver with a parameter that a store cannot tell from another one: before anything is solved.
-    DataError
-        The store's file is not a store.
-    SolverError
-        The cluster is gone; the store holds what was done.
-    """
-    options = parse_limits(options, overrides)
-    assert options.time_limit is not None  # there is one by now
-    plan = Plan.of(instances, relaxations, exact, lam, encodings, big_m, kappa, seeds, held_out, proofs, solver, options)
-    if store is not None:
-        plan.open_store(store)  # what is wrong with it is an error now
-    begin, progress_lines = time.perf_counter(), Progress(progress, options.time_limit)
-    with choose_executor(jobs, cluster) as team, announce_compilations(progress):
-        cells, tasks, records = _computed(plan, Runner(team, None if store is None else Path(store), progress_lines))
-    progress_lines.end()
-    cells_by_kind = {kind: [r["cell"] for t, r in zip(tasks, records, strict=True) if t.kind == kind] for kind in _KINDS}
-    relaxed = tuple(RelaxationCell.from_record(r) for r in cells_by_kind["relaxation"])
-    exacts = tuple(ExactCell.from_record(r) for r in cells_by_kind["exact"])
-    turns = [(r.base, place, r.name) for place, r in enumerate(plan.relaxations) if r.base is not None]
-    base = min(turns)[2] if turns else ""
-    named = {label: solver for task in tasks for label, solver in task.solvers.items()}
-    ran = {c.solver for c in relaxed if not c.reason} | {c.solver for c in exacts if not c.reason}
-    used = {label: named[label] if label in named else get_solver(label) for label in sorted(ran)}
-    meta = _meta(plan, {**used, **named}.values(), used.values())
-    meta |= {"base": base, "seconds": round(time.perf_counter() - begin, 3)}
-    return GapReport(cells, relaxed, exacts, meta, tuple(KappaCell.from_record(r) for r in cells_by_kind["kappa"]))
-
-
-_KINDS = ("relaxation", "exact", "kappa")
-
-
-def _computed(plan: Plan, runner: Runner) -> tuple[tuple[InstanceCell, ...], list[Task[Any]], list[dict[str, Any]]]:
-    """First cells of instances and stated models, then the tasks that follow from their points, and the records of these."""
-    chosen = [Tradeoff.from_record(record["cell"]) for record in runner.run(plan.tradeoff_tasks())]
-    heuristics, stated_models = plan.heuristic_tasks(chosen), plan.model_tasks(chosen)
-    firsts: list[HeuristicTask | StatedTask] = [*heuristics, *stated_models]
-    outcomes = runner.run(firsts, _foreseen(plan, heuristics, stated_models) if runner.progress.on else ())
-    tasks: list[Task[Any]] = []
-    for first, record in zip(heuristics, outcomes, strict=False):
-        tasks += plan.tasks_after_heuristic(first, np.array(record["w"]))
-    for model, record in zip(stated_models, outcomes[len(heuristics) :], strict=True):
-        tasks += plan.tasks_after_model(model, None if record["w"] is None else np.array(record["w"]))
-    ends = {choice.name: (choice.low, choice.high) for choice in chosen}
-    cells = tuple(_ended(first.cell(record), ends) for first, record in zip(firsts, outcomes, strict=True))
-    return cells, tasks, runner.run(tasks)
-
-
-def _ended(cell: InstanceCell, ends: Mapping[str, tuple[float | None, float | None]]) -> InstanceCell:
-    """The cell with the ends between which its λ was chosen."""
-    low, high = ends.get(cell.instance, (None, None))
-    return replace(cell, lam_low=low, lam_high=high)
-
-
-def _foreseen(plan: Plan, heuristics: Sequence[HeuristicTask], stated_tasks: Sequence[StatedTask]) -> list[Task[Any]]:
-    """Tasks as many and of the same labels as those that will follow, whatever points are found."""
-    seconds: list[Task[Any]] = []
-    for first in heuristics:
-        seconds += plan.tasks_after_heuristic(first, np.zeros(first.subject.model.X.shape[1]))
-    for model in stated_tasks:
-        seconds += plan.tasks_after_model(model, None)
-    return seconds
-
-
-def _meta(plan: Plan, candidates: Iterable[Solver], used: Iterable[Solver]) -> dict[str, Any]:
-    """Return the head of the report: versions of packages, machine, BLAS, licences, options, seeds."""
-    packages = {solver.info.package for solver in used if installed(solver)} - {""}
-    versions = {"marginopt": version_of("marginopt"), "python": platform.python_version()}
-    for package in ("numpy", "scipy", *sorted(packages)):
-        versions[package] = version_of(package)
-    licences = {solver.info.name: solver.licence() for solver in candidates if installed(solver)}
-    return {
-        "created": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-        "versions": versions,
-        "machine": machine(),
-        "BLAS": blas(),
-        "licence limits": {
-            name: ": ".join(filter(None, (licence.state.value, licence.detail)))
-            for name, licence in licences.items()
-            if licence != OPEN
-        },
-        "options": plan.record(),
-        "seed": plan.options.seed,
-        "relaxations": [r.name for r in plan.relaxations] if plan.instances else ["all that read the model"],
-    }
-
-
-def model_gaps(
-    model: Model | StandardForm,
-    names: Sequence[str | Reduction[Any]] | None = None,
-    exact: SolverLike | Sequence[SolverLike] | None = "auto",
-    options: Options | None = None,
-) -> GapReport:
-    """Return the gap report of one model: ``gap_report([model])``, with relaxations by name.
-
-    Parameters
-    ----------
-    model : Model or StandardForm
-    names : sequence of str or Reduction, optional
-        All that read it and bound its optimum where they are not given.
-    exact : str, Solver, pair, sequence of them, or None
-    options : Options, optional
-        Of every solve, as for `gap_report`.
-
-    Returns
-    -------
-    GapReport
-
-    Raises
-    ------
-    InputError
-        Not a model, or no relaxation of that name.
-    """
-    if not isinstance(model, Model | StandardForm):
-        raise InputError(
-            f"model must be a formulation or a form; it is a {type(model).__name__} (gap_report takes instances too)",
-            name="model",
-        )
-    reductions = None if names is None else [get_relaxation(item).reduction if isinstance(item, str) else item for item in names]
-    return gap_report([model], reductions, exact, options=options, progress=False)

@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ...models.arrays import FloatArray
-from ...models.conic_bound import ConicBound, ConicPoint, conic_multipliers, conic_reduced
+from ...models.conic_bound import ConicBound, ConicPoint
 from ...models.kernels.threads import blas_threads
 from ...models.views import ConicProblem
 from ..interface.algorithm import Algorithm, Outcome
@@ -101,10 +101,21 @@ class FactoredState:
     best: ConicBound | None = None
     outcome: Outcome = Outcome.RUNNING
 
+    @property
+    def w(self) -> FloatArray:
+        """The coefficients."""
+        return self.x[: self.prepared.data.A.shape[1]]
+
+    @property
+    def L(self) -> FloatArray:
+        """The factor of V, up to its scale."""
+        p = self.prepared.data.A.shape[1]
+        return self.x[p:].reshape(p, self.rank)
+
 
 @dataclass(frozen=True)
 class ConicFactored(Algorithm[ConicProblem, FactoredState]):
-    """Limited-memory quasi-Newton method on the factored conic SVM; see the module's text.
+    """Limited-memory quasi-Newton method on the conic SVM with W = ww' + LL', whose bound is certified by the dual.
 
     Parameters
     ----------
@@ -185,31 +196,13 @@ class ConicFactored(Algorithm[ConicProblem, FactoredState]):
             return Answer(details={"reason": "rows of zeros alone exceed the budget κn"})
         prepared = state.prepared
         point, bound = _certify(state, improve=True)
-        mu = None if prepared.problem.kappa is None else bound.mu
-        return Answer(
-            values=point.values,
-            multipliers=conic_multipliers(prepared.problem, bound.gamma, bound.v, mu),
-            reduced=conic_reduced(prepared.problem, bound.v),
-            bound=bound.value,
-            proved=True,
-            details={"rank": state.rank},
-        )
-
-
-def _current_w(state: FactoredState) -> FloatArray:
-    return state.x[: state.prepared.data.A.shape[1]]
-
-
-def _current_spread(state: FactoredState) -> FloatArray:
-    p = state.prepared.data.A.shape[1]
-    L = state.x[p:].reshape(p, state.rank)
-    return np.asarray(max(state.evaluation.t, 0.0) * (L @ L.T))
+        return prepared.answer(point, bound, {"rank": state.rank})
 
 
 def _certify(state: FactoredState, *, improve: bool) -> tuple[ConicPoint, ConicBound]:
     """Return the current feasible point and the best bound proved so far."""
     prepared, evaluation = state.prepared, state.evaluation
-    point = prepared.point(_current_w(state), _current_spread(state))
+    point = prepared.point(state.w, max(evaluation.t, 0.0) * (state.L @ state.L.T))
     reached = state.best is not None and state.best.value >= point.objective - state.tolerance * abs(point.objective)
     if not reached:
         bound = prepared.bound(evaluation.gamma, evaluation.v, evaluation.mu, point, state.tolerance, improve=improve)
@@ -264,14 +257,14 @@ def _two_loops(memory: deque[tuple[FloatArray, FloatArray]], gradient: FloatArra
 
 def _widen(state: FactoredState) -> bool:
     """Replace the least used direction of L by an eigenvector of Σγaa' with an eigenvalue above one; return True on success."""
-    A, p = state.prepared.data.A, state.prepared.data.A.shape[1]
+    A = state.prepared.data.A
     values, vectors = np.linalg.eigh((A * state.evaluation.gamma[:, None]).T @ A)
-    U, sizes, _ = np.linalg.svd(state.x[p:].reshape(p, state.rank), full_matrices=False)
+    U, sizes, _ = np.linalg.svd(state.L, full_matrices=False)
     if values[-1] <= 1.0 or sizes[-1] > 1e-3 * sizes[0]:
         return False  # dual feasible, or all directions are in use and a larger rank is needed
     L = U * sizes
     L[:, -1] = 1e-3 * sizes[0] * vectors[:, -1]
-    x = np.concatenate([_current_w(state), L.ravel()])
+    x = np.concatenate([state.w, L.ravel()])
     state.memory.clear()
     state.x, state.evaluation = x, evaluate(state.prepared.data, x, state.rank, state.evaluation.t)
     return True

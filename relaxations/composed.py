@@ -1,46 +1,48 @@
-"""Base classes of the reductions of composed problems (`Margin`), and feasible points recovered from a relaxation's solution."""
+"""Reductions of problems composed of a loss and a regulariser (`Margin`): base classes, and recovery of feasible points.
+
+The relaxations themselves are in `relaxations.bounds`.
+"""
 
 from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import ClassVar, TypeVar
+from typing import ClassVar
 
 import numpy as np
 
-from ...errors import UnsupportedModelError
-from ...models.arrays import BoolArray, FloatArray
-from ...models.formulations.linear_classifiers import constant_columns
-from ...models.formulations.margin.model import Margin
-from ...models.formulations.ramp import RampSVM
-from ...models.formulations.zero_one.model import ZeroOneSVM
-from ...models.model import Model, as_model
-from ...models.program.cones import Feature
-from ...models.program.form import StandardForm
-from ...solvers.records import Options
-from ...solvers.solve import solve_problem
-from ..reduction import LiftedDual, Reduction, without_warnings
+from ..errors import UnsupportedModelError
+from ..models.arrays import BoolArray, FloatArray
+from ..models.formulations.linear_classifiers import constant_columns
+from ..models.formulations.margin.model import Margin
+from ..models.formulations.ramp import RampSVM
+from ..models.formulations.zero_one.model import ZeroOneSVM
+from ..models.model import Model, as_model
+from ..models.program.cones import Feature
+from ..models.program.form import StandardForm
+from ..models.program.lagrangian import lagrangian
+from ..solvers.records import Options
+from ..solvers.solve import solve_problem
+from .reduction import LiftedDual, Reduction, T, without_warnings
 
-#: Rows and bounds hold within this.
-_NEAR = 1e-9
-#: Residual up to which what is left after rounding counts as a point.
-_FEASIBLE = 1e-6
+#: Tolerance of rows and bounds at a recovered point, and of the certificate of a solve with fixed variables.
+_NEAR, _FEASIBLE = 1e-9, 1e-6
 #: Multiples that are tried: relaxations with large constants leave the point too small.
 _MULTIPLES = np.geomspace(0.25, 1024.0, 49)
 
 
-def parts_of(model: Model) -> Margin | None:
-    """The problem from parts that a model is; None where it is none."""
+def as_margin(model: Model) -> Margin | None:
+    """Return the composition of loss and regulariser that a model is; None if it is none."""
     composed = model.composed
     # exempt (formulation): these relaxations read a problem from parts, and say so of any other
     return composed if isinstance(composed, Margin) else None
 
 
 def best_allowed_multiple(composed: Margin, model: Model, w: FloatArray) -> FloatArray | None:
-    """t w of least objective that domain and restrictions allow, t in 0, 1 and the multiples that bring a margin to 1.
+    """Return the t w of least objective that domain and restrictions allow, t in 0, 1 and the multiples that bring a margin to 1.
 
-    None where none of them is allowed, or the loss has no value at a classifier.
+    None if none of them is allowed, or the loss has no value at a classifier.
     """
     if not composed.loss.has_values:
         return None
@@ -52,19 +54,19 @@ def best_allowed_multiple(composed: Margin, model: Model, w: FloatArray) -> Floa
     best, best_point = np.inf, None
     for t in np.unique(steps):
         value = composed.objective(t * w)
-        if value < best and allowed(composed, t * w) and _stands(model, t * w):
+        if value < best and satisfies_restrictions(composed, t * w) and _satisfies_form(model, t * w):
             best, best_point = value, np.asarray(t * w)
     return best_point
 
 
-def intercepts(composed: Margin) -> tuple[FloatArray, FloatArray]:
-    """Return the coefficients ±1 of the first constant column that is not 0; zeros where there is none."""
+def constant_classifiers(composed: Margin) -> tuple[FloatArray, FloatArray]:
+    """Return the classifiers whose only coefficient is ±1, at the first constant column that is not 0; zeros without one."""
     unit = np.zeros(composed.width)
     unit[np.flatnonzero(constant_columns(composed.points))[:1]] = 1.0
     return unit, -unit
 
 
-def allowed(composed: Margin, w: FloatArray) -> bool:
+def satisfies_restrictions(composed: Margin, w: FloatArray) -> bool:
     """Return whether domain and restrictions hold, within 1e-9."""
     lower, upper = composed.domain.bounds(w.size)
     if (w < lower - _NEAR).any() or (w > upper + _NEAR).any() or (composed.domain.integer and (w != np.round(w)).any()):
@@ -76,22 +78,21 @@ def allowed(composed: Margin, w: FloatArray) -> bool:
     return all(r.excess(composed.points, composed.y, w, composed.penalised) <= _NEAR for r in composed.subject_to)
 
 
-def _stands(model: Model, w: FloatArray) -> bool:
-    """Return whether the model's own form takes the point, where it makes one of w alone."""
+def _satisfies_form(model: Model, w: FloatArray) -> bool:
+    """Return whether w, completed to a point of the model's own form, is feasible; True if w alone gives no such point."""
     values = model.complete({"w": w})
     if set(values) != set(model.form.slices) or Feature.INDICATOR in model.form.features:
         return True
-    return _inside(model.form, model.form.join(values))
+    return _is_feasible(model.form, model.form.join(values))
 
 
-def _inside(form: StandardForm, x: FloatArray) -> bool:
-    """Return whether bounds and rows hold, within 1e-9."""
+def _is_feasible(form: StandardForm, x: FloatArray) -> bool:
     inside = (x >= form.lower - _NEAR).all() and (x <= form.upper + _NEAR).all()
     return bool(inside and all(c.cone.violation(c.value(x)) <= _NEAR for c in form.constraints))
 
 
-def rounded(form: StandardForm, values: Mapping[str, FloatArray]) -> dict[str, FloatArray] | None:
-    """The best point whose integers are those of ``values`` rounded, or all up, or down; None without one.
+def round_integers(form: StandardForm, values: Mapping[str, FloatArray]) -> dict[str, FloatArray] | None:
+    """Return the best point whose integers are those of ``values`` rounded, or all up, or down; None without one.
 
     Blocks that ``values`` does not hold stay free, integers of them too.
     """
@@ -101,16 +102,16 @@ def rounded(form: StandardForm, values: Mapping[str, FloatArray]) -> dict[str, F
             fixed_values[form.slices[block.label]] = block.pack(values[block.label])
     fixed = form.integer & ~np.isnan(fixed_values)
     for integer_values in (np.round(fixed_values), np.ceil(fixed_values - _FEASIBLE), np.floor(fixed_values + _FEASIBLE)):
-        point = with_values(form, fixed, np.clip(integer_values, form.lower, form.upper))
+        point = solve_with_fixed(form, fixed, np.clip(integer_values, form.lower, form.upper))
         if point is not None:
             return point
     return None
 
 
-def multiplied(model: Model, values: Mapping[str, FloatArray]) -> dict[str, FloatArray] | None:
-    """The best multiple of a model's first block, which makes the others, and then the best point with its integers.
+def scale_first_block(model: Model, values: Mapping[str, FloatArray]) -> dict[str, FloatArray] | None:
+    """Return the best point with the integers that follow from the best multiple of a model's first block.
 
-    None where the block holds integers, the model makes no point of it alone, or no multiple is one of its form.
+    None if the block holds integers, the model makes no point of it alone, or no multiple gives a point of its form.
     """
     form, first = model.form, model.form.blocks[0]
     if form.integer[form.slices[first.label]].any() or first.label not in values:
@@ -125,15 +126,15 @@ def multiplied(model: Model, values: Mapping[str, FloatArray]) -> dict[str, Floa
             return None
         x = form.join(point)
         value = form.objective(x)
-        if value < best and _inside(form, x):
+        if value < best and _is_feasible(form, x):
             best, best_point = value, x
     if best_point is None:
         return None
-    return with_values(form, form.integer, best_point) or form.split(best_point)
+    return solve_with_fixed(form, form.integer, best_point) or form.split(best_point)
 
 
-def with_values(form: StandardForm, fixed: BoolArray, x: FloatArray) -> dict[str, FloatArray] | None:
-    """The best point of a form with some variables fixed; None where none is found."""
+def solve_with_fixed(form: StandardForm, fixed: BoolArray, x: FloatArray) -> dict[str, FloatArray] | None:
+    """Return the best point of a form with some variables fixed; None if none is found."""
     lower, upper = np.where(fixed, x, form.lower), np.where(fixed, x, form.upper)
     restricted = form.with_bounds(lower, upper)
     if fixed[form.integer].all():
@@ -144,33 +145,17 @@ def with_values(form: StandardForm, fixed: BoolArray, x: FloatArray) -> dict[str
     return dict(result.values)
 
 
-def changed_level(model: Model) -> float | None:
-    """The objective of a feasible point of a changed model, found by rounding its continuous relaxation; None without one."""
+def _rounded_objective(model: Model) -> float | None:
+    """Return the objective of the point found by rounding the continuous relaxation; None without one."""
     form = model.form
     relaxed = solve_problem(as_model(form.relax_integrality()), "auto", Options(tol=1e-6, time_limit=10.0))
-    point = rounded(form, relaxed.values) if relaxed.values else None
+    point = round_integers(form, relaxed.values) if relaxed.values else None
     return None if point is None else form.objective(form.join(point))
 
 
-# A change of a model in its relaxation: rows over blocks that both have.
-
-
-def with_changed_rows(model: Model, target: StandardForm) -> StandardForm:
-    """The target with what the changes of a model say of blocks that both have; a change of other blocks is left out.
-
-    Valid: every point of the changed model is one of the model before it, has a point of the target, and keeps these rows.
-    """
-    for change in model.changes:
-        target = change.apply_to_part(target)
-    return target
-
-
-T = TypeVar("T", bound="Model | StandardForm")
-
-
 @dataclass(frozen=True)
-class PartsReduction(Reduction[T]):
-    """Reads every model that is a `Margin` (`Model.composed`): named formulations of that kind, and changed ones.
+class MarginReduction(Reduction[T]):
+    """A reduction of every model that is a `Margin` (`Model.composed`): named formulations of that kind, and changed ones.
 
     A change that only restricts leaves every bound of the model before it standing.
     """
@@ -179,12 +164,12 @@ class PartsReduction(Reduction[T]):
 
     @property
     def needs(self) -> tuple[()]:
-        """Said by `obstacle`, which knows the parts."""
+        """Return no requirement: `obstacle`, which knows the parts, says what is missing."""
         return ()
 
     def obstacle(self, model: Model) -> str:
         """Return the reason why it does not read a model; empty where it does."""
-        composed = _composed(model)
+        composed = _bounding_margin(model)
         if composed is None:
             return "it relaxes problems from parts (Margin, or a named formulation that is one)"
         return self.missing(composed)
@@ -195,7 +180,7 @@ class PartsReduction(Reduction[T]):
 
     def value(self, model: Model, values: Mapping[str, FloatArray]) -> float:
         """Return the value of the composition in the classifier of its own w; of a changed model its form's."""
-        parts = parts_of(model)
+        parts = as_margin(model)
         if parts is not None:
             return parts.objective(values["w"])
         return model.form.objective(model.form.join(values))
@@ -205,69 +190,73 @@ class PartsReduction(Reduction[T]):
 
         Where none is allowed, or the model is changed, the best point with the integers of that; None without one.
         """
-        composed = _composed(model)
+        composed = _bounding_margin(model)
         assert composed is not None
         is_composed = model.composed is not None
         w = np.asarray(values["w"] if "w" in values else values["x"][composed.form.slices["w"]], dtype=np.float64)
         multiple = best_allowed_multiple(composed, model if is_composed else composed, w)
         if is_composed and multiple is not None:
             return model.complete({"w": multiple})
-        return _with_its_integers(model, composed, w if multiple is None else multiple)
+        return _point_with_integers_of(model, composed, w if multiple is None else multiple)
 
 
 @dataclass(frozen=True)
-class ComposedReduction(PartsReduction[StandardForm]):
-    """Maps to a form without integers; what a change restricts w by goes into it."""
+class MarginToForm(MarginReduction[StandardForm]):
+    """A reduction of a `Margin` to a form without integers, with the rows that changes add to blocks of both."""
 
     @abstractmethod
     def target(self, composed: Margin) -> StandardForm:
         """The relaxation."""
 
     def apply(self, model: Model) -> StandardForm:
-        """The target's form, without integers."""
+        """Return the target's form, without integers."""
         self.check(model)
-        composed = _composed(model)
+        composed = _bounding_margin(model)
         assert composed is not None
         with without_warnings():
             if composed.stated_constants:  # a bound of the problem, not of what given constants leave of it
                 composed = replace(composed, big_m="auto")
             if model.composed is None:  # what is known of an optimum before the change is not known after it
-                level = changed_level(model)
+                level = _rounded_objective(model)
                 if level is None:
                     raise UnsupportedModelError(f"no feasible point of {model.name} was found, so nothing bounds its margins")
                 composed = replace(composed, upper_bound=level)
-            return with_changed_rows(model, self.target(composed))
+            target = self.target(composed)
+            for change in model.changes:  # each point of the changed model is one before it, and has a point of the target
+                target = change.apply_to_part(target)
+            return target
 
     def lift(self, model: Model, target: StandardForm, multipliers: Mapping[str, FloatArray]) -> LiftedDual:
-        """The target's Lagrangian at its multipliers: every point of the original is one of the target with the same cost."""
-        from ...models.program.lagrangian import lagrangian
-
+        """Return the target's Lagrangian: every point of the original is one of the target with the same cost."""
         bound = lagrangian(target, None, multipliers)
         value = bound.value if not bound.condition else -np.inf
         return LiftedDual(value, dict(multipliers), bound.argument)
 
 
-def _with_its_integers(model: Model, composed: Margin, w: FloatArray) -> dict[str, FloatArray] | None:
-    """The best point of a model whose integers are those that w asks for (before the change of a changed one)."""
+def _point_with_integers_of(model: Model, composed: Margin, w: FloatArray) -> dict[str, FloatArray] | None:
+    """Return the best point of a model with the integers that w gives (in the model before its changes)."""
     before = model.bounding_model.complete({"w": w})
     if set(before) != set(model.bounding_model.form.slices):
         form = composed.form
         x, fixed = np.zeros(form.n), np.zeros(form.n, dtype=bool)
         x[form.slices["w"]], fixed[form.slices["w"]] = w, True
-        before = with_values(form, fixed, x) or {}
-    return rounded(model.form, {label: value for label, value in before.items() if label != "w"}) if before else None
+        before = solve_with_fixed(form, fixed, x) or {}
+    return round_integers(model.form, {label: value for label, value in before.items() if label != "w"}) if before else None
 
 
-def _composed(model: Model) -> Margin | None:
-    """The problem from parts whose bounds are bounds of a model."""
-    return parts_of(model.bounding_model)
+def _bounding_margin(model: Model) -> Margin | None:
+    """Return the composition whose bounds are bounds of a model."""
+    return as_margin(model.bounding_model)
 
 
-def with_activity_bounds(composed: Margin, form: StandardForm) -> StandardForm:
-    """The form with what is known of |w_j| at an optimum as bounds: without them, and without squares, it has no finite dual."""
-    if form.quadratic is not None:
-        return form  # a free w with curvature is minimised exactly
+def with_activity_bounds(form: StandardForm, composed: Margin) -> StandardForm:
+    """Return the form with the known bounds of |w_j| at an optimum."""
     span, s = composed.activity_bounds[0], form.slices["w"]
     lower, upper = form.lower.copy(), form.upper.copy()
     lower[s], upper[s] = np.maximum(lower[s], -span), np.minimum(upper[s], span)
     return form.with_bounds(lower, upper)
+
+
+def with_finite_dual(form: StandardForm, composed: Margin) -> StandardForm:
+    """Return the form with bounds of w unless it has squares: a free w with curvature is minimised exactly, another is not."""
+    return form if form.quadratic is not None else with_activity_bounds(form, composed)

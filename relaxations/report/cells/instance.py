@@ -1,24 +1,17 @@
-"""The first cell of an instance or of a stated model: its sizes and its best known classifier."""
+"""The first cell of an instance, or of a model as it was stated: its sizes and the classifier that the heuristic finds."""
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Self, TypeVar
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
 
-from ....errors import MarginoptError
-from ....models.arrays import FloatArray
 from ....models.formulations.linear_classifiers import has_constant_column, linear_summary
 from ....models.formulations.margin.model import Margin
 from ....models.model import Model
-from ....solvers.interface.solver import Gives
-from ....solvers.records import Options
-from ....solvers.registry import SolverSpec
-from ...composed.reductions import best_allowed_multiple, intercepts, parts_of
-from .exact import STRUCTURED, ExactCell, fill_cell, solve_with_log
-from .record import Cell, InstanceAt, ModelSubject, SolverTask, Task, as_count, as_number
+from ...composed import as_margin, best_allowed_multiple, constant_classifiers
+from .record import Cell, InstanceAt, ModelSubject, S, Task, as_count, as_number
 
 
 @dataclass(frozen=True)
@@ -76,51 +69,29 @@ class InstanceCell(Cell):
     test_error: float | None = None
 
     added: ClassVar[Mapping[str, Any]] = {
-        "floor": 0.0, "lam_low": None, "lam_high": None, "trivial": None, "held_out": "", "test_error": None,
+        "lam_low": None, "lam_high": None, "trivial": None, "held_out": "", "test_error": None,
     }  # fmt: skip
 
-    @classmethod
-    def from_record(cls, record: dict[str, Any]) -> Self:
-        """Read a cell; one that was stored before ``family`` and ``parameters`` has them in its name alone."""
-        if isinstance(record, dict) and "family" not in record:
-            record = {**record, **_named_once(str(record.get("instance")))}
-        return super().from_record(record)
 
-
-def _named_once(name: str) -> dict[str, Any]:
-    """Family and parameters of the names that instances had before these were fields: ``set[n=50, sigma=0.2]``."""
-    # exempt (text): a cell stored before instances had families has them in its name alone
-    parameters = re.findall(r"(?:\[|, )(sigma|tau)=(\d+(?:\.\d+)?(?:e[+-]?\d+)?)(?=[],])", name)
-    # exempt (text): a cell stored before instances had families has them in its name alone
-    return {"family": re.sub(r"\[[^][]*\]", "", name).strip(), "parameters": {key: float(value) for key, value in parameters}}
-
-
-#: The subjects that have a family and parameters.
-T = TypeVar("T", InstanceAt, ModelSubject)
-
-
-class InstanceTask(Task[T]):
-    """The facts of a subject, which every other cell of it stands beside."""
+class InstanceTask(Task[S]):
+    """The task of the first cell of a subject."""
 
     kind = "instance"
 
     def cell(self, record: dict[str, Any]) -> InstanceCell:
-        """The cell of a record, with the family and parameters that the subject says: a store may be older than these."""
+        """Return the cell of a record, with the family and parameters of the subject, which are no part of the store's key."""
         traits = {"family": self.subject.family, "parameters": dict(self.subject.parameters)}
         return InstanceCell.from_record({**record["cell"], **traits})
 
 
 @dataclass(frozen=True, eq=False)
 class HeuristicTask(InstanceTask[InstanceAt]):
-    """The heuristic's classifier on an instance at one λ."""
+    """The first cell of an instance at one λ, with the heuristic's classifier."""
 
-    @property
-    def label(self) -> str:
-        """Label in progress lines."""
-        return "heuristic"
+    label = "heuristic"
 
     def compute(self, threads: int | None) -> tuple[dict[str, Any], bool]:
-        """Rounding and local search."""
+        """Return the record of sizes and classifier."""
         from ....solvers.interface.compile_times import compile_clock  # Numba comes with it
 
         model = self.subject.model
@@ -145,22 +116,19 @@ class HeuristicTask(InstanceTask[InstanceAt]):
 
 @dataclass(frozen=True, eq=False)
 class StatedTask(InstanceTask[ModelSubject]):
-    """The task of a model's facts that need no solve."""
+    """The first cell of a model as it was stated."""
 
-    @property
-    def label(self) -> str:
-        """Label in progress lines."""
-        return "stated"
+    label = "stated"
 
     def compute(self, threads: int | None) -> tuple[dict[str, Any], bool]:
-        """Sizes, and the best point that a heuristic for its kind of loss finds."""
+        """Return the record of sizes, and of the best point that a heuristic for its kind of loss finds."""
         from ....solvers.interface.compile_times import compile_clock  # Numba comes with it
 
         subject, begin = self.subject, time.perf_counter()
         with compile_clock("the heuristic", False) as clock:
             incumbent = subject.incumbent(self.options)
         seconds = time.perf_counter() - begin - clock.seconds
-        composed = parts_of(subject.model.unmodified)
+        composed = as_margin(subject.model.unmodified)
         n, p, intercept, positives = (None, None, False, None) if composed is None else _sizes(composed)
         w, objective = (None, None) if incumbent is None else incumbent
         values = None if w is None else subject.model.complete({"w": w})
@@ -183,10 +151,10 @@ class StatedTask(InstanceTask[ModelSubject]):
 
 def _without_features(model: Model) -> float | None:
     """Return the objective of the best allowed point whose only coefficient is that of a constant column, or of w = 0."""
-    composed = parts_of(model)
+    composed = as_margin(model)
     if composed is None:
         return None
-    points = [best_allowed_multiple(composed, model, w) for w in intercepts(composed)]
+    points = [best_allowed_multiple(composed, model, w) for w in constant_classifiers(composed)]
     return as_number(min((composed.objective(w) for w in points if w is not None), default=None))
 
 
@@ -194,49 +162,3 @@ def _sizes(composed: Margin) -> tuple[int, int, bool, int | None]:
     n, p = composed.X.shape
     constant = has_constant_column(composed.X)
     return n, p - constant, constant, int((composed.y > 0).sum()) if composed.loss.labels else None
-
-
-@dataclass(frozen=True, eq=False)
-class StatedExactTask(SolverTask[ModelSubject]):
-    """One solver with one seed on a model; ``w`` is its start, where a point is known."""
-
-    w: FloatArray | None
-    solver: SolverSpec
-    proofs: bool
-
-    kind = "exact"
-
-    @property
-    def label(self) -> str:
-        """Solver and seed."""
-        return ", ".join(filter(None, (self.solver.label, f"seed {self.options.seed}" if self.options.seed else "")))
-
-    @property
-    def parts(self) -> dict[str, Any]:
-        """Return the parts with the start and the solver."""
-        log = {"log": True} if self.proofs else {}
-        return {**super().parts, "incumbent": self.w, "solver": self.solver.key, **log}
-
-    def _cell(self, options: Options) -> ExactCell:
-        subject, solver = self.subject, self.solver.solver
-        limit = self.solver.merge_options(self.options).time_limit
-        empty = ExactCell(subject.name, None, self.solver.label, time_limit=limit, seed=self.options.seed)
-        if solver is None:
-            return replace(empty, reason="no installed solver reads this model")
-        empty = replace(empty, encoding="" if solver.reads_form else STRUCTURED)
-        model = subject.model
-        try:
-            warm = self.w is not None and Gives.WARM_START in solver.info.gives
-            start = model.complete({"w": self.w}) if warm and self.w is not None else None
-            result, log = solve_with_log(model, self.solver, replace(options, start=start), self.proofs)
-            form = model.form if solver.reads_form else None
-        except MarginoptError as error:
-            return replace(empty, reason=str(error))
-        return replace(
-            fill_cell(empty, solver, result, result.summary),
-            **log,
-            test_error=subject.error(result.values),
-            incumbent=None if result.certificate is None else as_number(result.certificate.objective),
-            variables=None if form is None else form.n,
-            rows=None if form is None else form.rows,
-        )

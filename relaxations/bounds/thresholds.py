@@ -1,4 +1,4 @@
-r"""Ramps bounded by two 0-1 losses: a ramp is a mean of steps, and a step does not depend on the length of w.
+r"""A relaxation of ramp losses by an exact 0-1 problem: a ramp is a mean of steps, which do not depend on the length of w.
 
 Let ρ(m) ≥ (h/d) min{(1 - m)_+, d} and F(w) = Σ_j d_j w_j² + ||w||_X + Σ c_i ρ(a_i'w); whatever else a problem has (tails, prices,
 sets) only adds to it. A ramp is an integral of steps, ρ(m) ≥ (h/d) ∫_{1-d}^1 1{m < s} ds. Take the steps s = t and s = -κt
@@ -47,8 +47,8 @@ from ...models.model import Model
 from ...models.program.lagrangian import lagrangian
 from ...models.rounding import Rounded
 from ...models.views import MarginProblem
-from ..reduction import LiftedDual, without_warnings
-from .reductions import PartsReduction, parts_of
+from ..composed import MarginReduction, as_margin
+from ..reduction import LiftedDual, Relaxation, without_warnings
 
 #: What rounding may do to a factor here, taken off.
 _BELOW, _ABOVE = 1.0 - 2.0**-40, 1.0 + 2.0**-40
@@ -61,7 +61,7 @@ _NEARLY = 0.98
 
 
 @dataclass(frozen=True)
-class Thresholds(PartsReduction[ZeroOneSVM]):
+class Thresholds(MarginReduction[ZeroOneSVM]):
     """A ramp by the exact 0-1 problem of two thresholds, 1 and nearly -(d - 1); its bound is that of a search.
 
     Parameters
@@ -131,7 +131,7 @@ class Thresholds(PartsReduction[ZeroOneSVM]):
         return super().recover(model, {"w": u[: steps.scales.size] / steps.scales})
 
     def _steps(self, model: Model) -> _Steps:
-        composed = parts_of(model.bounding_model)
+        composed = as_margin(model.bounding_model)
         view = None if composed is None else composed.view(MarginProblem)
         assert composed is not None and view is not None
         return _Steps(view, composed.y, max(self.tau, float(view.loss.margins[0])))
@@ -226,3 +226,14 @@ class _Steps:
         y = np.concatenate([y, y, [1.0]])
         first = depth if _NEARLY < depth <= 1.0 else 1.0
         return ZeroOneSVM(y[:, None] * signed, y, np.concatenate([first * costs, depth * costs, [dear]]))
+
+
+RELAXATIONS = (
+    Relaxation(
+        "thresholds",
+        "a ramp by the exact 0-1 problem of two thresholds, 1 and its negative for a ramp of width 2: ramps are means of steps",
+        Thresholds(),
+        "this package",
+        rank=100,
+    ),
+)

@@ -1,1 +1,0 @@
-"""Relaxations of composed problems (`Margin`): by their standard form, by hulls of their loss, and ramps by 0-1 losses."""

@@ -1,0 +1,178 @@
+"""The loss functions of Conic Figure 1 in closed form, as functions of the margin u = y x'w, and their picture.
+
+The paper plots them and prints no formula but that of the conic loss; the definitions here are those of the works it cites. Every
+function takes numbers or arrays and returns an array of the same shape.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import numpy.typing as npt
+
+from ..drawing import COLOURS, figure_of, svg_of
+from ..errors import InputError
+from ..models.arrays import FloatArray, as_positive
+
+
+def zero_one_loss(u: npt.ArrayLike, lam: float = 1.0) -> FloatArray:
+    """λ·1{u < 1}: the loss of Conic (3), which counts margin violations.
+
+    Parameters
+    ----------
+    u : ndarray
+        Margins.
+    lam : float
+        λ, the height or slope.
+
+    Returns
+    -------
+    ndarray
+        The loss of each margin.
+    """
+    return np.where(_margins(u) < 1.0, as_positive(lam, "lam"), 0.0)
+
+
+def hinge_loss(u: npt.ArrayLike, lam: float = 1.0) -> FloatArray:
+    """λ(1 - u)_+, Conic (2). Convex; above the 0-1 loss only for u ≤ 0, so it bounds it from neither side.
+
+    Parameters
+    ----------
+    u : ndarray
+        Margins.
+    lam : float
+        λ, the height or slope.
+
+    Returns
+    -------
+    ndarray
+        The loss of each margin.
+    """
+    return as_positive(lam, "lam") * np.maximum(1.0 - _margins(u), 0.0)
+
+
+def ramp_loss(u: npt.ArrayLike, lam: float = 1.0) -> FloatArray:
+    """λ min(1, (1 - u)_+): the hinge truncated at 1, as plotted in Figure 1 (Wu and Liu 2007).
+
+    At most λ·1{u < 1}. Brooks' (2011) ramp, which the mixed-integer model states, is truncated at 2.
+
+    Parameters
+    ----------
+    u : ndarray
+        Margins.
+    lam : float
+        λ, the height or slope.
+
+    Returns
+    -------
+    ndarray
+        The loss of each margin.
+    """
+    return as_positive(lam, "lam") * np.clip(1.0 - _margins(u), 0.0, 1.0)
+
+
+def psi_loss(u: npt.ArrayLike, lam: float = 1.0) -> FloatArray:
+    """λ·1{u < 0}: ψ-learning (Shen, Tseng, Zhang, Wong 2003), the step at 0.
+
+    The limit τ → 0 of their family, which is λ (in their scale 2) for u < 0, positive on [0, τ] and 0 beyond. At most λ·1{u < 1}.
+
+    Parameters
+    ----------
+    u : ndarray
+        Margins.
+    lam : float
+        λ, the height or slope.
+
+    Returns
+    -------
+    ndarray
+        The loss of each margin.
+    """
+    return np.where(_margins(u) < 0.0, as_positive(lam, "lam"), 0.0)
+
+
+def normalised_sigmoid_loss(u: npt.ArrayLike, lam: float = 1.0, steepness: float = 1.0) -> FloatArray:
+    """λ(1 - tanh(t u)) (Mason, Baxter, Bartlett, Frean 1999), between 0 and 2λ. No underestimator of the 0-1 loss: it is
+    positive for u ≥ 1 and exceeds λ for u < 0.
+
+    Parameters
+    ----------
+    u : ndarray
+        Margins.
+    lam : float
+        Half the height.
+    steepness : float
+        t > 0.
+
+    Returns
+    -------
+    ndarray
+        The loss of each margin.
+    """
+    return as_positive(lam, "lam") * (1.0 - np.tanh(as_positive(steepness, "steepness") * _margins(u)))
+
+
+def conic_loss(u: npt.ArrayLike, gamma: float, lam: float = 1.0) -> FloatArray:
+    """Return the conic loss of Conic Proposition 1, (10), of margins.
+
+    With r = 1 - u: 0 for r ≤ 0; 2√(λγ) r - γ r² for 0 < r ≤ √(λ/γ); λ beyond. It is the minimum over 0 ≤ z ≤ 1 of
+    λz + γ(r_+²/z + r_-²/(1 - z) - r²), so at most λ·1{u < 1}; it grows with γ and dominates the ramp and ψ losses for γ ≥ λ.
+    (Erratum: the printed proof of Proposition 1 drops γ_i.)
+
+    Parameters
+    ----------
+    u : array_like
+    gamma : float
+        γ ≥ 0: concavity that ||w||² must make up for (γ in Γ); 0 gives the zero function.
+    lam : float
+        λ > 0.
+
+    Returns
+    -------
+    ndarray
+        The loss of each margin, of the shape of u.
+
+    Raises
+    ------
+    InputError
+        γ < 0, λ ≤ 0 or margins that are not numbers.
+    """
+    lam, gamma = as_positive(lam, "lam"), as_positive(gamma, "gamma", zero=True)
+    r = np.maximum(1.0 - _margins(u), 0.0)
+    if gamma == 0.0:
+        return np.zeros_like(r)
+    corner = float(np.sqrt(lam / gamma))
+    return np.where(r <= corner, np.minimum(r * (2.0 * np.sqrt(lam * gamma) - gamma * r), lam), lam)
+
+
+def _margins(u: npt.ArrayLike) -> FloatArray:
+    try:
+        margins = np.asarray(u, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"margins u must be numbers: {error}", name="margins") from error
+    if np.isnan(margins).any():
+        raise InputError("margins u must not be NaN", name="margins")
+    return margins
+
+
+@cache
+def draw_losses() -> str:
+    """Draw the loss functions at λ = 1, as in Figure 1 of Cepeda, Gómez and Han; return SVG."""
+    u = np.linspace(-2.0, 2.0, 801)
+    figure = figure_of(10.0, 3.4)
+    left, right = figure.subplots(1, 2, sharey=True)
+    for ax in (left, right):
+        ax.step(u, zero_one_loss(u), where="post", color="black", lw=1.6, label="0-1: 1{u < 1}")
+        ax.set_xlabel("margin u = y x'w")
+        ax.set_ylim(-0.05, 2.1)
+        ax.grid(alpha=0.3)
+    literature = {"hinge": hinge_loss, "ramp": ramp_loss, "ψ": psi_loss, "normalised sigmoid": normalised_sigmoid_loss}
+    for (name, loss), colour, style in zip(literature.items(), COLOURS, ("-", "-", "--", "-"), strict=False):
+        left.plot(u, loss(u), style, color=colour, label=name)
+    for gamma, colour in zip((0.1, 0.3, 1.0), COLOURS, strict=False):
+        right.plot(u, conic_loss(u, gamma), color=colour, label=f"conic, γ = {gamma:g}")
+    left.set_ylabel("loss (λ = 1)")
+    for ax in (left, right):
+        ax.legend(fontsize=8)
+    return svg_of(figure)

@@ -1,0 +1,99 @@
+"""The instances of a report that names none, and the choice of features that makes them small."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ...errors import InputError
+
+if TYPE_CHECKING:
+    from ...instances import Instance
+
+
+def default_report_instances(seed: int = 0) -> list[Instance]:
+    """Return five instances: wdbc twice, a digits pair, and Gaussian classes with clustered outliers twice.
+
+    The real sets are sub-sampled (stratified) and reduced to a few features by `strongest_features`, to sizes that exact
+    solvers can mostly finish, then standardised with an intercept column. The generated ones are taken as they are drawn
+    (Conic §5.1.1, σ = 0.2); the larger is meant to end unproven in generic mixed-integer solvers within half a minute.
+
+    Parameters
+    ----------
+    seed : int
+        Of the sub-samples and the draws.
+
+    Returns
+    -------
+    list of Instance
+    """
+    from ...instances import gaussian_clusters, load
+
+    wdbc = load("wdbc")
+    digits = load("digits").pair(3, 8)
+    return [
+        strongest_features(wdbc.subsample(60, seed=seed), 4).prepared(),
+        strongest_features(wdbc.subsample(100, seed=seed), 8).prepared(),
+        strongest_features(digits.subsample(60, seed=seed), 5).prepared(),
+        gaussian_clusters(50, 3, 0.2, outliers="clustered", seed=seed),
+        gaussian_clusters(200, 5, 0.2, outliers="clustered", seed=seed),
+    ]
+
+
+def strongest_features(instance: Instance, k: int, most_alike: float = 0.9) -> Instance:
+    """Return the k features that separate the two classes best, without near duplicates.
+
+    Features are ranked by the distance of the class means over the pooled standard deviation within the classes; going down the
+    ranking, one whose correlation with a feature already chosen exceeds ``most_alike`` in absolute value is passed over. Only
+    the instance's own points are used. Constant features and an intercept column are left out.
+
+    Parameters
+    ----------
+    instance : Instance
+    k : int
+        Number of features.
+    most_alike : float
+        Largest absolute correlation of two chosen features.
+
+    Returns
+    -------
+    Instance
+        The same points with k features.
+
+    Raises
+    ------
+    InputError
+        The instance has not two classes, or fewer than k such features.
+    """
+    if tuple(instance.classes) != (-1, 1):
+        raise InputError(
+            f"strongest_features needs two classes; {instance.name} has {len(instance.classes)}: use pair(a, b)", name="instance"
+        )
+    X = np.asarray(instance.dense().X)
+    positive = instance.y > 0
+    within = np.sqrt(positive.mean() * X[positive].var(axis=0) + (~positive).mean() * X[~positive].var(axis=0))
+    varied = np.flatnonzero(X.std(axis=0) > 0)
+    distance = np.abs(X[positive].mean(axis=0) - X[~positive].mean(axis=0))
+    strength = np.divide(distance, within, out=np.full(X.shape[1], np.inf), where=within > 0)
+    alike = np.abs(np.corrcoef(X[:, varied], rowvar=False)).reshape(varied.size, varied.size) if varied.size else np.zeros((0, 0))
+    chosen: list[int] = []
+    for j in np.argsort(-strength[varied], kind="stable"):
+        if len(chosen) < k and all(alike[j, i] <= most_alike for i in chosen):
+            chosen.append(int(j))
+    if len(chosen) < k:
+        raise InputError(
+            f"{instance.name} has only {len(chosen)} features of absolute correlation at most {most_alike:g}; k = {k}", name="k"
+        )
+    columns = varied[chosen]
+    names = instance.feature_names
+    return replace(
+        instance,
+        X=X[:, columns],
+        intercept=False,
+        feature_names=None if names is None else tuple(names[j] for j in columns),
+        source=f"{instance.source}; the {k} features that separate the classes best (correlations at most {most_alike:g})",
+        population=None,
+        **instance.naming.changed({"p": k}, {}),
+    )
