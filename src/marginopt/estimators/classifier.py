@@ -173,7 +173,7 @@ class ModelClassifier(PointsClassifier, ModelEstimator, ABC):
         for pair in data.pairs:
             problem, options = self._state_problem(data, pair), self._options(self._start(data, pair))
             tasks.append((type(self)._solution, problem, resolve(self._solver()), options, self._expected))
-        with choose_executor(self.n_jobs) as team:
+        with choose_executor(self.n_jobs, name="n_jobs") as team:
             return team.all(solve_copy_task, tasks)
 
     def _prepare(self, X: Points, y: np.ndarray, sample_weight: Any) -> PreparedData:
@@ -332,7 +332,7 @@ class CrossValidatedClassifier(PathClassifier):
         splits = _splits(self.cv, points, labels)
         worker = clone(self)
         tasks = [(worker, points, labels, train, test, values) for train, test in splits]
-        with choose_executor(self.n_jobs) as team:
+        with choose_executor(self.n_jobs, name="n_jobs") as team:
             scores = np.array(team.all(_fold_scores, tasks)).T
         usable = ~np.isnan(scores).any(axis=1)
         if not usable.any():
