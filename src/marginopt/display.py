@@ -78,8 +78,13 @@ class Display:
     text: str = ""
     words: tuple[str, ...] = ()
 
+    def lines(self) -> str:
+        """Return title and facts as lines of text, the labels in one column."""
+        width = max(len(label) for label, _ in self.facts)
+        return "\n".join([self.title, *(f"  {label.ljust(width)}  {words}" for label, words in self.facts)])
+
     def html(self) -> str:
-        """HTML in which nothing but the renderer's own words is mark-up."""
+        """Return the view as HTML; texts are escaped."""
         parts = [f"<b>{_escaped(self.title)}</b>"] if self.title else []
         parts += [f"<div>{_escaped(self.latex)}</div>"] if self.latex else []
         if self.facts:

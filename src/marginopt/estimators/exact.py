@@ -112,7 +112,7 @@ class ZeroOneSVC(SearchedClassifier):
         InputError
             Not fitted to two classes with ``lam``; ``standardise`` or weights are in use; α outside (0, 1).
         """
-        from ..questions.stability import conformal_sets
+        from ..questions.conformal import conformal_sets
 
         model = self._two_class_problem()
         if self.standardise or self.class_weight is not None:
