@@ -161,7 +161,7 @@ LateMethod.modules |= {
     "save": "marginopt.solvers.result_file",
 }
 
-#: What stands here in words; the whole list has the formulations as well, and is made when it is asked for.
+#: The names written here; ``__all__`` has the formulations as well, and is made when it is asked for.
 _OWN = ("__version__", *_GROUPS, *_HOME)
 
 

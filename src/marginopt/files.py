@@ -76,11 +76,8 @@ def read_error(error: BaseException) -> str:
     return str(error) or f"it is damaged ({type(error).__name__})"
 
 
-# -- writing --------------------------------------------------------------------------------------------------------
-
-
 def check_target(path: str | os.PathLike[str], noun: str = "the file") -> Path:
-    """The path, if a file can be written there: asked before the work whose outcome it is to hold.
+    """Return the path if a file can be written there; a check before the work whose result the file will hold.
 
     Raises
     ------
@@ -99,7 +96,7 @@ def check_target(path: str | os.PathLike[str], noun: str = "the file") -> Path:
 
 
 def _target(path: str | os.PathLike[str]) -> Path:
-    """The path, if it is one: an error of the system's for a null byte is none of ours."""
+    """Return the path; raise WriteError for a null byte."""
     if "\0" in os.fspath(path):
         raise WriteError(f"{os.fspath(path)!r} cannot be the name of a file: it holds a null byte")
     return Path(path)
@@ -107,7 +104,7 @@ def _target(path: str | os.PathLike[str]) -> Path:
 
 @contextmanager
 def whole_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
-    """A binary file to write, which is at ``path`` when the block ends without an error and not before.
+    """Open a binary file to write, which is at ``path`` when the block ends without an error and not before.
 
     What is there already is replaced then, with its permissions kept; links are followed. Devices and pipes are written
     directly.
@@ -197,9 +194,6 @@ def write_arrays(path: str | os.PathLike[str], arrays: Mapping[str, Any]) -> Pat
     return Path(path)
 
 
-# -- reading --------------------------------------------------------------------------------------------------------
-
-
 def without_compression(name: str) -> str:
     """Return a file's name without a suffix of compression."""
     return next((name[: -len(suffix)] for suffix in COMPRESSED if name.lower().endswith(suffix)), name)
@@ -279,7 +273,7 @@ def printable(value: Any) -> Any:
 
 
 def read_text(path: str | os.PathLike[str]) -> str:
-    """The file as UTF-8 text."""
+    """Return the file as UTF-8 text."""
     raw = read_bytes(path)
     try:
         return raw.decode("utf-8-sig")
@@ -289,7 +283,7 @@ def read_text(path: str | os.PathLike[str]) -> str:
 
 
 def read_arrays(path: str | os.PathLike[str], noun: str = "npz") -> dict[str, npt.NDArray[Any]]:
-    """Every array of an npz file, by name; the sizes that its headers state are added up before anything is unpacked.
+    """Return every array of an npz file, by name; the sizes that its headers state are added up before anything is unpacked.
 
     Parameters
     ----------
@@ -329,7 +323,7 @@ def read_arrays(path: str | os.PathLike[str], noun: str = "npz") -> dict[str, np
 
 
 def _header(data: BinaryIO, name: str) -> tuple[tuple[int, ...], np.dtype[Any]]:
-    """The shape and the type of an array, from what precedes its entries, where the file then stands."""
+    """Return the shape and the type of an array from its header; the file then stands at its entries."""
     version = np.lib.format.read_magic(data)
     read = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
     if version not in read:

@@ -201,9 +201,9 @@ class MaxMinSelector(Selector):
         return Choice(float(result.optimised_parameters["gamma"]), model.C, len(result.history), details, steps=result.history)
 
 
-_ALL: tuple[Selector, ...] = (CrossValidation(), Fisher(), LikelihoodDensity(), Bat(), MaxMinSelector())
+_SELECTORS: tuple[Selector, ...] = (CrossValidation(), Fisher(), LikelihoodDensity(), Bat(), MaxMinSelector())
 #: The selectors by name, with the paper's parameters.
-SELECTORS: dict[str, Selector] = {selector.name: selector for selector in _ALL}
+SELECTORS: dict[str, Selector] = {selector.name: selector for selector in _SELECTORS}
 
 
 # exempt (arguments): users give them by name
@@ -264,21 +264,13 @@ def select(
     chosen = _selector(selector)
     begin = time.perf_counter()
     sample = _sample(chosen, X, y, C, gammas, seed, tol, solver)
-    with choose_executor(jobs, cluster) as team:
-        choice = chosen.choose(replace(sample, team=team))
-    seconds = time.perf_counter() - begin
-    notes = _notes(sample, choice)
+    with choose_executor(jobs, cluster) as executor:
+        choice = chosen.choose(replace(sample, executor=executor))
+    details = {**choice.details, "unsolved": choice.unsolved}
     return Selection(
-        chosen.name,
-        choice.gamma,
-        choice.C,
-        choice.models_trained,
-        seconds,
-        {**choice.details, "unsolved": choice.unsolved},
-        notes,
-        choice.unsolved,
-        choice.steps,
-    )
+        chosen.name, choice.gamma, choice.C, choice.models_trained, time.perf_counter() - begin, details,
+        _notes(sample, choice), choice.unsolved, choice.steps,
+    )  # fmt: skip
 
 
 def _selector(selector: str | Selector) -> Selector:
