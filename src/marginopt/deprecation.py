@@ -47,11 +47,6 @@ def current_names(
         Names of the parameter.
     since, until, level
         As in `warn_renamed`.
-
-    Raises
-    ------
-    InputError
-        Both names are given.
     """
     if old not in options:
         return dict(options)

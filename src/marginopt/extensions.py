@@ -131,13 +131,7 @@ class PluginRegistry(Generic[T]):
         return {name: failure.reason for name, failure in self._failed.items() if name not in self._session}
 
     def add(self, extension: T, *, replace: bool = False) -> None:
-        """Register an extension for this session.
-
-        Raises
-        ------
-        InputError
-            Its name is no text, or is taken: by one of ours, by a package, or in this session (unless ``replace``).
-        """
+        """Register an extension for this session."""
         name = self.name_of(extension)
         if not isinstance(name, str) or not name or name != name.strip().lower():
             raise InputError(

@@ -77,13 +77,7 @@ def read_error(error: BaseException) -> str:
 
 
 def check_target(path: str | os.PathLike[str], noun: str = "the file") -> Path:
-    """Return the path if a file can be written there; a check before the work whose result the file will hold.
-
-    Raises
-    ------
-    WriteError
-        Its folder is not there, or may not be written in; it is a folder itself, or no name.
-    """
+    """Return the path if a file can be written there; a check before the work whose result the file will hold."""
     target = _target(path)
     folder = target.parent
     if target.is_dir():
@@ -226,13 +220,7 @@ def _unpacked(file: Path) -> bytes:
 
 
 def read_bytes(path: str | os.PathLike[str]) -> bytes:
-    """Return the content of a file; compressed files (`COMPRESSED`) are unpacked.
-
-    Raises
-    ------
-    DataError
-        No such file, not a file, not permitted, broken compression, or unpacking to more than `unpack_limit` bytes.
-    """
+    """Return the content of a file; compressed files (`COMPRESSED`) are unpacked."""
     file = Path(path)
     try:
         if file.is_dir():
@@ -290,11 +278,6 @@ def read_arrays(path: str | os.PathLike[str], noun: str = "npz") -> dict[str, np
     path
     noun : str
         What the file should be, for the message.
-
-    Raises
-    ------
-    DataError
-        As `read_bytes`; not an npz archive; pickled objects; or more than `unpack_limit` bytes unpacked.
     """
     content = read_bytes(path)
     if content.startswith(b"\x93NUMPY"):

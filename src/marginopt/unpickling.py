@@ -212,13 +212,7 @@ class _Unpickler(pickle._Unpickler):
         return content
 
     def load_build(self) -> None:
-        """Set the state of an object that the file made.
-
-        Raises
-        ------
-        UnpicklingError
-            It is a class or a member of an enumeration, which all of the process shares; or an array's type that is none.
-        """
+        """Set the state of an object that the file made."""
         built, state = self.stack[-2:]
         if isinstance(built, type | Enum):
             raise pickle.UnpicklingError(f"it changes {built!r} for the whole process: it may run code")
@@ -233,13 +227,7 @@ class _Unpickler(pickle._Unpickler):
     dispatch[pickle.BUILD[0]] = load_build
 
     def _count(self, called: object, arguments: object) -> None:
-        """Add the entries of a call to those of the calls before it.
-
-        Raises
-        ------
-        UnpicklingError
-            They are more than the file can name, or the call makes an array or a fraction of other arguments than pickles do.
-        """
+        """Add the entries of a call to those of the calls before it."""
         name, most = getattr(called, "__name__", ""), _ENTRIES * self.size
         if name in ("ndarray", "_reconstruct", "_mareconstruct") and not (isinstance(arguments, tuple) and _is_empty(arguments)):
             raise pickle.UnpicklingError(f"it makes an array by {name} of other arguments than pickles have")

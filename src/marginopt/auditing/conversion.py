@@ -37,11 +37,6 @@ def machine_of_file(path: str | Path, X: FloatArray, y: Any, training: Mapping[s
     y : array (n,) or None
     training : mapping
         C, epsilon and nu, None where not given.
-
-    Raises
-    ------
-    InputError
-        No model file of theirs, a solver that `audit` does not know, a parameter that is missing, or other data.
     """
     try:
         lines = Path(path).read_text().splitlines()
@@ -72,13 +67,7 @@ def is_pickle(path: str | Path) -> bool:
 
 
 def training_rows(path: str | Path) -> tuple[Any, FloatArray]:
-    """Return the rows and labels of a file that LIBSVM or LIBLINEAR trained on; of a kernel matrix, without serial numbers.
-
-    Raises
-    ------
-    InputError
-        There is no such file, or it has another format.
-    """
+    """Return the rows and labels of a file that LIBSVM or LIBLINEAR trained on; of a kernel matrix, without serial numbers."""
     from sklearn.datasets import load_svmlight_file
 
     try:

@@ -355,13 +355,7 @@ def _model_of(name: str, parameters: Parameters) -> BookModel:
 
 
 def exact_value(model: str, parameters: Mapping[str, Any], X: FloatArray, y: FloatArray, point: Mapping[str, Any]) -> Fraction:
-    """Return the objective of a point of an entry, exact or, for quotients, rounded up by less than 2⁻⁹⁰ a point.
-
-    Raises
-    ------
-    InputError
-        An unknown model, a point of another size or with numbers that are not finite, or one that is not feasible.
-    """
+    """Return the objective of a point of an entry, exact or, for quotients, rounded up by less than 2⁻⁹⁰ a point."""
     book_model = _model_of(model, parameters)
     if set(point) != set(book_model.parts):
         raise InputError(
@@ -373,13 +367,7 @@ def exact_value(model: str, parameters: Mapping[str, Any], X: FloatArray, y: Flo
 def exact_bound(
     model: str, parameters: Mapping[str, Any], X: FloatArray, y: FloatArray, multipliers: Sequence[float]
 ) -> Fraction:
-    """Return the bound that the multipliers of an entry prove, in rational arithmetic.
-
-    Raises
-    ------
-    InputError
-        Multipliers that prove none, or a model without them.
-    """
+    """Return the bound that the multipliers of an entry prove, in rational arithmetic."""
     bound = _model_of(model, parameters).bound
     if bound is None:
         raise InputError(f"bounds of {model} rest on no multipliers")
@@ -455,10 +443,6 @@ def verify_entry(entry: Entry, log: str | Path | None = None) -> EntryVerdict:
     entry : Entry
     log : str or Path, optional
         The proof log of the entry's instance.
-
-    Returns
-    -------
-    EntryVerdict
     """
     try:
         X, y = build_data(entry.data)

@@ -86,13 +86,7 @@ def _inspect_file(a: argparse.Namespace) -> int:
 
 
 def _named_program(a: argparse.Namespace, command: str) -> StandardForm:
-    """Return the form of a formulation on data, or the program in a file that stands in place of both.
-
-    Raises
-    ------
-    InputError
-        A formulation without data or without a form, or a file of data.
-    """
+    """Return the form of a formulation on data, or the program in a file that stands in place of both."""
     name = a.model
     if a.data is not None:
         form = _form(model_from_arguments(a))

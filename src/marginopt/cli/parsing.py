@@ -45,10 +45,6 @@ def at_the_prompt(message: str, options: Container[str] = (), name: str = "") ->
         Names of the options that were given.
     name : str
         The argument that the error is about (``error.name``), which may stand at the beginning of its message.
-
-    Returns
-    -------
-    str
     """
     for python, prompt in _WORDS:
         message = re.sub(python, prompt, message)
@@ -101,7 +97,7 @@ class _Parser(argparse.ArgumentParser):
         # an empty variable of a script names no file or formulation; the words of a command are its own parser's
         if not action.option_strings and action.nargs != argparse.PARSER and "" in arg_strings:
             raise argparse.ArgumentError(action, "it is empty")
-        return super()._get_values(action, arg_strings)  # type: ignore[misc]
+        return super()._get_values(action, arg_strings)
 
 
 class Command(_Parser):

@@ -100,10 +100,6 @@ def broken_conditions(form: StandardForm, result: Result, tol: float) -> list[st
         With multipliers.
     tol : float
         Relative to the sizes of the terms compared.
-
-    Returns
-    -------
-    list of str
     """
     if result.multipliers is None:
         return ["there are no multipliers"]

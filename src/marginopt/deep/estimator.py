@@ -81,13 +81,7 @@ class Checkpoint:
             raise InputError(f"checkpoint {str(self.path)!r} cannot be written: {error}", name="checkpoint") from error
 
     def load(self, training: Training, device: torch.device) -> bool:
-        """Continue where the file stands; False where there is no file.
-
-        Raises
-        ------
-        InputError
-            The file is no checkpoint, or one of another run (says what differs).
-        """
+        """Continue where the file stands; False where there is no file."""
         if not self.path.exists():
             return False
         try:
@@ -159,13 +153,7 @@ class Samples:
 
     @classmethod
     def of(cls, X: Any, image_shape: Sequence[int] | None, standardise: bool, dtype: str) -> Samples:
-        """Return the state of the training samples.
-
-        Raises
-        ------
-        InputError
-            ``image_shape`` does not fit, or an unknown dtype.
-        """
+        """Return the state of the training samples."""
         if dtype not in ("float32", "float64"):
             raise InputError(f"dtype must be 'float32' or 'float64'; it is {dtype!r}", name="dtype")
         input_shape = tuple(X.shape[1:])
@@ -180,13 +168,7 @@ class Samples:
         return cls(input_shape, shape, np.asarray(shift), factor, torch.float32 if dtype == "float32" else torch.float64)
 
     def tensor(self, X: Any) -> Tensor:
-        """A batch on the CPU.
-
-        Raises
-        ------
-        InputError
-            Samples of another shape than in training.
-        """
+        """A batch on the CPU."""
         if tuple(X.shape[1:]) != self.sample_shape:
             raise InputError(
                 f"samples must have shape {self.sample_shape}, as in fit; they have {tuple(X.shape[1:])}", name="samples"
@@ -210,13 +192,7 @@ def _fitting(image_shape: Sequence[int], sample_shape: tuple[int, ...]) -> tuple
 
 
 def resolve_device(name: str) -> torch.device:
-    """The device of this name.
-
-    Raises
-    ------
-    InputError
-        An unknown name, or a GPU that this machine, or this build of PyTorch, does not have.
-    """
+    """The device of this name."""
     if name == "auto":
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
     # exempt (text): a user's 'name:part' of a data set

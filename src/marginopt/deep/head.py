@@ -221,13 +221,7 @@ class ConvEncoder(nn.Module):
 
 
 def make_encoder(encoder: Encoder, shape: tuple[int, ...]) -> nn.Module:
-    """The module for samples of this shape; a module that is given is copied, so that fitting leaves it as it is.
-
-    Raises
-    ------
-    InputError
-        An unknown name, or something that is neither a module nor a function that returns one.
-    """
+    """The module for samples of this shape; a module that is given is copied, so that fitting leaves it as it is."""
     if isinstance(encoder, str):
         if encoder == "mlp":
             return MLPEncoder(int(torch.Size(shape).numel()))
@@ -254,13 +248,7 @@ def make_encoder(encoder: Encoder, shape: tuple[int, ...]) -> nn.Module:
 
 
 def check_output(encoder: nn.Module, rows: Tensor) -> int:
-    """φ's size, from two samples.
-
-    Raises
-    ------
-    InputError
-        The encoder cannot take such samples, or gives anything but a finite matrix with one row for each.
-    """
+    """φ's size, from two samples."""
     encoder.eval()
     try:
         with torch.no_grad():

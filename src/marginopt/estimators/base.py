@@ -27,13 +27,7 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
         return {**super().__getstate__(), _KEY: _LAYOUT}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Restore the attributes.
-
-        Raises
-        ------
-        DataError
-            They were written with another layout.
-        """
+        """Restore the attributes."""
         state = dict(state)
         if state.pop(_KEY, None) != _LAYOUT:
             raise DataError(f"this {type(self).__name__} was written by an earlier version of marginopt; fit it again")
@@ -99,13 +93,7 @@ class Pair:
 
 
 def binary_problems(codes: IntArray, classes: int, scheme: str) -> list[Pair]:
-    """Return the problems of a scheme: one for two classes, one a pair for ``"ovo"``, one a class for ``"ovr"``.
-
-    Raises
-    ------
-    InputError
-        An unknown scheme.
-    """
+    """Return the problems of a scheme: one for two classes, one a pair for ``"ovo"``, one a class for ``"ovr"``."""
     if scheme not in ("ovo", "ovr"):
         raise InputError(
             f"multi_class must be 'ovo' (one against one) or 'ovr' (one against the rest); it is {scheme!r}", name="multi_class"

@@ -355,11 +355,6 @@ def grid_values(grid: Any, name: str, values_of: Callable[[int], FloatArray]) ->
         The parameter of the estimator.
     values_of : callable
         Returns as many default values as it is given.
-
-    Raises
-    ------
-    InputError
-        Neither a number ≥ 1 nor a sequence of positive finite numbers.
     """
     if isinstance(grid, (int, np.integer)) and not isinstance(grid, bool):
         if grid < 1:

@@ -73,11 +73,6 @@ def approximate(
         ε ≥ 0 of Nyström's.
     rng : RandomState
         Draws the landmarks or the frequencies.
-
-    Raises
-    ------
-    InputError
-        An unknown name, a kernel that the approximation does not know, a parameter out of range.
     """
     if name not in ("nystroem", "fourier"):
         raise InputError(f"approximation must be 'nystroem', 'fourier' or None; it is {name!r}", name="approximation")

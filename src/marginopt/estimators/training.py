@@ -63,13 +63,6 @@ def solve_with_warning(problem: Model, solver: Any, options: Options, expected: 
         Ways to end that are no reason to warn.
     noun : str
         The word for what is fitted.
-
-    Raises
-    ------
-    NotSeparableError
-        A hard-margin problem on classes that no hyperplane separates.
-    SolverError
-        The solver gave no point. The message says whether the problem is infeasible or unbounded.
     """
     with log_slow_solve(problem, resolve(solver).label, "time_limit= bounds the time", bool(options.progress)):
         result = solve_problem(problem, solver, options)

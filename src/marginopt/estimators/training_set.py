@@ -97,13 +97,7 @@ class Scaling:
 
     @classmethod
     def of(cls, X: Points, weights: FloatArray) -> Scaling:
-        """Return the scaling by means and deviations (divisor Σw) of X; a row of weight k counts as k rows.
-
-        Raises
-        ------
-        InputError
-            Values so large that a variance is not finite.
-        """
+        """Return the scaling by means and deviations (divisor Σw) of X; a row of weight k counts as k rows."""
         total = float(weights.sum())
         with np.errstate(over="ignore", invalid="ignore"):
             mean = np.asarray(X.T @ weights) / total
@@ -144,13 +138,7 @@ class Scaling:
 
 
 def sample_weights(sample_weight: object, X: Points) -> FloatArray:
-    """Return the weights ≥ 0, one for each row; ones where none are given.
-
-    Raises
-    ------
-    InputError
-        Wrong shape, not finite, negative, or all zero.
-    """
+    """Return the weights ≥ 0, one for each row; ones where none are given."""
     n = int(X.shape[0])
     if sample_weight is None:
         return np.ones(n)
@@ -165,13 +153,7 @@ def sample_weights(sample_weight: object, X: Points) -> FloatArray:
 
 
 def class_weights(class_weight: object, classes: np.ndarray, codes: IntArray, weights: FloatArray) -> FloatArray:
-    """Return one factor for each class: 1, the user's, or ``"balanced"``, Σw/(K Σ_class w).
-
-    Raises
-    ------
-    InputError
-        Neither None, "balanced" nor a mapping of labels to positive numbers; a key that is no label.
-    """
+    """Return one factor for each class: 1, the user's, or ``"balanced"``, Σw/(K Σ_class w)."""
     if class_weight is None:
         return np.ones(classes.size)
     if isinstance(class_weight, str) and class_weight == "balanced":
@@ -407,13 +389,7 @@ class KernelPredictor(Predictor):
 
 
 def make_kernel(kernel: object, gamma: Any, degree: Any, coef0: Any) -> Kernel:
-    """Return the kernel of an estimator's parameters, its rule for γ not yet applied.
-
-    Raises
-    ------
-    InputError
-        No such kernel, or a parameter that it cannot have.
-    """
+    """Return the kernel of an estimator's parameters, its rule for γ not yet applied."""
     if isinstance(kernel, Kernel):
         return kernel
     if isinstance(kernel, str):
@@ -478,13 +454,7 @@ class PointsEstimator(Estimator):
         return parts.resolve_names(DataNames(features, vars(self).get("_class_names", ())), X, y)
 
     def _merged(self, X: Points, codes: IntArray, weights: FloatArray) -> Sample:
-        """Return the points of positive weight, equal ones as one unless a restriction counts or names points.
-
-        Raises
-        ------
-        InputError
-            A restriction counts or names points, and some points have weight 0.
-        """
+        """Return the points of positive weight, equal ones as one unless a restriction counts or names points."""
         restrictions = vars(self).get("subject_to", ())
         listed = restrictions if isinstance(restrictions, Iterable) else [restrictions]
         if not any(isinstance(part, Restriction) and part.of_points for part in listed):

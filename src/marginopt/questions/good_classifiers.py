@@ -291,11 +291,6 @@ class ImportanceQuestion(BoundedQuestion):
         The feature's column in w, one of a penalised coefficient.
     best : tuple of float
         The classifier of comparison.
-
-    Raises
-    ------
-    InputError
-        There is no such column.
     """
 
     model: Margin
@@ -441,13 +436,7 @@ class SupportSet(Evidence):
 
 @dataclass(frozen=True, eq=False)
 class SupportQuestion(LevelQuestion):
-    """The number of supports of integer classifiers of the set: sign patterns outside the listed supports are excluded.
-
-    Raises
-    ------
-    InputError
-        The coefficients are real numbers, which lie between the sign patterns of whole ones.
-    """
+    """The number of supports of integer classifiers of the set: sign patterns outside the listed supports are excluded."""
 
     listed: tuple[tuple[int, ...], ...]
 

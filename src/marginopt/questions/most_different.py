@@ -106,13 +106,7 @@ class Disagreements(Evidence):
 
 @dataclass(frozen=True, eq=False)
 class DifferenceQuestion(LevelQuestion):
-    """The largest number of predictions of ``best`` that a classifier of the set flips, with margin at least 1.
-
-    Raises
-    ------
-    InputError
-        The model has groups of points or restrictions of their margins, which would hold for the flipped points too.
-    """
+    """The largest number of predictions of ``best`` that a classifier of the set flips, with margin at least 1."""
 
     best: tuple[float, ...]
 

@@ -217,11 +217,6 @@ class Explorer:
         Folder of the logs.
     jobs : int or None
         Solves at a time in `solve_all`.
-
-    Raises
-    ------
-    InputError
-        A model that is no composition, ``within`` below 0, or an optimum that is not found.
     """
 
     def __init__(
