@@ -152,12 +152,12 @@ def write_text(path: str | os.PathLike[str], text: str) -> Path:
 
 
 def write_texts(texts: Mapping[Path, str]) -> None:
-    """Write text files that belong together, the first of them the chief: a kill leaves none without its own chief.
+    """Write text files that belong to the first of them: after a kill no file stands beside another version of the first.
 
-    All are written under other names before the first takes its place; then the others' old files go, the chief changes, and
+    All are written under other names before the first takes its place; then the others' old files go, the first changes, and
     the others follow. A full disk leaves everything as it was.
     """
-    chief = _target(next(iter(texts)))
+    first = _target(next(iter(texts)))
     parts: dict[Path, Path] = {}
     try:
         for target, text in texts.items():
@@ -171,10 +171,10 @@ def write_texts(texts: Mapping[Path, str]) -> None:
             target.unlink(missing_ok=True)
         for part, target in parts.items():
             part.replace(target)
-        _sync_folder(chief.parent)
+        _sync_folder(first.parent)
     except OSError as error:
         raise WriteError(
-            f"{chief} could not be written: {error.strerror or error}; it is as it was before", path=chief
+            f"{first} could not be written: {error.strerror or error}; it is as it was before", path=first
         ) from error
     finally:
         for part in parts:

@@ -72,6 +72,21 @@ class PointsClassifier(ClassifierMixin, PointsEstimator, ABC):  # type: ignore[m
     class_weight: Any
     classes_: np.ndarray
 
+    def fit(self, X: Any, y: Any, **other: Any) -> Self:
+        """Fit to n points (n × p; dense or CSR) and their labels. Points have no weights in this problem: repeat them instead.
+
+        Raises
+        ------
+        InputError
+            A parameter or the data cannot be used; says which, and what is needed.
+        """
+        refuse_fit_arguments(self, other)
+        return self._fit(X, y, None)
+
+    @abstractmethod
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
+        """Fit to data that are not validated yet."""
+
     @abstractmethod
     def _scores(self, X: Points) -> FloatArray:
         """Return the scores of validated rows: of ``classes_[1]`` (n,) for two classes, of all classes (n × K) for more."""
@@ -104,6 +119,23 @@ class PointsClassifier(ClassifierMixin, PointsEstimator, ABC):  # type: ignore[m
     def _predict(self, X: Points) -> np.ndarray:
         """Return the classes of validated rows."""
         return np.asarray(self.classes_[decided_codes(self._scores(X))])
+
+
+class WeightedPointsClassifier(PointsClassifier):
+    """A classifier whose points have weights; one of weight k is worth k copies, to the last bit."""
+
+    _weighted = True
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, **other: Any) -> Self:
+        """Fit to n points (n × p; dense or CSR), their labels and weights ≥ 0.
+
+        Raises
+        ------
+        InputError
+            A parameter or the data cannot be used; says which, and what is needed.
+        """
+        refuse_fit_arguments(self, other)
+        return self._fit(X, y, sample_weight)
 
 
 @dataclass(eq=False, repr=False)
@@ -144,17 +176,6 @@ class ModelClassifier(PointsClassifier, ModelEstimator, ABC):
     def _start(self, data: PreparedData, pair: Pair) -> Mapping[str, FloatArray] | None:
         """Return the start of a problem's solver."""
         return None
-
-    def fit(self, X: Any, y: Any, **other: Any) -> Self:
-        """Fit to n points (n × p; dense or CSR) and their labels. Points have no weights in this problem: repeat them instead.
-
-        Raises
-        ------
-        InputError
-            A parameter or the data cannot be used; says which, and what is needed.
-        """
-        refuse_fit_arguments(self, other)
-        return self._fit(X, y, None)
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
         X, y = self._validated(X, y)
@@ -200,24 +221,11 @@ class ModelClassifier(PointsClassifier, ModelEstimator, ABC):
 
 
 @dataclass(eq=False, repr=False)
-class WeightedClassifier(ModelClassifier):
-    """A classifier whose points have weights; one of weight k is worth k copies, to the last bit."""
+class WeightedClassifier(WeightedPointsClassifier, ModelClassifier):
+    """A `ModelClassifier` whose points have weights."""
 
     _: KW_ONLY
     class_weight: Any = None
-
-    _weighted = True
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, **other: Any) -> Self:
-        """Fit to n points (n × p; dense or CSR), their labels and weights ≥ 0.
-
-        Raises
-        ------
-        InputError
-            A parameter or the data cannot be used; says which, and what is needed.
-        """
-        refuse_fit_arguments(self, other)
-        return self._fit(X, y, sample_weight)
 
 
 class LinearClassifier(ModelClassifier):

@@ -14,7 +14,7 @@ from ..models.formulations.multiclass import MulticlassSVM
 from ..models.model import Model
 from ..solvers.records import Status
 from .base import EstimatorInfo
-from .classifier import PointsClassifier, SearchedClassifier
+from .classifier import SearchedClassifier, WeightedPointsClassifier
 from .training import solve_checked, warn_of_one_class
 from .training_set import LinearPredictor, ModelEstimator, Space
 
@@ -88,7 +88,7 @@ class MarginClassifier(SearchedClassifier):
 
 
 @dataclass(eq=False, repr=False)
-class MulticlassSVC(PointsClassifier, ModelEstimator):
+class MulticlassSVC(WeightedPointsClassifier, ModelEstimator):
     """Linear classifier of several classes in one problem, `marginopt.MulticlassSVM`: ½Σ||w_k||² + λ Σ s_i ℓ(margins of i).
 
     Parameters
@@ -127,16 +127,7 @@ class MulticlassSVC(PointsClassifier, ModelEstimator):
     tol: float | None = None
     class_weight: Any = None
 
-    _weighted = True
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit to n points (n × p; dense or CSR), their labels and weights ≥ 0.
-
-        Raises
-        ------
-        InputError
-            A parameter or the data cannot be used; says which, and what is needed.
-        """
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
         points, labels = self._validated(X, y)
         classes, sample, codes, cost = self._costs(points, labels, sample_weight)
         space = self._linear_space(points, sample)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import warnings
 from abc import abstractmethod
-from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
@@ -22,7 +21,7 @@ from ..models.kernels.kernels import Kernel, Precomputed
 from ..solvers.box.descent import box_minimum
 from ..solvers.nonparallel.majorise import Majorisation
 from ..solvers.records import Options
-from .base import EstimatorInfo, refuse_fit_arguments
+from .base import EstimatorInfo
 from .classifier import PointsClassifier
 from .training import log_slow_solve
 from .training_set import Scaling, make_kernel
@@ -42,17 +41,8 @@ class HyperplaneClassifier(PointsClassifier):
     standardise: bool = True
     verbose: bool = False
 
-    def _begin(self, X: Any, y: Any, other: Mapping[str, object]) -> tuple[Points, np.ndarray, Kernel]:
-        """Return the scaled points, the labels and the kernel.
-
-        Raises
-        ------
-        InputError
-            An unknown kernel, an intercept < 0, or values too large to standardise.
-        TypeError
-            ``fit`` was given more than X and y.
-        """
-        refuse_fit_arguments(self, other)
+    def _begin(self, X: Any, y: Any) -> tuple[Points, np.ndarray, Kernel]:
+        """Return the scaled points, the labels and the kernel."""
         points, labels = self._validated(X, y)
         as_positive(self.intercept, "intercept", zero=True)
         kernel = make_kernel(self.kernel, self.gamma, self.degree, self.coef0)
@@ -140,15 +130,8 @@ class NonparallelSVC(HyperplaneClassifier):
     starts: int = 1
     random_state: int = 0
 
-    def fit(self, X: Any, y: Any, **other: Any) -> Self:
-        """Fit to n points (n × p; dense or CSR) and their labels. Points have no weights in this problem: repeat them instead.
-
-        Raises
-        ------
-        InputError
-            A parameter or the data cannot be used; says which, and what is needed.
-        """
-        rows, labels, kernel = self._begin(X, y, other)
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
+        rows, labels, kernel = self._begin(X, y)
         for name in ("decay", "tol"):
             as_positive(getattr(self, name), name)
         models = NonparallelSVM.one_per_class(

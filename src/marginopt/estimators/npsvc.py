@@ -208,15 +208,8 @@ class KernelNPSVC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, HyperplaneC
     dual_values: bool = False
     random_state: Any = 0
 
-    def fit(self, X: Any, y: Any, **other: Any) -> Self:
-        """Fit to n points (n × p; dense or CSR) and their labels. Points have no weights in this problem: repeat them instead.
-
-        Raises
-        ------
-        InputError
-            A parameter or the data cannot be used; says which, and what is needed.
-        """
-        rows, labels, kernel = self._begin(X, y, other)
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
+        rows, labels, kernel = self._begin(X, y)
         self._check_steps()
         rng = check_random_state(self.random_state)
         self._features: Approximation | None = None

@@ -69,9 +69,19 @@ class Sample:
 
 @dataclass(frozen=True, eq=False)
 class Choice:
-    """The choice of a selector: γ, C, the number of models trained, those short of the tolerance, and details.
+    """The choice of a selector.
 
-    ``steps`` are those of an ascent, one for each model; ``details`` is for people.
+    Parameters
+    ----------
+    gamma, C : float
+    models_trained : int
+        One for each solve of the inner problem to tolerance.
+    details : mapping
+        What the selector saw, for people: scores of the candidates, the steps in γ.
+    unsolved : int
+        Models that were trained short of the tolerance.
+    steps : sequence of mapping
+        γ, f, its derivative and the Fisher ratio of every model of an ascent in γ ("maxmin"); empty for other selectors.
     """
 
     gamma: float
@@ -105,37 +115,22 @@ class Selector(ABC):
         """
 
 
-@dataclass(frozen=True, eq=False)
-class Selection:
-    """The selected parameter and the cost of its selection.
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Selection(Choice):
+    """The selected parameters and the cost of their selection.
 
     Parameters
     ----------
     selector : str
-    gamma, C : float
-    models_trained : int
-        One for each solve of the inner problem to tolerance.
     seconds : float
         Wall time of the whole selection.
-    details : mapping
-        What the selector saw, for people: scores of the candidates, the steps in γ.
     notes : tuple of str
         What a user should know: γ at an end of its range, points with both labels, constant features, unsolved models.
-    unsolved : int
-        Models that were trained short of the tolerance.
-    steps : sequence of mapping
-        γ, f, its derivative and the Fisher ratio of every model of an ascent in γ ("maxmin"); empty for other selectors.
     """
 
     selector: str
-    gamma: float
-    C: float
-    models_trained: int
     seconds: float
-    details: Mapping[str, Any] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
-    unsolved: int = 0
-    steps: Sequence[Mapping[str, Any]] = ()
 
     def model(self, X: object, y: object) -> ConvexHullsDual:
         """Return the two-hulls model with the selected γ and C."""

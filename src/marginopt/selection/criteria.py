@@ -266,11 +266,8 @@ def select(
     sample = _sample(chosen, X, y, C, gammas, seed, tol, solver)
     with choose_executor(jobs, cluster) as executor:
         choice = chosen.choose(replace(sample, executor=executor))
-    details = {**choice.details, "unsolved": choice.unsolved}
-    return Selection(
-        chosen.name, choice.gamma, choice.C, choice.models_trained, time.perf_counter() - begin, details,
-        _notes(sample, choice), choice.unsolved, choice.steps,
-    )  # fmt: skip
+    facts = vars(choice) | {"details": {**choice.details, "unsolved": choice.unsolved}}
+    return Selection(**facts, selector=chosen.name, seconds=time.perf_counter() - begin, notes=_notes(sample, choice))
 
 
 def _selector(selector: str | Selector) -> Selector:
