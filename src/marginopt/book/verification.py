@@ -46,6 +46,10 @@ _GRAIN = Fraction(1, 2**90)
 _GRAIN_OF_MULTIPLIERS = 2.0**24
 
 
+def _hinge_loss(u: Fraction) -> Fraction:
+    return max(1 - u, Fraction(0))
+
+
 def _margin_loss(loss: Callable[[Fraction], Fraction | int]) -> Callable[..., Fraction]:
     """Return the function of data, parameters and point to ||w||² + λ Σ loss(u_i)."""
 
@@ -298,12 +302,12 @@ MODELS: dict[str, BookModel] = {
         _balanced, _balanced_model, ("zero-one-bb",), price="C",
     ),
     "hinge": BookModel(
-        "min ||w||² + λ Σ (1 - u_i)_+", _margin_loss(lambda u: max(1 - u, 0)), _by_name("hinge"), ("auto",), "multipliers",
+        "min ||w||² + λ Σ (1 - u_i)_+", _margin_loss(_hinge_loss), _by_name("hinge"), ("auto",), "multipliers",
         bound=_hinge_bound, multipliers=_hinge_multipliers,
     ),
     "ramp": BookModel(
-        "min ||w||² + λ Σ min((1 - u_i)_+, 2)", _margin_loss(lambda u: min(max(1 - u, 0), 2)), _by_name("ramp"), ("margin-bb",),
-        options=_INTERCEPT,
+        "min ||w||² + λ Σ min((1 - u_i)_+, 2)", _margin_loss(lambda u: min(_hinge_loss(u), Fraction(2))), _by_name("ramp"),
+        ("margin-bb",), options=_INTERCEPT,
     ),
     "conic": BookModel(
         "min Tr W + λ Σz, x_i'W x_i - 2u_i + 1 ≥ (1 - u_i)_+²/z_i + (1 - u_i)_-²/(1 - z_i), W ⪰ ww'",

@@ -176,7 +176,7 @@ def _instances(a: argparse.Namespace) -> list[Instance]:
                 f"it is {' '.join(a.generate)}"
             ) from error
         instances += [
-            gaussian_clusters(n, features, deviation, outliers=kind, seed=a.seed)  # type: ignore[arg-type]  # it checks the kind
+            gaussian_clusters(n, features, deviation, outliers=kind, seed=a.seed)
             for features, deviation, kind in product(p, sigma, comma_separated(a.generate[2], str, "--generate"))
             for n in sizes
         ]

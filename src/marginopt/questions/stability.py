@@ -161,8 +161,8 @@ class OtherPrediction(LabelQuestion):
         certified = f", so fewer than {labels} false labels cannot make an exact learner do so" if labels > 1 else ""
         classifiers = f"Every classifier that predicts the point ({self.point_text}) as {self.label_text} with margin 1"
         rise = shown(max(excess, 0.0), self.sense, 6)
-        least = f"has an objective of at least {shown(bound, self.sense, 6)}, {rise} above the best one found"
-        return f"{classifiers} {least}{certified}"
+        objective = f"has an objective of at least {shown(bound, self.sense, 6)}, {rise} above the best one found"
+        return f"{classifiers} {objective}{certified}"
 
     @property
     def data(self) -> str:
